@@ -1,0 +1,176 @@
+#include "engine/compile/gradients.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "engine/ops/gradient_builder.h"
+
+namespace pipescope::compile {
+namespace {
+
+using base::badInput;
+using base::Result;
+using base::Status;
+using graph::Node;
+using graph::NodeId;
+using graph::TensorId;
+
+/// Reverse-mode differentiation of one graph.
+class Differentiator {
+ public:
+  Differentiator(const graph::Graph& forward, const ops::OperatorRegistry& registry)
+      : graph_(forward), registry_(registry), forwardNodes_(forward.nodes().size()) {
+    findTrainable();
+  }
+
+  Result<graph::Graph> run() {
+    for (std::size_t i = forwardNodes_; i-- > 0;) PIPESCOPE_TRY(visit(NodeId(static_cast<std::int64_t>(i))));
+    return std::move(graph_);
+  }
+
+ private:
+  class Builder;
+
+  void findTrainable() {
+    trainable_.assign(graph_.tensors().size(), false);
+    for (const graph::Tensor& tensor : graph_.tensors()) {
+      if (tensor.role == graph::TensorRole::parameter) mark(tensor.id);
+    }
+    for (const Node& node : graph_.nodes()) {
+      bool any = false;
+      for (const TensorId input : node.inputs) {
+        any = any || trainable(input);
+        firstConsumer_.try_emplace(input, node.id);
+      }
+      if (!any) continue;
+      for (const TensorId output : node.outputs) mark(output);
+    }
+  }
+  void mark(TensorId id) {
+    if (id.valid()) trainable_[static_cast<std::size_t>(id.value)] = true;
+  }
+  bool trainable(TensorId id) const { return id.valid() && trainable_[static_cast<std::size_t>(id.value)]; }
+
+  Status visit(NodeId id);
+  Status differentiate(NodeId id);
+  Status collect(TensorId tensor, const std::string& block);
+  Status collectParameters(const Node& node);
+
+  graph::Graph graph_;
+  const ops::OperatorRegistry& registry_;
+  std::size_t forwardNodes_;
+  std::vector<bool> trainable_;
+  std::map<TensorId, NodeId> firstConsumer_;
+  std::map<TensorId, std::vector<TensorId>> contributions_;  ///< one for each consumer so far
+  std::map<TensorId, TensorId> gradients_;                   ///< added up
+};
+
+class Differentiator::Builder : public ops::GradientBuilder {
+ public:
+  Builder(Differentiator& owner, Node node) : owner_(owner), node_(std::move(node)), types_(), call_(makeCall()) {}
+
+  const ops::OperatorCall& call() const override { return call_; }
+  TensorId outputGradient(std::size_t output) const override {
+    const auto found = owner_.gradients_.find(node_.outputs.at(output));
+    return found == owner_.gradients_.end() ? TensorId() : found->second;
+  }
+  bool wants(std::size_t input) const override { return input < node_.inputs.size() && owner_.trainable(node_.inputs[input]); }
+  Result<TensorId> add(const std::string& op, const std::string& suffix, std::vector<TensorId> inputs,
+                       graph::Attributes attributes) override {
+    Node node;
+    node.op = op;
+    node.name = node_.name + "/" + suffix;
+    node.block = node_.block;
+    node.pass = model::Pass::backward;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    const std::string name = node.name;
+    PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
+                     ops::appendNode(owner_.graph_, std::move(node), {name}, graph::TensorRole::gradient, owner_.registry_));
+    return outputs[0];
+  }
+  void setInputGradient(std::size_t input, TensorId gradient) override {
+    PIPESCOPE_CHECK(owner_.graph_.tensor(gradient).type == call_.input(input), node_.name + " gave a gradient of another shape");
+    owner_.contributions_[node_.inputs.at(input)].push_back(gradient);
+  }
+
+ private:
+  /// A copy of the types: the graph's tensors move while nodes are added.
+  ops::OperatorCall makeCall() {
+    ops::OperatorCall seen = ops::callOf(owner_.graph_, node_);
+    types_.reserve(seen.inputs.size());
+    for (const graph::TensorType*& type : seen.inputs) {
+      if (type) type = &types_.emplace_back(*type);
+    }
+    return seen;
+  }
+  Differentiator& owner_;
+  Node node_;
+  std::vector<graph::TensorType> types_;
+  ops::OperatorCall call_;
+};
+
+/// Adds up what the consumers of a tensor gave.
+Status Differentiator::collect(TensorId tensor, const std::string& block) {
+  const auto found = contributions_.find(tensor);
+  if (found == contributions_.end()) return {};
+  TensorId gradient = found->second.front();
+  if (found->second.size() > 1) {
+    Node sum;
+    sum.op = "Sum";
+    sum.name = graph_.tensor(tensor).name + "/grad_sum";
+    sum.block = block;
+    sum.pass = model::Pass::backward;
+    sum.inputs = found->second;
+    const std::string name = sum.name;
+    PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
+                     ops::appendNode(graph_, std::move(sum), {name}, graph::TensorRole::gradient, registry_));
+    gradient = outputs[0];
+  }
+  gradients_[tensor] = gradient;
+  return {};
+}
+
+Status Differentiator::collectParameters(const Node& node) {
+  for (const TensorId input : node.inputs) {
+    if (!input.valid() || graph_.tensor(input).role != graph::TensorRole::parameter) continue;
+    if (firstConsumer_.at(input) != node.id || gradients_.contains(input)) continue;
+    PIPESCOPE_TRY(collect(input, node.block));
+    const auto found = gradients_.find(input);
+    if (found != gradients_.end()) graph_.parameterGradients[input] = found->second;
+  }
+  return {};
+}
+
+Status Differentiator::differentiate(NodeId id) {
+  const ops::OperatorDefinition* definition = registry_.find(graph_.node(id).op);
+  if (!definition || !definition->gradient) {
+    return badInput(fmt::format("cannot train through node {}: operator {} has no gradient", graph_.node(id).name, graph_.node(id).op));
+  }
+  Builder builder(*this, graph_.node(id));
+  return definition->gradient(builder);
+}
+
+Status Differentiator::visit(NodeId id) {
+  const Node node = graph_.node(id);
+  bool reached = false, wanted = false;
+  for (const TensorId output : node.outputs) {
+    if (!output.valid()) continue;
+    PIPESCOPE_TRY(collect(output, node.block));
+    reached = reached || output == graph_.loss || gradients_.contains(output);
+  }
+  for (const TensorId input : node.inputs) wanted = wanted || trainable(input);
+  if (reached && wanted) PIPESCOPE_TRY(differentiate(id));
+  return collectParameters(node);
+}
+
+}  // namespace
+
+Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry) {
+  if (!forward.loss) return badInput("the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
+  return Differentiator(forward, registry).run();
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,161 @@
+#include "engine/config/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace pipescope::config {
+
+std::string toString(Origin origin) {
+  static constexpr const char* names[] = {"default", "file", "environment", "flag"};
+  return names[static_cast<std::size_t>(origin)];
+}
+
+namespace {
+
+bool hasType(const Value& value, KeyType type) { return value.index() == static_cast<std::size_t>(type); }
+
+/// Whole numbers are reals, and a list is what an empty list of another type is.
+Value widened(Value value, KeyType type) {
+  if (type == KeyType::real && std::holds_alternative<std::int64_t>(value)) {
+    return static_cast<double>(std::get<std::int64_t>(value));
+  }
+  if (type == KeyType::texts && std::holds_alternative<std::vector<std::int64_t>>(value) &&
+      std::get<std::vector<std::int64_t>>(value).empty()) {
+    return std::vector<std::string>();
+  }
+  return value;
+}
+
+std::string number(double value) { return fmt::format("{}", value); }
+
+Status checkNumber(const Key& key, double value) {
+  if (value >= key.least && value <= key.most) return {};
+  const bool above = !std::isinf(key.least), below = !std::isinf(key.most);
+  std::string range;
+  if (above && below) {
+    range = "between " + number(key.least) + " and " + number(key.most);
+  } else if (above) {
+    range = "at least " + number(key.least);
+  } else {
+    range = below ? "at most " + number(key.most) : "a number";
+  }
+  return base::badInput(fmt::format("{} = {} is out of range: it must be {}.", key.path, number(value), range));
+}
+
+Status checkChoice(const Key& key, const std::string& value) {
+  if (key.choices.empty() || std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return {};
+  return base::badInput(fmt::format("{} = \"{}\" is not known: it must be one of {}.", key.path, value,
+                                    fmt::join(key.choices, ", ")));
+}
+
+Status checkValue(const Key& key, const Value& value) {
+  if (!hasType(value, key.type)) {
+    return base::badInput(fmt::format("{} must be {}, but {} was given.", key.path, toString(key.type), toToml(value)));
+  }
+  if (const auto* n = std::get_if<std::int64_t>(&value)) return checkNumber(key, static_cast<double>(*n));
+  if (const auto* x = std::get_if<double>(&value)) return checkNumber(key, *x);
+  if (const auto* s = std::get_if<std::string>(&value)) return checkChoice(key, *s);
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    for (const std::int64_t n : *list) PIPESCOPE_TRY(checkNumber(key, static_cast<double>(n)));
+  }
+  return {};
+}
+
+}  // namespace
+
+const Value& Settings::get(std::string_view path) const {
+  if (const auto found = values_.find(path); found != values_.end()) return found->second.value;
+  const Key* key = findKey(prefix_ + std::string(path));
+  PIPESCOPE_CHECK(key != nullptr, "no key " + prefix_ + std::string(path));
+  return key->fallback;
+}
+
+bool Settings::boolean(std::string_view path) const { return std::get<bool>(get(path)); }
+std::int64_t Settings::integer(std::string_view path) const { return std::get<std::int64_t>(get(path)); }
+double Settings::real(std::string_view path) const { return std::get<double>(get(path)); }
+const std::string& Settings::text(std::string_view path) const { return std::get<std::string>(get(path)); }
+const std::vector<std::int64_t>& Settings::integers(std::string_view path) const {
+  return std::get<std::vector<std::int64_t>>(get(path));
+}
+const std::vector<std::string>& Settings::texts(std::string_view path) const {
+  return std::get<std::vector<std::string>>(get(path));
+}
+
+bool Settings::given(std::string_view path) const { return values_.find(path) != values_.end(); }
+
+Origin Settings::origin(std::string_view path) const {
+  const auto found = values_.find(path);
+  return found == values_.end() ? Origin::byDefault : found->second.origin;
+}
+
+Status Settings::set(std::string_view path, Value value, Origin origin) {
+  const Key* key = findKey(prefix_ + std::string(path));
+  PIPESCOPE_CHECK(key != nullptr, "no key " + prefix_ + std::string(path));
+  value = widened(std::move(value), key->type);
+  PIPESCOPE_TRY(checkValue(*key, value));
+  const auto found = values_.find(path);
+  if (found != values_.end() && found->second.origin > origin) return {};  // a stronger origin spoke already
+  values_[std::string(path)] = {std::move(value), origin};
+  return {};
+}
+
+const std::vector<Settings>& Configuration::tables(std::string_view name) const {
+  static const std::vector<Settings> none;
+  const auto found = tables_.find(name);
+  return found == tables_.end() ? none : found->second;
+}
+
+std::string environmentName(std::string_view path) {
+  std::string name = "PIPESCOPE_";
+  for (const char c : path) name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return name;
+}
+
+Status Configuration::applyEnvironment(const std::function<const char*(const char*)>& getenv) {
+  for (const Key& key : keys()) {
+    if (key.path.find("[]") != std::string::npos) continue;
+    const std::string name = environmentName(key.path);
+    const char* value = getenv(name.c_str());
+    if (value == nullptr) continue;
+    if (const Status status = setText(key.path, value, Origin::environment); !status.ok()) {
+      return base::badInput("Environment variable " + name + ": " + status.error().message);
+    }
+  }
+  return {};
+}
+
+std::vector<OptionRow> Configuration::dump() const {
+  std::vector<OptionRow> rows;
+  const auto add = [&](const Settings& settings, const Key& key, const std::string& inner, const std::string& shown) {
+    const Origin from = settings.origin(inner);
+    Value value = key.fallback;
+    switch (key.type) {
+      case KeyType::boolean: value = settings.boolean(inner); break;
+      case KeyType::integer: value = settings.integer(inner); break;
+      case KeyType::real: value = settings.real(inner); break;
+      case KeyType::text: value = settings.text(inner); break;
+      case KeyType::integers: value = settings.integers(inner); break;
+      case KeyType::texts: value = settings.texts(inner); break;
+    }
+    rows.push_back({shown, toToml(value), toString(from)});
+  };
+  for (const Key& key : keys()) {
+    if (key.path.find("[]") == std::string::npos) add(*this, key, key.path, key.path);
+  }
+  for (const auto& [name, entries] : tables_) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      for (const Key& key : keys()) {
+        const std::string prefix = name + "[].";
+        if (!key.path.starts_with(prefix) || !entries[i].given(key.path.substr(prefix.size()))) continue;
+        const std::string inner = key.path.substr(prefix.size());
+        add(entries[i], key, inner, fmt::format("{}[{}].{}", name, i, inner));
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace pipescope::config

@@ -1,0 +1,80 @@
+#pragma once
+// A configuration: values of keys with where each came from. Precedence: default < file < environment < flag.
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/config/key.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::config {
+
+using base::Result;
+using base::Status;
+
+enum class Origin { byDefault, file, environment, flag };
+std::string toString(Origin origin);
+
+/// One value set by somebody, checked against its key.
+struct Setting {
+  Value value;
+  Origin origin = Origin::byDefault;
+};
+
+/// Values below one table: the whole configuration, or one entry of an array of tables. Asking for a key that is not
+/// in the table of keys is a broken invariant.
+class Settings {
+ public:
+  explicit Settings(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+
+  bool boolean(std::string_view path) const;
+  std::int64_t integer(std::string_view path) const;
+  double real(std::string_view path) const;
+  const std::string& text(std::string_view path) const;
+  const std::vector<std::int64_t>& integers(std::string_view path) const;
+  const std::vector<std::string>& texts(std::string_view path) const;
+  /// True where file, environment or flag set it.
+  bool given(std::string_view path) const;
+  Origin origin(std::string_view path) const;
+
+  /// Sets after checking type, range and choices; the error names key, value and what is allowed.
+  Status set(std::string_view path, Value value, Origin origin);
+
+ private:
+  const Value& get(std::string_view path) const;
+  std::string prefix_;  ///< "stages[]." within such an entry
+  std::map<std::string, Setting, std::less<>> values_;
+};
+
+struct OptionRow {
+  std::string path, value, origin;
+};
+
+class Configuration : public Settings {
+ public:
+  /// Reads TOML text. `file` names it in errors, which give the line.
+  static Result<Configuration> parse(std::string_view toml, const std::string& file);
+  static Result<Configuration> read(const std::string& file);
+
+  /// Entries of an array of tables: tables("stages").
+  const std::vector<Settings>& tables(std::string_view name) const;
+
+  /// Sets from text as a flag, an environment variable or --set gives it ("0.002", "true", "[1, 2]").
+  Status setText(std::string_view path, std::string_view value, Origin origin);
+  /// PIPESCOPE_TRAINING_EPOCHS=… for every key outside arrays; getenv is passed in.
+  Status applyEnvironment(const std::function<const char*(const char*)>& getenv);
+
+  /// Every key outside arrays with its value and origin, then the arrays' entries as "stages[0].blocks".
+  std::vector<OptionRow> dump() const;
+
+ private:
+  friend class TomlReader;
+  std::map<std::string, std::vector<Settings>, std::less<>> tables_;
+};
+
+/// The environment variable of a key: PIPESCOPE_TRAINING_EPOCHS.
+std::string environmentName(std::string_view path);
+
+}  // namespace pipescope::config

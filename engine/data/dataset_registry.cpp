@@ -1,0 +1,28 @@
+#include "engine/data/dataset_registry.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::data {
+
+void DatasetRegistry::add(DatasetFormat format) {
+  PIPESCOPE_CHECK(!format.name.empty() && format.open != nullptr,
+                  "a data-set format without name or function");
+  formats_.push_back(std::move(format));
+}
+
+base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request) {
+  DatasetRegistry registry;
+  registerDatasets(registry);
+  std::string known;
+  for (const DatasetFormat& candidate : registry.formats()) {
+    if (candidate.name == format) return candidate.open(request);
+    known += (known.empty() ? "" : ", ") + candidate.name;
+  }
+  return base::badInput(fmt::format("there is no data-set format '{}'; choose one of: {}", format, known));
+}
+
+}  // namespace pipescope::data

@@ -1,0 +1,75 @@
+#include "engine/data/file_system.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace pipescope::data {
+
+namespace fs = std::filesystem;
+
+base::Status makeDirectories(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) return {};
+  return base::ioError(
+      fmt::format("cannot make the folder '{}': {}; check its permissions or name another folder",
+                  directory.string(), error.message()));
+}
+
+base::Status flushToDisk(const fs::path& file) {
+  const std::string name = file.string();
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool flushed = descriptor >= 0 && ::fsync(descriptor) == 0;
+  const int reason = errno;
+  if (descriptor >= 0) ::close(descriptor);
+  if (flushed) return {};
+  return base::ioError(
+      fmt::format("cannot write '{}' to the disk: {}; free some space or choose another folder", name,
+                  std::strerror(reason)));
+}
+
+base::Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent,
+                                                            const std::string& prefix) {
+  // A name that is taken belongs to another thread, to another machine on a shared disk, or to a killed
+  // program.
+  for (int number = 0; number < 10'000; ++number) {
+    fs::path path = parent / fmt::format("{}-{}-{}", prefix, ::getpid(), number);
+    std::error_code error;
+    if (fs::create_directory(path, error)) return TemporaryDirectory(std::move(path));
+    if (error) {
+      return base::ioError(
+          fmt::format("cannot make the folder '{}': {}; check the permissions of '{}' or name another folder",
+                      path.string(), error.message(), parent.string()));
+    }
+  }
+  return base::ioError(fmt::format("'{}' is full of folders '{}-…' of programs that were killed; remove them",
+                                   parent.string(), prefix));
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})) {}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+void removeStale(const fs::path& parent, const std::string& prefix) {
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
+    std::error_code ignored;
+    const auto changed = fs::last_write_time(entry->path(), ignored);
+    if (!ignored && now - changed > std::chrono::hours(1)) fs::remove_all(entry->path(), ignored);
+  }
+}
+
+}  // namespace pipescope::data

@@ -1,0 +1,87 @@
+#include "engine/data/idx_dataset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "engine/data/dataset_registry.h"
+#include "engine/data/mnist_files.h"
+#include "profiler/base/check.h"
+
+namespace pipescope::data {
+
+namespace fs = std::filesystem;
+
+base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& directory, Split split,
+                                                           const Options& options) {
+  PIPESCOPE_ASSIGN(const auto table, preprocessingTable(options.preprocessing));
+  PIPESCOPE_ASSIGN(const fs::path imageFile, findMnistFile(directory, split, IdxKind::images));
+  PIPESCOPE_ASSIGN(const fs::path labelFile, findMnistFile(directory, split, IdxKind::labels));
+  PIPESCOPE_ASSIGN(IdxArray images, readIdx(imageFile, IdxKind::images));
+  PIPESCOPE_ASSIGN(IdxArray labels, readIdx(labelFile, IdxKind::labels));
+  if (images.extents[0] != labels.extents[0]) {
+    return base::badInput(
+        fmt::format("'{}' holds {} images but '{}' holds {} labels; use two files of the same data set",
+                    imageFile.string(), images.extents[0], labelFile.string(), labels.extents[0]));
+  }
+  const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
+                                [&](std::uint8_t label) { return label >= options.classes; });
+  if (bad != labels.values.end()) {
+    return base::badInput(
+        fmt::format("'{}': label {} of item {} is outside 0…{}; use the labels that belong to the images",
+                    labelFile.string(), *bad, bad - labels.values.begin(), options.classes - 1));
+  }
+  graph::Shape shape = {1, images.extents[1], images.extents[2]};
+  if (!options.sampleShape.empty() &&
+      graph::elementCount(options.sampleShape) != graph::elementCount(shape)) {
+    return base::badInput(fmt::format(
+        "the images of '{}' are {}, the model takes {}; use another data set, or change the model's input",
+        imageFile.string(), toString(graph::TensorType{graph::ElementType::float32, shape}),
+        toString(graph::TensorType{graph::ElementType::float32, options.sampleShape})));
+  }
+  std::unique_ptr<IdxDataset> dataset(new IdxDataset);
+  dataset->description_ = fmt::format("{} {} images of '{}'", images.extents[0], toString(split),
+                                      imageFile.parent_path().string());
+  dataset->images_ = std::move(images);
+  dataset->labels_ = std::move(labels.values);
+  dataset->shape_ = options.sampleShape.empty() ? shape : options.sampleShape;
+  dataset->classes_ = options.classes;
+  dataset->table_ = table;
+  return dataset;
+}
+
+base::Status IdxDataset::read(std::span<const std::int64_t> indices, std::span<float> samples,
+                              std::span<std::int32_t> labels) const {
+  const auto pixels = static_cast<std::size_t>(graph::elementCount(shape_));
+  PIPESCOPE_CHECK(samples.size() == indices.size() * pixels && labels.size() == indices.size(),
+                  "buffers of another size than the samples");
+  for (std::size_t row = 0; row < indices.size(); ++row) {
+    PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < size(), "an index outside the data set");
+    const auto index = static_cast<std::size_t>(indices[row]);
+    const auto image = std::span(images_.values).subspan(index * pixels, pixels);
+    std::transform(image.begin(), image.end(), samples.begin() + static_cast<std::ptrdiff_t>(row * pixels),
+                   [this](std::uint8_t byte) { return table_[byte]; });
+    labels[row] = labels_[index];
+  }
+  return {};
+}
+
+PIPESCOPE_REGISTER_DATASET(idx) {
+  registry.add({"idx", "images and labels in MNIST's IDX files, plain or gzipped, in a folder",
+                [](const DatasetRequest& request) -> base::Result<std::unique_ptr<Dataset>> {
+                  if (!request.labelShape.empty()) {
+                    return base::badInput(fmt::format(
+                        "IDX files hold one label per image, the model takes {}; use another data set, or "
+                        "change the model's labels",
+                        toString(graph::TensorType{graph::ElementType::int32, request.labelShape})));
+                  }
+                  PIPESCOPE_ASSIGN(auto dataset, IdxDataset::open(request.directory, request.split,
+                                                                  {request.preprocessing, request.classes,
+                                                                   request.sampleShape}));
+                  return std::unique_ptr<Dataset>(std::move(dataset));
+                }});
+}
+
+}  // namespace pipescope::data

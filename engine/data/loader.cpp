@@ -1,0 +1,223 @@
+#include "engine/data/loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::data {
+
+namespace {
+
+constexpr std::int64_t rowsPerRead = 256;              ///< between two looks whether to stop
+constexpr std::chrono::milliseconds lookInterval(50);  ///< at Progress::cancelled while waiting
+
+std::string shortCallWarning(const Dataset& dataset, const BatchShape& shape, std::int64_t rest) {
+  std::string text = fmt::format(
+      "the last call of each epoch has {} samples instead of {}, because {} samples do not divide by {}",
+      rest, shape.rows(), dataset.size(), shape.rows());
+  if (rest % shape.blocks() != 0) {
+    text += fmt::format(
+        "; and {} does not divide by device iterations × gradient accumulation × replicas = {}, so a model "
+        "that wants whole "
+        "micro-batches refuses that call: drop it (drop_last) or change one of these",
+        rest, shape.blocks());
+  }
+  return text;
+}
+
+}  // namespace
+
+class Loader::Worker {
+ public:
+  Worker(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
+      : dataset_(std::move(dataset)),
+        options_(options),
+        sampleElements_(static_cast<std::size_t>(dataset_->sampleType().elements())),
+        labelElements_(static_cast<std::size_t>(dataset_->labelType().elements())) {
+    const std::int64_t rest = dataset_->size() % options_.shape.rows();
+    calls_ = dataset_->size() / options_.shape.rows() + (!options_.dropLast && rest > 0 ? 1 : 0);
+    if (!options_.dropLast && rest > 0) warning_ = shortCallWarning(*dataset_, options_.shape, rest);
+  }
+  ~Worker() {
+    cancel();
+    if (thread_.joinable()) thread_.join();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  base::Status start() {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& error) {
+      return base::ioError(fmt::format(
+          "cannot start the thread that reads data: {}; close other programs and try again", error.what()));
+    }
+    return {};
+  }
+
+  std::int64_t callsPerEpoch() const { return calls_; }
+  const std::string& warning() const { return warning_; }
+
+  base::Result<std::optional<Batch>> next(const base::Progress& progress) {
+    std::unique_lock lock(mutex_);
+    while (!stopped_ && !ready_ && !failure_ && !finished_) {
+      if (progress.cancelled()) break;
+      changed_.wait_for(lock, lookInterval);
+    }
+    if (stopped_ || progress.cancelled()) return base::cancelled("reading data was cancelled");
+    if (ready_) {
+      Batch batch = std::move(*ready_);
+      ready_.reset();
+      changed_.notify_all();
+      return std::optional<Batch>(std::move(batch));
+    }
+    if (failure_) return *failure_;
+    return std::optional<Batch>();
+  }
+
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    try {
+      produce();
+    } catch (const std::bad_alloc&) {
+      fail(tooLarge());
+    } catch (const std::length_error&) {  // more than any vector holds
+      fail(tooLarge());
+    }
+  }
+
+  base::Error tooLarge() const {
+    return base::ioError(
+        fmt::format("not enough memory for a call of {} samples of {}; make the micro-batch size or the "
+                    "device iterations smaller",
+                    options_.shape.rows(), graph::toString(dataset_->sampleType())));
+  }
+
+  void produce() {
+    for (std::int64_t epoch = options_.firstEpoch; epoch < options_.firstEpoch + options_.epochs; ++epoch) {
+      const std::vector<std::int64_t> order =
+          epochOrder(dataset_->size(), options_.seed, epoch, options_.shuffle);
+      for (std::int64_t call = 0; call < calls_; ++call) {
+        if (!waitForRoom()) return;
+        const std::int64_t first = call * options_.shape.rows();
+        const std::int64_t rows = std::min(options_.shape.rows(), dataset_->size() - first);
+        Batch batch{epoch, call, rows, {}, {}};
+        const auto indices =
+            std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
+        if (base::Status read = readRows(indices, batch); !read.ok()) return fail(read.error());
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return;
+        ready_ = std::move(batch);
+        changed_.notify_all();
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    changed_.notify_all();
+  }
+
+  /// Waits until the batch before was taken; false: stop.
+  bool waitForRoom() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopped_ || !ready_; });
+    return !stopped_;
+  }
+
+  /// Stopping in the middle leaves the batch incomplete; its caller then drops it.
+  base::Status readRows(std::span<const std::int64_t> indices, Batch& batch) {
+    batch.samples.resize(indices.size() * sampleElements_);
+    batch.labels.resize(indices.size() * labelElements_);
+    for (std::size_t row = 0; row < indices.size() && !stopping();
+         row += static_cast<std::size_t>(rowsPerRead)) {
+      const std::size_t rows = std::min(static_cast<std::size_t>(rowsPerRead), indices.size() - row);
+      PIPESCOPE_TRY(
+          dataset_->read(indices.subspan(row, rows),
+                         std::span(batch.samples).subspan(row * sampleElements_, rows * sampleElements_),
+                         std::span(batch.labels).subspan(row * labelElements_, rows * labelElements_)));
+    }
+    return {};
+  }
+
+  bool stopping() {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+
+  void fail(base::Error error) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(error);
+    changed_.notify_all();
+  }
+
+  const std::shared_ptr<const Dataset> dataset_;
+  const LoaderOptions options_;
+  const std::size_t sampleElements_;
+  const std::size_t labelElements_;
+  std::int64_t calls_ = 0;
+  std::string warning_;
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::optional<Batch> ready_;
+  std::optional<base::Error> failure_;
+  bool finished_ = false;
+  bool stopped_ = false;
+
+  std::thread thread_;
+};
+
+base::Result<std::unique_ptr<Loader>> Loader::create(std::shared_ptr<const Dataset> dataset,
+                                                     const LoaderOptions& options) {
+  PIPESCOPE_CHECK(dataset != nullptr, "a loader without a data set");
+  PIPESCOPE_TRY(checkBatchShape(options.shape));
+  if (options.epochs < 1 || options.firstEpoch < 0) {
+    return base::badInput(
+        fmt::format("{} epochs from epoch {} cannot be read; give at least one epoch, the first not below 0",
+                    options.epochs, options.firstEpoch));
+  }
+  if (options.dropLast && options.shape.rows() > dataset->size()) {
+    return base::badInput(
+        fmt::format("one call takes {} samples ({} micro-batch size × {} device iterations × {} gradient "
+                    "accumulation × {} replicas) but there are only {}: make one of them smaller",
+                    options.shape.rows(), options.shape.microBatch, options.shape.deviceIterations,
+                    options.shape.accumulation, options.shape.replicas, dataset->description()));
+  }
+  auto worker = std::make_unique<Worker>(std::move(dataset), options);
+  PIPESCOPE_TRY(worker->start());
+  return std::unique_ptr<Loader>(new Loader(std::move(worker)));
+}
+
+Loader::Loader(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
+Loader::~Loader() = default;
+
+std::int64_t Loader::callsPerEpoch() const {
+  return worker_->callsPerEpoch();
+}
+const std::string& Loader::warning() const {
+  return worker_->warning();
+}
+base::Result<std::optional<Batch>> Loader::next(const base::Progress& progress) {
+  return worker_->next(progress);
+}
+void Loader::cancel() {
+  worker_->cancel();
+}
+
+}  // namespace pipescope::data

@@ -1,0 +1,22 @@
+#pragma once
+// From stored bytes to the numbers a network is fed with.
+#include <array>
+#include <cstdint>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::data {
+
+/// x ← byte; scaled: x ← x ÷ 255; normalised: x ← (x − mean) ÷ deviation. The defaults are MNIST's mean and
+/// standard deviation after scaling, as in the PyTorch and PopTorch examples.
+struct Preprocessing {
+  bool scale = true;
+  bool normalise = true;
+  double mean = 0.1307;
+  double deviation = 0.3081;
+};
+
+/// What each byte becomes. Fails where mean or deviation is not finite, or the deviation is not above 0.
+base::Result<std::array<float, 256>> preprocessingTable(const Preprocessing& preprocessing);
+
+}  // namespace pipescope::data

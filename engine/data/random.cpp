@@ -1,0 +1,82 @@
+#include "engine/data/random.h"
+
+#include "profiler/base/check.h"
+
+namespace pipescope::data {
+
+namespace {
+
+std::uint32_t low32(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value);
+}
+std::uint32_t high32(std::uint64_t value) {
+  return static_cast<std::uint32_t>(value >> 32U);
+}
+
+}  // namespace
+
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53U} * counter[0];
+    const std::uint64_t b = std::uint64_t{0xCD9E8D57U} * counter[2];
+    counter = {high32(b) ^ counter[1] ^ key[0], low32(b), high32(a) ^ counter[3] ^ key[1], low32(a)};
+    key[0] += 0x9E3779B9U;
+    key[1] += 0xBB67AE85U;
+  }
+  return counter;
+}
+
+RandomSequence::RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream)
+    : key_{low32(seed), high32(seed)},
+      counter_{0, static_cast<std::uint32_t>(purpose), low32(stream), high32(stream)} {}
+
+std::uint32_t RandomSequence::next() {
+  if (used_ == block_.size()) {
+    block_ = philox4x32(counter_, key_);
+    // 2³² blocks are 64 GiB of numbers: no sample and no shuffle comes near.
+    ++counter_[0];
+    PIPESCOPE_CHECK(counter_[0] != 0, "a random sequence is used up");
+    used_ = 0;
+  }
+  return block_[used_++];
+}
+
+std::uint64_t RandomSequence::below(std::uint64_t bound) {
+  PIPESCOPE_CHECK(bound >= 1, "a random number below 0 was asked for");
+  if (bound <= 0xFFFFFFFFU) {
+    std::uint64_t product = std::uint64_t{next()} * bound;
+    if (low32(product) < bound) {
+      const std::uint64_t threshold = (std::uint64_t{1} << 32U) % bound;
+      while (low32(product) < threshold) product = std::uint64_t{next()} * bound;
+    }
+    return high32(product);
+  }
+  // Above 32 bits: numbers of exactly as many bits as bound − 1, until one is small enough (at most 2 on
+  // average).
+  std::uint64_t mask = bound - 1;
+  for (unsigned shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
+  while (true) {
+    const std::uint64_t high = next();
+    const std::uint64_t candidate = ((high << 32U) | next()) & mask;
+    if (candidate < bound) return candidate;
+  }
+}
+
+float RandomSequence::unit() {
+  return static_cast<float>(next() >> 8U) * 0x1p-24F;
+}
+
+float RandomSequence::between(float low, float high) {
+  const float value = low + (high - low) * unit();
+  return value < high ? value : low;  // rounding may reach `high`, which is not in the interval
+}
+
+float RandomSequence::bell() {
+  const float a = unit();
+  const float b = unit();
+  const float c = unit();
+  return a + b + c - 1.5F;
+}
+
+}  // namespace pipescope::data

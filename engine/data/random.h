@@ -1,0 +1,46 @@
+#pragma once
+// Random numbers that are the same on every machine and with every standard library: counter-based, so that
+// any number of a sequence is had without those before it.
+#include <array>
+#include <cstdint>
+
+namespace pipescope::data {
+
+/// Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
+/// 2011).
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key);
+
+/// What a sequence is for: two purposes never share numbers, whatever their seeds and streams.
+enum class RandomPurpose : std::uint32_t {
+  shuffle = 1,
+  trainDigits = 2,
+  testDigits = 3,
+  syntheticSamples = 4,
+  syntheticLabels = 5
+};
+
+/// One sequence, keyed by (seed, purpose, stream); the stream is an epoch, or the index of a sample.
+class RandomSequence {
+ public:
+  RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream);
+
+  std::uint32_t next();
+  /// Uniform in 0 … bound − 1, without bias (Lemire, "Fast random integer generation in an interval", 2019);
+  /// `bound` is at least 1.
+  std::uint64_t below(std::uint64_t bound);
+  /// Uniform in [0, 1), a multiple of 2⁻²⁴.
+  float unit();
+  /// Uniform in [low, high).
+  float between(float low, float high);
+  /// Sum of three uniforms: bell-shaped around 0, within (−1.5, 1.5), standard deviation ½.
+  float bell();
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint32_t, 4> block_{};
+  unsigned used_ = 4;
+};
+
+}  // namespace pipescope::data

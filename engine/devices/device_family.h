@@ -1,0 +1,162 @@
+#pragma once
+// The seam between what a model needs (engine/compile's plans) and what a device makes of it (segments with steps,
+// memory). A family — ipu, gaudi, fixed — implements Family; nothing outside engine/devices knows which one it is.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/compile/plan.h"
+#include "profiler/base/result.h"
+#include "profiler/model/rows.h"
+
+namespace pipescope::devices {
+
+using base::Bytes;
+using base::Ticks;
+
+/// One step of a segment; steps follow each other, or run side by side on lanes of their own.
+struct LoweredStep {
+  model::StepKind kind = model::StepKind::compute;
+  model::LaneRole lane = model::LaneRole::compute;
+  std::string program;  ///< program type as PopVision names it: OnTileExecute, DoExchange, Sync, StreamCopyMid …
+  std::string name;     ///< name path, "layer1/conv/Convolve"
+  int op = -1;          ///< index into LoweredPass::operators; −1: none
+  Ticks offset, ticks;  ///< offset from the segment's start
+  std::int64_t activeUnits = 0;
+  Ticks minTicks, maxTicks;  ///< of the fastest active and the slowest unit
+  double meanTicks = 0;      ///< over all units, idle ones count 0
+  Bytes bytesIn, bytesOut;
+};
+
+struct LoweredSegment {
+  std::string name;
+  model::LaneRole lane = model::LaneRole::compute;
+  Ticks ticks;
+  std::vector<LoweredStep> steps;
+};
+
+struct LoweredOperator {
+  std::string name, kind;
+  double flops = 0;
+  Bytes bytes;  ///< operands and results
+};
+
+/// A pass of a stage on its device: segments that follow each other.
+struct LoweredPass {
+  int stage = 0;
+  model::Pass pass = model::Pass::forward;
+  std::vector<LoweredOperator> operators;
+  std::vector<LoweredSegment> segments;
+  Ticks ticks() const {
+    Ticks sum;
+    for (const LoweredSegment& segment : segments) sum += segment.ticks;
+    return sum;
+  }
+};
+
+/// Half-open range of program steps of the device, in the order of LoweredMemory::steps.
+struct LifeInterval {
+  std::int32_t first = 0, end = 0;
+};
+
+struct LoweredVariable {
+  std::string name;      ///< name path
+  std::string category;  ///< a TensorUse's name, or libpva's category for code and descriptors
+  std::string shape;     ///< empty for code
+  Bytes bytes, maxUnitBytes;
+  bool alwaysLive = false;
+  int stage = -1;
+  std::vector<LifeInterval> lives;  ///< empty for always-live ones
+};
+
+struct LivenessStep {
+  std::string name;  ///< name path of the program step
+  std::string program;
+  model::Pass pass = model::Pass::forward;
+  Bytes notAlwaysLive, maxUnitNotAlwaysLive;
+};
+
+/// Equal neighbours in one category.
+struct UnitRun {
+  std::string category, region;
+  bool alwaysLive = false;
+  std::int64_t firstUnit = 0, unitCount = 1;
+  Bytes bytes;  ///< in each unit
+};
+
+/// Use of one memory space of one device.
+struct LoweredMemory {
+  int space = 0;  ///< index into the device's memory spaces
+  std::vector<LoweredVariable> variables;
+  std::vector<LivenessStep> steps;
+  std::vector<UnitRun> units;
+  /// Sentences for diagnostics where something does not fit; empty: fits.
+  std::vector<std::string> overflow;
+};
+
+/// Everything one device does and holds for one executable.
+struct LoweredDevice {
+  int device = 0;
+  std::vector<LoweredPass> passes;
+  std::vector<LoweredMemory> memory;
+};
+
+struct MemorySpaceInfo {
+  std::string kind;
+  std::int64_t units = 1;
+  Bytes bytesPerUnit, interleavedStart;
+};
+
+struct DeviceInfo {
+  std::string kind, name;  ///< chip and "IPU0"
+  std::int64_t ticksPerSecond = 1;
+  std::int64_t units = 1;
+  std::string unitName;
+  std::vector<model::LaneRole> lanes;
+  std::vector<MemorySpaceInfo> memory;
+};
+
+struct LinkInfo {
+  int from = 0, to = 0;  ///< device indices; −1: the host
+  std::string name;
+  double bytesPerSecond = 0;
+};
+
+/// Bytes from one device to another; −1: the host.
+struct Flow {
+  int from = 0, to = 0;
+  Bytes bytes;
+  friend auto operator<=>(const Flow&, const Flow&) = default;
+};
+
+/// One named figure of a device or system, for `pipescope devices`.
+struct Figure {
+  std::string name, value, unit, grade, source;
+};
+
+/// A family's model of one system. Immutable after creation; all members may be called from any thread.
+class System {
+ public:
+  virtual ~System() = default;
+
+  virtual std::string family() const = 0;
+  virtual std::string name() const = 0;
+  virtual std::string description() const = 0;
+  virtual const std::vector<DeviceInfo>& devices() const = 0;
+  virtual const std::vector<LinkInfo>& links() const = 0;
+  virtual std::vector<Figure> figures() const = 0;
+
+  /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A model that
+  /// does not fit is lowered too: LoweredMemory::overflow says so.
+  virtual base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const = 0;
+
+  /// Ticks each flow takes when all start together; in the order given. Called with device-to-device flows.
+  virtual std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const = 0;
+  /// Ticks of an external sync of `devices` devices, paid before an inter-device exchange.
+  virtual Ticks syncTicks(int devices) const = 0;
+  /// Ticks between two calls from the host.
+  virtual Ticks callTicks() const = 0;
+};
+
+}  // namespace pipescope::devices

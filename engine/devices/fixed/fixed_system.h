@@ -1,0 +1,28 @@
+#pragma once
+// The third, trivial family: costs per stage and pass are given, not modelled. It serves tests, teaching and
+// `pipescope schedule`, and keeps the seam to the device families honest.
+#include <memory>
+#include <vector>
+
+#include "engine/devices/device_family.h"
+
+namespace pipescope::devices {
+
+/// Ticks of one cost unit: reports print units.
+inline constexpr std::int64_t kFixedTicksPerUnit = 1'000'000;
+
+/// In cost units.
+struct FixedStageCost {
+  double forward = 0, recompute = 0, backward = 0, update = 0;
+};
+
+struct FixedCosts {
+  std::vector<FixedStageCost> stages;
+  double exchange = 0;  ///< of each boundary copy, whatever else is under way
+  double call = 0;      ///< host time of each call
+};
+
+/// As many devices as `devices`; at least one.
+std::shared_ptr<const System> makeFixedSystem(const FixedCosts& costs, int devices);
+
+}  // namespace pipescope::devices

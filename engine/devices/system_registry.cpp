@@ -1,0 +1,122 @@
+#include "engine/devices/system_registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "engine/devices/device_files.h"
+#include "engine/devices/family.h"
+
+namespace pipescope::devices {
+namespace {
+
+constexpr std::int64_t kMaximumCount = 4096;
+
+const FamilyRegistry& standardFamilies() {
+  static const FamilyRegistry registry = [] {
+    FamilyRegistry made;
+    registerFamilies(made);
+    return made;
+  }();
+  return registry;
+}
+
+std::vector<std::string> namesOf(const DeviceFiles& files) {
+  std::vector<std::string> names = files.systems();
+  const std::vector<std::string> chips = files.chips();
+  names.insert(names.end(), chips.begin(), chips.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+struct ParsedName {
+  std::string name;
+  std::optional<std::int64_t> devices, boxes;
+};
+
+/// Takes ":123" or "x123" off the end; leaves the text alone where it does not end so.
+std::optional<std::int64_t> takeSuffix(std::string& text, char mark) {
+  const std::size_t at = text.rfind(mark);
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) return std::nullopt;
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + at + 1, end, number);
+  if (stop != end || text[at + 1] == '-') return std::nullopt;
+  text.resize(at);
+  return error == std::errc() ? number : kMaximumCount + 1;
+}
+
+ParsedName parseName(std::string_view text, const DeviceFiles& files) {
+  const auto known = [&](const std::string& name) { return files.hasSystem(name) || files.hasChip(name); };
+  ParsedName parsed{std::string(text), {}, {}};
+  if (known(parsed.name)) return parsed;
+  parsed.boxes = takeSuffix(parsed.name, 'x');
+  if (parsed.boxes && known(parsed.name)) return parsed;
+  parsed.devices = takeSuffix(parsed.name, ':');
+  return parsed;
+}
+
+base::Status checkCount(std::string_view name, const char* what, std::int64_t count) {
+  if (count >= 1 && count <= kMaximumCount) return {};
+  return base::badInput(fmt::format("System \"{}\": the number of {} must be between 1 and {}.", name, what, kMaximumCount));
+}
+
+base::Status checkProportion(double proportion) {
+  if (proportion > 0 && proportion <= 1) return {};
+  return base::badInput(fmt::format("The available memory proportion is {:g}, but must be above 0 and at most 1.", proportion));
+}
+
+base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options, const DeviceFiles& files) {
+  const ParsedName parsed = parseName(name, files);
+  SystemRequest request;
+  request.name = std::string(name);
+  if (files.hasSystem(parsed.name)) {
+    PIPESCOPE_ASSIGN(request.system, files.system(parsed.name));
+    if (request.system->chip.empty()) {
+      return base::badInput(fmt::format("{}: key \"chip\" is missing; name one of {}.", request.system->file,
+                                        fmt::join(files.chips(), ", ")));
+    }
+    PIPESCOPE_ASSIGN(request.chip, files.chip(request.system->chip));
+    if (request.chip.family != request.system->family) {
+      return base::badInput(fmt::format("{}: family is \"{}\", but its chip {} is of family \"{}\".", request.system->file,
+                                        request.system->family, request.system->chip, request.chip.family));
+    }
+  } else if (files.hasChip(parsed.name)) {
+    PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
+  } else {
+    const std::vector<std::string> names = namesOf(files);
+    const std::string nearest = nearestName(parsed.name, names);
+    return base::badInput(fmt::format("There is no system \"{}\"{}. Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
+                                      "or several.", name, nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest),
+                                      fmt::join(names, ", ")));
+  }
+  if (parsed.boxes) PIPESCOPE_TRY(checkCount(name, "boxes", *parsed.boxes));
+  if (parsed.devices) PIPESCOPE_TRY(checkCount(name, "devices", *parsed.devices));
+  if (options.devices != 0) PIPESCOPE_TRY(checkCount(name, "devices", options.devices));
+  request.boxes = parsed.boxes.value_or(1);
+  request.devices = options.devices != 0 ? options.devices : parsed.devices.value_or(0);
+  return request;
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, const SystemOptions& options) {
+  PIPESCOPE_TRY(checkProportion(options.availableMemoryProportion));
+  for (const auto& [device, proportion] : options.availableMemoryProportionOf) PIPESCOPE_TRY(checkProportion(proportion));
+  const DeviceFiles files(options.userFolder);
+  PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options, files));
+  const Family* family = standardFamilies().find(request.chip.family);
+  if (!family) {
+    return base::badInput(fmt::format("{}: unknown family \"{}\"; known are {}.", request.chip.file, request.chip.family,
+                                      fmt::join(standardFamilies().names(), ", ")));
+  }
+  return family->make(request, options);
+}
+
+std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) { return namesOf(DeviceFiles(userFolder)); }
+
+}  // namespace pipescope::devices

@@ -1,0 +1,31 @@
+#pragma once
+// The emulated clock: the only place where times are computed.
+#include <memory>
+#include <vector>
+
+#include "engine/emulate/executable.h"
+
+namespace pipescope::emulate {
+
+/// Runs calls one after another on the clock that its devices share. What it places, transfers and waits for goes to
+/// the recorder; with RecordLevel::off only the clock moves.
+class Emulator {
+ public:
+  Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids, RecordLevel level);
+  ~Emulator();
+
+  /// One call from the host: call overhead, then facts.iterations flushes with their weight updates. The run's
+  /// samples and wall times are recorded as given. Returns the recorded run.
+  model::Run call(const Executable& executable, model::Run run);
+
+ private:
+  class Call;
+  record::Recorder& recorder_;
+  const devices::System& system_;
+  const SystemIds& ids_;
+  RecordLevel level_;
+  Ticks now_;
+  model::RunId nextRun_{0};
+};
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,83 @@
+#pragma once
+// What the emulator runs: an order, and for each stage and pass the recorded segments with their lengths.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/compile/plan.h"
+#include "engine/devices/device_family.h"
+#include "engine/schedules/schedule.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::emulate {
+
+using base::Bytes;
+using base::Ticks;
+
+enum class RecordLevel { off, stages, steps };
+
+/// Ids of what recordSystem wrote, by index in devices::System.
+struct SystemIds {
+  std::vector<model::DeviceId> devices;
+  std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< by device
+  std::map<std::pair<int, int>, model::LinkId> links;
+  std::vector<std::vector<model::MemorySpaceId>> memory;  ///< by device and space
+};
+/// Records target, devices, lanes, links and memory spaces.
+SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed);
+
+struct SegmentRef {
+  model::SegmentId id;
+  Ticks ticks;
+  model::Pass pass = model::Pass::forward;
+};
+using SegmentRefs = std::vector<SegmentRef>;
+
+struct StageSegments {
+  SegmentRefs hostIn, forward, hostOut, recompute, backward, update;
+};
+
+/// Bytes per micro-batch over a boundary between two stages.
+struct BoundaryFlow {
+  int fromStage = 0, toStage = 0;
+  model::TransferKind kind = model::TransferKind::activation;
+  Bytes bytes;
+};
+
+/// Which micro-batches of a call send their outputs to the host (PopTorch's output modes).
+struct OutputRule {
+  enum class Mode { all, final, sum, everyN } mode = Mode::all;
+  std::int64_t period = 1;
+  /// `microBatch` of `iteration` in a call of `iterations` × `microBatches`.
+  bool returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations, std::int64_t microBatches) const;
+};
+
+/// Facts of an executable that its plan does not hold.
+struct ExecutableFacts {
+  std::string strategy, schedule, recompute;
+  std::int64_t microBatchSize = 1, microBatches = 1, deviceIterations = 1, replicas = 1;
+  /// Flushes per call: D in training; 1 in inference, where the D micro-batches are one flush.
+  std::int64_t iterations = 1;
+  OutputRule output;
+};
+
+struct Executable {
+  model::ExecutableId id;
+  bool training = true;
+  ExecutableFacts facts;
+  schedules::Order order;
+  std::vector<int> deviceOfStage;
+  std::vector<StageSegments> stages;
+  std::vector<BoundaryFlow> boundaries;
+  std::vector<SegmentRef> sync;            ///< by device: the external sync before an exchange; id none: costs nothing
+  std::vector<model::CounterId> liveMicroBatches;  ///< by device; empty in inference
+};
+
+/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit memory.
+/// `lowered` has one entry per device that holds a stage.
+Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+                            const compile::ExecutablePlan& plan, const std::vector<devices::LoweredDevice>& lowered,
+                            schedules::Order order, const ExecutableFacts& facts, RecordLevel level);
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,47 @@
+#pragma once
+// Writes what the emulator decides: placements, transfers and waits of one call, and each device's position in time.
+#include <vector>
+
+#include "engine/emulate/executable.h"
+
+namespace pipescope::emulate {
+
+/// Where a device stands: it is busy or explained up to `free`.
+struct DeviceClock {
+  Ticks free;
+  model::PlacementId last;  ///< placement that ended last; none before the first
+  int stage = -1;           ///< first stage the device holds; −1: none
+};
+
+/// What a micro-batch's work belongs to.
+struct Where {
+  int stage = -1, microBatch = -1, iteration = -1, slot = -1;
+};
+
+class TimelineWriter {
+ public:
+  TimelineWriter(record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
+                 std::vector<DeviceClock>& clocks)
+      : recorder_(recorder), ids_(ids), record_(level != RecordLevel::off), run_(run), clocks_(clocks) {}
+
+  /// Places the segments one after another from the device's free time on.
+  void place(int device, const SegmentRefs& segments, const Where& where);
+  /// The device idles until `until`, which nothing does if it is already there.
+  void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int waitedForDevice, const Where& where);
+  /// Records a transfer; moves no clock.
+  void transfer(int from, int to, model::TransferKind kind, Bytes bytes, Ticks start, Ticks end, model::PlacementId source, const Where& where);
+  /// A device is taken up to `until` by transfers that transfer() recorded.
+  void occupied(int device, Ticks until);
+  void count(model::CounterId counter, Ticks time, double value);
+
+  DeviceClock& clock(int device) { return clocks_[static_cast<std::size_t>(device)]; }
+
+ private:
+  record::Recorder& recorder_;
+  const SystemIds& ids_;
+  bool record_;
+  model::RunId run_;
+  std::vector<DeviceClock>& clocks_;
+};
+
+}  // namespace pipescope::emulate

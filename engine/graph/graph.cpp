@@ -1,0 +1,84 @@
+#include "engine/graph/graph.h"
+
+#include "profiler/base/check.h"
+
+namespace pipescope::graph {
+
+TensorId Graph::addTensor(std::string name, TensorType type, TensorRole role) {
+  const TensorId id(static_cast<std::int64_t>(tensors_.size()));
+  tensors_.push_back({id, std::move(name), std::move(type), role, NodeId()});
+  return id;
+}
+
+TensorId Graph::addParameter(std::string name, TensorType type, Initializer initializer) {
+  const TensorId id = addTensor(std::move(name), std::move(type), TensorRole::parameter);
+  initializers_[id] = initializer;
+  return id;
+}
+
+TensorId Graph::addConstant(std::string name, TensorType type, std::vector<std::byte> value) {
+  PIPESCOPE_CHECK(static_cast<std::int64_t>(value.size()) == type.bytes().count, name);
+  const TensorId id = addTensor(std::move(name), std::move(type), TensorRole::constant);
+  constants_[id] = std::move(value);
+  return id;
+}
+
+NodeId Graph::addNode(Node node) {
+  node.id = NodeId(static_cast<std::int64_t>(nodes_.size()));
+  for (const TensorId input : node.inputs) {
+    PIPESCOPE_CHECK(!input.valid() || input.value < static_cast<std::int64_t>(tensors_.size()), node.name);
+  }
+  for (const TensorId output : node.outputs) {
+    if (!output.valid()) continue;
+    PIPESCOPE_CHECK(output.value < static_cast<std::int64_t>(tensors_.size()), node.name);
+    tensors_[static_cast<std::size_t>(output.value)].producer = node.id;
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().id;
+}
+
+const Tensor& Graph::tensor(TensorId id) const {
+  PIPESCOPE_CHECK(id.valid() && id.value < static_cast<std::int64_t>(tensors_.size()), "no such tensor");
+  return tensors_[static_cast<std::size_t>(id.value)];
+}
+
+const Node& Graph::node(NodeId id) const {
+  PIPESCOPE_CHECK(id.valid() && id.value < static_cast<std::int64_t>(nodes_.size()), "no such node");
+  return nodes_[static_cast<std::size_t>(id.value)];
+}
+
+const Initializer& Graph::initializer(TensorId parameter) const {
+  const auto found = initializers_.find(parameter);
+  PIPESCOPE_CHECK(found != initializers_.end(), tensor(parameter).name + " has no initializer");
+  return found->second;
+}
+
+const std::vector<std::byte>* Graph::constantValue(TensorId id) const {
+  const auto found = constants_.find(id);
+  return found == constants_.end() ? nullptr : &found->second;
+}
+
+namespace {
+template <class T>
+T attributeOr(const Node& node, const std::string& name, T fallback) {
+  const auto found = node.attributes.find(name);
+  if (found == node.attributes.end()) return fallback;
+  const T* value = std::get_if<T>(&found->second);
+  return value ? *value : fallback;
+}
+}  // namespace
+
+std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback) {
+  return attributeOr(node, name, fallback);
+}
+double floatAttribute(const Node& node, const std::string& name, double fallback) {
+  return attributeOr(node, name, fallback);
+}
+std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback) {
+  return attributeOr(node, name, fallback);
+}
+std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name, std::vector<std::int64_t> fallback) {
+  return attributeOr(node, name, std::move(fallback));
+}
+
+}  // namespace pipescope::graph

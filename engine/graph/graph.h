@@ -1,0 +1,92 @@
+#pragma once
+// The graph: tensors and nodes in topological order. Operator types, attribute names and meanings are ONNX's;
+// operators that only gradients need are named Grad… (engine/ops/README.md).
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/graph/tensor_type.h"
+#include "profiler/base/ids.h"
+#include "profiler/model/enums.h"
+
+namespace pipescope::graph {
+
+using TensorId = base::Id<struct TensorTag>;
+using NodeId = base::Id<struct NodeTag>;
+
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+using Attributes = std::map<std::string, Attribute>;
+
+enum class TensorRole : std::uint8_t {
+  input,       ///< streamed from the host for each micro-batch (samples, labels)
+  parameter,   ///< trained weight, kept over the whole run
+  constant,    ///< weight that is not trained
+  activation,  ///< result of a forward node
+  gradient,    ///< result of a backward node
+};
+
+struct Tensor {
+  TensorId id;
+  std::string name;
+  TensorType type;
+  TensorRole role = TensorRole::activation;
+  NodeId producer;  ///< none for inputs, parameters, constants
+};
+
+struct Node {
+  NodeId id;
+  std::string op;     ///< "Conv", "Gemm", "GradConvWeight" …
+  std::string name;   ///< unique; the name path of the layer it came from, "layer1/conv"
+  std::string block;  ///< block it belongs to; gradients carry their forward node's
+  model::Pass pass = model::Pass::forward;
+  std::vector<TensorId> inputs;  ///< an id that is not valid: optional input left out
+  std::vector<TensorId> outputs; ///< likewise
+  Attributes attributes;
+};
+
+/// What a parameter starts from. Values are drawn when numerics asks, never before.
+struct Initializer {
+  enum class Kind { zeros, ones, uniform } kind = Kind::zeros;
+  double bound = 0;  ///< uniform in [−bound, bound)
+};
+
+class Graph {
+ public:
+  TensorId addTensor(std::string name, TensorType type, TensorRole role);
+  TensorId addParameter(std::string name, TensorType type, Initializer initializer);
+  /// A tensor whose value the graph holds, in row-major order and host byte order; as many bytes as the type needs.
+  TensorId addConstant(std::string name, TensorType type, std::vector<std::byte> value);
+  /// Appends a node whose inputs exist; its outputs get this node as producer.
+  NodeId addNode(Node node);
+
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const Tensor& tensor(TensorId id) const;
+  const Node& node(NodeId id) const;
+  const Initializer& initializer(TensorId parameter) const;
+  /// The bytes of a constant; null where the tensor is none.
+  const std::vector<std::byte>* constantValue(TensorId id) const;
+
+  std::vector<TensorId> inputs;   ///< what the host streams in, in the data set's order (samples, then labels)
+  std::vector<TensorId> outputs;  ///< what a call returns: predictions
+  std::optional<TensorId> loss;   ///< scalar, mean over the micro-batch
+  /// parameter → its gradient for one micro-batch; filled by compile's gradients.
+  std::map<TensorId, TensorId> parameterGradients;
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<Node> nodes_;
+  std::map<TensorId, Initializer> initializers_;
+  std::map<TensorId, std::vector<std::byte>> constants_;
+};
+
+/// The attribute, or the fallback where the node does not have it (or has it with another type).
+std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback);
+double floatAttribute(const Node& node, const std::string& name, double fallback);
+std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback);
+std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name, std::vector<std::int64_t> fallback);
+
+}  // namespace pipescope::graph

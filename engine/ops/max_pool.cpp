@@ -1,0 +1,132 @@
+// MaxPool with its optional Indices, and GradMaxPool.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/ops/dispatch.h"
+#include "engine/ops/gradient_builder.h"
+#include "engine/ops/pool_kernels.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+Result<PoolPlan> planOf(const OperatorCall& call) {
+  const Shape& x = call.input(0).shape;
+  PoolPlan plan;
+  const std::vector<std::int64_t> kernel = graph::intsAttribute(call.node, "kernel_shape", {});
+  if (kernel.empty()) return badInput(fmt::format("{}: attribute kernel_shape is missing", call.title()));
+  PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
+  const Window& w = plan.window;
+  for (std::size_t a = 0; a < w.axes(); ++a) {
+    const std::int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
+    const bool padded = w.padBegin[a] > 0 || w.padEnd[a] > 0;
+    // Otherwise some window would cover padding only, and have no maximum.
+    if (w.padBegin[a] < reach && w.padEnd[a] < reach && (!padded || w.dilation[a] <= w.input[a])) continue;
+    return badInput(fmt::format("{}: on spatial axis {} a window may cover padding only (padding {} + {}, kernel reaching over {}, "
+                                "dilation {}, input {}); give less padding",
+                                call.title(), a, w.padBegin[a], w.padEnd[a], reach, w.dilation[a], w.input[a]));
+  }
+  plan.planes = x[0] * x[1];
+  return plan;
+}
+
+Shape outputShape(const OperatorCall& call, const PoolPlan& plan) {
+  Shape shape = plan.window.output;
+  shape.insert(shape.begin(), {call.input(0).shape[0], call.input(0).shape[1]});
+  return shape;
+}
+
+Work poolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
+  Pool pool;
+  pool.function = "max";
+  pool.backward = backward;
+  pool.batch = call.input(0).shape[0];
+  pool.channels = call.input(0).shape[1];
+  pool.field = plan.window.input;
+  pool.kernel = plan.window.kernel;
+  pool.output = plan.window.output;
+  pool.stride = plan.window.stride;
+  pool.type = call.input(0).element;
+  return {pool, 1, ""};
+}
+
+// --- MaxPool: x → y, [Indices] -----------------------------------------------------------------------------------
+
+Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
+  const std::int64_t order = graph::intAttribute(call.node, "storage_order", 0);
+  if (order != 0 && order != 1) {
+    return badInput(fmt::format("{}: storage_order is {}; it must be 0 (row-major) or 1 (column-major)", call.title(), order));
+  }
+  PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
+  const Shape shape = outputShape(call, plan);
+  return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
+}
+
+Result<Kernel> maxPoolKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
+  const bool columnMajor = graph::intAttribute(call.node, "storage_order", 0) == 1;
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan, columnMajor](const KernelArguments& a) -> Status {
+                    maxPool(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+                    if (std::int64_t* indices = a.output<std::int64_t>(1)) {
+                      maxPoolIndices<T>(plan, a.input<T>(0), a.output<T>(0), indices, columnMajor);
+                    }
+                    return {};
+                  },
+                  plan.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> maxPoolWork(const OperatorCall& call) { return {poolWork(call, *planOf(call), false)}; }
+
+Status maxPoolGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  graph::Attributes attributes = node.attributes;
+  attributes.erase("storage_order");
+  return builder.addFor(0, "GradMaxPool", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
+                        std::move(attributes));
+}
+
+// --- GradMaxPool: x, y, dy → dx ----------------------------------------------------------------------------------
+
+Result<std::vector<TensorType>> inferGradMaxPool(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  if (call.input(1) != TensorType{call.input(0).element, outputShape(call, plan)}) {
+    return badInput(fmt::format("{}: the pooled tensor is {}; pooling its input gives {}", call.title(),
+                                graph::toString(call.input(1)), fmt::join(outputShape(call, plan), "x")));
+  }
+  return std::vector<TensorType>{call.input(0)};
+}
+
+Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    maxPoolGradient(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> gradMaxPoolWork(const OperatorCall& call) { return {poolWork(call, *planOf(call), true)}; }
+
+std::vector<AttributeRule> poolAttributes() {
+  return {{"auto_pad", AttributeKind::text},       {"ceil_mode", AttributeKind::integer}, {"dilations", AttributeKind::integers},
+          {"kernel_shape", AttributeKind::integers}, {"pads", AttributeKind::integers},     {"strides", AttributeKind::integers}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(max_pool) {
+  std::vector<AttributeRule> attributes = poolAttributes();
+  attributes.push_back({"storage_order", AttributeKind::integer});
+  registry.add({.type = "MaxPool", .attributes = attributes, .maxOutputs = 2, .infer = inferMaxPool, .kernel = maxPoolKernel,
+                .work = maxPoolWork, .gradient = maxPoolGradient});
+  registry.add({.type = "GradMaxPool", .attributes = poolAttributes(), .minInputs = 3, .maxInputs = 3, .infer = inferGradMaxPool,
+                .kernel = gradMaxPoolKernel, .work = gradMaxPoolWork});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,87 @@
+// PopART's implicit pipelining, by its cycle rule. Source: graphcore/popart, pipeline transform: stage s (0 … S−1,
+// S = 2N−1 in training, the loss stage holding forward and backward) runs in cycle c iff e(s) ≤ c < e(s) + G, on
+// micro-batch c − e(s); e numbers the stages after neighbours on the same device are merged. On a device, stages run
+// in ascending order within a cycle. Minimum micro-batches as PopTorch checks them: forward stages are counted as
+// 1 + changes of device in program order, starting from device 0; training needs 2·forward − 1, inference forward.
+#include <fmt/format.h>
+
+#include "engine/schedules/schedule.h"
+
+namespace pipescope::schedules {
+namespace {
+
+struct NumberedStage {
+  int stage = 0;
+  model::Pass pass = model::Pass::forward;
+  int start = 0;  ///< e(s), the cycle of micro-batch 0
+};
+
+/// Stages in PopART's numbering: forward 0 … N−1, then, in training, the gradients of N−1 … 0. The loss stage has one
+/// number for both, which the merging of neighbours on one device gives by itself.
+std::vector<NumberedStage> numberedStages(const Shape& shape) {
+  std::vector<NumberedStage> all;
+  for (int s = 0; s < shape.stages; ++s) all.push_back({s, model::Pass::forward});
+  if (shape.training) {
+    for (int s = shape.stages - 1; s >= 0; --s) all.push_back({s, model::Pass::backward});
+  }
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const auto device = [&](std::size_t j) { return shape.deviceOfStage[static_cast<std::size_t>(all[j].stage)]; };
+    all[i].start = all[i - 1].start + (device(i) == device(i - 1) ? 0 : 1);
+  }
+  return all;
+}
+
+base::Status checkMicroBatches(const Shape& shape) {
+  int forward = 1, device = 0;
+  for (const int next : shape.deviceOfStage) {
+    forward += next != device ? 1 : 0;
+    device = next;
+  }
+  if (forward == 1) return {};  // one device: no pipeline
+  const int needed = shape.training ? 2 * forward - 1 : forward;
+  if (shape.microBatches >= needed) return {};
+  if (shape.training) {
+    return base::badInput(fmt::format(
+        "Pipelined training with the popart schedule over {} forward stages ({} pipeline stages with their gradients) needs "
+        "gradient_accumulation of at least {}, but it is {}. Raise it, use fewer stages, or use the gpipe schedule.",
+        forward, needed, needed, shape.microBatches));
+  }
+  return base::badInput(fmt::format(
+      "Pipelined inference with the popart schedule over {} stages needs device_iterations of at least {}, but it is {}. "
+      "Raise it or use fewer stages.",
+      forward, needed, shape.microBatches));
+}
+
+base::Result<Order> makePopart(const Shape& shape) {
+  PIPESCOPE_TRY(checkMicroBatches(shape));
+  const std::vector<NumberedStage> stages = numberedStages(shape);
+  Order order;
+  order.sync = Sync::barrier;
+  order.update = UpdateOrder::serial;
+  order.slots = shape.microBatches + stages.back().start;
+  order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
+  order.stashEntries.assign(static_cast<std::size_t>(shape.stages), 0);
+  for (int cycle = 0; cycle < order.slots; ++cycle) {
+    for (const NumberedStage& s : stages) {
+      const int microBatch = cycle - s.start;
+      if (microBatch < 0 || microBatch >= shape.microBatches) continue;
+      const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(s.stage)]);
+      order.devices[device].push_back({s.stage, s.pass, microBatch, cycle});
+    }
+  }
+  if (shape.training) {
+    for (int s = 0; s < shape.stages; ++s) {
+      const int apart = stages[stages.size() - 1 - static_cast<std::size_t>(s)].start - stages[static_cast<std::size_t>(s)].start;
+      order.stashEntries[static_cast<std::size_t>(s)] = apart == 0 ? 0 : apart + 1;  // both cycles included
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SCHEDULE(popart) {
+  registry.add({"popart", "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle", makePopart});
+}
+
+}  // namespace pipescope::schedules

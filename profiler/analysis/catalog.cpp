@@ -1,0 +1,119 @@
+#include "profiler/analysis/catalog.h"
+
+#include <fmt/format.h>
+
+namespace pipescope::analysis {
+namespace {
+
+template <class Row>
+base::Status load(const model::ProfileSource& source, std::vector<Row>& into) {
+  const Result<model::Rows<Row>> rows = source.rows<Row>();
+  if (!rows.ok()) {
+    return base::Error{rows.error().kind, fmt::format("Table {} of the profile cannot be read: {}", Row::kTable, rows.error().message)};
+  }
+  into = **rows;
+  return {};
+}
+
+template <class Row, class Id>
+const Row* at(const std::vector<Row>& rows, Id id) {
+  const auto index = static_cast<std::size_t>(id.value);
+  return id.valid() && index < rows.size() ? &rows[index] : nullptr;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& source) {
+  auto catalog = std::make_shared<Catalog>();
+  catalog->revision = source.revision();
+  PIPESCOPE_ASSIGN(catalog->state, source.state());
+  std::vector<model::Target> targets;
+  PIPESCOPE_TRY(load(source, catalog->properties));
+  PIPESCOPE_TRY(load(source, catalog->configuration));
+  PIPESCOPE_TRY(load(source, targets));
+  PIPESCOPE_TRY(load(source, catalog->devices));
+  PIPESCOPE_TRY(load(source, catalog->links));
+  PIPESCOPE_TRY(load(source, catalog->lanes));
+  PIPESCOPE_TRY(load(source, catalog->memorySpaces));
+  PIPESCOPE_TRY(load(source, catalog->executables));
+  PIPESCOPE_TRY(load(source, catalog->stages));
+  PIPESCOPE_TRY(load(source, catalog->boundaries));
+  PIPESCOPE_TRY(load(source, catalog->debugContexts));
+  PIPESCOPE_TRY(load(source, catalog->operators));
+  PIPESCOPE_TRY(load(source, catalog->programs));
+  PIPESCOPE_TRY(load(source, catalog->segments));
+  PIPESCOPE_TRY(load(source, catalog->runs));
+  PIPESCOPE_TRY(load(source, catalog->outcomes));
+  PIPESCOPE_TRY(load(source, catalog->diagnostics));
+  if (!targets.empty()) catalog->target = targets.front();
+  return std::shared_ptr<const Catalog>(std::move(catalog));
+}
+
+std::string Catalog::namePath(model::DebugContextId id) const {
+  std::string path;
+  constexpr int kDeepest = 64;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    const model::DebugContext* context = at(debugContexts, id);
+    if (context == nullptr) break;
+    path = path.empty() ? context->name : context->name + "/" + path;
+    id = context->parent;
+  }
+  return path;
+}
+
+std::string Catalog::property(std::string_view key) const {
+  for (const model::Property& row : properties) {
+    if (row.key == key) return row.value;
+  }
+  return {};
+}
+
+const model::Executable* Catalog::executable(model::ExecutableId id) const { return at(executables, id); }
+const model::Device* Catalog::device(model::DeviceId id) const { return at(devices, id); }
+
+base::Timebase Catalog::timebase(model::DeviceId id) const {
+  const model::Device* row = device(id);
+  if (row == nullptr && !devices.empty()) row = &devices.front();
+  return row != nullptr && row->ticksPerSecond > 0 ? base::Timebase{row->ticksPerSecond} : base::Timebase{};
+}
+
+Result<const model::Executable*> Catalog::findExecutable(std::string_view name) const {
+  if (executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+  if (name.empty()) return &executables.front();
+  std::string known;
+  for (const model::Executable& row : executables) {
+    if (row.name == name) return &row;
+    known += (known.empty() ? "" : ", ") + row.name;
+  }
+  return base::badInput(fmt::format("The profile has no executable \"{}\"; it has {}.", name, known));
+}
+
+std::vector<const model::Stage*> Catalog::stagesOf(model::ExecutableId id) const {
+  std::vector<const model::Stage*> found;
+  for (const model::Stage& stage : stages) {
+    if (stage.executable == id) found.push_back(&stage);
+  }
+  return found;
+}
+
+std::vector<const model::Run*> Catalog::runsOf(model::ExecutableId id) const {
+  std::vector<const model::Run*> found;
+  for (const model::Run& run : runs) {
+    if (run.executable == id) found.push_back(&run);
+  }
+  return found;
+}
+
+const model::Run* Catalog::lastRunOf(model::ExecutableId id) const {
+  const std::vector<const model::Run*> all = runsOf(id);
+  return all.empty() ? nullptr : all.back();
+}
+
+std::optional<double> Catalog::outcome(model::ExecutableId id, std::string_view name) const {
+  for (const model::Outcome& row : outcomes) {
+    if (row.executable == id && row.name == name) return row.value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace pipescope::analysis

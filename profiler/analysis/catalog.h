@@ -1,0 +1,58 @@
+#pragma once
+// The small facts of a profile, loaded once and shared: what every question starts from.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/model/source.h"
+
+namespace pipescope::analysis {
+
+using base::Bytes;
+using base::Result;
+using base::Ticks;
+
+struct Catalog {
+  std::vector<model::Property> properties;
+  std::vector<model::ConfigurationEntry> configuration;
+  model::Target target;
+  std::vector<model::Device> devices;            ///< by DeviceId
+  std::vector<model::Link> links;                ///< by LinkId
+  std::vector<model::Lane> lanes;                ///< by LaneId
+  std::vector<model::MemorySpace> memorySpaces;  ///< by MemorySpaceId
+  std::vector<model::Executable> executables;    ///< by ExecutableId
+  std::vector<model::Stage> stages;
+  std::vector<model::Boundary> boundaries;
+  std::vector<model::DebugContext> debugContexts;  ///< by DebugContextId
+  std::vector<model::Operator> operators;          ///< by OperatorId
+  std::vector<model::Program> programs;            ///< by ProgramId
+  std::vector<model::Segment> segments;            ///< by SegmentId
+  std::vector<model::Run> runs;                    ///< by RunId
+  std::vector<model::Outcome> outcomes;
+  std::vector<model::Diagnostic> diagnostics;
+  model::SourceState state;
+  std::int64_t revision = 0;
+
+  /// "layer1/conv/Convolve"; empty for none. Cycles in a damaged file end the path.
+  std::string namePath(model::DebugContextId id) const;
+  /// The value of a property; empty where the profile does not have it.
+  std::string property(std::string_view key) const;
+  const model::Executable* executable(model::ExecutableId id) const;
+  /// By name; an empty name means the first (training). Otherwise an error that lists the names.
+  Result<const model::Executable*> findExecutable(std::string_view name) const;
+  /// Stages of an executable, by index.
+  std::vector<const model::Stage*> stagesOf(model::ExecutableId id) const;
+  std::vector<const model::Run*> runsOf(model::ExecutableId id) const;
+  /// The last run of the executable that has placements; what totals are taken over. None: nothing ran.
+  const model::Run* lastRunOf(model::ExecutableId id) const;
+  const model::Device* device(model::DeviceId id) const;
+  base::Timebase timebase(model::DeviceId id) const;
+  std::optional<double> outcome(model::ExecutableId id, std::string_view name) const;
+};
+
+/// Reads the catalog; an error names the table that could not be read.
+Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& source);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,67 @@
+#pragma once
+// Memory by device, category, region and unit; liveness by program step.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+struct UnitUse {
+  std::vector<std::int64_t> includingGaps, excludingGaps;   ///< bytes by unit
+  std::vector<std::int64_t> alwaysLive, notAlwaysLive;      ///< bytes by unit
+};
+
+struct DeviceMemory {
+  int index = 0;
+  std::string name, spaceKind;
+  model::MemorySpaceId space;
+  std::int64_t units = 1;
+  Bytes bytesPerUnit;
+  Bytes total;  ///< excluding gaps, sum over units
+  Bytes totalIncludingGaps;
+  Bytes maxUnit, maxUnitIncludingGaps;
+  std::int64_t worstUnit = 0;
+  Bytes alwaysLive;
+  Bytes notAlwaysLivePeak;  ///< largest of liveness steps, sum over units
+  std::int64_t peakStep = -1;
+  std::map<std::string, Bytes> byCategory, byRegion;
+  bool fits = true;
+};
+
+struct Memory {
+  Bytes total, maxUnit, maxUnitIncludingGaps, alwaysLive, notAlwaysLivePeak;  ///< sums and maxima over devices
+  std::map<std::string, Bytes> byCategory;
+  std::vector<DeviceMemory> devices;  ///< empty: no memory was recorded (`fixed`)
+};
+
+Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+
+/// Bytes per unit, for the by-tile chart; stacked parts by category (or region) where asked.
+Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
+Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
+
+struct LivenessPoint {
+  std::int32_t step = 0;
+  model::ProgramId program;
+  model::Pass pass = model::Pass::forward;
+  Bytes notAlwaysLive, maxUnitNotAlwaysLive;
+};
+struct Liveness {
+  Bytes alwaysLive;
+  std::vector<LivenessPoint> steps;
+  std::int64_t peakStep = -1;
+};
+Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
+
+struct LiveVariable {
+  std::string name, category, shape;
+  Bytes bytes, maxUnitBytes;
+  bool alwaysLive = false;
+  std::int32_t firstStep = 0, endStep = 0;
+};
+/// Variables live during `step`, largest first; always-live ones too where asked.
+Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space, std::int32_t step, bool withAlwaysLive);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,76 @@
+#pragma once
+// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, the three lost times (design §3).
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// An operation that costs time in a stage, all passes together.
+struct StageOperation {
+  std::string name, kind;
+  model::Pass pass = model::Pass::forward;
+  double ticksPerMicroBatch = 0;
+  double share = 0;  ///< of the stage's busy ticks per micro-batch
+};
+
+struct StageMemory {
+  Bytes alwaysLive;            ///< sum over units
+  Bytes peakNotAlwaysLive;     ///< largest over program steps, sum over units
+  Bytes stash;                 ///< part of always live
+  std::int64_t worstUnit = -1; ///< tile that is fullest; −1: the device has no units
+  Bytes worstUnitBytes;        ///< including gaps
+  Bytes freeBytes;             ///< capacity of the worst unit − its bytes; negative: does not fit
+};
+
+struct StageReport {
+  int index = 0, device = 0;
+  std::string deviceName, blocks;
+  /// Ticks per micro-batch (update: per iteration), mean over the run.
+  double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
+  double busy = 0;             ///< forward + recompute + backward + weightGradient
+  double share = 0;            ///< busy ÷ Σ busy over stages
+  double ratioToSlowest = 0;   ///< busy ÷ the largest busy
+  std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
+  std::int64_t stashEntries = 0;
+  std::optional<StageMemory> memory;  ///< of the stage's device; none where no memory was recorded
+};
+
+/// Time of one iteration by what is lost: all in ticks, mean over the run's iterations.
+struct LostTime {
+  double step = 0;           ///< iteration start to iteration start
+  double useful = 0;         ///< G · mean(F+B)
+  double fillAndDrain = 0;   ///< T(mean) − G·mean
+  double imbalance = 0;      ///< T(actual) − T(every stage at the mean), both without exchange
+  double exchangeUpdateHost = 0;  ///< the rest: exchange + sync + update + host
+};
+
+struct BoundaryReport {
+  int fromStage = 0, toStage = 0;
+  model::TransferKind kind = model::TransferKind::activation;
+  std::string tensor, shape;
+  Bytes bytes;
+  Ticks ticks;
+};
+
+struct StagesReport {
+  std::int64_t clockHz = 0;
+  std::int64_t microBatches = 0;
+  double imbalance = 0, imbalanceForward = 0, imbalanceBackward = 0;
+  double bubbleFraction = 0;
+  double bubbleRampUp = 0, bubbleSteady = 0, bubbleRampDown = 0;  ///< parts of bubbleFraction; add up to it
+  double exchangeShareOfBubble = 0;  ///< part of the bubble during which inter-device exchange or sync went on
+  int slowestStage = -1;
+  LostTime lost;
+  std::vector<StageReport> stages;
+  std::vector<StageOperation> slowestOperations;  ///< of the slowest stage, largest first, at most ten
+  std::vector<BoundaryReport> boundaries;
+};
+
+/// Report over the executable's last run.
+Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+
+}  // namespace pipescope::analysis

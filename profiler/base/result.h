@@ -1,0 +1,99 @@
+#pragma once
+// Result<T>: a value, or an Error whose message a user can act on (what, where, what to do).
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::base {
+
+/// What a failure means for a program's exit status.
+enum class ErrorKind {
+  badInput,   ///< usage, configuration, data or file is wrong: exit 2
+  refused,    ///< the work's own answer is no (NaN loss, disk full during a run …): exit 1
+  io,         ///< the operating system refused (unwritable path, missing file …): exit 2
+  cancelled,  ///< the user asked to stop
+  internal,   ///< a fault of this program: exit 3
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::badInput;
+  std::string message;
+};
+
+inline Error badInput(std::string message) { return {ErrorKind::badInput, std::move(message)}; }
+inline Error refused(std::string message) { return {ErrorKind::refused, std::move(message)}; }
+inline Error ioError(std::string message) { return {ErrorKind::io, std::move(message)}; }
+inline Error cancelled(std::string message) { return {ErrorKind::cancelled, std::move(message)}; }
+inline Error internalError(std::string message) { return {ErrorKind::internal, std::move(message)}; }
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+
+  /// The value; a CHECK fails where there is none.
+  T& value() & { return requireValue(), *std::get_if<0>(&state_); }
+  const T& value() const& { return requireValue(), *std::get_if<0>(&state_); }
+  T&& value() && { return requireValue(), std::move(*std::get_if<0>(&state_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  const Error& error() const {
+    PIPESCOPE_CHECK(!ok(), "error() of a Result that holds a value");
+    return *std::get_if<1>(&state_);
+  }
+
+ private:
+  void requireValue() const {
+    PIPESCOPE_CHECK(ok(), "value() of a Result that holds an error: " + std::get_if<1>(&state_)->message);
+  }
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const {
+    PIPESCOPE_CHECK(!ok(), "error() of a Result that succeeded");
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace pipescope::base
+
+/// Returns the error of a Status or Result expression from the enclosing function.
+#define PIPESCOPE_TRY(expression)                                       \
+  do {                                                                  \
+    if (auto pipescopeStatus = (expression); !pipescopeStatus.ok()) {   \
+      return pipescopeStatus.error();                                   \
+    }                                                                   \
+  } while (false)
+
+#define PIPESCOPE_JOIN_(a, b) a##b
+#define PIPESCOPE_JOIN(a, b) PIPESCOPE_JOIN_(a, b)
+#define PIPESCOPE_ASSIGN_(temporary, declaration, expression) \
+  auto temporary = (expression);                              \
+  if (!temporary.ok()) return temporary.error();              \
+  declaration = std::move(temporary).value()
+/// PIPESCOPE_ASSIGN(auto x, f()): declares x as the value of f(), or returns f()'s error.
+#define PIPESCOPE_ASSIGN(declaration, ...) \
+  PIPESCOPE_ASSIGN_(PIPESCOPE_JOIN(pipescopeResult, __LINE__), declaration, (__VA_ARGS__))

@@ -1,0 +1,45 @@
+#pragma once
+// Quantities whose unit is their type, and the clocks that give ticks a length.
+#include <compare>
+#include <cstdint>
+
+namespace pipescope::base {
+
+template <class Tag>
+struct Quantity {
+  std::int64_t count = 0;
+
+  constexpr Quantity() = default;
+  constexpr explicit Quantity(std::int64_t n) : count(n) {}
+
+  friend constexpr auto operator<=>(Quantity, Quantity) = default;
+  constexpr Quantity& operator+=(Quantity other) { return count += other.count, *this; }
+  constexpr Quantity& operator-=(Quantity other) { return count -= other.count, *this; }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.count + b.count); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.count - b.count); }
+  friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return Quantity(a.count * n); }
+  friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return Quantity(a.count * n); }
+};
+
+/// Ticks of a device's own timebase: tile cycles on an IPU, picoseconds on a Gaudi, 10⁻⁶ cost units on `fixed`.
+using Ticks = Quantity<struct TicksTag>;
+/// Clock cycles of an engine, where they are not the device's ticks.
+using Cycles = Quantity<struct CyclesTag>;
+using Bytes = Quantity<struct BytesTag>;
+
+/// A device's clock. Times are derived from absolute ticks in 128 bits, never summed from rounded parts.
+struct Timebase {
+  std::int64_t ticksPerSecond = 1'000'000;
+  friend constexpr bool operator==(Timebase, Timebase) = default;
+};
+
+constexpr double toSeconds(Ticks ticks, Timebase base) {
+  return static_cast<double>(ticks.count) / static_cast<double>(base.ticksPerSecond);
+}
+
+/// `ticks` of `from` in ticks of `to`, rounded up: what crosses devices is never early.
+Ticks convertRoundUp(Ticks ticks, Timebase from, Timebase to);
+/// `seconds` in ticks, rounded up.
+Ticks ticksFromSeconds(double seconds, Timebase base);
+
+}  // namespace pipescope::base

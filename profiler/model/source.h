@@ -1,0 +1,69 @@
+#pragma once
+// Read access to a profile, whatever holds it: a file (profiler/store) or memory (profiler/record).
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+#include "profiler/model/columns.h"
+
+namespace pipescope::model {
+
+/// A stretch of a table that is read as one piece. Plain tables are one block.
+struct BlockInfo {
+  std::int64_t rows = 0;
+  /// Smallest start and largest end (Placement, Transfer, Wait, Run) or time (CounterSample) of the block's rows;
+  /// hasTime is false for rows without one.
+  bool hasTime = false;
+  Ticks start, end;
+};
+
+template <class Row>
+using Rows = std::shared_ptr<const std::vector<Row>>;
+
+struct SourceState {
+  ProfileState state = ProfileState::running;
+  std::string reason;  ///< of cancelled and incomplete
+};
+
+/// Thread-safe. Results are immutable and shared; a source may keep or forget what it decoded.
+class ProfileSource {
+ public:
+  virtual ~ProfileSource() = default;
+
+  virtual base::Result<SourceState> state() const = 0;
+  /// A number that grows when rows were added since (a growing file).
+  virtual std::int64_t revision() const = 0;
+
+  template <class Row>
+  base::Result<std::vector<BlockInfo>> blocks() const {
+    return directory(tableIndexOf<Row>());
+  }
+
+  template <class Row>
+  base::Result<Rows<Row>> block(std::size_t index) const {
+    PIPESCOPE_ASSIGN(std::shared_ptr<const void> data, decode(tableIndexOf<Row>(), index));
+    return std::static_pointer_cast<const std::vector<Row>>(data);
+  }
+
+  /// The whole table. For tables that can be long, prefer blocks() and block().
+  template <class Row>
+  base::Result<Rows<Row>> rows() const {
+    PIPESCOPE_ASSIGN(const std::vector<BlockInfo> infos, blocks<Row>());
+    if (infos.size() == 1) return block<Row>(0);
+    auto all = std::make_shared<std::vector<Row>>();
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      PIPESCOPE_ASSIGN(const Rows<Row> part, block<Row>(i));
+      all->insert(all->end(), part->begin(), part->end());
+    }
+    return Rows<Row>(std::move(all));
+  }
+
+ protected:
+  virtual base::Result<std::vector<BlockInfo>> directory(std::size_t table) const = 0;
+  /// A shared std::vector<Row> of the table's row type.
+  virtual base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const = 0;
+};
+
+}  // namespace pipescope::model

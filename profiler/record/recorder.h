@@ -1,0 +1,58 @@
+#pragma once
+// What the engine calls to leave rows in a profile.
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include "profiler/base/result.h"
+#include "profiler/model/columns.h"
+
+namespace pipescope::record {
+
+/// Where a recorder's rows go: a file (profiler/store), memory (MemoryProfile), or both in turn.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Appends the rows as one transaction: after it returns all of them are readable, or none.
+  /// On failure nothing of the batch is kept.
+  virtual base::Status commit(const model::RowSet& rows) = 0;
+  /// Ends the profile; no commit follows. `reason` is a sentence for cancelled and incomplete.
+  virtual base::Status finish(model::ProfileState state, const std::string& reason) = 0;
+};
+
+/// Collects rows, hands out ids, and commits to the sink: when asked, or when more than a second or too much
+/// has gathered. One thread at a time.
+class Recorder {
+ public:
+  explicit Recorder(Sink& sink) : sink_(sink) {}
+
+  /// Adds a row; a row with an id gets the next one of its table, which is returned.
+  template <class Row>
+  auto add(Row row) {
+    if constexpr (requires { row.id.value; }) {
+      row.id = decltype(row.id)(nextId_[model::tableIndexOf<Row>()]++);
+      pending_.of<Row>().push_back(std::move(row));
+      ++pendingRows_;
+      return pending_.of<Row>().back().id;
+    } else {
+      pending_.of<Row>().push_back(std::move(row));
+      ++pendingRows_;
+    }
+  }
+
+  /// Writes everything gathered so far.
+  base::Status commit();
+  /// commit() if the last one is more than a second ago or more than a million rows wait.
+  base::Status commitIfDue();
+  /// Commits, then ends the profile.
+  base::Status finish(model::ProfileState state, const std::string& reason = {});
+
+ private:
+  Sink& sink_;
+  model::RowSet pending_;
+  std::size_t pendingRows_ = 0;
+  std::array<std::int64_t, model::kTableCount> nextId_{};
+  std::chrono::steady_clock::time_point lastCommit_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace pipescope::record

@@ -1,0 +1,105 @@
+#pragma once
+// A section of a report: facts and tables with units, the same for command line and window.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::sections {
+
+/// Named parts of a whole: an object in JSON, "compute 1,234 · sync 56" in text.
+using Breakdown = std::vector<std::pair<std::string, double>>;
+/// Nothing, a whole number, a measure, a text, a truth, a breakdown.
+using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
+
+/// How text shows a value; JSON always has the raw one.
+enum class Format {
+  plain,
+  count,     ///< 1,472
+  ticks,     ///< cycles with thousands separators
+  bytes,     ///< 3.2 MiB
+  fraction,  ///< 0…1, shown as 12.3 %
+  ratio,     ///< 1.25
+  seconds,   ///< 5.02 ms
+  rate,      ///< 12,300 /s
+};
+
+struct Fact {
+  std::string key;      ///< JSON key, snake_case with the unit
+  std::string label;    ///< for people
+  Cell value;
+  Format format = Format::plain;
+  std::string doc;      ///< what it is and of what (denominator), one sentence
+};
+
+struct Column {
+  std::string key, heading;
+  Format format = Format::plain;
+  std::string doc;
+};
+
+struct Table {
+  std::string key, title;
+  std::string basis;  ///< denominator of its figures: "per micro-batch", "last call, one replica"
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;  ///< a cell per column
+};
+
+struct Section {
+  std::string name, title;
+  std::vector<Fact> facts;
+  std::vector<Table> tables;
+  std::vector<std::string> remarks;  ///< sentences: warnings, what a figure is worth
+  /// Text shows ticks divided by this: 10⁶ for `fixed`, whose reports print cost units. JSON always has ticks.
+  double ticksPerShownUnit = 1;
+};
+
+/// What a section is made from.
+struct Context {
+  const model::ProfileSource& source;
+  const analysis::Catalog& catalog;
+  model::ExecutableId executable;
+};
+
+struct SectionDefinition {
+  std::string name, title, doc;
+  int order = 0;  ///< place in `report` without --section
+  std::function<base::Result<Section>(const Context&)> make;
+};
+
+class SectionRegistry {
+ public:
+  void add(SectionDefinition definition);
+  const std::vector<SectionDefinition>& all() const { return definitions_; }  ///< by order
+  const SectionDefinition* find(std::string_view name) const;
+
+ private:
+  std::vector<SectionDefinition> definitions_;
+};
+
+/// Calls every section's registration (generated).
+void registerSections(SectionRegistry& registry);
+/// All sections, made once.
+const SectionRegistry& sectionRegistry();
+
+/// Makes a section and sets how it shows ticks.
+base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
+
+/// "1,472", "3.2 MiB", "12.3 %"; "–" for nothing.
+std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
+
+std::string toText(const Section& section);
+/// One section's object; keys are those of facts and tables.
+std::string toJson(const Section& section);
+/// Several sections: {name: object}.
+std::string toJson(const std::vector<Section>& sections);
+/// Facts as key,value rows, then each table behind a line with its key.
+std::string toCsv(const Section& section);
+
+}  // namespace pipescope::sections
+
+/// PIPESCOPE_REGISTER_SECTION(stages) { registry.add({...}); }
+#define PIPESCOPE_REGISTER_SECTION(name) void register_##name(SectionRegistry& registry)
