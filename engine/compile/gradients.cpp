@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
-#include <optional>
+#include <span>
 
 #include "engine/ops/gradient_builder.h"
 
@@ -53,6 +54,8 @@ class Differentiator {
   }
   bool trainable(TensorId id) const { return id.valid() && trainable_[static_cast<std::size_t>(id.value)]; }
 
+  /// The gradient of the loss by itself, made when somebody asks.
+  TensorId one();
   Status visit(NodeId id);
   Status differentiate(NodeId id);
   Status collect(TensorId tensor, const std::string& block);
@@ -72,10 +75,12 @@ class Differentiator::Builder : public ops::GradientBuilder {
   Builder(Differentiator& owner, Node node) : owner_(owner), node_(std::move(node)), types_(), call_(makeCall()) {}
 
   const ops::OperatorCall& call() const override { return call_; }
-  TensorId outputGradient(std::size_t output) const override {
+  TensorId outputGradient(std::size_t output) override {
     const auto found = owner_.gradients_.find(node_.outputs.at(output));
-    return found == owner_.gradients_.end() ? TensorId() : found->second;
+    if (found != owner_.gradients_.end()) return found->second;
+    return isLoss(output) ? owner_.one() : TensorId();
   }
+  bool isLoss(std::size_t output) const override { return owner_.graph_.loss == node_.outputs.at(output); }
   bool wants(std::size_t input) const override { return input < node_.inputs.size() && owner_.trainable(node_.inputs[input]); }
   Result<TensorId> add(const std::string& op, const std::string& suffix, std::vector<TensorId> inputs,
                        graph::Attributes attributes) override {
@@ -111,6 +116,33 @@ class Differentiator::Builder : public ops::GradientBuilder {
   std::vector<graph::TensorType> types_;
   ops::OperatorCall call_;
 };
+
+/// The bits of 1 in the loss's type; empty for types that no loss can have.
+std::vector<std::byte> bitsOfOne(graph::ElementType type) {
+  const auto bytesOf = [](auto value) {
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  };
+  switch (type) {
+    case graph::ElementType::float32:
+      return bytesOf(1.0F);
+    case graph::ElementType::float64:
+      return bytesOf(1.0);
+    case graph::ElementType::float16:
+      return bytesOf(std::uint16_t{0x3C00});
+    case graph::ElementType::bfloat16:
+      return bytesOf(std::uint16_t{0x3F80});
+    default:
+      return {};
+  }
+}
+
+TensorId Differentiator::one() {
+  const graph::Tensor& loss = graph_.tensor(*graph_.loss);
+  TensorId& gradient = gradients_[loss.id];
+  gradient = graph_.addConstant(loss.name + "/grad", loss.type, bitsOfOne(loss.type.element));
+  return gradient;
+}
 
 /// Adds up what the consumers of a tensor gave.
 Status Differentiator::collect(TensorId tensor, const std::string& block) {
@@ -170,6 +202,10 @@ Status Differentiator::visit(NodeId id) {
 
 Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry) {
   if (!forward.loss) return badInput("the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
+  const graph::Tensor& loss = forward.tensor(*forward.loss);
+  if (bitsOfOne(loss.type.element).empty() || loss.type.elements() != 1) {
+    return badInput(fmt::format("the loss {} is {}; it must be one floating-point number", loss.name, graph::toString(loss.type)));
+  }
   return Differentiator(forward, registry).run();
 }
 

@@ -32,7 +32,7 @@ Key required(Key key) {
 void addModel(std::vector<Key>& all) {
   all.push_back(text("model.name", "model", "Name of the model in reports."));
   all.push_back({"model.input", KeyType::integers, "", Value(std::vector<std::int64_t>()),
-                 "Shape of one sample, e.g. [1, 28, 28]; empty: the data set's.", 1, 1e9});
+                 "Shape of one sample, e.g. [1, 28, 28]; empty: 1x28x28 for mnist.", 1, 1e9});
   all.push_back(required(text("model.layers[].type", "", "Layer type: conv, maxpool, relu, flatten or linear.")));
   all.push_back(required(text("model.layers[].name", "", "Name path of the layer, e.g. layer1/conv; unique.")));
   all.push_back(required(text("model.layers[].block", "", "Block the layer belongs to, e.g. B1.")));
@@ -80,7 +80,8 @@ void addTraining(std::vector<Key>& all) {
   all.push_back(text("training.loss", "cross_entropy", "Loss at the end of the last block.", {"loss"}, {"cross_entropy"}));
   all.push_back(text("training.optimizer", "adamw", "Weight update rule.", {"optimizer"}, {"adamw", "sgd"}));
   all.push_back(real("training.learning_rate", "", 1e-3, 0, 1e6, "Step of the optimizer.", {"learning-rate"}));
-  all.push_back(real("training.weight_decay", "", 0.01, 0, 1e6, "adamw: decay of the weights, times the learning rate.", {"weight-decay"}));
+  all.push_back(real("training.weight_decay", "", 0, 0, 1e6, "Decay of the weights; not given: the optimizer's own default (adamw 0.01, sgd 0).", {"weight-decay"}));
+  all.push_back(real("training.momentum", "", 0, 0, 0.9999999, "sgd: share of the velocity that is kept.", {"momentum"}));
   all.push_back(real("training.beta1", "", 0.9, 0, 0.9999999, "adamw: decay of the first moment."));
   all.push_back(real("training.beta2", "", 0.999, 0, 0.9999999, "adamw: decay of the second moment."));
   all.push_back(real("training.epsilon", "", 1e-8, 0, 1, "adamw: added to the root of the second moment."));
@@ -111,7 +112,6 @@ void addData(std::vector<Key>& all) {
 
 void addSystem(std::vector<Key>& all) {
   all.push_back(text("system.name", "pod4", "Emulated system; `pipescope devices` lists them. `fixed` takes its costs from [fixed].", {"system"}));
-  all.push_back(integer("system.devices", "", 0, 0, 4096, "Devices of the system to use; 0: as many as the stages need.", {"devices"}));
 }
 
 void addFixed(std::vector<Key>& all) {

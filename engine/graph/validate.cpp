@@ -38,9 +38,8 @@ Status checkTensors(const Graph& graph) {
     }
     PIPESCOPE_TRY(checkType(tensor));
     if (isProduced(tensor.role) != tensor.producer.valid()) {
-      return badInput(fmt::format(isProduced(tensor.role) ? "no node makes tensor {}"
-                                                          : "tensor {} is an input or a weight, yet a node writes it",
-                                  tensor.name));
+      return badInput(isProduced(tensor.role) ? fmt::format("no node makes tensor {}", tensor.name)
+                                              : fmt::format("tensor {} is an input or a weight, yet a node writes it", tensor.name));
     }
   }
   return {};

@@ -1,6 +1,7 @@
 #include "engine/ops/conv_kernels.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/ops/matrix.h"
 
@@ -26,10 +27,15 @@ Reach reachOf(const Window& w, std::size_t axis, std::int64_t tap) {
   return reach;
 }
 
-/// Walks one tap over output positions [begin, begin + count) and calls
-/// visit(column in the block, count, input offset or −1 for padding, stride), a piece of an output row at a time.
+/// A piece of an output row under one tap: `count` columns of the block from `at` on; `source` is the offset of the
+/// first one's input within its plane, −1 for padding.
+struct Piece {
+  std::int64_t at = 0, count = 0, source = 0;
+};
+
+/// Output positions [begin, begin + count) seen from one tap, as pieces of rows.
 template <class Visit>
-void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, Visit visit) {
+void walkPieces(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, Visit visit) {
   const std::size_t inner = w.axes() - 1;
   const std::int64_t width = w.output[inner];
   const std::int64_t innerOffset = tap[inner] * w.dilation[inner] - w.padBegin[inner];
@@ -37,7 +43,7 @@ void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int6
   Odometer row(w.output.data(), inner);
   row.set(begin / width);
   for (std::int64_t at = 0, column = begin % width; at < count; column = 0, row.next()) {
-    const std::int64_t length = std::min(width - column, count - at);
+    const std::int64_t end = std::min(width, column + count - at);
     std::int64_t base = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < inner; ++axis) {
@@ -45,13 +51,51 @@ void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int6
       inside = inside && position >= 0 && position < w.input[axis];
       base = base * w.input[axis] + position;
     }
-    const std::int64_t from = inside ? std::clamp(reach.first, column, column + length) : column + length;
-    const std::int64_t to = inside ? std::clamp(reach.end, from, column + length) : column + length;
-    if (from > column) visit(at, from - column, std::int64_t{-1});
-    if (to > from) visit(at + from - column, to - from, base * w.input[inner] + from * w.stride[inner] + innerOffset);
-    if (column + length > to) visit(at + to - column, column + length - to, std::int64_t{-1});
-    at += length;
+    const std::int64_t from = inside ? std::clamp(reach.first, column, end) : end;
+    const std::int64_t to = inside ? std::clamp(reach.end, from, end) : end;
+    if (from > column) visit(Piece{at, from - column, -1});
+    if (to > from) visit(Piece{at + from - column, to - from, base * w.input[inner] + from * w.stride[inner] + innerOffset});
+    if (end > to) visit(Piece{at + to - column, end - to, -1});
+    at += end - column;
   }
+}
+
+/// Without padding every output row of a plane reads whole input rows, equally far apart: true for most convolutions,
+/// and much faster to walk. Only for whole rows of two spatial axes.
+bool isPlain(const Window& w, std::int64_t begin, std::int64_t count) {
+  if (w.axes() != 2 || begin % w.output[1] != 0 || count % w.output[1] != 0) return false;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (w.padBegin[axis] != 0) return false;
+    if ((w.output[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] >= w.input[axis]) return false;
+  }
+  return true;
+}
+
+template <class Visit>
+void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, bool plain, Visit visit) {
+  if (!plain) return walkPieces(w, tap, begin, count, visit);
+  const std::int64_t width = w.output[1], step = w.stride[0] * w.input[1];
+  std::int64_t source = (begin / width * w.stride[0] + tap[0] * w.dilation[0]) * w.input[1] + tap[1] * w.dilation[1];
+  for (std::int64_t at = 0; at < count; at += width, source += step) visit(Piece{at, width, source});
+}
+
+/// Elements that are copied or added at a time; pieces are often as short as a row of eight.
+constexpr std::int64_t kRun = 8;
+
+template <class T>
+void copyRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) std::memcpy(to + i, from + i, kRun * sizeof(T));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+template <class T>
+void addRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) {
+    for (std::int64_t j = 0; j < kRun; ++j) to[i + j] += from[i + j];
+  }
+  for (; i < count; ++i) to[i] += from[i];
 }
 
 /// columns (depth × count) = the input under every tap at output positions [begin, begin + count).
@@ -59,19 +103,22 @@ template <class T>
 void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t count, T* columns) {
   const Window& w = plan.window;
   const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
+  const bool plain = isPlain(w, begin, count);
   Odometer tap(w.kernel.data(), w.axes());
-  for (std::int64_t d = 0; d < plan.depth(); ++d, tap.next()) {
-    const T* plane = x + d / taps * inputs;
-    T* target = columns + d * count;
-    walkTap(w, tap, begin, count, [=](std::int64_t at, std::int64_t length, std::int64_t source) {
-      if (source < 0) {
-        std::fill_n(target + at, length, T(0));
-      } else if (stride == 1) {
-        for (std::int64_t i = 0; i < length; ++i) target[at + i] = plane[source + i];
-      } else {
-        for (std::int64_t i = 0; i < length; ++i) target[at + i] = plane[source + i * stride];
-      }
-    });
+  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, x += inputs) {
+    for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
+      walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
+        T* target = columns + piece.at;
+        const T* source = x + piece.source;
+        if (piece.source < 0) {
+          std::fill_n(target, piece.count, T(0));
+        } else if (stride == 1) {
+          copyRun(target, source, piece.count);
+        } else {
+          for (std::int64_t i = 0; i < piece.count; ++i) target[i] = source[i * stride];
+        }
+      });
+    }
   }
 }
 
@@ -80,14 +127,21 @@ template <class T>
 void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64_t count, T* dx) {
   const Window& w = plan.window;
   const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
+  const bool plain = isPlain(w, begin, count);
   Odometer tap(w.kernel.data(), w.axes());
-  for (std::int64_t d = 0; d < plan.depth(); ++d, tap.next()) {
-    T* plane = dx + d / taps * inputs;
-    const T* source = columns + d * count;
-    walkTap(w, tap, begin, count, [=](std::int64_t at, std::int64_t length, std::int64_t target) {
-      if (target < 0) return;
-      for (std::int64_t i = 0; i < length; ++i) plane[target + i * stride] += source[at + i];
-    });
+  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, dx += inputs) {
+    for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
+      walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
+        if (piece.source < 0) return;
+        T* target = dx + piece.source;
+        const T* source = columns + piece.at;
+        if (stride == 1) {
+          addRun(target, source, piece.count);
+        } else {
+          for (std::int64_t i = 0; i < piece.count; ++i) target[i * stride] += source[i];
+        }
+      });
+    }
   }
 }
 
@@ -103,7 +157,10 @@ void forBlocks(const ConvPlan& plan, Body body) {
 }  // namespace
 
 std::int64_t ConvPlan::blockPositions() const {
-  return std::min(window.positions(), std::max<std::int64_t>(64, kBlockElements / std::max<std::int64_t>(1, depth())));
+  const std::int64_t most = std::max<std::int64_t>(64, kBlockElements / std::max<std::int64_t>(1, depth()));
+  const std::int64_t width = window.output.back();
+  // Whole rows where one fits.
+  return std::min(window.positions(), most < width ? most : most / width * width);
 }
 
 template <class T>

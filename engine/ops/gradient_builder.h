@@ -14,8 +14,10 @@ class GradientBuilder {
   /// The forward node, and its call.
   virtual const OperatorCall& call() const = 0;
   const Node& node() const { return call().node; }
-  /// Gradient of the loss by an output. Not valid: none flows into it; for the loss itself that means 1.
-  virtual graph::TensorId outputGradient(std::size_t output) const = 0;
+  /// Gradient of the loss by an output. Not valid: none flows into it. For the loss itself: a constant 1.
+  virtual graph::TensorId outputGradient(std::size_t output) = 0;
+  /// Whether an output is the loss: then a gradient operator may do without the constant 1.
+  virtual bool isLoss(std::size_t output) const = 0;
   /// Whether anybody needs the gradient by this input: something trainable lies upstream.
   virtual bool wants(std::size_t input) const = 0;
   /// Adds a backward node of one output, named "<forward node>/<suffix>"; the output has the same name.

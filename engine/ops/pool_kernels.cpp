@@ -11,6 +11,12 @@ T larger(T a, T b) {
   return a > b || a != a ? a : b;
 }
 
+/// Whether an element of a window is its maximum; a NaN is only ever found where the maximum is NaN.
+template <class T>
+bool isMaximum(T value, T maximum) {
+  return (value == maximum) | (value != value);
+}
+
 /// The taps of one axis that lie within the input for one output position.
 struct Taps {
   std::int64_t start = 0;              ///< input position of tap 0, may lie in the padding
@@ -55,7 +61,7 @@ std::int64_t findMaximum(const Window& w, const Odometer& outer, const Taps& tap
   forRows(w, outer, [&](std::int64_t row) {
     for (std::int64_t tap = taps.first; tap < taps.end && found < 0; ++tap) {
       const T value = plane[row + taps.start + tap * step];
-      if (value == y || (value != value && y != y)) found = row + taps.start + tap * step;
+      if (isMaximum(value, y)) found = row + taps.start + tap * step;
     }
   });
   return found;
@@ -89,15 +95,13 @@ template <class T>
 void spreadRow(const T* __restrict above, const T* __restrict below, const T* __restrict y, const T* __restrict dy,
                T* __restrict toAbove, T* __restrict toBelow, std::int64_t width) {
   for (std::int64_t i = 0; i < width; ++i) {
-    const T a = above[2 * i], b = above[2 * i + 1], c = below[2 * i];
-    const T maximum = y[i], gradient = dy[i];
-    const bool isA = (a == maximum) | (a != a);
-    const bool isB = !isA & ((b == maximum) | (b != b));
-    const bool isC = !isA & !isB & ((c == maximum) | (c != c));
-    toAbove[2 * i] = isA ? gradient : T(0);
-    toAbove[2 * i + 1] = isB ? gradient : T(0);
-    toBelow[2 * i] = isC ? gradient : T(0);
-    toBelow[2 * i + 1] = !isA & !isB & !isC ? gradient : T(0);
+    const T maximum = y[i], whole = dy[i];
+    const T afterA = isMaximum(above[2 * i], maximum) ? T(0) : whole;
+    toAbove[2 * i] = isMaximum(above[2 * i], maximum) ? whole : T(0);
+    const T afterB = isMaximum(above[2 * i + 1], maximum) ? T(0) : afterA;
+    toAbove[2 * i + 1] = isMaximum(above[2 * i + 1], maximum) ? afterA : T(0);
+    toBelow[2 * i] = isMaximum(below[2 * i], maximum) ? afterB : T(0);
+    toBelow[2 * i + 1] = isMaximum(below[2 * i], maximum) ? T(0) : afterB;
   }
 }
 

@@ -187,7 +187,7 @@ Status lossGradient(GradientBuilder& builder) {
   if (builder.call().has(2) && builder.wants(2)) {
     return badInput(fmt::format("{}: cannot train its class weights; make them constants", builder.call().title()));
   }
-  std::vector<graph::TensorId> inputs{builder.outputGradient(0)};
+  std::vector<graph::TensorId> inputs{builder.isLoss(0) ? graph::TensorId() : builder.outputGradient(0)};
   inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
   return builder.addFor(0, "GradSoftmaxCrossEntropyLoss", "grad_input", std::move(inputs), node.attributes);
 }

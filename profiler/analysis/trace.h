@@ -1,10 +1,11 @@
 #pragma once
 // What a timeline shows: the runs of an executable as sorted lists per device, steps stored once per segment.
 //
-// A trace holds placements, waits and transfers, never expanded steps: a step of a placement is drawn by adding the
-// placement's start to the step's offset in its segment. Times of a trace are ticks of its axis, which is the timebase
-// of device 0; rows of devices with another timebase are converted when they are loaded (rounded up, in 128 bits).
-// Offsets within a segment stay in ticks of the segment's device: see DeviceTrace::axisTicksPerTick.
+// A trace holds placements, waits and transfers, never expanded steps: a step of a placement is drawn by
+// adding the placement's start to the step's offset in its segment. Times of a trace are ticks of its axis,
+// which is the timebase of device 0; rows of devices with another timebase are converted when they are loaded
+// (rounded up, in 128 bits). Offsets within a segment stay in ticks of the segment's device: see
+// DeviceTrace::axisTicksPerTick.
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -28,16 +29,17 @@ using TicksByKind = std::array<std::int64_t, kStepKinds>;
 
 /// A box of a flame row: a step, or a part of the name path that neighbouring steps share.
 struct FlameBox {
-  Ticks offset, end;                                 ///< within the segment, in device ticks
-  std::int32_t name = 0;                             ///< index into Trace::names
-  std::int32_t step = -1;                            ///< index into TraceSegment::steps; −1: a group of steps
+  Ticks offset, end;       ///< within the segment, in device ticks
+  std::int32_t name = 0;   ///< index into Trace::names
+  std::int32_t step = -1;  ///< index into TraceSegment::steps; −1: a group of steps
   model::StepKind kind = model::StepKind::compute;  ///< of a group: the kind it spends most time on
 };
 
 /// Boxes that do not overlap, ascending.
 struct FlameRow {
   std::vector<FlameBox> boxes;
-  std::int32_t widest = -1;  ///< index of the longest box: its colour stands for the row when it is too narrow
+  std::int32_t widest =
+      -1;  ///< index of the longest box: its colour stands for the row when it is too narrow
 };
 
 /// A segment with its steps; shared by all its placements.
@@ -52,7 +54,8 @@ struct TraceSegment {
   std::vector<std::int32_t> stepNames;       ///< name path of each step, index into Trace::names
   std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
   std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
-  /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to `ticks`.
+  /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to
+  /// `ticks`.
   TicksByKind byKind{};
   Bytes streamIn, streamOut;
   double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
@@ -87,7 +90,8 @@ struct FlameLane {
   std::int32_t depth = 0;
 };
 
-/// Placements of a device that follow each other: all of them, or those of one lane where lanes work side by side.
+/// Placements of a device that follow each other: all of them, or those of one lane where lanes work side by
+/// side.
 struct TraceTrack {
   model::LaneId lane;  ///< none: all lanes of the device
   std::string name;
@@ -99,9 +103,11 @@ struct TraceTrack {
   std::vector<model::LaneId> flatLanes;  ///< lanes that have steps, in the order of their ids
 };
 
-/// Transfers between a device and one other, in one direction.
+/// Transfers between a device and one other, in one direction. They do not overlap: what does lies on further
+/// lanes.
 struct TransferLane {
-  model::DeviceId peer;  ///< none: the host
+  static constexpr int kMost = 8;  ///< lanes of one peer and direction
+  model::DeviceId peer;            ///< none: the host
   bool outgoing = true;
   std::vector<std::int32_t> transfers;  ///< indices into Trace::transfers, by start
 };
@@ -133,12 +139,13 @@ struct Trace {
   std::int64_t ticksPerSecond = 1'000'000;
   Ticks start, end;  ///< of the runs that were loaded
   std::vector<model::Run> runs;
-  std::vector<IterationSpan> iterations;  ///< by start
-  std::vector<DeviceTrace> devices;       ///< those of the target, in their order
+  std::vector<IterationSpan> iterations;   ///< by start
+  std::vector<DeviceTrace> devices;        ///< those of the target, in their order
   std::vector<model::Transfer> transfers;  ///< by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
-  std::int64_t damagedRows = 0;  ///< rows that contradict others and were left out
+  std::int64_t damagedRows = 0;       ///< rows that contradict others and were left out
+  std::int64_t crowdedTransfers = 0;  ///< transfers that found no lane, because too many overlap
 
   std::optional<PlacementPlace> find(model::PlacementId id) const;
   const TracePlacement& at(const PlacementPlace& place) const {
@@ -155,8 +162,8 @@ struct Trace {
   std::int32_t deviceOfLane(model::LaneId lane) const;
   base::Timebase timebase() const { return {ticksPerSecond}; }
 
-  std::vector<std::pair<model::PlacementId, PlacementPlace>> places;     ///< by id
-  std::unordered_map<model::LaneId, std::int32_t> lanes;                 ///< device index by lane
+  std::vector<std::pair<model::PlacementId, PlacementPlace>> places;  ///< by id
+  std::unordered_map<model::LaneId, std::int32_t> lanes;              ///< device index by lane
   std::unordered_map<model::LaneId, std::string> laneNames;
 };
 
@@ -166,8 +173,8 @@ struct TraceRequest {
   model::RunId firstRun, lastRun;
 };
 
-/// Reads the blocks that meet the runs, and the steps of the executable's segments. An error names what could not be
-/// read; a run without placements gives a trace without any.
+/// Reads the blocks that meet the runs, and the steps of the executable's segments. An error names what could
+/// not be read; a run without placements gives a trace without any.
 Result<std::shared_ptr<const Trace>> loadTrace(const model::ProfileSource& source, const Catalog& catalog,
                                                const TraceRequest& request, base::Progress& progress);
 

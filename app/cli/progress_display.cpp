@@ -1,0 +1,102 @@
+#include "app/cli/progress_display.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace pipescope::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void onInterrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+class Display : public base::Progress {
+ public:
+  bool cancelled() const override { return interrupted != 0; }
+  virtual void finish() {}
+
+ protected:
+  /// True at most once per interval, and for the last report.
+  bool isDue(double fraction, std::chrono::milliseconds interval) {
+    const auto now = std::chrono::steady_clock::now();
+    if (shownOnce_ && fraction < 1 && now - last_ < interval) return false;
+    shownOnce_ = true;
+    last_ = now;
+    return true;
+  }
+
+ private:
+  bool shownOnce_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+class Silent : public Display {
+ public:
+  void report(double, std::string_view) override {}
+};
+
+class Plain : public Display {
+ public:
+  void report(double fraction, std::string_view what) override {
+    if (isDue(fraction, std::chrono::seconds(1))) std::fprintf(stderr, "%3.0f %%  %.*s\n", fraction * 100, static_cast<int>(what.size()), what.data());
+  }
+};
+
+class Json : public Display {
+ public:
+  void report(double fraction, std::string_view what) override {
+    if (!isDue(fraction, std::chrono::milliseconds(100))) return;
+    const nlohmann::ordered_json line = {{"fraction", fraction}, {"what", std::string(what)}};
+    std::fprintf(stderr, "%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  }
+};
+
+class Bar : public Display {
+ public:
+  void report(double fraction, std::string_view what) override {
+    if (!isDue(fraction, std::chrono::milliseconds(50))) return;
+    constexpr int kWidth = 24;
+    const int full = static_cast<int>(fraction * kWidth + 0.5);
+    std::string bar;
+    for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
+    const auto elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    std::fprintf(stderr, "\r\033[K%s %3.0f %%  %5.1f s  %.*s", bar.c_str(), fraction * 100, elapsed, static_cast<int>(what.size()), what.data());
+    std::fflush(stderr);
+    open_ = true;
+  }
+  void finish() override {
+    if (open_) std::fprintf(stderr, "\n");
+    open_ = false;
+  }
+
+ private:
+  bool open_ = false;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+void catchInterrupts() {
+  std::signal(SIGINT, onInterrupt);
+  std::signal(SIGTERM, onInterrupt);
+}
+
+std::unique_ptr<base::Progress> makeProgress(const std::string& mode) {
+  if (mode == "off") return std::make_unique<Silent>();
+  if (mode == "json") return std::make_unique<Json>();
+  if (mode == "plain" || isatty(STDERR_FILENO) == 0) return std::make_unique<Plain>();
+  return std::make_unique<Bar>();
+}
+
+void finishProgress(base::Progress& progress) {
+  if (auto* display = dynamic_cast<Display*>(&progress)) display->finish();
+}
+
+}  // namespace pipescope::cli

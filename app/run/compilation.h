@@ -1,0 +1,59 @@
+#pragma once
+// From a configuration to everything that runs, before any data is touched: parse → validate → predict → start share it.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/config/configuration.h"
+#include "engine/emulate/executable.h"
+
+namespace pipescope::graph {
+class Graph;
+}
+
+namespace pipescope::app {
+
+/// One executable, compiled for its devices but not yet recorded.
+struct CompiledExecutable {
+  compile::ExecutablePlan plan;
+  std::vector<devices::LoweredDevice> lowered;
+  schedules::Order order;
+  emulate::ExecutableFacts facts;
+  std::shared_ptr<const graph::Graph> graph;  ///< null on `fixed`: nothing is computed
+};
+
+struct Compilation {
+  std::shared_ptr<const devices::System> system;
+  int devicesUsed = 0;
+  std::vector<CompiledExecutable> executables;
+  std::vector<std::string> notices;  ///< sentences for the user: idle devices, overridden options …
+  std::vector<std::string> overflow() const;  ///< where something does not fit
+};
+
+/// Validates and compiles. Every refusal is a sentence that names the key, block, layer or stage.
+base::Result<Compilation> compileRun(const config::Configuration& configuration);
+
+/// A schedule on devices whose costs are given: what `fixed` runs and `pipescope schedule` shows.
+struct FixedRun {
+  std::string schedule;
+  int microBatches = 1;
+  int deviceIterations = 1;
+  bool training = true;
+  std::vector<int> deviceOfStage;  ///< empty: one device per stage
+  struct Stage {
+    double forward = 0, recompute = 0, backward = 0, update = 0;
+  };
+  std::vector<Stage> stages;
+  double exchange = 0, call = 0;
+};
+base::Result<Compilation> compileFixed(const FixedRun& run);
+
+/// From outcomes of compileRun to the profile: target, executables, diagnostics.
+struct RecordedCompilation {
+  emulate::SystemIds ids;
+  std::vector<emulate::Executable> executables;
+};
+RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation, emulate::RecordLevel level);
+
+}  // namespace pipescope::app

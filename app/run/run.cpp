@@ -1,0 +1,93 @@
+#include "app/run/run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "app/run/compilation.h"
+#include "app/run/executable_runner.h"
+#include "engine/numerics/thread_pool.h"
+#include "profiler/base/version.h"
+#include "profiler/store/profile_writer.h"
+
+namespace pipescope::app {
+namespace {
+
+std::string utcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void recordCircumstances(record::Recorder& recorder, const config::Configuration& configuration, const RunOptions& options, const Compilation& compilation) {
+  recorder.add(model::Property{"tool_version", base::version()});
+  recorder.add(model::Property{"created_utc", utcNow()});
+  recorder.add(model::Property{"command_line", options.commandLine});
+  recorder.add(model::Property{"model", configuration.text("model.name")});
+  recorder.add(model::Property{"times", "emulated by the " + compilation.system->family() + " device model; no hardware was involved"});
+  for (const config::OptionRow& row : configuration.dump()) recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
+}
+
+emulate::RecordLevel recordLevel(const config::Configuration& configuration) {
+  const std::string& level = configuration.text("execution.record");
+  if (level == "off") return emulate::RecordLevel::off;
+  return level == "stages" ? emulate::RecordLevel::stages : emulate::RecordLevel::steps;
+}
+
+std::size_t threadCount(const config::Configuration& configuration) {
+  const std::int64_t asked = configuration.integer("execution.threads");
+  return asked > 0 ? static_cast<std::size_t>(asked) : numerics::ThreadPool::hardwareThreads();
+}
+
+/// Everything after the first commit: its error becomes the profile's reason.
+base::Status runExecutables(RunContext& context, RunResult& result) {
+  if (context.configuration.text("system.name") == "fixed") return runFixed(context, result);
+  std::optional<numerics::Parameters> weights;
+  for (std::size_t i = 0; i < context.compilation.executables.size(); ++i) {
+    const bool training = context.compilation.executables[i].plan.kind == model::ExecutableKind::training;
+    PIPESCOPE_TRY(training ? runTraining(context, i, weights, result) : runInference(context, i, weights, result));
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<RunResult> runConfiguration(const config::Configuration& configuration, const RunOptions& options, base::Progress& progress) {
+  progress.report(0, "compiling");
+  PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration));
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer, store::ProfileWriter::create(options.output));
+  record::Recorder recorder(*writer);
+  const emulate::RecordLevel level = recordLevel(configuration);
+  recordCircumstances(recorder, configuration, options, compilation);
+  const RecordedCompilation recorded = recordCompilation(recorder, compilation, level);
+  PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
+  RunResult result;
+  result.notices = compilation.notices;
+  result.overflow = compilation.overflow();
+  result.fits = result.overflow.empty();
+  numerics::ThreadPool pool(threadCount(configuration));
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
+  RunContext context{configuration, compilation, recorded, recorder, emulator, pool, progress};
+  const bool run = result.fits || !configuration.boolean("execution.require_fit");
+  const base::Status status = run ? runExecutables(context, result) : base::Status();
+  if (status.ok()) {
+    PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+    return result;
+  }
+  if (status.error().kind == base::ErrorKind::cancelled) {
+    PIPESCOPE_TRY(recorder.finish(model::ProfileState::cancelled, status.error().message));
+    result.cancelled = true;
+    return result;
+  }
+  // What could not be written is lost, but the file says why it ends early.
+  if (!recorder.finish(model::ProfileState::incomplete, status.error().message).ok()) {
+    (void)writer->finish(model::ProfileState::incomplete, status.error().message);
+  }
+  return status.error();
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,123 @@
+#include "app/run/schedule_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/devices/fixed/fixed_system.h"
+#include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::app {
+namespace {
+
+double units(base::Ticks ticks) { return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit); }
+
+/// Most micro-batches that are live at once, from one device's slots in time.
+int peakLive(const std::vector<ScheduleSlot>& slots, int device) {
+  int live = 0, peak = 0;
+  for (const ScheduleSlot& slot : slots) {
+    if (slot.device != device) continue;
+    if (slot.kind == "forward") peak = std::max(peak, ++live);
+    if (slot.kind == "backward") --live;
+  }
+  return peak;
+}
+
+std::string cellOf(const ScheduleSlot& slot) {
+  const char letter = slot.kind == "forward" ? 'F' : slot.kind == "recompute" ? 'R' : 'B';
+  return fmt::format("{}{}", letter, slot.microBatch);
+}
+
+std::string gridText(const ScheduleTable& table) {
+  const auto devices = table.utilisation.size();
+  std::vector<std::vector<std::string>> cells(devices, std::vector<std::string>(static_cast<std::size_t>(table.cycles)));
+  std::size_t width = 3;
+  for (const ScheduleSlot& slot : table.slots) {
+    std::string& cell = cells[static_cast<std::size_t>(slot.device)][static_cast<std::size_t>(slot.slot)];
+    cell += cellOf(slot);
+    width = std::max(width, cell.size());
+  }
+  std::string text = "cycle   ";
+  for (int c = 0; c < table.cycles; ++c) text += fmt::format(" {:>{}}", c, width);
+  for (std::size_t d = 0; d < devices; ++d) {
+    text += fmt::format("\ndevice {}", d);
+    for (const std::string& cell : cells[d]) text += fmt::format(" {:>{}}", cell.empty() ? "." : cell, width);
+  }
+  return text + "\n";
+}
+
+std::string startTimesText(const ScheduleTable& table) {
+  std::string text;
+  for (std::size_t d = 0; d < table.utilisation.size(); ++d) {
+    text += fmt::format("device {}", d);
+    for (const ScheduleSlot& slot : table.slots) {
+      if (slot.device == static_cast<int>(d)) text += fmt::format(" {}@{:g}", cellOf(slot), slot.start);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string scheduleNames() {
+  std::string names;
+  for (const schedules::ScheduleDefinition& definition : schedules::scheduleRegistry().all()) {
+    names += (names.empty() ? "" : ", ") + definition.name;
+  }
+  return names;
+}
+
+base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
+  PIPESCOPE_ASSIGN(const Compilation compilation, compileFixed(run));
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const RecordedCompilation recorded = recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::stages);
+  const model::Run call = emulator.call(recorded.executables.front(), {});
+  PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+  ScheduleTable table;
+  table.schedule = run.schedule;
+  table.cycles = compilation.executables.front().order.slots;
+  table.stashEntries = compilation.executables.front().order.stashEntries;
+  table.makespan = units(call.end - call.start);
+  PIPESCOPE_ASSIGN(const model::Rows<model::Placement> placements, profile.rows<model::Placement>());
+  for (const model::Placement& p : *placements) {
+    table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end), model::toString(p.pass), p.microBatch, p.slot});
+  }
+  std::stable_sort(table.slots.begin(), table.slots.end(), [](const auto& a, const auto& b) { return std::tie(a.device, a.start) < std::tie(b.device, b.start); });
+  for (int d = 0; d < compilation.devicesUsed; ++d) {
+    double busy = 0;
+    for (const ScheduleSlot& slot : table.slots) busy += slot.device == d ? slot.end - slot.start : 0;
+    table.utilisation.push_back(table.makespan > 0 ? busy / table.makespan : 0);
+    table.peakLive.push_back(run.training ? peakLive(table.slots, d) : 1);
+  }
+  return table;
+}
+
+std::string toText(const ScheduleTable& table) {
+  std::string text = table.cycles > 0 ? gridText(table) : startTimesText(table);
+  text += fmt::format("\nmakespan     {:g}\nutilisation ", table.makespan);
+  for (const double u : table.utilisation) text += fmt::format(" {:.3f}", u);
+  text += fmt::format("\npeak live    {}\nstash        {}\n", fmt::join(table.peakLive, " "), fmt::join(table.stashEntries, " "));
+  return text;
+}
+
+std::string toJson(const ScheduleTable& table) {
+  nlohmann::ordered_json json;
+  json["schedule"] = table.schedule;
+  json["makespan"] = table.makespan;
+  json["utilisation"] = table.utilisation;
+  json["peak_live"] = table.peakLive;
+  json["stash_entries"] = table.stashEntries;
+  json["slots"] = nlohmann::ordered_json::array();
+  for (const ScheduleSlot& slot : table.slots) {
+    json["slots"].push_back({{"device", slot.device}, {"start", slot.start}, {"end", slot.end}, {"kind", slot.kind}, {"micro_batch", slot.microBatch}});
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace pipescope::app

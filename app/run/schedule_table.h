@@ -1,0 +1,34 @@
+#pragma once
+// What `pipescope schedule` shows: an order on devices with given costs, emulated and read back.
+#include <string>
+#include <vector>
+
+#include "app/run/compilation.h"
+
+namespace pipescope::app {
+
+struct ScheduleSlot {
+  int device = 0;
+  double start = 0, end = 0;  ///< cost units
+  std::string kind;           ///< forward, recompute, backward
+  int microBatch = 0, slot = -1;
+};
+
+struct ScheduleTable {
+  std::string schedule;
+  double makespan = 0;              ///< from the first task's start to the end of the flush, its last exchange included
+  std::vector<double> utilisation;  ///< by device: busy ÷ makespan
+  std::vector<int> peakLive;        ///< by device: most micro-batches between their forward and the end of their backward
+  std::vector<std::int64_t> stashEntries;  ///< by stage
+  int cycles = 0;                   ///< pipeline cycles; 0 where the schedule has none
+  std::vector<ScheduleSlot> slots;  ///< by device, then in time
+};
+
+base::Result<ScheduleTable> scheduleTable(const FixedRun& run);
+/// A cell per pipeline cycle where the schedule has them, otherwise start times.
+std::string toText(const ScheduleTable& table);
+std::string toJson(const ScheduleTable& table);
+/// "gpipe, popart, sharded".
+std::string scheduleNames();
+
+}  // namespace pipescope::app

@@ -1,0 +1,207 @@
+#include "engine/compile/stage_builder.h"
+
+#include <algorithm>
+
+namespace pipescope::compile {
+
+using graph::Graph;
+using graph::Node;
+using graph::Tensor;
+using graph::TensorId;
+using graph::TensorRole;
+using graph::TensorType;
+using model::Pass;
+
+StageBuilder::StageBuilder(const Graph& graph, const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
+                           const PlanOptions& options, const ops::OperatorRegistry& registry, int stage)
+    : graph_(graph), stageOf_(stageOf), boundaries_(boundaries), options_(options), registry_(registry), stage_(stage) {
+  plan_.index = stage;
+}
+
+base::Result<StagePlan> StageBuilder::build() {
+  addHostIn();
+  PIPESCOPE_TRY(addForward());
+  addHostOut();  // before the backward pass gives restored and recomputed values their own tensors
+  if (training()) {
+    PIPESCOPE_TRY(addBackward());
+    addUpdate();
+  }
+  if (stashes()) plan_.stashEntries = options_.stashEntries[static_cast<std::size_t>(stage_)];
+  std::erase_if(plan_.passes, [](const PassPlan& p) { return p.operators.empty(); });
+  return std::move(plan_);
+}
+
+PlanTensorId StageBuilder::add(std::string name, TensorType type, TensorUse use, std::int64_t copies) {
+  plan_.tensors.push_back({std::move(name), std::move(type), use, copies});
+  return PlanTensorId(static_cast<std::int64_t>(plan_.tensors.size()) - 1);
+}
+
+PlanTensorId StageBuilder::tensorFor(TensorId id) {
+  if (!id.valid()) return {};
+  if (const auto found = known_.find(id); found != known_.end()) return found->second;
+  const Tensor& tensor = graph_.tensor(id);
+  TensorUse use = TensorUse::activation;
+  if (tensor.role == TensorRole::parameter) use = TensorUse::weight;
+  if (tensor.role == TensorRole::constant) use = TensorUse::constant;
+  if (tensor.role == TensorRole::input) use = TensorUse::input;
+  if (tensor.role == TensorRole::gradient) use = TensorUse::gradient;
+  const bool received = tensor.producer.valid() && !mine(graph_.node(tensor.producer));
+  if (received) use = TensorUse::input;
+  return known_[id] = add(tensor.name, tensor.type, use);
+}
+
+PassPlan& StageBuilder::pass(Pass kind) {
+  // In the order in which a micro-batch goes through them.
+  static constexpr Pass order[] = {Pass::hostIn, Pass::forward, Pass::recompute, Pass::backward, Pass::hostOut, Pass::update};
+  const auto rank = [](Pass p) { return std::find(std::begin(order), std::end(order), p) - std::begin(order); };
+  const auto place = std::lower_bound(plan_.passes.begin(), plan_.passes.end(), kind, [&](const PassPlan& p, Pass k) { return rank(p.pass) < rank(k); });
+  if (place != plan_.passes.end() && place->pass == kind) return *place;
+  return *plan_.passes.insert(place, PassPlan{kind, {}});
+}
+
+base::Status StageBuilder::addNode(const Node& node, Pass kind) {
+  PlanOperator op;
+  op.name = node.name;
+  op.kind = node.op;
+  PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
+  for (const TensorId input : node.inputs) {
+    if (input.valid()) op.inputs.push_back(tensorFor(input));
+  }
+  for (const TensorId output : node.outputs) op.outputs.push_back(tensorFor(output));
+  pass(kind).operators.push_back(std::move(op));
+  return {};
+}
+
+void StageBuilder::addHostIn() {
+  for (const TensorId input : graph_.inputs) {
+    const bool used = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
+      return mine(node) && std::find(node.inputs.begin(), node.inputs.end(), input) != node.inputs.end();
+    });
+    if (!used) continue;
+    const Tensor& tensor = graph_.tensor(input);
+    pass(Pass::hostIn).operators.push_back({tensor.name, "HostLoad", {{ops::HostCopy{true, tensor.type.bytes()}, 1, ""}}, {}, {tensorFor(input)}});
+  }
+}
+
+base::Status StageBuilder::addForward() {
+  for (const StageBoundary& b : boundaries_) {
+    if (b.toStage == stage_) tensorFor(b.tensor);  // received even where it is only passed on
+  }
+  for (const Node& node : graph_.nodes()) {
+    if (node.pass == Pass::forward && mine(node)) PIPESCOPE_TRY(addNode(node, Pass::forward));
+  }
+  return {};
+}
+
+std::set<TensorId> StageBuilder::neededByBackward() const {
+  std::set<TensorId> needed;
+  for (const Node& node : graph_.nodes()) {
+    if (node.pass != Pass::backward || !mine(node)) continue;
+    for (const TensorId input : node.inputs) {
+      if (!input.valid()) continue;
+      const Tensor& tensor = graph_.tensor(input);
+      const bool kept = tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant;
+      if (!kept && tensor.role != TensorRole::gradient) needed.insert(input);
+    }
+  }
+  return needed;
+}
+
+/// Copies a value into its ring during the forward pass, and out of it at the start of what consumes it.
+void StageBuilder::addStash(TensorId id) {
+  const Tensor& tensor = graph_.tensor(id);
+  const std::int64_t entries = options_.stashEntries[static_cast<std::size_t>(stage_)];
+  const PlanTensorId ring = add(tensor.name + "/stash", tensor.type, TensorUse::stash, entries);
+  const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1, ""};
+  pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring}});
+  const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
+  known_[id] = restored;
+  PassPlan& first = pass(options_.recompute ? Pass::recompute : Pass::backward);
+  first.operators.push_back({tensor.name + "/restore", "Restore", {copy}, {ring}, {restored}});
+  plan_.stashBytesPerEntry += tensor.type.bytes();
+}
+
+base::Status StageBuilder::addRecompute(const std::set<TensorId>& needed) {
+  // Walk back from what is needed to the stage's inputs: the nodes on the way run again.
+  std::set<TensorId> wanted = needed;
+  std::vector<const Node*> again;
+  for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
+    if (node->pass != Pass::forward || !mine(*node)) continue;
+    const bool useful = std::any_of(node->outputs.begin(), node->outputs.end(), [&](TensorId id) { return wanted.contains(id); });
+    if (!useful) continue;
+    again.push_back(&*node);
+    for (const TensorId input : node->inputs) {
+      if (input.valid()) wanted.insert(input);
+    }
+  }
+  for (const TensorId id : wanted) {
+    const Tensor& tensor = graph_.tensor(id);
+    const bool kept = tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant;
+    const bool ownResult = tensor.producer.valid() && mine(graph_.node(tensor.producer));
+    if (!kept && !ownResult) addStash(id);
+  }
+  for (auto node = again.rbegin(); node != again.rend(); ++node) {
+    for (const TensorId output : (*node)->outputs) {
+      known_[output] = add(graph_.tensor(output).name + "/recomputed", graph_.tensor(output).type, TensorUse::activation);
+    }
+    PIPESCOPE_TRY(addNode(**node, Pass::recompute));
+  }
+  return {};
+}
+
+base::Status StageBuilder::addBackward() {
+  const std::set<TensorId> needed = neededByBackward();
+  if (stashes() && options_.recompute) {
+    PIPESCOPE_TRY(addRecompute(needed));
+  } else if (stashes()) {
+    for (const TensorId id : needed) addStash(id);
+  }
+  std::map<TensorId, TensorId> parameterOf;
+  for (const auto& [parameter, gradient] : graph_.parameterGradients) parameterOf[gradient] = parameter;
+  for (const Node& node : graph_.nodes()) {
+    if (node.pass != Pass::backward || !mine(node)) continue;
+    PIPESCOPE_TRY(addNode(node, Pass::backward));
+    for (const TensorId output : node.outputs) {
+      const auto parameter = parameterOf.find(output);
+      if (parameter == parameterOf.end()) continue;
+      if (options_.microBatches <= 1) {
+        accumulators_[parameter->second] = tensorFor(output);
+        continue;
+      }
+      const Tensor& tensor = graph_.tensor(parameter->second);
+      const PlanTensorId accumulator = add(tensor.name + "/accumulator", tensor.type, TensorUse::accumulator);
+      accumulators_[parameter->second] = accumulator;
+      const ops::Work sum{ops::Map{"add", tensor.type.elements(), 2, tensor.type.element, true}, 1, ""};
+      pass(Pass::backward).operators.push_back({tensor.name + "/accumulate", "Accumulate", {sum}, {tensorFor(output), accumulator}, {accumulator}});
+    }
+  }
+  return {};
+}
+
+void StageBuilder::addUpdate() {
+  for (const auto& [parameter, gradient] : accumulators_) {
+    const Tensor& tensor = graph_.tensor(parameter);
+    PlanOperator op;
+    op.name = tensor.name + "/update";
+    op.kind = options_.optimizer.kind;
+    op.work = options_.optimizer.work(tensor.type);
+    op.inputs = {gradient, tensorFor(parameter)};
+    for (const OptimizerCost::State& state : options_.optimizer.states(tensor.type)) {
+      op.inputs.push_back(add(tensor.name + "/" + state.name, state.type, TensorUse::optimizerState));
+    }
+    op.outputs = {tensorFor(parameter)};
+    pass(Pass::update).operators.push_back(std::move(op));
+  }
+}
+
+void StageBuilder::addHostOut() {
+  std::vector<TensorId> results = graph_.outputs;
+  if (training() && graph_.loss) results.push_back(*graph_.loss);
+  for (const TensorId id : results) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (!tensor.producer.valid() || !mine(graph_.node(tensor.producer))) continue;
+    pass(Pass::hostOut).operators.push_back({tensor.name + "/out", "HostStore", {{ops::HostCopy{false, tensor.type.bytes()}, 1, ""}}, {tensorFor(id)}, {}});
+  }
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,212 @@
+#include "engine/devices/ipu/plan_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+std::int64_t exchangeCycles(const Chip& chip, std::int64_t bytes, double factor = 1) {
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / (chip.exchangeBytesPerCycle * factor)));
+}
+
+/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over 10,000 random
+/// transforms: PopLibs planner, C).
+std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours) {
+  const double perByte = neighbours % 8 == 0 ? 0.4404 : neighbours % 4 == 0 ? 3.125 : 5.1484;
+  return bytes == 0 ? 0 : 587 + static_cast<std::int64_t>(std::ceil(perByte * static_cast<double>(bytes)));
+}
+
+/// Cycles to bring `bytes` of results into the next layer's groups of channels: 5/4 of the bytes over the bytes of a
+/// cycle, 5/3 where channels do not fill vectors (PopLibs planner, C).
+std::int64_t regroupCycles(const Chip& chip, std::int64_t bytes, std::int64_t bytesPerCycle, bool vectors) {
+  return ceilDiv(bytes * 5, std::min(chip.vectorBytes, bytesPerCycle) * (vectors ? 4 : 3));
+}
+
+bool anyOf(const std::array<bool, kMaximumDims>& flags) { return std::any_of(flags.begin(), flags.end(), [](bool f) { return f; }); }
+
+struct Zeros {
+  std::int64_t kernel = 0, input = 0;
+};
+
+/// Zeros that fill a tile's kernel up to what the vertex takes at a time, and for SLIC also its dilated, padded input.
+Zeros zerosOf(const ConvForm& form, const ConvTile& tile) {
+  const ConvVertex& vertex = form.vertex;
+  const bool slic = vertex.method == ConvVertex::Method::slic;
+  const std::int64_t multiple = slic ? 4 : vertex.filterHeight;
+  if (multiple == 1 || form.shape.dimCount == 0) return {};
+  const std::size_t filled = slic ? form.shape.dimCount - 1 : 0;
+  const std::int64_t groups = tile.groups * vertex.groupGroup, inChannels = tile.inGroups * vertex.inGroup;
+  std::int64_t kernel = 1, whole = 1, inputs = 1, padded = 1;
+  for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
+    const std::int64_t taps = i == filled ? roundUp(tile.kernel[i], multiple) : tile.kernel[i];
+    kernel *= tile.kernel[i];
+    whole *= taps;
+    inputs *= form.shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
+    padded *= (tile.output[i] - 1) * form.shape.dims[i].stride + taps;
+  }
+  Zeros zeros{groups * inChannels * tile.outGroups * vertex.outGroup * (whole - kernel), 0};
+  if (slic) zeros.input = groups * tile.batch * inChannels * std::max<std::int64_t>(0, padded - inputs);
+  return zeros;
+}
+
+void addArrangement(const Chip& chip, const ConvForm& form, const ConvSplit& split, ConvCosts& costs) {
+  const ConvShape& shape = form.shape;
+  const std::int64_t element = shape.operandBytes(), tiles = split.tiles();
+  const std::int64_t in = std::gcd(form.vertex.inGroup, form.unpadded.inputChannels);
+  const std::int64_t out = std::gcd(form.vertex.outGroup, form.unpadded.outputChannels);
+  const std::int64_t groups = std::gcd(form.vertex.groupGroup, form.unpadded.groups);
+  std::int64_t largest = 0;
+  const auto add = [&](std::int64_t elements, std::int64_t neighbours) {
+    const std::int64_t bytes = ceilDiv(elements * element, tiles);
+    costs.arrangeExchange += exchangeCycles(chip, bytes);
+    costs.arrange += arrangeCycles(bytes, neighbours * element);
+    costs.arrangeBytes += bytes;
+    largest = std::max(largest, bytes);
+  };
+  if (form.arrangeInput) add(shape.inputElements(), groups * in);
+  if (form.arrangeWeights) add(ceilDiv(shape.weightElements(), form.serial), groups * in * out);
+  costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * largest);
+  if (!form.arrangeOutput && !form.regroupOutput) return;
+  const std::int64_t bytes = ceilDiv(ceilDiv(shape.outputElements(), form.serial) * element, tiles);
+  const bool outputVectors = form.unpadded.outputChannels % (shape.half ? 4 : 2) == 0;
+  if (form.arrangeOutput) costs.outputExchange = exchangeCycles(chip, bytes);
+  costs.output = regroupCycles(chip, bytes, form.arrangeOutput ? element : form.vertex.outGroup * element, outputVectors);
+  costs.outputBytes = bytes;
+  costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * bytes);
+}
+
+void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile, ConvCosts& costs) {
+  const ConvShape& shape = form.shape;
+  const std::int64_t groups = tile.groups * form.vertex.groupGroup;
+  const std::int64_t inChannels = tile.inGroups * form.vertex.inGroup, outChannels = tile.outGroups * form.vertex.outGroup;
+  std::int64_t inputs = groups * tile.batch * inChannels, weights = groups * inChannels * outChannels;
+  std::int64_t partials = groups * tile.batch * outChannels;
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    inputs *= shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
+    weights *= tile.kernel[i];
+    partials *= tile.output[i];
+  }
+  const Zeros zeros = zerosOf(form, tile);
+  const std::int64_t element = shape.operandBytes();
+  costs.inputBytes = (inputs + zeros.input) * element;
+  costs.weightBytes = (weights + zeros.kernel) * element;
+  costs.partialBytes = partials * shape.partialBytes();
+  // Operands lie spread evenly over the tiles that use them, so that part is there already. Neighbouring tiles hold
+  // neighbouring output channels: pairs that want the same inputs share an exchange bus.
+  const std::int64_t moveInputs = (inputs - inputs / split.outChannels) * element;
+  const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
+  costs.receivedBytes = moveInputs + moveWeights;
+  costs.operandExchange = exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
+                          exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
+  costs.temporaryBytes = std::max(costs.temporaryBytes, costs.inputBytes + costs.weightBytes + costs.partialBytes);
+}
+
+void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split, ConvCosts& costs) {
+  const ConvShape& shape = form.shape;
+  const std::int64_t depth = split.depth(), partial = shape.partialBytes();
+  const std::int64_t partials = costs.partialBytes / partial;
+  costs.stages = reduceStages(depth, partials);
+  for (std::size_t i = 0; i < costs.stages.count; ++i) {
+    const ReduceStage& stage = costs.stages.stage[i];
+    const bool last = i + 1 == costs.stages.count;
+    costs.stageExchange[i] = exchangeCycles(chip, (stage.depth - 1) * stage.outputs * partial);
+    costs.stageCompute[i] = reduceCycles(chip, stage, shape.halfPartials, last ? shape.half : shape.halfPartials);
+    costs.temporaryBytes = std::max(costs.temporaryBytes, stage.depth * stage.outputs * partial);
+  }
+  if (depth == 1 && shape.half != shape.halfPartials) costs.cast = castCycles(chip, partials, shape.halfPartials, shape.half);
+}
+
+/// Launches, syncs and the loop over serial parts.
+void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
+  if (form.serial > 1) {
+    // The part's weights are cut out of all of them, and its results written into all of them: 64-bit copies.
+    costs.slice = 33 + ceilDiv(costs.weightBytes, chip.vectorBytes) + ceilDiv(costs.partialBytes, chip.vectorBytes);
+  }
+  std::int64_t total = 0;
+  const auto add = [&](std::int64_t cycles, std::int64_t overhead) {
+    if (cycles > 0) total += cycles + overhead;
+  };
+  add(costs.arrangeExchange, chip.exchangeOverhead);
+  add(costs.arrange, chip.computeSetOverhead);
+  add(costs.slice, chip.computeSetOverhead);
+  add(costs.operandExchange, chip.exchangeOverhead);
+  add(costs.compute, chip.computeSetOverhead);
+  for (std::size_t i = 0; i < costs.stages.count; ++i) {
+    add(costs.stageExchange[i], chip.exchangeOverhead);
+    add(costs.stageCompute[i], chip.computeSetOverhead);
+  }
+  add(costs.cast, chip.computeSetOverhead);
+  add(costs.outputExchange, chip.exchangeOverhead);
+  add(costs.output, chip.computeSetOverhead);
+  costs.total = total * form.serial;
+}
+
+}  // namespace
+
+std::int64_t ConvSplit::positions() const { return batch * output[0] * output[1] * output[2]; }
+std::int64_t ConvSplit::depth() const { return inChannels * kernel[0] * kernel[1] * kernel[2]; }
+std::int64_t ConvSplit::tiles() const { return groups * outChannels * positions() * depth(); }
+
+ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
+                  const ConvVertex& vertex, std::int64_t serial) {
+  ConvForm form;
+  form.unpadded = unpadded;
+  form.shape = unpadded;
+  form.shape.groups = roundUp(unpadded.groups, vertex.groupGroup);
+  form.shape.inputChannels = roundUp(unpadded.inputChannels, vertex.inGroup);
+  form.shape.outputChannels = roundUp(unpadded.outputChannels, vertex.outGroup);
+  form.swapped = swapped;
+  form.expanded = expanded;
+  form.vertex = vertex;
+  form.serial = serial;
+  form.groupGrains = form.shape.groups / vertex.groupGroup;
+  form.inGrains = form.shape.inputChannels / vertex.inGroup;
+  form.outGrains = ceilDiv(form.shape.outputChannels / vertex.outGroup, serial);
+  const bool padIn = form.shape.inputChannels != unpadded.inputChannels;
+  const bool padOut = form.shape.outputChannels != unpadded.outputChannels;
+  const bool update = unpadded.pass == ProductPass::weightGradient, matmul = unpadded.matmul;
+  const bool turned = swapped != matmul;  // matrix products lie in memory as their swapped form wants them
+  const bool moved = anyOf(expanded) || turned || padIn || (update && !matmul);
+  form.arrangeInput = moved || (matmul && unpadded.pass != ProductPass::forward);
+  form.arrangeWeights = moved || padOut || (!matmul && unpadded.pass == ProductPass::inputGradient);
+  form.arrangeOutput = swapped != (matmul || update) || padOut || (matmul && update);
+  form.regroupOutput = !form.arrangeOutput && !matmul && vertex.outGroup != weightsPerUnit(unpadded);
+  return form;
+}
+
+std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
+  ConvSplit all;
+  all.batch = chip.tiles;
+  ConvCosts costs;
+  addArrangement(chip, form, all, costs);
+  return costs.arrangeExchange + costs.arrange + costs.outputExchange + costs.output;
+}
+
+ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {
+  ConvTile tile;
+  tile.groups = ceilDiv(form.groupGrains, split.groups);
+  tile.batch = ceilDiv(form.shape.batch, split.batch);
+  tile.inGroups = ceilDiv(form.inGrains, split.inChannels);
+  tile.outGroups = ceilDiv(form.outGrains, split.outChannels);
+  for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
+    tile.output[i] = ceilDiv(form.shape.dims[i].output, split.output[i]);
+    tile.kernel[i] = ceilDiv(form.shape.dims[i].kernel, split.kernel[i]);
+  }
+  return tile;
+}
+
+ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile, WorkerCache& cache) {
+  ConvCosts costs;
+  addArrangement(chip, form, split, costs);
+  addOperands(chip, form, split, tile, costs);
+  costs.compute = convVertexCycles(chip, form.shape, form.vertex, tile, cache);
+  addReduction(chip, form, split, costs);
+  addUp(chip, form, costs);
+  return costs;
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,296 @@
+#include "engine/devices/ipu/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/devices/ipu/plan_bound.h"
+#include "engine/devices/ipu/plan_cost.h"
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+/// A number of parts of an axis, and the grains that the largest then has.
+struct Cut {
+  std::int64_t parts = 1, grains = 1;
+};
+
+/// Numbers of parts worth trying: the fewest for each size of the largest part.
+std::vector<Cut> cutsOf(std::int64_t grains, std::int64_t tiles) {
+  std::vector<Cut> cuts;
+  for (std::int64_t parts = 1; parts <= std::min(grains, tiles);) {
+    const std::int64_t largest = ceilDiv(grains, parts);
+    cuts.push_back({parts, largest});
+    if (largest == 1) break;
+    parts = std::max(parts + 1, ceilDiv(grains, largest - 1));
+  }
+  return cuts;
+}
+
+struct Axis {
+  std::int64_t ConvSplit::* plain = nullptr;
+  std::array<std::int64_t, kMaximumDims> ConvSplit::* spatial = nullptr;
+  std::size_t dim = 0;
+  std::vector<Cut> cuts;
+
+  std::int64_t& in(ConvSplit& split) const { return plain ? split.*plain : (split.*spatial)[dim]; }
+};
+
+struct Best {
+  std::int64_t cycles = std::numeric_limits<std::int64_t>::max();
+  std::int64_t memory = std::numeric_limits<std::int64_t>::max();
+  const ConvForm* form = nullptr;
+  ConvSplit split;
+};
+
+/// Looks through the splits of one form.
+class Search {
+ public:
+  Search(const Chip& chip, const ConvForm& form, std::int64_t memory, Best& fitting, Best& smallest)
+      : chip_(chip), form_(form), memory_(memory), fitting_(fitting), smallest_(smallest) {
+    const ConvShape& shape = form.shape;
+    // A SLIC vertex does one group of channels.
+    const bool slic = form.vertex.method == ConvVertex::Method::slic;
+    addAxis(form.groupGrains, &ConvSplit::groups);
+    addAxis(form.outGrains, &ConvSplit::outChannels, slic);
+    addAxis(shape.batch, &ConvSplit::batch);
+    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].output, &ConvSplit::output, i);
+    resultAxes_ = axes_.size();
+    addAxis(form.inGrains, &ConvSplit::inChannels, slic);
+    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].kernel, &ConvSplit::kernel, i);
+    // What the axes from i on can be cut into at most.
+    mostParts_.resize(axes_.size() + 1, 1);
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      mostParts_[i] = std::min(chip.tiles, mostParts_[i + 1] * axes_[i].cuts.back().parts);
+    }
+    bound_ = PlanBound(chip, form);
+    least_ = bound_.anySplit(mostParts_[0], cache_);
+  }
+
+  /// The least that any split can take.
+  std::int64_t bound() const { return least_; }
+
+  /// From one part per axis on, changes one axis at a time as long as that helps: a good start for prune().
+  void descend() {
+    ConvSplit split;
+    for (const Axis& axis : axes_) axis.in(split) = axis.cuts.front().parts;
+    if (split.tiles() > chip_.tiles) return;
+    std::int64_t cycles = visit(split);
+    for (bool better = true; better;) {
+      better = false;
+      ConvSplit next = split;
+      for (const Axis& axis : axes_) {
+        const std::int64_t others = split.tiles() / axis.in(split);
+        for (const Cut cut : axis.cuts) {
+          if (others * cut.parts > chip_.tiles) break;
+          ConvSplit candidate = split;
+          axis.in(candidate) = cut.parts;
+          const std::int64_t found = visit(candidate);
+          if (found < cycles) {
+            cycles = found;
+            next = candidate;
+            better = true;
+          }
+        }
+      }
+      split = next;
+    }
+  }
+
+  /// All splits but those that a lower bound rules out.
+  void prune() {
+    ConvSplit split;
+    enter(split, 0, 1);
+  }
+
+  /// Cycles of the fastest split that did not fit.
+  std::int64_t missed() const { return missed_; }
+
+ private:
+  void addAxis(std::int64_t grains, std::int64_t ConvSplit::* plain, bool single = false) {
+    if (grains > 1) axes_.push_back({plain, nullptr, 0, single ? std::vector<Cut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
+  }
+  void addAxis(std::int64_t grains, std::array<std::int64_t, kMaximumDims> ConvSplit::* spatial, std::size_t dim) {
+    if (grains > 1) axes_.push_back({nullptr, spatial, dim, cutsOf(grains, chip_.tiles)});
+  }
+
+  void enter(ConvSplit& split, std::size_t at, std::int64_t used) {
+    if (at == axes_.size()) {
+      visit(split);
+      return;
+    }
+    const Axis& axis = axes_[at];
+    for (const Cut cut : axis.cuts) {
+      const std::int64_t tiles = used * cut.parts;
+      if (tiles > chip_.tiles) break;
+      axis.in(split) = cut.parts;
+      const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
+      if (bound_.furtherSplit(split, left, at + 1 >= resultAxes_, cache_) >= fitting_.cycles) continue;
+      enter(split, at + 1, tiles);
+    }
+    axis.in(split) = 1;
+  }
+
+  std::int64_t visit(const ConvSplit& split) {
+    const ConvCosts costs = costsOf(chip_, form_, split, largestTile(form_, split), cache_);
+    const bool fits = costs.temporaryBytes <= memory_;
+    if (fits && costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (costs.temporaryBytes < smallest_.memory || (costs.temporaryBytes == smallest_.memory && costs.total < smallest_.cycles)) {
+      smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    }
+    if (!fits) missed_ = std::min(missed_, costs.total);
+    return costs.total;
+  }
+
+  const Chip& chip_;
+  const ConvForm& form_;
+  std::int64_t memory_;
+  Best& fitting_;
+  Best& smallest_;
+  std::vector<Axis> axes_;
+  std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others partial sums
+  std::vector<std::int64_t> mostParts_;
+  PlanBound bound_;
+  WorkerCache cache_;
+  std::int64_t least_ = 0;
+  std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
+};
+
+/// The forms of a product: operands swapped or not, each set of axes expanded, each vertex.
+std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int64_t serial) {
+  std::vector<ConvForm> forms;
+  for (const bool swapped : {shape.matmul, !shape.matmul}) {
+    const ConvShape base = swapped ? swapOperands(shape) : shape;
+    for (std::size_t set = 0; set < (std::size_t{1} << shape.dimCount); ++set) {
+      ConvShape changed = base;
+      std::array<bool, kMaximumDims> expanded{};
+      bool useful = true;
+      for (std::size_t i = 0; i < shape.dimCount && useful; ++i) {
+        if (((set >> i) & 1) == 0) continue;
+        useful = !base.dims[i].expanded();
+        expanded[i] = true;
+        changed = expandDim(changed, i);
+      }
+      if (!useful) continue;
+      const ConvShape flat = flatten(changed);
+      for (const ConvVertex& vertex : convVertices(chip, flat)) {
+        ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
+        // Serial parts must divide the output channels' groups, or the last part would be of another shape.
+        if (serial == 1 || (form.shape.outputChannels / vertex.outGroup) % serial == 0) forms.push_back(form);
+      }
+    }
+  }
+  return forms;
+}
+
+/// Searches all forms with that many serial parts; returns the fastest that did not fit.
+std::int64_t searchForms(const Chip& chip, const std::vector<ConvForm>& forms, std::int64_t memory, Best& fitting, Best& smallest) {
+  std::vector<Search> searches;
+  searches.reserve(forms.size());
+  for (const ConvForm& form : forms) {
+    searches.emplace_back(chip, form, memory, fitting, smallest);
+    if (searches.back().bound() < fitting.cycles) searches.back().descend();
+  }
+  std::vector<std::size_t> order(searches.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::int64_t left = searches[a].bound(), right = searches[b].bound();
+    return left != right ? left < right : a < b;
+  });
+  std::int64_t missed = std::numeric_limits<std::int64_t>::max();
+  for (const std::size_t i : order) {
+    if (searches[i].bound() < fitting.cycles) searches[i].prune();
+    missed = std::min(missed, searches[i].missed());
+  }
+  return missed;
+}
+
+std::string keyOf(const ConvShape& shape, std::int64_t memory) {
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", memory, shape.matmul, static_cast<int>(shape.pass), shape.groups,
+                                shape.batch, shape.inputChannels, shape.outputChannels, shape.half, shape.halfPartials);
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    const ConvDim& d = shape.dims[i];
+    key += fmt::format(" {},{},{},{},{},{},{}", d.input, d.kernel, d.output, d.stride, d.inputDilation, d.kernelDilation, d.padding);
+  }
+  return key;
+}
+
+}  // namespace
+
+std::string ConvPlan::describe() const {
+  return fmt::format("{} ({} in, {} out), {} tiles: groups {}, batch {}, field {}x{}x{}, kernel {}x{}x{}, in channels {}, out "
+                     "channels {}, {} serial part{}{}",
+                     vertexName(form.shape, form.vertex, usesOneByOne(form.shape, form.vertex, tile)), form.vertex.inGroup,
+                     form.vertex.outGroup, split.tiles(),
+                     split.groups, split.batch, split.output[0], split.output[1], split.output[2], split.kernel[0],
+                     split.kernel[1], split.kernel[2], split.inChannels, split.outChannels, form.serial, form.serial == 1 ? "" : "s",
+                     form.swapped ? ", operands swapped" : "");
+}
+
+std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double proportion) {
+  const auto memory = static_cast<std::int64_t>(proportion * static_cast<double>(chip_.bytesPerTile));
+  const std::string key = keyOf(shape, memory);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
+  }
+  Best fitting, smallest;
+  std::vector<std::vector<ConvForm>> forms;
+  forms.reserve(8);
+  for (std::int64_t serial = 1; serial <= 128; serial *= 2) {
+    forms.push_back(formsOf(chip_, shape, serial));
+    const std::int64_t missed = searchForms(chip_, forms.back(), memory, fitting, smallest);
+    // More parts only ever cost cycles; they are worth trying while memory kept a faster split out.
+    if (missed >= fitting.cycles) break;
+  }
+  const Best& best = fitting.form ? fitting : smallest;
+  auto plan = std::make_shared<ConvPlan>();
+  plan->form = *best.form;
+  plan->split = best.split;
+  plan->tile = largestTile(*best.form, best.split);
+  WorkerCache cache;
+  plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
+  const std::lock_guard lock(mutex_);
+  return plans_.emplace(key, std::move(plan)).first->second;
+}
+
+std::vector<ConvShare> sharesOf(const ConvPlan& plan) {
+  const ConvForm& form = plan.form;
+  struct Parts {
+    std::int64_t count, grains;
+  };
+  std::vector<ConvShare> shares{{1, ConvTile{}}};
+  const auto cut = [&](std::int64_t grains, std::int64_t parts, const auto& field) {
+    const std::int64_t more = grains % parts;
+    std::vector<ConvShare> next;
+    for (const ConvShare& share : shares) {
+      for (const Parts part : {Parts{more, grains / parts + 1}, Parts{parts - more, grains / parts}}) {
+        if (part.count == 0 || part.grains == 0) continue;
+        ConvShare smaller = share;
+        smaller.tiles *= part.count;
+        field(smaller.tile) = part.grains;
+        next.push_back(smaller);
+      }
+    }
+    shares = std::move(next);
+  };
+  cut(form.groupGrains, plan.split.groups, [](ConvTile& t) -> std::int64_t& { return t.groups; });
+  cut(form.shape.batch, plan.split.batch, [](ConvTile& t) -> std::int64_t& { return t.batch; });
+  cut(form.outGrains, plan.split.outChannels, [](ConvTile& t) -> std::int64_t& { return t.outGroups; });
+  cut(form.inGrains, plan.split.inChannels, [](ConvTile& t) -> std::int64_t& { return t.inGroups; });
+  for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
+    cut(form.shape.dims[i].output, plan.split.output[i], [i](ConvTile& t) -> std::int64_t& { return t.output[i]; });
+    cut(form.shape.dims[i].kernel, plan.split.kernel[i], [i](ConvTile& t) -> std::int64_t& { return t.kernel[i]; });
+  }
+  return shares;
+}
+
+ConvCosts costsOf(const Chip& chip, const ConvPlan& plan, const ConvTile& tile) {
+  WorkerCache cache;
+  return costsOf(chip, plan.form, plan.split, tile, cache);
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,33 @@
+#pragma once
+// Cycles of reductions of partial sums on one tile, and how a deep one is cut into stages.
+#include <array>
+#include <cstdint>
+
+#include "engine/devices/ipu/chip.h"
+
+namespace pipescope::devices::ipu {
+
+/// One stage: `depth` partial sums are added for each of `outputs` results on a tile.
+struct ReduceStage {
+  std::int64_t depth = 1, outputs = 0;
+};
+
+/// At most three, first to last; without an allocation, because the planner asks for very many.
+struct ReduceStages {
+  std::array<ReduceStage, 4> stage{};
+  std::size_t count = 0;
+  const ReduceStage* begin() const { return stage.data(); }
+  const ReduceStage* end() const { return stage.data() + count; }
+};
+
+/// Stages of a reduction of `depth` partials over as many tiles, `partials` elements on each: one stage below 16, two
+/// below 125, else three, each of about equal depth, so that fewer messages are needed (C: PopLibs poplin, reduce plan).
+ReduceStages reduceStages(std::int64_t depth, std::int64_t partials);
+
+/// Tile cycles of one stage (C: PopLibs poplin). `halfPartials`, `halfOutput`: float16, else float32.
+std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput);
+
+/// Tile cycles to change the type of `elements` (C: PopLibs poplin).
+std::int64_t castCycles(const Chip& chip, std::int64_t elements, bool fromHalf, bool toHalf);
+
+}  // namespace pipescope::devices::ipu

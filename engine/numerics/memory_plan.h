@@ -1,0 +1,23 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pipescope::numerics {
+
+/// A buffer that is needed from step `first` to step `last`, both included.
+struct Lifetime {
+  std::int64_t bytes = 0;
+  std::int64_t first = 0, last = 0;
+};
+
+struct MemoryPlan {
+  std::vector<std::int64_t> offsets;  ///< of each buffer, multiples of 64
+  std::int64_t bytes = 0;             ///< of the whole arena
+};
+
+/// Places buffers so that those that live at the same time do not overlap: largest first, each in the smallest gap that
+/// holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net inference", 2020: greedy by size).
+MemoryPlan planMemory(std::span<const Lifetime> lifetimes);
+
+}  // namespace pipescope::numerics

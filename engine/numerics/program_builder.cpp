@@ -1,0 +1,139 @@
+#include "engine/numerics/program_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pipescope::numerics {
+
+using base::badInput;
+using base::Status;
+using graph::TensorId;
+
+namespace {
+bool isParameter(const graph::Tensor& tensor) { return tensor.role == graph::TensorRole::parameter; }
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const graph::Graph& graph, const ops::OperatorRegistry& registry)
+    : graph_(graph), registry_(registry), places_(graph.tensors().size()) {}
+
+base::Result<Program> ProgramBuilder::build() {
+  PIPESCOPE_TRY(ops::checkShapes(graph_, registry_));
+  PIPESCOPE_TRY(placeOutside());
+  findLastUses();
+  PIPESCOPE_TRY(makeKernels());
+  makeBuffers();
+  placeInArena();
+  makeSteps();
+  return std::move(program_);
+}
+
+/// Inputs, weights, constants and the gradients of weights have memory of their own.
+Status ProgramBuilder::placeOutside() {
+  for (const graph::Tensor& tensor : graph_.tensors()) {
+    if (tensor.type.elements() == 0) return badInput(fmt::format("tensor {} ({}) has no elements to compute", tensor.name, graph::toString(tensor.type)));
+    place(tensor.id).bytes = tensor.type.bytes().count;
+    if (isParameter(tensor)) {
+      place(tensor.id) = {Place::Kind::weight, static_cast<std::int64_t>(program_.weights_.size()), tensor.type.bytes().count};
+      program_.weights_.push_back(tensor.id);
+    } else if (tensor.role == graph::TensorRole::constant) {
+      const std::vector<std::byte>* value = graph_.constantValue(tensor.id);
+      if (!value) return badInput(fmt::format("constant {} has no value; without one the model cannot be computed", tensor.name));
+      place(tensor.id) = {Place::Kind::constant, static_cast<std::int64_t>(program_.constants_.size()), tensor.type.bytes().count};
+      program_.constants_.push_back(*value);
+    } else if (tensor.role == graph::TensorRole::input) {
+      const auto found = std::ranges::find(graph_.inputs, tensor.id);
+      if (found == graph_.inputs.end()) return badInput(fmt::format("input {} is not among the graph's inputs", tensor.name));
+      place(tensor.id) = {Place::Kind::input, found - graph_.inputs.begin(), tensor.type.bytes().count};
+    }
+  }
+  for (const auto& [parameter, gradient] : graph_.parameterGradients) {
+    const Place own{Place::Kind::gradient, static_cast<std::int64_t>(program_.gradients_.size()), place(gradient).bytes};
+    program_.gradients_.push_back(parameter);
+    if (place(gradient).kind == Place::Kind::none) {
+      place(gradient) = own;
+    } else {
+      program_.copies_.emplace_back(place(gradient), own);
+    }
+  }
+  return {};
+}
+
+void ProgramBuilder::findLastUses() {
+  lastUse_.assign(graph_.tensors().size(), -1);
+  for (const graph::Node& node : graph_.nodes()) {
+    for (const TensorId input : node.inputs) {
+      if (input.valid()) lastUse_[static_cast<std::size_t>(input.value)] = node.id.value;
+    }
+  }
+  const auto end = static_cast<std::int64_t>(graph_.nodes().size());
+  for (const TensorId output : graph_.outputs) lastUse_[static_cast<std::size_t>(output.value)] = end;
+  if (graph_.loss) lastUse_[static_cast<std::size_t>(graph_.loss->value)] = end;
+}
+
+Status ProgramBuilder::makeKernels() {
+  for (const graph::Node& node : graph_.nodes()) {
+    const ops::OperatorDefinition* definition = registry_.find(node.op);
+    if (!definition->kernel) {
+      return badInput(fmt::format("node {}: operator {} can be emulated, but not computed; run without numerics", node.name, node.op));
+    }
+    PIPESCOPE_ASSIGN(ops::Kernel kernel, definition->kernel(ops::callOf(graph_, node)));
+    kernels_.push_back(std::move(kernel));
+  }
+  return {};
+}
+
+std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
+  const int index = registry_.find(node.op)->inPlaceInput;
+  if (index < 0 || static_cast<std::size_t>(index) >= node.inputs.size()) return -1;
+  const TensorId input = node.inputs[static_cast<std::size_t>(index)];
+  if (!input.valid() || place(input).kind != Place::Kind::arena || std::ranges::count(node.inputs, input) != 1) return -1;
+  const std::int64_t buffer = place(input).at;
+  // The buffer may hold other tensors by now: all of them must have had their last use.
+  if (buffers_[static_cast<std::size_t>(buffer)].last > node.id.value) return -1;
+  return place(input).bytes == place(node.outputs[0]).bytes ? buffer : -1;
+}
+
+void ProgramBuilder::makeBuffers() {
+  for (const graph::Node& node : graph_.nodes()) {
+    const std::int64_t at = node.id.value;
+    for (const TensorId output : node.outputs) {
+      if (!output.valid() || place(output).kind == Place::Kind::gradient) continue;
+      const std::int64_t last = std::max(at, lastUse_[static_cast<std::size_t>(output.value)]);
+      std::int64_t buffer = output == node.outputs[0] ? takeOver(node) : -1;
+      if (buffer < 0) {
+        buffer = static_cast<std::int64_t>(buffers_.size());
+        buffers_.push_back({place(output).bytes, at, last});
+      }
+      buffers_[static_cast<std::size_t>(buffer)].last = last;
+      place(output).kind = Place::Kind::arena;
+      place(output).at = buffer;
+    }
+    const std::int64_t scratchBytes = kernels_[static_cast<std::size_t>(at)].scratchBytes;
+    scratch_.push_back(scratchBytes > 0 ? static_cast<std::int64_t>(buffers_.size()) : -1);
+    if (scratchBytes > 0) buffers_.push_back({scratchBytes, at, at});
+  }
+}
+
+void ProgramBuilder::placeInArena() {
+  const MemoryPlan plan = planMemory(buffers_);
+  program_.arenaBytes_ = plan.bytes;
+  for (Place& each : places_) {
+    if (each.kind == Place::Kind::arena) each.at = plan.offsets[static_cast<std::size_t>(each.at)];
+  }
+  for (std::int64_t& scratch : scratch_) scratch = scratch < 0 ? 0 : plan.offsets[static_cast<std::size_t>(scratch)];
+}
+
+void ProgramBuilder::makeSteps() {
+  for (const graph::Node& node : graph_.nodes()) {
+    const auto index = static_cast<std::size_t>(node.id.value);
+    Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index]};
+    for (const TensorId input : node.inputs) step.inputs.push_back(input.valid() ? place(input) : Place());
+    for (const TensorId output : node.outputs) step.outputs.push_back(output.valid() ? place(output) : Place());
+    program_.steps_.push_back(std::move(step));
+  }
+  for (const TensorId output : graph_.outputs) program_.outputs_.push_back(place(output));
+  if (graph_.loss) program_.loss_ = place(*graph_.loss);
+}
+
+}  // namespace pipescope::numerics

@@ -1,0 +1,80 @@
+#include "engine/numerics/thread_pool.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::numerics {
+namespace {
+
+thread_local bool insideBody = false;
+
+void callBody(const std::function<void(std::size_t)>& body, std::size_t index) {
+  try {
+    body(index);
+  } catch (const std::exception& problem) {
+    PIPESCOPE_CHECK(false, std::string("exception in parallel work: ") + problem.what());
+  } catch (...) {
+    PIPESCOPE_CHECK(false, "exception in parallel work");
+  }
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(std::size_t threads) {
+  PIPESCOPE_CHECK(threads >= 1, "a thread pool needs a thread");
+  for (std::size_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::size_t ThreadPool::hardwareThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+void ThreadPool::parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::unique_lock call(callMutex_, std::defer_lock);
+  if (insideBody || workers_.empty() || count <= 1 || !call.try_lock()) {
+    for (std::size_t i = 0; i < count; ++i) callBody(body, i);
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    body_ = &body;
+    count_ = count;
+    next_ = 0;
+    active_ = workers_.size();
+    ++call_;
+  }
+  wake_.notify_all();
+  takeIndices();
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return active_ == 0; });
+}
+
+void ThreadPool::takeIndices() {
+  insideBody = true;
+  for (std::size_t i = next_++; i < count_; i = next_++) callBody(*body_, i);
+  insideBody = false;
+}
+
+void ThreadPool::work() {
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stop_ || call_ != seen; });
+    if (stop_) return;
+    seen = call_;
+    lock.unlock();
+    takeIndices();
+    lock.lock();
+    if (--active_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace pipescope::numerics

@@ -1,0 +1,13 @@
+#pragma once
+#include <cstddef>
+#include <vector>
+
+namespace pipescope::geometry {
+
+/// list[index] for the signed indices of rows and traces.
+template <class T, class Index>
+const T& at(const std::vector<T>& list, Index index) {
+  return list[static_cast<std::size_t>(index)];
+}
+
+}  // namespace pipescope::geometry

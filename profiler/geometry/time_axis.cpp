@@ -1,0 +1,126 @@
+#include "profiler/geometry/time_axis.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace pipescope::geometry {
+namespace {
+
+struct NamedUnit {
+  double size;
+  const char* name;
+};
+constexpr std::array<NamedUnit, 4> kTimeUnits = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
+/// More decimals than these are put into a smaller unit instead.
+constexpr int kMostDecimals = 4;
+/// Ticks of an axis are numbered; a hostile span must not make more of them than anybody can see.
+constexpr int kMostTicks = 1000;
+
+std::string printed(const char* format, int precision, double value) {
+  std::array<char, 400> buffer{};  // the longest double has 309 digits before the point
+  std::snprintf(buffer.data(), buffer.size(), format, precision, value);
+  return buffer.data();
+}
+
+std::string grouped(double value, int decimals) {
+  std::string text = printed("%.*f", decimals, std::abs(value));
+  const std::size_t point = std::min(text.find('.'), text.size());
+  for (std::size_t at = point; at > 3; at -= 3) text.insert(at - 3, ",");
+  const bool zero = text.find_first_of("123456789") == std::string::npos;
+  return value < 0 && !zero ? "-" + text : text;
+}
+
+int decimalsFor(double step) {
+  return std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+}
+
+/// The unit in which `largest` reads well and `step` needs few decimals.
+NamedUnit timeUnitFor(double largest, double step) {
+  for (const NamedUnit& unit : kTimeUnits) {
+    if (largest >= unit.size && decimalsFor(step / unit.size) <= kMostDecimals) return unit;
+  }
+  return kTimeUnits.back();
+}
+
+std::string cyclesLabel(double value, double step) {
+  const auto whole = [&](double unit) { return std::fmod(step, unit) == 0.0; };
+  if (whole(1e9)) return grouped(value / 1e9, 0) + " G";
+  if (whole(1e6)) return grouped(value / 1e6, 0) + " M";
+  if (whole(1e3) && std::abs(value) >= 1e6) return grouped(value / 1e3, 0) + " k";
+  return grouped(value, 0);
+}
+
+}  // namespace
+
+std::string groupedNumber(std::int64_t number) {
+  std::string text = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string formatDuration(Ticks ticks, const TimeScale& scale) {
+  if (scale.unit == TimeUnit::cycles)
+    return groupedNumber(ticks.count) + (ticks.count == 1 ? " cycle" : " cycles");
+  const double value = base::toSeconds(ticks, {std::max<std::int64_t>(1, scale.ticksPerSecond)});
+  if (scale.unit == TimeUnit::costUnits)
+    return printed("%.*g", 4, value) + (value == 1.0 ? " unit" : " units");
+  if (ticks.count == 0) return "0 s";
+  NamedUnit chosen = kTimeUnits.back();
+  for (const NamedUnit& unit : kTimeUnits) {
+    if (std::abs(value) >= unit.size) {
+      chosen = unit;
+      break;
+    }
+  }
+  const double scaled = value / chosen.size;
+  const int decimals =
+      std::clamp(2 - static_cast<int>(std::floor(std::log10(std::max(std::abs(scaled), 1e-3)))), 0, 3);
+  return grouped(scaled, decimals) + " " + chosen.name;
+}
+
+double niceStep(double value) {
+  const double power = std::pow(10.0, std::floor(std::log10(value)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= value * (1 - 1e-12)) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing) {
+  const double perTick = scale.unit == TimeUnit::cycles
+                             ? 1.0
+                             : 1.0 / static_cast<double>(std::max<std::int64_t>(1, scale.ticksPerSecond));
+  double step = niceStep(view.ticksPerPixel() * perTick * std::max(1.0, spacing));
+  if (scale.unit == TimeUnit::cycles) step = std::max(1.0, step);
+  const long double stepTicks = static_cast<long double>(step) / static_cast<long double>(perTick);
+  const auto largest =
+      static_cast<double>(std::max(std::abs(view.start().count), std::abs(view.end().count))) * perTick;
+  const NamedUnit unit = timeUnitFor(largest, step);
+  std::vector<AxisTick> ticks;
+  const auto first =
+      static_cast<std::int64_t>(std::ceil(static_cast<long double>(view.start().count) / stepTicks));
+  for (std::int64_t k = first; k < first + kMostTicks; ++k) {
+    const Ticks time(static_cast<std::int64_t>(std::llround(static_cast<long double>(k) * stepTicks)));
+    const double x = view.x(time);
+    if (x > view.width()) break;
+    if (x < 0) continue;
+    const double value = static_cast<double>(k) * step;
+    switch (scale.unit) {
+      case TimeUnit::cycles:
+        ticks.push_back({x, cyclesLabel(value, step)});
+        break;
+      case TimeUnit::costUnits:
+        ticks.push_back({x, grouped(value, decimalsFor(step))});
+        break;
+      case TimeUnit::time:
+        ticks.push_back({x, grouped(value / unit.size, decimalsFor(step / unit.size)) + " " + unit.name});
+        break;
+    }
+  }
+  return ticks;
+}
+
+}  // namespace pipescope::geometry

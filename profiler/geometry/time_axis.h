@@ -1,0 +1,39 @@
+#pragma once
+// Times as people read them, and the ticks of an axis.
+#include <string>
+#include <vector>
+
+#include "profiler/geometry/time_view.h"
+
+namespace pipescope::geometry {
+
+enum class TimeUnit {
+  cycles,     ///< ticks as they are, called cycles
+  time,       ///< s, ms, µs, ns
+  costUnits,  ///< ticks ÷ ticksPerSecond, for systems whose costs have no unit
+};
+
+/// How a profile's ticks are shown.
+struct TimeScale {
+  TimeUnit unit = TimeUnit::cycles;
+  std::int64_t ticksPerSecond = 1'000'000;
+  friend bool operator==(const TimeScale&, const TimeScale&) = default;
+};
+
+/// "1,234,567".
+std::string groupedNumber(std::int64_t number);
+/// "12,345 cycles", "9.28 µs", "3.5 units": three significant digits unless ticks are exact.
+std::string formatDuration(Ticks ticks, const TimeScale& scale);
+
+struct AxisTick {
+  double x = 0;
+  std::string label;
+};
+
+/// Ticks at 1, 2 or 5 times a power of ten, at least `spacing` pixels apart, within the view.
+std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing);
+
+/// The smallest 1, 2 or 5 times a power of ten that is not below `value` (> 0).
+double niceStep(double value);
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,304 @@
+// What lies where on a timeline, what belongs together: the questions of pointing and selecting.
+#include <algorithm>
+
+#include "profiler/geometry/box_times.h"
+#include "profiler/geometry/element.h"
+#include "profiler/geometry/timeline_scene.h"
+
+namespace pipescope::geometry {
+namespace {
+
+/// Narrow things are found within this many pixels.
+constexpr int kTolerance = 2;
+/// Placements without the wanted row that are passed over when the next box is looked for.
+constexpr int kFarthest = 100'000;
+
+}  // namespace
+
+TimelineItem TimelineScene::itemAt(const TimelineWindow& window, int x, int y) const {
+  if (!model_) return {};
+  const int hit = layout_.rowAt(y + window.top);
+  if (hit < 0 || x < 0 || x >= window.view.width()) return {};
+  const TimelineRow& row = at(layout_.rows, hit);
+  if (row.kind == RowKind::flame || row.kind == RowKind::flat) return stepItemAt(hit, window.view, x);
+  if (row.kind == RowKind::transfer) {
+    const auto& lane = at(at(model_->trace->devices, row.device).transferLanes, row.lane);
+    const auto transfer = [&](std::size_t i) -> const model::Transfer& {
+      return at(model_->trace->transfers, lane.transfers[i]);
+    };
+    const WidestIndex& index = at(at(model_->transfers, row.device), row.lane);
+    const std::size_t found = pickAt(
+        index, window.view, x, kTolerance, [&](std::size_t i) { return transfer(i).start; },
+        [&](std::size_t i) { return transfer(i).end; });
+    if (found == index.size()) return {};
+    return {TimelineItem::Kind::transfer, hit, row.device, 0,
+            lane.transfers[found],        -1,  -1,         transfer(found).start,
+            transfer(found).end};
+  }
+  const analysis::TraceTrack& from = track(row);
+  const WidestIndex& index = at(at(model_->tracks, row.device), row.track).activities;
+  const std::size_t found = pickAt(
+      index, window.view, x, kTolerance, [&](std::size_t i) { return from.activities[i].start; },
+      [&](std::size_t i) { return from.activities[i].end; });
+  return found == index.size() ? TimelineItem{} : activityItem(hit, found);
+}
+
+TimelineItem TimelineScene::stepItemAt(int hit, const TimeView& view, int x) const {
+  const TimelineRow& row = at(layout_.rows, hit);
+  const analysis::TraceTrack& from = track(row);
+  const WidestIndex& placements = at(at(model_->tracks, row.device), row.track).placements;
+  const std::size_t found = pickAt(
+      placements, view, x, 0, [&](std::size_t i) { return from.placements[i].start; },
+      [&](std::size_t i) { return from.placements[i].end; });
+  if (found == placements.size()) return {};
+  const WidestIndex* index = nullptr;
+  const analysis::FlameRow* boxes = flameRow(row, from.placements[found], &index);
+  if (boxes == nullptr) return {};
+  const BoxTimes times(*model_->trace, row.device, from.placements[found], *boxes);
+  const std::size_t box = pickAt(
+      *index, view, x, kTolerance, [&](std::size_t i) { return times.start(i); },
+      [&](std::size_t i) { return times.end(i); });
+  return box == index->size() ? TimelineItem{} : boxItem(hit, found, box);
+}
+
+TimelineItem TimelineScene::activityItem(int row, std::size_t index) const {
+  const TimelineRow& place = at(layout_.rows, row);
+  const analysis::Activity& activity = track(place).activities[index];
+  const auto kind = activity.wait ? TimelineItem::Kind::wait : TimelineItem::Kind::pass;
+  return {kind, row, place.device, place.track, activity.index, -1, -1, activity.start, activity.end};
+}
+
+TimelineItem TimelineScene::boxItem(int row, std::size_t placement, std::size_t box) const {
+  const TimelineRow& place = at(layout_.rows, row);
+  const analysis::TracePlacement& from = track(place).placements[placement];
+  const WidestIndex* index = nullptr;
+  const analysis::FlameRow* boxes = flameRow(place, from, &index);
+  if (boxes == nullptr || box >= boxes->boxes.size()) return {};
+  const BoxTimes times(*model_->trace, place.device, from, *boxes);
+  const auto kind = boxes->boxes[box].step < 0 ? TimelineItem::Kind::group : TimelineItem::Kind::step;
+  return {kind,
+          row,
+          place.device,
+          place.track,
+          -1,
+          static_cast<int>(placement),
+          static_cast<int>(box),
+          times.start(box),
+          times.end(box)};
+}
+
+std::optional<Box> TimelineScene::boxOf(const TimelineWindow& window, const TimelineItem& item) const {
+  if (!item || item.row < 0 || item.row >= static_cast<int>(layout_.rows.size())) return std::nullopt;
+  const TimelineRow& row = at(layout_.rows, item.row);
+  const int width = window.view.width();
+  const double left = window.view.x(item.start), right = window.view.x(item.end);
+  if (right < 0 || left >= width || row.y + row.height <= window.top || row.y >= window.top + window.height)
+    return std::nullopt;
+  const int x = std::max(0, window.view.column(item.start)),
+            end = std::min(width, std::max(x + 1, window.view.column(item.end)));
+  return Box{x, row.y - window.top, end - x, row.height};
+}
+
+TimelineItem TimelineScene::neighbour(const TimelineItem& item, int direction) const {
+  if (!item || item.row < 0 || item.row >= static_cast<int>(layout_.rows.size())) return {};
+  const TimelineRow& row = at(layout_.rows, item.row);
+  const auto step = static_cast<std::ptrdiff_t>(direction);
+  if (row.kind == RowKind::flame || row.kind == RowKind::flat) return nextBox(item, direction);
+  if (row.kind == RowKind::transfer) {
+    const auto& lane = at(at(model_->trace->devices, row.device).transferLanes, row.lane).transfers;
+    const auto place = std::lower_bound(lane.begin(), lane.end(), item.index) - lane.begin() + step;
+    if (place < 0 || place >= static_cast<std::ptrdiff_t>(lane.size())) return {};
+    TimelineItem next = transferItem(at(lane, place));
+    next.row = item.row;
+    return next;
+  }
+  const auto& activities = track(row).activities;
+  const auto now = std::partition_point(activities.begin(), activities.end(),
+                                        [&](const analysis::Activity& a) { return a.start < item.start; });
+  const auto place = now - activities.begin() + step;
+  if (place < 0 || place >= static_cast<std::ptrdiff_t>(activities.size())) return {};
+  return activityItem(item.row, static_cast<std::size_t>(place));
+}
+
+TimelineItem TimelineScene::nextBox(const TimelineItem& item, int direction) const {
+  const TimelineRow& row = at(layout_.rows, item.row);
+  const auto& placements = track(row).placements;
+  const WidestIndex* index = nullptr;
+  int placement = item.placement, box = item.box + direction;
+  for (int passed = 0;
+       passed < kFarthest && placement >= 0 && placement < static_cast<int>(placements.size()); ++passed) {
+    const analysis::FlameRow* boxes = flameRow(row, at(placements, placement), &index);
+    const int count = boxes == nullptr ? 0 : static_cast<int>(boxes->boxes.size());
+    if (box >= 0 && box < count)
+      return boxItem(item.row, static_cast<std::size_t>(placement), static_cast<std::size_t>(box));
+    placement += direction;
+    if (direction > 0) {
+      box = 0;
+    } else if (placement >= 0) {
+      boxes = flameRow(row, at(placements, placement), &index);
+      box = boxes == nullptr ? -1 : static_cast<int>(boxes->boxes.size()) - 1;
+    }
+  }
+  return {};
+}
+
+std::string TimelineScene::labelOf(const TimelineItem& item) const {
+  if (!item) return {};
+  const analysis::Trace& trace = *model_->trace;
+  if (item.kind == TimelineItem::Kind::transfer) {
+    const model::Transfer& row = at(trace.transfers, item.index);
+    return model::toString(row.kind) + (row.microBatch >= 0 ? " " + std::to_string(row.microBatch) : "");
+  }
+  const analysis::TraceTrack& from = at(at(trace.devices, item.device).tracks, item.track);
+  if (item.kind == TimelineItem::Kind::wait) return model::toString(at(from.waits, item.index).cause);
+  if (item.kind == TimelineItem::Kind::pass) {
+    const auto& first = at(from.placements, at(from.passes, item.index).firstPlacement);
+    return passLabel(first.pass, first.microBatch);
+  }
+  const WidestIndex* index = nullptr;
+  const analysis::FlameRow* boxes =
+      flameRow(at(layout_.rows, item.row), at(from.placements, item.placement), &index);
+  return boxes == nullptr ? std::string() : at(trace.names, at(boxes->boxes, item.box).name);
+}
+
+int TimelineScene::rowOf(RowKind kind, int device, int track, int lane) const {
+  for (std::size_t i = 0; i < layout_.rows.size(); ++i) {
+    const TimelineRow& row = layout_.rows[i];
+    if (row.kind == kind && row.device == device && row.track == track && row.lane == lane)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+TimelineItem TimelineScene::passItem(const analysis::PlacementPlace& place) const {
+  const analysis::TraceTrack& from = at(at(model_->trace->devices, place.device).tracks, place.track);
+  const auto after = std::upper_bound(
+      from.passes.begin(), from.passes.end(), place.index,
+      [](std::int32_t index, const analysis::PassSpan& pass) { return index < pass.firstPlacement; });
+  if (after == from.passes.begin()) return {};
+  const auto pass = std::prev(after);
+  return {TimelineItem::Kind::pass,
+          rowOf(RowKind::activity, place.device, place.track, 0),
+          place.device,
+          place.track,
+          static_cast<int>(pass - from.passes.begin()),
+          -1,
+          -1,
+          pass->start,
+          pass->end};
+}
+
+TimelineItem TimelineScene::waitItem(int device, int index) const {
+  const auto& waits = at(model_->trace->devices, device).tracks.front().waits;
+  const model::Wait& wait = at(waits, index);
+  return {TimelineItem::Kind::wait,
+          rowOf(RowKind::activity, device, 0, 0),
+          device,
+          0,
+          index,
+          -1,
+          -1,
+          wait.start,
+          wait.end};
+}
+
+TimelineItem TimelineScene::transferItem(int transfer) const {
+  const analysis::Trace& trace = *model_->trace;
+  const model::Transfer& row = at(trace.transfers, transfer);
+  TimelineItem item{TimelineItem::Kind::transfer,
+                    -1,
+                    trace.deviceOfLane(row.fromLane),
+                    0,
+                    transfer,
+                    -1,
+                    -1,
+                    row.start,
+                    row.end};
+  if (item.device < 0) item.device = trace.deviceOfLane(row.toLane);
+  const auto& lanes = at(trace.devices, item.device).transferLanes;
+  for (std::size_t lane = 0; lane < lanes.size() && item.row < 0; ++lane) {
+    if (!std::binary_search(lanes[lane].transfers.begin(), lanes[lane].transfers.end(), transfer)) continue;
+    item.row = rowOf(RowKind::transfer, item.device, 0, static_cast<int>(lane));
+  }
+  if (item.row < 0) item.row = rowOf(RowKind::activity, item.device, 0, 0);
+  return item;
+}
+
+TimelineItem TimelineScene::waitedFor(const TimelineItem& wait) const {
+  if (wait.kind != TimelineItem::Kind::wait) return {};
+  const auto& waits = at(model_->trace->devices, wait.device).tracks.front().waits;
+  const auto place = model_->trace->find(at(waits, wait.index).waitedFor);
+  return place ? passItem(*place) : TimelineItem{};
+}
+
+int TimelineScene::centreOf(const TimelineWindow& window, int row) const {
+  const TimelineRow& place = at(layout_.rows, row);
+  return place.y + place.height / 2 - window.top;
+}
+
+void TimelineScene::addTransferArrow(const TimelineWindow& window, int transfer,
+                                     std::vector<Arrow>& arrows) const {
+  const analysis::Trace& trace = *model_->trace;
+  const model::Transfer& row = at(trace.transfers, transfer);
+  const int from = trace.deviceOfLane(row.fromLane), to = trace.deviceOfLane(row.toLane);
+  if (from < 0 || to < 0) return;
+  const auto rowOn = [&](int device) {
+    const auto& lanes = at(trace.devices, device).transferLanes;
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      if (!std::binary_search(lanes[lane].transfers.begin(), lanes[lane].transfers.end(), transfer)) continue;
+      if (const int found = rowOf(RowKind::transfer, device, 0, static_cast<int>(lane)); found >= 0)
+        return found;
+    }
+    return rowOf(RowKind::activity, device, 0, 0);
+  };
+  const int start = rowOn(from), end = rowOn(to);
+  if (start < 0 || end < 0) return;
+  arrows.push_back({window.view.column(row.start), centreOf(window, start), window.view.column(row.end),
+                    centreOf(window, end), roleOf(row.kind)});
+}
+
+std::vector<int> TimelineScene::transfersOf(const TimelineItem& item) const {
+  if (item.kind != TimelineItem::Kind::pass) return {};
+  const analysis::Trace& trace = *model_->trace;
+  const analysis::TraceTrack& from = at(at(trace.devices, item.device).tracks, item.track);
+  const auto& pass = at(from.placements, at(from.passes, item.index).firstPlacement);
+  const bool forward = pass.pass == model::Pass::forward;
+  if (pass.microBatch < 0 || !model::isComputePass(pass.pass)) return {};
+  const MicroBatchKey key{pass.run.value, pass.iteration, pass.microBatch};
+  int before = -1, after = -1;  // the last one that arrived before the pass, the first one that left after it
+  const auto& all = model_->transfersOf;
+  for (auto next = std::lower_bound(all.begin(), all.end(), std::pair(key, -1));
+       next != all.end() && next->first == key; ++next) {
+    const model::Transfer& row = at(trace.transfers, next->second);
+    if ((row.kind == model::TransferKind::activation) != forward) continue;
+    if (trace.deviceOfLane(row.toLane) == item.device && row.end <= item.start) before = next->second;
+    if (trace.deviceOfLane(row.fromLane) == item.device && row.start >= item.end && after < 0)
+      after = next->second;
+  }
+  std::vector<int> found;
+  for (const int transfer : {before, after}) {
+    if (transfer >= 0) found.push_back(transfer);
+  }
+  return found;
+}
+
+std::vector<Arrow> TimelineScene::arrows(const TimelineWindow& window, const TimelineItem& item) const {
+  std::vector<Arrow> arrows;
+  if (!model_ || !item) return arrows;
+  if (item.kind == TimelineItem::Kind::transfer) addTransferArrow(window, item.index, arrows);
+  if (item.kind == TimelineItem::Kind::pass) {
+    for (const int transfer : transfersOf(item)) addTransferArrow(window, transfer, arrows);
+  }
+  if (item.kind == TimelineItem::Kind::wait) {
+    const TimelineItem cause = waitedFor(item);
+    if (cause && cause.row >= 0 && item.row >= 0 && cause.row != item.row) {
+      const auto& waits = at(model_->trace->devices, item.device).tracks.front().waits;
+      arrows.push_back({window.view.column(cause.end), centreOf(window, cause.row),
+                        window.view.column(item.end), centreOf(window, item.row),
+                        roleOf(at(waits, item.index).cause)});
+    }
+  }
+  return arrows;
+}
+
+}  // namespace pipescope::geometry

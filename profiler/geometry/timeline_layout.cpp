@@ -1,0 +1,119 @@
+#include "profiler/geometry/timeline_layout.h"
+
+#include <algorithm>
+
+#include "profiler/geometry/element.h"
+
+namespace pipescope::geometry {
+namespace {
+
+class Builder {
+ public:
+  Builder(const TimelineModel& model, const TimelineOptions& options, const RowMetrics& metrics)
+      : trace_(*model.trace), options_(options), metrics_(metrics) {}
+
+  TimelineLayout build() {
+    y_ = metrics_.groupGap / 2;
+    for (std::size_t d = 0; d < trace_.devices.size(); ++d) addDevice(static_cast<int>(d));
+    layout_.height = y_;
+    return std::move(layout_);
+  }
+
+ private:
+  void addDevice(int index) {
+    const analysis::DeviceTrace& device = at(trace_.devices, index);
+    TimelineGroup group;
+    group.device = index;
+    group.y = y_;
+    group.firstRow = static_cast<int>(layout_.rows.size());
+    group.title = device.name;
+    group.subtitle = subtitle(device);
+    group.collapsed = options_.collapsed.count(index) > 0;
+    for (std::size_t t = 0; t < device.tracks.size(); ++t) {
+      add({RowKind::activity, index, static_cast<int>(t), 0, 0, 0, metrics_.activity, device.tracks[t].name});
+      if (!group.collapsed) addSteps(index, static_cast<int>(t), device.tracks[t]);
+    }
+    if (!group.collapsed && options_.transfers) addTransfers(index, device);
+    group.rows = static_cast<int>(layout_.rows.size()) - group.firstRow;
+    group.height = y_ - metrics_.rowGap - group.y;
+    y_ += metrics_.groupGap - metrics_.rowGap;
+    layout_.groups.push_back(std::move(group));
+  }
+
+  static std::string subtitle(const analysis::DeviceTrace& device) {
+    std::string text = device.kind;
+    for (std::size_t i = 0; i < device.stages.size(); ++i) {
+      text += i == 0 ? (device.stages.size() == 1 ? " · stage " : " · stages ") : ", ";
+      text += std::to_string(device.stages[i]);
+    }
+    if (device.stages.empty()) text += " · idle";
+    return text;
+  }
+
+  void addSteps(int device, int track, const analysis::TraceTrack& from) {
+    if (options_.steps == StepRows::flat) {
+      for (std::size_t lane = 0; lane < from.flatLanes.size(); ++lane) {
+        const auto name = trace_.laneNames.find(from.flatLanes[lane]);
+        add({RowKind::flat, device, track, static_cast<int>(lane), 0, 0, metrics_.step,
+             name == trace_.laneNames.end() ? "" : name->second});
+      }
+    }
+    if (options_.steps != StepRows::flame) return;
+    for (std::size_t lane = 0; lane < from.flameLanes.size(); ++lane) {
+      const analysis::FlameLane& flame = from.flameLanes[lane];
+      const auto name = trace_.laneNames.find(flame.lane);
+      for (int level = 0; level < flame.depth; ++level) {
+        const bool named = level == 0 && name != trace_.laneNames.end();
+        add({RowKind::flame, device, track, static_cast<int>(lane), level, 0, metrics_.step,
+             named ? name->second : (level == 0 ? "steps" : "")});
+      }
+    }
+  }
+
+  void addTransfers(int device, const analysis::DeviceTrace& from) {
+    for (std::size_t lane = 0; lane < from.transferLanes.size(); ++lane) {
+      const analysis::TransferLane& row = from.transferLanes[lane];
+      const int peer = trace_.deviceIndex(row.peer);
+      const std::string name = peer < 0 ? "host" : at(trace_.devices, peer).name;
+      add({RowKind::transfer, device, 0, static_cast<int>(lane), 0, 0, metrics_.transfer,
+           (row.outgoing ? "→ " : "← ") + name});
+    }
+  }
+
+  void add(TimelineRow row) {
+    row.y = y_;
+    y_ += row.height + metrics_.rowGap;
+    layout_.rows.push_back(std::move(row));
+  }
+
+  const analysis::Trace& trace_;
+  const TimelineOptions& options_;
+  const RowMetrics& metrics_;
+  TimelineLayout layout_;
+  int y_ = 0;
+};
+
+template <class List>
+int indexAt(const List& list, int y) {
+  const auto after =
+      std::upper_bound(list.begin(), list.end(), y, [](int at, const auto& item) { return at < item.y; });
+  if (after == list.begin()) return -1;
+  const auto& item = *std::prev(after);
+  return y < item.y + item.height ? static_cast<int>(after - list.begin()) - 1 : -1;
+}
+
+}  // namespace
+
+int TimelineLayout::rowAt(int y) const {
+  return indexAt(rows, y);
+}
+int TimelineLayout::groupAt(int y) const {
+  return indexAt(groups, y);
+}
+
+TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
+                              const RowMetrics& metrics) {
+  return Builder(model, options, metrics).build();
+}
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,63 @@
+#pragma once
+// The rows of a timeline: a group per device, under it what it does, its steps, its transfers.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "profiler/geometry/timeline_model.h"
+
+namespace pipescope::geometry {
+
+enum class RowKind {
+  activity,  ///< passes and waits of a track
+  flame,     ///< one level of the name path of steps
+  flat,      ///< steps of one lane
+  transfer,  ///< transfers with one peer, in one direction
+};
+
+enum class StepRows { flame, flat, none };
+
+struct TimelineOptions {
+  bool byMicroBatch = false;
+  StepRows steps = StepRows::flame;
+  bool transfers = true;
+  std::set<int> collapsed;  ///< devices that show their activity only
+  friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
+};
+
+struct TimelineRow {
+  RowKind kind = RowKind::activity;
+  int device = 0, track = 0;
+  int lane = 0;   ///< flame lane, flat lane or transfer lane
+  int level = 0;  ///< of a flame lane
+  int y = 0, height = 0;
+  std::string label;
+};
+
+struct TimelineGroup {
+  int device = 0;
+  int y = 0, height = 0;
+  int firstRow = 0, rows = 0;
+  std::string title, subtitle;
+  bool collapsed = false;
+};
+
+struct TimelineLayout {
+  std::vector<TimelineGroup> groups;
+  std::vector<TimelineRow> rows;  ///< by y
+  int height = 0;
+
+  /// Index of the row at `y`; −1: between rows.
+  int rowAt(int y) const;
+  int groupAt(int y) const;
+};
+
+/// Heights in pixels.
+struct RowMetrics {
+  int activity = 24, step = 17, transfer = 14, rowGap = 1, groupGap = 14;
+};
+
+TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
+                              const RowMetrics& metrics = {});
+
+}  // namespace pipescope::geometry

@@ -1,0 +1,224 @@
+#include "profiler/store/batch.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+#include <span>
+
+#include "profiler/store/row_columns.h"
+
+namespace pipescope::store {
+namespace {
+
+constexpr const char* kAdding = "adding rows";
+
+// Rows with long texts make shorter blocks, so that reading one never takes much memory.
+constexpr std::size_t kBlockTextBytes = std::size_t{8} << 20;
+
+template <class Row>
+void bindRow(Statement& statement, const Row& row) {
+  int parameter = 0;
+  Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+    ++parameter;
+    if constexpr (std::is_same_v<decltype(field), const std::string&>) {
+      statement.bindText(parameter, field);
+    } else if constexpr (std::is_same_v<decltype(field), const double&>) {
+      statement.bindReal(parameter, canonical(field));
+    } else {
+      statement.bind(parameter, model::toInteger(field));
+    }
+  });
+}
+
+template <class Row>
+base::Status insertRows(Database& database, const std::vector<Row>& rows) {
+  PIPESCOPE_ASSIGN(Statement insert,
+                   database.prepare(insertStatement(model::tables()[model::tableIndexOf<Row>()]), kAdding));
+  for (const Row& row : rows) {
+    bindRow(insert, row);
+    PIPESCOPE_TRY(insert.run());
+  }
+  return {};
+}
+
+template <class Row>
+void countRows(const std::vector<Row>& rows, TableTotals& totals) {
+  Checksum checksum(totals.rowsCrc32);
+  for (const Row& row : rows) addToChecksum(row, checksum);
+  totals.rowsCrc32 = checksum.value();
+  totals.rows += static_cast<std::int64_t>(rows.size());
+}
+
+template <class Row>
+std::size_t blockLength(std::span<const Row> rows) {
+  std::size_t count = 0, textBytes = 0;
+  while (count < rows.size() && count < kMostRowsPerBlock) {
+    textBytes += textBytesOf(rows[count]);
+    if (count > 0 && textBytes > kBlockTextBytes) break;
+    ++count;
+  }
+  return count;
+}
+
+template <class Row>
+base::Status encodeRows(const std::vector<Row>& rows, BlockEncoder& encoder, Totals& totals,
+                        std::vector<PreparedBlock>& blocks) {
+  constexpr std::size_t kNumber = model::tableIndexOf<Row>();
+  TableTotals& table = totals.tables[kNumber];
+  for (std::span<const Row> left(rows); !left.empty();) {
+    const std::span<const Row> block = left.first(blockLength(left));
+    PIPESCOPE_ASSIGN(EncodedBlock encoded, encoder.encode(toColumns(block)));
+    BlockRecord record;
+    record.id = totals.nextBlock++;
+    record.table = kNumber;
+    record.firstRow = table.rows;
+    record.info = describe(block);
+    record.ranges = std::move(encoded.ranges);
+    record.rawBytes = encoded.rawBytes;
+    record.payloadBytes = static_cast<std::int64_t>(encoded.payload.size());
+    record.payloadCrc32 = Checksum().bytes(encoded.payload).value();
+    table.rows += record.info.rows;
+    ++table.blocks;
+    blocks.push_back({std::move(record), std::move(encoded.payload)});
+    left = left.subspan(block.size());
+  }
+  return {};
+}
+
+base::Status insertBlock(Database& database, const PreparedBlock& block) {
+  const BlockRecord& record = block.record;
+  PIPESCOPE_ASSIGN(
+      Statement directory,
+      database.prepare("INSERT INTO \"store_block\" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kAdding));
+  int parameter = 0;
+  for (const std::int64_t number :
+       {record.id, record.table, record.firstRow, record.info.rows, std::int64_t{record.info.hasTime},
+        record.info.start.count, record.info.end.count}) {
+    directory.bind(++parameter, number);
+  }
+  directory.bindBlob(++parameter, record.ranges);
+  for (const std::int64_t number : {record.rawBytes, record.payloadBytes, std::int64_t{record.payloadCrc32},
+                                    std::int64_t{checksumOf(record)}}) {
+    directory.bind(++parameter, number);
+  }
+  PIPESCOPE_TRY(directory.run());
+  PIPESCOPE_ASSIGN(Statement payload,
+                   database.prepare("INSERT INTO \"store_payload\" VALUES (?, ?)", kAdding));
+  payload.bind(1, record.id);
+  payload.bindBlob(2, block.payload);
+  return payload.run();
+}
+
+}  // namespace
+
+std::uint32_t checksumOf(const BlockRecord& block) {
+  return Checksum()
+      .integer(block.id)
+      .integer(block.table)
+      .integer(block.firstRow)
+      .integer(block.info.rows)
+      .integer(block.info.hasTime)
+      .integer(block.info.start.count)
+      .integer(block.info.end.count)
+      .text(block.ranges)
+      .integer(block.rawBytes)
+      .integer(block.payloadBytes)
+      .integer(block.payloadCrc32)
+      .value();
+}
+
+std::uint32_t checksumOf(std::int64_t number, const std::string& name, const TableTotals& totals) {
+  return Checksum()
+      .integer(number)
+      .text(name)
+      .integer(totals.rows)
+      .integer(totals.blocks)
+      .integer(totals.rowsCrc32)
+      .value();
+}
+
+std::uint32_t checksumOfState(const Totals& totals) {
+  return Checksum()
+      .integer(static_cast<std::int64_t>(totals.state))
+      .text(totals.reason)
+      .integer(totals.commits)
+      .text(totals.lastCommitUtc)
+      .text(totals.writer.host)
+      .text(totals.writer.boot)
+      .integer(totals.writer.pid)
+      .integer(totals.writer.start)
+      .value();
+}
+
+base::Result<Batch> Batch::prepare(const model::RowSet& rows, BlockEncoder& encoder, const std::string& path,
+                                   Totals& totals) {
+  Batch batch(rows);
+  base::Status status;
+  model::forEachRowType([&]<class Row>() {
+    constexpr std::size_t kNumber = model::tableIndexOf<Row>();
+    if constexpr (Row::kStorage == model::Storage::plain) {
+      countRows(rows.of<Row>(), totals.tables[kNumber]);
+    } else if (status.ok()) {
+      status = encodeRows(rows.of<Row>(), encoder, totals, batch.blocks_);
+      if (!status.ok()) {
+        status = base::Error{status.error().kind, fmt::format("{}: the rows of table {} make {}.", path,
+                                                              Row::kTable, status.error().message)};
+      }
+    }
+  });
+  PIPESCOPE_TRY(status);
+  return batch;
+}
+
+base::Status Batch::write(Database& database) const {
+  base::Status status;
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (Row::kStorage == model::Storage::plain) {
+      if (status.ok() && !rows_->of<Row>().empty()) status = insertRows(database, rows_->of<Row>());
+    }
+  });
+  PIPESCOPE_TRY(status);
+  for (const PreparedBlock& block : blocks_) PIPESCOPE_TRY(insertBlock(database, block));
+  return {};
+}
+
+base::Status writeTables(Database& database, const Totals& totals) {
+  PIPESCOPE_ASSIGN(
+      Statement insert,
+      database.prepare("INSERT OR REPLACE INTO \"store_table\" VALUES (?, ?, ?, ?, ?, ?)", kAdding));
+  for (std::size_t i = 0; i < model::kTableCount; ++i) {
+    const std::string name = model::tables()[i].name;
+    const TableTotals& table = totals.tables[i];
+    const auto number = static_cast<std::int64_t>(i);
+    insert.bind(1, number);
+    insert.bindText(2, name);
+    insert.bind(3, table.rows);
+    insert.bind(4, table.blocks);
+    insert.bind(5, table.rowsCrc32);
+    insert.bind(6, checksumOf(number, name, table));
+    PIPESCOPE_TRY(insert.run());
+  }
+  return {};
+}
+
+base::Status writeState(Database& database, Totals& totals) {
+  ++totals.commits;
+  totals.lastCommitUtc = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  PIPESCOPE_ASSIGN(
+      Statement insert,
+      database.prepare("INSERT OR REPLACE INTO \"store_state\" VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       kAdding));
+  insert.bind(1, static_cast<std::int64_t>(totals.state));
+  insert.bindText(2, totals.reason);
+  insert.bind(3, totals.commits);
+  insert.bindText(4, totals.lastCommitUtc);
+  insert.bindText(5, totals.writer.host);
+  insert.bindText(6, totals.writer.boot);
+  insert.bind(7, totals.writer.pid);
+  insert.bind(8, totals.writer.start);
+  insert.bind(9, checksumOfState(totals));
+  return insert.run();
+}
+
+}  // namespace pipescope::store

@@ -1,0 +1,79 @@
+#pragma once
+// The rows of one commit: first coded, then written within a transaction of the caller's, which is short that
+// way.
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "profiler/base/result.h"
+#include "profiler/model/source.h"
+#include "profiler/store/block_codec.h"
+#include "profiler/store/format.h"
+#include "profiler/store/sqlite_database.h"
+#include "profiler/store/writer_process.h"
+
+namespace pipescope::store {
+
+/// What a profile holds of one table: a row of store_table.
+struct TableTotals {
+  std::int64_t rows = 0;
+  std::int64_t blocks = 0;
+  std::uint32_t rowsCrc32 = 0;  ///< of plain rows, running; 0 for blocks, which have their own
+};
+
+/// What a profile holds: store_table and store_state.
+struct Totals {
+  std::array<TableTotals, model::kTableCount> tables;
+  std::int64_t commits = 0;  ///< the profile's revision
+  std::int64_t nextBlock = 1;
+  model::ProfileState state = model::ProfileState::running;
+  std::string reason;
+  std::string lastCommitUtc;
+  WriterProcess writer;
+};
+
+/// A row of store_block.
+struct BlockRecord {
+  std::int64_t id = 0;
+  std::int64_t table = 0;
+  std::int64_t firstRow = 0;
+  model::BlockInfo info;
+  std::string ranges;
+  std::int64_t rawBytes = 0;
+  std::int64_t payloadBytes = 0;
+  std::uint32_t payloadCrc32 = 0;
+};
+
+std::uint32_t checksumOf(const BlockRecord& block);
+std::uint32_t checksumOf(std::int64_t number, const std::string& name, const TableTotals& totals);
+/// Of store_state's row.
+std::uint32_t checksumOfState(const Totals& totals);
+
+struct PreparedBlock {
+  BlockRecord record;
+  std::string payload;
+};
+
+/// One commit's blocks, coded. Plain rows are written as they are.
+class Batch {
+ public:
+  /// Codes the block rows and counts all rows into `totals`, whose copy is thrown away if the commit fails.
+  /// `rows` must outlive the batch. `path` is for the sentence of a row that is too long.
+  static base::Result<Batch> prepare(const model::RowSet& rows, BlockEncoder& encoder,
+                                     const std::string& path, Totals& totals);
+
+  /// Within a transaction: adds rows and blocks.
+  base::Status write(Database& database) const;
+
+ private:
+  explicit Batch(const model::RowSet& rows) : rows_(&rows) {}
+  const model::RowSet* rows_;
+  std::vector<PreparedBlock> blocks_;
+};
+
+/// Within a transaction: brings store_table up to date.
+base::Status writeTables(Database& database, const Totals& totals);
+/// Within a transaction: counts the commit, stamps it with the time and writes store_state's row.
+base::Status writeState(Database& database, Totals& totals);
+
+}  // namespace pipescope::store

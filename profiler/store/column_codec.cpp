@@ -1,0 +1,257 @@
+#include "profiler/store/column_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <unordered_map>
+
+#include "profiler/store/format.h"
+
+namespace pipescope::store {
+namespace {
+
+// Differences wrap: the arithmetic is that of 64-bit unsigned numbers.
+std::int64_t difference(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+std::vector<std::int64_t> deltas(std::span<const std::int64_t> values) {
+  std::vector<std::int64_t> result;
+  result.reserve(values.size());
+  for (std::size_t i = 1; i < values.size(); ++i) result.push_back(difference(values[i], values[i - 1]));
+  return result;
+}
+
+// All first bytes, then all second bytes …: neighbours that differ little leave long runs of equal bytes.
+void appendShuffled(std::string& out, std::span<const std::int64_t> values, std::int64_t base,
+                    std::size_t width) {
+  const std::size_t start = out.size();
+  out.resize(start + values.size() * width);
+  for (std::size_t b = 0; b < width; ++b) {
+    char* plane = out.data() + start + b * values.size();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      plane[i] = static_cast<char>(static_cast<std::uint64_t>(difference(values[i], base)) >> (8 * b));
+    }
+  }
+}
+
+void encodeBytes(std::span<const std::int64_t> values, std::string& out) {
+  std::int64_t smallest = 0, largest = 0;
+  if (!values.empty()) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    smallest = *low, largest = *high;
+  }
+  const auto spread = static_cast<std::uint64_t>(difference(largest, smallest));
+  const std::size_t width = (static_cast<std::size_t>(std::bit_width(spread)) + 7) / 8;
+  appendVarint(out, zigZag(smallest));
+  out.push_back(static_cast<char>(width));
+  appendShuffled(out, values, smallest, width);
+}
+
+void encodeReals(std::span<const double> values, std::string& out) {
+  std::vector<std::int64_t> bits;
+  bits.reserve(values.size());
+  for (const double value : values) bits.push_back(std::bit_cast<std::int64_t>(value));
+  const bool constant = std::adjacent_find(bits.begin(), bits.end(), std::not_equal_to<>()) == bits.end();
+  out.push_back(static_cast<char>(constant ? RealCoding::constant : RealCoding::bytes));
+  appendShuffled(
+      out, constant ? std::span(bits).first(std::min<std::size_t>(1, bits.size())) : std::span(bits), 0, 8);
+}
+
+void encodeLengths(std::span<const std::string_view> texts, const CompressedSize& compressedSize,
+                   std::string& out) {
+  std::vector<std::int64_t> lengths;
+  for (const std::string_view text : texts) lengths.push_back(static_cast<std::int64_t>(text.size()));
+  encodeIntegers(lengths, chooseIntegerCoding(lengths, compressedSize), out);
+  for (const std::string_view text : texts) out += text;
+}
+
+void encodeTexts(std::span<const std::string_view> texts, const CompressedSize& compressedSize,
+                 std::string& out) {
+  std::unordered_map<std::string_view, std::int64_t> places;
+  std::vector<std::string_view> dictionary;
+  std::vector<std::int64_t> indices;
+  for (const std::string_view text : texts) {
+    const auto [place, added] = places.try_emplace(text, static_cast<std::int64_t>(dictionary.size()));
+    if (added) dictionary.push_back(text);
+    indices.push_back(place->second);
+  }
+  if (dictionary.size() > texts.size() / 2) {
+    out.push_back(static_cast<char>(TextCoding::plain));
+    encodeLengths(texts, compressedSize, out);
+    return;
+  }
+  out.push_back(static_cast<char>(TextCoding::dictionary));
+  appendVarint(out, dictionary.size());
+  encodeLengths(dictionary, compressedSize, out);
+  encodeIntegers(indices, chooseIntegerCoding(indices, compressedSize), out);
+}
+
+bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::size_t width,
+                  std::vector<std::int64_t>& values) {
+  const std::string_view bytes = in.take(std::uint64_t{count} * width);
+  if (in.failed()) return false;
+  std::vector<std::uint64_t> numbers(count, 0);
+  for (std::size_t b = 0; b < width; ++b) {
+    const char* plane = bytes.data() + b * count;
+    for (std::size_t i = 0; i < count; ++i) {
+      numbers[i] |= std::uint64_t{static_cast<std::uint8_t>(plane[i])} << (8 * b);
+    }
+  }
+  for (const std::uint64_t number : numbers) values.push_back(sum(base, static_cast<std::int64_t>(number)));
+  return true;
+}
+
+bool decodeBytes(ByteReader& in, std::size_t count, std::vector<std::int64_t>& values) {
+  const std::int64_t base = in.signedVarint();
+  const std::uint8_t width = in.byte();
+  return width <= 8 && readShuffled(in, count, base, width, values);
+}
+
+bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>& values) {
+  const auto coding = static_cast<IntegerCoding>(in.byte());
+  if (in.failed()) return false;
+  values.clear();
+  values.reserve(rows);
+  switch (coding) {
+    case IntegerCoding::constant:
+      values.assign(rows, in.signedVarint());
+      break;
+    case IntegerCoding::plainBytes:
+      return decodeBytes(in, rows, values);
+    case IntegerCoding::deltaBytes:
+      values.push_back(in.signedVarint());
+      if (rows == 0 || !decodeBytes(in, rows - 1, values)) return false;
+      for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
+      break;
+    case IntegerCoding::plainVarint:
+      for (std::size_t i = 0; i < rows && !in.failed(); ++i) values.push_back(in.signedVarint());
+      break;
+    case IntegerCoding::deltaVarint:
+      for (std::size_t i = 0; i < rows && !in.failed(); ++i) {
+        values.push_back(sum(in.signedVarint(), i == 0 ? 0 : values.back()));
+      }
+      break;
+    default:
+      return false;
+  }
+  return !in.failed();
+}
+
+bool decodeReals(ByteReader& in, std::size_t rows, std::vector<double>& values) {
+  const auto coding = static_cast<RealCoding>(in.byte());
+  if (coding != RealCoding::constant && coding != RealCoding::bytes) return false;
+  std::vector<std::int64_t> bits;
+  const std::size_t stored = coding == RealCoding::constant ? std::min<std::size_t>(1, rows) : rows;
+  if (!readShuffled(in, stored, 0, 8, bits)) return false;
+  bits.resize(rows, bits.empty() ? 0 : bits[0]);
+  values.clear();
+  for (const std::int64_t pattern : bits) values.push_back(std::bit_cast<double>(pattern));
+  return true;
+}
+
+bool decodeLengths(ByteReader& in, std::size_t count, std::vector<std::string_view>& texts) {
+  std::vector<std::int64_t> lengths;
+  if (!decodeIntegers(in, count, lengths)) return false;
+  texts.clear();
+  for (const std::int64_t length : lengths) texts.push_back(in.take(static_cast<std::uint64_t>(length)));
+  return !in.failed();
+}
+
+bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>& texts) {
+  const auto coding = static_cast<TextCoding>(in.byte());
+  if (coding == TextCoding::plain) return decodeLengths(in, rows, texts);
+  if (coding != TextCoding::dictionary) return false;
+  const std::uint64_t entries = in.varint();
+  std::vector<std::string_view> dictionary;
+  std::vector<std::int64_t> indices;
+  if (entries > rows || !decodeLengths(in, static_cast<std::size_t>(entries), dictionary)) return false;
+  if (!decodeIntegers(in, rows, indices)) return false;
+  texts.clear();
+  std::int64_t total = 0;
+  for (const std::int64_t index : indices) {
+    if (index < 0 || static_cast<std::uint64_t>(index) >= entries) return false;
+    texts.push_back(dictionary[static_cast<std::size_t>(index)]);
+    total += static_cast<std::int64_t>(texts.back().size());
+    if (total > kMostBytes) return false;  // a few bytes that claim to be a very long column
+  }
+  return true;
+}
+
+}  // namespace
+
+void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& out) {
+  out.push_back(static_cast<char>(coding));
+  switch (coding) {
+    case IntegerCoding::constant:
+      appendVarint(out, zigZag(values.empty() ? 0 : values[0]));
+      break;
+    case IntegerCoding::plainBytes:
+      encodeBytes(values, out);
+      break;
+    case IntegerCoding::deltaBytes:
+      appendVarint(out, zigZag(values[0]));
+      encodeBytes(deltas(values), out);
+      break;
+    case IntegerCoding::plainVarint:
+      for (const std::int64_t value : values) appendVarint(out, zigZag(value));
+      break;
+    case IntegerCoding::deltaVarint:
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        appendVarint(out, zigZag(difference(values[i], i == 0 ? 0 : values[i - 1])));
+      }
+      break;
+  }
+}
+
+IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values,
+                                  const CompressedSize& compressedSize) {
+  const bool constant =
+      std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  if (constant) return IntegerCoding::constant;
+  constexpr std::size_t kSample = 2048;
+  if (values.size() > 2 * kSample) values = values.subspan(values.size() / 2, kSample);
+  constexpr std::array kCandidates = {IntegerCoding::plainBytes, IntegerCoding::deltaBytes,
+                                      IntegerCoding::plainVarint, IntegerCoding::deltaVarint};
+  IntegerCoding best = kCandidates[0];
+  std::size_t smallest = 0;
+  std::string buffer;
+  for (const IntegerCoding candidate : kCandidates) {
+    buffer.clear();
+    encodeIntegers(values, candidate, buffer);
+    const std::size_t size = compressedSize(buffer);
+    if (smallest == 0 || size < smallest) best = candidate, smallest = size;
+  }
+  return best;
+}
+
+void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize, std::string& out) {
+  switch (column.type) {
+    case model::ColumnType::integer:
+      encodeIntegers(column.integers, chooseIntegerCoding(column.integers, compressedSize), out);
+      break;
+    case model::ColumnType::real:
+      encodeReals(column.reals, out);
+      break;
+    case model::ColumnType::text:
+      encodeTexts(column.texts, compressedSize, out);
+      break;
+  }
+}
+
+bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column) {
+  switch (column.type) {
+    case model::ColumnType::integer:
+      return decodeIntegers(in, rows, column.integers);
+    case model::ColumnType::real:
+      return decodeReals(in, rows, column.reals);
+    case model::ColumnType::text:
+      return decodeTexts(in, rows, column.texts);
+  }
+  return false;
+}
+
+}  // namespace pipescope::store

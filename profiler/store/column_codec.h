@@ -1,0 +1,48 @@
+#pragma once
+// How one column of a block becomes bytes, before the block is compressed. Layouts: README.md.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profiler/model/columns.h"
+#include "profiler/store/byte_stream.h"
+
+namespace pipescope::store {
+
+/// One column of some rows; only the vector of its type is filled. Texts are borrowed.
+struct ColumnData {
+  model::ColumnType type = model::ColumnType::integer;
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  std::vector<std::string_view> texts;
+};
+
+/// How an integer column is written; numbers in files.
+enum class IntegerCoding : std::uint8_t {
+  constant = 0,     ///< all values are equal
+  plainBytes = 1,   ///< value − smallest, in as few bytes as the largest needs, byte-shuffled
+  deltaBytes = 2,   ///< the same of the differences of neighbours
+  plainVarint = 3,  ///< zig-zag varints
+  deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
+};
+enum class RealCoding : std::uint8_t { constant = 0, bytes = 1 };
+enum class TextCoding : std::uint8_t { plain = 0, dictionary = 1 };
+
+/// The size some bytes have once compressed, for choosing between codings.
+using CompressedSize = std::function<std::size_t(std::string_view)>;
+
+void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& out);
+/// The coding that a sample of the values compresses best with.
+IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values, const CompressedSize& compressedSize);
+
+void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize, std::string& out);
+
+/// Reads `rows` values of a column; texts point into the reader's bytes. False: the bytes are not such a
+/// column.
+bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column);
+
+}  // namespace pipescope::store

@@ -1,0 +1,78 @@
+#include "profiler/store/format.h"
+
+#include <fmt/format.h>
+
+namespace pipescope::store {
+namespace {
+
+const char* sqlType(model::ColumnType type) {
+  switch (type) {
+    case model::ColumnType::integer:
+      return "INTEGER NOT NULL";
+    case model::ColumnType::real:
+      return "REAL";  // SQLite keeps not-a-number as NULL
+    case model::ColumnType::text:
+      return "TEXT NOT NULL";
+  }
+  return "";
+}
+
+std::string columnList(const model::Table& table, bool withTypes) {
+  std::string list;
+  for (const model::Column& column : table.columns) {
+    if (!list.empty()) list += ", ";
+    list += fmt::format("\"{}\"", column.name);
+    if (withTypes) list += fmt::format(" {}", sqlType(column.type));
+  }
+  return list;
+}
+
+std::vector<KnownTable> makeKnownTables() {
+  std::vector<KnownTable> result = {
+      {"store_state",
+       "CREATE TABLE \"store_state\"(\"id\" INTEGER PRIMARY KEY, \"state\" INTEGER NOT NULL, "
+       "\"reason\" TEXT NOT NULL, \"commits\" INTEGER NOT NULL, \"last_commit_utc\" TEXT NOT NULL, "
+       "\"writer_host\" TEXT NOT NULL, \"writer_boot\" TEXT NOT NULL, \"writer_pid\" INTEGER NOT NULL, "
+       "\"writer_start\" INTEGER NOT NULL, \"crc32\" INTEGER NOT NULL)"},
+      {"store_table",
+       "CREATE TABLE \"store_table\"(\"number\" INTEGER PRIMARY KEY, \"name\" TEXT NOT NULL, "
+       "\"rows\" INTEGER NOT NULL, \"blocks\" INTEGER NOT NULL, \"rows_crc32\" INTEGER NOT NULL, "
+       "\"crc32\" INTEGER NOT NULL)"},
+      {"store_block",
+       "CREATE TABLE \"store_block\"(\"id\" INTEGER PRIMARY KEY, \"table_number\" INTEGER NOT NULL, "
+       "\"first_row\" INTEGER NOT NULL, \"rows\" INTEGER NOT NULL, \"has_time\" INTEGER NOT NULL, "
+       "\"start\" INTEGER NOT NULL, \"end\" INTEGER NOT NULL, \"ranges\" BLOB NOT NULL, "
+       "\"raw_bytes\" INTEGER NOT NULL, \"payload_bytes\" INTEGER NOT NULL, "
+       "\"payload_crc32\" INTEGER NOT NULL, \"crc32\" INTEGER NOT NULL)"},
+      {"store_payload",
+       "CREATE TABLE \"store_payload\"(\"id\" INTEGER PRIMARY KEY, \"payload\" BLOB NOT NULL)"}};
+  for (const model::Table& table : model::tables()) {
+    if (table.storage != model::Storage::plain) continue;
+    result.push_back(
+        {table.name, fmt::format("CREATE TABLE \"{}\"({})", table.name, columnList(table, true))});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string formatName(std::uint32_t userVersion) {
+  return fmt::format("{}.{}", userVersion / 1000, userVersion % 1000);
+}
+
+const std::vector<KnownTable>& knownTables() {
+  static const std::vector<KnownTable> all = makeKnownTables();
+  return all;
+}
+
+std::string insertStatement(const model::Table& table) {
+  std::string parameters;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) parameters += i == 0 ? "?" : ", ?";
+  return fmt::format("INSERT INTO \"{}\"({}) VALUES ({})", table.name, columnList(table, false), parameters);
+}
+
+std::string selectStatement(const model::Table& table) {
+  return fmt::format("SELECT {} FROM \"{}\" ORDER BY rowid LIMIT ?1", columnList(table, false), table.name);
+}
+
+}  // namespace pipescope::store

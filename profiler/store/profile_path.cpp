@@ -1,0 +1,116 @@
+#include "profiler/store/profile_path.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "profiler/store/format.h"
+
+namespace pipescope::store {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{2'000};
+constexpr const char* kSiblings[] = {"-journal", "-wal", "-shm"};
+
+fs::path sibling(const fs::path& path, const char* ending) {
+  return path.string() + ending;
+}
+
+void removeSiblings(const fs::path& path) {
+  std::error_code ignored;
+  for (const char* ending : kSiblings) fs::remove(sibling(path, ending), ignored);
+}
+
+// Makes a rename survive a power failure. A file system that cannot do it says so here and has done its best.
+void syncFolder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+base::Result<fs::path> outputPath(const fs::path& path) {
+  if (path.empty()) return base::badInput("no path is given for the profile.");
+  std::error_code failed;
+  const fs::path absolute = fs::absolute(path, failed).lexically_normal();
+  if (fs::is_directory(absolute, failed) || !absolute.has_filename()) {
+    return base::ioError(fmt::format("{} is a folder; name a file in it, such as {}.", path.string(),
+                                     (path / "profile.pop").string()));
+  }
+  const fs::path folder = absolute.parent_path();
+  if (!fs::is_directory(folder, failed)) {
+    return base::ioError(
+        fmt::format("cannot write {}: {} is not a folder; make it first, or choose another path.",
+                    path.string(), folder.string()));
+  }
+  const fs::path resolved = fs::weakly_canonical(absolute, failed);
+  return failed ? absolute : resolved;
+}
+
+base::Status checkReplaceable(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (!fs::exists(status)) return {};
+  const auto refusal = [&](const char* what) {
+    return base::badInput(
+        fmt::format("{} exists and is {}; it is left untouched. Choose another path, or remove it.",
+                    path.string(), what));
+  };
+  if (!fs::is_regular_file(status)) return refusal("no plain file");
+  PIPESCOPE_ASSIGN(const Database file, Database::open(path.string(), Database::Mode::readOnly, kPatience));
+  PIPESCOPE_ASSIGN(const FileHeader header, file.header());
+  if (!header.isSqlite || header.applicationId != kApplicationId) return refusal("not a Pipescope profile");
+  return {};
+}
+
+base::Status checkPlainFile(const fs::path& path) {
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (status.type() == fs::file_type::not_found) {
+    return base::ioError(fmt::format("{} does not exist; check the path.", path.string()));
+  }
+  if (fs::is_directory(status)) {
+    return base::ioError(fmt::format("{} is a folder; name a profile in it.", path.string()));
+  }
+  if (status.type() == fs::file_type::none) {
+    return base::ioError(fmt::format("{}: {}; check the path.", path.string(), failed.message()));
+  }
+  if (!fs::is_regular_file(status)) {
+    return base::badInput(fmt::format("{} is no plain file, and so not a profile.", path.string()));
+  }
+  return {};
+}
+
+void removeWithSiblings(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  removeSiblings(path);
+}
+
+base::Status moveInto(const fs::path& closed, const fs::path& path) {
+  // An older profile whose writer was killed may have a journal beside it. It must not be taken for one of
+  // the new file; and until the very rename the old file has to stay whole, so it is rolled back first.
+  std::error_code failed;
+  if (fs::exists(sibling(path, "-journal"), failed)) static_cast<void>(rollBack(path.string(), kPatience));
+  removeSiblings(path);
+  fs::rename(closed, path, failed);
+  if (failed) {
+    return base::ioError(fmt::format("cannot put the profile at {}: {}; check the folder and run again.",
+                                     path.string(), failed.message()));
+  }
+  syncFolder(path.parent_path());
+  return {};
+}
+
+base::Status rollBack(const std::string& path, std::chrono::milliseconds patience) {
+  PIPESCOPE_ASSIGN(Database file, Database::open(path, Database::Mode::readWrite, patience));
+  return file.execute("SELECT count(*) FROM sqlite_schema");
+}
+
+}  // namespace pipescope::store

@@ -1,0 +1,299 @@
+#include "profiler/store/profile_reader.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "profiler/base/version.h"
+#include "profiler/store/checksum.h"
+#include "profiler/store/profile_path.h"
+#include "profiler/store/row_reader.h"
+#include "profiler/store/snapshot.h"
+
+namespace pipescope::store {
+namespace fs = std::filesystem;
+namespace {
+
+// Reader connections can read the known tables and nothing else.
+int authorize(void*, int action, const char* first, const char*, const char* schema, const char*) {
+  static const std::set<std::string_view> readable = [] {
+    std::set<std::string_view> names = {"sqlite_schema", "sqlite_master"};
+    for (const KnownTable& table : knownTables()) names.insert(table.name);
+    return names;
+  }();
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_TRANSACTION:
+      return SQLITE_OK;
+    case SQLITE_READ:
+      return readable.contains(first) && (schema == nullptr || std::string_view(schema) == "main")
+                 ? SQLITE_OK
+                 : SQLITE_DENY;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+base::Status checkHeader(const std::string& path, const FileHeader& header) {
+  if (!header.isSqlite) {
+    return base::badInput(path +
+                          " is not a profile: it is no SQLite database. Name a profile.pop of pipescope.");
+  }
+  if (header.applicationId != kApplicationId) {
+    return base::badInput(
+        fmt::format("{} is an SQLite database, but not a Pipescope profile. If it is a profile.pop of "
+                    "Graphcore's tools: the layout "
+                    "of that file is unpublished and cannot be read; open it with PopVision, or run the "
+                    "model with pipescope.",
+                    path));
+  }
+  if (header.userVersion != kUserVersion) {
+    return base::badInput(
+        fmt::format("{} is a profile of format {}, and pipescope {} reads format {} only. Open it with the "
+                    "pipescope that wrote it, "
+                    "or run again.",
+                    path, formatName(header.userVersion), base::version(), formatName(kUserVersion)));
+  }
+  if (header.usesWal) {
+    return base::badInput(path +
+                          " is in SQLite's WAL mode, which pipescope never writes: it was changed by another "
+                          "program, and is not read.");
+  }
+  return {};
+}
+
+base::Result<Database> openDatabase(const std::string& path, std::chrono::milliseconds patience) {
+  PIPESCOPE_TRY(checkPlainFile(path));
+  PIPESCOPE_ASSIGN(Database database, Database::open(path, Database::Mode::readOnly, patience));
+  PIPESCOPE_ASSIGN(const FileHeader header, database.header());
+  PIPESCOPE_TRY(checkHeader(path, header));
+  PIPESCOPE_TRY(database.execute("PRAGMA cell_size_check = ON"));
+  sqlite3_set_authorizer(database.handle(), &authorize, nullptr);
+  return database;
+}
+
+bool isPlain(std::size_t table) {
+  return model::tables()[table].storage == model::Storage::plain;
+}
+
+std::string nameOf(std::size_t table) {
+  return std::string("table ") + model::tables()[table].name;
+}
+
+std::uint64_t nextReaderNumber() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+struct ProfileReader::Impl {
+  explicit Impl(Database opened) : database(std::move(opened)) {}
+
+  std::string path;
+  std::chrono::milliseconds patience{0};
+  std::shared_ptr<BlockCache> cache;
+  const std::uint64_t number = nextReaderNumber();
+
+  std::mutex databaseMutex;  // around every use of the connection
+  Database database;
+  std::int64_t lastRevision = 0;
+
+  mutable std::mutex snapshotMutex;  // around the pointer; what it points to never changes
+  std::shared_ptr<const Snapshot> snapshot;
+
+  std::shared_ptr<const Snapshot> current() const {
+    const std::lock_guard lock(snapshotMutex);
+    return snapshot;
+  }
+
+  template <class Body>
+  std::invoke_result_t<Body> read(Body&& body);
+  base::Result<Snapshot> load(const Snapshot* earlier);
+  base::Result<std::string> readPayload(const BlockRecord& record, const std::string& name);
+  base::Result<DecodedRows> readBlock(const BlockEntry& entry, std::size_t table);
+  base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
+  base::Error unreadable(const std::string& what, std::string_view problem) const {
+    return base::badInput(fmt::format("{}: {} cannot be read: {}.", path, what, problem));
+  }
+};
+
+/// Runs `body` in one read transaction. If an interrupted writer left a half-done commit, it is undone first.
+template <class Body>
+std::invoke_result_t<Body> ProfileReader::Impl::read(Body&& body) {
+  const std::lock_guard lock(databaseMutex);
+  bool needsRollback = false;
+  const auto attempt = [&]() -> std::invoke_result_t<Body> {
+    PIPESCOPE_TRY(database.execute("BEGIN"));
+    auto result = body();
+    needsRollback = !result.ok() && database.needsRollback();
+    static_cast<void>(database.execute("COMMIT"));
+    return result;
+  };
+  auto result = attempt();
+  if (!result.ok() && database.hasMoved()) {
+    return base::ioError(path + " was removed or replaced since it was opened; open it again.");
+  }
+  if (!needsRollback) return result;
+  if (!rollBack(path, patience).ok()) {
+    return base::ioError(
+        path + " was left in the middle of a commit, and undoing that needs write access; copy it and " +
+        path + "-journal to a folder that can be written, and open the copy.");
+  }
+  return attempt();
+}
+
+base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
+  return read([&]() -> base::Result<Snapshot> {
+    if (earlier == nullptr) PIPESCOPE_TRY(checkSchema(database));
+    return loadSnapshot(database, earlier);
+  });
+}
+
+base::Result<std::string> ProfileReader::Impl::readPayload(const BlockRecord& record,
+                                                           const std::string& name) {
+  return read([&]() -> base::Result<std::string> {
+    PIPESCOPE_ASSIGN(
+        Statement rows,
+        database.prepare("SELECT \"payload\" FROM \"store_payload\" WHERE \"id\" = ?1", "reading " + name));
+    rows.bind(1, record.id);
+    PIPESCOPE_ASSIGN(const bool found, rows.step());
+    return found ? std::string(rows.blob(0)) : std::string();
+  });
+}
+
+base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table) {
+  if (!entry.problem.empty()) return unreadable(nameOf(table), entry.problem);
+  const BlockRecord& record = entry.record;
+  const std::string name = fmt::format("rows {} to {} of table {}", record.firstRow,
+                                       record.firstRow + record.info.rows - 1, model::tables()[table].name);
+  PIPESCOPE_ASSIGN(const std::string payload, readPayload(record, name));
+  if (static_cast<std::int64_t>(payload.size()) != record.payloadBytes ||
+      Checksum().bytes(payload).value() != record.payloadCrc32) {
+    return unreadable(name, "the block does not agree with its checksum");
+  }
+  const auto rows = static_cast<std::size_t>(record.info.rows);
+  const base::Result<DecodedBlock> block =
+      decodeBlock(payload, rows, record.rawBytes, rowReader(table).types);
+  if (!block.ok()) return unreadable(name, block.error().message);
+  base::Result<DecodedRows> decoded = rowReader(table).toRows(*block, rows);
+  if (!decoded.ok()) return unreadable(name, decoded.error().message);
+  return decoded;
+}
+
+base::Result<DecodedRows> ProfileReader::Impl::readPlain(const TableTotals& totals, std::size_t table) {
+  base::Result<DecodedRows> rows = read([&] { return rowReader(table).readPlain(database, totals); });
+  const bool namesFile = rows.ok() || rows.error().message.starts_with(path);
+  if (namesFile || rows.error().kind != base::ErrorKind::badInput) return rows;
+  return unreadable(nameOf(table), rows.error().message);
+}
+
+ProfileReader::ProfileReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ProfileReader::~ProfileReader() {
+  impl_->cache->forget(impl_->number);
+}
+
+base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path& path, OpenOptions options) {
+  std::error_code failed;
+  const std::string absolute = fs::absolute(path, failed).string();
+  PIPESCOPE_ASSIGN(Database database, openDatabase(absolute, options.patience));
+  auto impl = std::make_unique<Impl>(std::move(database));
+  impl->path = absolute;
+  impl->patience = options.patience;
+  impl->cache = options.cache ? options.cache : BlockCache::ofProcess();
+  PIPESCOPE_ASSIGN(Snapshot snapshot, impl->load(nullptr));
+  impl->lastRevision = snapshot.commits;
+  impl->snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
+  return std::shared_ptr<ProfileReader>(new ProfileReader(std::move(impl)));
+}
+
+base::Result<model::SourceState> ProfileReader::state() const {
+  const auto snapshot = impl_->current();
+  if (snapshot->state.state == model::ProfileState::running && isDead(snapshot->writer)) {
+    return model::SourceState{model::ProfileState::incomplete,
+                              "the program that wrote it ended without closing the profile"};
+  }
+  return snapshot->state;
+}
+
+std::int64_t ProfileReader::revision() const {
+  const base::Result<std::int64_t> commits = impl_->read([this] { return readCommits(impl_->database); });
+  const std::lock_guard lock(impl_->databaseMutex);
+  if (commits.ok()) impl_->lastRevision = *commits;
+  return impl_->lastRevision;
+}
+
+base::Result<bool> ProfileReader::refresh() {
+  const auto earlier = impl_->current();
+  PIPESCOPE_ASSIGN(Snapshot next, impl_->load(earlier.get()));
+  const bool changed = next.commits != earlier->commits;
+  const std::lock_guard lock(impl_->snapshotMutex);
+  // Another thread may have been faster and have seen a later commit.
+  if (next.commits >= impl_->snapshot->commits)
+    impl_->snapshot = std::make_shared<const Snapshot>(std::move(next));
+  return changed;
+}
+
+bool ProfileReader::replaced() const {
+  const std::lock_guard lock(impl_->databaseMutex);
+  return impl_->database.hasMoved();
+}
+
+const std::string& ProfileReader::path() const {
+  return impl_->path;
+}
+
+std::string ProfileReader::lastCommitUtc() const {
+  return impl_->current()->lastCommitUtc;
+}
+
+base::Result<std::vector<model::BlockInfo>> ProfileReader::directory(std::size_t table) const {
+  const auto snapshot = impl_->current();
+  const TableContent& content = snapshot->tables[table];
+  if (!content.problem.empty()) return impl_->unreadable(nameOf(table), content.problem);
+  std::vector<model::BlockInfo> infos;
+  if (isPlain(table)) {
+    infos.emplace_back().rows = content.totals.rows;
+  } else {
+    for (const BlockEntry& entry : content.blocks) infos.push_back(entry.record.info);
+  }
+  return infos;
+}
+
+base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {
+  Impl& impl = *impl_;
+  const auto snapshot = impl.current();
+  const TableContent& content = snapshot->tables[table];
+  if (!content.problem.empty()) return impl.unreadable(nameOf(table), content.problem);
+  if (block >= (isPlain(table) ? 1 : content.blocks.size())) {
+    return base::internalError(
+        fmt::format("{}: table {} has no block {}.", impl.path, model::tables()[table].name, block));
+  }
+  const BlockCache::Key key{impl.number, table,
+                            isPlain(table) ? content.totals.rows : content.blocks[block].record.id};
+  if (BlockCache::Value known = impl.cache->find(key)) return known;
+  PIPESCOPE_ASSIGN(const DecodedRows decoded, isPlain(table) ? impl.readPlain(content.totals, table)
+                                                             : impl.readBlock(content.blocks[block], table));
+  return impl.cache->insert(key, decoded.rows, decoded.bytes);
+}
+
+base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t table,
+                                                                   std::size_t block) const {
+  const auto snapshot = impl_->current();
+  const TableContent& content = snapshot->tables[table];
+  std::vector<ColumnRange> ranges;
+  if (block >= content.blocks.size() || !content.blocks[block].problem.empty() ||
+      !decodeRanges(content.blocks[block].record.ranges, rowReader(table).types, ranges)) {
+    return base::badInput(fmt::format("{}: block {} of table {} has no ranges.", impl_->path, block,
+                                      model::tables()[table].name));
+  }
+  return ranges;
+}
+
+}  // namespace pipescope::store

@@ -1,0 +1,176 @@
+#include "profiler/store/profile_writer.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "profiler/store/batch.h"
+#include "profiler/store/profile_path.h"
+#include "profiler/store/sqlite_database.h"
+#include "profiler/store/writer_lock.h"
+
+namespace pipescope::store {
+namespace fs = std::filesystem;
+
+struct ProfileWriter::Impl {
+  fs::path path, temporary;
+  WriterOptions options;
+  WriterLock lock;
+  std::optional<Database> database;  // of the file at `path`
+  Totals totals;                     // of what is committed
+  BlockEncoder encoder;
+  bool atPath = false;
+  bool finished = false;
+
+  base::Status openAtPath();
+  base::Status commitFirst(const model::RowSet& rows);
+  base::Status commitMore(const model::RowSet& rows);
+  base::Status writeTemporary(const Batch& batch, Totals& next);
+  base::Status writeEnd(model::ProfileState state, const std::string& reason);
+};
+
+namespace {
+
+constexpr std::chrono::milliseconds kNoPatience{0};
+
+/// Runs `body` between BEGIN and COMMIT; whatever fails, the file stays as it was.
+template <class Body>
+base::Status transaction(Database& database, Body&& body) {
+  PIPESCOPE_TRY(database.execute("BEGIN IMMEDIATE"));
+  base::Status status = body();
+  if (status.ok()) status = database.execute("COMMIT");
+  // Some failures have rolled back already; what cannot be rolled back now is by the next program that opens
+  // the file.
+  if (!database.autocommit()) static_cast<void>(database.execute("ROLLBACK"));
+  return status;
+}
+
+base::Status writeAll(Database& database, const Batch& batch, Totals& totals) {
+  PIPESCOPE_TRY(batch.write(database));
+  PIPESCOPE_TRY(writeTables(database, totals));
+  return writeState(database, totals);
+}
+
+base::Status createTables(Database& database) {
+  PIPESCOPE_TRY(database.execute(fmt::format("PRAGMA application_id = {}", kApplicationId)));
+  PIPESCOPE_TRY(database.execute(fmt::format("PRAGMA user_version = {}", kUserVersion)));
+  for (const KnownTable& table : knownTables()) PIPESCOPE_TRY(database.execute(table.create));
+  return {};
+}
+
+}  // namespace
+
+base::Status ProfileWriter::Impl::writeTemporary(const Batch& batch, Totals& next) {
+  PIPESCOPE_ASSIGN(Database file, Database::open(temporary.string(), Database::Mode::create, kNoPatience));
+  // A failed first commit throws the file away, so its journal need not survive.
+  PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
+  PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
+  return transaction(file, [&]() -> base::Status {
+    PIPESCOPE_TRY(createTables(file));
+    return writeAll(file, batch, next);
+  });
+}
+
+base::Status ProfileWriter::Impl::commitFirst(const model::RowSet& rows) {
+  PIPESCOPE_TRY(checkReplaceable(path));  // again: somebody may have put another file there since
+  removeWithSiblings(temporary);
+  Totals next = totals;
+  PIPESCOPE_ASSIGN(const Batch batch, Batch::prepare(rows, encoder, path.string(), next));
+  base::Status status = writeTemporary(batch, next);
+  if (status.ok()) status = moveInto(temporary, path);
+  if (!status.ok()) {
+    removeWithSiblings(temporary);
+    return status;
+  }
+  totals = next;
+  atPath = true;
+  // If it cannot be opened now, the next commit tries again and says why: these rows are safe.
+  static_cast<void>(openAtPath());
+  return {};
+}
+
+base::Status ProfileWriter::Impl::openAtPath() {
+  const auto replaced = [&] {
+    return base::ioError(fmt::format(
+        "{} was removed or replaced while it was being written; run again and leave the file in its place.",
+        path.string()));
+  };
+  if (database) return database->hasMoved() ? base::Status(replaced()) : base::Status();
+  if (std::error_code failed; !fs::exists(path, failed)) return replaced();
+  PIPESCOPE_ASSIGN(Database file, Database::open(path.string(), Database::Mode::readWrite, options.patience));
+  PIPESCOPE_TRY(file.execute("PRAGMA synchronous = NORMAL"));
+  PIPESCOPE_TRY(
+      file.execute("PRAGMA cache_size = -32768"));  // KiB: a commit seldom spills, so its lock is short
+  {
+    PIPESCOPE_ASSIGN(Statement commits, file.prepare("SELECT \"commits\" FROM \"store_state\"", "opening"));
+    PIPESCOPE_ASSIGN(const bool found, commits.step());
+    if (!found || commits.integer(0) != totals.commits) return replaced();
+  }
+  database.emplace(std::move(file));
+  return {};
+}
+
+base::Status ProfileWriter::Impl::commitMore(const model::RowSet& rows) {
+  PIPESCOPE_TRY(openAtPath());
+  Totals next = totals;
+  PIPESCOPE_ASSIGN(const Batch batch, Batch::prepare(rows, encoder, path.string(), next));
+  PIPESCOPE_TRY(transaction(*database, [&] { return writeAll(*database, batch, next); }));
+  totals = next;
+  return {};
+}
+
+base::Status ProfileWriter::Impl::writeEnd(model::ProfileState state, const std::string& reason) {
+  PIPESCOPE_TRY(openAtPath());
+  Totals next = totals;
+  next.state = state;
+  next.reason = reason;
+  return transaction(*database, [&] { return writeState(*database, next); });
+}
+
+ProfileWriter::ProfileWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+ProfileWriter::~ProfileWriter() {
+  if (!impl_->atPath) removeWithSiblings(impl_->temporary);
+}
+
+base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::path& path,
+                                                                   WriterOptions options) {
+  PIPESCOPE_ASSIGN(const fs::path target, outputPath(path));
+  PIPESCOPE_TRY(checkReplaceable(target));
+  auto impl = std::make_unique<Impl>();
+  impl->path = target;
+  impl->temporary = target.parent_path() / ("." + target.filename().string() + ".partial");
+  impl->options = options;
+  PIPESCOPE_ASSIGN(impl->lock, WriterLock::acquire(target));
+  impl->totals.writer = thisProcess();
+  return std::unique_ptr<ProfileWriter>(new ProfileWriter(std::move(impl)));
+}
+
+base::Status ProfileWriter::commit(const model::RowSet& rows) {
+  if (impl_->finished) return base::internalError(impl_->path.string() + ": rows after the profile's end.");
+  return impl_->atPath ? impl_->commitMore(rows) : impl_->commitFirst(rows);
+}
+
+base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason) {
+  Impl& impl = *impl_;
+  if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
+  if (!impl.atPath && state == model::ProfileState::complete) PIPESCOPE_TRY(impl.commitFirst({}));
+  if (impl.atPath) {
+    base::Status status = impl.writeEnd(state, reason);
+    if (!status.ok() && impl.database && status.error().kind == base::ErrorKind::refused) {
+      // A full disk has no room for a journal, but the row itself is only overwritten: this change of one
+      // page does without.
+      PIPESCOPE_TRY(impl.database->execute("PRAGMA journal_mode = MEMORY"));
+      status = impl.writeEnd(state, reason);
+    }
+    PIPESCOPE_TRY(status);
+  }
+  impl.database.reset();
+  impl.lock.release();
+  impl.finished = true;
+  return {};
+}
+
+}  // namespace pipescope::store

@@ -1,0 +1,47 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "profiler/base/result.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::store {
+
+struct WriterOptions {
+  /// How long a commit waits for readers before it fails.
+  std::chrono::milliseconds patience{10'000};
+};
+
+/// Writes a profile.pop. Until the first commit nothing is at the path and an older profile there is
+/// untouched; from then on the path always names a valid profile that holds every commit that returned, also
+/// if this process is killed at any moment. One thread at a time; any number of readers, in this or other
+/// processes.
+class ProfileWriter : public record::Sink {
+ public:
+  /// Refuses at once (io, badInput): no such folder or not writable, a path that is a folder or no plain
+  /// file, an existing file that is not a Pipescope profile, a path that another writer is at.
+  static base::Result<std::unique_ptr<ProfileWriter>> create(const std::filesystem::path& path,
+                                                             WriterOptions options = {});
+
+  /// Without finish() the profile's state stays `running`, which readers show as incomplete once this process
+  /// is gone.
+  ~ProfileWriter() override;
+
+  /// One transaction. A failed commit (refused: disk full; io: I/O error, file removed or locked) leaves the
+  /// file as it was and may be tried again with the same rows.
+  base::Status commit(const model::RowSet& rows) override;
+
+  /// Writes state and reason and leaves one plain file. Before the first commit only `complete` leaves a file
+  /// (without rows); cancelled and incomplete leave nothing. Works on a full disk, so that `incomplete` can
+  /// be said there.
+  base::Status finish(model::ProfileState state, const std::string& reason) override;
+
+ private:
+  struct Impl;
+  explicit ProfileWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipescope::store

@@ -1,0 +1,105 @@
+#include "profiler/store/row_reader.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "profiler/store/row_columns.h"
+
+namespace pipescope::store {
+namespace {
+
+bool readField(const Statement& row, int column, std::string& field) {
+  field = row.text(column);
+  return row.type(column) == SQLITE_TEXT;
+}
+
+bool readField(const Statement& row, int column, double& field) {
+  const int type = row.type(column);
+  field = type == SQLITE_NULL ? std::numeric_limits<double>::quiet_NaN() : row.real(column);
+  return type == SQLITE_NULL || type == SQLITE_FLOAT || type == SQLITE_INTEGER;
+}
+
+template <class Field>
+bool readField(const Statement& row, int column, Field& field) {
+  const std::int64_t number = row.integer(column);
+  model::fromInteger(field, number);
+  return row.type(column) == SQLITE_INTEGER && fitsField<Field>(number);
+}
+
+template <class Row>
+bool readRow(const Statement& statement, Row& row) {
+  int column = 0;
+  bool valid = true;
+  Row::fields(row, [&](const char*, auto& field, const char*, const char*) {
+    valid = readField(statement, column++, field) && valid;
+  });
+  return valid;
+}
+
+template <class Row>
+DecodedRows share(std::vector<Row>&& rows) {
+  const std::size_t bytes = memoryOf(rows);
+  return {std::make_shared<const std::vector<Row>>(std::move(rows)), bytes};
+}
+
+template <class Row>
+base::Result<DecodedRows> readPlain(Database& database, const TableTotals& totals) {
+  PIPESCOPE_ASSIGN(Statement select,
+                   database.prepare(selectStatement(model::tables()[model::tableIndexOf<Row>()]),
+                                    std::string("reading table ") + Row::kTable));
+  select.bind(1, totals.rows);
+  std::vector<Row> rows;
+  Checksum checksum;
+  // Texts lie in the file at least once each: more of them than the file is long are a trick or damage.
+  std::size_t textBytes = 0;
+  const auto fileSize = static_cast<std::size_t>(database.fileSize());
+  for (;;) {
+    PIPESCOPE_ASSIGN(const bool found, select.step());
+    if (!found) break;
+    Row& row = rows.emplace_back();
+    const bool valid = readRow(select, row);
+    textBytes += textBytesOf(row);
+    if (!valid || textBytes > fileSize)
+      return base::badInput(fmt::format("row {} is damaged", rows.size() - 1));
+    addToChecksum(row, checksum);
+  }
+  if (static_cast<std::int64_t>(rows.size()) != totals.rows) {
+    return base::badInput(fmt::format("{} of its {} rows are there", rows.size(), totals.rows));
+  }
+  if (checksum.value() != totals.rowsCrc32)
+    return base::badInput("its rows do not agree with their checksum");
+  return share(std::move(rows));
+}
+
+template <class Row>
+base::Result<DecodedRows> rowsOfBlock(const DecodedBlock& block, std::size_t count) {
+  std::vector<Row> rows;
+  if (!toRows(block.columns, count, rows))
+    return base::badInput("it holds a number that its column cannot have");
+  return share(std::move(rows));
+}
+
+std::vector<RowReader> makeReaders() {
+  std::vector<RowReader> readers;
+  model::forEachRowType([&]<class Row>() {
+    RowReader& reader = readers.emplace_back();
+    reader.types = columnTypesOf<Row>();
+    if constexpr (Row::kStorage == model::Storage::plain) {
+      reader.readPlain = &readPlain<Row>;
+    } else {
+      reader.toRows = &rowsOfBlock<Row>;
+    }
+  });
+  return readers;
+}
+
+}  // namespace
+
+const RowReader& rowReader(std::size_t table) {
+  static const std::vector<RowReader> readers = makeReaders();
+  return readers[table];
+}
+
+}  // namespace pipescope::store

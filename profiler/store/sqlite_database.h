@@ -1,0 +1,95 @@
+#pragma once
+// Thin owners of SQLite's connection and statement; failures become sentences that name the file.
+#include <sqlite3.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::store {
+
+/// The error a connection reports, as a sentence. `doing`: "adding rows".
+base::Error databaseError(sqlite3* database, int code, const std::string& path, std::string_view doing);
+
+/// Parameters count from 1, columns from 0. Texts and blobs are borrowed until the next step() or reset.
+class Statement {
+ public:
+  Statement(sqlite3_stmt* statement, std::string path, std::string doing)
+      : statement_(statement), path_(std::move(path)), doing_(std::move(doing)) {}
+
+  void bind(int parameter, std::int64_t number) { note(sqlite3_bind_int64(get(), parameter, number)); }
+  void bindReal(int parameter, double number) { note(sqlite3_bind_double(get(), parameter, number)); }
+  void bindText(int parameter, std::string_view text);
+  void bindBlob(int parameter, std::string_view blob);
+
+  /// True: there is a row to read. False: done.
+  base::Result<bool> step();
+  /// Runs a statement without rows to its end and makes it ready for the next binding.
+  base::Status run();
+
+  int type(int column) const { return sqlite3_column_type(get(), column); }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
+  double real(int column) const { return sqlite3_column_double(get(), column); }
+  std::string_view text(int column) const;
+  std::string_view blob(int column) const;
+
+ private:
+  sqlite3_stmt* get() const { return statement_.get(); }
+  void note(int code) {
+    if (bindCode_ == SQLITE_OK) bindCode_ = code;
+  }
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::string path_, doing_;
+  int bindCode_ = SQLITE_OK;  // of the first binding that failed
+};
+
+/// The first hundred bytes of a database file, as far as they matter here.
+struct FileHeader {
+  bool isSqlite = false;
+  bool usesWal = false;
+  std::uint32_t applicationId = 0;
+  std::uint32_t userVersion = 0;
+};
+
+class Database {
+ public:
+  enum class Mode { readOnly, readWrite, create };
+
+  /// `path` must be absolute. SQLite waits for other programs' locks for at most `patience`.
+  static base::Result<Database> open(const std::string& path, Mode mode, std::chrono::milliseconds patience);
+
+  base::Status execute(const std::string& sql);
+  /// `doing` is for the sentences of failures: "adding rows".
+  base::Result<Statement> prepare(const std::string& sql, const std::string& doing);
+
+  /// Read through SQLite's own file handle: opening the file a second time in this process and closing it
+  /// would drop the locks that another connection of the process holds (POSIX record locks).
+  base::Result<FileHeader> header() const;
+  std::int64_t fileSize() const;
+  /// True when the path no longer names the file that is open.
+  bool hasMoved() const;
+  /// True outside transactions.
+  bool autocommit() const { return sqlite3_get_autocommit(database_.get()) != 0; }
+  /// True when the last call failed because an interrupted writer's journal has to be rolled back first.
+  bool needsRollback() const;
+
+  base::Error error(int code, std::string_view doing) const;
+  sqlite3* handle() const { return database_.get(); }
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+  };
+  std::unique_ptr<sqlite3, Close> database_;
+  std::string path_;
+};
+
+}  // namespace pipescope::store

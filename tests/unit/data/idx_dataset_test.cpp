@@ -1,0 +1,203 @@
+#include "engine/data/idx_dataset.h"
+
+#include <cmath>
+#include <limits>
+
+#include "engine/data/dataset_registry.h"
+#include "engine/data/mnist_files.h"
+#include "test_files.h"
+
+namespace pipescope::data {
+namespace {
+
+using base::ErrorKind;
+using testing::Bytes;
+using ::testing::ElementsAre;
+using testing::expectError;
+using testing::Folder;
+using testing::gzip;
+using testing::twoImages;
+using testing::twoLabels;
+
+void writeTrainingSet(const Folder& folder) {
+  folder.write("train-images-idx3-ubyte", twoImages());
+  folder.write("train-labels-idx1-ubyte", twoLabels());
+}
+
+Preprocessing raw() {
+  return {.scale = false, .normalise = false};
+}
+
+TEST(MnistFiles, Names) {
+  EXPECT_EQ(mnistFileName(Split::train, IdxKind::images), "train-images-idx3-ubyte");
+  EXPECT_EQ(mnistFileName(Split::train, IdxKind::labels), "train-labels-idx1-ubyte");
+  EXPECT_EQ(mnistFileName(Split::test, IdxKind::images), "t10k-images-idx3-ubyte");
+  EXPECT_EQ(mnistFileName(Split::test, IdxKind::labels), "t10k-labels-idx1-ubyte");
+}
+
+TEST(MnistFiles, FindsTheUsualVariants) {
+  for (const std::string name :
+       {"t10k-images-idx3-ubyte", "t10k-images-idx3-ubyte.gz", "t10k-images.idx3-ubyte",
+        "t10k-images.idx3-ubyte.gz", "MNIST/raw/t10k-images-idx3-ubyte.gz"}) {
+    const Folder folder;
+    const auto written = folder.write(name, twoImages());
+    const auto found = findMnistFile(folder.path(), Split::test, IdxKind::images);
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    EXPECT_EQ(*found, written);
+  }
+}
+
+TEST(MnistFiles, SaysWhatWasLookedFor) {
+  const Folder folder;
+  expectError(findMnistFile(folder.path() / "none", Split::train, IdxKind::images), ErrorKind::io,
+              {"the data folder '", "none' does not exist", "train-images-idx3-ubyte"});
+  expectError(findMnistFile(folder.write("file", {}), Split::train, IdxKind::images), ErrorKind::io,
+              {"is not a folder"});
+  expectError(findMnistFile(folder.path(), Split::test, IdxKind::labels), ErrorKind::io,
+              {"no test labels in '" + folder.path().string() + "'",
+               "t10k-labels-idx1-ubyte, t10k-labels-idx1-ubyte.gz, t10k-labels.idx1-ubyte and "
+               "t10k-labels.idx1-ubyte.gz",
+               "MNIST/raw"});
+}
+
+TEST(IdxDataset, ReadsRowsByIndex) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  const auto dataset =
+      IdxDataset::open(folder.path(), Split::train, {.preprocessing = raw(), .sampleShape = {}});
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ((*dataset)->size(), 2);
+  EXPECT_EQ((*dataset)->sampleType(), (graph::TensorType{graph::ElementType::float32, {1, 2, 3}}));
+  EXPECT_EQ((*dataset)->labelType(), (graph::TensorType{graph::ElementType::int32, {}}));
+  EXPECT_EQ((*dataset)->classes(), 10);
+  EXPECT_THAT((*dataset)->description(),
+              ::testing::HasSubstr("2 training images of '" + folder.path().string()));
+  std::vector<float> samples(18);
+  std::vector<std::int32_t> labels(3);
+  const std::vector<std::int64_t> indices = {1, 0, 1};
+  ASSERT_TRUE((*dataset)->read(indices, samples, labels).ok());
+  EXPECT_THAT(labels, ElementsAre(3, 7, 3));
+  EXPECT_THAT(samples,
+              ElementsAre(250, 251, 252, 253, 254, 255, 0, 1, 2, 3, 4, 5, 250, 251, 252, 253, 254, 255));
+}
+
+TEST(IdxDataset, ReadsGzipAndTestSplit) {
+  const Folder folder;
+  folder.write("t10k-images-idx3-ubyte.gz", gzip(twoImages()));
+  folder.write("t10k-labels-idx1-ubyte.gz", gzip(twoLabels()));
+  EXPECT_TRUE(IdxDataset::open(folder.path(), Split::test, {}).ok());
+  EXPECT_FALSE(IdxDataset::open(folder.path(), Split::train, {}).ok());
+}
+
+TEST(IdxDataset, ScalesAndNormalises) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  const std::vector<std::int64_t> indices = {1};
+  std::vector<float> samples(6);
+  std::vector<std::int32_t> labels(1);
+  const auto last = [&](const Preprocessing& preprocessing) {
+    const auto dataset =
+        IdxDataset::open(folder.path(), Split::train, {.preprocessing = preprocessing, .sampleShape = {}});
+    EXPECT_TRUE(dataset.ok() && (*dataset)->read(indices, samples, labels).ok());
+    return samples.back();
+  };
+  EXPECT_FLOAT_EQ(last({.scale = true, .normalise = false}), 1.0F);
+  EXPECT_FLOAT_EQ(last({}), 2.8214867F);  // (1 − 0.1307) ÷ 0.3081
+  EXPECT_FLOAT_EQ(last({.scale = false, .normalise = true, .mean = 55, .deviation = 2}), 100.0F);
+}
+
+TEST(IdxDataset, RefusesBadNormalisation) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  for (const double deviation :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    expectError(IdxDataset::open(folder.path(), Split::train,
+                                 {.preprocessing = {.deviation = deviation}, .sampleShape = {}}),
+                ErrorKind::badInput, {"standard deviation of", "above 0"});
+  }
+  expectError(IdxDataset::open(folder.path(), Split::train,
+                               {.preprocessing = {.mean = std::nan("")}, .sampleShape = {}}),
+              ErrorKind::badInput, {"a mean of nan"});
+}
+
+TEST(IdxDataset, CountsMustAgree) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 3, 7, 3, 1});
+  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+              {"train-images-idx3-ubyte' holds 2 images but '", "train-labels-idx1-ubyte' holds 3 labels"});
+}
+
+TEST(IdxDataset, LabelsMustBeInRange) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 2, 9, 10});
+  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+              {"train-labels-idx1-ubyte': label 10 of item 1 is outside 0…9"});
+  EXPECT_TRUE(
+      IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .classes = 11, .sampleShape = {}})
+          .ok());
+}
+
+TEST(IdxDataset, OneBadFileOfTheTwoIsNamed) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  folder.write("train-labels-idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 2, 9});
+  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::badInput,
+              {"train-labels-idx1-ubyte' is truncated"});
+  std::filesystem::remove(folder.path() / "train-labels-idx1-ubyte");
+  expectError(IdxDataset::open(folder.path(), Split::train, {}), ErrorKind::io, {"no training labels"});
+}
+
+TEST(IdxDataset, TakesAnotherShapeOfTheSameSizeOnly) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  const auto flat = IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {6}});
+  ASSERT_TRUE(flat.ok());
+  EXPECT_EQ((*flat)->sampleType().shape, (graph::Shape{6}));
+  expectError(
+      IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {1, 28, 28}}),
+      ErrorKind::badInput, {"train-images-idx3-ubyte' are 1x2x3 float32, the model takes 1x28x28 float32"});
+}
+
+TEST(IdxDatasetDeathTest, IndicesAndBuffersAreTheCallersDuty) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  const auto dataset = IdxDataset::open(folder.path(), Split::train, {});
+  ASSERT_TRUE(dataset.ok());
+  std::vector<float> samples(6);
+  std::vector<std::int32_t> labels(1);
+  EXPECT_DEATH(
+      (testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{2}, samples, labels)),
+      "outside the data set");
+  EXPECT_DEATH(
+      (testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{0, 1}, samples, labels)),
+      "another size");
+}
+
+TEST(DatasetRegistry, OpensByName) {
+  const Folder folder;
+  writeTrainingSet(folder);
+  DatasetRequest request;
+  request.directory = folder.path();
+  const auto dataset = openDataset("idx", request);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ((*dataset)->size(), 2);
+  request.sampleShape = {5};
+  expectError(openDataset("idx", request), ErrorKind::badInput, {"the model takes 5 float32"});
+  request.labelShape = {4};
+  expectError(openDataset("idx", request), ErrorKind::badInput,
+              {"one label per image, the model takes 4 int32"});
+  expectError(openDataset("cifar", request), ErrorKind::badInput,
+              {"no data-set format 'cifar'", "idx, synthetic"});
+}
+
+TEST(DatasetRegistry, EveryFormatIsDocumented) {
+  DatasetRegistry registry;
+  registerDatasets(registry);
+  ASSERT_EQ(registry.formats().size(), 2U);
+  for (const DatasetFormat& format : registry.formats()) EXPECT_FALSE(format.doc.empty());
+}
+
+}  // namespace
+}  // namespace pipescope::data

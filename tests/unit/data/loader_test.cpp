@@ -1,0 +1,313 @@
+#include "engine/data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "engine/data/synthetic_dataset.h"
+#include "limits.h"
+#include "test_files.h"
+
+namespace pipescope::data {
+namespace {
+
+using base::ErrorKind;
+using testing::expectError;
+using ::testing::IsEmpty;
+
+/// Sample i is (i, −i), its label i. Counts what is read, can fail at an index, and can hold up the reader.
+class CountingDataset : public Dataset {
+ public:
+  explicit CountingDataset(std::int64_t size, graph::Shape shape = {2})
+      : size_(size), shape_(std::move(shape)) {}
+
+  std::string description() const override { return std::to_string(size_) + " numbers"; }
+  std::int64_t size() const override { return size_; }
+  graph::TensorType sampleType() const override { return {graph::ElementType::float32, shape_}; }
+  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
+  std::int64_t classes() const override { return size_; }
+  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
+                    std::span<std::int32_t> labels) const override {
+    std::unique_lock lock(mutex_);
+    ++reads_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return open_; });
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] == failAt) return base::ioError("sample " + std::to_string(failAt) + " cannot be read");
+      samples[2 * i] = static_cast<float>(indices[i]);
+      samples[2 * i + 1] = -samples[2 * i];
+      labels[i] = static_cast<std::int32_t>(indices[i]);
+    }
+    rows_ += static_cast<std::int64_t>(indices.size());
+    changed_.notify_all();
+    return {};
+  }
+
+  void setOpen(bool open) {
+    const std::lock_guard lock(mutex_);
+    open_ = open;
+    changed_.notify_all();
+  }
+  void waitForReads(int reads) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reads_ >= reads; });
+  }
+  void waitForRows(std::int64_t rows) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return rows_ >= rows; });
+  }
+  std::int64_t rows() const {
+    const std::lock_guard lock(mutex_);
+    return rows_;
+  }
+
+  std::int64_t failAt = -1;
+
+ private:
+  const std::int64_t size_;
+  const graph::Shape shape_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable int reads_ = 0;
+  mutable std::int64_t rows_ = 0;
+  bool open_ = true;
+};
+
+std::unique_ptr<Loader> load(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options) {
+  auto loader = Loader::create(std::move(dataset), options);
+  EXPECT_TRUE(loader.ok()) << loader.error().message;
+  return std::move(loader).value();
+}
+
+std::vector<Batch> allBatches(Loader& loader) {
+  base::SilentProgress progress;
+  std::vector<Batch> batches;
+  while (true) {
+    auto batch = loader.next(progress);
+    EXPECT_TRUE(batch.ok());
+    if (!batch.ok() || !batch->has_value()) return batches;
+    batches.push_back(std::move(**batch));
+  }
+}
+
+std::vector<Batch> allBatches(std::int64_t size, const LoaderOptions& options) {
+  return allBatches(*load(std::make_shared<CountingDataset>(size), options));
+}
+
+TEST(Loader, CallsPerEpochOfTheTutorial) {
+  const BatchShape training{.microBatch = 40, .deviceIterations = 10, .accumulation = 10};
+  const auto train = load(std::make_shared<CountingDataset>(60'000), {.shape = training});
+  EXPECT_EQ(train->callsPerEpoch(), 15);
+  EXPECT_EQ(allBatches(*train).size(), 15U);
+  const BatchShape inference{.microBatch = 8, .deviceIterations = 100};
+  const auto test = load(std::make_shared<CountingDataset>(10'000), {.shape = inference, .shuffle = false});
+  EXPECT_EQ(test->callsPerEpoch(), 12);
+  EXPECT_THAT(test->warning(), IsEmpty());
+  const std::vector<Batch> batches = allBatches(*test);
+  ASSERT_EQ(batches.size(), 12U);
+  EXPECT_EQ(batches.back().rows, 800);
+  EXPECT_EQ(batches.back().labels.back(), 9599) << "the last 400 samples are dropped";
+}
+
+TEST(Loader, SamplesBelongToTheirLabelsInTheEpochsOrder) {
+  const LoaderOptions options{
+      .shape = {.microBatch = 100, .deviceIterations = 3}, .seed = 4, .firstEpoch = 2, .epochs = 2};
+  const std::vector<Batch> batches = allBatches(1000, options);
+  ASSERT_EQ(batches.size(), 6U);
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    const Batch& batch = batches[b];
+    EXPECT_EQ(batch.epoch, 2 + static_cast<std::int64_t>(b / 3));
+    EXPECT_EQ(batch.call, static_cast<std::int64_t>(b % 3));
+    ASSERT_EQ(batch.rows, 300);
+    ASSERT_EQ(batch.samples.size(), 600U);
+    const std::vector<std::int64_t> order = epochOrder(1000, 4, batch.epoch, true);
+    for (std::size_t row = 0; row < 300; ++row) {
+      const auto index = static_cast<std::int32_t>(order[static_cast<std::size_t>(batch.call) * 300 + row]);
+      ASSERT_EQ(batch.labels[row], index);
+      ASSERT_EQ(batch.samples[2 * row], static_cast<float>(index));
+      ASSERT_EQ(batch.samples[2 * row + 1], static_cast<float>(-index));
+    }
+  }
+}
+
+TEST(Loader, NoSampleTwiceInAnEpochAndOthersDroppedInTheNext) {
+  const std::vector<Batch> batches = allBatches(1000, {.shape = {.microBatch = 300}, .epochs = 2});
+  std::vector<std::set<std::int32_t>> seen(2);
+  for (const Batch& batch : batches) {
+    for (const std::int32_t label : batch.labels)
+      EXPECT_TRUE(seen[static_cast<std::size_t>(batch.epoch)].insert(label).second);
+  }
+  EXPECT_EQ(seen[0].size(), 900U);
+  EXPECT_EQ(seen[1].size(), 900U);
+  EXPECT_NE(seen[0], seen[1]);
+}
+
+TEST(Loader, ShuffleIsOneOfTheWholeSetWhateverTheShape) {
+  const auto labels = [](const BatchShape& shape) {
+    std::vector<std::int32_t> all;
+    for (const Batch& batch : allBatches(960, {.shape = shape, .seed = 8}))
+      all.insert(all.end(), batch.labels.begin(), batch.labels.end());
+    return all;
+  };
+  EXPECT_EQ(labels({.microBatch = 40}),
+            labels({.microBatch = 10, .deviceIterations = 2, .accumulation = 4, .replicas = 2}));
+}
+
+TEST(Loader, EqualOptionsGiveEqualBatches) {
+  const auto dataset =
+      SyntheticDataset::create({.count = 64, .sampleShape = {3, 5}, .labelShape = {}, .seed = 1});
+  ASSERT_TRUE(dataset.ok());
+  const std::shared_ptr<const Dataset> shared =
+      SyntheticDataset::create({.count = 64, .sampleShape = {3, 5}, .labelShape = {}, .seed = 1}).value();
+  const LoaderOptions options{.shape = {.microBatch = 8}, .seed = 3, .epochs = 2};
+  const std::vector<Batch> one = allBatches(*load(shared, options));
+  const std::vector<Batch> two = allBatches(*load(shared, options));
+  ASSERT_EQ(one.size(), 16U);
+  for (std::size_t b = 0; b < one.size(); ++b) {
+    EXPECT_EQ(one[b].samples, two[b].samples);
+    EXPECT_EQ(one[b].labels, two[b].labels);
+  }
+  EXPECT_NE(one[0].labels, one[8].labels) << "each epoch has an order of its own";
+}
+
+TEST(Loader, ShortLastCallIsGivenAndWarnedOf) {
+  const auto loader =
+      load(std::make_shared<CountingDataset>(1000),
+           {.shape = {.microBatch = 50, .deviceIterations = 6}, .dropLast = false, .epochs = 2});
+  EXPECT_EQ(loader->callsPerEpoch(), 4);
+  EXPECT_THAT(loader->warning(),
+              ::testing::StartsWith("the last call of each epoch has 100 samples instead of 300"));
+  EXPECT_THAT(loader->warning(),
+              ::testing::HasSubstr(
+                  "100 does not divide by device iterations × gradient accumulation × replicas = 6"));
+  const std::vector<Batch> batches = allBatches(*loader);
+  ASSERT_EQ(batches.size(), 8U);
+  EXPECT_EQ(batches[3].rows, 100);
+  EXPECT_EQ(batches[3].samples.size(), 200U);
+  EXPECT_EQ(batches[4].rows, 300);
+  const auto divisible = load(std::make_shared<CountingDataset>(1000),
+                              {.shape = {.microBatch = 100, .deviceIterations = 4}, .dropLast = false});
+  EXPECT_EQ(divisible->warning(),
+            "the last call of each epoch has 200 samples instead of 400, because 1000 samples do not divide "
+            "by 400");
+  EXPECT_THAT(load(std::make_shared<CountingDataset>(1000), {.shape = {.microBatch = 100}, .dropLast = false})
+                  ->warning(),
+              IsEmpty());
+}
+
+TEST(Loader, OneShortCallWhereThereAreFewerSamplesThanRows) {
+  const std::vector<Batch> batches = allBatches(7, {.shape = {.microBatch = 100}, .dropLast = false});
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].rows, 7);
+}
+
+TEST(Loader, RefusesWhatGivesNoCall) {
+  const auto create = [](const LoaderOptions& options) {
+    return Loader::create(std::make_shared<CountingDataset>(100), options);
+  };
+  expectError(create({.shape = {.microBatch = 40, .deviceIterations = 2, .accumulation = 3, .replicas = 1}}),
+              ErrorKind::badInput,
+              {"one call takes 240 samples (40 micro-batch size × 2 device iterations × 3 gradient "
+               "accumulation × 1 replicas)",
+               "there are only 100 numbers", "make one of them smaller"});
+  expectError(create({.shape = {.microBatch = 0}}), ErrorKind::badInput, {"micro-batch size of 0"});
+  expectError(create({.epochs = 0}), ErrorKind::badInput, {"0 epochs from epoch 0"});
+  expectError(create({.firstEpoch = -1}), ErrorKind::badInput, {"the first not below 0"});
+}
+
+TEST(Loader, EndsAgainAndAgain) {
+  const auto loader = load(std::make_shared<CountingDataset>(10), {.shape = {.microBatch = 10}});
+  EXPECT_EQ(allBatches(*loader).size(), 1U);
+  EXPECT_EQ(allBatches(*loader).size(), 0U);
+}
+
+TEST(Loader, ReadsOneBatchAheadAndNoMore) {
+  const auto dataset = std::make_shared<CountingDataset>(1000);
+  {
+    const auto loader = load(dataset, {.shape = {.microBatch = 100}});
+    dataset->waitForRows(100);  // before anybody asked
+    base::SilentProgress progress;
+    ASSERT_TRUE(loader->next(progress).ok());
+    dataset->waitForRows(200);
+  }
+  EXPECT_EQ(dataset->rows(), 200);
+}
+
+TEST(Loader, ErrorsComeInTheirPlaceAndStay) {
+  const auto dataset = std::make_shared<CountingDataset>(1000);
+  dataset->failAt = 750;
+  const auto loader = load(dataset, {.shape = {.microBatch = 100}, .shuffle = false});
+  base::SilentProgress progress;
+  for (int call = 0; call < 7; ++call) ASSERT_TRUE(loader->next(progress).ok());
+  for (int again = 0; again < 2; ++again)
+    expectError(loader->next(progress), ErrorKind::io, {"sample 750 cannot be read"});
+}
+
+TEST(Loader, StopsInTheMiddleOfABatch) {
+  const auto dataset = std::make_shared<CountingDataset>(100'000);
+  dataset->setOpen(false);
+  {
+    const auto loader = load(dataset, {.shape = {.microBatch = 100'000}});
+    dataset->waitForReads(1);
+    loader->cancel();
+    dataset->setOpen(true);
+  }
+  EXPECT_LT(dataset->rows(), 1000);
+}
+
+TEST(Loader, CancelEndsNext) {
+  const auto dataset = std::make_shared<CountingDataset>(1000);
+  const auto loader = load(dataset, {.shape = {.microBatch = 100}});
+  base::SilentProgress progress;
+  ASSERT_TRUE(loader->next(progress).ok());
+  loader->cancel();
+  expectError(loader->next(progress), ErrorKind::cancelled, {"reading data was cancelled"});
+}
+
+class CancelAfter : public base::Progress {
+ public:
+  explicit CancelAfter(int looks) : looks_(looks) {}
+  void report(double, std::string_view) override {}
+  bool cancelled() const override { return --looks_ < 0; }
+
+ private:
+  mutable int looks_;
+};
+
+TEST(Loader, NextGivesUpWaitingWhenTheUserCancels) {
+  const auto dataset = std::make_shared<CountingDataset>(1000);
+  dataset->setOpen(false);
+  const auto loader = load(dataset, {.shape = {.microBatch = 100}});
+  expectError(loader->next(CancelAfter(1)), ErrorKind::cancelled, {"cancelled"});
+  dataset->setOpen(true);
+}
+
+TEST(Loader, MoreThanAnyMemory) {
+  constexpr std::int64_t half = std::int64_t{1} << 31U;
+  const auto loader =
+      load(std::make_shared<CountingDataset>(1000, graph::Shape{half, half}), {.shape = {.microBatch = 2}});
+  base::SilentProgress progress;
+  expectError(loader->next(progress), ErrorKind::io,
+              {"not enough memory for a call of 2 samples of 2147483648x2147483648 float32", "smaller"});
+}
+
+TEST(LoaderDeathTest, NoThreadCanBeStarted) {
+#ifdef PIPESCOPE_TEST_SANITIZED
+  GTEST_SKIP() << "sanitizers need the address space";
+#else
+  const auto dataset = std::make_shared<CountingDataset>(1000);
+  const auto tryIt = [&] {
+    testing::limitMemory(std::uint64_t{1} << 20U);  // a thread's stack takes 8 MiB
+    const auto loader = Loader::create(dataset, {});
+    std::fputs(loader.ok() ? "started" : loader.error().message.c_str(), stderr);
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(tryIt(), ::testing::ExitedWithCode(0), "cannot start the thread that reads data: ");
+#endif
+}
+
+}  // namespace
+}  // namespace pipescope::data

@@ -1,0 +1,98 @@
+#include "engine/data/random.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "test_files.h"
+
+namespace pipescope::data {
+namespace {
+
+using Words = std::array<std::uint32_t, 4>;
+
+// Known answers published with the Random123 library (kat_vectors, philox4x32 10).
+TEST(Philox, KnownAnswers) {
+  EXPECT_EQ(philox4x32({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  constexpr std::uint32_t ones = 0xffffffff;
+  EXPECT_EQ(philox4x32({ones, ones, ones, ones}, {ones, ones}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(RandomSequence, GivesTheBlocksInOrder) {
+  constexpr std::uint64_t seed = 0x1122334455667788;
+  constexpr std::uint64_t stream = 0x99aabbccddeeff00;
+  RandomSequence random(seed, RandomPurpose::shuffle, stream);
+  for (std::uint32_t block = 0; block < 3; ++block) {
+    for (const std::uint32_t word : philox4x32({block, 1, 0xddeeff00, 0x99aabbcc}, {0x55667788, 0x11223344}))
+      EXPECT_EQ(random.next(), word);
+  }
+}
+
+TEST(RandomSequence, DiffersBySeedPurposeAndStream) {
+  std::set<std::uint32_t> first;
+  for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 32U}) {
+    for (const RandomPurpose purpose :
+         {RandomPurpose::shuffle, RandomPurpose::trainDigits, RandomPurpose::testDigits}) {
+      for (const std::uint64_t stream : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 32U})
+        first.insert(RandomSequence(seed, purpose, stream).next());
+    }
+  }
+  EXPECT_EQ(first.size(), 27U);
+}
+
+TEST(RandomSequence, BelowIsUniform) {
+  RandomSequence random(5, RandomPurpose::shuffle, 0);
+  std::array<int, 7> counts{};
+  for (int i = 0; i < 70'000; ++i) ++counts.at(random.below(counts.size()));
+  // Standard deviation of a count: √(70000 · 1/7 · 6/7) ≈ 93.
+  for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);
+}
+
+TEST(RandomSequence, BelowRespectsLargeBounds) {
+  RandomSequence random(6, RandomPurpose::shuffle, 0);
+  for (const std::uint64_t bound : {std::uint64_t{1}, std::uint64_t{0xffffffff}, std::uint64_t{1} << 32U,
+                                    (std::uint64_t{1} << 40U) + 1, ~std::uint64_t{0}}) {
+    std::uint64_t largest = 0;
+    for (int i = 0; i < 200; ++i) largest = std::max(largest, random.below(bound));
+    EXPECT_LT(largest, bound);
+    EXPECT_GE(largest, (bound - 1) / 2) << "200 draws all in the lower half";
+  }
+}
+
+TEST(RandomSequence, FloatsAreInTheirIntervals) {
+  RandomSequence random(7, RandomPurpose::shuffle, 0);
+  double sum = 0;
+  double squares = 0;
+  constexpr int draws = 20'000;
+  for (int i = 0; i < draws; ++i) {
+    const float unit = random.unit();
+    EXPECT_TRUE(unit >= 0 && unit < 1);
+    const float between = random.between(-3.0F, -2.0F);
+    EXPECT_TRUE(between >= -3 && between < -2);
+    const double bell = static_cast<double>(random.bell());
+    EXPECT_LT(bell * bell, 1.5 * 1.5);
+    sum += bell;
+    squares += bell * bell;
+  }
+  EXPECT_NEAR(sum / draws, 0, 0.02);
+  EXPECT_NEAR(squares / draws, 0.25, 0.01);
+}
+
+TEST(RandomSequence, RoundingNeverReachesTheUpperEnd) {
+  RandomSequence random(8, RandomPurpose::shuffle, 0);
+  // Between these neighbours there is nothing but the lower one.
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(random.between(16777214.0F, 16777215.0F), 16777214.0F);
+}
+
+TEST(RandomSequenceDeathTest, NothingIsBelowZero) {
+  RandomSequence random(9, RandomPurpose::shuffle, 0);
+  EXPECT_DEATH((testing::printChecks(), random.below(0)), "below 0");
+}
+
+}  // namespace
+}  // namespace pipescope::data

@@ -1,0 +1,97 @@
+#pragma once
+// Hand-made files for the tests of engine/data: nothing here uses the code under test.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "profiler/base/check.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::data::testing {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// A folder of its own for each test, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = ::testing::TempDir() + "pipescope-data-XXXXXX";
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path write(const std::string& name, const Bytes& bytes) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
+    std::ofstream file(path_ / name, std::ios::binary);
+    std::copy(bytes.begin(), bytes.end(), std::ostreambuf_iterator<char>(file));
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Bytes readBytes(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+}
+
+/// A gzip stream as zlib's own compressor makes it.
+inline Bytes gzip(const Bytes& plain) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  Bytes packed(deflateBound(&stream, plain.size()) + 64);
+  Bytes copy = plain;
+  stream.next_in = copy.data();
+  stream.avail_in = static_cast<uInt>(copy.size());
+  stream.next_out = packed.data();
+  stream.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+/// Two images of 2 × 3 pixels: 0, 1, 2 … 5 and 250 … 255.
+inline Bytes twoImages() {
+  return {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3, 0, 1, 2, 3, 4, 5, 250, 251, 252, 253, 254, 255};
+}
+/// Their labels: 7 and 3.
+inline Bytes twoLabels() {
+  return {0, 0, 8, 1, 0, 0, 0, 2, 7, 3};
+}
+
+/// Within a death test: a failed check says its sentence, as the programs let it.
+inline void printChecks() {
+  base::setCheckHandler([](const std::string& sentence) {
+    std::fputs(sentence.c_str(), stderr);
+    std::_Exit(3);
+  });
+}
+
+/// The result failed with this kind, and its sentence has all these parts.
+template <class T>
+void expectError(const base::Result<T>& result, base::ErrorKind kind, const std::vector<std::string>& parts) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(static_cast<int>(result.error().kind), static_cast<int>(kind)) << result.error().message;
+  for (const std::string& part : parts) EXPECT_THAT(result.error().message, ::testing::HasSubstr(part));
+}
+
+}  // namespace pipescope::data::testing
