@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/data/digit_renderer.h"
-#include "engine/data/file_system.h"
 #include "engine/data/idx_file.h"
 #include "engine/data/mnist_files.h"
 #include "profiler/base/check.h"
@@ -56,12 +55,9 @@ base::Status drawSplit(Drawn& drawn, std::uint64_t seed, Split split, Share shar
 base::Status writeSplit(const std::filesystem::path& directory, Split split, const Drawn& drawn) {
   const auto count = static_cast<std::int64_t>(drawn.labels.size());
   constexpr auto side = static_cast<std::int64_t>(digitSide);
-  const std::filesystem::path images = directory / mnistFileName(split, IdxKind::images);
-  const std::filesystem::path labels = directory / mnistFileName(split, IdxKind::labels);
-  PIPESCOPE_TRY(writeIdx(images, std::array{count, side, side}, drawn.pixels));
-  PIPESCOPE_TRY(writeIdx(labels, std::array{count}, drawn.labels));
-  PIPESCOPE_TRY(flushToDisk(images));
-  return flushToDisk(labels);
+  PIPESCOPE_TRY(writeIdx(directory / mnistFileName(split, IdxKind::images), std::array{count, side, side},
+                         drawn.pixels));
+  return writeIdx(directory / mnistFileName(split, IdxKind::labels), std::array{count}, drawn.labels);
 }
 
 }  // namespace

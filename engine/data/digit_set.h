@@ -15,8 +15,8 @@ struct DigitSetOptions {
   std::int64_t testCount = 10'000;
 };
 
-/// Draws a set and writes it into an existing folder as four plain IDX files with MNIST's names, flushed to
-/// the disk. The bytes depend on the options only. Cancelling or failing leaves files behind: see
+/// Draws a set and writes it into an existing folder as four plain IDX files with MNIST's names.
+/// The bytes depend on the options only. Cancelling or failing leaves files behind: see
 /// ensureDigits.
 base::Status writeDigitSet(const std::filesystem::path& directory, const DigitSetOptions& options,
                            base::Progress& progress, base::Executor& executor);

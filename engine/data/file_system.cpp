@@ -1,12 +1,9 @@
 #include "engine/data/file_system.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -23,23 +20,11 @@ base::Status makeDirectories(const fs::path& directory) {
                   directory.string(), error.message()));
 }
 
-base::Status flushToDisk(const fs::path& file) {
-  const std::string name = file.string();
-  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool flushed = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (flushed) return {};
-  return base::ioError(
-      fmt::format("cannot write '{}' to the disk: {}; free some space or choose another folder", name,
-                  std::strerror(reason)));
-}
-
 base::Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent,
                                                             const std::string& prefix) {
   // A name that is taken belongs to another thread, to another machine on a shared disk, or to a killed
   // program.
-  for (int number = 0; number < 10'000; ++number) {
+  for (int number = 0; number < 100; ++number) {
     fs::path path = parent / fmt::format("{}-{}-{}", prefix, ::getpid(), number);
     std::error_code error;
     if (fs::create_directory(path, error)) return TemporaryDirectory(std::move(path));

@@ -9,8 +9,6 @@ namespace pipescope::data {
 
 /// Makes a folder and those above it; one that is there is fine.
 base::Status makeDirectories(const std::filesystem::path& directory);
-/// Returns once a file's content is on the disk.
-base::Status flushToDisk(const std::filesystem::path& file);
 
 /// A new folder `PREFIX-PID-N` in an existing one, removed with its content at the end unless it was moved
 /// away.

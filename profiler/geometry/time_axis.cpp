@@ -95,7 +95,8 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
                              : 1.0 / static_cast<double>(std::max<std::int64_t>(1, scale.ticksPerSecond));
   double step = niceStep(view.ticksPerPixel() * perTick * std::max(1.0, spacing));
   if (scale.unit == TimeUnit::cycles) step = std::max(1.0, step);
-  const long double stepTicks = static_cast<long double>(step) / static_cast<long double>(perTick);
+  long double stepTicks = static_cast<long double>(step) / static_cast<long double>(perTick);
+  if (std::abs(stepTicks - std::round(stepTicks)) < 1e-9L * stepTicks) stepTicks = std::round(stepTicks);
   const auto largest =
       static_cast<double>(std::max(std::abs(view.start().count), std::abs(view.end().count))) * perTick;
   const NamedUnit unit = timeUnitFor(largest, step);
@@ -103,8 +104,9 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
   const auto first =
       static_cast<std::int64_t>(std::ceil(static_cast<long double>(view.start().count) / stepTicks));
   for (std::int64_t k = first; k < first + kMostTicks; ++k) {
-    const Ticks time(static_cast<std::int64_t>(std::llround(static_cast<long double>(k) * stepTicks)));
-    const double x = view.x(time);
+    const long double time = static_cast<long double>(k) * stepTicks;
+    const long double whole = std::floor(time);  // deep zooms have ticks of the axis between ticks of the clock
+    const double x = view.x(Ticks(static_cast<std::int64_t>(whole))) + static_cast<double>(time - whole) / view.ticksPerPixel();
     if (x > view.width()) break;
     if (x < 0) continue;
     const double value = static_cast<double>(k) * step;

@@ -7,7 +7,8 @@
 namespace pipescope::geometry {
 namespace {
 
-constexpr auto kLatest = static_cast<long double>(std::numeric_limits<std::int64_t>::max() / 4);
+/// Times further from zero are shown there (at 1.33 GHz: a hundred years).
+constexpr auto kLatest = static_cast<long double>(std::numeric_limits<std::int64_t>::max() / 2);
 
 long double difference(Ticks a, std::int64_t b) {
   return static_cast<long double>(a.count) - static_cast<long double>(b);
@@ -15,10 +16,10 @@ long double difference(Ticks a, std::int64_t b) {
 
 }  // namespace
 
-TimeView::TimeView(Ticks start, Ticks end, int width)
-    : origin_(start.count),
-      span_(std::max(1.0, static_cast<double>(difference(end, start.count)))),
-      width_(std::max(1, width)) {}
+TimeView::TimeView(Ticks start, Ticks end, int width) : width_(std::max(1, width)) {
+  origin_ = static_cast<std::int64_t>(std::clamp(static_cast<long double>(start.count), -kLatest, kLatest));
+  span_ = static_cast<double>(std::clamp(difference(end, origin_), 1.0L, kLatest));
+}
 
 Ticks TimeView::end() const {
   return Ticks(origin_ + static_cast<std::int64_t>(std::ceil(fraction_ + span_)));

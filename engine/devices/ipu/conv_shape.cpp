@@ -124,11 +124,13 @@ base::Status checkSize(const ConvShape& shape, const std::string& what) {
 
 }  // namespace
 
-std::int64_t ConvDim::outputStep() const { return inputDilation / std::gcd(inputDilation, stride); }
+std::int64_t ConvDim::outputStep() const {
+  return inputDilation == 1 ? 1 : inputDilation / std::gcd(inputDilation, stride);
+}
 
 std::int64_t ConvDim::inputsFor(std::int64_t outputs, std::int64_t taps) const {
   const std::int64_t dilated = (outputs - 1) * stride + 1 + (taps - 1) * kernelDilation;
-  return std::min(input, (dilated - 1) / inputDilation + 1);
+  return std::min(input, inputDilation == 1 ? dilated : (dilated - 1) / inputDilation + 1);
 }
 
 std::int64_t ConvShape::inputElements() const {

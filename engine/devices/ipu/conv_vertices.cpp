@@ -42,7 +42,7 @@ void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     const ConvDim& dim = shape.dims[i];
     if (dim.kernelDilation != 1) return;
-    if (dim.stride > (i + 1 == shape.dimCount ? 2 : 1)) return;
+    if (i + 1 == shape.dimCount && dim.stride > 2) return;
   }
   for (const std::int64_t channels : {1, 2, 4}) vertices.push_back({Method::slic, 4 / channels, channels, channels, 0, 1});
 }

@@ -1,6 +1,7 @@
 #include "engine/devices/ipu/plan_bound.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/devices/ipu/rounding.h"
 
@@ -30,9 +31,17 @@ Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
   return bytes;
 }
 
+std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSplit& split, std::int64_t parts) {
+  const auto moved = [&](double whole, std::int64_t owners) {
+    return whole / static_cast<double>(parts) * (1 - 1.0 / static_cast<double>(owners));
+  };
+  return static_cast<std::int64_t>((moved(bytes.inputs, split.outChannels) / chip.exchangePairFactor + moved(bytes.weights, split.positions())) /
+                                   chip.exchangeBytesPerCycle);
+}
+
 }  // namespace
 
-PlanBound::PlanBound(const Chip& chip, const ConvForm& form) : chip_(&chip), form_(&form) {
+PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache) : chip_(chip), form_(form), cache_(cache) {
   std::int64_t steps = 1;
   if (form.vertex.method != Method::slic) {
     for (std::size_t i = 0; i < form.shape.dimCount; ++i) steps *= form.shape.dims[i].outputStep();
@@ -42,40 +51,47 @@ PlanBound::PlanBound(const Chip& chip, const ConvForm& form) : chip_(&chip), for
   arrangement_ = arrangementBound(chip, form);
 }
 
-std::int64_t PlanBound::computeBound(const ConvTile& tile, std::int64_t parts, bool resultsDone, WorkerCache& cache) const {
-  double products = static_cast<double>(tile.groups * tile.batch * tile.inGroups * tile.outGroups);
-  for (std::size_t i = 0; i < form_->shape.dimCount; ++i) products *= static_cast<double>(tile.output[i] * tile.kernel[i]);
-  const auto peak = static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
-  const Method method = form_->vertex.method;
-  if (!resultsDone || (method != Method::amp && method != Method::horizontalMac)) return peak;
-  // A pass over one input group, output group and kernel element, with positions as they are.
+std::int64_t PlanBound::passCycles(const ConvTile& tile) const {
+  const Method method = form_.vertex.method;
+  if (method != Method::amp && method != Method::horizontalMac) return 0;
   ConvTile one = tile;
   one.groups = one.inGroups = one.outGroups = 1;
   one.kernel = {1, 1, 1};
   ConvTile two = one;
   two.inGroups = 2;
-  const std::int64_t pass = convVertexCycles(*chip_, form_->shape, form_->vertex, two, cache) -
-                            convVertexCycles(*chip_, form_->shape, form_->vertex, one, cache) - kLoopCycles;
-  std::int64_t passes = tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_->vertex.filterHeight);
-  for (std::size_t i = 1; i < form_->shape.dimCount; ++i) passes *= tile.kernel[i];
-  return std::max(peak, passes * pass / parts);
+  return convVertexCycles(chip_, form_.shape, form_.vertex, two, cache_) -
+         convVertexCycles(chip_, form_.shape, form_.vertex, one, cache_) - kLoopCycles;
 }
 
-std::int64_t PlanBound::furtherSplit(const ConvSplit& split, std::int64_t parts, bool resultsDone, WorkerCache& cache) const {
-  const ConvTile tile = largestTile(*form_, split);
-  const Operands bytes = operandsOf(*form_, tile);
-  const double share = 1.0 / static_cast<double>(parts);
-  const auto moved = [&](double whole, std::int64_t owners) { return whole * share * (1 - 1.0 / static_cast<double>(owners)); };
-  const double inputs = moved(bytes.inputs, split.outChannels) / (chip_->exchangeBytesPerCycle * chip_->exchangePairFactor);
-  const double weights = moved(bytes.weights, split.positions()) / chip_->exchangeBytesPerCycle;
-  const std::int64_t exchange = static_cast<std::int64_t>(inputs + weights);
-  const std::int64_t overhead = chip_->computeSetOverhead + arrangement_;
-  const std::int64_t cut = computeBound(tile, parts, resultsDone, cache) + exchange + overhead;
-  if (!resultsDone || parts == 1) return form_->serial * cut;
-  // Either the sums stay whole on their tile, or partial sums move and are added: at least two of each.
-  const std::int64_t whole = computeBound(tile, 1, true, cache) + exchange + overhead;
-  const auto reduce = static_cast<std::int64_t>(bytes.partials / 2 / chip_->exchangeBytesPerCycle) + chip_->exchangeOverhead + chip_->computeSetOverhead;
-  return form_->serial * std::min(whole, cut + reduce);
+std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) const {
+  double products = static_cast<double>(tile.groups * tile.batch * tile.inGroups * tile.outGroups);
+  for (std::size_t i = 0; i < form_.shape.dimCount; ++i) products *= static_cast<double>(tile.output[i] * tile.kernel[i]);
+  return static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
+}
+
+std::int64_t PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const {
+  const Operands bytes = operandsOf(form_, tile);
+  const std::int64_t rest = exchangeBound(chip_, bytes, split, parts) + chip_.computeSetOverhead + arrangement_;
+  return form_.serial * (peakCycles(tile, parts) + rest);
+}
+
+std::int64_t PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const {
+  std::int64_t passes = tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
+  for (std::size_t i = 1; i < form_.shape.dimCount; ++i) passes *= tile.kernel[i];
+  const Operands bytes = operandsOf(form_, tile);
+  const auto cycles = [&](std::int64_t cut) {
+    return std::max(peakCycles(tile, cut), passes * pass / cut) + exchangeBound(chip_, bytes, split, cut);
+  };
+  // Either the sums are whole on their tile and may change type, or partial sums move and are added, two or more.
+  const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
+  const std::int64_t added = partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) + chip_.exchangeOverhead + chip_.computeSetOverhead;
+  std::int64_t best = cycles(parts) + added;
+  if (split.depth() == 1) {
+    const bool cast = form_.shape.half != form_.shape.halfPartials;
+    const std::int64_t whole = cycles(1) + (cast ? castCycles(chip_, partials / form_.shape.partialBytes(), form_.shape.halfPartials, form_.shape.half) : 0);
+    best = parts == 1 ? whole : std::min(best, whole);
+  }
+  return form_.serial * (best + chip_.computeSetOverhead + arrangement_);
 }
 
 }  // namespace pipescope::devices::ipu

@@ -6,23 +6,28 @@ namespace pipescope::devices::ipu {
 
 class PlanBound {
  public:
-  PlanBound() = default;
-  PlanBound(const Chip& chip, const ConvForm& form);
+  /// `cache` belongs to the form and outlives the bound.
+  PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache);
 
-  /// Below every split into at most `parts` tiles.
-  std::int64_t anySplit(std::int64_t parts, WorkerCache& cache) const { return furtherSplit(ConvSplit{}, parts, false, cache); }
+  /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are still whole
+  /// in it into at most `parts` further ones.
+  std::int64_t furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const;
 
-  /// Below every split that has the parts of `split` and cuts axes that are still whole in it into at most `parts`
-  /// further ones. `cache` belongs to the form. `resultsDone`: only input channels and kernel are still to be cut.
-  std::int64_t furtherSplit(const ConvSplit& split, std::int64_t parts, bool resultsDone, WorkerCache& cache) const;
+  /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
+  std::int64_t furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const;
+
+  /// At most what the vertex takes per pass over one group of input channels, one of output channels and one kernel
+  /// element, with the tile's output positions.
+  std::int64_t passCycles(const ConvTile& tile) const;
 
  private:
-  std::int64_t computeBound(const ConvTile& tile, std::int64_t parts, bool resultsDone, WorkerCache& cache) const;
+  std::int64_t peakCycles(const ConvTile& tile, std::int64_t parts) const;
 
-  const Chip* chip_ = nullptr;
-  const ConvForm* form_ = nullptr;
-  double perMultiplyAdd_ = 0;      ///< cycles of one multiply-add of grains at the vertex' peak
-  std::int64_t arrangement_ = 0;   ///< when spread over all tiles
+  const Chip& chip_;
+  const ConvForm& form_;
+  WorkerCache& cache_;
+  double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex' peak
+  std::int64_t arrangement_ = 0;  ///< when spread over all tiles
 };
 
 }  // namespace pipescope::devices::ipu

@@ -30,13 +30,17 @@ std::vector<Cut> cutsOf(std::int64_t grains, std::int64_t tiles) {
   return cuts;
 }
 
+/// One axis of the split and of the tile that results.
 struct Axis {
-  std::int64_t ConvSplit::* plain = nullptr;
-  std::array<std::int64_t, kMaximumDims> ConvSplit::* spatial = nullptr;
+  std::int64_t ConvSplit::* parts = nullptr;
+  std::int64_t ConvTile::* grains = nullptr;
+  std::array<std::int64_t, kMaximumDims> ConvSplit::* spatialParts = nullptr;
+  std::array<std::int64_t, kMaximumDims> ConvTile::* spatialGrains = nullptr;
   std::size_t dim = 0;
   std::vector<Cut> cuts;
 
-  std::int64_t& in(ConvSplit& split) const { return plain ? split.*plain : (split.*spatial)[dim]; }
+  std::int64_t& in(ConvSplit& split) const { return parts ? split.*parts : (split.*spatialParts)[dim]; }
+  std::int64_t& in(ConvTile& tile) const { return grains ? tile.*grains : (tile.*spatialGrains)[dim]; }
 };
 
 struct Best {
@@ -50,24 +54,24 @@ struct Best {
 class Search {
  public:
   Search(const Chip& chip, const ConvForm& form, std::int64_t memory, Best& fitting, Best& smallest)
-      : chip_(chip), form_(form), memory_(memory), fitting_(fitting), smallest_(smallest) {
+      : chip_(chip), form_(form), memory_(memory), fitting_(fitting), smallest_(smallest),
+        bound_(chip, form, cache_) {
     const ConvShape& shape = form.shape;
     // A SLIC vertex does one group of channels.
     const bool slic = form.vertex.method == ConvVertex::Method::slic;
-    addAxis(form.groupGrains, &ConvSplit::groups);
-    addAxis(form.outGrains, &ConvSplit::outChannels, slic);
-    addAxis(shape.batch, &ConvSplit::batch);
-    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].output, &ConvSplit::output, i);
+    addAxis(form.groupGrains, &ConvSplit::groups, &ConvTile::groups);
+    addAxis(form.outGrains, &ConvSplit::outChannels, &ConvTile::outGroups, slic);
+    addAxis(shape.batch, &ConvSplit::batch, &ConvTile::batch);
+    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].output, &ConvSplit::output, &ConvTile::output, i);
     resultAxes_ = axes_.size();
-    addAxis(form.inGrains, &ConvSplit::inChannels, slic);
-    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].kernel, &ConvSplit::kernel, i);
+    addAxis(form.inGrains, &ConvSplit::inChannels, &ConvTile::inGroups, slic);
+    for (std::size_t i = 0; i < shape.dimCount; ++i) addAxis(shape.dims[i].kernel, &ConvSplit::kernel, &ConvTile::kernel, i);
     // What the axes from i on can be cut into at most.
     mostParts_.resize(axes_.size() + 1, 1);
     for (std::size_t i = axes_.size(); i-- > 0;) {
       mostParts_[i] = std::min(chip.tiles, mostParts_[i + 1] * axes_[i].cuts.back().parts);
     }
-    bound_ = PlanBound(chip, form);
-    least_ = bound_.anySplit(mostParts_[0], cache_);
+    least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0]);
   }
 
   /// The least that any split can take.
@@ -78,7 +82,7 @@ class Search {
     ConvSplit split;
     for (const Axis& axis : axes_) axis.in(split) = axis.cuts.front().parts;
     if (split.tiles() > chip_.tiles) return;
-    std::int64_t cycles = visit(split);
+    std::int64_t cycles = visit(split, largestTile(form_, split));
     for (bool better = true; better;) {
       better = false;
       ConvSplit next = split;
@@ -88,7 +92,7 @@ class Search {
           if (others * cut.parts > chip_.tiles) break;
           ConvSplit candidate = split;
           axis.in(candidate) = cut.parts;
-          const std::int64_t found = visit(candidate);
+          const std::int64_t found = visit(candidate, largestTile(form_, candidate));
           if (found < cycles) {
             cycles = found;
             next = candidate;
@@ -103,39 +107,47 @@ class Search {
   /// All splits but those that a lower bound rules out.
   void prune() {
     ConvSplit split;
-    enter(split, 0, 1);
+    ConvTile tile = largestTile(form_, split);
+    enter(split, tile, 0, 1, 0);
   }
 
   /// Cycles of the fastest split that did not fit.
   std::int64_t missed() const { return missed_; }
 
  private:
-  void addAxis(std::int64_t grains, std::int64_t ConvSplit::* plain, bool single = false) {
-    if (grains > 1) axes_.push_back({plain, nullptr, 0, single ? std::vector<Cut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
+  void addAxis(std::int64_t grains, std::int64_t ConvSplit::* parts, std::int64_t ConvTile::* share, bool single = false) {
+    if (grains > 1) {
+      axes_.push_back({parts, share, nullptr, nullptr, 0, single ? std::vector<Cut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
+    }
   }
-  void addAxis(std::int64_t grains, std::array<std::int64_t, kMaximumDims> ConvSplit::* spatial, std::size_t dim) {
-    if (grains > 1) axes_.push_back({nullptr, spatial, dim, cutsOf(grains, chip_.tiles)});
+  void addAxis(std::int64_t grains, std::array<std::int64_t, kMaximumDims> ConvSplit::* parts,
+               std::array<std::int64_t, kMaximumDims> ConvTile::* share, std::size_t dim) {
+    if (grains > 1) axes_.push_back({nullptr, nullptr, parts, share, dim, cutsOf(grains, chip_.tiles)});
   }
 
-  void enter(ConvSplit& split, std::size_t at, std::int64_t used) {
+  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, std::int64_t pass) {
+    if (at == resultAxes_) pass = bound_.passCycles(tile);
     if (at == axes_.size()) {
-      visit(split);
+      visit(split, tile);
       return;
     }
     const Axis& axis = axes_[at];
+    const std::int64_t whole = axis.in(tile);
     for (const Cut cut : axis.cuts) {
       const std::int64_t tiles = used * cut.parts;
       if (tiles > chip_.tiles) break;
       axis.in(split) = cut.parts;
+      axis.in(tile) = cut.grains;
       const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
-      if (bound_.furtherSplit(split, left, at + 1 >= resultAxes_, cache_) >= fitting_.cycles) continue;
-      enter(split, at + 1, tiles);
+      const std::int64_t least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left) : bound_.furtherSums(split, tile, left, pass);
+      if (least < fitting_.cycles) enter(split, tile, at + 1, tiles, pass);
     }
     axis.in(split) = 1;
+    axis.in(tile) = whole;
   }
 
-  std::int64_t visit(const ConvSplit& split) {
-    const ConvCosts costs = costsOf(chip_, form_, split, largestTile(form_, split), cache_);
+  std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
+    const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
     const bool fits = costs.temporaryBytes <= memory_;
     if (fits && costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
     if (costs.temporaryBytes < smallest_.memory || (costs.temporaryBytes == smallest_.memory && costs.total < smallest_.cycles)) {
@@ -153,8 +165,8 @@ class Search {
   std::vector<Axis> axes_;
   std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others partial sums
   std::vector<std::int64_t> mostParts_;
-  PlanBound bound_;
   WorkerCache cache_;
+  PlanBound bound_;
   std::int64_t least_ = 0;
   std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
 };

@@ -263,16 +263,9 @@ TEST(FileSystem, TemporaryDirectories) {
 TEST(FileSystem, TooManyLeftovers) {
   const Folder folder;
   const std::string prefix = (folder.path() / ".x-").string() + std::to_string(::getpid()) + "-";
-  for (int i = 0; i < 10'000; ++i) ASSERT_TRUE(fs::create_directory(prefix + std::to_string(i)));
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(fs::create_directory(prefix + std::to_string(i)));
   expectError(TemporaryDirectory::create(folder.path(), ".x"), ErrorKind::io,
               {"is full of folders '.x-…'", "remove them"});
-}
-
-TEST(FileSystem, FlushingWhatIsNotThere) {
-  const Folder folder;
-  EXPECT_TRUE(flushToDisk(folder.write("a", {1})).ok());
-  expectError(flushToDisk(folder.path() / "none"), ErrorKind::io,
-              {"cannot write '", "none' to the disk: No such file"});
 }
 
 /// Sets an environment variable (null: unset) until the end of the test.

@@ -102,7 +102,8 @@ TEST(RoundTrip, RowsWithLongTextsMakeShorterBlocks) {
   const Folder folder;
   model::RowSet rows;
   rows.of<model::Run>().resize(20);
-  for (std::size_t i = 0; i < 20; ++i) rows.of<model::Run>()[i].name = std::string(1'000'000, static_cast<char>('a' + i));
+  for (std::size_t i = 0; i < 20; ++i)
+    rows.of<model::Run>()[i].name = std::string(1'000'000, static_cast<char>('a' + i));
   writeProfile(folder / "profile.pop", {rows});
   const auto reader = ProfileReader::open(folder / "profile.pop");
   ASSERT_OK(reader);

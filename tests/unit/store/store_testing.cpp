@@ -52,19 +52,38 @@ static std::uint64_t scramble(std::uint64_t n) {
 
 std::int64_t integerValue(std::uint64_t n) {
   using Limits = std::numeric_limits<std::int64_t>;
-  static constexpr std::array<std::int64_t, 14> extremes = {
-      0, -1, 1, Limits::max(), Limits::min(), Limits::max() - 1, Limits::min() + 1,
-      std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min(), 255, 256, 127, -128,
-      1'000'000'000'000};
+  static constexpr std::array<std::int64_t, 14> extremes = {0,
+                                                            -1,
+                                                            1,
+                                                            Limits::max(),
+                                                            Limits::min(),
+                                                            Limits::max() - 1,
+                                                            Limits::min() + 1,
+                                                            std::numeric_limits<std::int32_t>::max(),
+                                                            std::numeric_limits<std::int32_t>::min(),
+                                                            255,
+                                                            256,
+                                                            127,
+                                                            -128,
+                                                            1'000'000'000'000};
   if (n % 3 != 2) return extremes[n % extremes.size()];
   return static_cast<std::int64_t>(scramble(n) >> (n % 64));
 }
 
 double realValue(std::uint64_t n) {
   using Limits = std::numeric_limits<double>;
-  static constexpr std::array<double, 12> extremes = {0.0, -0.0, 1.0, -1.5, Limits::max(), Limits::lowest(),
-                                                      Limits::min(), Limits::denorm_min(), Limits::infinity(),
-                                                      -Limits::infinity(), 9007199254740993.0, 0.1};
+  static constexpr std::array<double, 12> extremes = {0.0,
+                                                      -0.0,
+                                                      1.0,
+                                                      -1.5,
+                                                      Limits::max(),
+                                                      Limits::lowest(),
+                                                      Limits::min(),
+                                                      Limits::denorm_min(),
+                                                      Limits::infinity(),
+                                                      -Limits::infinity(),
+                                                      9007199254740993.0,
+                                                      0.1};
   if (n % 13 == 12) return Limits::quiet_NaN();
   return n % 3 != 2 ? extremes[n % extremes.size()] : static_cast<double>(scramble(n)) * 1e-7;
 }
@@ -104,7 +123,7 @@ void append(model::RowSet& a, const model::RowSet& b) {
 }
 
 template <class Row>
-std::string render(const Row& row) {
+static std::string renderRow(const Row& row) {
   std::string line = std::string(Row::kTable) + ":";
   Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
     using Field = std::remove_cvref_t<decltype(field)>;
@@ -114,7 +133,8 @@ std::string render(const Row& row) {
       double value = field;
       // SQLite has neither a negative zero nor kinds of not-a-number; blocks keep every bit.
       if (Row::kStorage == model::Storage::plain && value == 0) value = 0;
-      if (Row::kStorage == model::Storage::plain && std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
+      if (Row::kStorage == model::Storage::plain && std::isnan(value))
+        value = std::numeric_limits<double>::quiet_NaN();
       line += fmt::format(" {:#x}", std::bit_cast<std::uint64_t>(value));
     } else {
       line += fmt::format(" {}", model::toInteger(field));
@@ -126,7 +146,7 @@ std::string render(const Row& row) {
 std::vector<std::string> render(const model::RowSet& rows) {
   std::vector<std::string> lines;
   model::forEachRowType([&]<class Row>() {
-    for (const Row& row : rows.of<Row>()) lines.push_back(render(row));
+    for (const Row& row : rows.of<Row>()) lines.push_back(renderRow(row));
   });
   return lines;
 }
@@ -167,7 +187,8 @@ void runSql(const fs::path& path, const std::string& sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
   char* message = nullptr;
-  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK) << (message ? message : "");
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK)
+      << (message ? message : "");
   sqlite3_free(message);
   sqlite3_close(database);
 }

@@ -47,8 +47,9 @@ void setField(Field& field, std::uint64_t n) {
     field = realValue(n);
   } else if constexpr (std::is_same_v<Field, bool>) {
     field = n % 2 != 0;
-  } else if constexpr (sizeof(Field) < 8) {
-    model::fromInteger(field, integerValue(n));
+  } else {
+    model::fromInteger(
+        field, integerValue(n));  // narrow fields keep the low bits: both ends of their range among them
   }
 }
 
@@ -69,11 +70,8 @@ model::RowSet makeRowSet(std::size_t count, std::uint64_t seed);
 /// Appends b to a.
 void append(model::RowSet& a, const model::RowSet& b);
 
-/// A row as text, with the bits of its reals (after what SQLite does to those of plain tables).
-template <class Row>
-std::string render(const Row& row);
-
-/// One line a row, "table: values", of all tables in order.
+/// One line a row, "table: values", of all tables in order; reals by their bits, after what SQLite does to
+/// those of plain tables.
 std::vector<std::string> render(const model::RowSet& rows);
 
 /// Everything a source holds, block by block.
@@ -97,15 +95,15 @@ MATCHER_P(FailsWith, sentence, "") {
   return arg.error().message.find(sentence) != std::string::npos;
 }
 
-#define ASSERT_OK(expression)                                         \
-  do {                                                                \
-    const auto& okResult = (expression);                              \
-    ASSERT_TRUE(okResult.ok()) << okResult.error().message;           \
+#define ASSERT_OK(expression)                               \
+  do {                                                      \
+    const auto& okResult = (expression);                    \
+    ASSERT_TRUE(okResult.ok()) << okResult.error().message; \
   } while (false)
-#define EXPECT_OK(expression)                                         \
-  do {                                                                \
-    const auto& okResult = (expression);                              \
-    EXPECT_TRUE(okResult.ok()) << okResult.error().message;           \
+#define EXPECT_OK(expression)                               \
+  do {                                                      \
+    const auto& okResult = (expression);                    \
+    EXPECT_TRUE(okResult.ok()) << okResult.error().message; \
   } while (false)
 
 }  // namespace pipescope::store::testing

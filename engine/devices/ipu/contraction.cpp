@@ -1,0 +1,175 @@
+// Products and convolutions: planned over the tiles, then lowered to the steps that PopVision shows of them: operands put
+// in order and sent to their tiles, Convolve, stages of Reduce, and the result put in order.
+#include <algorithm>
+#include <string>
+
+#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+using Place = Temporary::Place;
+
+std::int64_t codeBytes(const ConvVertex& vertex, bool oneByOne) {
+  switch (vertex.method) {
+    case ConvVertex::Method::amp: return oneByOne ? kCodeConv1x1 : kCodeConvNx1;
+    case ConvVertex::Method::slic: return kCodeSlic;
+    case ConvVertex::Method::horizontalMac: return kCodeHorizontalMac;
+    case ConvVertex::Method::outerProduct: return kCodeOuterProduct;
+  }
+  return 0;
+}
+
+/// Adds the steps of one plan.
+class Builder {
+ public:
+  Builder(const Chip& chip, const ConvPlan& plan) : chip_(chip), plan_(plan), costs_(plan.costs) {
+    std::int64_t first = 0;
+    for (const ConvShare& share : sharesOf(plan)) {
+      shares_.push_back({first, share.tiles, costsOf(chip, plan, share.tile)});
+      first += share.tiles;
+    }
+    tiles_ = first;
+  }
+
+  LoweredWork build() {
+    arrangeOperands();
+    convolve();
+    reduce();
+    arrangeResult();
+    repeatSerialParts();
+    return std::move(work_);
+  }
+
+ private:
+  struct Share {
+    std::int64_t first = 0, tiles = 0;
+    ConvCosts costs;
+  };
+
+  template <class F>
+  TileRuns runs(F value) const {
+    TileRuns result;
+    for (const Share& share : shares_) result.push_back({share.first, share.tiles, value(share.costs)});
+    return result;
+  }
+  TileRuns everywhere(std::int64_t value) const { return {{0, tiles_, value}}; }
+
+  /// An exchange of known length, whatever makes it that long.
+  void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces) {
+    if (cycles <= 0) return;
+    work_.exchange(chip_, name, received, 1, std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)));
+    const std::int64_t setUp = chip_.exchangeOverhead - work_.steps.back().sync;
+    const std::int64_t most = spreadOf(received).most;
+    work_.steps.back().cycles = transformed(std::move(received), [&](std::int64_t bytes) {
+      return bytes <= 0 ? 0 : setUp + ceilDiv(cycles * bytes, std::max<std::int64_t>(1, most));
+    });
+  }
+
+  void copies(const char* name, std::int64_t cycles) {
+    if (cycles > 0) work_.compute(chip_, name, everywhere(cycles), {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
+  }
+
+  void arrangeOperands() {
+    const std::size_t first = work_.steps.size();
+    if (costs_.arrangeExchange > 0) {
+      exchange("PreArrange/Exchange", costs_.arrangeExchange, everywhere(costs_.arrangeBytes), piecesOf(costs_.arrangeBytes));
+    }
+    copies("PreArrange/OnTileCopy", costs_.arrange);
+    arranged_ = work_.steps.size();
+    work_.hold("PreArrange", everywhere(2 * costs_.arrangeBytes), first, arranged_);
+    if (costs_.slice > 0) {
+      work_.compute(chip_, "DynamicSlice", everywhere(costs_.slice), {"popops::DynamicSlice1d", kCodeDynamicSlice, kStateSimple, 0});
+    }
+  }
+
+  void convolve() {
+    const ConvForm& form = plan_.form;
+    const std::size_t first = work_.steps.size();
+    if (costs_.operandExchange > 0) {
+      exchange("PreConvolve/Exchange", costs_.operandExchange, runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); }),
+               piecesOf(costs_.receivedBytes));
+    }
+    const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
+    const std::int64_t lists = 4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) * plan_.tile.groups;
+    convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
+                              {vertexName(form.shape, form.vertex, oneByOne), codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+    const bool wide = form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
+    const Place place = wide ? Place::interleaved : Place::anywhere;
+    work_.hold("Inputs", runs([](const ConvCosts& c) { return c.inputBytes; }), first, convolve_ + 1, place);
+    work_.hold("Weights", runs([](const ConvCosts& c) { return c.weightBytes; }), first, convolve_ + 1, place);
+  }
+
+  void reduce() {
+    const ConvShape& shape = plan_.form.shape;
+    const std::size_t count = costs_.stages.count;
+    const bool finalPartials = count == 0 && costs_.cast == 0;
+    TileRuns partials = runs([](const ConvCosts& c) { return c.partialBytes; });
+    std::size_t from = convolve_;
+    for (std::size_t i = 0; i < count; ++i) {
+      const ReduceStage& stage = costs_.stages.stage[i];
+      const std::string name = count == 1 ? "Reduce" : "Reduce/Stage" + std::to_string(i);
+      const std::int64_t received = (stage.depth - 1) * stage.outputs * shape.partialBytes();
+      exchange((name + "/Exchange").c_str(), costs_.stageExchange[i], everywhere(received), stage.depth - 1);
+      const std::size_t last = work_.compute(chip_, name, everywhere(costs_.stageCompute[i]),
+                                             {i + 1 == count ? "poplin::ReduceAdd" : "poplin::ReduceAddPartials", kCodeReduceAdd, kStateReduce, 4 * stage.depth});
+      work_.hold("Partials" + std::to_string(i), partials, from, last + 1, Place::ownElement);
+      partials = everywhere(stage.depth * stage.outputs * shape.partialBytes());
+      from = last;
+      work_.hold("ReduceBuffer" + std::to_string(i), partials, last, last + 1, Place::ownElement);
+      partials = everywhere(stage.outputs * shape.partialBytes());
+    }
+    if (costs_.cast > 0) {
+      const std::size_t last = work_.compute(chip_, "Cast", everywhere(costs_.cast), {"popops::Cast1D<float,half>", kCodeCast, kStateSimple, 0});
+      work_.hold("Partials", partials, from, last + 1, Place::ownElement);
+    } else if (finalPartials && plan_.form.serial > 1) {
+      work_.hold("Partials", partials, from, work_.steps.size(), Place::ownElement);
+    }
+  }
+
+  void arrangeResult() {
+    const std::size_t first = work_.steps.size();
+    if (costs_.outputExchange > 0) exchange("Output/Exchange", costs_.outputExchange, everywhere(costs_.outputBytes), piecesOf(costs_.outputBytes));
+    copies("Output/OnTileCopy", costs_.output);
+    work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
+  }
+
+  /// Serial parts run the same programs one after another: a step stands for all of them.
+  void repeatSerialParts() {
+    const std::int64_t parts = plan_.form.serial;
+    if (parts == 1) return;
+    for (ProgramStep& step : work_.steps) {
+      step.cycles = transformed(std::move(step.cycles), [parts](std::int64_t cycles) { return cycles * parts; });
+      step.sync *= parts;
+      step.bytesIn *= parts;
+      step.bytesOut *= parts;
+    }
+  }
+
+  /// Tiles that a tile's operands come from: each holds an even share of them.
+  std::int64_t piecesOf(std::int64_t bytes) const {
+    const ConvShape& shape = plan_.form.shape;
+    const std::int64_t whole = (shape.inputElements() + shape.weightElements()) * shape.operandBytes();
+    return std::clamp<std::int64_t>(ceilDiv(bytes, std::max<std::int64_t>(128, whole / chip_.tiles)), 1, chip_.tiles);
+  }
+
+  const Chip& chip_;
+  const ConvPlan& plan_;
+  const ConvCosts& costs_;
+  std::vector<Share> shares_;
+  std::int64_t tiles_ = 0;
+  std::size_t arranged_ = 0, convolve_ = 0;
+  LoweredWork work_;
+};
+
+}  // namespace
+
+base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context) {
+  PIPESCOPE_ASSIGN(const ConvShape shape, shapeOf(work, context.what));
+  const auto plan = context.planner.plan(shape, context.memoryProportion);
+  return Builder(context.chip, *plan).build();
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,76 @@
+#include "engine/devices/ipu/lowered_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+
+std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices) {
+  if (spreadOf(cycles).active == 0) return steps.size();
+  ProgramStep step;
+  step.program = "OnTileExecute";
+  step.name = name;
+  step.cycles = std::move(cycles);
+  step.sync = chip.computeSetOverhead;
+  step.vertices.push_back(std::move(vertices));
+  steps.push_back(std::move(step));
+  return steps.size() - 1;
+}
+
+void LoweredWork::exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
+                           std::int64_t pieceBytes) {
+  const Spread spread = spreadOf(received);
+  if (spread.active == 0) return;
+  // Of what an exchange takes before its bytes, a sync is as long as that of a compute set.
+  const std::int64_t sync = std::min(chip.computeSetOverhead, chip.exchangeOverhead), setUp = chip.exchangeOverhead - sync;
+  const double rate = chip.exchangeBytesPerCycle * factor;
+  ProgramStep step;
+  step.kind = model::StepKind::exchange;
+  step.program = "DoExchange";
+  step.name = name;
+  step.cycles = transformed(received, [&](std::int64_t bytes) {
+    return bytes <= 0 ? 0 : setUp + static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / rate));
+  });
+  step.sync = sync;
+  step.bytesIn = step.bytesOut = spread.total;
+  step.messages = std::min(chip.tiles, ceilDiv(spread.most, std::max<std::int64_t>(1, pieceBytes)));
+  steps.push_back(std::move(step));
+}
+
+void LoweredWork::hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end, Temporary::Place place) {
+  if (first < end && spreadOf(bytes).active > 0) temporaries.push_back({name, std::move(bytes), place, first, end});
+}
+
+std::int64_t LoweredWork::cycles() const {
+  std::int64_t sum = 0;
+  for (const ProgramStep& step : steps) sum += step.sync + spreadOf(step.cycles).most;
+  return sum;
+}
+
+base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringContext& context) {
+  return std::visit([&](const auto& work) { return lower(work, context); }, item);
+}
+
+base::Status checkComputes(ElementType type, const LoweringContext& context) {
+  if (type != ElementType::float64 && type != ElementType::bfloat16) return {};
+  return base::badInput(fmt::format("{}: an IPU does not compute in {}; use float16 or float32.", context.what, graph::toString(type)));
+}
+
+base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors, const LoweringContext& context) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor < 1) return base::badInput(fmt::format("{}: {} is {}, but must be at least 1.", context.what, extent, factor));
+    if (__builtin_mul_overflow(product, factor, &product) || product > largest) {
+      return base::badInput(fmt::format("{}: {} is above 2^40; no device holds that, use a smaller micro-batch or layer.",
+                                        context.what, extent));
+    }
+  }
+  return {};
+}
+
+}  // namespace pipescope::devices::ipu

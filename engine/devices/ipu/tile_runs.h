@@ -1,0 +1,38 @@
+#pragma once
+// A number for each tile, run-length coded.
+#include <cstdint>
+#include <vector>
+
+#include "engine/devices/ipu/chip.h"
+
+namespace pipescope::devices::ipu {
+
+/// Tiles first … first + count − 1 have `value`.
+struct TileRun {
+  std::int64_t first = 0, count = 0, value = 0;
+};
+/// Ascending, not overlapping; tiles that are not named have 0.
+using TileRuns = std::vector<TileRun>;
+
+struct Spread {
+  std::int64_t active = 0;  ///< tiles with a value above 0
+  std::int64_t least = 0;   ///< of these
+  std::int64_t most = 0, total = 0;
+};
+Spread spreadOf(const TileRuns& runs);
+
+/// The same tiles with f(value).
+template <class F>
+TileRuns transformed(TileRuns runs, F f) {
+  for (TileRun& run : runs) run.value = f(run.value);
+  return runs;
+}
+
+/// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but no less than 128 bytes on a tile.
+/// (Rule: poputil's mapTensorLinearly, C.)
+TileRuns spreadEvenly(const Chip& chip, std::int64_t elements, std::int64_t elementBytes);
+
+/// `runs` moved up by `offset` tiles, around the end.
+TileRuns rotated(const TileRuns& runs, std::int64_t offset, std::int64_t tiles);
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,30 @@
+#pragma once
+// A schedule on fixed costs, emulated into a profile.pop and read back from that file.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/run/compilation.h"
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::tests {
+
+struct RecordedSchedule {
+  std::shared_ptr<model::ProfileSource> file;
+  std::shared_ptr<const analysis::Catalog> catalog;
+  std::vector<model::Placement> placements;
+  std::vector<model::Wait> waits;
+  std::vector<model::Transfer> transfers;
+  model::ExecutableId executable;
+  const model::Run& run() const { return catalog->runs.back(); }
+};
+
+/// CHECK-fails the test on any error.
+RecordedSchedule record(const app::FixedRun& run, int calls = 1);
+app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward, const std::vector<double>& backward);
+/// Cost units.
+double units(base::Ticks ticks);
+/// From the first compute placement's start to the last's end.
+double computeSpan(const RecordedSchedule& recorded);
+
+}  // namespace pipescope::tests

@@ -1,0 +1,92 @@
+#include "profiler/geometry/time_axis.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace pipescope::geometry {
+namespace {
+
+std::vector<std::string> labels(const TimeView& view, const TimeScale& scale, double spacing) {
+  std::vector<std::string> texts;
+  for (const AxisTick& tick : axisTicks(view, scale, spacing)) texts.push_back(tick.label);
+  return texts;
+}
+
+TEST(TimeAxis, NiceSteps) {
+  EXPECT_DOUBLE_EQ(niceStep(1), 1);
+  EXPECT_DOUBLE_EQ(niceStep(1.1), 2);
+  EXPECT_DOUBLE_EQ(niceStep(2), 2);
+  EXPECT_DOUBLE_EQ(niceStep(3), 5);
+  EXPECT_DOUBLE_EQ(niceStep(7), 10);
+  EXPECT_DOUBLE_EQ(niceStep(0.013), 0.02);
+  EXPECT_DOUBLE_EQ(niceStep(1'000'000), 1'000'000);
+}
+
+TEST(TimeAxis, CyclesAreWholeAndGrouped) {
+  EXPECT_EQ(labels(TimeView(Ticks(900), Ticks(2100), 300), {TimeUnit::cycles, 1}, 100),
+            (std::vector<std::string>{"1,000", "1,500", "2,000"}));
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(3), 300), {TimeUnit::cycles, 1}, 10),
+            (std::vector<std::string>{"0", "1", "2", "3"}));
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(4'000'000), 400), {TimeUnit::cycles, 1}, 100),
+            (std::vector<std::string>{"0 M", "1 M", "2 M", "3 M", "4 M"}));
+  EXPECT_EQ(labels(TimeView(Ticks(1'200'000), Ticks(1'240'000), 400), {TimeUnit::cycles, 1}, 200),
+            (std::vector<std::string>{"1,200 k", "1,220 k", "1,240 k"}));
+}
+
+TEST(TimeAxis, TimesHaveTheUnitThatReadsWell) {
+  const TimeScale scale{TimeUnit::time, 1'000'000'000};
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(20'000'000), 200), scale, 100),
+            (std::vector<std::string>{"0 ms", "10 ms", "20 ms"}));
+  EXPECT_EQ(labels(TimeView(Ticks(12'000'000), Ticks(12'040'000), 200), scale, 100),
+            (std::vector<std::string>{"12.00 ms", "12.02 ms", "12.04 ms"}));
+  // Nanoseconds apart at 3.2 s: seconds would need seven decimals.
+  EXPECT_EQ(labels(TimeView(Ticks(3'200'000'000), Ticks(3'200'000'200), 200), scale, 100),
+            (std::vector<std::string>{"3,200.0000 ms", "3,200.0001 ms", "3,200.0002 ms"}));
+}
+
+TEST(TimeAxis, CostUnits) {
+  EXPECT_EQ(labels(TimeView(Ticks(0), Ticks(2'000'000), 200), {TimeUnit::costUnits, 1'000'000}, 50),
+            (std::vector<std::string>{"0.0", "0.5", "1.0", "1.5", "2.0"}));
+}
+
+TEST(TimeAxis, TicksAreSpacedAndWithinTheView) {
+  for (std::int64_t span = 4; span < 4'000'000'000'000'000; span *= 7) {
+    for (const TimeUnit unit : {TimeUnit::cycles, TimeUnit::time, TimeUnit::costUnits}) {
+      const TimeView view(Ticks(1'234'567'890'123), Ticks(1'234'567'890'123 + span), 1600);
+      const auto ticks = axisTicks(view, {unit, 1'330'000'000}, 100);
+      std::set<std::string> distinct;
+      for (std::size_t i = 0; i < ticks.size(); ++i) {
+        EXPECT_GE(ticks[i].x, 0);
+        EXPECT_LE(ticks[i].x, 1600);
+        EXPECT_GE(ticks[i].x - (i > 0 ? ticks[i - 1].x : -99), 99) << span;
+        distinct.insert(ticks[i].label);
+      }
+      EXPECT_EQ(distinct.size(), ticks.size()) << "labels tell the ticks apart, span " << span;
+      EXPECT_LE(ticks.size(), 17U);
+      EXPECT_GE(ticks.size(), span >= 16 && unit != TimeUnit::costUnits ? 1U : 0U) << span;
+    }
+  }
+}
+
+TEST(TimeAxis, Durations) {
+  const TimeScale cycles{TimeUnit::cycles, 1'330'000'000}, time{TimeUnit::time, 1'000'000'000},
+      cost{TimeUnit::costUnits, 1'000'000};
+  EXPECT_EQ(formatDuration(Ticks(1), cycles), "1 cycle");
+  EXPECT_EQ(formatDuration(Ticks(1'234'567), cycles), "1,234,567 cycles");
+  EXPECT_EQ(formatDuration(Ticks(-1'234), cycles), "-1,234 cycles");
+  EXPECT_EQ(formatDuration(Ticks(0), time), "0 s");
+  EXPECT_EQ(formatDuration(Ticks(9'280), time), "9.28 µs");
+  EXPECT_EQ(formatDuration(Ticks(928'000), time), "928 µs");
+  EXPECT_EQ(formatDuration(Ticks(12'345'678), time), "12.3 ms");
+  EXPECT_EQ(formatDuration(Ticks(2'500'000'000), time), "2.50 s");
+  EXPECT_EQ(formatDuration(Ticks(3), time), "3.00 ns");
+  EXPECT_EQ(formatDuration(Ticks(3'500'000), cost), "3.5 units");
+  EXPECT_EQ(formatDuration(Ticks(1'000'000), cost), "1 unit");
+  EXPECT_EQ(groupedNumber(0), "0");
+  EXPECT_EQ(groupedNumber(-1000), "-1,000");
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

@@ -1,0 +1,290 @@
+#include <gtest/gtest.h>
+
+#include "profiler/geometry/timeline_scene.h"
+#include "small_profile.h"
+
+namespace pipescope::geometry {
+namespace {
+
+using testing::Pass;
+using testing::SmallProfile;
+using Kind = TimelineItem::Kind;
+
+TimelineScene sceneOf(std::shared_ptr<const analysis::Trace> trace, TimelineOptions options = {}) {
+  auto model = TimelineModel::make(std::move(trace));
+  TimelineLayout layout = layOutTimeline(*model, options);
+  return TimelineScene(std::move(model), std::move(layout), std::move(options));
+}
+
+TimelineScene smallScene(TimelineOptions options = {}) {
+  SmallProfile small;
+  small.fill();
+  return sceneOf(small.trace(), std::move(options));
+}
+
+/// One pixel a tick.
+TimelineWindow whole(const TimelineScene& scene) {
+  return {TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
+}
+
+int rowIndex(const TimelineScene& scene, RowKind kind, int device, int level = 0) {
+  for (std::size_t i = 0; i < scene.layout().rows.size(); ++i) {
+    const TimelineRow& row = scene.layout().rows[i];
+    if (row.kind == kind && row.device == device && row.level == level) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int centre(const TimelineScene& scene, int row) {
+  const TimelineRow& place = scene.layout().rows[static_cast<std::size_t>(row)];
+  return place.y + place.height / 2;
+}
+
+TimelineItem itemAt(const TimelineScene& scene, int x, RowKind kind, int device, int level = 0) {
+  return scene.itemAt(whole(scene), x, centre(scene, rowIndex(scene, kind, device, level)));
+}
+
+TEST(TimelineLayout, AGroupPerDevice) {
+  const TimelineScene scene = smallScene();
+  const TimelineLayout& layout = scene.layout();
+  ASSERT_EQ(layout.groups.size(), 2U);
+  EXPECT_EQ(layout.groups[0].title, "D0");
+  EXPECT_EQ(layout.groups[0].subtitle, "chip · stage 0");
+  // Activity, three levels of names, one peer; the other device has one level.
+  EXPECT_EQ(layout.groups[0].rows, 5);
+  EXPECT_EQ(layout.groups[1].rows, 3);
+  EXPECT_EQ(layout.rows[4].label, "→ D1");
+  EXPECT_EQ(layout.rows[7].label, "← D0");
+  for (std::size_t i = 1; i < layout.rows.size(); ++i)
+    EXPECT_GE(layout.rows[i].y, layout.rows[i - 1].y + layout.rows[i - 1].height);
+  EXPECT_GT(layout.height, layout.rows.back().y + layout.rows.back().height);
+}
+
+TEST(TimelineLayout, RowsAreFoundByHeight) {
+  const TimelineLayout layout = smallScene().layout();
+  for (std::size_t i = 0; i < layout.rows.size(); ++i) {
+    EXPECT_EQ(layout.rowAt(layout.rows[i].y), static_cast<int>(i));
+    EXPECT_EQ(layout.rowAt(layout.rows[i].y + layout.rows[i].height - 1), static_cast<int>(i));
+    EXPECT_EQ(layout.rowAt(layout.rows[i].y + layout.rows[i].height), -1);
+  }
+  EXPECT_EQ(layout.rowAt(-5), -1);
+  EXPECT_EQ(layout.groupAt(layout.groups[1].y + 3), 1);
+}
+
+TEST(TimelineLayout, FlatFlameAndCollapsed) {
+  EXPECT_EQ(smallScene({false, StepRows::flat, true, {}}).layout().rows.size(), 6U);
+  EXPECT_EQ(smallScene({false, StepRows::none, false, {}}).layout().rows.size(), 2U);
+  const TimelineScene collapsed = smallScene({false, StepRows::flame, true, {0}});
+  EXPECT_TRUE(collapsed.layout().groups[0].collapsed);
+  EXPECT_EQ(collapsed.layout().groups[0].rows, 1);
+  EXPECT_EQ(collapsed.layout().groups[1].rows, 3);
+}
+
+TEST(TimelineScene, DrawsPassesWaitsStepsAndTransfers) {
+  const TimelineScene scene = smallScene();
+  const Shapes shapes = scene.draw(whole(scene), {});
+  const auto boxes = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
+  ASSERT_EQ(boxes(ColourRole::forward).size(), 4U);
+  const Box first = boxes(ColourRole::forward)[0];
+  EXPECT_EQ(first.x, 100);
+  EXPECT_EQ(first.width, 59) << "a pixel sets it off from its neighbour";
+  EXPECT_EQ(boxes(ColourRole::backward).size(), 2U);
+  EXPECT_EQ(boxes(ColourRole::update).size(), 2U);
+  EXPECT_EQ(boxes(ColourRole::computeGroup).size(), 4U) << "layer and conv, twice";
+  EXPECT_EQ(boxes(ColourRole::exchange).size(), 2U);
+  EXPECT_EQ(boxes(ColourRole::activation).size(), 4U) << "sent and received, twice";
+  EXPECT_EQ(shapes.hatches.size(), 5U);
+  std::vector<std::string> texts;
+  for (const Label& label : shapes.labels) texts.push_back(label.text);
+  for (const char* text : {"F0", "B0", "host", "fill", "layer"})
+    EXPECT_NE(std::find(texts.begin(), texts.end(), text), texts.end()) << text;
+}
+
+TEST(TimelineScene, ColoursByMicroBatch) {
+  const TimelineScene scene = smallScene({true, StepRows::flame, true, {}});
+  const Shapes shapes = scene.draw(whole(scene), {});
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(microBatchRole(0, true))].size(), 2U) << "backward";
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::forward)].size(), 0U);
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::update)].size(), 2U)
+      << "belongs to no micro-batch";
+}
+
+TEST(TimelineScene, NothingOutsideTheWindowIsDrawn) {
+  const TimelineScene scene = smallScene();
+  TimelineWindow window = whole(scene);
+  window.top = scene.layout().groups[1].y;
+  const Shapes shapes = scene.draw(window, {});
+  EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::backward)].size(), 0U) << "only D0 has one";
+  window.view = TimeView(Ticks(5000), Ticks(6000), 800);
+  EXPECT_EQ(scene.draw(window, {}).fillCount(), 0U);
+}
+
+TEST(TimelineScene, BoxesStayOnTheCanvasAtAnyZoom) {
+  const TimelineScene scene = smallScene();
+  for (const auto& [start, end] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 800}, {105, 109}, {-1'000'000'000'000, 1'000'000'000'000}, {150, 220}}) {
+    const Shapes shapes = scene.draw({TimeView(Ticks(start), Ticks(end), 333), 0, scene.layout().height}, {});
+    for (const auto& boxes : shapes.fills) {
+      for (const Box& box : boxes) {
+        EXPECT_GE(box.x, 0);
+        EXPECT_LE(box.right(), 333);
+      }
+    }
+    for (const Hatch& hatch : shapes.hatches) EXPECT_LE(hatch.box.right(), 333);
+  }
+}
+
+TEST(TimelineScene, CostDependsOnPixels) {
+  SmallProfile small;
+  std::int64_t t = 0;
+  for (int i = 0; i < 200'000; ++i, t += 70)
+    small.place(small.forward0, 0, t, t + 60, Pass::forward, i % 10, i / 10);
+  small.addRun(0, t);
+  const TimelineScene scene = sceneOf(small.trace());
+  const Shapes far = scene.draw({TimeView(Ticks(0), Ticks(t), 1600), 0, scene.layout().height}, {});
+  EXPECT_LE(far.fillCount(), 1600U * scene.layout().rows.size());
+  EXPECT_GE(far.fillCount(), 1600U);
+  const Shapes near =
+      scene.draw({TimeView(Ticks(t / 2), Ticks(t / 2 + 140), 1600), 0, scene.layout().height}, {});
+  EXPECT_LE(near.fillCount(), 30U);
+}
+
+TEST(TimelineScene, PointingFindsTheInnermost) {
+  const TimelineScene scene = smallScene();
+  const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
+  EXPECT_EQ(pass.kind, Kind::pass);
+  EXPECT_EQ(pass.start, Ticks(100));
+  EXPECT_EQ(pass.end, Ticks(160));
+  EXPECT_EQ(scene.labelOf(pass), "F0");
+  const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
+  EXPECT_EQ(wait.kind, Kind::wait);
+  EXPECT_EQ(scene.labelOf(wait), "slower stage");
+  const TimelineItem group = itemAt(scene, 110, RowKind::flame, 0, 0);
+  EXPECT_EQ(group.kind, Kind::group);
+  EXPECT_EQ(scene.labelOf(group), "layer");
+  const TimelineItem step = itemAt(scene, 125, RowKind::flame, 0, 2);
+  EXPECT_EQ(step.kind, Kind::step);
+  EXPECT_EQ(scene.labelOf(step), "b");
+  EXPECT_EQ(step.start, Ticks(120));
+  EXPECT_EQ(step.end, Ticks(130));
+  const TimelineItem transfer = itemAt(scene, 170, RowKind::transfer, 1);
+  EXPECT_EQ(transfer.kind, Kind::transfer);
+  EXPECT_EQ(scene.labelOf(transfer), "activation 0");
+  EXPECT_FALSE(itemAt(scene, 280, RowKind::activity, 0)) << "nothing was recorded there";
+  EXPECT_FALSE(scene.itemAt(whole(scene), 130, -3));
+  EXPECT_FALSE(scene.itemAt(whole(scene), -1, 10));
+  EXPECT_FALSE(TimelineScene().itemAt(TimelineWindow{}, 0, 0));
+}
+
+TEST(TimelineScene, EveryBoxIsFoundWhereItIsDrawn) {
+  const TimelineScene scene = smallScene();
+  const TimelineWindow window = whole(scene);
+  for (int x = 0; x < 800; x += 3) {
+    for (std::size_t row = 0; row < scene.layout().rows.size(); ++row) {
+      const int y = centre(scene, static_cast<int>(row));
+      const TimelineItem item = scene.itemAt(window, x, y);
+      if (!item || item.start > Ticks(x) || item.end <= Ticks(x)) continue;
+      const auto box = scene.boxOf(window, item);
+      ASSERT_TRUE(box);
+      EXPECT_TRUE(box->contains(x, y)) << x << " " << row;
+    }
+  }
+}
+
+TEST(TimelineScene, BoxesOutsideTheWindowHaveNone) {
+  const TimelineScene scene = smallScene();
+  const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
+  EXPECT_FALSE(scene.boxOf({TimeView(Ticks(500), Ticks(600), 100), 0, 500}, pass));
+  EXPECT_FALSE(scene.boxOf({TimeView(Ticks(0), Ticks(800), 100), 400, 500}, pass));
+  const auto narrow = scene.boxOf({TimeView(Ticks(0), Ticks(800'000), 100), 0, 500}, pass);
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->width, 1);
+}
+
+TEST(TimelineScene, NeighboursOfARow) {
+  const TimelineScene scene = smallScene();
+  const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
+  EXPECT_EQ(scene.labelOf(scene.neighbour(pass, 1)), "slower stage");
+  EXPECT_EQ(scene.labelOf(scene.neighbour(pass, -1)), "host");
+  EXPECT_FALSE(scene.neighbour(scene.neighbour(pass, -1), -1)) << "the first";
+  const TimelineItem step = itemAt(scene, 125, RowKind::flame, 0, 2);
+  EXPECT_EQ(scene.labelOf(scene.neighbour(step, -1)), "a");
+  const TimelineItem next = scene.neighbour(step, 1);
+  EXPECT_EQ(scene.labelOf(next), "a") << "of the next placement that has this level";
+  EXPECT_EQ(next.start, Ticks(500));
+  EXPECT_FALSE(scene.neighbour(scene.neighbour(next, 1), 1));
+  const TimelineItem transfer = itemAt(scene, 170, RowKind::transfer, 1);
+  EXPECT_EQ(scene.neighbour(transfer, 1).start, Ticks(560));
+  EXPECT_FALSE(scene.neighbour(transfer, -1));
+  EXPECT_FALSE(scene.neighbour({}, 1));
+}
+
+TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
+  const TimelineScene scene = smallScene();
+  const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
+  const TimelineItem cause = scene.waitedFor(wait);
+  EXPECT_EQ(cause.kind, Kind::pass);
+  EXPECT_EQ(cause.device, 1);
+  EXPECT_EQ(scene.labelOf(cause), "F0");
+  EXPECT_EQ(cause.end, Ticks(200));
+  EXPECT_FALSE(scene.waitedFor(itemAt(scene, 50, RowKind::activity, 0))) << "the host is no placement";
+  EXPECT_FALSE(scene.waitedFor(cause));
+  const auto arrows = scene.arrows(whole(scene), wait);
+  ASSERT_EQ(arrows.size(), 1U);
+  EXPECT_EQ(arrows[0].x1, 200);
+  EXPECT_EQ(arrows[0].y1, centre(scene, rowIndex(scene, RowKind::activity, 1)));
+  EXPECT_EQ(arrows[0].y2, centre(scene, rowIndex(scene, RowKind::activity, 0)));
+}
+
+TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
+  const TimelineScene scene = smallScene();
+  const auto one = scene.arrows(whole(scene), itemAt(scene, 170, RowKind::transfer, 1));
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_EQ(one[0].x1, 160);
+  EXPECT_EQ(one[0].x2, 180);
+  EXPECT_EQ(one[0].y1, centre(scene, rowIndex(scene, RowKind::transfer, 0)));
+  EXPECT_EQ(one[0].y2, centre(scene, rowIndex(scene, RowKind::transfer, 1)));
+  const TimelineItem sender = itemAt(scene, 130, RowKind::activity, 0),
+                     receiver = itemAt(scene, 190, RowKind::activity, 1);
+  EXPECT_EQ(scene.transfersOf(sender), std::vector<int>{0});
+  EXPECT_EQ(scene.transfersOf(receiver), std::vector<int>{0});
+  EXPECT_TRUE(scene.transfersOf(itemAt(scene, 230, RowKind::activity, 0)).empty()) << "no gradient was sent";
+  EXPECT_TRUE(scene.arrows(whole(scene), {}).empty());
+}
+
+TEST(TimelineScene, ItemsAreFoundByWhatTheyAre) {
+  const TimelineScene scene = smallScene();
+  const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
+  EXPECT_EQ(scene.waitItem(0, wait.index), wait);
+  const TimelineItem transfer = itemAt(scene, 170, RowKind::transfer, 0);
+  EXPECT_EQ(scene.transferItem(transfer.index), transfer);
+  const auto place = scene.model()->trace->find(model::PlacementId(0));
+  EXPECT_EQ(scene.passItem(*place), itemAt(scene, 130, RowKind::activity, 0));
+  // Without transfer rows a transfer is shown on its sender.
+  const TimelineScene bare = smallScene({false, StepRows::none, false, {}});
+  EXPECT_EQ(bare.transferItem(0).row, 0);
+}
+
+TEST(TimelineScene, PassesHaveShortNames) {
+  EXPECT_EQ(passLabel(Pass::forward, 3), "F3");
+  EXPECT_EQ(passLabel(Pass::recompute, 3), "R3");
+  EXPECT_EQ(passLabel(Pass::backward, 12), "B12");
+  EXPECT_EQ(passLabel(Pass::weightGradient, 0), "W0");
+  EXPECT_EQ(passLabel(Pass::update, -1), "U");
+  EXPECT_EQ(passLabel(Pass::hostIn, 2), "in 2");
+  EXPECT_EQ(passLabel(Pass::hostOut, -1), "out");
+  EXPECT_EQ(passLabel(Pass::sync, -1), "sync");
+}
+
+TEST(TimelineScene, OverviewHasALanePerDevice) {
+  const TimelineScene scene = smallScene();
+  const Shapes shapes = overview(*scene.model(), TimeView(Ticks(0), Ticks(800), 400), 40, false);
+  const auto& forwards = shapes.fills[static_cast<std::size_t>(ColourRole::forward)];
+  ASSERT_EQ(forwards.size(), 4U);
+  EXPECT_EQ(forwards[0].y, 0);
+  EXPECT_EQ(forwards[2].y, 20);
+  EXPECT_TRUE(shapes.hatches.empty());
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

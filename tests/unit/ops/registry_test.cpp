@@ -1,0 +1,144 @@
+// The registry, the Work that operators list, and random numbers.
+#include <algorithm>
+
+#include "engine/ops/random.h"
+#include "op_runner.h"
+
+namespace pipescope::ops_test {
+namespace {
+
+using ops::Work;
+
+std::vector<Work> workOf(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {}) {
+  const auto one = oneNode(op, inputs, attributes, 1, ElementType::float32);
+  return *ops::workOf(one->graph, one->graph.nodes().back(), ops::standardOperators());
+}
+
+const ops::Contraction& contraction(const Work& work) { return std::get<ops::Contraction>(work.item); }
+
+TEST(Registry, KnowsTheOperatorsOfThisFolder) {
+  const std::vector<std::string> types = ops::standardOperators().types();
+  for (const char* type : {"Conv", "Flatten", "Gemm", "GradConvInput", "GradConvWeight", "GradMaxPool", "GradRelu",
+                           "GradSoftmaxCrossEntropyLoss", "MaxPool", "ReduceSum", "Relu", "Reshape", "SoftmaxCrossEntropyLoss", "Sum"}) {
+    EXPECT_NE(std::ranges::find(types, type), types.end()) << type;
+    EXPECT_NE(ops::standardOperators().find(type)->kernel, nullptr) << type;
+  }
+}
+
+TEST(Registry, ListsWhatThereIsWhenAskedForMore) {
+  const std::string sentence = refusal("Conv3", {noise({1}, 1)});
+  EXPECT_EQ(sentence.rfind("node node is of the operator Conv3, which is not known; known are Conv, ", 0), 0U) << sentence;
+}
+
+TEST(Registry, ChecksShapesThatTheGraphClaims) {
+  graph::Graph graph;
+  graph::Node node;
+  node.op = "Relu";
+  node.name = "relu";
+  node.inputs = {graph.addTensor("x", {ElementType::float32, {2, 3}}, graph::TensorRole::input)};
+  node.outputs = {graph.addTensor("y", {ElementType::float32, {3, 2}}, graph::TensorRole::activation)};
+  graph.addNode(node);
+  EXPECT_EQ(ops::checkShapes(graph, ops::standardOperators()).error().message,
+            "Relu relu makes y as 2x3 float32, but the graph says 3x2 float32");
+}
+
+TEST(WorkOfOperators, ConvolutionAndItsGradients) {
+  // The MNIST network's second convolution, micro-batch 40: 40·20·8·8·10·25 multiply-adds in each of three products.
+  const Value x = noise({40, 10, 12, 12}, 1), w = noise({20, 10, 5, 5}, 1), dy = noise({40, 20, 8, 8}, 1);
+  const std::vector<Work> forward = workOf("Conv", {x, w, noise({20}, 1)});
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(contraction(forward[0]).multiplyAdds(), 12'800'000);
+  EXPECT_EQ(contraction(forward[0]).phase, ops::Contraction::Phase::forward);
+  EXPECT_EQ(std::get<ops::Map>(forward[1].item).elements, 40 * 20 * 8 * 8);
+  const std::vector<Work> input = workOf("GradConvInput", {dy, w}, {{"input_shape", x.shape}});
+  EXPECT_EQ(contraction(input[0]).multiplyAdds(), 12'800'000);
+  EXPECT_EQ(contraction(input[0]).phase, ops::Contraction::Phase::inputGradient);
+  const std::vector<Work> weight = workOf("GradConvWeight", {x, dy}, {{"weight_shape", w.shape}});
+  EXPECT_EQ(contraction(weight[0]).multiplyAdds(), 12'800'000);
+  EXPECT_EQ(contraction(weight[0]).phase, ops::Contraction::Phase::weightGradient);
+  const std::vector<Work> bias = workOf("ReduceSum", {dy}, {{"axes", Ints{0, 2, 3}}});
+  EXPECT_EQ(std::get<ops::Reduce>(bias[0].item).outputs, 20);
+  EXPECT_EQ(std::get<ops::Reduce>(bias[0].item).depth, 40 * 64);
+}
+
+TEST(WorkOfOperators, ConvolutionKeepsItsGeometry) {
+  const Work work = workOf("Conv", {noise({1, 4, 9, 8}, 1), noise({6, 2, 3, 2}, 1)},
+                           {{"group", std::int64_t{2}}, {"strides", Ints{2, 1}}, {"dilations", Ints{1, 3}}, {"pads", Ints{1, 0, 2, 3}}})[0];
+  const ops::Contraction& c = contraction(work);
+  EXPECT_EQ(c.groups, 2);
+  EXPECT_EQ(c.inputChannels, 2);
+  EXPECT_EQ(c.outputChannels, 3);
+  EXPECT_EQ(c.field, (Ints{9, 8}));
+  EXPECT_EQ(c.kernel, (Ints{3, 2}));
+  EXPECT_EQ(c.output, (Ints{5, 8}));
+  EXPECT_EQ(c.stride, (Ints{2, 1}));
+  EXPECT_EQ(c.dilation, (Ints{1, 3}));
+  EXPECT_EQ(c.padding, (Ints{1, 0, 2, 3}));
+}
+
+TEST(WorkOfOperators, ProductsPoolsAndMaps) {
+  const std::vector<Work> gemm = workOf("Gemm", {noise({40, 320}, 1), noise({256, 320}, 1), noise({256}, 1)}, {{"transB", std::int64_t{1}}});
+  ASSERT_EQ(gemm.size(), 2U);
+  EXPECT_EQ(contraction(gemm[0]).multiplyAdds(), 40 * 320 * 256);
+  EXPECT_EQ(contraction(gemm[0]).field, Ints{40});
+  const Attributes scaled{{"alpha", 0.5}, {"beta", 2.0}};
+  EXPECT_EQ(workOf("Gemm", {noise({2, 3}, 1), noise({3, 4}, 1), noise({4}, 1)}, scaled).size(), 4U);
+  const Attributes window{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
+  const ops::Pool pool = std::get<ops::Pool>(workOf("MaxPool", {noise({40, 10, 24, 24}, 1)}, window)[0].item);
+  EXPECT_EQ(pool.output, (Ints{12, 12}));
+  EXPECT_FALSE(pool.backward);
+  const Value pooled = noise({1, 1, 2, 2}, 1);
+  EXPECT_TRUE(std::get<ops::Pool>(workOf("GradMaxPool", {noise({1, 1, 4, 4}, 1), pooled, pooled}, window)[0].item).backward);
+  EXPECT_EQ(std::get<ops::Map>(workOf("Relu", {noise({7, 3}, 1)})[0].item).elements, 21);
+  EXPECT_EQ(std::get<ops::Map>(workOf("GradRelu", {pooled, pooled})[0].item).operands, 2);
+  EXPECT_TRUE(workOf("Flatten", {pooled}).empty());
+  EXPECT_TRUE(workOf("Reshape", {pooled}, {{"shape", Ints{4}}}).empty());
+  EXPECT_EQ(workOf("Sum", {pooled, pooled, pooled})[0].repeat, 2);
+  EXPECT_TRUE(workOf("Sum", {pooled}).empty());
+  EXPECT_FALSE(workOf("SoftmaxCrossEntropyLoss", {noise({40, 10}, 1), labels({40}, {})}).empty());
+  EXPECT_FALSE(workOf("GradSoftmaxCrossEntropyLoss", {absent(), noise({40, 10}, 1), labels({40}, {})}).empty());
+}
+
+TEST(Philox, GivesTheKnownAnswers) {
+  // kat_vectors of Random123, philox4x32-10.
+  using Words = std::array<std::uint32_t, 4>;
+  EXPECT_EQ(ops::philox4x32({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(ops::philox4x32({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(ops::philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(RandomSequence, GivesAnyPartWithoutTheRest) {
+  const ops::RandomSequence sequence({.seed = 7}, "layer1/conv/weight");
+  std::vector<float> whole(1000), part(300);
+  sequence.uniform(whole, 0.25F);
+  sequence.uniform(part, 0.25F, 101);
+  EXPECT_EQ(part, std::vector<float>(whole.begin() + 101, whole.begin() + 401));
+}
+
+TEST(RandomSequence, IsUniformWithinItsBound) {
+  std::vector<float> values(100000);
+  ops::RandomSequence({.seed = 7}, "w").uniform(values, 0.5F);
+  double sum = 0, squares = 0;
+  for (const float v : values) {
+    EXPECT_TRUE(v >= -0.5F && v < 0.5F);
+    sum += static_cast<double>(v);
+    squares += static_cast<double>(v) * static_cast<double>(v);
+  }
+  EXPECT_NEAR(sum / 1e5, 0, 0.005);
+  EXPECT_NEAR(squares / 1e5, 1.0 / 12, 0.001);
+}
+
+TEST(RandomSequence, DiffersByEverythingItIsKeyedBy) {
+  const auto first = [](ops::RunIdentity identity, const char* name) { return ops::RandomSequence(identity, name).block(0); };
+  const auto reference = first({1, 0, 0, 0}, "w");
+  EXPECT_EQ(first({1, 0, 0, 0}, "w"), reference);
+  EXPECT_NE(first({2, 0, 0, 0}, "w"), reference);
+  EXPECT_NE(first({1, 1, 0, 0}, "w"), reference);
+  EXPECT_NE(first({1, 0, 1, 0}, "w"), reference);
+  EXPECT_NE(first({1, 0, 0, 1}, "w"), reference);
+  EXPECT_NE(first({1, 0, 0, 0}, "v"), reference);
+}
+
+}  // namespace
+}  // namespace pipescope::ops_test

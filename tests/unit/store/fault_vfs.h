@@ -1,0 +1,53 @@
+#pragma once
+// A layer over SQLite's file access that breaks on command: kills the process, fills the disk or fails.
+#include <sqlite3.h>
+
+#include <functional>
+#include <string>
+
+namespace pipescope::store::testing {
+
+/// While it lives, SQLite opens files through it. One at a time.
+class FaultVfs {
+ public:
+  enum class Fault {
+    none,
+    kill,     ///< SIGKILL in the middle of the operation: half of a write is done
+    full,     ///< SQLITE_FULL
+    ioError,  ///< SQLITE_IOERR
+  };
+
+  FaultVfs();
+  ~FaultVfs();
+  FaultVfs(const FaultVfs&) = delete;
+  FaultVfs& operator=(const FaultVfs&) = delete;
+
+  /// Does `fault` at the n-th changing operation from now (1: the next): write, sync, truncation, deletion.
+  void failAt(Fault fault, int operation);
+  /// No file grows any more; what exists can be overwritten.
+  void setDiskFull(bool full) { diskFull_ = full; }
+  /// Opening for writing fails.
+  void setReadOnly(bool readOnly) { readOnly_ = readOnly; }
+  /// Called at every changing operation, before it.
+  void setObserver(std::function<void()> observer) { observer_ = std::move(observer); }
+  /// Whether the fault asked for has happened.
+  bool happened() const { return happened_; }
+
+  // For the C functions that SQLite calls.
+  sqlite3_vfs* real() const { return real_; }
+  Fault next();
+  bool diskFull() const { return diskFull_; }
+  bool readOnly() const { return readOnly_; }
+
+ private:
+  sqlite3_vfs* real_;
+  sqlite3_vfs vfs_;
+  Fault fault_ = Fault::none;
+  int countdown_ = 0;
+  bool happened_ = false;
+  bool diskFull_ = false;
+  bool readOnly_ = false;
+  std::function<void()> observer_;
+};
+
+}  // namespace pipescope::store::testing
