@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include "engine/config/configuration.h"
@@ -118,14 +117,21 @@ class TomlReader {
   const std::string& file_;
 };
 
-Result<Configuration> Configuration::parse(std::string_view text, const std::string& file) {
-  const toml::parse_result parsed = toml::parse(text, file);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
+namespace {
+/// The library's parser throws: it ends here.
+Result<toml::table> parseToml(std::string_view text, const std::string& file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
     return base::badInput(fmt::format("{}:{}: this is not TOML: {}.", file, error.source().begin.line, error.description()));
   }
+}
+}  // namespace
+
+Result<Configuration> Configuration::parse(std::string_view text, const std::string& file) {
+  PIPESCOPE_ASSIGN(const toml::table parsed, parseToml(text, file));
   Configuration configuration;
-  PIPESCOPE_TRY(TomlReader(configuration, file).readTable(parsed.table(), configuration, "", ""));
+  PIPESCOPE_TRY(TomlReader(configuration, file).readTable(parsed, configuration, "", ""));
   return configuration;
 }
 
@@ -148,9 +154,9 @@ Status Configuration::setText(std::string_view path, std::string_view value, Ori
   if (key == nullptr || key->path.find("[]") != std::string::npos) return base::badInput(unknownKey(std::string(path)) + ".");
   if (key->type == KeyType::text) return set(path, std::string(value), origin);
   const std::string line = fmt::format("value = {}", value);
-  const toml::parse_result parsed = toml::parse(line);
+  const Result<toml::table> parsed = parseToml(line, "value");
   std::optional<Value> parsedValue;
-  if (parsed && parsed.table().size() == 1) parsedValue = toValue(*parsed.table().get("value"));
+  if (parsed.ok() && parsed->size() == 1) parsedValue = toValue(*parsed->get("value"));
   if (!parsedValue) {
     return base::badInput(fmt::format("{} must be {}, but \"{}\" was given.", path, toString(key->type), value));
   }

@@ -45,7 +45,7 @@ Status checkTensors(const Graph& graph) {
   return {};
 }
 
-Status checkNode(const Graph& graph, const Node& node, std::set<TensorId>& written) {
+Status checkNode(const Graph& graph, const Node& node) {
   for (const TensorId input : node.inputs) {
     if (!input.valid()) continue;
     const Tensor& tensor = graph.tensor(input);
@@ -58,8 +58,9 @@ Status checkNode(const Graph& graph, const Node& node, std::set<TensorId>& writt
     }
   }
   for (const TensorId output : node.outputs) {
-    if (output.valid() && !written.insert(output).second) {
-      return badInput(fmt::format("tensor {} is made twice, the second time by node {}", graph.tensor(output).name, node.name));
+    if (output.valid() && graph.tensor(output).producer != node.id) {
+      return badInput(fmt::format("tensor {} is made twice, by nodes {} and {}", graph.tensor(output).name, node.name,
+                                  graph.node(graph.tensor(output).producer).name));
     }
   }
   return {};
@@ -67,13 +68,12 @@ Status checkNode(const Graph& graph, const Node& node, std::set<TensorId>& writt
 
 Status checkNodes(const Graph& graph) {
   std::set<std::string> names;
-  std::set<TensorId> written;
   for (const Node& node : graph.nodes()) {
     if (node.name.empty()) return badInput(fmt::format("node {} ({}) has no name", node.id.value, node.op));
     if (!names.insert(node.name).second) {
       return badInput(fmt::format("two nodes are called {}; give each its own name", node.name));
     }
-    PIPESCOPE_TRY(checkNode(graph, node, written));
+    PIPESCOPE_TRY(checkNode(graph, node));
   }
   return {};
 }

@@ -78,8 +78,8 @@ class Builder {
       exchange("PreArrange/Exchange", costs_.arrangeExchange, everywhere(costs_.arrangeBytes), piecesOf(costs_.arrangeBytes));
     }
     copies("PreArrange/OnTileCopy", costs_.arrange);
-    arranged_ = work_.steps.size();
-    work_.hold("PreArrange", everywhere(2 * costs_.arrangeBytes), first, arranged_);
+    arrangeFirst_ = first;
+    work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
     if (costs_.slice > 0) {
       work_.compute(chip_, "DynamicSlice", everywhere(costs_.slice), {"popops::DynamicSlice1d", kCodeDynamicSlice, kStateSimple, 0});
     }
@@ -96,6 +96,7 @@ class Builder {
     const std::int64_t lists = 4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) * plan_.tile.groups;
     convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
                               {vertexName(form.shape, form.vertex, oneByOne), codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, convolve_);
     const bool wide = form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
     const Place place = wide ? Place::interleaved : Place::anywhere;
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.inputBytes; }), first, convolve_ + 1, place);
@@ -160,7 +161,7 @@ class Builder {
   const ConvCosts& costs_;
   std::vector<Share> shares_;
   std::int64_t tiles_ = 0;
-  std::size_t arranged_ = 0, convolve_ = 0;
+  std::size_t arrangeFirst_ = 0, convolve_ = 0;
   LoweredWork work_;
 };
 

@@ -13,13 +13,6 @@ std::int64_t exchangeCycles(const Chip& chip, std::int64_t bytes, double factor 
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / (chip.exchangeBytesPerCycle * factor)));
 }
 
-/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over 10,000 random
-/// transforms: PopLibs planner, C).
-std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours) {
-  const double perByte = neighbours % 8 == 0 ? 0.4404 : neighbours % 4 == 0 ? 3.125 : 5.1484;
-  return bytes == 0 ? 0 : 587 + static_cast<std::int64_t>(std::ceil(perByte * static_cast<double>(bytes)));
-}
-
 /// Cycles to bring `bytes` of results into the next layer's groups of channels: 5/4 of the bytes over the bytes of a
 /// cycle, 5/3 where channels do not fill vectors (PopLibs planner, C).
 std::int64_t regroupCycles(const Chip& chip, std::int64_t bytes, std::int64_t bytesPerCycle, bool vectors) {
@@ -176,6 +169,11 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   form.arrangeOutput = swapped != (matmul || update) || padOut || (matmul && update);
   form.regroupOutput = !form.arrangeOutput && !matmul && vertex.outGroup != weightsPerUnit(unpadded);
   return form;
+}
+
+std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours) {
+  const double perByte = neighbours % 8 == 0 ? 0.4404 : neighbours % 4 == 0 ? 3.125 : 5.1484;
+  return bytes == 0 ? 0 : 587 + static_cast<std::int64_t>(std::ceil(perByte * static_cast<double>(bytes)));
 }
 
 std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {

@@ -55,6 +55,10 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
 /// Cycles to arrange operands and result where all tiles share in it: no split takes less.
 std::int64_t arrangementBound(const Chip& chip, const ConvForm& form);
 
+/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over 10,000 random
+/// transforms: PopLibs planner, C).
+std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours);
+
 /// The largest share of a split.
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split);
 

@@ -1,0 +1,40 @@
+// Stream copies between host and device: three programs, of which the middle one moves the bytes. (Rate: what the IPU
+// Model charges; at most what the machine's network card gives.)
+#include <cmath>
+
+#include "engine/devices/ipu/lowered_work.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+void add(LoweredWork& lowered, const char* program, const char* name, TileRuns cycles, std::int64_t bytesIn, std::int64_t bytesOut) {
+  if (spreadOf(cycles).most <= 0) return;
+  ProgramStep step;
+  step.kind = model::StepKind::streamCopy;
+  step.program = program;
+  step.name = name;
+  step.cycles = std::move(cycles);
+  step.bytesIn = bytesIn;
+  step.bytesOut = bytesOut;
+  step.messages = 1;
+  lowered.steps.push_back(std::move(step));
+}
+
+}  // namespace
+
+base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context) {
+  const std::int64_t bytes = work.bytes.count;
+  PIPESCOPE_TRY(checkElements("number of bytes", {bytes}, context));
+  const Chip& chip = context.chip;
+  const auto ticks = [&](double seconds) { return base::ticksFromSeconds(seconds, chip.timebase()).count; };
+  const TileRuns share = spreadEvenly(chip, bytes, 1);
+  const auto all = [&](std::int64_t cycles) { return transformed(share, [cycles](std::int64_t) { return cycles; }); };
+  LoweredWork lowered;
+  add(lowered, "StreamCopyBegin", "StreamCopyBegin", all(ticks(chip.hostLatencySeconds)), 0, 0);
+  add(lowered, "StreamCopyMid", "StreamCopyMid", all(ticks(static_cast<double>(bytes) / context.hostBytesPerSecond)),
+      work.toDevice ? bytes : 0, work.toDevice ? 0 : bytes);
+  add(lowered, "StreamCopyEnd", "StreamCopyEnd", all(chip.computeSetOverhead), 0, 0);
+  return lowered;
+}
+
+}  // namespace pipescope::devices::ipu

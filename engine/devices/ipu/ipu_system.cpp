@@ -1,0 +1,125 @@
+// The IPU family: chips on a ladder.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "engine/devices/family.h"
+#include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/ipu_figures.h"
+#include "engine/devices/ipu/ladder.h"
+#include "engine/devices/ipu/planner.h"
+#include "engine/devices/ipu/stage_lowering.h"
+
+namespace pipescope::devices {
+namespace ipu {
+namespace {
+
+class IpuSystem final : public System {
+ public:
+  IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond)
+      : chip_(std::move(chip)), ladder_(std::move(ladder)), request_(std::move(request)), options_(std::move(options)),
+        hostBytesPerSecond_(hostBytesPerSecond), planner_(chip_), links_(ladder_.links()) {
+    for (int i = 0; i < ladder_.devices(); ++i) {
+      devices_.push_back({chip_.name, "IPU" + std::to_string(i), chip_.clockHz, chip_.tiles, "tile",
+                          {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
+                          {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
+      links_.push_back({-1, i, "host", hostBytesPerSecond_});
+      links_.push_back({i, -1, "host", hostBytesPerSecond_});
+    }
+  }
+
+  std::string family() const override { return "ipu"; }
+  std::string name() const override { return request_.name; }
+  std::string description() const override {
+    std::string text = request_.system ? request_.system->description : chip_.description;
+    if (request_.boxes > 1) text += fmt::format(", {} of them", request_.boxes);
+    const auto count = static_cast<std::int64_t>(devices_.size());
+    if (request_.devices != 0) {
+      text += fmt::format("; a partition of {} IPU{}", count, count == 1 ? "" : "s");
+      if (request_.devices != count) text += fmt::format(" for {}", request_.devices);
+    }
+    return text;
+  }
+  const std::vector<DeviceInfo>& devices() const override { return devices_; }
+  const std::vector<LinkInfo>& links() const override { return links_; }
+  std::vector<Figure> figures() const override {
+    return ipuFigures(chip_, request_.chip, request_.system ? &*request_.system : nullptr, ladder_);
+  }
+
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+    PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
+    const int device = stages.front()->device;
+    PIPESCOPE_CHECK(device >= 0 && device < ladder_.devices(), "stage on a device that is not there");
+    double proportion = options_.availableMemoryProportion;
+    if (const auto own = options_.availableMemoryProportionOf.find(device); own != options_.availableMemoryProportionOf.end()) {
+      proportion = own->second;
+    }
+    const LoweringContext context{chip_, planner_, proportion, hostBytesPerSecond_, {}};
+    return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
+  }
+
+  std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
+    std::vector<Ticks> ticks;
+    for (const double seconds : ladder_.seconds(concurrent)) ticks.push_back(base::ticksFromSeconds(seconds, chip_.timebase()));
+    return ticks;
+  }
+
+  /// 15 ns a hop, there and back; a hop per four IPUs and one more (C: PopLibs test library).
+  Ticks syncTicks(int devices) const override {
+    const int hops = 1 + devices / 4;
+    return base::ticksFromSeconds(chip_.syncHopSeconds * hops * 2, chip_.timebase());
+  }
+  Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
+
+ private:
+  Chip chip_;
+  Ladder ladder_;
+  SystemRequest request_;
+  SystemOptions options_;
+  double hostBytesPerSecond_;
+  mutable Planner planner_;
+  std::vector<LinkInfo> links_;
+  std::vector<DeviceInfo> devices_;
+};
+
+/// The smallest partition that holds so many: a power of two, or all there are.
+std::int64_t partitionFor(std::int64_t wanted, std::int64_t available) {
+  return std::min(available, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted))));
+}
+
+base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& request, const SystemOptions& options) {
+  PIPESCOPE_ASSIGN(Chip chip, readChip(request.chip));
+  std::int64_t available = 1, largestBoxes = 1;
+  double hostBytesPerSecond = chip.hostBytesPerSecond;
+  Ladder ladder;
+  if (request.system) {
+    FigureReader figures(*request.system);
+    available = figures.count("devices", "IPUs", 1024) * request.boxes;
+    largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
+    const double machineDevices = static_cast<double>(figures.count("machine_devices", "IPUs", 1024));
+    const double machineHost = figures.positive("machine_host_bandwidth", "B/s");
+    // One IPU at a time may have the machine's network card to itself.
+    hostBytesPerSecond = std::min({hostBytesPerSecond, machineHost, machineHost * machineDevices});
+    const std::int64_t wanted = request.devices == 0 ? available : request.devices;
+    PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
+  }
+  if (request.boxes > largestBoxes) {
+    return base::badInput(fmt::format("System \"{}\": there are at most {} box{} of it.", request.name, largestBoxes,
+                                      largestBoxes == 1 ? "" : "es"));
+  }
+  if (request.devices > available) {
+    return base::badInput(fmt::format("System \"{}\" has {} IPU{}, but {} are wanted; take a larger system.", request.name, available,
+                                      available == 1 ? "" : "s", request.devices));
+  }
+  return std::shared_ptr<const System>(std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond));
+}
+
+}  // namespace
+}  // namespace ipu
+
+PIPESCOPE_REGISTER_FAMILY(ipu) { registry.add("ipu", {ipu::makeIpuSystem}); }
+
+}  // namespace pipescope::devices

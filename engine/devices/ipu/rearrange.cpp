@@ -1,0 +1,25 @@
+// Moves without arithmetic: an exchange, then copies on each tile that cost more the smaller the pieces. (Regression of
+// PopLibs' planner, C.)
+#include <cmath>
+
+#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/plan_cost.h"
+
+namespace pipescope::devices::ipu {
+
+base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
+  PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
+  const Chip& chip = context.chip;
+  const std::int64_t element = graph::sizeOf(work.type), run = work.runElements * element;
+  LoweredWork lowered;
+  const TileRuns bytes = transformed(spreadEvenly(chip, work.elements, element), [&](std::int64_t n) { return n * element; });
+  lowered.exchange(chip, "Rearrange/Exchange", bytes, 1, run);
+  lowered.compute(chip, "Rearrange/OnTileCopy", transformed(bytes, [&](std::int64_t n) { return arrangeCycles(n, run); }),
+                  {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
+  lowered.hold("Rearrange", bytes, 0, lowered.steps.size());
+  return lowered;
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,15 @@
+#pragma once
+// All stages of one IPU, pass by pass, to segments with steps and to memory.
+#include <memory>
+#include <vector>
+
+#include "engine/devices/device_family.h"
+#include "engine/devices/ipu/lowered_work.h"
+
+namespace pipescope::devices::ipu {
+
+/// `context.what` is ignored. The stages are of one device, named `deviceName`.
+base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages, const std::string& deviceName,
+                                        const LoweringContext& context);
+
+}  // namespace pipescope::devices::ipu

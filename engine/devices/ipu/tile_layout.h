@@ -1,0 +1,32 @@
+#pragma once
+// Addresses on each tile: what of each category lies in which region, and the gaps.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/devices/device_family.h"
+#include "engine/devices/ipu/chip.h"
+
+namespace pipescope::devices::ipu {
+
+/// Most bytes that are live at once on each tile, of what is not always live.
+struct TilePeaks {
+  explicit TilePeaks(std::size_t tiles) : low(tiles), wide(tiles), own(tiles) {}
+  std::vector<std::int64_t> low;   ///< may lie anywhere
+  std::vector<std::int64_t> wide;  ///< must lie in interleaved memory
+  std::vector<std::int64_t> own;   ///< of low: needs a memory element of its own
+};
+
+struct TileLayout {
+  std::vector<UnitRun> units;
+  std::int64_t overflowingTiles = 0;
+  std::int64_t worstTile = 0, worstBytes = 0;  ///< gaps included
+};
+
+/// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a memory element
+/// of its own from the next element on; from the start of interleaved memory what needs that, then what spilled over;
+/// past the tile's end what overflows.
+TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive, const TilePeaks& peaks);
+
+}  // namespace pipescope::devices::ipu

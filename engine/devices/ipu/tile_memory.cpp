@@ -1,0 +1,218 @@
+#include "engine/devices/ipu/tile_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/rounding.h"
+#include "engine/devices/ipu/tile_layout.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+void addRuns(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign) {
+  for (const TileRun& run : runs) {
+    for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile) tiles[static_cast<std::size_t>(tile)] += sign * run.value;
+  }
+}
+
+std::int64_t valueOn(const TileRuns& runs, std::int64_t tile) {
+  for (const TileRun& run : runs) {
+    if (tile >= run.first && tile < run.first + run.count) return run.value;
+  }
+  return 0;
+}
+
+TileRuns runsOfTiles(const std::vector<bool>& tiles, std::int64_t value) {
+  TileRuns runs;
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    if (!tiles[i]) continue;
+    const auto tile = static_cast<std::int64_t>(i);
+    if (!runs.empty() && runs.back().first + runs.back().count == tile) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({tile, 1, value});
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+TileMemory::TileMemory(const Chip& chip) : chip_(chip) {}
+
+std::int32_t TileMemory::addStep(std::string name, const ProgramStep& step, model::Pass pass) {
+  steps_.push_back({std::move(name), step.program, pass, {}, {}});
+  return steps() - 1;
+}
+
+void TileMemory::add(Variable variable) {
+  const Spread spread = spreadOf(variable.runs);
+  variable.row.bytes = Bytes(spread.total);
+  variable.row.maxUnitBytes = Bytes(spread.most);
+  variables_.push_back(std::move(variable));
+}
+
+std::size_t TileMemory::addTensor(const std::string& name, const std::string& category, const std::string& shape,
+                                  std::int64_t elements, std::int64_t elementBytes, bool alwaysLive, bool constant, int stage) {
+  Variable variable;
+  variable.row.name = name;
+  variable.row.category = category;
+  variable.row.shape = shape;
+  variable.row.alwaysLive = alwaysLive;
+  variable.row.stage = stage;
+  variable.unitCategory = constant ? "constant" : "variable";
+  const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes), [&](std::int64_t n) { return n * elementBytes; });
+  variable.runs = rotated(share, nextTile_, chip_.tiles);
+  nextTile_ = (nextTile_ + spreadOf(share).active) % chip_.tiles;
+  add(std::move(variable));
+  return variables_.size() - 1;
+}
+
+void TileMemory::addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage) {
+  if (spreadOf(bytes).total == 0) return;
+  Variable variable;
+  variable.row.name = name;
+  variable.row.category = variable.unitCategory = category;
+  variable.row.alwaysLive = true;
+  variable.row.stage = stage;
+  variable.runs = bytes;
+  add(std::move(variable));
+}
+
+void TileMemory::addVertices(const std::string& name, const ProgramStep& step, int stage) {
+  for (const VertexUse& use : step.vertices) {
+    Code& code = code_[use.type];
+    code.bytes = std::max(code.bytes, use.codeBytes);
+    code.tiles.resize(static_cast<std::size_t>(chip_.tiles));
+    for (const TileRun& run : step.cycles) {
+      for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile) code.tiles[static_cast<std::size_t>(tile)] = true;
+    }
+    const auto each = [&](std::int64_t bytes) { return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; }); };
+    addAlwaysLive(name, "vertexInstanceState", each(use.stateBytes), stage);
+    addAlwaysLive(name, "vertexFieldData", each(use.fieldBytes), stage);
+  }
+}
+
+void TileMemory::addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage) {
+  Variable variable;
+  variable.row.name = name;
+  variable.row.category = variable.unitCategory = "variable";
+  variable.row.stage = stage;
+  variable.runs = temporary.bytes;
+  variable.place = temporary.place;
+  variable.row.lives.push_back({firstStep + static_cast<std::int32_t>(temporary.first), firstStep + static_cast<std::int32_t>(temporary.end)});
+  add(std::move(variable));
+}
+
+void TileMemory::addLife(std::size_t variable, std::int32_t first, std::int32_t end) {
+  if (first < end) variables_[variable].row.lives.push_back({first, end});
+}
+
+std::map<std::string, TileMemory::PerTile> TileMemory::alwaysLiveByCategory() const {
+  std::map<std::string, PerTile> byCategory;
+  for (const Variable& variable : variables_) {
+    if (!variable.row.alwaysLive) continue;
+    PerTile& tiles = byCategory[variable.unitCategory];
+    tiles.resize(static_cast<std::size_t>(chip_.tiles));
+    addRuns(tiles, variable.runs, 1);
+  }
+  return byCategory;
+}
+
+TilePeaks TileMemory::replay(LoweredMemory& memory) const {
+  const auto tiles = static_cast<std::size_t>(chip_.tiles);
+  struct Event {
+    std::size_t variable;
+    std::int64_t sign;
+  };
+  std::vector<std::vector<Event>> events(steps_.size() + 1);
+  for (std::size_t i = 0; i < variables_.size(); ++i) {
+    for (const LifeInterval life : variables_[i].row.lives) {
+      events[static_cast<std::size_t>(life.end)].push_back({i, -1});
+      events[static_cast<std::size_t>(life.first)].push_back({i, 1});
+    }
+  }
+  TilePeaks peaks(tiles);
+  std::vector<std::int64_t> low(tiles), wide(tiles), own(tiles);
+  std::int64_t total = 0;
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    for (const Event& event : events[step]) {
+      const Variable& variable = variables_[event.variable];
+      total += event.sign * variable.row.bytes.count;
+      addRuns(variable.place == Temporary::Place::interleaved ? wide : low, variable.runs, event.sign);
+      if (variable.place == Temporary::Place::ownElement) addRuns(own, variable.runs, event.sign);
+    }
+    std::int64_t most = 0;
+    for (std::size_t tile = 0; tile < tiles; ++tile) {
+      most = std::max(most, low[tile] + wide[tile]);
+      peaks.low[tile] = std::max(peaks.low[tile], low[tile]);
+      peaks.wide[tile] = std::max(peaks.wide[tile], wide[tile]);
+      peaks.own[tile] = std::max(peaks.own[tile], own[tile]);
+    }
+    memory.steps[step].notAlwaysLive = Bytes(total);
+    memory.steps[step].maxUnitNotAlwaysLive = Bytes(most);
+  }
+  return peaks;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> TileMemory::largestOn(std::int64_t tile) const {
+  // The step at which the tile holds most.
+  std::vector<std::int64_t> change(steps_.size() + 1);
+  for (const Variable& variable : variables_) {
+    for (const LifeInterval life : variable.row.lives) {
+      const std::int64_t bytes = valueOn(variable.runs, tile);
+      change[static_cast<std::size_t>(life.first)] += bytes;
+      change[static_cast<std::size_t>(life.end)] -= bytes;
+    }
+  }
+  std::int64_t now = 0, most = -1;
+  std::int32_t peak = 0;
+  for (std::size_t step = 0; step < steps_.size(); ++step) {
+    now += change[step];
+    if (now > most) {
+      most = now;
+      peak = static_cast<std::int32_t>(step);
+    }
+  }
+  std::vector<std::pair<std::int64_t, std::string>> found;
+  for (const Variable& variable : variables_) {
+    const bool live = variable.row.alwaysLive || std::any_of(variable.row.lives.begin(), variable.row.lives.end(), [&](LifeInterval life) {
+      return life.first <= peak && peak < life.end;
+    });
+    const std::int64_t bytes = valueOn(variable.runs, tile);
+    if (live && bytes > 0) found.emplace_back(bytes, fmt::format("{} ({})", variable.row.name, variable.row.category));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  return found;
+}
+
+std::string TileMemory::describeOverflow(const std::string& deviceName, const TileLayout& layout) const {
+  const auto kib = [](std::int64_t bytes) { return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024); };
+  std::string largest;
+  const auto variables = largestOn(layout.worstTile);
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, variables.size()); ++i) {
+    largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", variables[i].second, kib(variables[i].first));
+  }
+  return fmt::format("{}: {} of {} tiles need more than their {}, the most tile {} with {}, {} too much. Largest there: {}. A smaller "
+                     "micro-batch, recompute, a smaller available memory proportion or more stages would help.",
+                     deviceName, layout.overflowingTiles, chip_.tiles, kib(chip_.bytesPerTile), layout.worstTile,
+                     kib(layout.worstBytes), kib(layout.worstBytes - chip_.bytesPerTile), largest);
+}
+
+LoweredMemory TileMemory::finish(const std::string& deviceName) {
+  for (const auto& [type, code] : code_) addAlwaysLive(type, "vertexCode", runsOfTiles(code.tiles, code.bytes), -1);
+  if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, chip_.tiles, chip_.stackBytes}}, -1);
+  LoweredMemory memory;
+  memory.steps = steps_;
+  const TilePeaks peaks = replay(memory);
+  const TileLayout layout = layOutTiles(chip_, alwaysLiveByCategory(), peaks);
+  memory.units = layout.units;
+  if (layout.overflowingTiles > 0) memory.overflow.push_back(describeOverflow(deviceName, layout));
+  memory.variables.reserve(variables_.size());
+  for (Variable& variable : variables_) memory.variables.push_back(std::move(variable.row));
+  return memory;
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,71 @@
+#pragma once
+// Memory of all tiles of one IPU for one executable: what lies where, in which category, and what is live when.
+//
+// Always live: weights, optimizer state, constants, stashes, code, vertices, descriptors, stack. Everything else shares
+// addresses: a tile needs its peak over the program's steps. A tile has non-interleaved memory from address 0 and
+// interleaved memory from Chip::interleavedStart on. What needs 128-bit loads must lie in the latter, which leaves a gap
+// below where the rest is smaller; the rest spills over where it is larger.
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/devices/device_family.h"
+#include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/tile_layout.h"
+#include "engine/devices/ipu/tile_runs.h"
+
+namespace pipescope::devices::ipu {
+
+class TileMemory {
+ public:
+  explicit TileMemory(const Chip& chip);
+
+  /// Next program step; returns its index.
+  std::int32_t addStep(std::string name, const ProgramStep& step, model::Pass pass);
+  std::int32_t steps() const { return static_cast<std::int32_t>(steps_.size()); }
+
+  /// A tensor, spread evenly from the tile where the last one ended. Returns its place in the list of variables.
+  std::size_t addTensor(const std::string& name, const std::string& category, const std::string& shape, std::int64_t elements,
+                        std::int64_t elementBytes, bool alwaysLive, bool constant, int stage);
+  /// Something else that is always live; `category` is libpva's.
+  void addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage);
+  /// Adds vertices' code (once per tile and type) and their state under the operator's name.
+  void addVertices(const std::string& name, const ProgramStep& step, int stage);
+  void addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage);
+  /// The variable is live in steps [first, end).
+  void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
+  const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
+
+  /// Adds what every program has (code of the vertices, stack) and works out liveness, addresses and overflow.
+  LoweredMemory finish(const std::string& deviceName);
+
+ private:
+  struct Variable {
+    LoweredVariable row;
+    TileRuns runs;
+    Temporary::Place place = Temporary::Place::anywhere;
+    std::string unitCategory;  ///< libpva's
+  };
+  using PerTile = std::vector<std::int64_t>;
+
+  void add(Variable variable);
+  std::map<std::string, PerTile> alwaysLiveByCategory() const;
+  TilePeaks replay(LoweredMemory& memory) const;
+  std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;
+  std::vector<std::pair<std::int64_t, std::string>> largestOn(std::int64_t tile) const;
+
+  struct Code {
+    std::int64_t bytes = 0;
+    std::vector<bool> tiles;
+  };
+
+  const Chip& chip_;
+  std::vector<LivenessStep> steps_;
+  std::vector<Variable> variables_;
+  std::map<std::string, Code> code_;
+  std::int64_t nextTile_ = 0;
+};
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,140 @@
+#include "engine/graph/validate.h"
+
+namespace pipescope::graph {
+namespace {
+
+constexpr ElementType kFloat = ElementType::float32;
+
+Node makeNode(std::string name, std::vector<TensorId> inputs, std::vector<TensorId> outputs, model::Pass pass = model::Pass::forward) {
+  Node node;
+  node.op = "Relu";
+  node.name = std::move(name);
+  node.pass = pass;
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+std::string refusal(const Graph& graph) {
+  const base::Status status = validate(graph);
+  return status.ok() ? "" : status.error().message;
+}
+
+/// x → relu → y
+struct Small {
+  Graph graph;
+  TensorId x = graph.addTensor("x", {kFloat, {2, 3}}, TensorRole::input);
+  TensorId y = graph.addTensor("y", {kFloat, {2, 3}}, TensorRole::activation);
+  NodeId relu = graph.addNode(makeNode("relu", {x}, {y}));
+};
+
+TEST(Validate, TakesAGoodGraph) {
+  Small small;
+  small.graph.inputs = {small.x};
+  small.graph.outputs = {small.y};
+  EXPECT_EQ(refusal(small.graph), "");
+  EXPECT_EQ(small.graph.tensor(small.y).producer, small.relu);
+}
+
+TEST(Validate, RefusesNamesThatAreNotUnique) {
+  Small small;
+  small.graph.addTensor("x", {kFloat, {1}}, TensorRole::input);
+  EXPECT_EQ(refusal(small.graph), "two tensors are called x; give each its own name");
+  Small nodes;
+  const TensorId z = nodes.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
+  nodes.graph.addNode(makeNode("relu", {nodes.y}, {z}));
+  EXPECT_EQ(refusal(nodes.graph), "two nodes are called relu; give each its own name");
+}
+
+TEST(Validate, RefusesMissingNames) {
+  Small small;
+  small.graph.addTensor("", {kFloat, {1}}, TensorRole::input);
+  EXPECT_EQ(refusal(small.graph), "tensor 2 has no name");
+  Small nodes;
+  const TensorId z = nodes.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
+  nodes.graph.addNode(makeNode("", {nodes.y}, {z}));
+  EXPECT_EQ(refusal(nodes.graph), "node 1 (Relu) has no name");
+}
+
+TEST(Validate, RefusesExtentsThatCannotBe) {
+  Small negative;
+  negative.graph.addTensor("n", {kFloat, {2, -1}}, TensorRole::input);
+  EXPECT_EQ(refusal(negative.graph), "tensor n has the negative extent -1; give every extent as 0 or more");
+  Small large;
+  large.graph.addTensor("l", {kFloat, {4000000000, 4000000000}}, TensorRole::input);
+  EXPECT_EQ(refusal(large.graph), "tensor l (4000000000x4000000000 float32) is too large to address; check its extents");
+}
+
+TEST(Validate, RefusesTensorsThatNobodyOrTooManyMake) {
+  Small nobody;
+  nobody.graph.addTensor("z", {kFloat, {1}}, TensorRole::activation);
+  EXPECT_EQ(refusal(nobody.graph), "no node makes tensor z");
+  Small input;
+  input.graph.addNode(makeNode("again", {input.y}, {input.x}));
+  EXPECT_EQ(refusal(input.graph), "tensor x is an input or a weight, yet a node writes it");
+  Small twice;
+  twice.graph.addNode(makeNode("again", {twice.x}, {twice.y}));
+  EXPECT_EQ(refusal(twice.graph), "tensor y is made twice, by nodes relu and again");
+}
+
+TEST(Validate, RefusesToReadWhatIsNotMadeYet) {
+  Small small;
+  const TensorId late = small.graph.addTensor("late", {kFloat, {2, 3}}, TensorRole::activation);
+  const TensorId z = small.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
+  small.graph.addNode(makeNode("early", {late}, {z}));
+  small.graph.addNode(makeNode("maker", {z}, {late}));
+  EXPECT_EQ(refusal(small.graph), "node early reads late before a node has made it");
+}
+
+TEST(Validate, RefusesForwardAfterBackward) {
+  Small small;
+  const TensorId g = small.graph.addTensor("g", {kFloat, {2, 3}}, TensorRole::gradient);
+  const TensorId z = small.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
+  small.graph.addNode(makeNode("back", {small.y}, {g}, model::Pass::backward));
+  small.graph.addNode(makeNode("forth", {g}, {z}));
+  EXPECT_EQ(refusal(small.graph), "forward node forth reads g, which the backward pass makes");
+}
+
+TEST(Validate, RefusesWrongEnds) {
+  Small input;
+  input.graph.inputs = {input.y};
+  EXPECT_EQ(refusal(input.graph), "y is listed as an input of the graph, but is none");
+  Small loss;
+  loss.graph.loss = loss.y;
+  EXPECT_EQ(refusal(loss.graph), "the loss y is 2x3 float32; it must be one number: reduce it to its mean or sum");
+  Small gradient;
+  const TensorId w = gradient.graph.addParameter("w", {kFloat, {3}}, {});
+  gradient.graph.parameterGradients[w] = gradient.y;
+  EXPECT_EQ(refusal(gradient.graph), "gradient y is 2x3 float32, but w is 3 float32");
+}
+
+TEST(Graph, HoldsConstantsAndInitializers) {
+  Graph graph;
+  const TensorId c = graph.addConstant("c", {ElementType::int8, {2}}, {std::byte{1}, std::byte{2}});
+  const TensorId w = graph.addParameter("w", {kFloat, {3}}, {Initializer::Kind::uniform, 0.5});
+  EXPECT_EQ(graph.constantValue(c)->size(), 2U);
+  EXPECT_EQ(graph.constantValue(w), nullptr);
+  EXPECT_EQ(graph.initializer(w).bound, 0.5);
+  EXPECT_EQ(graph.tensor(c).role, TensorRole::constant);
+}
+
+TEST(Graph, AttributesFallBack) {
+  Node node;
+  node.attributes = {{"i", std::int64_t{3}}, {"f", 0.5}, {"s", "text"}, {"l", std::vector<std::int64_t>{1, 2}}};
+  EXPECT_EQ(intAttribute(node, "i", 7), 3);
+  EXPECT_EQ(intAttribute(node, "missing", 7), 7);
+  EXPECT_EQ(floatAttribute(node, "f", 1), 0.5);
+  EXPECT_EQ(stringAttribute(node, "s", ""), "text");
+  EXPECT_EQ(intsAttribute(node, "l", {}), (std::vector<std::int64_t>{1, 2}));
+}
+
+TEST(TensorType, CountsAndNames) {
+  EXPECT_EQ(toString(TensorType{kFloat, {40, 10, 12, 12}}), "40x10x12x12 float32");
+  EXPECT_EQ(toString(TensorType{ElementType::int64, {}}), "int64");
+  EXPECT_EQ((TensorType{ElementType::float16, {3, 4}}).bytes().count, 24);
+  EXPECT_EQ((TensorType{ElementType::float64, {}}).bytes().count, 8);
+  EXPECT_EQ((TensorType{ElementType::boolean, {5}}).bytes().count, 5);
+}
+
+}  // namespace
+}  // namespace pipescope::graph

@@ -1,0 +1,98 @@
+#include <thread>
+
+#include "profiler/store/block_cache.h"
+#include "store_testing.h"
+
+namespace pipescope::store::testing {
+namespace {
+
+std::shared_ptr<const void> value(int n) {
+  return std::make_shared<const int>(n);
+}
+
+TEST(BlockCache, TheLeastRecentlyUsedGoFirstAndTheBoundHolds) {
+  BlockCache cache(100);
+  cache.insert({1, 0, 0}, value(0), 40);
+  cache.insert({1, 0, 1}, value(1), 40);
+  EXPECT_NE(cache.find({1, 0, 0}), nullptr);
+  cache.insert({1, 0, 2}, value(2), 30);
+  EXPECT_EQ(cache.find({1, 0, 1}), nullptr);
+  EXPECT_NE(cache.find({1, 0, 0}), nullptr);
+  EXPECT_EQ(cache.bytes(), 70u);
+  const auto tooLarge = value(3);
+  EXPECT_EQ(cache.insert({1, 0, 3}, tooLarge, 101), tooLarge);
+  EXPECT_EQ(cache.find({1, 0, 3}), nullptr);
+  EXPECT_EQ(cache.size(), 2u);
+}
+
+TEST(BlockCache, TheFirstOfTwoThreadsWins) {
+  BlockCache cache(100);
+  const auto first = value(0);
+  EXPECT_EQ(cache.insert({1, 0, 0}, first, 40), first);
+  EXPECT_EQ(cache.insert({1, 0, 0}, value(1), 40), first);
+  EXPECT_EQ(cache.bytes(), 40u);
+}
+
+TEST(BlockCache, ForgetsOneReaderOnly) {
+  BlockCache cache(100);
+  cache.insert({1, 5, 0}, value(0), 10);
+  cache.insert({2, 0, 0}, value(0), 20);
+  cache.insert({1, 6, 0}, value(0), 30);
+  cache.forget(1);
+  EXPECT_EQ(cache.bytes(), 20u);
+  EXPECT_NE(cache.find({2, 0, 0}), nullptr);
+}
+
+TEST(BlockCache, TheProcessHasOneOf256MegaBytes) {
+  EXPECT_EQ(BlockCache::ofProcess(), BlockCache::ofProcess());
+  EXPECT_EQ(BlockCache::kDefaultCapacity, 256u << 20);
+}
+
+TEST(Reader, StaysWithinItsCacheAndSharesWhatItDecoded) {
+  const Folder folder;
+  model::RowSet rows;
+  rows.of<model::Placement>().resize(20 * 16'384);
+  for (std::size_t i = 0; i < rows.of<model::Placement>().size(); ++i) {
+    rows.of<model::Placement>()[i].id = model::PlacementId(static_cast<std::int64_t>(i));
+  }
+  writeProfile(folder / "profile.pop", {rows});
+  const std::size_t block = 16'384 * sizeof(model::Placement);
+  const auto cache = std::make_shared<BlockCache>(3 * block + block / 2);
+  {
+    const auto reader = ProfileReader::open(folder / "profile.pop", {.cache = cache});
+    ASSERT_OK(reader);
+    EXPECT_EQ(cache->size(), 0u) << "nothing is decoded before it is asked for";
+    const auto first = (*reader)->block<model::Placement>(0);
+    ASSERT_OK(first);
+    EXPECT_EQ(*(*reader)->block<model::Placement>(0), *first) << "shared, not decoded again";
+    for (std::size_t i = 0; i < 20; ++i) {
+      const auto rowsOfBlock = (*reader)->block<model::Placement>(i);
+      ASSERT_OK(rowsOfBlock);
+      EXPECT_EQ((*rowsOfBlock)->front().id.value, static_cast<std::int64_t>(i) * 16'384);
+      EXPECT_LE(cache->bytes(), 3 * block + block / 2);
+    }
+    EXPECT_EQ(cache->size(), 3u);
+    EXPECT_EQ((*first)->at(7).id.value, 7) << "dropped by the cache, alive with its holder";
+    const auto again = (*reader)->block<model::Placement>(0);
+    ASSERT_OK(again);
+    EXPECT_NE(*again, *first);
+    EXPECT_EQ((*again)->back().id, (*first)->back().id);
+  }
+  EXPECT_EQ(cache->size(), 0u) << "a reader takes its blocks with it";
+}
+
+TEST(Reader, ThreadsShareTheirBlocks) {
+  const Folder folder;
+  writeProfile(folder / "profile.pop", {makeRowSet(200, 0)});
+  const auto reader = ProfileReader::open(folder / "profile.pop");
+  ASSERT_OK(reader);
+  const std::vector<std::string> expected = render(makeRowSet(200, 0));
+  std::vector<std::vector<std::string>> results(4);
+  std::vector<std::thread> threads;
+  for (auto& result : results) threads.emplace_back([&] { result = render(*readAll(**reader)); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) EXPECT_EQ(result, expected);
+}
+
+}  // namespace
+}  // namespace pipescope::store::testing

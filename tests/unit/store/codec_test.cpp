@@ -1,0 +1,227 @@
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "profiler/store/batch.h"
+#include "profiler/store/checksum.h"
+#include "profiler/store/row_columns.h"
+#include "profiler/store/row_reader.h"
+#include "store_testing.h"
+
+namespace pipescope::store::testing {
+namespace {
+
+using model::ColumnType;
+using Limits = std::numeric_limits<std::int64_t>;
+
+TEST(Checksum, IsTheCommonCrc32) {
+  // The check value of CRC-32/ISO-HDLC in the catalogue of parametrised CRC algorithms.
+  EXPECT_EQ(Checksum().bytes("123456789").value(), 0xCBF43926u);
+  EXPECT_EQ(Checksum(Checksum().bytes("1234").value()).bytes("56789").value(), 0xCBF43926u);
+  EXPECT_EQ(Checksum().integer(0x0807060504030201).value(), Checksum().bytes("\1\2\3\4\5\6\7\10").value());
+  EXPECT_NE(Checksum().text("a").text("b").value(), Checksum().text("ab").text("").value());
+}
+
+TEST(ByteStream, VarintsHaveTheKnownBytes) {
+  std::string bytes;
+  appendVarint(bytes, 300);  // the example of Protocol Buffers' encoding page: AC 02
+  EXPECT_EQ(bytes, "\xAC\x02");
+  EXPECT_EQ(zigZag(0), 0u);
+  EXPECT_EQ(zigZag(-1), 1u);
+  EXPECT_EQ(zigZag(1), 2u);
+  EXPECT_EQ(zigZag(Limits::max()), std::numeric_limits<std::uint64_t>::max() - 1);
+  EXPECT_EQ(zigZag(Limits::min()), std::numeric_limits<std::uint64_t>::max());
+  for (const std::int64_t n :
+       {Limits::min(), Limits::max(), std::int64_t{-1}, std::int64_t{0}, std::int64_t{12345}}) {
+    EXPECT_EQ(unZigZag(zigZag(n)), n);
+  }
+}
+
+TEST(ByteStream, ReadingPastTheEndFailsAndStaysFailed) {
+  ByteReader shortVarint("\x80\x80");
+  EXPECT_EQ(shortVarint.varint(), 0u);
+  EXPECT_TRUE(shortVarint.failed());
+  ByteReader longVarint("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+  EXPECT_EQ(longVarint.varint(), 0u);
+  EXPECT_TRUE(longVarint.failed());
+  ByteReader bytes("abc");
+  EXPECT_EQ(bytes.take(2), "ab");
+  EXPECT_EQ(bytes.take(std::numeric_limits<std::uint64_t>::max()), "");
+  EXPECT_TRUE(bytes.failed());
+  EXPECT_EQ(bytes.byte(), 0);
+}
+
+/// Every column that integers can be written as comes back.
+void roundTrip(const std::vector<std::int64_t>& values, bool constant) {
+  for (int coding = constant ? 0 : 1; coding <= 4; ++coding) {
+    std::string bytes;
+    encodeIntegers(values, static_cast<IntegerCoding>(coding), bytes);
+    ColumnData column;
+    ByteReader in(bytes);
+    ASSERT_TRUE(decodeColumn(in, values.size(), column)) << coding;
+    EXPECT_EQ(column.integers, values) << coding;
+    EXPECT_EQ(in.left(), 0u);
+  }
+}
+
+TEST(ColumnCodec, EveryIntegerCodingKeepsAllValues) {
+  roundTrip({7}, true);
+  roundTrip({Limits::min(), Limits::min(), Limits::min()}, true);
+  roundTrip({Limits::min(), Limits::max(), Limits::min(), 0, -1, Limits::max()}, false);
+  std::mt19937_64 random(1);
+  for (int width = 1; width < 64; width += 3) {
+    std::vector<std::int64_t> values(1000);
+    for (std::int64_t& value : values) value = static_cast<std::int64_t>(random() >> width) - 1000;
+    roundTrip(values, false);
+  }
+}
+
+TEST(ColumnCodec, ChoosesWhatCompressesBest) {
+  // "Compressed size" here is the size itself: then the shortest coding must win.
+  const auto length = [](std::string_view bytes) { return bytes.size(); };
+  std::vector<std::int64_t> equal(100, 5), rising, steps, outlier(100, 1);
+  for (std::int64_t i = 0; i < 100; ++i) rising.push_back(1'000'000'000 * i);
+  for (std::int64_t i = 0; i < 100; ++i) steps.push_back(i * 7 % 100 + 1'000'000);
+  outlier[50] = 1'000'000'000'000;
+  EXPECT_EQ(chooseIntegerCoding(equal, length), IntegerCoding::constant);
+  EXPECT_EQ(chooseIntegerCoding(rising, length), IntegerCoding::deltaBytes);
+  EXPECT_EQ(chooseIntegerCoding(steps, length), IntegerCoding::plainBytes);
+  EXPECT_EQ(chooseIntegerCoding(outlier, length), IntegerCoding::plainVarint);
+}
+
+TEST(ColumnCodec, DictionariesAreForRepeatedTexts) {
+  const auto length = [](std::string_view bytes) { return bytes.size(); };
+  for (const bool repeated : {true, false}) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 50; ++i) texts.push_back("text " + std::to_string(repeated ? i % 3 : i));
+    ColumnData column;
+    column.type = ColumnType::text;
+    column.texts.assign(texts.begin(), texts.end());
+    std::string bytes;
+    encodeColumn(column, length, bytes);
+    EXPECT_EQ(bytes[0], static_cast<char>(repeated ? TextCoding::dictionary : TextCoding::plain));
+    ColumnData decoded;
+    decoded.type = ColumnType::text;
+    ByteReader in(bytes);
+    ASSERT_TRUE(decodeColumn(in, texts.size(), decoded));
+    EXPECT_EQ(decoded.texts, column.texts);
+  }
+}
+
+template <class Byte>
+std::string bytesOf(std::initializer_list<Byte> bytes) {
+  std::string text;
+  for (const Byte byte : bytes) text.push_back(static_cast<char>(byte));
+  return text;
+}
+
+TEST(ColumnCodec, MalformedColumnsAreRefused) {
+  const auto decode = [](ColumnType type, std::size_t rows, std::initializer_list<int> bytes) {
+    return decodeColumns(bytesOf(bytes), rows, {type});
+  };
+  const auto malformed = FailsWith("its columns are malformed");
+  EXPECT_THAT(decode(ColumnType::integer, 2, {}), malformed);
+  EXPECT_THAT(decode(ColumnType::integer, 2, {9, 1, 1}), malformed) << "unknown coding";
+  EXPECT_THAT(decode(ColumnType::integer, 2, {1, 0, 9, 1, 1}), malformed) << "nine bytes wide";
+  EXPECT_THAT(decode(ColumnType::integer, 4, {1, 0, 1, 1, 1}), malformed) << "too few";
+  EXPECT_THAT(decode(ColumnType::integer, 0, {2, 0, 0, 0}), malformed) << "a first value of no rows";
+  EXPECT_THAT(decode(ColumnType::integer, 3, {3, 1, 0x80}), malformed) << "cut varint";
+  EXPECT_THAT(decode(ColumnType::integer, 3, {4, 1, 1}), malformed) << "too few differences";
+  EXPECT_THAT(decode(ColumnType::integer, 1, {0, 1, 1}), FailsWith("bytes follow its last column"));
+  EXPECT_THAT(decode(ColumnType::real, 1, {7}), malformed) << "unknown coding";
+  EXPECT_THAT(decode(ColumnType::real, 1, {1, 0, 0, 0}), malformed) << "cut";
+  EXPECT_THAT(decode(ColumnType::text, 1, {2}), malformed) << "unknown coding";
+  EXPECT_THAT(decode(ColumnType::text, 1, {0, 0, 10, 'a'}), malformed) << "longer than the bytes";
+  EXPECT_THAT(decode(ColumnType::text, 1, {0, 0, 1, 'a'}), malformed) << "negative length";
+  EXPECT_THAT(decode(ColumnType::text, 1, {1, 2, 0, 0, 0, 0}), malformed) << "more entries than rows";
+  EXPECT_THAT(decode(ColumnType::text, 2, {1, 1, 0, 2, 'a', 0, 2}), malformed) << "index past the dictionary";
+  EXPECT_THAT(decode(ColumnType::text, 2, {1, 1, 0, 2, 'a', 0, 1}), malformed) << "negative index";
+  EXPECT_TRUE(decode(ColumnType::text, 2, {1, 1, 0, 2, 'a', 0, 0}).ok());
+}
+
+TEST(ColumnCodec, AShortDictionaryCannotMakeAHugeColumn) {
+  // One entry of 1 MB, 16,384 times: 16 GB if believed.
+  std::string bytes = bytesOf({1, 1, 0});
+  appendVarint(bytes, zigZag(1 << 20));
+  bytes += std::string(1 << 20, 'x') + bytesOf({0, 0});
+  EXPECT_TRUE(decodeColumns(bytes, 64, {ColumnType::text}).ok());
+  EXPECT_THAT(decodeColumns(bytes, 16'384, {ColumnType::text}), FailsWith("its columns are malformed"));
+}
+
+TEST(ColumnCodec, RandomBytesNeverCrash) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes(random() % 40, ' ');
+    for (char& byte : bytes) byte = static_cast<char>(random() % (i % 2 == 0 ? 256 : 6));
+    static_cast<void>(
+        decodeColumns(bytes, random() % 5, {ColumnType::text, ColumnType::integer, ColumnType::real}));
+  }
+}
+
+std::vector<ColumnData> someColumns() {
+  std::vector<ColumnData> columns(2);
+  columns[0].integers = {3, -5, 1000};
+  columns[1].type = ColumnType::real;
+  columns[1].reals = {0.5, std::nan(""), -2};
+  return columns;
+}
+
+TEST(BlockCodec, DamageIsNamed) {
+  const std::vector<ColumnType> types = {ColumnType::integer, ColumnType::real};
+  BlockEncoder encoder;
+  const auto encoded = encoder.encode(someColumns());
+  ASSERT_OK(encoded);
+  const auto decoded = decodeBlock(encoded->payload, 3, encoded->rawBytes, types);
+  ASSERT_OK(decoded);
+  EXPECT_EQ(decoded->columns[0].integers, someColumns()[0].integers);
+  EXPECT_THAT(decodeBlock(encoded->payload, 3, encoded->rawBytes + 1, types),
+              FailsWith("its size is not the one in the directory"));
+  EXPECT_THAT(decodeBlock(encoded->payload, 3, -1, types), FailsWith("it claims an impossible size"));
+  EXPECT_THAT(decodeBlock(encoded->payload, 3, Limits::max(), types),
+              FailsWith("it claims an impossible size"));
+  EXPECT_THAT(decodeBlock(encoded->payload, 40, encoded->rawBytes, types),
+              FailsWith("its columns are malformed"));
+  EXPECT_THAT(decodeBlock("no zstd frame", 3, encoded->rawBytes, types),
+              FailsWith("its size is not the one in the directory"));
+  const std::string cut = encoded->payload.substr(0, encoded->payload.size() - 1);
+  EXPECT_THAT(decodeBlock(cut, 3, encoded->rawBytes, types), FailsWith("it cannot be decompressed"));
+}
+
+TEST(BlockCodec, RangesAreOfNumbersOnly) {
+  std::vector<ColumnData> columns = someColumns();
+  columns.emplace_back().type = ColumnType::text;
+  columns.back().texts = {"a", "b", "c"};
+  columns.emplace_back().type = ColumnType::real;
+  columns.back().reals.assign(3, std::nan(""));
+  const std::vector<ColumnType> types = {ColumnType::integer, ColumnType::real, ColumnType::text,
+                                         ColumnType::real};
+  std::vector<ColumnRange> ranges;
+  const std::string bytes = encodeRanges(columns);
+  ASSERT_TRUE(decodeRanges(bytes, types, ranges));
+  EXPECT_EQ(ranges[0].smallest, -5);
+  EXPECT_EQ(ranges[0].largest, 1000);
+  EXPECT_EQ(ranges[1].smallestReal, -2);
+  EXPECT_EQ(ranges[1].largestReal, 0.5);
+  EXPECT_FALSE(ranges[2].known);
+  EXPECT_FALSE(ranges[3].known);
+  EXPECT_FALSE(decodeRanges(bytes + "x", types, ranges));
+  EXPECT_FALSE(decodeRanges(bytes.substr(1), types, ranges));
+  EXPECT_FALSE(decodeRanges("\1", {ColumnType::text}, ranges));
+}
+
+TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
+  DecodedBlock block;
+  block.columns = toColumns(std::span<const model::Placement>(makeRows<model::Placement>(1, 0)));
+  const RowReader& placements = rowReader(model::tableIndexOf<model::Placement>());
+  EXPECT_TRUE(placements.toRows(block, 1).ok());
+  block.columns[6].integers[0] = std::int64_t{1} << 31;  // replica, of 32 bits
+  EXPECT_THAT(placements.toRows(block, 1), FailsWith("it holds a number that its column cannot have"));
+  block.columns[6].integers[0] = 0;
+  block.columns[9].integers[0] = 200;  // a pass nobody knows yet
+  EXPECT_TRUE(placements.toRows(block, 1).ok());
+  block.columns[9].integers[0] = 256;
+  EXPECT_THAT(placements.toRows(block, 1), FailsWith("it holds a number that its column cannot have"));
+}
+
+}  // namespace
+}  // namespace pipescope::store::testing

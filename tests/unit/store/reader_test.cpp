@@ -1,0 +1,275 @@
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "store_testing.h"
+
+namespace pipescope::store::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorKind;
+
+void expectUnreadable(const fs::path& path, const std::string& sentence,
+                      ErrorKind kind = ErrorKind::badInput) {
+  const auto reader = ProfileReader::open(path);
+  EXPECT_THAT(reader, FailsWith(sentence));
+  if (reader.ok()) return;
+  EXPECT_EQ(reader.error().kind, kind);
+  EXPECT_TRUE(reader.error().message.starts_with(path.string())) << reader.error().message;
+}
+
+TEST(Reader, NamesWhatIsNoFile) {
+  const Folder folder;
+  expectUnreadable(folder / "missing.pop", "does not exist; check the path", ErrorKind::io);
+  expectUnreadable(folder.path(), "is a folder; name a profile in it", ErrorKind::io);
+  expectUnreadable(folder / std::string(300, 'x'), "File name too long; check the path", ErrorKind::io);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expectUnreadable(folder / "pipe", "is no plain file, and so not a profile");
+}
+
+TEST(Reader, RefusesOtherKindsOfFiles) {
+  const Folder folder;
+  for (const std::string& bytes :
+       {std::string(), std::string("text"), std::string(5000, '\0'), std::string("SQLite format 3\0", 16)}) {
+    writeFile(folder / "file", bytes);
+    expectUnreadable(folder / "file", "is not a profile: it is no SQLite database");
+  }
+}
+
+TEST(Reader, RefusesGraphcoresProfileAndOtherDatabases) {
+  const Folder folder;
+  // Graphcore's file is an SQLite database with tables of its own; nothing more is published about it.
+  runSql(folder / "profile.pop", "CREATE TABLE Target(id INTEGER); CREATE TABLE Programs(id INTEGER)");
+  expectUnreadable(
+      folder / "profile.pop",
+      "is an SQLite database, but not a Pipescope profile. If it is a profile.pop of Graphcore's "
+      "tools: the layout of that file is unpublished and cannot be read; open it with PopVision");
+  runSql(folder / "other.db", "PRAGMA application_id = 1; CREATE TABLE property(key, value)");
+  expectUnreadable(folder / "other.db", "is an SQLite database, but not a Pipescope profile");
+}
+
+TEST(Reader, RefusesOtherFormats) {
+  const Folder folder;
+  for (const auto& [version, name] :
+       {std::pair("0", "0.0"), std::pair("2", "0.2"), std::pair("1001", "1.1")}) {
+    const fs::path path = folder / (std::string(name) + ".pop");
+    writeProfile(path, {});
+    runSql(path, std::string("PRAGMA user_version = ") + version);
+    expectUnreadable(path, std::string("is a profile of format ") + name +
+                               ", and pipescope 0.1.0 reads format 0.1 only. Open it with "
+                               "the pipescope that wrote it, or run again.");
+  }
+}
+
+TEST(Reader, RefusesWalMode) {
+  const Folder folder;
+  writeProfile(folder / "profile.pop", {});
+  runSql(folder / "profile.pop", "PRAGMA journal_mode = WAL");
+  expectUnreadable(folder / "profile.pop", "is in SQLite's WAL mode, which pipescope never writes");
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+}
+
+TEST(Reader, RefusesHostileSchemas) {
+  const struct {
+    const char* sql;
+    const char* sentence;
+  } cases[] = {
+      {"CREATE VIEW v AS SELECT 1", "has a view (v): no profile of format 0.1 is like that"},
+      {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
+      {"CREATE TRIGGER t AFTER INSERT ON lane BEGIN DELETE FROM device; END", "has a trigger (t)"},
+      {"CREATE TEMP TABLE unused(x); CREATE VIRTUAL TABLE f USING fts5(x)", "has a virtual table (f)"},
+      {"CREATE INDEX i ON device(name)", "has another definition of table device (i)"},
+      {"ALTER TABLE device ADD COLUMN extra", "has another definition of table device (device)"},
+      {"DROP TABLE device; CREATE TABLE device(id)", "has another definition of table device (device)"},
+      {"DROP TABLE device", "tables: no profile of format 0.1 is like that"},
+  };
+  for (const auto& [sql, sentence] : cases) {
+    const Folder folder;
+    writeProfile(folder / "profile.pop", {});
+    runSql(folder / "profile.pop", sql);
+    expectUnreadable(folder / "profile.pop", sentence);
+  }
+}
+
+TEST(Reader, IgnoresPlainTablesItDoesNotKnow) {
+  const Folder folder;
+  writeProfile(folder / "profile.pop", {makeRowSet(2, 0)});
+  runSql(folder / "profile.pop",
+         "CREATE TABLE remarks(x UNIQUE); CREATE INDEX i ON remarks(x); INSERT INTO remarks VALUES (1)");
+  EXPECT_EQ(readProfile(folder / "profile.pop"), render(makeRowSet(2, 0)));
+}
+
+TEST(Reader, ReadsWhereNothingCanBeWritten) {
+  const Folder folder;
+  fs::create_directory(folder / "sub");
+  writeProfile(folder / "sub/profile.pop", {makeRowSet(2, 0)});
+  fs::permissions(folder / "sub/profile.pop", fs::perms::owner_read);
+  fs::permissions(folder / "sub", fs::perms::owner_read | fs::perms::owner_exec);
+  // Root may write in spite of that: then at least nothing must have been.
+  EXPECT_EQ(readProfile(folder / "sub/profile.pop"), render(makeRowSet(2, 0)));
+  fs::permissions(folder / "sub", fs::perms::owner_all);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder / "sub"), fs::directory_iterator()), 1);
+}
+
+TEST(Reader, ShowsTheProfileAsOfTheLastRefresh) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(makeRowSet(3, 0)));
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  const std::int64_t revision = (*reader)->revision();
+  ASSERT_OK((*writer)->commit(makeRowSet(4, 9)));
+  EXPECT_GT((*reader)->revision(), revision);
+  EXPECT_EQ(render(*readAll(**reader)), render(makeRowSet(3, 0)));
+  const auto changed = (*reader)->refresh();
+  ASSERT_OK(changed);
+  EXPECT_TRUE(*changed);
+  model::RowSet both = makeRowSet(3, 0);
+  append(both, makeRowSet(4, 9));
+  EXPECT_EQ(render(*readAll(**reader)), render(both));
+  EXPECT_FALSE(*(*reader)->refresh());
+  ASSERT_OK((*writer)->finish(model::ProfileState::complete, ""));
+  EXPECT_TRUE(*(*reader)->refresh());
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::complete);
+}
+
+TEST(Reader, KeepsTheOldFileWhenANewRunReplacesIt) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(3, 0)});
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  EXPECT_FALSE((*reader)->replaced());
+  writeProfile(path, {makeRowSet(2, 4)});
+  EXPECT_TRUE((*reader)->replaced());
+  EXPECT_EQ(render(*readAll(**reader)), render(makeRowSet(3, 0)));
+  EXPECT_EQ(readProfile(path), render(makeRowSet(2, 4)));
+}
+
+TEST(Reader, SaysWhenTheFileHasGoneAndCannotBeReadAnyMore) {
+  const Folder folder;
+  writeProfile(folder / "profile.pop", {makeRowSet(3, 0)});
+  const auto reader = ProfileReader::open(folder / "profile.pop");
+  ASSERT_OK(reader);
+  const std::int64_t revision = (*reader)->revision();
+  fs::rename(folder / "profile.pop", folder / "moved.pop");
+  fs::resize_file(folder / "moved.pop", 0);
+  const auto refreshed = (*reader)->refresh();
+  EXPECT_THAT(refreshed, FailsWith("was removed or replaced since it was opened; open it again"));
+  EXPECT_EQ((*reader)->revision(), revision);
+}
+
+TEST(Reader, ALockedFileIsAnErrorAfterAWhile) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(1, 0)});
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const auto reader = ProfileReader::open(path, {.cache = nullptr, .patience = std::chrono::milliseconds(0)});
+  EXPECT_THAT(reader, FailsWith(" is locked by another program"));
+  sqlite3_close(other);
+  EXPECT_OK(ProfileReader::open(path));
+}
+
+model::RowSet countedBatch(std::int64_t first, std::int64_t count) {
+  model::RowSet rows;
+  for (std::int64_t i = first; i < first + count; ++i) {
+    rows.of<model::Placement>().emplace_back().id = model::PlacementId(i);
+    rows.of<model::Property>().push_back({std::to_string(i), "value"});
+  }
+  return rows;
+}
+
+/// That what the reader shows is some number of whole batches of 10; returns it.
+std::int64_t checkWholeBatches(const ProfileReader& reader) {
+  const auto placements = reader.rows<model::Placement>();
+  const auto properties = reader.rows<model::Property>();
+  EXPECT_OK(placements);
+  EXPECT_OK(properties);
+  if (!placements.ok() || !properties.ok()) return 0;
+  const auto count = static_cast<std::int64_t>((*placements)->size());
+  EXPECT_EQ(count % 10, 0);
+  EXPECT_EQ((*properties)->size(), (*placements)->size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    if ((**placements)[static_cast<std::size_t>(i)].id.value != i) return ADD_FAILURE(), 0;
+  }
+  return count / 10;
+}
+
+TEST(Reader, AnotherProcessGrowsTheFileWhileItIsRead) {
+  constexpr std::int64_t kBatches = 150;
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  const pid_t child = fork();
+  if (child == 0) {
+    auto writer = ProfileWriter::create(path);
+    bool ok = writer.ok();
+    for (std::int64_t i = 0; ok && i < kBatches; ++i) ok = (*writer)->commit(countedBatch(10 * i, 10)).ok();
+    ok = ok && (*writer)->finish(model::ProfileState::complete, "").ok();
+    _exit(ok ? 0 : 1);
+  }
+  int status = -1;
+  while (!fs::exists(path) && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  std::int64_t seen = 0;
+  int growths = 0;
+  while ((*reader)->state()->state == model::ProfileState::running) {
+    const std::int64_t revision = (*reader)->revision();
+    ASSERT_OK((*reader)->refresh());
+    const std::int64_t batches = checkWholeBatches(**reader);
+    ASSERT_GE(batches, std::min(revision, kBatches));
+    ASSERT_GE(batches, seen);
+    growths += batches > seen;
+    seen = batches;
+  }
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::complete);
+  EXPECT_EQ(checkWholeBatches(**reader), kBatches);
+  EXPECT_GE(growths, 1);
+  if (status == -1) waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "readers made a commit fail";
+}
+
+TEST(Reader, ManyThreadsReadWhileThisProcessWrites) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  auto writer = ProfileWriter::create(path);
+  ASSERT_OK(writer);
+  ASSERT_OK((*writer)->commit(countedBatch(0, 10)));
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  std::atomic<bool> done = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      while (!done) {
+        // The directory may move on between two reads, so each block is judged by itself.
+        EXPECT_OK((*reader)->refresh());
+        const auto blocks = (*reader)->blocks<model::Placement>();
+        ASSERT_OK(blocks);
+        std::int64_t next = 0;
+        for (std::size_t b = 0; b < blocks->size(); ++b) {
+          const auto block = (*reader)->block<model::Placement>(b);
+          ASSERT_OK(block);
+          for (const model::Placement& placement : **block) ASSERT_EQ(placement.id.value, next++);
+        }
+        EXPECT_GE((*reader)->revision(), 1);
+      }
+    });
+  }
+  for (std::int64_t i = 1; i < 60; ++i) EXPECT_OK((*writer)->commit(countedBatch(10 * i, 10)));
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_OK((*reader)->refresh());
+  EXPECT_EQ(checkWholeBatches(**reader), 60);
+}
+
+}  // namespace
+}  // namespace pipescope::store::testing

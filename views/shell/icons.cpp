@@ -1,0 +1,134 @@
+#include "views/shell/icons.h"
+
+#include <QPainter>
+#include <QRegularExpression>
+#include <cmath>
+#include <numbers>
+
+#include "views/shell/embedded.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::shell {
+namespace {
+
+constexpr double kUnits = 24, kStroke = 1.6;
+
+/// Reads path data; arcs must be of circles that are not rotated.
+class PathParser {
+ public:
+  explicit PathParser(const QString& data) {
+    static const QRegularExpression token(QStringLiteral("[MLHVCAZmlhvcaz]|-?(?:\\d+\\.?\\d*|\\.\\d+)"));
+    for (auto match = token.globalMatch(data); match.hasNext();) tokens_ << match.next().captured();
+  }
+
+  QPainterPath parse() {
+    while (at_ < tokens_.size()) {
+      if (tokens_[at_].at(0).isLetter()) command_ = tokens_[at_++].at(0);
+      if (command_.isNull() || !step()) return {};
+    }
+    return path_;
+  }
+
+ private:
+  bool step() {
+    const QPointF origin = command_.isLower() ? path_.currentPosition() : QPointF();
+    switch (command_.toUpper().unicode()) {
+      case 'M':
+        path_.moveTo(point(origin));
+        command_ = command_.isLower() ? QLatin1Char('l') : QLatin1Char('L');
+        break;
+      case 'L': path_.lineTo(point(origin)); break;
+      case 'H': path_.lineTo(origin.x() + number(), path_.currentPosition().y()); break;
+      case 'V': path_.lineTo(path_.currentPosition().x(), origin.y() + number()); break;
+      case 'C': {
+        const QPointF first = point(origin), second = point(origin), end = point(origin);
+        path_.cubicTo(first, second, end);
+        break;
+      }
+      case 'A': arc(origin); break;
+      case 'Z':
+        path_.closeSubpath();
+        command_ = QChar();
+        break;
+      default: return false;
+    }
+    return good_;
+  }
+
+  void arc(const QPointF& origin) {
+    const double radius = number();
+    number();  // the other radius, and the rotation: circles only
+    number();
+    const bool large = number() != 0, clockwise = number() != 0;
+    const QPointF start = path_.currentPosition(), end = point(origin), chord = end - start;
+    const double length = std::hypot(chord.x(), chord.y());
+    if (length <= 0 || radius < length / 2) {
+      path_.lineTo(end);
+      return;
+    }
+    const double height = std::sqrt(radius * radius - length * length / 4) * (large == clockwise ? -1 : 1);
+    const QPointF centre = (start + end) / 2 + QPointF(-chord.y(), chord.x()) / length * height;
+    const auto angle = [&](const QPointF& p) { return std::atan2(centre.y() - p.y(), p.x() - centre.x()) * 180 / std::numbers::pi; };
+    double sweep = angle(end) - angle(start);
+    if (clockwise && sweep > 0) sweep -= 360;
+    if (!clockwise && sweep < 0) sweep += 360;
+    path_.arcTo(QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius), angle(start), sweep);
+  }
+
+  double number() {
+    bool read = false;
+    const double value = at_ < tokens_.size() ? tokens_[at_++].toDouble(&read) : 0;
+    good_ = good_ && read;
+    return value;
+  }
+  QPointF point(const QPointF& origin) {
+    const double x = number(), y = number();
+    return origin + QPointF(x, y);
+  }
+
+  QStringList tokens_;
+  int at_ = 0;
+  QChar command_;
+  bool good_ = true;
+  QPainterPath path_;
+};
+
+}  // namespace
+
+QPainterPath parsePathData(const QString& data) { return PathParser(data).parse(); }
+
+QPainterPath iconPath(const QString& name) {
+  static const QRegularExpression data(QStringLiteral(" d=\"([^\"]*)\""));
+  QPainterPath path;
+  const QString text = embeddedText(QStringLiteral("icons/") + name + QStringLiteral(".svg"));
+  for (auto match = data.globalMatch(text); match.hasNext();) path.addPath(parsePathData(match.next().captured(1)));
+  return path;
+}
+
+QPixmap iconPixmap(const QString& name, const QColor& colour, int size, double devicePixelRatio) {
+  QPixmap pixmap(static_cast<int>(std::lround(size * devicePixelRatio)), static_cast<int>(std::lround(size * devicePixelRatio)));
+  pixmap.setDevicePixelRatio(devicePixelRatio);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.scale(size / kUnits, size / kUnits);
+  painter.setPen(QPen(colour, kStroke, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+  painter.drawPath(iconPath(name));
+  return pixmap;
+}
+
+QIcon icon(const QString& name, const Palette& palette) {
+  QIcon made;
+  const QColor disabled = Palette::mixed(palette.ui(Ui::muted), palette.ui(Ui::window), 0.5);
+  for (const int size : {16, 20, 24}) {
+    for (const double ratio : {1.0, 2.0}) {
+      made.addPixmap(iconPixmap(name, palette.ui(Ui::muted), size, ratio), QIcon::Normal, QIcon::Off);
+      made.addPixmap(iconPixmap(name, palette.ui(Ui::text), size, ratio), QIcon::Active, QIcon::Off);
+      made.addPixmap(iconPixmap(name, palette.ui(Ui::accent), size, ratio), QIcon::Normal, QIcon::On);
+      made.addPixmap(iconPixmap(name, disabled, size, ratio), QIcon::Disabled, QIcon::Off);
+    }
+  }
+  return made;
+}
+
+}  // namespace pipescope::shell
