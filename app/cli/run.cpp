@@ -75,6 +75,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   std::string line = fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
   if (result.finalLoss) line += fmt::format(" · final loss {:.4f}", *result.finalLoss);
   if (result.testAccuracy) line += fmt::format(" · test accuracy {:.2f} %", *result.testAccuracy * 100);
+  if (result.emulatedUnits > 0) line += fmt::format(" · {:g} cost units emulated", result.emulatedUnits);
   if (result.emulatedSeconds > 0) line += fmt::format(" · {:.4g} s emulated", result.emulatedSeconds);
   return line;
 }

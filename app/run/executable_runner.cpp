@@ -30,8 +30,8 @@ base::Status runFixed(RunContext& context, RunResult& result) {
   for (std::int64_t call = 0; call < calls; ++call) {
     PIPESCOPE_TRY(checkCancelled(context.progress));
     context.progress.report(static_cast<double>(call) / static_cast<double>(calls), fmt::format("call {} of {}", call + 1, calls));
-    PIPESCOPE_ASSIGN(const model::Run run, emulateCall(context, 0, fmt::format("call {}", call), 0, 0, 0));
-    result.emulatedSeconds = base::toSeconds(run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
+    PIPESCOPE_ASSIGN(const model::Run run, emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
+    result.emulatedUnits = base::toSeconds(run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
   }
   return {};
 }

@@ -19,6 +19,7 @@ struct RunResult {
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
   double emulatedSeconds = 0;
+  double emulatedUnits = 0;  ///< of `fixed`: cost units
   std::vector<std::string> notices;   ///< sentences for the user
   std::vector<std::string> overflow;  ///< where the model does not fit
 };

@@ -141,11 +141,10 @@ class Training {
   std::string name(std::int64_t call, std::int64_t calls) const { return fmt::format("training epoch {} call {}", call / calls + 1, call % calls + 1); }
 
   void report(std::int64_t done, std::int64_t calls, const std::string& shown) {
-    const std::int64_t now = std::min(done, calls * epochs_ - 1);
+    const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that was just finished
     const bool both = context_.compilation.executables.size() > 1;
     const double fraction = static_cast<double>(done) / static_cast<double>(calls * epochs_);
-    context_.progress.report(fraction * (both ? 0.9 : 1.0), fmt::format("epoch {}/{}  call {}/{}{}{}", now / calls + 1, epochs_, std::max<std::int64_t>(1, (done - 1) % calls + 1), calls,
-                                                                        shown.empty() ? "" : "  ", shown));
+    context_.progress.report(fraction * (both ? 0.9 : 1.0), fmt::format("epoch {}/{}  call {}/{}{}{}", now / calls + 1, epochs_, now % calls + 1, calls, shown.empty() ? "" : "  ", shown));
   }
 
   void addEmulatedTime() {

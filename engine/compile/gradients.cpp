@@ -72,7 +72,8 @@ class Differentiator {
 
 class Differentiator::Builder : public ops::GradientBuilder {
  public:
-  Builder(Differentiator& owner, Node node) : owner_(owner), node_(std::move(node)), types_(), call_(makeCall()) {}
+  Builder(Differentiator& owner, Node node)
+      : owner_(owner), node_(std::move(node)), types_(), call_(makeCall()) {}
 
   const ops::OperatorCall& call() const override { return call_; }
   TensorId outputGradient(std::size_t output) override {
@@ -81,7 +82,9 @@ class Differentiator::Builder : public ops::GradientBuilder {
     return isLoss(output) ? owner_.one() : TensorId();
   }
   bool isLoss(std::size_t output) const override { return owner_.graph_.loss == node_.outputs.at(output); }
-  bool wants(std::size_t input) const override { return input < node_.inputs.size() && owner_.trainable(node_.inputs[input]); }
+  bool wants(std::size_t input) const override {
+    return input < node_.inputs.size() && owner_.trainable(node_.inputs[input]);
+  }
   Result<TensorId> add(const std::string& op, const std::string& suffix, std::vector<TensorId> inputs,
                        graph::Attributes attributes) override {
     Node node;
@@ -93,11 +96,13 @@ class Differentiator::Builder : public ops::GradientBuilder {
     node.attributes = std::move(attributes);
     const std::string name = node.name;
     PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
-                     ops::appendNode(owner_.graph_, std::move(node), {name}, graph::TensorRole::gradient, owner_.registry_));
+                     ops::appendNode(owner_.graph_, std::move(node), {name}, graph::TensorRole::gradient,
+                                     owner_.registry_));
     return outputs[0];
   }
   void setInputGradient(std::size_t input, TensorId gradient) override {
-    PIPESCOPE_CHECK(owner_.graph_.tensor(gradient).type == call_.input(input), node_.name + " gave a gradient of another shape");
+    PIPESCOPE_CHECK(owner_.graph_.tensor(gradient).type == call_.input(input),
+                    node_.name + " gave a gradient of another shape");
     owner_.contributions_[node_.inputs.at(input)].push_back(gradient);
   }
 
@@ -179,7 +184,8 @@ Status Differentiator::collectParameters(const Node& node) {
 Status Differentiator::differentiate(NodeId id) {
   const ops::OperatorDefinition* definition = registry_.find(graph_.node(id).op);
   if (!definition || !definition->gradient) {
-    return badInput(fmt::format("cannot train through node {}: operator {} has no gradient", graph_.node(id).name, graph_.node(id).op));
+    return badInput(fmt::format("cannot train through node {}: operator {} has no gradient",
+                                graph_.node(id).name, graph_.node(id).op));
   }
   Builder builder(*this, graph_.node(id));
   return definition->gradient(builder);
@@ -201,10 +207,13 @@ Status Differentiator::visit(NodeId id) {
 }  // namespace
 
 Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry) {
-  if (!forward.loss) return badInput("the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
+  if (!forward.loss)
+    return badInput(
+        "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
   const graph::Tensor& loss = forward.tensor(*forward.loss);
   if (bitsOfOne(loss.type.element).empty() || loss.type.elements() != 1) {
-    return badInput(fmt::format("the loss {} is {}; it must be one floating-point number", loss.name, graph::toString(loss.type)));
+    return badInput(fmt::format("the loss {} is {}; it must be one floating-point number", loss.name,
+                                graph::toString(loss.type)));
   }
   return Differentiator(forward, registry).run();
 }

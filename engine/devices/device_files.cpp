@@ -11,7 +11,6 @@
 #include <system_error>
 
 // toml++ reports faults by a result, not by exceptions.
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 namespace pipescope::devices {
@@ -45,12 +44,13 @@ class Parser {
   }
 
   base::Result<ParsedFile> parse(std::string_view text) {
-    const toml::parse_result result = toml::parse(text);
-    if (!result) {
-      return base::badInput(fmt::format("{}, line {}: {}.", display_, result.error().source().begin.line,
-                                        result.error().description()));
+    toml::table table;
+    try {  // the library's parser throws: it ends here
+      table = toml::parse(text);
+    } catch (const toml::parse_error& error) {
+      return base::badInput(fmt::format("{}, line {}: {}.", display_, error.source().begin.line, error.description()));
     }
-    for (const auto& [key, node] : result.table()) PIPESCOPE_TRY(top(std::string(key.str()), node));
+    for (const auto& [key, node] : table) PIPESCOPE_TRY(top(std::string(key.str()), node));
     return std::move(parsed_);
   }
 

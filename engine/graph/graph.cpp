@@ -77,7 +77,8 @@ double floatAttribute(const Node& node, const std::string& name, double fallback
 std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback) {
   return attributeOr(node, name, fallback);
 }
-std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name, std::vector<std::int64_t> fallback) {
+std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name,
+                                        std::vector<std::int64_t> fallback) {
   return attributeOr(node, name, std::move(fallback));
 }
 

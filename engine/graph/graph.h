@@ -17,7 +17,8 @@ namespace pipescope::graph {
 using TensorId = base::Id<struct TensorTag>;
 using NodeId = base::Id<struct NodeTag>;
 
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+using Attribute =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 using Attributes = std::map<std::string, Attribute>;
 
 enum class TensorRole : std::uint8_t {
@@ -42,8 +43,8 @@ struct Node {
   std::string name;   ///< unique; the name path of the layer it came from, "layer1/conv"
   std::string block;  ///< block it belongs to; gradients carry their forward node's
   model::Pass pass = model::Pass::forward;
-  std::vector<TensorId> inputs;  ///< an id that is not valid: optional input left out
-  std::vector<TensorId> outputs; ///< likewise
+  std::vector<TensorId> inputs;   ///< an id that is not valid: optional input left out
+  std::vector<TensorId> outputs;  ///< likewise
   Attributes attributes;
 };
 
@@ -57,7 +58,8 @@ class Graph {
  public:
   TensorId addTensor(std::string name, TensorType type, TensorRole role);
   TensorId addParameter(std::string name, TensorType type, Initializer initializer);
-  /// A tensor whose value the graph holds, in row-major order and host byte order; as many bytes as the type needs.
+  /// A tensor whose value the graph holds, in row-major order and host byte order; as many bytes as the type
+  /// needs.
   TensorId addConstant(std::string name, TensorType type, std::vector<std::byte> value);
   /// Appends a node whose inputs exist; its outputs get this node as producer.
   NodeId addNode(Node node);
@@ -70,7 +72,7 @@ class Graph {
   /// The bytes of a constant; null where the tensor is none.
   const std::vector<std::byte>* constantValue(TensorId id) const;
 
-  std::vector<TensorId> inputs;   ///< what the host streams in, in the data set's order (samples, then labels)
+  std::vector<TensorId> inputs;  ///< what the host streams in, in the data set's order (samples, then labels)
   std::vector<TensorId> outputs;  ///< what a call returns: predictions
   std::optional<TensorId> loss;   ///< scalar, mean over the micro-batch
   /// parameter → its gradient for one micro-batch; filled by compile's gradients.
@@ -87,6 +89,7 @@ class Graph {
 std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback);
 double floatAttribute(const Node& node, const std::string& name, double fallback);
 std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback);
-std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name, std::vector<std::int64_t> fallback);
+std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name,
+                                        std::vector<std::int64_t> fallback);
 
 }  // namespace pipescope::graph

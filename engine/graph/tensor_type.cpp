@@ -26,8 +26,9 @@ std::int64_t sizeOf(ElementType type) {
 }
 
 std::string toString(ElementType type) {
-  static constexpr const char* names[] = {"float32", "float16", "bfloat16", "float64", "int8",   "int16", "int32",
-                                          "int64",   "uint8",   "uint16",   "uint32",  "uint64", "bool"};
+  static constexpr const char* names[] = {"float32", "float16", "bfloat16", "float64", "int8",
+                                          "int16",   "int32",   "int64",    "uint8",   "uint16",
+                                          "uint32",  "uint64",  "bool"};
   return names[static_cast<std::size_t>(type)];
 }
 

@@ -8,7 +8,21 @@
 
 namespace pipescope::graph {
 
-enum class ElementType : std::uint8_t { float32, float16, bfloat16, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, boolean };
+enum class ElementType : std::uint8_t {
+  float32,
+  float16,
+  bfloat16,
+  float64,
+  int8,
+  int16,
+  int32,
+  int64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  boolean
+};
 
 /// Size of one element in bytes.
 std::int64_t sizeOf(ElementType type);

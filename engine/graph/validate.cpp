@@ -11,14 +11,17 @@ namespace {
 using base::badInput;
 using base::Status;
 
-bool isProduced(TensorRole role) { return role == TensorRole::activation || role == TensorRole::gradient; }
+bool isProduced(TensorRole role) {
+  return role == TensorRole::activation || role == TensorRole::gradient;
+}
 
 /// Extents that are not negative and whose bytes fit in 2⁶², so that sums of a few stay in 64 bits.
 Status checkType(const Tensor& tensor) {
   std::int64_t bytes = sizeOf(tensor.type.element);
   for (const std::int64_t extent : tensor.type.shape) {
     if (extent < 0) {
-      return badInput(fmt::format("tensor {} has the negative extent {}; give every extent as 0 or more", tensor.name, extent));
+      return badInput(fmt::format("tensor {} has the negative extent {}; give every extent as 0 or more",
+                                  tensor.name, extent));
     }
     if (extent > 0 && bytes > (std::numeric_limits<std::int64_t>::max() / 2) / extent) {
       return badInput(fmt::format("tensor {} ({}) is too large to address; check its extents", tensor.name,
@@ -38,8 +41,10 @@ Status checkTensors(const Graph& graph) {
     }
     PIPESCOPE_TRY(checkType(tensor));
     if (isProduced(tensor.role) != tensor.producer.valid()) {
-      return badInput(isProduced(tensor.role) ? fmt::format("no node makes tensor {}", tensor.name)
-                                              : fmt::format("tensor {} is an input or a weight, yet a node writes it", tensor.name));
+      return badInput(
+          isProduced(tensor.role)
+              ? fmt::format("no node makes tensor {}", tensor.name)
+              : fmt::format("tensor {} is an input or a weight, yet a node writes it", tensor.name));
     }
   }
   return {};
@@ -54,13 +59,14 @@ Status checkNode(const Graph& graph, const Node& node) {
       return badInput(fmt::format("node {} reads {} before a node has made it", node.name, tensor.name));
     }
     if (node.pass == model::Pass::forward && graph.node(tensor.producer).pass != model::Pass::forward) {
-      return badInput(fmt::format("forward node {} reads {}, which the backward pass makes", node.name, tensor.name));
+      return badInput(
+          fmt::format("forward node {} reads {}, which the backward pass makes", node.name, tensor.name));
     }
   }
   for (const TensorId output : node.outputs) {
     if (output.valid() && graph.tensor(output).producer != node.id) {
-      return badInput(fmt::format("tensor {} is made twice, by nodes {} and {}", graph.tensor(output).name, node.name,
-                                  graph.node(graph.tensor(output).producer).name));
+      return badInput(fmt::format("tensor {} is made twice, by nodes {} and {}", graph.tensor(output).name,
+                                  node.name, graph.node(graph.tensor(output).producer).name));
     }
   }
   return {};
@@ -81,7 +87,8 @@ Status checkNodes(const Graph& graph) {
 Status checkEnds(const Graph& graph) {
   for (const TensorId input : graph.inputs) {
     if (graph.tensor(input).role != TensorRole::input) {
-      return badInput(fmt::format("{} is listed as an input of the graph, but is none", graph.tensor(input).name));
+      return badInput(
+          fmt::format("{} is listed as an input of the graph, but is none", graph.tensor(input).name));
     }
   }
   if (graph.loss && graph.tensor(*graph.loss).type.elements() != 1) {

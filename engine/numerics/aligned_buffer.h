@@ -8,7 +8,9 @@
 namespace pipescope::numerics {
 
 inline constexpr std::int64_t kAlignment = 64;
-constexpr std::int64_t alignedBytes(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr std::int64_t alignedBytes(std::int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 /// Zeroed memory that starts at a multiple of 64 bytes.
 class AlignedBuffer {

@@ -9,7 +9,9 @@
 namespace pipescope::numerics {
 namespace {
 
-bool meet(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool meet(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 /// Offset for buffer `own` among `placed`, which are sorted by offset.
 std::int64_t bestOffset(std::span<const Lifetime> lifetimes, const std::vector<std::int64_t>& offsets,
@@ -35,12 +37,14 @@ MemoryPlan planMemory(std::span<const Lifetime> lifetimes) {
   plan.offsets.assign(lifetimes.size(), 0);
   std::vector<std::size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
   std::vector<std::size_t> placed;
   for (const std::size_t own : order) {
     plan.offsets[own] = bestOffset(lifetimes, plan.offsets, placed, own);
     plan.bytes = std::max(plan.bytes, plan.offsets[own] + alignedBytes(lifetimes[own].bytes));
-    const auto at = std::ranges::upper_bound(placed, plan.offsets[own], {}, [&](std::size_t i) { return plan.offsets[i]; });
+    const auto at = std::ranges::upper_bound(placed, plan.offsets[own], {},
+                                             [&](std::size_t i) { return plan.offsets[i]; });
     placed.insert(at, own);
   }
   return plan;

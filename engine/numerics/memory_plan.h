@@ -16,8 +16,9 @@ struct MemoryPlan {
   std::int64_t bytes = 0;             ///< of the whole arena
 };
 
-/// Places buffers so that those that live at the same time do not overlap: largest first, each in the smallest gap that
-/// holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net inference", 2020: greedy by size).
+/// Places buffers so that those that live at the same time do not overlap: largest first, each in the
+/// smallest gap that holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net inference",
+/// 2020: greedy by size).
 MemoryPlan planMemory(std::span<const Lifetime> lifetimes);
 
 }  // namespace pipescope::numerics

@@ -37,7 +37,8 @@ Status Parameters::initialize(const graph::Graph& graph, std::uint64_t seed) {
   for (const graph::Tensor& tensor : graph.tensors()) {
     if (tensor.role != graph::TensorRole::parameter) continue;
     if (tensor.type.element != graph::ElementType::float32) {
-      return badInput(fmt::format("weight {} is {}; only float32 weights can be initialised", tensor.name, graph::toString(tensor.type)));
+      return badInput(fmt::format("weight {} is {}; only float32 weights can be initialised", tensor.name,
+                                  graph::toString(tensor.type)));
     }
     const std::size_t index = find(tensor.name);
     PIPESCOPE_CHECK(index < count(), tensor.name);
@@ -57,10 +58,12 @@ Status Parameters::assignFrom(const Parameters& other) {
     const std::size_t from = other.find(name(i));
     if (from == other.count()) return badInput(fmt::format("there is no weight {} to take over", name(i)));
     if (other.type(from) != type(i)) {
-      return badInput(fmt::format("weight {} is {}, but {} is needed", name(i), graph::toString(other.type(from)), graph::toString(type(i))));
+      return badInput(fmt::format("weight {} is {}, but {} is needed", name(i),
+                                  graph::toString(other.type(from)), graph::toString(type(i))));
     }
   }
-  for (std::size_t i = 0; i < count(); ++i) std::ranges::copy(other.bytes(other.find(name(i))), bytes(i).begin());
+  for (std::size_t i = 0; i < count(); ++i)
+    std::ranges::copy(other.bytes(other.find(name(i))), bytes(i).begin());
   return {};
 }
 

@@ -10,8 +10,8 @@
 
 namespace pipescope::numerics {
 
-/// Named weights in one block of memory. Copying copies the values: that is how weights are saved and given to another
-/// executable.
+/// Named weights in one block of memory. Copying copies the values: that is how weights are saved and given
+/// to another executable.
 class Parameters {
  public:
   Parameters() = default;
@@ -22,10 +22,11 @@ class Parameters {
   Parameters(Parameters&&) noexcept = default;
   Parameters& operator=(Parameters&&) noexcept = default;
 
-  /// Draws every value from the graph's initializers; keyed by seed and name, so a graph of other micro-batch size or
-  /// another split starts from the same weights. float32 only.
+  /// Draws every value from the graph's initializers; keyed by seed and name, so a graph of other micro-batch
+  /// size or another split starts from the same weights. float32 only.
   base::Status initialize(const graph::Graph& graph, std::uint64_t seed);
-  /// Takes values by name. Every parameter here must be in `other` with the same type; more in `other` are ignored.
+  /// Takes values by name. Every parameter here must be in `other` with the same type; more in `other` are
+  /// ignored.
   base::Status assignFrom(const Parameters& other);
 
   std::size_t count() const { return entries_.size(); }
@@ -34,7 +35,9 @@ class Parameters {
   const graph::TensorType& type(std::size_t index) const { return entries_[index].type; }
   /// Index of a name; count() where there is none.
   std::size_t find(const std::string& name) const;
-  std::span<std::byte> bytes(std::size_t index) { return memory_.part(entries_[index].offset, entries_[index].type.bytes().count); }
+  std::span<std::byte> bytes(std::size_t index) {
+    return memory_.part(entries_[index].offset, entries_[index].type.bytes().count);
+  }
   std::span<const std::byte> bytes(std::size_t index) const {
     return memory_.part(entries_[index].offset, entries_[index].type.bytes().count);
   }

@@ -23,7 +23,8 @@ Workspace Program::makeWorkspace() const {
   return workspace;
 }
 
-std::span<const std::byte> Program::read(const Place& place, const Bindings& bindings, const Workspace& workspace) const {
+std::span<const std::byte> Program::read(const Place& place, const Bindings& bindings,
+                                         const Workspace& workspace) const {
   const auto at = static_cast<std::size_t>(place.at);
   switch (place.kind) {
     case Place::Kind::none:
@@ -42,15 +43,19 @@ std::span<const std::byte> Program::read(const Place& place, const Bindings& bin
   return {};
 }
 
-std::span<std::byte> Program::write(const Place& place, const Bindings& bindings, Workspace& workspace) const {
+std::span<std::byte> Program::write(const Place& place, const Bindings& bindings,
+                                    Workspace& workspace) const {
   if (place.kind == Place::Kind::gradient) return bindings.gradients[static_cast<std::size_t>(place.at)];
-  return place.kind == Place::Kind::arena ? workspace.arena_.part(place.at, place.bytes) : std::span<std::byte>();
+  return place.kind == Place::Kind::arena ? workspace.arena_.part(place.at, place.bytes)
+                                          : std::span<std::byte>();
 }
 
 base::Status Program::run(const Bindings& bindings, Workspace& workspace) const {
   for (const Step& step : steps_) {
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) workspace.inputs_[i] = read(step.inputs[i], bindings, workspace);
-    for (std::size_t i = 0; i < step.outputs.size(); ++i) workspace.outputs_[i] = write(step.outputs[i], bindings, workspace);
+    for (std::size_t i = 0; i < step.inputs.size(); ++i)
+      workspace.inputs_[i] = read(step.inputs[i], bindings, workspace);
+    for (std::size_t i = 0; i < step.outputs.size(); ++i)
+      workspace.outputs_[i] = write(step.outputs[i], bindings, workspace);
     ops::KernelArguments arguments;
     arguments.inputs = std::span(workspace.inputs_).first(step.inputs.size());
     arguments.outputs = std::span(workspace.outputs_).first(step.outputs.size());
@@ -58,11 +63,13 @@ base::Status Program::run(const Bindings& bindings, Workspace& workspace) const 
     arguments.identity = bindings.identity;
     PIPESCOPE_TRY(step.kernel.run(arguments));
   }
-  for (const auto& [from, to] : copies_) std::ranges::copy(read(from, bindings, workspace), write(to, bindings, workspace).begin());
+  for (const auto& [from, to] : copies_)
+    std::ranges::copy(read(from, bindings, workspace), write(to, bindings, workspace).begin());
   return {};
 }
 
-std::span<const std::byte> Program::output(const Workspace& workspace, const Bindings& bindings, std::size_t index) const {
+std::span<const std::byte> Program::output(const Workspace& workspace, const Bindings& bindings,
+                                           std::size_t index) const {
   return read(outputs_[index], bindings, workspace);
 }
 

@@ -16,7 +16,8 @@ namespace pipescope::numerics {
 struct Bindings {
   std::span<const std::span<const std::byte>> inputs;   ///< of one micro-batch, in the order of Graph::inputs
   std::span<const std::span<const std::byte>> weights;  ///< in the order of Program::weights()
-  std::span<const std::span<std::byte>> gradients;      ///< in the order of Program::gradients(); none: in the arena
+  std::span<const std::span<std::byte>>
+      gradients;  ///< in the order of Program::gradients(); none: in the arena
   ops::RunIdentity identity;
 };
 
@@ -32,12 +33,12 @@ class Workspace {
   std::vector<std::span<std::byte>> outputs_;
 };
 
-/// A graph made ready to compute one micro-batch: kernels in order, every tensor at its place. Immutable: any number of
-/// workspaces may run it at once.
+/// A graph made ready to compute one micro-batch: kernels in order, every tensor at its place. Immutable: any
+/// number of workspaces may run it at once.
 class Program {
  public:
-  /// The graph must outlive nothing: what is needed is copied. Errors: what ops::checkShapes and kernels refuse, weights
-  /// without a value, tensors without elements.
+  /// The graph must outlive nothing: what is needed is copied. Errors: what ops::checkShapes and kernels
+  /// refuse, weights without a value, tensors without elements.
   static base::Result<Program> create(const graph::Graph& graph, const ops::OperatorRegistry& registry);
 
   /// Weights as tensors of the graph (parameters only), ascending.
@@ -50,7 +51,8 @@ class Program {
   /// Fails where an operator refuses a value (a label outside its classes).
   base::Status run(const Bindings& bindings, Workspace& workspace) const;
   /// Graph output `index`, or the loss, after a run; valid until the workspace's next one.
-  std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings, std::size_t index) const;
+  std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings,
+                                    std::size_t index) const;
   std::span<const std::byte> loss(const Workspace& workspace, const Bindings& bindings) const;
   bool hasLoss() const { return loss_.kind != Place::Kind::none; }
 
@@ -67,7 +69,8 @@ class Program {
     std::vector<Place> inputs, outputs;
     std::int64_t scratch = 0;  ///< offset in the arena
   };
-  std::span<const std::byte> read(const Place& place, const Bindings& bindings, const Workspace& workspace) const;
+  std::span<const std::byte> read(const Place& place, const Bindings& bindings,
+                                  const Workspace& workspace) const;
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;
 
   std::vector<Step> steps_;

@@ -11,7 +11,9 @@ using base::Status;
 using graph::TensorId;
 
 namespace {
-bool isParameter(const graph::Tensor& tensor) { return tensor.role == graph::TensorRole::parameter; }
+bool isParameter(const graph::Tensor& tensor) {
+  return tensor.role == graph::TensorRole::parameter;
+}
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(const graph::Graph& graph, const ops::OperatorRegistry& registry)
@@ -31,24 +33,32 @@ base::Result<Program> ProgramBuilder::build() {
 /// Inputs, weights, constants and the gradients of weights have memory of their own.
 Status ProgramBuilder::placeOutside() {
   for (const graph::Tensor& tensor : graph_.tensors()) {
-    if (tensor.type.elements() == 0) return badInput(fmt::format("tensor {} ({}) has no elements to compute", tensor.name, graph::toString(tensor.type)));
+    if (tensor.type.elements() == 0)
+      return badInput(fmt::format("tensor {} ({}) has no elements to compute", tensor.name,
+                                  graph::toString(tensor.type)));
     place(tensor.id).bytes = tensor.type.bytes().count;
     if (isParameter(tensor)) {
-      place(tensor.id) = {Place::Kind::weight, static_cast<std::int64_t>(program_.weights_.size()), tensor.type.bytes().count};
+      place(tensor.id) = {Place::Kind::weight, static_cast<std::int64_t>(program_.weights_.size()),
+                          tensor.type.bytes().count};
       program_.weights_.push_back(tensor.id);
     } else if (tensor.role == graph::TensorRole::constant) {
       const std::vector<std::byte>* value = graph_.constantValue(tensor.id);
-      if (!value) return badInput(fmt::format("constant {} has no value; without one the model cannot be computed", tensor.name));
-      place(tensor.id) = {Place::Kind::constant, static_cast<std::int64_t>(program_.constants_.size()), tensor.type.bytes().count};
+      if (!value)
+        return badInput(
+            fmt::format("constant {} has no value; without one the model cannot be computed", tensor.name));
+      place(tensor.id) = {Place::Kind::constant, static_cast<std::int64_t>(program_.constants_.size()),
+                          tensor.type.bytes().count};
       program_.constants_.push_back(*value);
     } else if (tensor.role == graph::TensorRole::input) {
       const auto found = std::ranges::find(graph_.inputs, tensor.id);
-      if (found == graph_.inputs.end()) return badInput(fmt::format("input {} is not among the graph's inputs", tensor.name));
+      if (found == graph_.inputs.end())
+        return badInput(fmt::format("input {} is not among the graph's inputs", tensor.name));
       place(tensor.id) = {Place::Kind::input, found - graph_.inputs.begin(), tensor.type.bytes().count};
     }
   }
   for (const auto& [parameter, gradient] : graph_.parameterGradients) {
-    const Place own{Place::Kind::gradient, static_cast<std::int64_t>(program_.gradients_.size()), place(gradient).bytes};
+    const Place own{Place::Kind::gradient, static_cast<std::int64_t>(program_.gradients_.size()),
+                    place(gradient).bytes};
     program_.gradients_.push_back(parameter);
     if (place(gradient).kind == Place::Kind::none) {
       place(gradient) = own;
@@ -75,7 +85,9 @@ Status ProgramBuilder::makeKernels() {
   for (const graph::Node& node : graph_.nodes()) {
     const ops::OperatorDefinition* definition = registry_.find(node.op);
     if (!definition->kernel) {
-      return badInput(fmt::format("node {}: operator {} can be emulated, but not computed; run without numerics", node.name, node.op));
+      return badInput(
+          fmt::format("node {}: operator {} can be emulated, but not computed; run without numerics",
+                      node.name, node.op));
     }
     PIPESCOPE_ASSIGN(ops::Kernel kernel, definition->kernel(ops::callOf(graph_, node)));
     kernels_.push_back(std::move(kernel));
@@ -87,7 +99,9 @@ std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
   const int index = registry_.find(node.op)->inPlaceInput;
   if (index < 0 || static_cast<std::size_t>(index) >= node.inputs.size()) return -1;
   const TensorId input = node.inputs[static_cast<std::size_t>(index)];
-  if (!input.valid() || place(input).kind != Place::Kind::arena || std::ranges::count(node.inputs, input) != 1) return -1;
+  if (!input.valid() || place(input).kind != Place::Kind::arena ||
+      std::ranges::count(node.inputs, input) != 1)
+    return -1;
   const std::int64_t buffer = place(input).at;
   // The buffer may hold other tensors by now: all of them must have had their last use.
   if (buffers_[static_cast<std::size_t>(buffer)].last > node.id.value) return -1;
@@ -121,7 +135,8 @@ void ProgramBuilder::placeInArena() {
   for (Place& each : places_) {
     if (each.kind == Place::Kind::arena) each.at = plan.offsets[static_cast<std::size_t>(each.at)];
   }
-  for (std::int64_t& scratch : scratch_) scratch = scratch < 0 ? 0 : plan.offsets[static_cast<std::size_t>(scratch)];
+  for (std::int64_t& scratch : scratch_)
+    scratch = scratch < 0 ? 0 : plan.offsets[static_cast<std::size_t>(scratch)];
 }
 
 void ProgramBuilder::makeSteps() {
@@ -129,7 +144,8 @@ void ProgramBuilder::makeSteps() {
     const auto index = static_cast<std::size_t>(node.id.value);
     Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index]};
     for (const TensorId input : node.inputs) step.inputs.push_back(input.valid() ? place(input) : Place());
-    for (const TensorId output : node.outputs) step.outputs.push_back(output.valid() ? place(output) : Place());
+    for (const TensorId output : node.outputs)
+      step.outputs.push_back(output.valid() ? place(output) : Place());
     program_.steps_.push_back(std::move(step));
   }
   for (const TensorId output : graph_.outputs) program_.outputs_.push_back(place(output));

@@ -27,11 +27,11 @@ class ProgramBuilder {
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
   Program program_;
-  std::vector<Place> places_;            ///< by tensor; of arena ones, `at` is the buffer until placeInArena()
-  std::vector<std::int64_t> lastUse_;    ///< by tensor: last node that reads it; one past the last node: kept
-  std::vector<ops::Kernel> kernels_;     ///< by node
+  std::vector<Place> places_;          ///< by tensor; of arena ones, `at` is the buffer until placeInArena()
+  std::vector<std::int64_t> lastUse_;  ///< by tensor: last node that reads it; one past the last node: kept
+  std::vector<ops::Kernel> kernels_;   ///< by node
   std::vector<Lifetime> buffers_;
-  std::vector<std::int64_t> scratch_;    ///< by node: its buffer, −1: none
+  std::vector<std::int64_t> scratch_;  ///< by node: its buffer, −1: none
 };
 
 }  // namespace pipescope::numerics

@@ -1,6 +1,6 @@
 #pragma once
-// Computes a model: weights, optimizer state and steps. The order of every sum is canonical, so losses, outputs and
-// weights are the same bits for any number of threads and whatever the emulated devices do.
+// Computes a model: weights, optimizer state and steps. The order of every sum is canonical, so losses,
+// outputs and weights are the same bits for any number of threads and whatever the emulated devices do.
 #include <memory>
 #include <mutex>
 #include <span>
@@ -22,8 +22,8 @@ struct SessionOptions {
   std::int64_t gradientBytes = std::int64_t{256} << 20;
 };
 
-/// Rows of one call: per graph input, the rows of all its micro-batches one after another. Values start where their
-/// type allows; `rowsOf` makes one from values.
+/// Rows of one call: per graph input, the rows of all its micro-batches one after another. Values start where
+/// their type allows; `rowsOf` makes one from values.
 using Rows = std::vector<std::span<const std::byte>>;
 template <class T>
 std::span<const std::byte> rowsOf(std::span<const T> values) {
@@ -49,20 +49,21 @@ enum class Keep { none, last, all };
 
 class Session {
  public:
-  /// For training the graph holds gradients (compile::addGradients) and `optimizer` is given; for inference it is null.
-  /// Weights start from the graph's initializers. `executor` must outlive the session.
-  static base::Result<std::unique_ptr<Session>> create(const graph::Graph& graph, const ops::OperatorRegistry& registry,
-                                                       std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
-                                                       SessionOptions options = {});
+  /// For training the graph holds gradients (compile::addGradients) and `optimizer` is given; for inference
+  /// it is null. Weights start from the graph's initializers. `executor` must outlive the session.
+  static base::Result<std::unique_ptr<Session>> create(const graph::Graph& graph,
+                                                       const ops::OperatorRegistry& registry,
+                                                       std::unique_ptr<optimizers::Optimizer> optimizer,
+                                                       base::Executor& executor, SessionOptions options = {});
   ~Session();
 
-  /// One weight update from as many micro-batches as the rows hold: forward and backward of each, gradients added in
-  /// ascending order, then the optimizer. A NaN loss is returned as it is, and the weights are then what it made of
-  /// them: look at lossesFinite(). Errors: rows that do not divide, an operator that refuses a value; weights are then
-  /// untouched.
+  /// One weight update from as many micro-batches as the rows hold: forward and backward of each, gradients
+  /// added in ascending order, then the optimizer. A NaN loss is returned as it is, and the weights are then
+  /// what it made of them: look at lossesFinite(). Errors: rows that do not divide, an operator that refuses
+  /// a value; weights are then untouched.
   base::Status trainStep(const Rows& rows, Keep keep, Results& results);
-  /// Forward only of as many micro-batches as the rows hold. A graph with gradients is refused: infer with a forward
-  /// graph and parameters().assignFrom().
+  /// Forward only of as many micro-batches as the rows hold. A graph with gradients is refused: infer with a
+  /// forward graph and parameters().assignFrom().
   base::Status infer(const Rows& rows, Keep keep, Results& results);
 
   Parameters& parameters() { return parameters_; }
@@ -83,14 +84,15 @@ class Session {
 
   std::unique_ptr<Worker> takeWorker();
   void giveBack(std::unique_ptr<Worker> worker);
-  Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
-          SessionOptions options);
+  Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
+          base::Executor& executor, SessionOptions options);
   void makeTrainingBuffers(const graph::Graph& graph);
   base::Result<std::size_t> countMicroBatches(const Rows& rows) const;
   void prepare(std::size_t microBatches, Keep keep, Results& results) const;
   /// Micro-batches [first, first + count) side by side; their gradients go to slots 0 … count − 1.
   base::Status runWave(const Rows& rows, std::size_t first, std::size_t count, Keep keep, Results& results);
-  base::Status runOne(const Rows& rows, std::size_t microBatch, std::size_t slot, Keep keep, Results& results, Worker& worker);
+  base::Status runOne(const Rows& rows, std::size_t microBatch, std::size_t slot, Keep keep, Results& results,
+                      Worker& worker);
   void accumulate(const Range& range, std::size_t slots, bool first);
   void update(const Range& range);
   std::span<float> gradientOf(AlignedBuffer& buffer, const Range& range) const;

@@ -35,7 +35,9 @@ ThreadPool::~ThreadPool() {
   wake_.notify_all();
 }
 
-std::size_t ThreadPool::hardwareThreads() { return std::max(1U, std::thread::hardware_concurrency()); }
+std::size_t ThreadPool::hardwareThreads() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 void ThreadPool::parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::unique_lock call(callMutex_, std::defer_lock);

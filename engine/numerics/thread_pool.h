@@ -10,9 +10,9 @@
 
 namespace pipescope::numerics {
 
-/// A fixed number of threads, the caller's included; idle ones sleep. Indices are taken in ascending order. A call from
-/// within a body, or while another thread's call is under way, runs on the calling thread. A body that throws is a
-/// broken invariant: the call ends with a CHECK that holds the exception's text.
+/// A fixed number of threads, the caller's included; idle ones sleep. Indices are taken in ascending order. A
+/// call from within a body, or while another thread's call is under way, runs on the calling thread. A body
+/// that throws is a broken invariant: the call ends with a CHECK that holds the exception's text.
 class ThreadPool : public base::Executor {
  public:
   /// `threads` of at least 1; 1 starts none.

@@ -14,26 +14,29 @@ using base::badInput;
 /// Checks x and w of a convolution against each other and its attributes.
 Result<ConvPlan> planOf(const OperatorCall& call, const Shape& x, const Shape& w) {
   if (w.size() != x.size() || w.size() < 3) {
-    return badInput(fmt::format("{}: its weight has {} axes and its input {}; both need a batch or filters, channels and at "
-                                "least one spatial axis", call.title(), w.size(), x.size()));
+    return badInput(fmt::format(
+        "{}: its weight has {} axes and its input {}; both need a batch or filters, channels and at "
+        "least one spatial axis",
+        call.title(), w.size(), x.size()));
   }
   const std::vector<std::int64_t> kernel(w.begin() + 2, w.end());
   const std::vector<std::int64_t> said = graph::intsAttribute(call.node, "kernel_shape", kernel);
   if (said != kernel) {
-    return badInput(fmt::format("{}: kernel_shape is {}, but its weight's kernel is {}", call.title(), fmt::join(said, "x"),
-                                fmt::join(kernel, "x")));
+    return badInput(fmt::format("{}: kernel_shape is {}, but its weight's kernel is {}", call.title(),
+                                fmt::join(said, "x"), fmt::join(kernel, "x")));
   }
   ConvPlan plan;
   plan.batch = x[0];
   plan.groups = graph::intAttribute(call.node, "group", 1);
   if (plan.groups < 1 || w[0] % plan.groups != 0) {
-    return badInput(fmt::format("{}: group is {}; it must divide the {} filters", call.title(), plan.groups, w[0]));
+    return badInput(
+        fmt::format("{}: group is {}; it must divide the {} filters", call.title(), plan.groups, w[0]));
   }
   plan.inChannels = w[1];
   plan.outChannels = w[0] / plan.groups;
   if (x[1] % plan.groups != 0 || x[1] / plan.groups != plan.inChannels) {
-    return badInput(fmt::format("{}: its weight expects {} input channels, but its input has {}", call.title(),
-                                plan.inChannels * plan.groups, x[1]));
+    return badInput(fmt::format("{}: its weight expects {} input channels, but its input has {}",
+                                call.title(), plan.inChannels * plan.groups, x[1]));
   }
   PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
   return plan;
@@ -62,15 +65,16 @@ Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, Elemen
   return c;
 }
 
-// --- Conv: x, w, [bias] → y ------------------------------------------------------------------------------------
+// --- Conv: x, w, [bias] → y
+// ------------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
   const std::int64_t filters = plan.groups * plan.outChannels;
   if (call.has(2) && call.input(2).shape != Shape{filters}) {
-    return badInput(fmt::format("{}: its bias is {}; it must hold one number for each of the {} filters", call.title(),
-                                graph::toString(call.input(2)), filters));
+    return badInput(fmt::format("{}: its bias is {}; it must hold one number for each of the {} filters",
+                                call.title(), graph::toString(call.input(2)), filters));
   }
   return std::vector<TensorType>{{call.input(0).element, outputShape(plan)}};
 }
@@ -79,7 +83,8 @@ Result<Kernel> convKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convForward(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0), a.scratchAs<T>());
+                    convForward(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
+                                a.scratchAs<T>());
                     return {};
                   },
                   plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
@@ -90,7 +95,8 @@ std::vector<Work> convWork(const OperatorCall& call) {
   const Result<ConvPlan> plan = planOf(call, call.input(0).shape, call.input(1).shape);
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{contractionOf(*plan, Contraction::Phase::forward, type), 1, "Convolve"}};
-  if (call.has(2)) work.push_back({Map{"add", graph::elementCount(outputShape(*plan)), 2, type, true}, 1, "Bias"});
+  if (call.has(2))
+    work.push_back({Map{"add", graph::elementCount(outputShape(*plan)), 2, type, true}, 1, "Bias"});
   return work;
 }
 
@@ -110,13 +116,16 @@ Status convGradient(GradientBuilder& builder) {
   }
   if (call.has(2) && builder.wants(2)) {
     std::vector<std::int64_t> axes{0};
-    for (std::size_t axis = 2; axis < call.input(0).shape.size(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
-    PIPESCOPE_TRY(builder.addFor(2, "ReduceSum", "grad_bias", {dy}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}));
+    for (std::size_t axis = 2; axis < call.input(0).shape.size(); ++axis)
+      axes.push_back(static_cast<std::int64_t>(axis));
+    PIPESCOPE_TRY(
+        builder.addFor(2, "ReduceSum", "grad_bias", {dy}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}));
   }
   return {};
 }
 
-// --- GradConvInput: dy, w → dx; attribute input_shape ------------------------------------------------------------
+// --- GradConvInput: dy, w → dx; attribute input_shape
+// ------------------------------------------------------------
 
 Result<ConvPlan> checkedPlan(const OperatorCall& call, const Shape& x, const Shape& w, const Shape& dy) {
   PIPESCOPE_ASSIGN(ConvPlan plan, planOf(call, x, w));
@@ -127,7 +136,8 @@ Result<ConvPlan> checkedPlan(const OperatorCall& call, const Shape& x, const Sha
 }
 
 Result<ConvPlan> planOfInputGradient(const OperatorCall& call) {
-  return checkedPlan(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(1).shape, call.input(0).shape);
+  return checkedPlan(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(1).shape,
+                     call.input(0).shape);
 }
 
 Result<std::vector<TensorType>> inferInputGradient(const OperatorCall& call) {
@@ -152,16 +162,19 @@ std::vector<Work> inputGradientWork(const OperatorCall& call) {
   return {{contractionOf(*plan, Contraction::Phase::inputGradient, call.input(0).element), 1, "Convolve"}};
 }
 
-// --- GradConvWeight: x, dy → dw; attribute weight_shape ----------------------------------------------------------
+// --- GradConvWeight: x, dy → dw; attribute weight_shape
+// ----------------------------------------------------------
 
 Result<ConvPlan> planOfWeightGradient(const OperatorCall& call) {
-  return checkedPlan(call, call.input(0).shape, graph::intsAttribute(call.node, "weight_shape", {}), call.input(1).shape);
+  return checkedPlan(call, call.input(0).shape, graph::intsAttribute(call.node, "weight_shape", {}),
+                     call.input(1).shape);
 }
 
 Result<std::vector<TensorType>> inferWeightGradient(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   PIPESCOPE_TRY(planOfWeightGradient(call));
-  return std::vector<TensorType>{{call.input(0).element, graph::intsAttribute(call.node, "weight_shape", {})}};
+  return std::vector<TensorType>{
+      {call.input(0).element, graph::intsAttribute(call.node, "weight_shape", {})}};
 }
 
 Result<Kernel> weightGradientKernel(const OperatorCall& call) {
@@ -181,9 +194,10 @@ std::vector<Work> weightGradientWork(const OperatorCall& call) {
 }
 
 std::vector<AttributeRule> convAttributes(const char* extra) {
-  std::vector<AttributeRule> rules{{"auto_pad", AttributeKind::text},    {"dilations", AttributeKind::integers},
-                                   {"group", AttributeKind::integer},    {"kernel_shape", AttributeKind::integers},
-                                   {"pads", AttributeKind::integers},    {"strides", AttributeKind::integers}};
+  std::vector<AttributeRule> rules{
+      {"auto_pad", AttributeKind::text}, {"dilations", AttributeKind::integers},
+      {"group", AttributeKind::integer}, {"kernel_shape", AttributeKind::integers},
+      {"pads", AttributeKind::integers}, {"strides", AttributeKind::integers}};
   if (extra) rules.push_back({extra, AttributeKind::integers});
   return rules;
 }
@@ -191,12 +205,28 @@ std::vector<AttributeRule> convAttributes(const char* extra) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(conv) {
-  registry.add({.type = "Conv", .attributes = convAttributes(nullptr), .minInputs = 2, .maxInputs = 3, .infer = inferConv,
-                .kernel = convKernel, .work = convWork, .gradient = convGradient});
-  registry.add({.type = "GradConvInput", .attributes = convAttributes("input_shape"), .minInputs = 2, .maxInputs = 2,
-                .infer = inferInputGradient, .kernel = inputGradientKernel, .work = inputGradientWork});
-  registry.add({.type = "GradConvWeight", .attributes = convAttributes("weight_shape"), .minInputs = 2, .maxInputs = 2,
-                .infer = inferWeightGradient, .kernel = weightGradientKernel, .work = weightGradientWork});
+  registry.add({.type = "Conv",
+                .attributes = convAttributes(nullptr),
+                .minInputs = 2,
+                .maxInputs = 3,
+                .infer = inferConv,
+                .kernel = convKernel,
+                .work = convWork,
+                .gradient = convGradient});
+  registry.add({.type = "GradConvInput",
+                .attributes = convAttributes("input_shape"),
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferInputGradient,
+                .kernel = inputGradientKernel,
+                .work = inputGradientWork});
+  registry.add({.type = "GradConvWeight",
+                .attributes = convAttributes("weight_shape"),
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferWeightGradient,
+                .kernel = weightGradientKernel,
+                .work = weightGradientWork});
 }
 
 }  // namespace pipescope::ops

@@ -27,8 +27,8 @@ Reach reachOf(const Window& w, std::size_t axis, std::int64_t tap) {
   return reach;
 }
 
-/// A piece of an output row under one tap: `count` columns of the block from `at` on; `source` is the offset of the
-/// first one's input within its plane, −1 for padding.
+/// A piece of an output row under one tap: `count` columns of the block from `at` on; `source` is the offset
+/// of the first one's input within its plane, −1 for padding.
 struct Piece {
   std::int64_t at = 0, count = 0, source = 0;
 };
@@ -47,35 +47,41 @@ void walkPieces(const Window& w, const Odometer& tap, std::int64_t begin, std::i
     std::int64_t base = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < inner; ++axis) {
-      const std::int64_t position = row[axis] * w.stride[axis] + tap[axis] * w.dilation[axis] - w.padBegin[axis];
+      const std::int64_t position =
+          row[axis] * w.stride[axis] + tap[axis] * w.dilation[axis] - w.padBegin[axis];
       inside = inside && position >= 0 && position < w.input[axis];
       base = base * w.input[axis] + position;
     }
     const std::int64_t from = inside ? std::clamp(reach.first, column, end) : end;
     const std::int64_t to = inside ? std::clamp(reach.end, from, end) : end;
     if (from > column) visit(Piece{at, from - column, -1});
-    if (to > from) visit(Piece{at + from - column, to - from, base * w.input[inner] + from * w.stride[inner] + innerOffset});
+    if (to > from)
+      visit(
+          Piece{at + from - column, to - from, base * w.input[inner] + from * w.stride[inner] + innerOffset});
     if (end > to) visit(Piece{at + to - column, end - to, -1});
     at += end - column;
   }
 }
 
-/// Without padding every output row of a plane reads whole input rows, equally far apart: true for most convolutions,
-/// and much faster to walk. Only for whole rows of two spatial axes.
+/// Without padding every output row of a plane reads whole input rows, equally far apart: true for most
+/// convolutions, and much faster to walk. Only for whole rows of two spatial axes.
 bool isPlain(const Window& w, std::int64_t begin, std::int64_t count) {
   if (w.axes() != 2 || begin % w.output[1] != 0 || count % w.output[1] != 0) return false;
   for (std::size_t axis = 0; axis < 2; ++axis) {
     if (w.padBegin[axis] != 0) return false;
-    if ((w.output[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] >= w.input[axis]) return false;
+    if ((w.output[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] >= w.input[axis])
+      return false;
   }
   return true;
 }
 
 template <class Visit>
-void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, bool plain, Visit visit) {
+void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, bool plain,
+             Visit visit) {
   if (!plain) return walkPieces(w, tap, begin, count, visit);
   const std::int64_t width = w.output[1], step = w.stride[0] * w.input[1];
-  std::int64_t source = (begin / width * w.stride[0] + tap[0] * w.dilation[0]) * w.input[1] + tap[1] * w.dilation[1];
+  std::int64_t source =
+      (begin / width * w.stride[0] + tap[0] * w.dilation[0]) * w.input[1] + tap[1] * w.dilation[1];
   for (std::int64_t at = 0; at < count; at += width, source += step) visit(Piece{at, width, source});
 }
 
@@ -150,7 +156,8 @@ template <class Body>
 void forBlocks(const ConvPlan& plan, Body body) {
   const std::int64_t positions = plan.window.positions(), step = plan.blockPositions();
   for (std::int64_t image = 0; image < plan.batch * plan.groups; ++image) {
-    for (std::int64_t begin = 0; begin < positions; begin += step) body(image, begin, std::min(step, positions - begin));
+    for (std::int64_t begin = 0; begin < positions; begin += step)
+      body(image, begin, std::min(step, positions - begin));
   }
 }
 
@@ -176,9 +183,17 @@ void convForward(const ConvPlan& plan, const T* x, const T* w, const T* bias, T*
         std::fill_n(out + m * positions, count, bias[group * plan.outChannels + m]);
       }
     }
-    const Product product{plan.outChannels, count, plan.depth(), false, false, plan.depth(), identity ? positions : count,
-                          positions, bias != nullptr};
-    multiply(product, T(1), w + group * plan.outChannels * plan.depth(), identity ? x + image * inputs + begin : scratch, out);
+    const Product product{plan.outChannels,
+                          count,
+                          plan.depth(),
+                          false,
+                          false,
+                          plan.depth(),
+                          identity ? positions : count,
+                          positions,
+                          bias != nullptr};
+    multiply(product, T(1), w + group * plan.outChannels * plan.depth(),
+             identity ? x + image * inputs + begin : scratch, out);
   });
 }
 
@@ -190,8 +205,9 @@ void convInputGradient(const ConvPlan& plan, const T* dy, const T* w, T* dx, T* 
   forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
     const T* weights = w + image % plan.groups * plan.outChannels * plan.depth();
     const T* gradient = dy + image * plan.outChannels * positions + begin;
-    const Product product{plan.depth(), count, plan.outChannels, true, false, plan.depth(), positions,
-                          identity ? positions : count, false};
+    const Product product{plan.depth(), count,        plan.outChannels, true,
+                          false,        plan.depth(), positions,        identity ? positions : count,
+                          false};
     multiply(product, T(1), weights, gradient, identity ? dx + image * inputs + begin : scratch);
     if (!identity) fold(plan, scratch, begin, count, dx + image * inputs);
   });
@@ -204,10 +220,12 @@ void convWeightGradient(const ConvPlan& plan, const T* x, const T* dy, T* dw, T*
   std::fill_n(dw, plan.groups * plan.outChannels * plan.depth(), T(0));
   forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
     if (!identity) unfold(plan, x + image * inputs, begin, count, scratch);
-    const Product product{plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
-                          plan.depth(), true};
+    const Product product{
+        plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
+        plan.depth(),     true};
     multiply(product, T(1), dy + image * plan.outChannels * positions + begin,
-             identity ? x + image * inputs + begin : scratch, dw + image % plan.groups * plan.outChannels * plan.depth());
+             identity ? x + image * inputs + begin : scratch,
+             dw + image % plan.groups * plan.outChannels * plan.depth());
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The three products of a convolution, image by image over blocks of unfolded input small enough for the cache.
+// The three products of a convolution, image by image over blocks of unfolded input small enough for the
+// cache.
 #include "engine/ops/window.h"
 
 namespace pipescope::ops {

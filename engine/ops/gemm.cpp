@@ -1,5 +1,5 @@
-// Gemm: Y = alpha·A'·B' + beta·C, where A' and B' may be transposed and C is broadcast to Y. Its gradients are Gemms
-// and a ReduceSum.
+// Gemm: Y = alpha·A'·B' + beta·C, where A' and B' may be transposed and C is broadcast to Y. Its gradients
+// are Gemms and a ReduceSum.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,10 +34,12 @@ Result<GemmPlan> planOf(const OperatorCall& call) {
                                 graph::toString(call.input(0)), graph::toString(call.input(1))));
   }
   GemmPlan plan;
-  const bool transA = graph::intAttribute(call.node, "transA", 0) != 0, transB = graph::intAttribute(call.node, "transB", 0) != 0;
+  const bool transA = graph::intAttribute(call.node, "transA", 0) != 0,
+             transB = graph::intAttribute(call.node, "transB", 0) != 0;
   const std::int64_t m = a[transA ? 1 : 0], k = a[transA ? 0 : 1], n = b[transB ? 0 : 1];
   if (b[transB ? 1 : 0] != k) {
-    return badInput(fmt::format("{}: its weight expects {} features, but its input has {}", call.title(), b[transB ? 1 : 0], k));
+    return badInput(fmt::format("{}: its weight expects {} features, but its input has {}", call.title(),
+                                b[transB ? 1 : 0], k));
   }
   plan.product = denseProduct(m, n, k, transA, transB, false);
   plan.alpha = graph::floatAttribute(call.node, "alpha", 1);
@@ -46,7 +48,8 @@ Result<GemmPlan> planOf(const OperatorCall& call) {
   if (plan.bias) {
     const Shape c = biasMatrix(call.input(2).shape);
     if (c.size() != 2 || (c[0] != 1 && c[0] != m) || (c[1] != 1 && c[1] != n)) {
-      return badInput(fmt::format("{}: its bias is {}; it must spread over {}x{}", call.title(), graph::toString(call.input(2)), m, n));
+      return badInput(fmt::format("{}: its bias is {}; it must spread over {}x{}", call.title(),
+                                  graph::toString(call.input(2)), m, n));
     }
     plan.biasRow = c[0] == 1 ? 0 : c[1];
     plan.biasColumn = c[1] == 1 ? 0 : 1;
@@ -103,7 +106,8 @@ std::vector<Work> gemmWork(const OperatorCall& call) {
   c.type = type;
   std::vector<Work> work{{c, 1, "MatMul"}};
   if (plan->alpha != 1) work.push_back({Map{"multiply", p.m * p.n, 1, type, true}, 1, "Alpha"});
-  if (plan->bias && plan->beta != 1) work.push_back({Map{"multiply", call.input(2).elements(), 1, type, false}, 1, "Beta"});
+  if (plan->bias && plan->beta != 1)
+    work.push_back({Map{"multiply", call.input(2).elements(), 1, type, false}, 1, "Beta"});
   if (plan->bias) work.push_back({Map{"add", p.m * p.n, 2, type, true}, 1, "Bias"});
   return work;
 }
@@ -111,7 +115,8 @@ std::vector<Work> gemmWork(const OperatorCall& call) {
 Status biasGradient(GradientBuilder& builder, const GemmPlan& plan) {
   const OperatorCall& call = builder.call();
   if (plan.beta != 1) {
-    return badInput(fmt::format("{}: cannot train its bias with beta {}; write beta into the bias instead", call.title(), plan.beta));
+    return badInput(fmt::format("{}: cannot train its bias with beta {}; write beta into the bias instead",
+                                call.title(), plan.beta));
   }
   const Shape& c = call.input(2).shape;
   const Shape matrix = biasMatrix(c);
@@ -129,7 +134,8 @@ Status biasGradient(GradientBuilder& builder, const GemmPlan& plan) {
     }
   }
   if (c != matrix) {
-    return builder.addFor(2, "Reshape", "grad_bias_shaped", {gradient}, {{"shape", c}, {"allowzero", std::int64_t{1}}});
+    return builder.addFor(2, "Reshape", "grad_bias_shaped", {gradient},
+                          {{"shape", c}, {"allowzero", std::int64_t{1}}});
   }
   builder.setInputGradient(2, gradient);
   return {};
@@ -141,7 +147,8 @@ Status gemmGradient(GradientBuilder& builder) {
   const bool transA = plan.product.transposeA, transB = plan.product.transposeB;
   const graph::TensorId a = call.node.inputs[0], b = call.node.inputs[1], dy = builder.outputGradient(0);
   const auto attributes = [&plan](bool left, bool right) {
-    return graph::Attributes{{"transA", std::int64_t{left}}, {"transB", std::int64_t{right}}, {"alpha", plan.alpha}};
+    return graph::Attributes{
+        {"transA", std::int64_t{left}}, {"transB", std::int64_t{right}}, {"alpha", plan.alpha}};
   };
   if (builder.wants(0)) {
     PIPESCOPE_TRY(transA ? builder.addFor(0, "Gemm", "grad_input", {b, dy}, attributes(transB, true))
@@ -158,9 +165,16 @@ Status gemmGradient(GradientBuilder& builder) {
 
 PIPESCOPE_REGISTER_OPERATOR(gemm) {
   registry.add({.type = "Gemm",
-                .attributes = {{"alpha", AttributeKind::real}, {"beta", AttributeKind::real}, {"transA", AttributeKind::integer},
+                .attributes = {{"alpha", AttributeKind::real},
+                               {"beta", AttributeKind::real},
+                               {"transA", AttributeKind::integer},
                                {"transB", AttributeKind::integer}},
-                .minInputs = 2, .maxInputs = 3, .infer = inferGemm, .kernel = gemmKernel, .work = gemmWork, .gradient = gemmGradient});
+                .minInputs = 2,
+                .maxInputs = 3,
+                .infer = inferGemm,
+                .kernel = gemmKernel,
+                .work = gemmWork,
+                .gradient = gemmGradient});
 }
 
 }  // namespace pipescope::ops

@@ -21,15 +21,16 @@ class GradientBuilder {
   /// Whether anybody needs the gradient by this input: something trainable lies upstream.
   virtual bool wants(std::size_t input) const = 0;
   /// Adds a backward node of one output, named "<forward node>/<suffix>"; the output has the same name.
-  virtual Result<graph::TensorId> add(const std::string& op, const std::string& suffix, std::vector<graph::TensorId> inputs,
-                                      graph::Attributes attributes) = 0;
+  virtual Result<graph::TensorId> add(const std::string& op, const std::string& suffix,
+                                      std::vector<graph::TensorId> inputs, graph::Attributes attributes) = 0;
   /// Declares the gradient by an input; contributions of several consumers are added up by the caller.
   virtual void setInputGradient(std::size_t input, graph::TensorId gradient) = 0;
 
   /// add() and setInputGradient() in one: the usual case.
-  Status addFor(std::size_t input, const std::string& op, const std::string& suffix, std::vector<graph::TensorId> inputs,
-                graph::Attributes attributes) {
-    PIPESCOPE_ASSIGN(const graph::TensorId gradient, add(op, suffix, std::move(inputs), std::move(attributes)));
+  Status addFor(std::size_t input, const std::string& op, const std::string& suffix,
+                std::vector<graph::TensorId> inputs, graph::Attributes attributes) {
+    PIPESCOPE_ASSIGN(const graph::TensorId gradient,
+                     add(op, suffix, std::move(inputs), std::move(attributes)));
     setInputGradient(input, gradient);
     return {};
   }

@@ -1,6 +1,8 @@
 #include "engine/ops/matrix.h"
 
 #define EIGEN_DONT_PARALLELIZE
+// Packed blocks of a product go on the stack up to this size, so that steps allocate nothing; larger ones do.
+#define EIGEN_STACK_ALLOCATION_LIMIT (1024 * 1024)
 #include <Eigen/Core>
 #include <algorithm>
 
@@ -14,7 +16,8 @@ using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 template <class T>
 using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// Eigen blocks by the caches it finds, and the blocks decide the order of sums: say the same caches everywhere.
+/// Eigen blocks by the caches it finds, and the blocks decide the order of sums: say the same caches
+/// everywhere.
 void fixBlocking() {
   static const bool done = [] {
     Eigen::setCpuCacheSizes(32 * 1024, 1024 * 1024, 8 * 1024 * 1024);
@@ -37,7 +40,8 @@ template <class T>
 void multiplyWithEigen(const Product& p, T scale, const T* a, const T* b, T* c) {
   fixBlocking();
   const ConstView<T> left(a, p.transposeA ? p.k : p.m, p.transposeA ? p.m : p.k, Eigen::OuterStride<>(p.lda));
-  const ConstView<T> right(b, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n, Eigen::OuterStride<>(p.ldb));
+  const ConstView<T> right(b, p.transposeB ? p.n : p.k, p.transposeB ? p.k : p.n,
+                           Eigen::OuterStride<>(p.ldb));
   if (p.transposeA && p.transposeB) {
     assign(p, scale, left.transpose(), right.transpose(), c);
   } else if (p.transposeA) {
@@ -73,7 +77,8 @@ T sumInLanes(const T* values, std::int64_t count) {
 
 }  // namespace
 
-Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB, bool accumulate) {
+Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB,
+                     bool accumulate) {
   return {m, n, k, transposeA, transposeB, transposeA ? m : k, transposeB ? k : n, n, accumulate};
 }
 
@@ -84,7 +89,11 @@ void multiply(const Product& product, double scale, const double* a, const doubl
   multiplyWithEigen(product, scale, a, b, c);
 }
 
-float sumOf(const float* values, std::int64_t count) { return sumInLanes(values, count); }
-double sumOf(const double* values, std::int64_t count) { return sumInLanes(values, count); }
+float sumOf(const float* values, std::int64_t count) {
+  return sumInLanes(values, count);
+}
+double sumOf(const double* values, std::int64_t count) {
+  return sumInLanes(values, count);
+}
 
 }  // namespace pipescope::ops

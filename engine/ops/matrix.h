@@ -1,12 +1,12 @@
 #pragma once
-// Matrix products on row-major memory. Bits depend on sizes, element type and instruction set only: not on addresses,
-// threads or the machine's caches.
+// Matrix products on row-major memory. Bits depend on sizes, element type and instruction set only: not on
+// addresses, threads or the machine's caches.
 #include <cstdint>
 
 namespace pipescope::ops {
 
-/// C (m×n) = scale · op(A) (m×k) · op(B) (k×n), or C += … with `accumulate`. op transposes: a transposed A is stored
-/// k×m. Leading dimensions are the distances between stored rows.
+/// C (m×n) = scale · op(A) (m×k) · op(B) (k×n), or C += … with `accumulate`. op transposes: a transposed A is
+/// stored k×m. Leading dimensions are the distances between stored rows.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;
@@ -15,7 +15,8 @@ struct Product {
 };
 
 /// Dense operands: leading dimensions from m, n, k.
-Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB, bool accumulate);
+Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB,
+                     bool accumulate);
 
 void multiply(const Product& product, float scale, const float* a, const float* b, float* c);
 void multiply(const Product& product, double scale, const double* a, const double* b, double* c);

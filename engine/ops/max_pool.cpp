@@ -23,9 +23,10 @@ Result<PoolPlan> planOf(const OperatorCall& call) {
     const bool padded = w.padBegin[a] > 0 || w.padEnd[a] > 0;
     // Otherwise some window would cover padding only, and have no maximum.
     if (w.padBegin[a] < reach && w.padEnd[a] < reach && (!padded || w.dilation[a] <= w.input[a])) continue;
-    return badInput(fmt::format("{}: on spatial axis {} a window may cover padding only (padding {} + {}, kernel reaching over {}, "
-                                "dilation {}, input {}); give less padding",
-                                call.title(), a, w.padBegin[a], w.padEnd[a], reach, w.dilation[a], w.input[a]));
+    return badInput(fmt::format(
+        "{}: on spatial axis {} a window may cover padding only (padding {} + {}, kernel reaching over {}, "
+        "dilation {}, input {}); give less padding",
+        call.title(), a, w.padBegin[a], w.padEnd[a], reach, w.dilation[a], w.input[a]));
   }
   plan.planes = x[0] * x[1];
   return plan;
@@ -51,12 +52,14 @@ Work poolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
   return {pool, 1, ""};
 }
 
-// --- MaxPool: x → y, [Indices] -----------------------------------------------------------------------------------
+// --- MaxPool: x → y, [Indices]
+// -----------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
   const std::int64_t order = graph::intAttribute(call.node, "storage_order", 0);
   if (order != 0 && order != 1) {
-    return badInput(fmt::format("{}: storage_order is {}; it must be 0 (row-major) or 1 (column-major)", call.title(), order));
+    return badInput(fmt::format("{}: storage_order is {}; it must be 0 (row-major) or 1 (column-major)",
+                                call.title(), order));
   }
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
   const Shape shape = outputShape(call, plan);
@@ -78,17 +81,20 @@ Result<Kernel> maxPoolKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> maxPoolWork(const OperatorCall& call) { return {poolWork(call, *planOf(call), false)}; }
+std::vector<Work> maxPoolWork(const OperatorCall& call) {
+  return {poolWork(call, *planOf(call), false)};
+}
 
 Status maxPoolGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   graph::Attributes attributes = node.attributes;
   attributes.erase("storage_order");
-  return builder.addFor(0, "GradMaxPool", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
-                        std::move(attributes));
+  return builder.addFor(0, "GradMaxPool", "grad_input",
+                        {node.inputs[0], node.outputs[0], builder.outputGradient(0)}, std::move(attributes));
 }
 
-// --- GradMaxPool: x, y, dy → dx ----------------------------------------------------------------------------------
+// --- GradMaxPool: x, y, dy → dx
+// ----------------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferGradMaxPool(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
@@ -111,11 +117,14 @@ Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> gradMaxPoolWork(const OperatorCall& call) { return {poolWork(call, *planOf(call), true)}; }
+std::vector<Work> gradMaxPoolWork(const OperatorCall& call) {
+  return {poolWork(call, *planOf(call), true)};
+}
 
 std::vector<AttributeRule> poolAttributes() {
-  return {{"auto_pad", AttributeKind::text},       {"ceil_mode", AttributeKind::integer}, {"dilations", AttributeKind::integers},
-          {"kernel_shape", AttributeKind::integers}, {"pads", AttributeKind::integers},     {"strides", AttributeKind::integers}};
+  return {{"auto_pad", AttributeKind::text},      {"ceil_mode", AttributeKind::integer},
+          {"dilations", AttributeKind::integers}, {"kernel_shape", AttributeKind::integers},
+          {"pads", AttributeKind::integers},      {"strides", AttributeKind::integers}};
 }
 
 }  // namespace
@@ -123,10 +132,20 @@ std::vector<AttributeRule> poolAttributes() {
 PIPESCOPE_REGISTER_OPERATOR(max_pool) {
   std::vector<AttributeRule> attributes = poolAttributes();
   attributes.push_back({"storage_order", AttributeKind::integer});
-  registry.add({.type = "MaxPool", .attributes = attributes, .maxOutputs = 2, .infer = inferMaxPool, .kernel = maxPoolKernel,
-                .work = maxPoolWork, .gradient = maxPoolGradient});
-  registry.add({.type = "GradMaxPool", .attributes = poolAttributes(), .minInputs = 3, .maxInputs = 3, .infer = inferGradMaxPool,
-                .kernel = gradMaxPoolKernel, .work = gradMaxPoolWork});
+  registry.add({.type = "MaxPool",
+                .attributes = attributes,
+                .maxOutputs = 2,
+                .infer = inferMaxPool,
+                .kernel = maxPoolKernel,
+                .work = maxPoolWork,
+                .gradient = maxPoolGradient});
+  registry.add({.type = "GradMaxPool",
+                .attributes = poolAttributes(),
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferGradMaxPool,
+                .kernel = gradMaxPoolKernel,
+                .work = gradMaxPoolWork});
 }
 
 }  // namespace pipescope::ops

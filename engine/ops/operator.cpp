@@ -17,15 +17,20 @@ const TensorType& OperatorCall::input(std::size_t index) const {
   return *inputs[index];
 }
 
-std::string OperatorCall::title() const { return node.op + " " + node.name; }
+std::string OperatorCall::title() const {
+  return node.op + " " + node.name;
+}
 
-Result<std::vector<std::int64_t>> OperatorCall::constantInts(std::size_t index, const std::string& what) const {
+Result<std::vector<std::int64_t>> OperatorCall::constantInts(std::size_t index,
+                                                             const std::string& what) const {
   const TensorType& type = input(index);
   if (type.element != ElementType::int64 && type.element != ElementType::int32) {
-    return badInput(fmt::format("{}: {} is {}; it must be int64 or int32", title(), what, graph::toString(type)));
+    return badInput(
+        fmt::format("{}: {} is {}; it must be int64 or int32", title(), what, graph::toString(type)));
   }
   if (index >= constants.size() || !constants[index]) {
-    return badInput(fmt::format("{}: {} is computed while the model runs; it must be a constant of the graph", title(), what));
+    return badInput(fmt::format("{}: {} is computed while the model runs; it must be a constant of the graph",
+                                title(), what));
   }
   const std::vector<std::byte>& bytes = *constants[index];
   std::vector<std::int64_t> values(static_cast<std::size_t>(type.elements()));
@@ -55,8 +60,8 @@ const OperatorDefinition* OperatorRegistry::find(const std::string& type) const 
 
 Result<const OperatorDefinition*> OperatorRegistry::require(const Node& node) const {
   if (const OperatorDefinition* definition = find(node.op)) return definition;
-  return badInput(fmt::format("node {} is of the operator {}, which is not known; known are {}", node.name, node.op,
-                              fmt::join(types(), ", ")));
+  return badInput(fmt::format("node {} is of the operator {}, which is not known; known are {}", node.name,
+                              node.op, fmt::join(types(), ", ")));
 }
 
 std::vector<std::string> OperatorRegistry::types() const {
@@ -86,7 +91,8 @@ OperatorCall inputsOf(const graph::Graph& graph, const Node& node, std::size_t o
 }
 
 Status checkAttributes(const OperatorCall& call, const OperatorDefinition& definition) {
-  static constexpr const char* kinds[] = {"a whole number", "a number", "a text", "a list of whole numbers", "a list of numbers"};
+  static constexpr const char* kinds[] = {"a whole number", "a number", "a text", "a list of whole numbers",
+                                          "a list of numbers"};
   for (const auto& [name, value] : call.node.attributes) {
     const auto rule = std::ranges::find(definition.attributes, name, &AttributeRule::name);
     if (rule == definition.attributes.end()) {
@@ -96,8 +102,8 @@ Status checkAttributes(const OperatorCall& call, const OperatorDefinition& defin
                                   known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
     }
     if (value.index() != static_cast<std::size_t>(rule->kind)) {
-      return badInput(fmt::format("{}: attribute {} is {}; it must be {}", call.title(), name, kinds[value.index()],
-                                  kinds[static_cast<std::size_t>(rule->kind)]));
+      return badInput(fmt::format("{}: attribute {} is {}; it must be {}", call.title(), name,
+                                  kinds[value.index()], kinds[static_cast<std::size_t>(rule->kind)]));
     }
   }
   return {};
@@ -106,11 +112,12 @@ Status checkAttributes(const OperatorCall& call, const OperatorDefinition& defin
 Status checkCall(const OperatorCall& call, const OperatorDefinition& definition) {
   const std::size_t given = call.inputs.size();
   if (given < definition.minInputs || given > definition.maxInputs) {
-    return badInput(fmt::format("{} has {} inputs; it takes {} to {}", call.title(), given, definition.minInputs,
-                                definition.maxInputs));
+    return badInput(fmt::format("{} has {} inputs; it takes {} to {}", call.title(), given,
+                                definition.minInputs, definition.maxInputs));
   }
   for (std::size_t i = 0; i < definition.minInputs; ++i) {
-    if (!call.has(i)) return badInput(fmt::format("{}: input {} is left out, but is needed", call.title(), i));
+    if (!call.has(i))
+      return badInput(fmt::format("{}: input {} is left out, but is needed", call.title(), i));
   }
   if (call.requestedOutputs > definition.maxOutputs) {
     return badInput(fmt::format("{} has {} outputs; it makes at most {}", call.title(), call.requestedOutputs,
@@ -140,7 +147,8 @@ Result<std::vector<TensorType>> inferOutputs(const graph::Graph& graph, const No
   return types;
 }
 
-Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node, const std::vector<std::string>& outputNames,
+Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node,
+                                                const std::vector<std::string>& outputNames,
                                                 graph::TensorRole role, const OperatorRegistry& registry) {
   PIPESCOPE_ASSIGN(std::vector<TensorType> types, inferOutputs(graph, node, outputNames.size(), registry));
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -154,19 +162,21 @@ Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node, 
 Status checkShapes(const graph::Graph& graph, const OperatorRegistry& registry) {
   PIPESCOPE_TRY(graph::validate(graph));
   for (const Node& node : graph.nodes()) {
-    PIPESCOPE_ASSIGN(const std::vector<TensorType> types, inferOutputs(graph, node, node.outputs.size(), registry));
+    PIPESCOPE_ASSIGN(const std::vector<TensorType> types,
+                     inferOutputs(graph, node, node.outputs.size(), registry));
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!node.outputs[i].valid()) continue;
       const graph::Tensor& tensor = graph.tensor(node.outputs[i]);
       if (tensor.type == types[i]) continue;
-      return badInput(fmt::format("{} {} makes {} as {}, but the graph says {}", node.op, node.name, tensor.name,
-                                  graph::toString(types[i]), graph::toString(tensor.type)));
+      return badInput(fmt::format("{} {} makes {} as {}, but the graph says {}", node.op, node.name,
+                                  tensor.name, graph::toString(types[i]), graph::toString(tensor.type)));
     }
   }
   return {};
 }
 
-Result<std::vector<Work>> workOf(const graph::Graph& graph, const Node& node, const OperatorRegistry& registry) {
+Result<std::vector<Work>> workOf(const graph::Graph& graph, const Node& node,
+                                 const OperatorRegistry& registry) {
   PIPESCOPE_ASSIGN(const OperatorDefinition* definition, registry.require(node));
   return definition->work(callOf(graph, node));
 }

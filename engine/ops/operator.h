@@ -1,6 +1,7 @@
 #pragma once
-// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. One file an operator; each file says
-// PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); } and is found by the build. README.md tells how.
+// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. One file an operator; each
+// file says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); } and is found by the build.
+// README.md tells how.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,10 +27,10 @@ class GradientBuilder;
 /// One node with the types of its inputs (and, once inferred, of its outputs).
 struct OperatorCall {
   const Node& node;
-  std::vector<const TensorType*> inputs;                  ///< null: optional input left out
-  std::vector<const std::vector<std::byte>*> constants;   ///< per input: its value where the graph knows it
-  std::vector<TensorType> outputs;                        ///< empty during inference
-  std::size_t requestedOutputs = 1;                       ///< how many outputs the node asks for
+  std::vector<const TensorType*> inputs;                 ///< null: optional input left out
+  std::vector<const std::vector<std::byte>*> constants;  ///< per input: its value where the graph knows it
+  std::vector<TensorType> outputs;                       ///< empty during inference
+  std::size_t requestedOutputs = 1;                      ///< how many outputs the node asks for
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
   /// Type of an input that is there.
@@ -48,12 +49,13 @@ struct RunIdentity {
   std::int64_t replica = 0;
 };
 
-/// Buffers of one run of a kernel. All are row-major and dense; those of the arena start at multiples of 64 bytes,
-/// inputs that belong to the caller may start anywhere their element type allows.
+/// Buffers of one run of a kernel. All are row-major and dense; those of the arena start at multiples of 64
+/// bytes, inputs that belong to the caller may start anywhere their element type allows.
 struct KernelArguments {
   std::span<const std::span<const std::byte>> inputs;  ///< empty: left out
   std::span<const std::span<std::byte>> outputs;
-  std::span<std::byte> scratch;  ///< of Kernel::scratchBytes; starts at a multiple of 64 bytes; contents undefined
+  std::span<std::byte>
+      scratch;  ///< of Kernel::scratchBytes; starts at a multiple of 64 bytes; contents undefined
   RunIdentity identity;
 
   template <class T>
@@ -72,10 +74,10 @@ struct KernelArguments {
   }
 };
 
-/// A node made ready to run: attributes read, sizes known. `run` may be called from several threads at once with
-/// different arguments, allocates nothing, writes every element of every output, and gives the same bits whatever
-/// thread, alignment or address it gets. It fails only for values that the operator cannot take (a label outside its
-/// classes).
+/// A node made ready to run: attributes read, sizes known. `run` may be called from several threads at once
+/// with different arguments, allocates nothing, writes every element of every output, and gives the same bits
+/// whatever thread, alignment or address it gets. It fails only for values that the operator cannot take (a
+/// label outside its classes).
 struct Kernel {
   std::function<Status(const KernelArguments&)> run;
   std::int64_t scratchBytes = 0;
@@ -90,8 +92,9 @@ struct AttributeRule {
 };
 
 struct OperatorDefinition {
-  std::string type;                       ///< ONNX's name, or Grad…
-  std::vector<AttributeRule> attributes;  ///< every attribute it honours; others, and other kinds, are refused
+  std::string type;  ///< ONNX's name, or Grad…
+  std::vector<AttributeRule>
+      attributes;  ///< every attribute it honours; others, and other kinds, are refused
   std::size_t minInputs = 1, maxInputs = 1;
   std::size_t maxOutputs = 1;
 
@@ -99,11 +102,13 @@ struct OperatorDefinition {
   Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = nullptr;
   /// Null where the operator can be shaped and emulated but not computed.
   Result<Kernel> (*kernel)(const OperatorCall&) = nullptr;
-  /// What the operator is made of; forward operators list their forward part only, their gradient operators the rest.
+  /// What the operator is made of; forward operators list their forward part only, their gradient operators
+  /// the rest.
   std::vector<Work> (*work)(const OperatorCall&) = nullptr;
   /// Adds the nodes that make the wanted input gradients. Null: not differentiable.
   Status (*gradient)(GradientBuilder&) = nullptr;
-  /// Input whose memory output 0 may take over, for kernels that read an element before they write it; −1: none.
+  /// Input whose memory output 0 may take over, for kernels that read an element before they write it; −1:
+  /// none.
   int inPlaceInput = -1;
 };
 
@@ -129,23 +134,26 @@ const OperatorRegistry& standardOperators();
 /// The call of a node that stands in the graph, outputs filled in.
 OperatorCall callOf(const graph::Graph& graph, const Node& node);
 
-/// Infers the output types of a node whose inputs stand in the graph; checks operator, inputs and attribute names first.
+/// Infers the output types of a node whose inputs stand in the graph; checks operator, inputs and attribute
+/// names first.
 Result<std::vector<TensorType>> inferOutputs(const graph::Graph& graph, const Node& node, std::size_t outputs,
                                              const OperatorRegistry& registry);
 
-/// Infers a node's outputs, adds them to the graph as tensors of the given names and role, then appends the node.
-/// Returns the outputs' ids.
-Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node, const std::vector<std::string>& outputNames,
+/// Infers a node's outputs, adds them to the graph as tensors of the given names and role, then appends the
+/// node. Returns the outputs' ids.
+Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node,
+                                                const std::vector<std::string>& outputNames,
                                                 graph::TensorRole role, const OperatorRegistry& registry);
 
 /// graph::validate, and every node's output types are what its operator infers.
 Status checkShapes(const graph::Graph& graph, const OperatorRegistry& registry);
 
 /// The Work of a node of a checked graph.
-Result<std::vector<Work>> workOf(const graph::Graph& graph, const Node& node, const OperatorRegistry& registry);
+Result<std::vector<Work>> workOf(const graph::Graph& graph, const Node& node,
+                                 const OperatorRegistry& registry);
 
 }  // namespace pipescope::ops
 
-#define PIPESCOPE_REGISTER_OPERATOR(name)                \
-  void register_##name(OperatorRegistry& registry);      \
+#define PIPESCOPE_REGISTER_OPERATOR(name)           \
+  void register_##name(OperatorRegistry& registry); \
   void register_##name(OperatorRegistry& registry)

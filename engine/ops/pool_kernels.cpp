@@ -19,8 +19,8 @@ bool isMaximum(T value, T maximum) {
 
 /// The taps of one axis that lie within the input for one output position.
 struct Taps {
-  std::int64_t start = 0;              ///< input position of tap 0, may lie in the padding
-  std::int64_t first = 0, end = 0;     ///< taps within the input
+  std::int64_t start = 0;           ///< input position of tap 0, may lie in the padding
+  std::int64_t first = 0, end = 0;  ///< taps within the input
 };
 
 Taps tapsAt(const Window& w, std::size_t axis, std::int64_t position) {
@@ -28,7 +28,8 @@ Taps tapsAt(const Window& w, std::size_t axis, std::int64_t position) {
   const std::int64_t step = w.dilation[axis];
   taps.start = position * w.stride[axis] - w.padBegin[axis];
   if (taps.start < 0) taps.first = (-taps.start + step - 1) / step;
-  if (taps.start < w.input[axis]) taps.end = std::min(w.kernel[axis], (w.input[axis] - 1 - taps.start) / step + 1);
+  if (taps.start < w.input[axis])
+    taps.end = std::min(w.kernel[axis], (w.input[axis] - 1 - taps.start) / step + 1);
   return taps;
 }
 
@@ -43,7 +44,8 @@ void forRows(const Window& w, const Odometer& outer, Visit visit) {
     std::int64_t offset = 0;
     bool inside = true;
     for (std::size_t axis = 0; axis < inner; ++axis) {
-      const std::int64_t position = outer[axis] * w.stride[axis] - w.padBegin[axis] + tap[axis] * w.dilation[axis];
+      const std::int64_t position =
+          outer[axis] * w.stride[axis] - w.padBegin[axis] + tap[axis] * w.dilation[axis];
       inside = inside && position >= 0 && position < w.input[axis];
       offset = offset * w.input[axis] + position;
     }
@@ -51,7 +53,9 @@ void forRows(const Window& w, const Odometer& outer, Visit visit) {
   }
 }
 
-std::int64_t outerPositions(const Window& w) { return w.positions() / w.output.back(); }
+std::int64_t outerPositions(const Window& w) {
+  return w.positions() / w.output.back();
+}
 
 /// Offset within its plane of the window's element that equals the maximum `y`, the first in row-major order.
 template <class T>
@@ -85,15 +89,19 @@ void forMaxima(const PoolPlan& plan, const T* x, const T* y, Visit visit) {
 
 /// The commonest window: two by two, step two, nothing padded.
 bool isTwoByTwo(const Window& w) {
-  const std::vector<std::int64_t> twos{2, 2}, ones{1, 1}, zeros{0, 0};
-  return w.kernel == twos && w.stride == twos && w.dilation == ones && w.padBegin == zeros && w.padEnd == zeros &&
-         w.output[0] * 2 <= w.input[0] && w.output[1] * 2 <= w.input[1];
+  if (w.axes() != 2) return false;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (w.kernel[axis] != 2 || w.stride[axis] != 2 || w.dilation[axis] != 1) return false;
+    if (w.padBegin[axis] != 0 || w.padEnd[axis] != 0 || w.output[axis] * 2 > w.input[axis]) return false;
+  }
+  return true;
 }
 
-/// One output row of the two-by-two gradient: each gradient goes to the first of four elements that equals the maximum.
+/// One output row of the two-by-two gradient: each gradient goes to the first of four elements that equals
+/// the maximum.
 template <class T>
-void spreadRow(const T* __restrict above, const T* __restrict below, const T* __restrict y, const T* __restrict dy,
-               T* __restrict toAbove, T* __restrict toBelow, std::int64_t width) {
+void spreadRow(const T* __restrict above, const T* __restrict below, const T* __restrict y,
+               const T* __restrict dy, T* __restrict toAbove, T* __restrict toBelow, std::int64_t width) {
   for (std::int64_t i = 0; i < width; ++i) {
     const T maximum = y[i], whole = dy[i];
     const T afterA = isMaximum(above[2 * i], maximum) ? T(0) : whole;
@@ -124,7 +132,8 @@ template <class T>
 void poolColumns(const Window& w, const T* __restrict maxima, T* __restrict y) {
   const std::size_t inner = w.axes() - 1;
   const std::int64_t width = w.output[inner];
-  if (w.kernel[inner] == 2 && w.stride[inner] == 2 && w.dilation[inner] == 1 && w.padBegin[inner] == 0 && 2 * width <= w.input[inner]) {
+  if (w.kernel[inner] == 2 && w.stride[inner] == 2 && w.dilation[inner] == 1 && w.padBegin[inner] == 0 &&
+      2 * width <= w.input[inner]) {
     for (std::int64_t i = 0; i < width; ++i) y[i] = larger(maxima[2 * i], maxima[2 * i + 1]);
     return;
   }

@@ -14,8 +14,8 @@ struct PoolPlan {
 template <class T>
 void maxPool(const PoolPlan& plan, const T* x, T* y, T* scratch);
 
-/// Where each maximum stands, as ONNX's Indices: counted over the whole tensor, within a plane row-major, or with the
-/// first spatial axis fastest (`columnMajor`).
+/// Where each maximum stands, as ONNX's Indices: counted over the whole tensor, within a plane row-major, or
+/// with the first spatial axis fastest (`columnMajor`).
 template <class T>
 void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* indices, bool columnMajor);
 

@@ -3,8 +3,12 @@
 namespace pipescope::ops {
 namespace {
 
-std::uint32_t low(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
-std::uint32_t high(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+std::uint32_t low(std::uint64_t x) {
+  return static_cast<std::uint32_t>(x);
+}
+std::uint32_t high(std::uint64_t x) {
+  return static_cast<std::uint32_t>(x >> 32);
+}
 
 /// Finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 std::uint64_t mix(std::uint64_t x) {
@@ -23,7 +27,8 @@ std::uint64_t hashOf(std::string_view name) {
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
+std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                        std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t a = 0xD2511F53ULL * counter[0], b = 0xCD9E8D57ULL * counter[2];
     counter = {high(b) ^ counter[1] ^ key[0], low(b), high(a) ^ counter[3] ^ key[1], low(a)};
@@ -33,9 +38,11 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, st
 }
 
 RandomSequence::RandomSequence(const RunIdentity& identity, std::string_view name) {
-  const std::uint64_t key = mix(mix(mix(identity.seed) ^ hashOf(name)) ^ static_cast<std::uint64_t>(identity.replica));
+  const std::uint64_t key =
+      mix(mix(mix(identity.seed) ^ hashOf(name)) ^ static_cast<std::uint64_t>(identity.replica));
   key_ = {low(key), high(key)};
-  place_ = {low(static_cast<std::uint64_t>(identity.iteration)), low(static_cast<std::uint64_t>(identity.microBatch))};
+  place_ = {low(static_cast<std::uint64_t>(identity.iteration)),
+            low(static_cast<std::uint64_t>(identity.microBatch))};
 }
 
 std::array<std::uint32_t, 4> RandomSequence::block(std::uint64_t index) const {

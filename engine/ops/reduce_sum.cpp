@@ -27,7 +27,8 @@ struct ReducePlan {
 Result<std::vector<bool>> reducedAxes(const OperatorCall& call) {
   const auto rank = static_cast<std::int64_t>(call.input(0).shape.size());
   const bool attribute = call.node.attributes.contains("axes");
-  if (attribute && call.has(1)) return badInput(fmt::format("{}: give its axes as second input or as attribute, not both", call.title()));
+  if (attribute && call.has(1))
+    return badInput(fmt::format("{}: give its axes as second input or as attribute, not both", call.title()));
   std::vector<std::int64_t> axes = graph::intsAttribute(call.node, "axes", {});
   if (call.has(1)) {
     PIPESCOPE_ASSIGN(axes, call.constantInts(1, "its axes (input 1)"));
@@ -36,7 +37,8 @@ Result<std::vector<bool>> reducedAxes(const OperatorCall& call) {
   std::vector<bool> reduced(static_cast<std::size_t>(rank), all);
   for (const std::int64_t axis : axes) {
     if (axis < -rank || axis >= rank) {
-      return badInput(fmt::format("{}: axis {} is not one of the {} axes of {}", call.title(), axis, rank, graph::toString(call.input(0))));
+      return badInput(fmt::format("{}: axis {} is not one of the {} axes of {}", call.title(), axis, rank,
+                                  graph::toString(call.input(0))));
     }
     reduced[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = true;
   }
@@ -52,7 +54,8 @@ Result<ReducePlan> planOf(const OperatorCall& call) {
     plan.kept.push_back(reduced[axis] ? 1 : x[axis]);
     if (keep || !reduced[axis]) plan.result.push_back(plan.kept.back());
     (reduced[axis] ? plan.depth : plan.outputs) *= x[axis];
-    if (plan.runs.empty() || plan.runs.back().reduced != reduced[axis]) plan.runs.push_back({1, reduced[axis]});
+    if (plan.runs.empty() || plan.runs.back().reduced != reduced[axis])
+      plan.runs.push_back({1, reduced[axis]});
     plan.runs.back().extent *= x[axis];
   }
   return plan;
@@ -76,7 +79,8 @@ std::int64_t reduce(const std::vector<ReducePlan::Run>& runs, std::size_t at, co
   } else if (at + 1 == runs.size()) {
     for (std::int64_t i = 0; i < extent; ++i) y[i] += x[i];
   } else {
-    for (std::int64_t i = 0; i < extent; ++i) reduce(runs, at + 1, x + i * below, runs[at].reduced ? y : y + i * outputs);
+    for (std::int64_t i = 0; i < extent; ++i)
+      reduce(runs, at + 1, x + i * below, runs[at].reduced ? y : y + i * outputs);
   }
   return runs[at].reduced ? outputs : outputs * extent;
 }
@@ -100,16 +104,22 @@ Result<Kernel> reduceSumKernel(const OperatorCall& call) {
 
 std::vector<Work> reduceSumWork(const OperatorCall& call) {
   const Result<ReducePlan> plan = planOf(call);
-  return {{Reduce{"sum", plan->outputs, plan->depth, !plan->runs.empty() && plan->runs.back().reduced, call.input(0).element}, 1, ""}};
+  return {{Reduce{"sum", plan->outputs, plan->depth, !plan->runs.empty() && plan->runs.back().reduced,
+                  call.input(0).element},
+           1, ""}};
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(reduce_sum) {
   registry.add({.type = "ReduceSum",
-                .attributes = {{"axes", AttributeKind::integers}, {"keepdims", AttributeKind::integer},
+                .attributes = {{"axes", AttributeKind::integers},
+                               {"keepdims", AttributeKind::integer},
                                {"noop_with_empty_axes", AttributeKind::integer}},
-                .maxInputs = 2, .infer = inferReduceSum, .kernel = reduceSumKernel, .work = reduceSumWork});
+                .maxInputs = 2,
+                .infer = inferReduceSum,
+                .kernel = reduceSumKernel,
+                .work = reduceSumWork});
 }
 
 }  // namespace pipescope::ops

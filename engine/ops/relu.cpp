@@ -25,7 +25,9 @@ void reluGradient(const T* y, const T* dy, T* dx, std::int64_t count) {
   }
 }
 
-Result<std::vector<TensorType>> inferRelu(const OperatorCall& call) { return std::vector<TensorType>{call.input(0)}; }
+Result<std::vector<TensorType>> inferRelu(const OperatorCall& call) {
+  return std::vector<TensorType>{call.input(0)};
+}
 
 Result<Kernel> reluKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [count = call.input(0).elements()]<class T>(T) {
@@ -42,7 +44,8 @@ std::vector<Work> reluWork(const OperatorCall& call) {
 }
 
 Status reluGradient(GradientBuilder& builder) {
-  return builder.addFor(0, "GradRelu", "grad_input", {builder.node().outputs[0], builder.outputGradient(0)}, {});
+  return builder.addFor(0, "GradRelu", "grad_input", {builder.node().outputs[0], builder.outputGradient(0)},
+                        {});
 }
 
 // GradRelu: y, dy → dx.
@@ -68,9 +71,19 @@ std::vector<Work> gradReluWork(const OperatorCall& call) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(relu) {
-  registry.add({.type = "Relu", .infer = inferRelu, .kernel = reluKernel, .work = reluWork, .gradient = reluGradient, .inPlaceInput = 0});
-  registry.add({.type = "GradRelu", .minInputs = 2, .maxInputs = 2, .infer = inferGradRelu, .kernel = gradReluKernel,
-                .work = gradReluWork, .inPlaceInput = 1});
+  registry.add({.type = "Relu",
+                .infer = inferRelu,
+                .kernel = reluKernel,
+                .work = reluWork,
+                .gradient = reluGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradRelu",
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferGradRelu,
+                .kernel = gradReluKernel,
+                .work = gradReluWork,
+                .inPlaceInput = 1});
 }
 
 }  // namespace pipescope::ops

@@ -1,4 +1,5 @@
-// Reshape: the new shape is a constant second input, or (as up to opset 4, and in gradients) the attribute `shape`.
+// Reshape: the new shape is a constant second input, or (as up to opset 4, and in gradients) the attribute
+// `shape`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,12 +31,14 @@ Result<std::vector<TensorType>> inferReshape(const OperatorCall& call) {
   for (std::size_t axis = 0; axis < wanted.size(); ++axis) {
     if (wanted[axis] == 0 && !allowZero) {
       if (axis >= x.size()) {
-        return badInput(fmt::format("{}: shape {} copies axis {}, but its input has {} axes", call.title(), fmt::join(wanted, "x"), axis, x.size()));
+        return badInput(fmt::format("{}: shape {} copies axis {}, but its input has {} axes", call.title(),
+                                    fmt::join(wanted, "x"), axis, x.size()));
       }
       shape[axis] = x[axis];
     }
     if (shape[axis] < -1 || (shape[axis] == -1 && open < wanted.size())) {
-      return badInput(fmt::format("{}: shape {} may hold −1 once and no smaller number", call.title(), fmt::join(wanted, "x")));
+      return badInput(fmt::format("{}: shape {} may hold −1 once and no smaller number", call.title(),
+                                  fmt::join(wanted, "x")));
     }
     if (shape[axis] == -1) {
       open = axis;
@@ -49,26 +52,36 @@ Result<std::vector<TensorType>> inferReshape(const OperatorCall& call) {
     known = elements;
   }
   if (known != elements || (open < wanted.size() && shape[open] < 0)) {
-    return badInput(fmt::format("{}: cannot make {} out of {}: the numbers of elements differ", call.title(), fmt::join(wanted, "x"),
-                                graph::toString(call.input(0))));
+    return badInput(fmt::format("{}: cannot make {} out of {}: the numbers of elements differ", call.title(),
+                                fmt::join(wanted, "x"), graph::toString(call.input(0))));
   }
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
-Result<Kernel> reshapeKernel(const OperatorCall&) { return copyKernel(); }
+Result<Kernel> reshapeKernel(const OperatorCall&) {
+  return copyKernel();
+}
 
 /// Memory stays as it is.
-std::vector<Work> reshapeWork(const OperatorCall&) { return {}; }
+std::vector<Work> reshapeWork(const OperatorCall&) {
+  return {};
+}
 
 Status reshapeGradient(GradientBuilder& builder) {
-  return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)}, {{"shape", builder.call().input(0).shape}, {"allowzero", std::int64_t{1}}});
+  return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)},
+                        {{"shape", builder.call().input(0).shape}, {"allowzero", std::int64_t{1}}});
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(reshape) {
-  registry.add({.type = "Reshape", .attributes = {{"allowzero", AttributeKind::integer}, {"shape", AttributeKind::integers}},
-                .maxInputs = 2, .infer = inferReshape, .kernel = reshapeKernel, .work = reshapeWork, .gradient = reshapeGradient,
+  registry.add({.type = "Reshape",
+                .attributes = {{"allowzero", AttributeKind::integer}, {"shape", AttributeKind::integers}},
+                .maxInputs = 2,
+                .infer = inferReshape,
+                .kernel = reshapeKernel,
+                .work = reshapeWork,
+                .gradient = reshapeGradient,
                 .inPlaceInput = 0});
 }
 

@@ -1,5 +1,6 @@
-// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; optional weight per
-// class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction "mean".
+// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; optional
+// weight per class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
+// "mean".
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -39,12 +40,14 @@ Result<Reduction> reductionOf(const OperatorCall& call) {
 
 /// scores, labels and weight stand at inputs `first`, `first` + 1 and `first` + 2.
 Result<LossPlan> planOf(const OperatorCall& call, std::size_t first) {
-  if (!call.has(first) || !call.has(first + 1)) return badInput(fmt::format("{}: it needs scores and labels", call.title()));
+  if (!call.has(first) || !call.has(first + 1))
+    return badInput(fmt::format("{}: it needs scores and labels", call.title()));
   const Shape &scores = call.input(first).shape, &labels = call.input(first + 1).shape;
   LossPlan plan;
   plan.title = call.title();
   if (scores.size() < 2) {
-    return badInput(fmt::format("{}: its scores are {}; they need a batch and classes", call.title(), graph::toString(call.input(first))));
+    return badInput(fmt::format("{}: its scores are {}; they need a batch and classes", call.title(),
+                                graph::toString(call.input(first))));
   }
   Shape expected = scores;
   expected.erase(expected.begin() + 1);
@@ -57,14 +60,17 @@ Result<LossPlan> planOf(const OperatorCall& call, std::size_t first) {
   plan.classes = scores[1];
   plan.inner = graph::elementCount(Shape(scores.begin() + 2, scores.end()));
   if (plan.classes < 1 || plan.labels() < 1) {
-    return badInput(fmt::format("{}: its scores are {}; there is nothing to take a loss of", call.title(), graph::toString(call.input(first))));
+    return badInput(fmt::format("{}: its scores are {}; there is nothing to take a loss of", call.title(),
+                                graph::toString(call.input(first))));
   }
   if (call.has(first + 2) && call.input(first + 2) != TensorType{call.input(first).element, {plan.classes}}) {
-    return badInput(fmt::format("{}: its weights are {}; there must be one {} for each of the {} classes", call.title(),
-                                graph::toString(call.input(first + 2)), graph::toString(call.input(first).element), plan.classes));
+    return badInput(fmt::format("{}: its weights are {}; there must be one {} for each of the {} classes",
+                                call.title(), graph::toString(call.input(first + 2)),
+                                graph::toString(call.input(first).element), plan.classes));
   }
   PIPESCOPE_ASSIGN(plan.reduction, reductionOf(call));
-  if (call.node.attributes.contains("ignore_index")) plan.ignored = graph::intAttribute(call.node, "ignore_index", 0);
+  if (call.node.attributes.contains("ignore_index"))
+    plan.ignored = graph::intAttribute(call.node, "ignore_index", 0);
   return plan;
 }
 
@@ -84,8 +90,9 @@ class Labels {
 Status checkLabels(const LossPlan& plan, const Labels& labels) {
   for (std::int64_t i = 0; i < plan.labels(); ++i) {
     if ((labels[i] >= 0 && labels[i] < plan.classes) || plan.ignored == labels[i]) continue;
-    return badInput(fmt::format("{}: label {} in row {} is not one of the {} classes (0 to {}); check the labels or the last layer",
-                                plan.title, labels[i], i / plan.inner, plan.classes, plan.classes - 1));
+    return badInput(fmt::format(
+        "{}: label {} in row {} is not one of the {} classes (0 to {}); check the labels or the last layer",
+        plan.title, labels[i], i / plan.inner, plan.classes, plan.classes - 1));
   }
   return {};
 }
@@ -98,7 +105,9 @@ struct Position {
   T largest = 0, logSum = 0;
 
   Position(const LossPlan& plan, const T* all, std::int64_t label)
-      : scores(all + label / plan.inner * plan.classes * plan.inner + label % plan.inner), classes(plan.classes), step(plan.inner) {
+      : scores(all + label / plan.inner * plan.classes * plan.inner + label % plan.inner),
+        classes(plan.classes),
+        step(plan.inner) {
     largest = scores[0];
     for (std::int64_t c = 1; c < classes; ++c) largest = std::max(largest, scores[c * step]);
     T sum = 0;
@@ -121,7 +130,8 @@ T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
   return total;
 }
 
-// --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob] ----------------------------------------
+// --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob]
+// ----------------------------------------
 
 Result<std::vector<TensorType>> inferLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, planOf(call, 0));
@@ -174,7 +184,9 @@ std::vector<Work> lossWork(const OperatorCall& call) {
   if (call.has(2)) work.push_back({Map{"multiply", plan->labels(), 2, type, true}, 1, "Weight"});
   if (call.requestedOutputs > 1) work.push_back({Map{"subtract", scores, 2, type, true}, 1, "LogProb"});
   if (plan->reduction != Reduction::none) {
-    work.push_back({Reduce{plan->reduction == Reduction::mean ? "mean" : "sum", 1, plan->labels(), true, type}, 1, "Reduce"});
+    work.push_back(
+        {Reduce{plan->reduction == Reduction::mean ? "mean" : "sum", 1, plan->labels(), true, type}, 1,
+         "Reduce"});
   }
   return work;
 }
@@ -182,23 +194,28 @@ std::vector<Work> lossWork(const OperatorCall& call) {
 Status lossGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   if (node.outputs.size() > 1 && builder.outputGradient(1).valid()) {
-    return badInput(fmt::format("{}: cannot train through its second output, the logarithms of the probabilities", builder.call().title()));
+    return badInput(
+        fmt::format("{}: cannot train through its second output, the logarithms of the probabilities",
+                    builder.call().title()));
   }
   if (builder.call().has(2) && builder.wants(2)) {
-    return badInput(fmt::format("{}: cannot train its class weights; make them constants", builder.call().title()));
+    return badInput(
+        fmt::format("{}: cannot train its class weights; make them constants", builder.call().title()));
   }
   std::vector<graph::TensorId> inputs{builder.isLoss(0) ? graph::TensorId() : builder.outputGradient(0)};
   inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
   return builder.addFor(0, "GradSoftmaxCrossEntropyLoss", "grad_input", std::move(inputs), node.attributes);
 }
 
-// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1 --------------
+// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1
+// --------------
 
 Result<std::vector<TensorType>> inferGradLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, planOf(call, 1));
   const Shape shape = plan.reduction == Reduction::none ? call.input(2).shape : Shape();
   if (call.has(0) && call.input(0).shape != shape) {
-    return badInput(fmt::format("{}: the gradient by the loss is {}; it must be {}", call.title(), graph::toString(call.input(0)),
+    return badInput(fmt::format("{}: the gradient by the loss is {}; it must be {}", call.title(),
+                                graph::toString(call.input(0)),
                                 graph::toString({call.input(1).element, shape})));
   }
   return std::vector<TensorType>{call.input(1)};
@@ -220,7 +237,8 @@ Status runGradLoss(const LossPlan& plan, const KernelArguments& a) {
     T* to = dscores + (position.scores - scores);
     for (std::int64_t c = 0; c < plan.classes; ++c) {
       const T target = c == labels[i] ? T(1) : T(0);
-      to[c * plan.inner] = plan.ignored == labels[i] ? T(0) : factor * (std::exp(position.logProbability(c)) - target);
+      to[c * plan.inner] =
+          plan.ignored == labels[i] ? T(0) : factor * (std::exp(position.logProbability(c)) - target);
     }
   }
   return {};
@@ -256,10 +274,22 @@ std::vector<AttributeRule> lossAttributes() {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
-  registry.add({.type = "SoftmaxCrossEntropyLoss", .attributes = lossAttributes(), .minInputs = 2, .maxInputs = 3, .maxOutputs = 2,
-                .infer = inferLoss, .kernel = lossKernel, .work = lossWork, .gradient = lossGradient});
-  registry.add({.type = "GradSoftmaxCrossEntropyLoss", .attributes = lossAttributes(), .minInputs = 0, .maxInputs = 4,
-                .infer = inferGradLoss, .kernel = gradLossKernel, .work = gradLossWork});
+  registry.add({.type = "SoftmaxCrossEntropyLoss",
+                .attributes = lossAttributes(),
+                .minInputs = 2,
+                .maxInputs = 3,
+                .maxOutputs = 2,
+                .infer = inferLoss,
+                .kernel = lossKernel,
+                .work = lossWork,
+                .gradient = lossGradient});
+  registry.add({.type = "GradSoftmaxCrossEntropyLoss",
+                .attributes = lossAttributes(),
+                .minInputs = 0,
+                .maxInputs = 4,
+                .infer = inferGradLoss,
+                .kernel = gradLossKernel,
+                .work = gradLossWork});
 }
 
 }  // namespace pipescope::ops

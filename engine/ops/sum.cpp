@@ -13,7 +13,8 @@ constexpr std::size_t kMostInputs = 1 << 20;
 
 Result<std::vector<TensorType>> inferSum(const OperatorCall& call) {
   for (std::size_t i = 1; i < call.inputs.size(); ++i) {
-    if (!call.has(i)) return base::badInput(fmt::format("{}: input {} is left out, but is needed", call.title(), i));
+    if (!call.has(i))
+      return base::badInput(fmt::format("{}: input {} is left out, but is needed", call.title(), i));
     PIPESCOPE_TRY(requireSameTypes(call, 0, i));
   }
   return std::vector<TensorType>{call.input(0)};
@@ -50,8 +51,13 @@ Status sumGradient(GradientBuilder& builder) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(sum) {
-  registry.add({.type = "Sum", .maxInputs = kMostInputs, .infer = inferSum, .kernel = sumKernel, .work = sumWork,
-                .gradient = sumGradient, .inPlaceInput = 0});
+  registry.add({.type = "Sum",
+                .maxInputs = kMostInputs,
+                .infer = inferSum,
+                .kernel = sumKernel,
+                .work = sumWork,
+                .gradient = sumGradient,
+                .inPlaceInput = 0});
 }
 
 }  // namespace pipescope::ops

@@ -13,21 +13,25 @@ constexpr std::int64_t kMostExtent = 1'000'000'000;
 
 Result<std::vector<std::int64_t>> listOf(const OperatorCall& call, const std::string& name, std::size_t count,
                                          std::int64_t fallback, std::int64_t least) {
-  std::vector<std::int64_t> values = graph::intsAttribute(call.node, name, std::vector<std::int64_t>(count, fallback));
+  std::vector<std::int64_t> values =
+      graph::intsAttribute(call.node, name, std::vector<std::int64_t>(count, fallback));
   if (values.size() != count) {
-    return badInput(fmt::format("{}: attribute {} has {} numbers; it needs {}", call.title(), name, values.size(), count));
+    return badInput(fmt::format("{}: attribute {} has {} numbers; it needs {}", call.title(), name,
+                                values.size(), count));
   }
   for (const std::int64_t value : values) {
     if (value < least || value > kMostExtent) {
-      return badInput(fmt::format("{}: attribute {} holds {}; every number must be {} to {}", call.title(), name, value, least,
-                                  kMostExtent));
+      return badInput(fmt::format("{}: attribute {} holds {}; every number must be {} to {}", call.title(),
+                                  name, value, least, kMostExtent));
     }
   }
   return values;
 }
 
 /// First and last tap's distance plus one.
-std::int64_t reach(const Window& w, std::size_t axis) { return (w.kernel[axis] - 1) * w.dilation[axis] + 1; }
+std::int64_t reach(const Window& w, std::size_t axis) {
+  return (w.kernel[axis] - 1) * w.dilation[axis] + 1;
+}
 
 void padAutomatically(Window& w, bool upper) {
   for (std::size_t a = 0; a < w.axes(); ++a) {
@@ -46,10 +50,12 @@ Status readPads(const OperatorCall& call, Window& w) {
   w.padEnd.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
   if (mode == "NOTSET") return {};
   if (mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    return badInput(fmt::format("{}: auto_pad is {}; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER", call.title(), mode));
+    return badInput(fmt::format("{}: auto_pad is {}; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER",
+                                call.title(), mode));
   }
   if (std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; })) {
-    return badInput(fmt::format("{}: both pads and auto_pad {} are given; leave one out", call.title(), mode));
+    return badInput(
+        fmt::format("{}: both pads and auto_pad {} are given; leave one out", call.title(), mode));
   }
   if (mode != "VALID") padAutomatically(w, mode == "SAME_UPPER");
   return {};
@@ -60,9 +66,10 @@ Status computeOutput(const OperatorCall& call, Window& w) {
   for (std::size_t a = 0; a < w.axes(); ++a) {
     const std::int64_t room = w.input[a] + w.padBegin[a] + w.padEnd[a] - reach(w, a);
     if (room < 0) {
-      return badInput(fmt::format("{}: its kernel reaches over {} on spatial axis {}, but the input has {} there with padding "
-                                  "{} + {}; make the kernel smaller or the padding larger",
-                                  call.title(), reach(w, a), a, w.input[a], w.padBegin[a], w.padEnd[a]));
+      return badInput(fmt::format(
+          "{}: its kernel reaches over {} on spatial axis {}, but the input has {} there with padding "
+          "{} + {}; make the kernel smaller or the padding larger",
+          call.title(), reach(w, a), a, w.input[a], w.padBegin[a], w.padEnd[a]));
     }
     std::int64_t out = (room + (ceil ? w.stride[a] - 1 : 0)) / w.stride[a] + 1;
     if (ceil && (out - 1) * w.stride[a] >= w.input[a] + w.padBegin[a]) --out;
@@ -79,23 +86,28 @@ std::vector<std::int64_t> Window::padding() const {
   return all;
 }
 
-bool Window::isIdentity() const { return taps() == 1 && input == output && std::ranges::all_of(stride, [](std::int64_t s) { return s == 1; }); }
+bool Window::isIdentity() const {
+  return taps() == 1 && input == output && std::ranges::all_of(stride, [](std::int64_t s) { return s == 1; });
+}
 
-Result<Window> windowOf(const OperatorCall& call, const Shape& input, const std::vector<std::int64_t>& kernel) {
+Result<Window> windowOf(const OperatorCall& call, const Shape& input,
+                        const std::vector<std::int64_t>& kernel) {
   if (input.size() < 3 || input.size() - 2 > kMaxSpatialAxes) {
-    return badInput(fmt::format("{}: its input has {} axes; it needs a batch, channels and 1 to {} spatial axes", call.title(),
-                                input.size(), kMaxSpatialAxes));
+    return badInput(
+        fmt::format("{}: its input has {} axes; it needs a batch, channels and 1 to {} spatial axes",
+                    call.title(), input.size(), kMaxSpatialAxes));
   }
   Window w;
   w.input.assign(input.begin() + 2, input.end());
   w.kernel = kernel;
   if (kernel.size() != w.input.size()) {
-    return badInput(fmt::format("{}: its kernel has {} spatial axes, its input {}", call.title(), kernel.size(), w.input.size()));
+    return badInput(fmt::format("{}: its kernel has {} spatial axes, its input {}", call.title(),
+                                kernel.size(), w.input.size()));
   }
   for (std::size_t a = 0; a < kernel.size(); ++a) {
     if (kernel[a] < 1 || kernel[a] > kMostExtent || w.input[a] < 1 || w.input[a] > kMostExtent) {
-      return badInput(fmt::format("{}: kernel {} over {} on spatial axis {}; both must be 1 to {}", call.title(), kernel[a],
-                                  w.input[a], a, kMostExtent));
+      return badInput(fmt::format("{}: kernel {} over {} on spatial axis {}; both must be 1 to {}",
+                                  call.title(), kernel[a], w.input[a], a, kMostExtent));
     }
   }
   PIPESCOPE_ASSIGN(w.stride, listOf(call, "strides", kernel.size(), 1, 1));

@@ -23,10 +23,11 @@ struct Window {
   bool isIdentity() const;
 };
 
-/// Reads strides, dilations, pads, auto_pad and ceil_mode for a window of `kernel` over the spatial axes of `input`
-/// (batch, channels, spatial …). With ceil_mode a last window that would start in the end padding is dropped, as in
-/// PyTorch and ONNX from opset 22. Errors name node, axis and figures.
-Result<Window> windowOf(const OperatorCall& call, const Shape& input, const std::vector<std::int64_t>& kernel);
+/// Reads strides, dilations, pads, auto_pad and ceil_mode for a window of `kernel` over the spatial axes of
+/// `input` (batch, channels, spatial …). With ceil_mode a last window that would start in the end padding is
+/// dropped, as in PyTorch and ONNX from opset 22. Errors name node, axis and figures.
+Result<Window> windowOf(const OperatorCall& call, const Shape& input,
+                        const std::vector<std::int64_t>& kernel);
 
 /// A position within up to kMaxSpatialAxes extents, counted in row-major order.
 class Odometer {

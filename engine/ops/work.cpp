@@ -11,8 +11,9 @@ std::int64_t Contraction::multiplyAdds() const {
 }
 
 std::string kindOf(const Work& work) {
-  static constexpr const char* names[] = {"contraction", "map",    "reduce",     "pool",     "gather", "scatter",
-                                          "rearrange",   "sort",   "random",     "collective", "host_copy"};
+  static constexpr const char* names[] = {"contraction", "map",        "reduce",    "pool",
+                                          "gather",      "scatter",    "rearrange", "sort",
+                                          "random",      "collective", "host_copy"};
   return names[work.item.index()];
 }
 
@@ -27,12 +28,16 @@ struct Flops {
     for (const std::int64_t extent : p.kernel) count *= static_cast<double>(extent);
     return count;
   }
-  double operator()(const Scatter& s) const { return s.accumulate ? static_cast<double>(s.rows * s.rowElements) : 0; }
+  double operator()(const Scatter& s) const {
+    return s.accumulate ? static_cast<double>(s.rows * s.rowElements) : 0;
+  }
   double operator()(const Collective& c) const { return static_cast<double>(c.elements); }
   double operator()(const auto&) const { return 0; }
 };
 }  // namespace
 
-double flopsOf(const Work& work) { return static_cast<double>(work.repeat) * std::visit(Flops(), work.item); }
+double flopsOf(const Work& work) {
+  return static_cast<double>(work.repeat) * std::visit(Flops(), work.item);
+}
 
 }  // namespace pipescope::ops

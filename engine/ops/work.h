@@ -12,16 +12,17 @@ namespace pipescope::ops {
 
 using graph::ElementType;
 
-/// Products and convolutions. A matrix product [m,k]·[k,n] is a convolution with batch 1, field {m}, kernel {1},
-/// inputChannels k, outputChannels n; a batched one has groups = batch. All geometry is the forward one; `phase` says
-/// which of the three products is meant.
+/// Products and convolutions. A matrix product [m,k]·[k,n] is a convolution with batch 1, field {m}, kernel
+/// {1}, inputChannels k, outputChannels n; a batched one has groups = batch. All geometry is the forward one;
+/// `phase` says which of the three products is meant.
 struct Contraction {
   enum class Phase { forward, inputGradient, weightGradient };
   Phase phase = Phase::forward;
   std::int64_t batch = 1, groups = 1;
   std::int64_t inputChannels = 1, outputChannels = 1;  ///< per group
   std::vector<std::int64_t> field, kernel, output;     ///< spatial extents: input, kernel, output
-  std::vector<std::int64_t> stride, dilation, padding; ///< padding: begin of each axis, then end of each axis
+  std::vector<std::int64_t> stride, dilation,
+      padding;  ///< padding: begin of each axis, then end of each axis
   bool transposed = false;
   ElementType type = ElementType::float32, accumulate = ElementType::float32;
   /// Multiply-adds of the phase: the same for all three.
@@ -38,7 +39,7 @@ struct Map {
 };
 
 struct Reduce {
-  std::string function;  ///< sum, max, mean, square_sum …
+  std::string function;                 ///< sum, max, mean, square_sum …
   std::int64_t outputs = 1, depth = 1;  ///< depth elements make one output
   bool contiguous = true;               ///< reduced axis is the innermost
   ElementType type = ElementType::float32;
@@ -92,7 +93,8 @@ struct HostCopy {
   base::Bytes bytes;
 };
 
-using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, Rearrange, Sort, Random, Collective, HostCopy>;
+using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, Rearrange, Sort, Random,
+                              Collective, HostCopy>;
 
 struct Work {
   WorkItem item;

@@ -62,11 +62,15 @@ class PathFinder {
   const model::Placement* binding(const model::Placement& placement) const {
     const model::Placement* before = previousOnDevice(placement);
     if (before != nullptr && before->end == placement.start) return before;
-    const auto wait = waitsByEnd_.find({placement.device, placement.start});
-    if (wait == waitsByEnd_.end()) return before;  // a transfer fills the time between
-    if (wait->second->cause == model::WaitCause::host) return nullptr;
-    const auto waitedFor = byId_.find(wait->second->waitedFor);
-    return waitedFor == byId_.end() ? before : waitedFor->second;
+    // Transfers may lie between the last wait and the start; a wait for own copies says nothing about who was late.
+    for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
+      const model::Wait& wait = *(--it)->second;
+      if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
+      if (wait.cause == model::WaitCause::host) return nullptr;
+      const auto waitedFor = byId_.find(wait.waitedFor);
+      if (waitedFor != byId_.end() && waitedFor->second->device != placement.device) return waitedFor->second;
+    }
+    return before;
   }
 
  private:

@@ -35,7 +35,7 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
 std::vector<Fact> facts(const Execution& e, bool ipu) {
   std::vector<Fact> list = {
       {"total_cycles", "Total", e.total.count, Format::ticks, "Span of the last call in device 0's ticks, from the host's call to the last device's end."},
-      {"time_us", "Time", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds."},
+      {"time_us", "Time, µs", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds."},
       {"samples", "Samples", e.samples, Format::count, "Rows consumed by the call, one replica."},
       {"samples_per_second", "Samples per second", e.samplesPerSecond, Format::rate, "Samples ÷ time: the emulated system's speed."},
   };
@@ -61,7 +61,8 @@ Table deviceTable(const Execution& e, bool ipu) {
   table.columns = {{"index", "Device", Format::plain, ""},        {"name", "Name", Format::plain, ""},
                    {"kind", "Kind", Format::plain, ""},           {"clock_hz", "Clock", Format::count, "ticks per second"},
                    {"total_cycles", "Total", Format::ticks, ""},  {"idle_cycles", "Idle", Format::ticks, "neither working nor exchanging"},
-                   {"by_lane", "By lane", Format::ticks, ""},     {"by_kind", "By kind", Format::ticks, ""}};
+                   {"by_lane", "By lane", Format::ticks, "", !ipu},
+                   {"by_kind", "By kind", Format::ticks, "", !ipu}};
   if (ipu) {
     for (const auto& [kind, key] : kKinds) table.columns.push_back({key, model::toString(kind), Format::ticks, ""});
     table.columns.push_back({"tile_balance", "Tile balance", Format::fraction, "mean over compute steps of mean ÷ slowest tile"});

@@ -1,5 +1,7 @@
 #include "profiler/analysis/memory.h"
 
+#include <algorithm>
+
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -10,6 +12,24 @@ Breakdown parts(const Map& map) {
   Breakdown result;
   for (const auto& [name, bytes] : map) result.emplace_back(name, static_cast<double>(bytes.count));
   return result;
+}
+
+/// A row per category, a column per device.
+Table categoryTable(const analysis::Memory& m) {
+  Table table{"categories", "By category", "without gaps, largest first", {}, {}};
+  table.columns = {{"category", "Category", Format::plain, ""}, {"total_bytes", "Total", Format::bytes, "all devices"}};
+  for (const analysis::DeviceMemory& d : m.devices) table.columns.push_back({"device_" + std::to_string(d.index) + "_bytes", d.name, Format::bytes, ""});
+  std::vector<std::pair<std::string, base::Bytes>> sorted(m.byCategory.begin(), m.byCategory.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  for (const auto& [category, bytes] : sorted) {
+    std::vector<Cell> row = {category, bytes.count};
+    for (const analysis::DeviceMemory& d : m.devices) {
+      const auto found = d.byCategory.find(category);
+      row.push_back(found == d.byCategory.end() ? std::int64_t{0} : found->second.count);
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
 const char* kNoMemory = "This profile holds no memory: its devices are of a family without a memory model.";
@@ -23,7 +43,7 @@ base::Result<Section> makeMemory(const Context& context) {
       {"max_tile_bytes_including_gaps", "Fullest tile with gaps", m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether it fits."},
       {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
       {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes, "Largest over program steps of each device, summed over devices."},
-      {"by_category", "By category", parts(m.byCategory), Format::bytes, "Sum over devices, without gaps."},
+      {"by_category", "By category", parts(m.byCategory), Format::bytes, "Sum over devices, without gaps.", false},
   };
   Table table{"devices", "Devices", "one replica", {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
@@ -37,13 +57,14 @@ base::Result<Section> makeMemory(const Context& context) {
                    {"worst_tile", "Tile", Format::plain, ""},
                    {"bytes_per_tile", "Capacity", Format::bytes, "of a tile"},
                    {"fits", "Fits", Format::plain, ""},
-                   {"by_category", "By category", Format::bytes, ""},
-                   {"by_region", "By region", Format::bytes, "including gaps"}};
+                   {"by_category", "By category", Format::bytes, "", false},
+                   {"by_region", "By region", Format::bytes, "including gaps", false}};
   for (const analysis::DeviceMemory& d : m.devices) {
     table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count, d.totalIncludingGaps.count, d.alwaysLive.count,
                           d.notAlwaysLivePeak.count, d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits, parts(d.byCategory), parts(d.byRegion)});
   }
   section.tables.push_back(std::move(table));
+  if (!m.devices.empty()) section.tables.push_back(categoryTable(m));
   if (m.devices.empty()) section.remarks.push_back(kNoMemory);
   for (const model::Diagnostic& diagnostic : context.catalog.diagnostics) {
     if (diagnostic.code == "out_of_memory" && diagnostic.executable == context.executable) section.remarks.push_back(diagnostic.text);

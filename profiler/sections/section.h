@@ -33,12 +33,14 @@ struct Fact {
   Cell value;
   Format format = Format::plain;
   std::string doc;      ///< what it is and of what (denominator), one sentence
+  bool inText = true;   ///< false: text has it elsewhere
 };
 
 struct Column {
   std::string key, heading;
   Format format = Format::plain;
   std::string doc;
+  bool inText = true;  ///< false: in JSON and CSV only, because text has it in other columns
 };
 
 struct Table {

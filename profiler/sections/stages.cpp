@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -29,6 +31,20 @@ std::vector<Fact> facts(const StagesReport& r) {
   };
 }
 
+double occupied(const analysis::StageReport& stage) { return stage.busy + stage.hostIn + stage.hostOut; }
+
+/// Says so where stream copies, not computing, make a stage the one that all wait for.
+void remarkLimitingStage(const StagesReport& r, Section& section) {
+  const auto limiting = std::max_element(r.stages.begin(), r.stages.end(), [](const auto& a, const auto& b) { return occupied(a) < occupied(b); });
+  if (limiting == r.stages.end()) return;
+  section.facts.push_back({"limiting_stage", "Longest with stream copies", static_cast<std::int64_t>(limiting->index), Format::plain,
+                           "Stage whose F+R+B and stream copies together take longest: it sets the length of a full cycle."});
+  if (limiting->index == r.slowestStage) return;
+  section.remarks.push_back(fmt::format("Stage {} computes longest, but with its stream copies stage {} takes longer ({} against {} cycles per micro-batch): the others wait for it.",
+                                        r.slowestStage, limiting->index, formatCell(occupied(*limiting), Format::ticks),
+                                        formatCell(occupied(r.stages[static_cast<std::size_t>(r.slowestStage)]), Format::ticks)));
+}
+
 Breakdown waitsOf(const analysis::StageReport& stage) {
   Breakdown parts;
   for (const auto& [cause, ticks] : stage.waits) {
@@ -46,6 +62,7 @@ Table stageTable(const StagesReport& r) {
                    {"recompute_cycles", "Recompute", Format::ticks, "per micro-batch"},
                    {"backward_cycles", "Backward", Format::ticks, "per micro-batch, weight gradients included"},
                    {"busy_cycles", "F+R+B", Format::ticks, "per micro-batch"},
+                   {"occupied_cycles", "With copies", Format::ticks, "F+R+B and stream copies, per micro-batch: what the stage adds to a cycle"},
                    {"update_cycles", "Update", Format::ticks, "per iteration"},
                    {"host_in_cycles", "Host in", Format::ticks, "per micro-batch"},
                    {"host_out_cycles", "Host out", Format::ticks, "per micro-batch, mean"},
@@ -54,7 +71,7 @@ Table stageTable(const StagesReport& r) {
                    {"waits", "Waits", Format::ticks, "per iteration, by cause"}};
   for (const analysis::StageReport& s : r.stages) {
     table.rows.push_back({static_cast<std::int64_t>(s.index), static_cast<std::int64_t>(s.device), s.blocks, s.forward, s.recompute,
-                          s.backward + s.weightGradient, s.busy, s.update, s.hostIn, s.hostOut, s.share, s.ratioToSlowest, waitsOf(s)});
+                          s.backward + s.weightGradient, s.busy, occupied(s), s.update, s.hostIn, s.hostOut, s.share, s.ratioToSlowest, waitsOf(s)});
   }
   return table;
 }
@@ -109,6 +126,7 @@ Table boundaryTable(const StagesReport& r) {
 base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const StagesReport report, analysis::stagesReport(context.source, context.catalog, context.executable));
   Section section{"stages", "Stages", facts(report), {stageTable(report), memoryTable(report)}, {}};
+  remarkLimitingStage(report, section);
   if (!report.slowestOperations.empty()) section.tables.push_back(operationTable(report));
   if (!report.boundaries.empty()) section.tables.push_back(boundaryTable(report));
   if (context.catalog.lastRunOf(context.executable) == nullptr) section.remarks.push_back("Nothing has run: times are missing.");

@@ -35,7 +35,9 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   }
   const auto line = [&](auto cellText) {
     std::string text = " ";
-    for (std::size_t c = 0; c < table.columns.size(); ++c) text += " " + padded(cellText(c), widths[c], right[c]) + " ";
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      if (table.columns[c].inText) text += " " + padded(cellText(c), widths[c], right[c]) + " ";
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
   };
@@ -67,7 +69,7 @@ std::string toText(const Section& section) {
   std::size_t width = 0;
   for (const Fact& fact : section.facts) width = std::max(width, widthOf(fact.label));
   for (const Fact& fact : section.facts) {
-    text += "  " + padded(fact.label, width, false) + "  " + formatCell(fact.value, fact.format, section.ticksPerShownUnit) + "\n";
+    if (fact.inText) text += "  " + padded(fact.label, width, false) + "  " + formatCell(fact.value, fact.format, section.ticksPerShownUnit) + "\n";
   }
   for (const Table& table : section.tables) text += tableText(table, section.ticksPerShownUnit);
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";

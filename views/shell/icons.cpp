@@ -37,20 +37,29 @@ class PathParser {
         path_.moveTo(point(origin));
         command_ = command_.isLower() ? QLatin1Char('l') : QLatin1Char('L');
         break;
-      case 'L': path_.lineTo(point(origin)); break;
-      case 'H': path_.lineTo(origin.x() + number(), path_.currentPosition().y()); break;
-      case 'V': path_.lineTo(path_.currentPosition().x(), origin.y() + number()); break;
+      case 'L':
+        path_.lineTo(point(origin));
+        break;
+      case 'H':
+        path_.lineTo(origin.x() + number(), path_.currentPosition().y());
+        break;
+      case 'V':
+        path_.lineTo(path_.currentPosition().x(), origin.y() + number());
+        break;
       case 'C': {
         const QPointF first = point(origin), second = point(origin), end = point(origin);
         path_.cubicTo(first, second, end);
         break;
       }
-      case 'A': arc(origin); break;
+      case 'A':
+        arc(origin);
+        break;
       case 'Z':
         path_.closeSubpath();
         command_ = QChar();
         break;
-      default: return false;
+      default:
+        return false;
     }
     return good_;
   }
@@ -68,11 +77,14 @@ class PathParser {
     }
     const double height = std::sqrt(radius * radius - length * length / 4) * (large == clockwise ? -1 : 1);
     const QPointF centre = (start + end) / 2 + QPointF(-chord.y(), chord.x()) / length * height;
-    const auto angle = [&](const QPointF& p) { return std::atan2(centre.y() - p.y(), p.x() - centre.x()) * 180 / std::numbers::pi; };
+    const auto angle = [&](const QPointF& p) {
+      return std::atan2(centre.y() - p.y(), p.x() - centre.x()) * 180 / std::numbers::pi;
+    };
     double sweep = angle(end) - angle(start);
     if (clockwise && sweep > 0) sweep -= 360;
     if (!clockwise && sweep < 0) sweep += 360;
-    path_.arcTo(QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius), angle(start), sweep);
+    path_.arcTo(QRectF(centre.x() - radius, centre.y() - radius, 2 * radius, 2 * radius), angle(start),
+                sweep);
   }
 
   double number() {
@@ -95,18 +107,22 @@ class PathParser {
 
 }  // namespace
 
-QPainterPath parsePathData(const QString& data) { return PathParser(data).parse(); }
+QPainterPath parsePathData(const QString& data) {
+  return PathParser(data).parse();
+}
 
 QPainterPath iconPath(const QString& name) {
   static const QRegularExpression data(QStringLiteral(" d=\"([^\"]*)\""));
   QPainterPath path;
   const QString text = embeddedText(QStringLiteral("icons/") + name + QStringLiteral(".svg"));
-  for (auto match = data.globalMatch(text); match.hasNext();) path.addPath(parsePathData(match.next().captured(1)));
+  for (auto match = data.globalMatch(text); match.hasNext();)
+    path.addPath(parsePathData(match.next().captured(1)));
   return path;
 }
 
 QPixmap iconPixmap(const QString& name, const QColor& colour, int size, double devicePixelRatio) {
-  QPixmap pixmap(static_cast<int>(std::lround(size * devicePixelRatio)), static_cast<int>(std::lround(size * devicePixelRatio)));
+  QPixmap pixmap(static_cast<int>(std::lround(size * devicePixelRatio)),
+                 static_cast<int>(std::lround(size * devicePixelRatio)));
   pixmap.setDevicePixelRatio(devicePixelRatio);
   pixmap.fill(Qt::transparent);
   QPainter painter(&pixmap);

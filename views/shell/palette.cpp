@@ -12,8 +12,9 @@
 namespace pipescope::shell {
 namespace {
 
-constexpr std::array kUiNames = {"window", "surface", "raised", "sidebar", "border", "grid", "text", "muted",
-                                 "accent", "accent_text", "selection", "hover", "link", "good", "warning", "error"};
+constexpr std::array kUiNames = {"window", "surface", "raised",  "sidebar",     "border",    "grid",
+                                 "text",   "muted",   "accent",  "accent_text", "selection", "hover",
+                                 "link",   "good",    "warning", "error"};
 static_assert(kUiNames.size() == static_cast<std::size_t>(Ui::count));
 
 /// WCAG's relative luminance.
@@ -27,7 +28,8 @@ QHash<QString, QColor> parseTheme(const QString& text) {
   QHash<QString, QColor> colours;
   static const QRegularExpression line(QStringLiteral("^([a-z][a-z0-9_.]*) = (#[0-9a-f]{6})$"));
   for (const QString& row : text.split(QLatin1Char('\n'))) {
-    if (const auto match = line.match(row); match.hasMatch()) colours.insert(match.captured(1), QColor(match.captured(2)));
+    if (const auto match = line.match(row); match.hasMatch())
+      colours.insert(match.captured(1), QColor(match.captured(2)));
   }
   return colours;
 }
@@ -48,13 +50,16 @@ void Palette::setTheme(Theme theme) {
 
 void Palette::load() {
   dark_ = theme_ == Theme::dark || (theme_ == Theme::system && systemIsDark_);
-  const auto colours = parseTheme(embeddedText(dark_ ? QStringLiteral("themes/dark.theme") : QStringLiteral("themes/light.theme")));
+  const auto colours = parseTheme(
+      embeddedText(dark_ ? QStringLiteral("themes/dark.theme") : QStringLiteral("themes/light.theme")));
   const auto take = [&](const QString& key) {
     PIPESCOPE_CHECK(colours.contains(key), "the theme lacks " + key.toStdString());
     return colours.value(key);
   };
-  for (std::size_t i = 0; i < roles_.size(); ++i) roles_[i] = take(QString::fromStdString(geometry::roleKey(static_cast<geometry::ColourRole>(i))));
-  for (std::size_t i = 0; i < ui_.size(); ++i) ui_[i] = take(QStringLiteral("ui.") + QLatin1String(kUiNames[i]));
+  for (std::size_t i = 0; i < roles_.size(); ++i)
+    roles_[i] = take(QString::fromStdString(geometry::roleKey(static_cast<geometry::ColourRole>(i))));
+  for (std::size_t i = 0; i < ui_.size(); ++i)
+    ui_[i] = take(QStringLiteral("ui.") + QLatin1String(kUiNames[i]));
 }
 
 QColor Palette::textOn(const QColor& background) {
@@ -65,7 +70,8 @@ QColor Palette::textOn(const QColor& background) {
 
 QColor Palette::mixed(const QColor& colour, const QColor& below, double part) {
   const auto mix = [&](int a, int b) { return static_cast<int>(std::lround(a * part + b * (1 - part))); };
-  return {mix(colour.red(), below.red()), mix(colour.green(), below.green()), mix(colour.blue(), below.blue())};
+  return {mix(colour.red(), below.red()), mix(colour.green(), below.green()),
+          mix(colour.blue(), below.blue())};
 }
 
 QPalette Palette::widgets() const {
@@ -92,7 +98,8 @@ QPalette Palette::widgets() const {
   palette.setColor(QPalette::Midlight, ui(Ui::hover));
   palette.setColor(QPalette::Shadow, mixed(Qt::black, ui(Ui::border), 0.4));
   const QColor faint = mixed(ui(Ui::muted), ui(Ui::window), 0.6);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) palette.setColor(QPalette::Disabled, role, faint);
+  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
+    palette.setColor(QPalette::Disabled, role, faint);
   palette.setColor(QPalette::Disabled, QPalette::Highlight, ui(Ui::border));
   return palette;
 }
@@ -103,14 +110,17 @@ QString Palette::styleSheet() const {
              "QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 3px; }"
              "QSplitter::handle:vertical { background: %4; height: 7px; }"
              "QSplitter::handle:vertical:hover { background: %3; }"
-             "QHeaderView::section { background: %2; color: %5; border: none; border-bottom: 1px solid %3; padding: 4px 8px; }"
-             "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; selection-color: %1; }"
+             "QHeaderView::section { background: %2; color: %5; border: none; border-bottom: 1px solid %3; "
+             "padding: 4px 8px; }"
+             "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; "
+             "selection-color: %1; }"
              "QStatusBar::item { border: none; }"
              "QTabWidget::pane { border: none; border-top: 1px solid %3; }"
              "QTabBar::tab { padding: 5px 14px; border: none; color: %5; background: transparent; }"
              "QTabBar::tab:selected { color: %1; border-bottom: 2px solid %8; }"
              "QTabBar::tab:hover { color: %1; }")
-      .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted), name(Ui::grid), name(Ui::selection), name(Ui::accent));
+      .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted),
+           name(Ui::grid), name(Ui::selection), name(Ui::accent));
 }
 
 Theme themeFromName(const QString& name) {
@@ -120,9 +130,12 @@ Theme themeFromName(const QString& name) {
 
 QString themeName(Theme theme) {
   switch (theme) {
-    case Theme::light: return QStringLiteral("light");
-    case Theme::dark: return QStringLiteral("dark");
-    case Theme::system: break;
+    case Theme::light:
+      return QStringLiteral("light");
+    case Theme::dark:
+      return QStringLiteral("dark");
+    case Theme::system:
+      break;
   }
   return QStringLiteral("system");
 }

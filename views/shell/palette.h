@@ -12,7 +12,23 @@ enum class Theme { system, light, dark };
 
 /// Colours of the window itself.
 enum class Ui {
-  window, surface, raised, sidebar, border, grid, text, muted, accent, accentText, selection, hover, link, good, warning, error, count
+  window,
+  surface,
+  raised,
+  sidebar,
+  border,
+  grid,
+  text,
+  muted,
+  accent,
+  accentText,
+  selection,
+  hover,
+  link,
+  good,
+  warning,
+  error,
+  count
 };
 
 /// All colours there are: charts, tables and the window take theirs from here, and follow changed().

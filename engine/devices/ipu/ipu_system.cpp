@@ -99,10 +99,7 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     FigureReader figures(*request.system);
     available = figures.count("devices", "IPUs", 1024) * request.boxes;
     largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
-    const double machineDevices = static_cast<double>(figures.count("machine_devices", "IPUs", 1024));
-    const double machineHost = figures.positive("machine_host_bandwidth", "B/s");
-    // One IPU at a time may have the machine's network card to itself.
-    hostBytesPerSecond = std::min({hostBytesPerSecond, machineHost, machineHost * machineDevices});
+    hostBytesPerSecond = std::min(hostBytesPerSecond, figures.positive("machine_host_bandwidth", "B/s"));
     const std::int64_t wanted = request.devices == 0 ? available : request.devices;
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
   }

@@ -29,7 +29,8 @@ Result<const LayerType*> typeOf(const LayerSpec& layer) {
   for (const LayerType& type : allLayerTypes()) {
     if (type.name == layer.type) return &type;
   }
-  return badInput(fmt::format("layer {}: type {} is not known{}", layer.name, layer.type, suggestion(layer.type, layerTypes())));
+  return badInput(fmt::format("layer {}: type {} is not known{}", layer.name, layer.type,
+                              suggestion(layer.type, layerTypes())));
 }
 
 /// The layer's parameters, every key of its type filled in.
@@ -38,7 +39,8 @@ Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& l
   for (const LayerKey& key : type.keys) known.push_back(key.name);
   for (const auto& [name, value] : layer.parameters) {
     if (std::ranges::find(known, name) == known.end()) {
-      return badInput(fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name, suggestion(name, known)));
+      return badInput(
+          fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name, suggestion(name, known)));
     }
   }
   std::map<std::string, std::int64_t> values;
@@ -49,7 +51,8 @@ Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& l
     }
     const std::int64_t value = given == layer.parameters.end() ? 0 : given->second;
     if (value < key.least || value > kMostParameter) {
-      return badInput(fmt::format("layer {}: {} is {}; it must be {} to {}", layer.name, key.name, value, key.least, kMostParameter));
+      return badInput(fmt::format("layer {}: {} is {}; it must be {} to {}", layer.name, key.name, value,
+                                  key.least, kMostParameter));
     }
     values[key.name] = value;
   }
@@ -59,12 +62,14 @@ Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& l
 Status checkNames(const std::vector<LayerSpec>& layers) {
   std::set<std::string> names;
   for (const LayerSpec& layer : layers) {
-    if (layer.name.empty()) return badInput(fmt::format("a layer of type {} has no name; give each layer its own", layer.type));
+    if (layer.name.empty())
+      return badInput(fmt::format("a layer of type {} has no name; give each layer its own", layer.type));
     if (!names.insert(layer.name).second) {
       return badInput(fmt::format("two layers are called {}; give each its own name", layer.name));
     }
     if (&layer != &layers.back() && layer.type == "cross_entropy") {
-      return badInput(fmt::format("layer {}: a loss must be the last layer, but {} follows", layer.name, (&layer + 1)->name));
+      return badInput(fmt::format("layer {}: a loss must be the last layer, but {} follows", layer.name,
+                                  (&layer + 1)->name));
     }
   }
   return {};
@@ -72,9 +77,11 @@ Status checkNames(const std::vector<LayerSpec>& layers) {
 
 Status checkModel(const LayersModel& model) {
   if (model.layers.empty()) return badInput("the model has no layers; give at least one");
-  if (model.microBatch < 1) return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", model.microBatch));
+  if (model.microBatch < 1)
+    return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", model.microBatch));
   for (const std::int64_t extent : model.sample) {
-    if (extent < 1) return badInput(fmt::format("the shape of a sample holds {}; every extent must be at least 1", extent));
+    if (extent < 1)
+      return badInput(fmt::format("the shape of a sample holds {}; every extent must be at least 1", extent));
   }
   return checkNames(model.layers);
 }

@@ -16,7 +16,8 @@ constexpr double kDefaultLearningRate = 1e-3, kMostLearningRate = 1e6;
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = config::nearest(word, known);
-  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", ")) : fmt::format("; did you mean {}?", near);
+  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
+                      : fmt::format("; did you mean {}?", near);
 }
 
 base::Status checkNames(const OptimizerDefinition& definition, const std::vector<OptimizerSetting>& all,
@@ -25,7 +26,8 @@ base::Status checkNames(const OptimizerDefinition& definition, const std::vector
   for (const OptimizerSetting& setting : all) known.push_back(setting.name);
   for (const auto& [name, value] : given) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    return badInput(fmt::format("optimizer {} has no setting {}{}", definition.name, name, suggestion(name, known)));
+    return badInput(
+        fmt::format("optimizer {} has no setting {}{}", definition.name, name, suggestion(name, known)));
   }
   return {};
 }
@@ -38,7 +40,8 @@ void OptimizerRegistry::add(OptimizerDefinition definition) {
   PIPESCOPE_CHECK(isNew, "optimizer " + name + " is registered twice");
 }
 
-base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name, const std::map<std::string, double>& settings) {
+base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
+                                                         const std::map<std::string, double>& settings) {
   OptimizerRegistry registry;
   registerOptimizers(registry);
   const auto found = registry.definitions().find(name);
@@ -55,7 +58,8 @@ base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name
     const auto given = settings.find(setting.name);
     const double value = given == settings.end() ? setting.fallback : given->second;
     if (!(value >= setting.least && value <= setting.most)) {
-      return badInput(fmt::format("optimizer {}: {} is {}; it must be {} to {}", name, setting.name, value, setting.least, setting.most));
+      return badInput(fmt::format("optimizer {}: {} is {}; it must be {} to {}", name, setting.name, value,
+                                  setting.least, setting.most));
     }
     complete[setting.name] = value;
   }

@@ -1,7 +1,8 @@
 // Stochastic gradient descent as PopTorch and PopART do it:
-//   v ← momentum·v + (1 − dampening)·vs·g + (1 − dampening)·weight_decay·vs·w,   w ← w − (learning_rate / vs)·v
-// with the mean gradient g and velocity scaling vs. The first step applies dampening too (PyTorch's copies the raw
-// gradient then). Without momentum there is no state.
+//   v ← momentum·v + (1 − dampening)·vs·g + (1 − dampening)·weight_decay·vs·w,   w ← w − (learning_rate /
+//   vs)·v
+// with the mean gradient g and velocity scaling vs. The first step applies dampening too (PyTorch's copies
+// the raw gradient then). Without momentum there is no state.
 #include "engine/numerics/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -55,14 +56,18 @@ class Sgd : public Optimizer {
 };
 
 std::unique_ptr<Optimizer> create(const std::map<std::string, double>& s) {
-  return std::make_unique<Sgd>(SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"), s.at("velocity_scaling")});
+  return std::make_unique<Sgd>(
+      SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"), s.at("velocity_scaling")});
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
   registry.add({"sgd",
-                {{"momentum", 0, 0, 1}, {"dampening", 0, 0, 1}, {"weight_decay", 0, 0, 1e6}, {"velocity_scaling", 1, 1e-6, 1e6}},
+                {{"momentum", 0, 0, 1},
+                 {"dampening", 0, 0, 1},
+                 {"weight_decay", 0, 0, 1e6},
+                 {"velocity_scaling", 1, 1e-6, 1e6}},
                 create});
 }
 

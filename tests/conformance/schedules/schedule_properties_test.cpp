@@ -80,7 +80,8 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   }
 }
 
-void expectCausesAndPath(const RecordedSchedule& recorded) {
+/// `exchange`: the longest a transfer takes; nothing else of the path may be charged to transfers.
+void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
   for (const model::Wait& w : recorded.waits) {
     EXPECT_LT(w.start, w.end);
     if (w.cause == model::WaitCause::host) continue;
@@ -95,6 +96,9 @@ void expectCausesAndPath(const RecordedSchedule& recorded) {
     base::Ticks sum, reached = run.start;
     for (const analysis::CriticalLink& link : *path) {
       EXPECT_EQ(link.start, reached);
+      if (link.kind == analysis::CriticalLink::Kind::transfer) {
+        EXPECT_LE(units(link.end - link.start), exchange + 1e-9);
+      }
       reached = link.end;
       sum += link.end - link.start;
     }
@@ -139,7 +143,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
     for (auto& stage : run.stages) stage.update = pick(0, 4) / 4.0;
     const RecordedSchedule recorded = record(run, 2);
     expectCovered(recorded, std::string(schedule) == "popart");
-    expectCausesAndPath(recorded);
+    expectCausesAndPath(recorded, exchange);
     expectDependencies(recorded);
     app::FixedRun once = fixedRun(schedule, microBatches, forward, backward);
     once.exchange = exchange;
@@ -227,7 +231,7 @@ TEST(ScheduleProperties, StagesThatRevisitADeviceAddUpInACycle) {
   }
   EXPECT_DOUBLE_EQ(longest, 6);
   expectCovered(recorded, true);
-  expectCausesAndPath(recorded);
+  expectCausesAndPath(recorded, 0);
 }
 
 }  // namespace

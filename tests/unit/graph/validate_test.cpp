@@ -5,7 +5,8 @@ namespace {
 
 constexpr ElementType kFloat = ElementType::float32;
 
-Node makeNode(std::string name, std::vector<TensorId> inputs, std::vector<TensorId> outputs, model::Pass pass = model::Pass::forward) {
+Node makeNode(std::string name, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+              model::Pass pass = model::Pass::forward) {
   Node node;
   node.op = "Relu";
   node.name = std::move(name);
@@ -62,7 +63,8 @@ TEST(Validate, RefusesExtentsThatCannotBe) {
   EXPECT_EQ(refusal(negative.graph), "tensor n has the negative extent -1; give every extent as 0 or more");
   Small large;
   large.graph.addTensor("l", {kFloat, {4000000000, 4000000000}}, TensorRole::input);
-  EXPECT_EQ(refusal(large.graph), "tensor l (4000000000x4000000000 float32) is too large to address; check its extents");
+  EXPECT_EQ(refusal(large.graph),
+            "tensor l (4000000000x4000000000 float32) is too large to address; check its extents");
 }
 
 TEST(Validate, RefusesTensorsThatNobodyOrTooManyMake) {
@@ -101,7 +103,8 @@ TEST(Validate, RefusesWrongEnds) {
   EXPECT_EQ(refusal(input.graph), "y is listed as an input of the graph, but is none");
   Small loss;
   loss.graph.loss = loss.y;
-  EXPECT_EQ(refusal(loss.graph), "the loss y is 2x3 float32; it must be one number: reduce it to its mean or sum");
+  EXPECT_EQ(refusal(loss.graph),
+            "the loss y is 2x3 float32; it must be one number: reduce it to its mean or sum");
   Small gradient;
   const TensorId w = gradient.graph.addParameter("w", {kFloat, {3}}, {});
   gradient.graph.parameterGradients[w] = gradient.y;
@@ -120,7 +123,8 @@ TEST(Graph, HoldsConstantsAndInitializers) {
 
 TEST(Graph, AttributesFallBack) {
   Node node;
-  node.attributes = {{"i", std::int64_t{3}}, {"f", 0.5}, {"s", "text"}, {"l", std::vector<std::int64_t>{1, 2}}};
+  node.attributes = {
+      {"i", std::int64_t{3}}, {"f", 0.5}, {"s", "text"}, {"l", std::vector<std::int64_t>{1, 2}}};
   EXPECT_EQ(intAttribute(node, "i", 7), 3);
   EXPECT_EQ(intAttribute(node, "missing", 7), 7);
   EXPECT_EQ(floatAttribute(node, "f", 1), 0.5);

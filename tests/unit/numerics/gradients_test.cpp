@@ -16,15 +16,17 @@ std::string refusal(const graph::Graph& forward) {
   return result.ok() ? "" : result.error().message;
 }
 
-TensorId append(graph::Graph& graph, const std::string& op, const std::string& name, std::vector<TensorId> inputs,
-                graph::Attributes attributes = {}, const std::string& block = "B1") {
+TensorId append(graph::Graph& graph, const std::string& op, const std::string& name,
+                std::vector<TensorId> inputs, graph::Attributes attributes = {},
+                const std::string& block = "B1") {
   graph::Node node;
   node.op = op;
   node.name = name;
   node.block = block;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  auto outputs = ops::appendNode(graph, node, {name + "/out"}, TensorRole::activation, ops::standardOperators());
+  auto outputs =
+      ops::appendNode(graph, node, {name + "/out"}, TensorRole::activation, ops::standardOperators());
   PIPESCOPE_CHECK(outputs.ok(), outputs.error().message);
   return (*outputs)[0];
 }
@@ -32,12 +34,15 @@ TensorId append(graph::Graph& graph, const std::string& op, const std::string& n
 TEST(Gradients, OfTheTutorialsNetwork) {
   const graph::Graph forward = mnistForward(4, true), graph = mnistTraining(4);
   const std::vector<std::pair<std::string, std::string>> expected{
-      {"loss/grad_input", "B4"},          {"layer4/linear/grad_input", "B4"}, {"layer4/linear/grad_weight", "B4"},
-      {"layer4/linear/grad_bias", "B4"},  {"layer3/relu/grad_input", "B3"},   {"layer3/linear/grad_input", "B3"},
-      {"layer3/linear/grad_weight", "B3"}, {"layer3/linear/grad_bias", "B3"}, {"layer3/flatten/grad_input", "B3"},
-      {"layer2/relu/grad_input", "B2"},   {"layer2/pool/grad_input", "B2"},   {"layer2/conv/grad_input", "B2"},
-      {"layer2/conv/grad_weight", "B2"},  {"layer2/conv/grad_bias", "B2"},    {"layer1/relu/grad_input", "B1"},
-      {"layer1/pool/grad_input", "B1"},   {"layer1/conv/grad_weight", "B1"},  {"layer1/conv/grad_bias", "B1"}};
+      {"loss/grad_input", "B4"},           {"layer4/linear/grad_input", "B4"},
+      {"layer4/linear/grad_weight", "B4"}, {"layer4/linear/grad_bias", "B4"},
+      {"layer3/relu/grad_input", "B3"},    {"layer3/linear/grad_input", "B3"},
+      {"layer3/linear/grad_weight", "B3"}, {"layer3/linear/grad_bias", "B3"},
+      {"layer3/flatten/grad_input", "B3"}, {"layer2/relu/grad_input", "B2"},
+      {"layer2/pool/grad_input", "B2"},    {"layer2/conv/grad_input", "B2"},
+      {"layer2/conv/grad_weight", "B2"},   {"layer2/conv/grad_bias", "B2"},
+      {"layer1/relu/grad_input", "B1"},    {"layer1/pool/grad_input", "B1"},
+      {"layer1/conv/grad_weight", "B1"},   {"layer1/conv/grad_bias", "B1"}};
   std::vector<std::pair<std::string, std::string>> actual;
   for (const graph::Node& node : graph.nodes()) {
     if (node.pass == model::Pass::forward) continue;
@@ -72,8 +77,9 @@ TEST(Gradients, AddUpWhereATensorFansOut) {
   for (std::size_t i = graph.nodes().size(); i < result->nodes().size(); ++i) {
     names.push_back(result->nodes()[i].block + " " + result->nodes()[i].name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"B2 loss/grad_input", "B2 second/grad_input", "B2 second/grad_weight", "B1 first/out/grad_sum",
-                                             "B1 first/grad_weight", "B1 w/grad_sum"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"B2 loss/grad_input", "B2 second/grad_input", "B2 second/grad_weight",
+                                      "B1 first/out/grad_sum", "B1 first/grad_weight", "B1 w/grad_sum"}));
   EXPECT_EQ(result->tensor(result->parameterGradients.at(w)).name, "w/grad_sum");
 }
 
@@ -92,10 +98,11 @@ TEST(Gradients, LeaveOutWhatTheLossDoesNotSee) {
 }
 
 TEST(Gradients, StartFromOneInEveryFloatingType) {
-  const std::map<ElementType, std::vector<std::uint8_t>> bits{{ElementType::float32, {0, 0, 0x80, 0x3F}},
-                                                              {ElementType::float64, {0, 0, 0, 0, 0, 0, 0xF0, 0x3F}},
-                                                              {ElementType::float16, {0, 0x3C}},
-                                                              {ElementType::bfloat16, {0x80, 0x3F}}};
+  const std::map<ElementType, std::vector<std::uint8_t>> bits{
+      {ElementType::float32, {0, 0, 0x80, 0x3F}},
+      {ElementType::float64, {0, 0, 0, 0, 0, 0, 0xF0, 0x3F}},
+      {ElementType::float16, {0, 0x3C}},
+      {ElementType::bfloat16, {0x80, 0x3F}}};
   for (const auto& [element, expected] : bits) {
     graph::Graph graph;
     const TensorId x = graph.addTensor("x", {element, {1, 2}}, TensorRole::input);
@@ -114,7 +121,9 @@ TEST(Gradients, StartFromOneInEveryFloatingType) {
 }
 
 TEST(Gradients, RefuseWhatCannotBeTrained) {
-  EXPECT_EQ(refusal(mnistForward(4, false)), "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
+  EXPECT_EQ(
+      refusal(mnistForward(4, false)),
+      "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
   graph::Graph large;
   large.loss = large.addParameter("w", {ElementType::float32, {2}}, {});
   EXPECT_EQ(refusal(large), "the loss w is 2 float32; it must be one floating-point number");

@@ -48,7 +48,8 @@ struct Batch {
   std::vector<float> samples;
   std::vector<std::int32_t> labels;
   numerics::Rows rows() const {
-    return {numerics::rowsOf(std::span<const float>(samples)), numerics::rowsOf(std::span<const std::int32_t>(labels))};
+    return {numerics::rowsOf(std::span<const float>(samples)),
+            numerics::rowsOf(std::span<const std::int32_t>(labels))};
   }
 };
 
@@ -57,13 +58,16 @@ inline void appendRows(Batch& batch, std::uint32_t seed, std::size_t count) {
   for (const double v : lcg(500 + seed, count)) batch.labels.push_back(static_cast<std::int32_t>(v * 10));
 }
 
-inline std::unique_ptr<optimizers::Optimizer> optimizer(const std::string& name, const std::map<std::string, double>& settings = {}) {
+inline std::unique_ptr<optimizers::Optimizer> optimizer(const std::string& name,
+                                                        const std::map<std::string, double>& settings = {}) {
   auto made = optimizers::createOptimizer(name, settings);
   PIPESCOPE_CHECK(made.ok(), made.error().message);
   return std::move(*made);
 }
 
-inline std::unique_ptr<numerics::Session> session(const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> rule, base::Executor& executor,
+inline std::unique_ptr<numerics::Session> session(const graph::Graph& graph,
+                                                  std::unique_ptr<optimizers::Optimizer> rule,
+                                                  base::Executor& executor,
                                                   numerics::SessionOptions options = {}) {
   auto made = numerics::Session::create(graph, ops::standardOperators(), std::move(rule), executor, options);
   PIPESCOPE_CHECK(made.ok(), made.error().message);

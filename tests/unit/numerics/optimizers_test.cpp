@@ -49,13 +49,18 @@ TEST(AdamW, TakesTheMeanOfTheSum) {
 TEST(AdamW, HonoursEverySetting) {
   // The same recurrence in double precision with uncommon settings.
   const double rate = 0.02, beta1 = 0.7, beta2 = 0.95, epsilon = 1e-3, decay = 0.3;
-  One one("adamw", {{"learning_rate", rate}, {"beta1", beta1}, {"beta2", beta2}, {"epsilon", epsilon}, {"weight_decay", decay}});
+  One one("adamw", {{"learning_rate", rate},
+                    {"beta1", beta1},
+                    {"beta2", beta2},
+                    {"epsilon", epsilon},
+                    {"weight_decay", decay}});
   double w = 1, m = 0, v = 0;
   for (int t = 1; t <= 20; ++t) {
     const double g = std::sin(t);
     m = beta1 * m + (1 - beta1) * g;
     v = beta2 * v + (1 - beta2) * g * g;
-    w -= rate * (m / (1 - std::pow(beta1, t)) / (std::sqrt(v / (1 - std::pow(beta2, t))) + epsilon) + decay * w);
+    w -= rate *
+         (m / (1 - std::pow(beta1, t)) / (std::sqrt(v / (1 - std::pow(beta2, t))) + epsilon) + decay * w);
     EXPECT_NEAR(one.update(static_cast<float>(g)), w, 1e-5) << t;
   }
 }
@@ -71,8 +76,10 @@ TEST(AdamW, GivesTheSameBitsInRanges) {
     rule->update({step, 3, whole, gradients, all});
     for (std::size_t first = 0; first < count; first += 77) {
       const std::size_t length = std::min<std::size_t>(77, count - first);
-      const std::vector<std::span<float>> some{std::span(stateParts[0]).subspan(first, length), std::span(stateParts[1]).subspan(first, length)};
-      rule->update({step, 3, std::span(parts).subspan(first, length), std::span(gradients).subspan(first, length), some});
+      const std::vector<std::span<float>> some{std::span(stateParts[0]).subspan(first, length),
+                                               std::span(stateParts[1]).subspan(first, length)};
+      rule->update({step, 3, std::span(parts).subspan(first, length),
+                    std::span(gradients).subspan(first, length), some});
     }
   }
   EXPECT_EQ(whole, parts);
@@ -86,7 +93,8 @@ TEST(Sgd, IsPlainByDefault) {
 }
 
 TEST(Sgd, FollowsPopTorchsFormulaWithMomentum) {
-  // w = 1, v = 0, mean gradient .5 from a sum over 4, lr .1, mm .9, dm 0, wd .01, vs 1: v = .51, w = .949; again: v = .96849, w = .852151.
+  // w = 1, v = 0, mean gradient .5 from a sum over 4, lr .1, mm .9, dm 0, wd .01, vs 1: v = .51, w = .949;
+  // again: v = .96849, w = .852151.
   One one("sgd", {{"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.01}});
   EXPECT_NEAR(one.update(2.0F, 4), 0.949, 1e-6);
   EXPECT_NEAR(one.state[0][0], 0.51, 1e-6);
@@ -95,7 +103,11 @@ TEST(Sgd, FollowsPopTorchsFormulaWithMomentum) {
 }
 
 TEST(Sgd, HonoursEverySetting) {
-  One one("sgd", {{"learning_rate", 0.1}, {"momentum", 0.5}, {"dampening", 0.2}, {"weight_decay", 0.1}, {"velocity_scaling", 8}});
+  One one("sgd", {{"learning_rate", 0.1},
+                  {"momentum", 0.5},
+                  {"dampening", 0.2},
+                  {"weight_decay", 0.1},
+                  {"velocity_scaling", 8}});
   double w = 1, v = 0;
   for (int t = 1; t <= 10; ++t) {
     const double g = std::cos(t);
@@ -119,7 +131,8 @@ TEST(Optimizers, SayTheirStateAndWork) {
   ASSERT_EQ(heavy->stateOf(parameter).size(), 1U);
   EXPECT_EQ(heavy->stateOf(parameter)[0].name, "velocity");
   EXPECT_EQ(heavy->workOf(parameter, 10).size(), 4U);
-  for (const ops::Work& work : heavy->workOf(parameter, 10)) EXPECT_EQ(std::get<ops::Map>(work.item).elements, 5000);
+  for (const ops::Work& work : heavy->workOf(parameter, 10))
+    EXPECT_EQ(std::get<ops::Map>(work.item).elements, 5000);
 }
 
 TEST(Optimizers, LearningRateMoves) {
@@ -133,9 +146,12 @@ TEST(Optimizers, RefuseWithNameAndRange) {
   EXPECT_EQ(refusal("adam", {}), "optimizer adam is not known; did you mean adamw?");
   EXPECT_EQ(refusal("newton_raphson", {}), "optimizer newton_raphson is not known; known are adamw, sgd");
   EXPECT_EQ(refusal("adamw", {{"beta3", 0.5}}), "optimizer adamw has no setting beta3; did you mean beta1?");
-  EXPECT_EQ(refusal("sgd", {{"rho", 1}}), "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, velocity_scaling, learning_rate");
+  EXPECT_EQ(refusal("sgd", {{"rho", 1}}),
+            "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, "
+            "velocity_scaling, learning_rate");
   EXPECT_EQ(refusal("adamw", {{"beta1", 1}}), "optimizer adamw: beta1 is 1; it must be 0 to 0.9999999");
-  EXPECT_EQ(refusal("adamw", {{"learning_rate", std::nan("")}}), "optimizer adamw: learning_rate is nan; it must be 0 to 1000000");
+  EXPECT_EQ(refusal("adamw", {{"learning_rate", std::nan("")}}),
+            "optimizer adamw: learning_rate is nan; it must be 0 to 1000000");
 }
 
 }  // namespace

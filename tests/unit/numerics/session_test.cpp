@@ -32,7 +32,8 @@ TEST(Session, EqualsPyTorch) {
   numerics::Parameters& weights = trained->parameters();
   for (std::size_t i = 0; i < weights.count(); ++i) {
     const std::vector<double> values = lcg(static_cast<std::uint32_t>(1000 + i), weights.floats(i).size());
-    std::ranges::transform(values, weights.floats(i).begin(), [](double v) { return static_cast<float>(v * 0.25 - 0.125); });
+    std::ranges::transform(values, weights.floats(i).begin(),
+                           [](double v) { return static_cast<float>(v * 0.25 - 0.125); });
   }
   Results results;
   std::string line;
@@ -96,7 +97,8 @@ Outcome trainFew(base::Executor& executor, numerics::SessionOptions options = {}
     const base::Status status = trained->trainStep(rows, Keep::all, results);
     PIPESCOPE_CHECK(status.ok(), status.error().message);
     outcome.losses.insert(outcome.losses.end(), results.losses.begin(), results.losses.end());
-    outcome.scores.insert(outcome.scores.end(), results.output<float>(0).begin(), results.output<float>(0).end());
+    outcome.scores.insert(outcome.scores.end(), results.output<float>(0).begin(),
+                          results.output<float>(0).end());
   }
   outcome.hash = trained->parameters().hash();
   return outcome;
@@ -148,7 +150,8 @@ TEST(Session, AccumulationEqualsOneLargeBatch) {
   Results results;
   std::vector<std::unique_ptr<numerics::Session>> sessions;
   for (const std::int64_t microBatch : {3, 4, 12}) {
-    sessions.push_back(session(mnistTraining(microBatch), optimizer("sgd", {{"learning_rate", 0.1}}), executor));
+    sessions.push_back(
+        session(mnistTraining(microBatch), optimizer("sgd", {{"learning_rate", 0.1}}), executor));
     ASSERT_TRUE(sessions.back()->trainStep(batch.rows(), Keep::none, results).ok());
     EXPECT_EQ(results.losses.size(), static_cast<std::size_t>(12 / microBatch));
   }
@@ -171,7 +174,8 @@ TEST(Session, SumOfGradientsIsMeanTimesMicroBatches) {
   Results results;
   ASSERT_TRUE(summed->trainStep(batch.rows(), Keep::none, results).ok());
   ASSERT_TRUE(mean->trainStep(batch.rows(), Keep::none, results).ok());
-  for (std::size_t i = 0; i < 250; ++i) ASSERT_NEAR(summed->parameters().floats(0)[i], mean->parameters().floats(0)[i], 1e-6);
+  for (std::size_t i = 0; i < 250; ++i)
+    ASSERT_NEAR(summed->parameters().floats(0)[i], mean->parameters().floats(0)[i], 1e-6);
 }
 
 TEST(Session, LearnsWhatItSees) {
@@ -207,7 +211,8 @@ TEST(Session, InfersWithTrainedWeights) {
   const std::vector<float> all(results.output<float>(0).begin(), results.output<float>(0).end());
   ASSERT_EQ(all.size(), 240U);
   ASSERT_TRUE(inference->infer(samples, Keep::last, results).ok());
-  EXPECT_EQ(std::vector<float>(results.output<float>(0).begin(), results.output<float>(0).end()), std::vector<float>(all.end() - 80, all.end()));
+  EXPECT_EQ(std::vector<float>(results.output<float>(0).begin(), results.output<float>(0).end()),
+            std::vector<float>(all.end() - 80, all.end()));
   ASSERT_TRUE(inference->infer(samples, Keep::none, results).ok());
   EXPECT_TRUE(results.outputs[0].empty());
   // The next step's forward pass has the same weights, so the same scores, whatever the micro-batch size.
@@ -262,7 +267,8 @@ TEST(Session, RefusesBadLabelsAndKeepsItsWeights) {
   const base::Status status = trained->trainStep(batch.rows(), Keep::none, results);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message,
-            "SoftmaxCrossEntropyLoss loss: label 10 in row 1 is not one of the 10 classes (0 to 9); check the labels or the last layer");
+            "SoftmaxCrossEntropyLoss loss: label 10 in row 1 is not one of the 10 classes (0 to 9); check "
+            "the labels or the last layer");
   EXPECT_EQ(trained->parameters().hash(), hash);
   EXPECT_EQ(trained->steps(), 0);
 }
@@ -273,13 +279,19 @@ TEST(Session, RefusesRowsThatDoNotDivide) {
   Results results;
   Batch batch;
   appendRows(batch, 9, 8);
-  const auto refusal = [&](const numerics::Rows& rows) { return trained->trainStep(rows, Keep::none, results).error().message; };
+  const auto refusal = [&](const numerics::Rows& rows) {
+    return trained->trainStep(rows, Keep::none, results).error().message;
+  };
   const numerics::Rows good = batch.rows();
   EXPECT_EQ(refusal({good[0]}), "the model takes 2 inputs, but 1 were given");
   EXPECT_EQ(refusal({good[0].first(7 * 784 * 4), good[1]}),
-            "input samples: 21952 bytes are not a whole number of micro-batches of 4x1x28x28 float32 (12544 bytes)");
-  EXPECT_EQ(refusal({good[0].first(0), good[1]}), "input samples: 0 bytes are not a whole number of micro-batches of 4x1x28x28 float32 (12544 bytes)");
-  EXPECT_EQ(refusal({good[0], good[1].first(16)}), "input labels holds 1 micro-batches, but input samples holds 2");
+            "input samples: 21952 bytes are not a whole number of micro-batches of 4x1x28x28 float32 (12544 "
+            "bytes)");
+  EXPECT_EQ(
+      refusal({good[0].first(0), good[1]}),
+      "input samples: 0 bytes are not a whole number of micro-batches of 4x1x28x28 float32 (12544 bytes)");
+  EXPECT_EQ(refusal({good[0], good[1].first(16)}),
+            "input labels holds 1 micro-batches, but input samples holds 2");
 }
 
 TEST(Session, RefusesTheWrongUse) {
@@ -287,15 +299,25 @@ TEST(Session, RefusesTheWrongUse) {
   Results results;
   Batch batch;
   appendRows(batch, 9, 4);
-  EXPECT_EQ(session(mnistTraining(4), optimizer("sgd"), executor)->infer(batch.rows(), Keep::none, results).error().message,
+  EXPECT_EQ(session(mnistTraining(4), optimizer("sgd"), executor)
+                ->infer(batch.rows(), Keep::none, results)
+                .error()
+                .message,
             "this model was made for training; infer with one without gradients that takes over its weights");
-  EXPECT_EQ(session(mnistForward(4, true), nullptr, executor)->trainStep(batch.rows(), Keep::none, results).error().message,
+  EXPECT_EQ(session(mnistForward(4, true), nullptr, executor)
+                ->trainStep(batch.rows(), Keep::none, results)
+                .error()
+                .message,
             "this model was made for inference; training needs an optimizer and gradients");
   const auto create = [&](const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> rule) {
-    return numerics::Session::create(graph, ops::standardOperators(), std::move(rule), executor).error().message;
+    return numerics::Session::create(graph, ops::standardOperators(), std::move(rule), executor)
+        .error()
+        .message;
   };
-  EXPECT_EQ(create(mnistForward(4, true), optimizer("sgd")), "the model cannot be trained: it has no loss that depends on weights");
-  EXPECT_EQ(create(mnistTraining(4), nullptr), "the model computes gradients, but there is no optimizer to use them");
+  EXPECT_EQ(create(mnistForward(4, true), optimizer("sgd")),
+            "the model cannot be trained: it has no loss that depends on weights");
+  EXPECT_EQ(create(mnistTraining(4), nullptr),
+            "the model computes gradients, but there is no optimizer to use them");
   EXPECT_EQ(create({}, nullptr), "the model has no inputs");
   graph::Graph scalar;
   scalar.inputs = {scalar.addTensor("x", {graph::ElementType::float32, {}}, graph::TensorRole::input)};
@@ -306,7 +328,9 @@ TEST(Session, RefusesTheWrongUse) {
 }
 
 TEST(Program, RefusesWhatItCannotPlace) {
-  const auto refusal = [](const graph::Graph& graph) { return numerics::Program::create(graph, ops::standardOperators()).error().message; };
+  const auto refusal = [](const graph::Graph& graph) {
+    return numerics::Program::create(graph, ops::standardOperators()).error().message;
+  };
   graph::Graph empty;
   empty.inputs = {empty.addTensor("x", {graph::ElementType::float32, {0, 3}}, graph::TensorRole::input)};
   EXPECT_EQ(refusal(empty), "tensor x (0x3 float32) has no elements to compute");

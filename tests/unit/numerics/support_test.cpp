@@ -73,12 +73,16 @@ TEST(ThreadPoolDeath, AnExceptionIsABrokenInvariant) {
   EXPECT_EXIT(throwing(3), testing::ExitedWithCode(3), "exception in parallel work: no third");
 }
 
-TEST(ThreadPool, KnowsThisMachine) { EXPECT_GE(ThreadPool::hardwareThreads(), 1U); }
+TEST(ThreadPool, KnowsThisMachine) {
+  EXPECT_GE(ThreadPool::hardwareThreads(), 1U);
+}
 
 TEST(MemoryPlan, NeverOverlapsWhatLivesTogether) {
   std::vector<Lifetime> lifetimes;
   std::uint32_t state = 1;
-  const auto draw = [&](std::uint32_t bound) { return static_cast<std::int64_t>((state = state * 1664525U + 1013904223U) >> 8) % bound; };
+  const auto draw = [&](std::uint32_t bound) {
+    return static_cast<std::int64_t>((state = state * 1664525U + 1013904223U) >> 8) % bound;
+  };
   for (int i = 0; i < 200; ++i) {
     const std::int64_t first = draw(50);
     lifetimes.push_back({1 + draw(5000), first, first + draw(12)});
@@ -88,10 +92,13 @@ TEST(MemoryPlan, NeverOverlapsWhatLivesTogether) {
   for (std::size_t a = 0; a < lifetimes.size(); ++a) {
     EXPECT_EQ(plan.offsets[a] % 64, 0);
     EXPECT_LE(plan.offsets[a] + lifetimes[a].bytes, plan.bytes);
-    for (std::int64_t step = lifetimes[a].first; step <= lifetimes[a].last; ++step) live[static_cast<std::size_t>(step)] += lifetimes[a].bytes;
+    for (std::int64_t step = lifetimes[a].first; step <= lifetimes[a].last; ++step)
+      live[static_cast<std::size_t>(step)] += lifetimes[a].bytes;
     for (std::size_t b = 0; b < a; ++b) {
-      const bool together = lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
-      const bool overlap = plan.offsets[a] < plan.offsets[b] + lifetimes[b].bytes && plan.offsets[b] < plan.offsets[a] + lifetimes[a].bytes;
+      const bool together =
+          lifetimes[a].first <= lifetimes[b].last && lifetimes[b].first <= lifetimes[a].last;
+      const bool overlap = plan.offsets[a] < plan.offsets[b] + lifetimes[b].bytes &&
+                           plan.offsets[b] < plan.offsets[a] + lifetimes[a].bytes;
       EXPECT_FALSE(together && overlap) << a << " and " << b;
     }
   }
@@ -110,7 +117,8 @@ graph::Graph weights(std::int64_t extra) {
   graph::Graph graph;
   graph.addParameter("a", {graph::ElementType::float32, {3, 5}}, {graph::Initializer::Kind::uniform, 0.5});
   graph.addParameter("b", {graph::ElementType::float32, {7}}, {graph::Initializer::Kind::ones});
-  for (std::int64_t i = 0; i < extra; ++i) graph.addParameter("extra" + std::to_string(i), {graph::ElementType::float32, {2}}, {});
+  for (std::int64_t i = 0; i < extra; ++i)
+    graph.addParameter("extra" + std::to_string(i), {graph::ElementType::float32, {2}}, {});
   return graph;
 }
 
@@ -177,7 +185,8 @@ TEST(Parameters, CopiesAreTheirOwn) {
 TEST(Parameters, RefuseOtherTypes) {
   graph::Graph graph;
   graph.addParameter("h", {graph::ElementType::float16, {2}}, {});
-  EXPECT_EQ(Parameters(graph).initialize(graph, 1).error().message, "weight h is 2 float16; only float32 weights can be initialised");
+  EXPECT_EQ(Parameters(graph).initialize(graph, 1).error().message,
+            "weight h is 2 float16; only float32 weights can be initialised");
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace {
 struct ConvCase {
   std::string name;
   std::int64_t batch = 1, channels = 1, filters = 1, groups = 1;
-  Ints input, kernel, stride, dilation, pads;  ///< pads: begins, then ends; empty lists: the attribute is left out
+  Ints input, kernel, stride, dilation,
+      pads;  ///< pads: begins, then ends; empty lists: the attribute is left out
   bool bias = true;
   bool gradients = true;  ///< small enough for central differences
 
@@ -51,8 +52,10 @@ std::vector<double> naive(const ConvCase& c) {
     k[a] = at(c.kernel, a, axes, 1);
     s[a] = at(c.stride, a, axes, 1);
     d[a] = at(c.dilation, a, axes, 1);
-    const Ints begins = c.pads.empty() ? Ints() : Ints(c.pads.begin(), c.pads.begin() + static_cast<std::ptrdiff_t>(axes));
-    const Ints ends = c.pads.empty() ? Ints() : Ints(c.pads.begin() + static_cast<std::ptrdiff_t>(axes), c.pads.end());
+    const Ints begins =
+        c.pads.empty() ? Ints() : Ints(c.pads.begin(), c.pads.begin() + static_cast<std::ptrdiff_t>(axes));
+    const Ints ends =
+        c.pads.empty() ? Ints() : Ints(c.pads.begin() + static_cast<std::ptrdiff_t>(axes), c.pads.end());
     pad[a] = at(begins, a, axes, 0);
     out[a] = (in[a] + pad[a] + at(ends, a, axes, 0) - (k[a] - 1) * d[a] - 1) / s[a] + 1;
   }
@@ -68,11 +71,13 @@ std::vector<double> naive(const ConvCase& c) {
               for (std::int64_t k0 = 0; k0 < k[0]; ++k0)
                 for (std::int64_t k1 = 0; k1 < k[1]; ++k1)
                   for (std::int64_t k2 = 0; k2 < k[2]; ++k2) {
-                    const std::int64_t i0 = o0 * s[0] + k0 * d[0] - pad[0], i1 = o1 * s[1] + k1 * d[1] - pad[1],
+                    const std::int64_t i0 = o0 * s[0] + k0 * d[0] - pad[0],
+                                       i1 = o1 * s[1] + k1 * d[1] - pad[1],
                                        i2 = o2 * s[2] + k2 * d[2] - pad[2];
                     if (i0 < 0 || i1 < 0 || i2 < 0 || i0 >= in[0] || i1 >= in[1] || i2 >= in[2]) continue;
                     const std::int64_t channel = f / filtersPerGroup * perGroup + ch;
-                    const std::int64_t xAt = (((n * c.channels + channel) * in[0] + i0) * in[1] + i1) * in[2] + i2;
+                    const std::int64_t xAt =
+                        (((n * c.channels + channel) * in[0] + i0) * in[1] + i1) * in[2] + i2;
                     const std::int64_t wAt = (((f * perGroup + ch) * k[0] + k0) * k[1] + k1) * k[2] + k2;
                     sum += x.data[static_cast<std::size_t>(xAt)] * w.data[static_cast<std::size_t>(wAt)];
                   }
@@ -96,7 +101,8 @@ TEST_P(Conv, HasTheGradientsOfItsDifferences) {
   if (GetParam().gradients) GradientCheck("Conv", GetParam().inputs(), GetParam().attributes()).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Attributes, Conv,
+INSTANTIATE_TEST_SUITE_P(
+    Attributes, Conv,
     testing::Values(
         ConvCase{"plain", 2, 1, 3, 1, {6, 7}, {3, 3}, {}, {}, {}},
         ConvCase{"unbiased", 2, 2, 3, 1, {5, 5}, {3, 2}, {}, {}, {}, false},
@@ -130,7 +136,8 @@ TEST(ConvOp, BlockedGradientsEqualUnblockedSums) {
           double sum = 0;
           for (std::size_t n = 0; n < 2; ++n)
             for (std::size_t i = 0; i < 40; ++i)
-              for (std::size_t j = 0; j < 40; ++j) sum += x.data[((n * 16 + channel) * 44 + i + k0) * 44 + j + k1];
+              for (std::size_t j = 0; j < 40; ++j)
+                sum += x.data[((n * 16 + channel) * 44 + i + k0) * 44 + j + k1];
           expected.push_back(sum);
         }
   expectNear((*dw)[0], expected, 1e-10);
@@ -160,24 +167,35 @@ TEST(ConvOp, NanReachesExactlyTheWindowsThatHoldIt) {
 TEST(ConvOp, RefusesWithNodeAndFigures) {
   const Value x = noise({1, 4, 5, 5}, 1), w = noise({2, 4, 3, 3}, 2);
   const auto bad = [&](const Attributes& attributes) { return refusal("Conv", {x, w}, attributes); };
-  EXPECT_EQ(refusal("Conv", {x, noise({2, 3, 3, 3}, 2)}), "Conv node: its weight expects 3 input channels, but its input has 4");
+  EXPECT_EQ(refusal("Conv", {x, noise({2, 3, 3, 3}, 2)}),
+            "Conv node: its weight expects 3 input channels, but its input has 4");
   EXPECT_EQ(refusal("Conv", {x, noise({2, 4, 6, 3}, 2)}),
-            "Conv node: its kernel reaches over 6 on spatial axis 0, but the input has 5 there with padding 0 + 0; make the kernel "
+            "Conv node: its kernel reaches over 6 on spatial axis 0, but the input has 5 there with padding "
+            "0 + 0; make the kernel "
             "smaller or the padding larger");
   EXPECT_EQ(refusal("Conv", {x, noise({2, 4, 3}, 2)}),
-            "Conv node: its weight has 3 axes and its input 4; both need a batch or filters, channels and at least one spatial axis");
-  EXPECT_EQ(refusal("Conv", {x, w, noise({3}, 3)}), "Conv node: its bias is 3 float64; it must hold one number for each of the 2 filters");
-  EXPECT_EQ(bad({{"kernel_shape", Ints{3, 2}}}), "Conv node: kernel_shape is 3x2, but its weight's kernel is 3x3");
+            "Conv node: its weight has 3 axes and its input 4; both need a batch or filters, channels and at "
+            "least one spatial axis");
+  EXPECT_EQ(refusal("Conv", {x, w, noise({3}, 3)}),
+            "Conv node: its bias is 3 float64; it must hold one number for each of the 2 filters");
+  EXPECT_EQ(bad({{"kernel_shape", Ints{3, 2}}}),
+            "Conv node: kernel_shape is 3x2, but its weight's kernel is 3x3");
   EXPECT_EQ(bad({{"group", std::int64_t{3}}}), "Conv node: group is 3; it must divide the 2 filters");
   EXPECT_EQ(bad({{"group", std::int64_t{0}}}), "Conv node: group is 0; it must divide the 2 filters");
-  EXPECT_EQ(bad({{"strides", Ints{0, 1}}}), "Conv node: attribute strides holds 0; every number must be 1 to 1000000000");
+  EXPECT_EQ(bad({{"strides", Ints{0, 1}}}),
+            "Conv node: attribute strides holds 0; every number must be 1 to 1000000000");
   EXPECT_EQ(bad({{"pads", Ints{0, 1}}}), "Conv node: attribute pads has 2 numbers; it needs 4");
-  EXPECT_EQ(bad({{"dilations", Ints{1, -1}}}), "Conv node: attribute dilations holds -1; every number must be 1 to 1000000000");
-  EXPECT_EQ(bad({{"auto_pad", "BOTH"}}), "Conv node: auto_pad is BOTH; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER");
-  EXPECT_EQ(bad({{"auto_pad", "VALID"}, {"pads", Ints{1, 1, 1, 1}}}), "Conv node: both pads and auto_pad VALID are given; leave one out");
+  EXPECT_EQ(bad({{"dilations", Ints{1, -1}}}),
+            "Conv node: attribute dilations holds -1; every number must be 1 to 1000000000");
+  EXPECT_EQ(bad({{"auto_pad", "BOTH"}}),
+            "Conv node: auto_pad is BOTH; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  EXPECT_EQ(bad({{"auto_pad", "VALID"}, {"pads", Ints{1, 1, 1, 1}}}),
+            "Conv node: both pads and auto_pad VALID are given; leave one out");
   EXPECT_EQ(bad({{"stride", Ints{1, 1}}}),
-            "Conv node: attribute stride is not known; known are auto_pad, dilations, group, kernel_shape, pads, strides");
-  EXPECT_EQ(bad({{"strides", std::int64_t{2}}}), "Conv node: attribute strides is a whole number; it must be a list of whole numbers");
+            "Conv node: attribute stride is not known; known are auto_pad, dilations, group, kernel_shape, "
+            "pads, strides");
+  EXPECT_EQ(bad({{"strides", std::int64_t{2}}}),
+            "Conv node: attribute strides is a whole number; it must be a list of whole numbers");
   EXPECT_EQ(refusal("Conv", {x}), "Conv node has 1 inputs; it takes 2 to 3");
   EXPECT_EQ(refusal("Conv", {x, absent()}), "Conv node: input 1 is left out, but is needed");
   EXPECT_EQ(refusal("Conv", {x, w}, {}, 2), "Conv node has 2 outputs; it makes at most 1");
@@ -185,7 +203,8 @@ TEST(ConvOp, RefusesWithNodeAndFigures) {
             "Conv node: cannot compute in float16; there are kernels for float32 and float64");
   Value narrow = w;
   narrow.element = ElementType::float32;
-  EXPECT_EQ(refusal("Conv", {x, narrow}), "Conv node: input 0 is float64 and input 1 is float32; give both one element type");
+  EXPECT_EQ(refusal("Conv", {x, narrow}),
+            "Conv node: input 0 is float64 and input 1 is float32; give both one element type");
   EXPECT_EQ(refusal("Conv", {noise({1, 1, 1, 1, 1, 1, 1, 1, 1}, 1), noise({1, 1, 1, 1, 1, 1, 1, 1, 1}, 1)}),
             "Conv node: its input has 9 axes; it needs a batch, channels and 1 to 6 spatial axes");
   EXPECT_EQ(refusal("Conv", {noise({1, 1, 0}, 1), noise({1, 1, 1}, 1)}),
@@ -194,13 +213,16 @@ TEST(ConvOp, RefusesWithNodeAndFigures) {
 
 TEST(ConvOp, GradientOperatorsRefuseOtherShapes) {
   const Value w = noise({2, 4, 3, 3}, 2), dy = noise({1, 2, 4, 3}, 1);
-  EXPECT_EQ(refusal("GradConvInput", {dy, w}, {{"input_shape", Ints{1, 4, 5, 5}}}),
-            "GradConvInput node: the gradient by its output is 1x2x4x3 float64, but the output is 1x2x3x3 float64");
+  EXPECT_EQ(
+      refusal("GradConvInput", {dy, w}, {{"input_shape", Ints{1, 4, 5, 5}}}),
+      "GradConvInput node: the gradient by its output is 1x2x4x3 float64, but the output is 1x2x3x3 float64");
   EXPECT_EQ(refusal("GradConvInput", {dy, w}),
-            "GradConvInput node: its weight has 4 axes and its input 0; both need a batch or filters, channels and at least one "
+            "GradConvInput node: its weight has 4 axes and its input 0; both need a batch or filters, "
+            "channels and at least one "
             "spatial axis");
   EXPECT_EQ(refusal("GradConvWeight", {noise({1, 4, 5, 5}, 1), dy}, {{"weight_shape", Ints{2, 4, 3, 3}}}),
-            "GradConvWeight node: the gradient by its output is 1x2x4x3 float64, but the output is 1x2x3x3 float64");
+            "GradConvWeight node: the gradient by its output is 1x2x4x3 float64, but the output is 1x2x3x3 "
+            "float64");
 }
 
 }  // namespace

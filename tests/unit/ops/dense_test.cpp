@@ -16,12 +16,14 @@ struct GemmCase {
   bool hasBias;
 
   std::vector<Value> inputs() const {
-    std::vector<Value> all{noise(transA ? Shape{k, m} : Shape{m, k}, 1), noise(transB ? Shape{n, k} : Shape{k, n}, 2)};
+    std::vector<Value> all{noise(transA ? Shape{k, m} : Shape{m, k}, 1),
+                           noise(transB ? Shape{n, k} : Shape{k, n}, 2)};
     if (hasBias) all.push_back(noise(bias, 3));
     return all;
   }
   Attributes attributes() const {
-    return {{"transA", std::int64_t{transA}}, {"transB", std::int64_t{transB}}, {"alpha", alpha}, {"beta", beta}};
+    return {
+        {"transA", std::int64_t{transA}}, {"transB", std::int64_t{transB}}, {"alpha", alpha}, {"beta", beta}};
   }
 };
 
@@ -41,7 +43,10 @@ TEST_P(Gemm, EqualsItsDefinition) {
                in[1].data[static_cast<std::size_t>(c.transB ? j * c.k + l : l * c.n + j)];
       }
       sum *= c.alpha;
-      if (c.hasBias) sum += c.beta * in[2].data[static_cast<std::size_t>((bias[0] == 1 ? 0 : i * bias[1]) + (bias[1] == 1 ? 0 : j))];
+      if (c.hasBias)
+        sum +=
+            c.beta *
+            in[2].data[static_cast<std::size_t>((bias[0] == 1 ? 0 : i * bias[1]) + (bias[1] == 1 ? 0 : j))];
       expected.push_back(sum);
     }
   for (const ElementType real : {ElementType::float64, ElementType::float32}) {
@@ -57,34 +62,44 @@ TEST_P(Gemm, HasTheGradientsOfItsDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Attributes, Gemm,
-    testing::Values(GemmCase{"plain", 3, 4, 5, false, false, 1, 1, {}, false}, GemmCase{"row_bias", 3, 4, 5, false, true, 1, 1, {4}, true},
-                    GemmCase{"trans_a", 3, 4, 5, true, false, 1, 1, {1, 4}, true}, GemmCase{"trans_both", 3, 4, 5, true, true, 0.5, 1, {3, 4}, true},
-                    GemmCase{"column_bias", 3, 4, 5, false, false, -2, 1, {3, 1}, true}, GemmCase{"scalar_bias", 2, 3, 4, false, true, 1, 1, {}, true},
-                    GemmCase{"single_bias", 2, 3, 4, false, true, 1, 1, {1}, true}, GemmCase{"single_matrix_bias", 2, 3, 4, false, true, 1, 1, {1, 1}, true},
-                    GemmCase{"beta", 2, 3, 4, false, false, 1.5, -0.5, {3}, true}, GemmCase{"one_row", 1, 6, 3, false, true, 1, 1, {6}, true},
-                    GemmCase{"one_column", 6, 1, 3, false, true, 1, 1, {1}, true}, GemmCase{"deep", 5, 7, 600, false, true, 1, 1, {7}, true}),
-    [](const auto& each) { return each.param.name; });
+                         testing::Values(GemmCase{"plain", 3, 4, 5, false, false, 1, 1, {}, false},
+                                         GemmCase{"row_bias", 3, 4, 5, false, true, 1, 1, {4}, true},
+                                         GemmCase{"trans_a", 3, 4, 5, true, false, 1, 1, {1, 4}, true},
+                                         GemmCase{"trans_both", 3, 4, 5, true, true, 0.5, 1, {3, 4}, true},
+                                         GemmCase{"column_bias", 3, 4, 5, false, false, -2, 1, {3, 1}, true},
+                                         GemmCase{"scalar_bias", 2, 3, 4, false, true, 1, 1, {}, true},
+                                         GemmCase{"single_bias", 2, 3, 4, false, true, 1, 1, {1}, true},
+                                         GemmCase{
+                                             "single_matrix_bias", 2, 3, 4, false, true, 1, 1, {1, 1}, true},
+                                         GemmCase{"beta", 2, 3, 4, false, false, 1.5, -0.5, {3}, true},
+                                         GemmCase{"one_row", 1, 6, 3, false, true, 1, 1, {6}, true},
+                                         GemmCase{"one_column", 6, 1, 3, false, true, 1, 1, {1}, true},
+                                         GemmCase{"deep", 5, 7, 600, false, true, 1, 1, {7}, true}),
+                         [](const auto& each) { return each.param.name; });
 
 TEST(GemmOp, RefusesWithNodeAndFigures) {
-  EXPECT_EQ(refusal("Gemm", {noise({2, 3}, 1), noise({4, 5}, 2)}), "Gemm node: its weight expects 4 features, but its input has 3");
+  EXPECT_EQ(refusal("Gemm", {noise({2, 3}, 1), noise({4, 5}, 2)}),
+            "Gemm node: its weight expects 4 features, but its input has 3");
   EXPECT_EQ(refusal("Gemm", {noise({2, 3, 1}, 1), noise({4, 5}, 2)}),
             "Gemm node: its factors are 2x3x1 float64 and 4x5 float64; both must be matrices");
-  EXPECT_EQ(refusal("Gemm", {noise({2, 3}, 1), noise({3, 5}, 2), noise({4}, 3)}), "Gemm node: its bias is 4 float64; it must spread over 2x5");
-  const auto scaled = oneNode("Gemm", {noise({2, 3}, 1), noise({3, 5}, 2), noise({5}, 3)}, {{"beta", 0.5}}, 1, ElementType::float64,
-                              graph::TensorRole::parameter);
+  EXPECT_EQ(refusal("Gemm", {noise({2, 3}, 1), noise({3, 5}, 2), noise({4}, 3)}),
+            "Gemm node: its bias is 4 float64; it must spread over 2x5");
+  const auto scaled = oneNode("Gemm", {noise({2, 3}, 1), noise({3, 5}, 2), noise({5}, 3)}, {{"beta", 0.5}}, 1,
+                              ElementType::float64, graph::TensorRole::parameter);
   graph::Graph graph = scaled->graph;
   graph::Node sum;
   sum.op = "ReduceSum";
   sum.name = "total";
   sum.inputs = graph.outputs;
-  graph.loss = (*ops::appendNode(graph, sum, {"loss"}, graph::TensorRole::activation, ops::standardOperators()))[0];
+  graph.loss =
+      (*ops::appendNode(graph, sum, {"loss"}, graph::TensorRole::activation, ops::standardOperators()))[0];
   const auto trained = compile::addGradients(graph, ops::standardOperators());
   EXPECT_EQ(trained.error().message, "cannot train through node total: operator ReduceSum has no gradient");
 }
 
 TEST(GemmOp, RefusesToTrainAScaledBias) {
-  const auto one = oneNode("Gemm", {noise({1, 3}, 1), noise({3, 1}, 2), noise({1}, 3)}, {{"beta", 0.5}}, 1, ElementType::float64,
-                           graph::TensorRole::parameter);
+  const auto one = oneNode("Gemm", {noise({1, 3}, 1), noise({3, 1}, 2), noise({1}, 3)}, {{"beta", 0.5}}, 1,
+                           ElementType::float64, graph::TensorRole::parameter);
   graph::Graph graph = one->graph;
   graph.loss = graph.outputs[0];
   EXPECT_EQ(compile::addGradients(graph, ops::standardOperators()).error().message,
@@ -93,7 +108,9 @@ TEST(GemmOp, RefusesToTrainAScaledBias) {
 
 TEST(ReduceSumOp, ReducesAnyAxes) {
   const Value x = noise({2, 3, 4, 5}, 1);
-  const auto at = [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) { return x.data[((a * 3 + b) * 4 + c) * 5 + d]; };
+  const auto at = [&](std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
+    return x.data[((a * 3 + b) * 4 + c) * 5 + d];
+  };
   for (unsigned mask = 0; mask < 16; ++mask) {
     Ints axes;
     for (std::int64_t axis = 0; axis < 4; ++axis) {
@@ -113,13 +130,15 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
       for (std::size_t b = 0; b < 3; ++b)
         for (std::size_t c = 0; c < 4; ++c)
           for (std::size_t d = 0; d < 5; ++d) {
-            expected[((a % kept[0] * kept[1] + b % kept[1]) * kept[2] + c % kept[2]) * kept[3] + d % kept[3]] += at(a, b, c, d);
+            expected[((a % kept[0] * kept[1] + b % kept[1]) * kept[2] + c % kept[2]) * kept[3] +
+                     d % kept[3]] += at(a, b, c, d);
           }
     const auto attribute = compute("ReduceSum", {x}, {{"axes", axes}});
     ASSERT_TRUE(attribute.ok()) << attribute.error().message;
     EXPECT_EQ((*attribute)[0].shape, keptShape);
     expectNear((*attribute)[0], expected, 1e-12);
-    const auto dropped = compute("ReduceSum", {x}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}, 1, ElementType::float32);
+    const auto dropped =
+        compute("ReduceSum", {x}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}, 1, ElementType::float32);
     EXPECT_EQ((*dropped)[0].shape, droppedShape);
     expectNear((*dropped)[0], expected, 1e-5);
     if (axes.empty()) continue;
@@ -136,12 +155,15 @@ TEST(ReduceSumOp, NoAxesMayMeanNothing) {
 
 TEST(ReduceSumOp, RefusesWithNodeAndFigures) {
   const Value x = noise({2, 3}, 1);
-  EXPECT_EQ(refusal("ReduceSum", {x}, {{"axes", Ints{2}}}), "ReduceSum node: axis 2 is not one of the 2 axes of 2x3 float64");
+  EXPECT_EQ(refusal("ReduceSum", {x}, {{"axes", Ints{2}}}),
+            "ReduceSum node: axis 2 is not one of the 2 axes of 2x3 float64");
   EXPECT_EQ(refusal("ReduceSum", {x, constantInts({0})}, {{"axes", Ints{0}}}),
             "ReduceSum node: give its axes as second input or as attribute, not both");
   EXPECT_EQ(refusal("ReduceSum", {x, labels({1}, {0})}),
-            "ReduceSum node: its axes (input 1) is computed while the model runs; it must be a constant of the graph");
-  EXPECT_EQ(refusal("ReduceSum", {x, noise({1}, 1)}), "ReduceSum node: its axes (input 1) is 1 float64; it must be int64 or int32");
+            "ReduceSum node: its axes (input 1) is computed while the model runs; it must be a constant of "
+            "the graph");
+  EXPECT_EQ(refusal("ReduceSum", {x, noise({1}, 1)}),
+            "ReduceSum node: its axes (input 1) is 1 float64; it must be int64 or int32");
 }
 
 TEST(SumOfLanes, IsExactForWholeNumbersOfAnyCount) {
@@ -172,7 +194,8 @@ TEST(Multiply, DoesNotDependOnTheAddress) {
     std::vector<float> left(shift), right(shift), result(shift + 99);
     for (const double v : a.data) left.push_back(static_cast<float>(v));
     for (const double v : b.data) right.push_back(static_cast<float>(v));
-    ops::multiply(ops::denseProduct(9, 11, 70, false, false, false), 1.0F, left.data() + shift, right.data() + shift, result.data() + shift);
+    ops::multiply(ops::denseProduct(9, 11, 70, false, false, false), 1.0F, left.data() + shift,
+                  right.data() + shift, result.data() + shift);
     const std::vector<float> values(result.begin() + static_cast<std::ptrdiff_t>(shift), result.end());
     if (shift == 0) first = values;
     EXPECT_EQ(values, first);
@@ -191,13 +214,15 @@ TEST(SumOp, RefusesWithNodeAndFigures) {
   EXPECT_EQ(refusal("Sum", {noise({2, 3}, 1), noise({3, 2}, 1)}),
             "Sum node: input 0 is 2x3 float64 and input 1 is 3x2 float64; they must be alike");
   EXPECT_EQ(refusal("Sum", {noise({2}, 1), absent()}), "Sum node: input 1 is left out, but is needed");
-  EXPECT_EQ(refusal("Sum", {noise({2}, 1)}, {}, 1, ElementType::float16), "Sum node: cannot compute in float16; there are kernels for float32 and float64");
+  EXPECT_EQ(refusal("Sum", {noise({2}, 1)}, {}, 1, ElementType::float16),
+            "Sum node: cannot compute in float16; there are kernels for float32 and float64");
 }
 
 TEST(ReluOp, KeepsPositivesAndNans) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
   for (const ElementType real : {ElementType::float64, ElementType::float32}) {
-    const auto y = compute("Relu", {Value{{11}, {-1, 2, nan, infinity, -infinity, 0, -3, 4, nan, -5, 6}}}, {}, 1, real);
+    const auto y =
+        compute("Relu", {Value{{11}, {-1, 2, nan, infinity, -infinity, 0, -3, 4, nan, -5, 6}}}, {}, 1, real);
     const std::vector<double> expected{0, 2, nan, infinity, 0, 0, 0, 4, nan, 0, 6};
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (std::isnan(expected[i])) {
@@ -212,12 +237,15 @@ TEST(ReluOp, KeepsPositivesAndNans) {
 TEST(ReluOp, HasTheGradientsOfItsDifferences) {
   GradientCheck("Relu", {noise({3, 7}, 8)}, {}).run();
   const auto dx = compute("GradRelu", {Value{{4}, {0, 2, std::nan(""), 0}}, Value{{4}, {1, 2, 3, 4}}});
-  EXPECT_EQ((*dx)[0].data, (std::vector<double>{0, 2, 3, 0}));  // at 0 the slope is 0; a NaN passes on, as in PyTorch
+  EXPECT_EQ((*dx)[0].data,
+            (std::vector<double>{0, 2, 3, 0}));  // at 0 the slope is 0; a NaN passes on, as in PyTorch
 }
 
 TEST(ReluOp, RefusesWithNodeAndFigures) {
-  EXPECT_EQ(refusal("Relu", {labels({2}, {1, 2})}), "Relu node: cannot compute in int64; there are kernels for float32 and float64");
-  EXPECT_EQ(refusal("Relu", {noise({2}, 1)}, {{"alpha", 1.0}}), "Relu node: attribute alpha is not known; known are none");
+  EXPECT_EQ(refusal("Relu", {labels({2}, {1, 2})}),
+            "Relu node: cannot compute in int64; there are kernels for float32 and float64");
+  EXPECT_EQ(refusal("Relu", {noise({2}, 1)}, {{"alpha", 1.0}}),
+            "Relu node: attribute alpha is not known; known are none");
   EXPECT_EQ(refusal("GradRelu", {noise({2}, 1), noise({3}, 1)}),
             "GradRelu node: input 0 is 2 float64 and input 1 is 3 float64; they must be alike");
 }
@@ -231,12 +259,15 @@ TEST(FlattenOp, SplitsAtItsAxis) {
   EXPECT_EQ(shape(-1), (Shape{6, 4}));
   EXPECT_EQ((*compute("Flatten", {x}))[0].data, x.data);
   GradientCheck("Flatten", {x}, {}).run();
-  EXPECT_EQ(refusal("Flatten", {x}, {{"axis", std::int64_t{4}}}), "Flatten node: axis is 4; its input has 3 axes, so it must be -3 to 3");
+  EXPECT_EQ(refusal("Flatten", {x}, {{"axis", std::int64_t{4}}}),
+            "Flatten node: axis is 4; its input has 3 axes, so it must be -3 to 3");
 }
 
 TEST(ReshapeOp, FollowsOnnxsRules) {
   const Value x = noise({2, 3, 4}, 1);
-  const auto shape = [&](std::vector<double> wanted) { return (*compute("Reshape", {x, constantInts(std::move(wanted))}))[0].shape; };
+  const auto shape = [&](std::vector<double> wanted) {
+    return (*compute("Reshape", {x, constantInts(std::move(wanted))}))[0].shape;
+  };
   EXPECT_EQ(shape({4, 6}), (Shape{4, 6}));
   EXPECT_EQ(shape({0, -1}), (Shape{2, 12}));
   EXPECT_EQ(shape({-1, 0, 2}), (Shape{4, 3, 2}));
@@ -246,9 +277,12 @@ TEST(ReshapeOp, FollowsOnnxsRules) {
 
 TEST(ReshapeOp, RefusesWithNodeAndFigures) {
   const Value x = noise({2, 3}, 1);
-  const auto bad = [&](std::vector<double> wanted) { return refusal("Reshape", {x, constantInts(std::move(wanted))}); };
+  const auto bad = [&](std::vector<double> wanted) {
+    return refusal("Reshape", {x, constantInts(std::move(wanted))});
+  };
   EXPECT_EQ(bad({4, 2}), "Reshape node: cannot make 4x2 out of 2x3 float64: the numbers of elements differ");
-  EXPECT_EQ(bad({4, -1}), "Reshape node: cannot make 4x-1 out of 2x3 float64: the numbers of elements differ");
+  EXPECT_EQ(bad({4, -1}),
+            "Reshape node: cannot make 4x-1 out of 2x3 float64: the numbers of elements differ");
   EXPECT_EQ(bad({-1, -1}), "Reshape node: shape -1x-1 may hold −1 once and no smaller number");
   EXPECT_EQ(bad({-2, 3}), "Reshape node: shape -2x3 may hold −1 once and no smaller number");
   EXPECT_EQ(bad({2, 3, 0}), "Reshape node: shape 2x3x0 copies axis 2, but its input has 2 axes");
@@ -259,7 +293,8 @@ TEST(ReshapeOp, RefusesWithNodeAndFigures) {
   EXPECT_EQ(refusal("Reshape", {x, constantInts({6})}, {{"shape", Ints{6}}}),
             "Reshape node: give its shape as second input or as attribute, not both");
   EXPECT_EQ(refusal("Reshape", {x, labels({1}, {6})}),
-            "Reshape node: its shape (input 1) is computed while the model runs; it must be a constant of the graph");
+            "Reshape node: its shape (input 1) is computed while the model runs; it must be a constant of "
+            "the graph");
 }
 
 }  // namespace

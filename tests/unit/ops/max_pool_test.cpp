@@ -25,7 +25,9 @@ struct PoolCase {
 std::vector<double> naive(const PoolCase& c, const Value& x) {
   const std::size_t axes = c.kernel.size();
   const bool two = axes == 2;
-  const auto get = [&](const Ints& list, std::size_t a, std::int64_t fallback) { return list.empty() ? fallback : list[a]; };
+  const auto get = [&](const Ints& list, std::size_t a, std::int64_t fallback) {
+    return list.empty() ? fallback : list[a];
+  };
   const std::int64_t height = two ? c.input[2] : 1, width = c.input.back();
   const std::int64_t outHeight = two ? c.output[0] : 1, outWidth = c.output.back();
   std::vector<double> y;
@@ -35,8 +37,10 @@ std::vector<double> naive(const PoolCase& c, const Value& x) {
         double best = -std::numeric_limits<double>::infinity();
         for (std::int64_t a = 0; a < (two ? c.kernel[0] : 1); ++a)
           for (std::int64_t b = 0; b < c.kernel.back(); ++b) {
-            const std::int64_t r = two ? i * get(c.stride, 0, 1) + a * get(c.dilation, 0, 1) - get(c.pads, 0, 0) : 0;
-            const std::int64_t q = j * get(c.stride, axes - 1, 1) + b * get(c.dilation, axes - 1, 1) - get(c.pads, axes - 1, 0);
+            const std::int64_t r =
+                two ? i * get(c.stride, 0, 1) + a * get(c.dilation, 0, 1) - get(c.pads, 0, 0) : 0;
+            const std::int64_t q =
+                j * get(c.stride, axes - 1, 1) + b * get(c.dilation, axes - 1, 1) - get(c.pads, axes - 1, 0);
             if (r < 0 || q < 0 || r >= height || q >= width) continue;
             best = std::max(best, x.data[static_cast<std::size_t>((p * height + r) * width + q)]);
           }
@@ -60,7 +64,9 @@ TEST_P(MaxPool, EqualsItsDefinition) {
   }
 }
 
-TEST_P(MaxPool, HasTheGradientsOfItsDifferences) { GradientCheck("MaxPool", {noise(GetParam().input, 5)}, GetParam().attributes()).run(); }
+TEST_P(MaxPool, HasTheGradientsOfItsDifferences) {
+  GradientCheck("MaxPool", {noise(GetParam().input, 5)}, GetParam().attributes()).run();
+}
 
 TEST_P(MaxPool, IndicesPointAtTheMaxima) {
   const PoolCase& c = GetParam();
@@ -72,7 +78,8 @@ TEST_P(MaxPool, IndicesPointAtTheMaxima) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Attributes, MaxPool,
+INSTANTIATE_TEST_SUITE_P(
+    Attributes, MaxPool,
     testing::Values(PoolCase{"two_by_two", {2, 3, 6, 8}, {2, 2}, {2, 2}, {}, {}, false, {3, 4}},
                     PoolCase{"two_by_two_wide", {1, 2, 4, 40}, {2, 2}, {2, 2}, {}, {}, false, {2, 20}},
                     PoolCase{"two_by_two_odd", {1, 2, 5, 7}, {2, 2}, {2, 2}, {}, {}, false, {2, 3}},
@@ -84,7 +91,14 @@ INSTANTIATE_TEST_SUITE_P(Attributes, MaxPool,
                     PoolCase{"asymmetric", {1, 1, 5, 6}, {3, 3}, {2, 2}, {}, {2, 0, 0, 1}, false, {3, 3}},
                     PoolCase{"ceil", {1, 1, 4, 4}, {3, 3}, {2, 2}, {}, {}, true, {2, 2}},
                     // The third window would start at 4, in the padding: dropped.
-                    PoolCase{"ceil_drops_windows_in_the_padding", {1, 1, 4, 4}, {2, 2}, {2, 2}, {}, {0, 0, 1, 1}, true, {2, 2}},
+                    PoolCase{"ceil_drops_windows_in_the_padding",
+                             {1, 1, 4, 4},
+                             {2, 2},
+                             {2, 2},
+                             {},
+                             {0, 0, 1, 1},
+                             true,
+                             {2, 2}},
                     PoolCase{"one_axis", {2, 2, 9}, {3}, {2}, {}, {}, false, {4}}),
     [](const auto& each) { return each.param.name; });
 
@@ -104,7 +118,8 @@ TEST(MaxPoolOp, NanWinsItsWindowOnly) {
       x.data[hit] = std::nan("");
       const Attributes attributes{{"kernel_shape", kernel}, {"strides", kernel}};
       const auto y = compute("MaxPool", {x}, attributes, 1, ElementType::float32);
-      for (std::size_t i = 0; i < (*y)[0].data.size(); ++i) EXPECT_EQ(std::isnan((*y)[0].data[i]), i == 0) << place;
+      for (std::size_t i = 0; i < (*y)[0].data.size(); ++i)
+        EXPECT_EQ(std::isnan((*y)[0].data[i]), i == 0) << place;
       const auto indices = compute("MaxPool", {x}, attributes, 2);
       EXPECT_EQ((*indices)[1].data[0], static_cast<double>(hit));
       const Value dy{(*indices)[0].shape, std::vector<double>((*indices)[0].data.size(), 1.0)};
@@ -118,7 +133,8 @@ TEST(MaxPoolOp, TiesGiveTheGradientToTheFirst) {
   for (const std::int64_t width : {4, 5}) {
     const Value x{{1, 1, 2, width}, std::vector<double>(static_cast<std::size_t>(2 * width), 3.0)};
     const Value y{{1, 1, 1, 2}, {3, 3}}, dy{{1, 1, 1, 2}, {5, 7}};
-    const auto dx = compute("GradMaxPool", {x, y, dy}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+    const auto dx =
+        compute("GradMaxPool", {x, y, dy}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
     std::vector<double> expected(static_cast<std::size_t>(2 * width), 0.0);
     expected[0] = 5;
     expected[2] = 7;
@@ -130,7 +146,9 @@ TEST(MaxPoolOp, ColumnMajorIndicesAreOnnxs) {
   // Test "maxpool_with_argmax_2d_precomputed_strides" of the ONNX standard: 5x5 of 1…25, kernel 2, stride 2.
   Value x{{1, 1, 5, 5}, {}};
   for (int i = 1; i <= 25; ++i) x.data.push_back(i);
-  const auto y = compute("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"storage_order", std::int64_t{1}}}, 2);
+  const auto y =
+      compute("MaxPool", {x},
+              {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"storage_order", std::int64_t{1}}}, 2);
   EXPECT_EQ((*y)[0].data, (std::vector<double>{7, 9, 17, 19}));
   EXPECT_EQ((*y)[1].data, (std::vector<double>{6, 16, 8, 18}));
 }
@@ -138,21 +156,27 @@ TEST(MaxPoolOp, ColumnMajorIndicesAreOnnxs) {
 TEST(MaxPoolOp, RefusesWithNodeAndFigures) {
   const Value x = noise({1, 1, 4, 4}, 1);
   EXPECT_EQ(refusal("MaxPool", {x}), "MaxPool node: attribute kernel_shape is missing");
-  EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2}}}), "MaxPool node: its kernel has 1 spatial axes, its input 2");
+  EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2}}}),
+            "MaxPool node: its kernel has 1 spatial axes, its input 2");
   EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{5, 2}}}),
-            "MaxPool node: its kernel reaches over 5 on spatial axis 0, but the input has 4 there with padding 0 + 0; make the kernel "
+            "MaxPool node: its kernel reaches over 5 on spatial axis 0, but the input has 4 there with "
+            "padding 0 + 0; make the kernel "
             "smaller or the padding larger");
   EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{2, 0, 0, 0}}}),
-            "MaxPool node: on spatial axis 0 a window may cover padding only (padding 2 + 0, kernel reaching over 2, dilation 1, input "
+            "MaxPool node: on spatial axis 0 a window may cover padding only (padding 2 + 0, kernel reaching "
+            "over 2, dilation 1, input "
             "4); give less padding");
   EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}, {"storage_order", std::int64_t{2}}}),
             "MaxPool node: storage_order is 2; it must be 0 (row-major) or 1 (column-major)");
   EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}, 1, ElementType::float16),
             "MaxPool node: cannot compute in float16; there are kernels for float32 and float64");
-  EXPECT_EQ(refusal("GradMaxPool", {x, noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 1)}, {{"kernel_shape", Ints{2, 2}}}),
+  EXPECT_EQ(refusal("GradMaxPool", {x, noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 1)},
+                    {{"kernel_shape", Ints{2, 2}}}),
             "GradMaxPool node: the pooled tensor is 1x1x2x2 float64; pooling its input gives 1x1x3x3");
-  EXPECT_EQ(refusal("GradMaxPool", {x, noise({1, 1, 3, 3}, 1), noise({1, 1, 2, 3}, 1)}, {{"kernel_shape", Ints{2, 2}}}),
-            "GradMaxPool node: input 1 is 1x1x3x3 float64 and input 2 is 1x1x2x3 float64; they must be alike");
+  EXPECT_EQ(
+      refusal("GradMaxPool", {x, noise({1, 1, 3, 3}, 1), noise({1, 1, 2, 3}, 1)},
+              {{"kernel_shape", Ints{2, 2}}}),
+      "GradMaxPool node: input 1 is 1x1x3x3 float64 and input 2 is 1x1x2x3 float64; they must be alike");
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ struct Value {
   enum class Role { input, constant, absent } role = Role::input;
 };
 
-inline Value absent() { return {{}, {}, ElementType::float64, Value::Role::absent}; }
+inline Value absent() {
+  return {{}, {}, ElementType::float64, Value::Role::absent};
+}
 inline Value labels(Shape shape, std::vector<double> data, ElementType element = ElementType::int64) {
   return {std::move(shape), std::move(data), element};
 }
@@ -75,7 +77,9 @@ inline Value decode(const graph::TensorType& type, std::span<const std::byte> by
   return value;
 }
 
-inline ElementType elementOf(const Value& value, ElementType real) { return value.element == ElementType::float64 ? real : value.element; }
+inline ElementType elementOf(const Value& value, ElementType real) {
+  return value.element == ElementType::float64 ? real : value.element;
+}
 
 /// A graph of one node, "node", with the inputs in0, in1 … and outputs out0 …
 struct OneNode {
@@ -83,8 +87,9 @@ struct OneNode {
   std::vector<std::vector<std::byte>> bytes;  ///< of the graph's inputs
 };
 
-inline base::Result<OneNode> oneNode(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes,
-                                     std::size_t outputs, ElementType real, graph::TensorRole role = graph::TensorRole::input) {
+inline base::Result<OneNode> oneNode(const std::string& op, const std::vector<Value>& inputs,
+                                     const Attributes& attributes, std::size_t outputs, ElementType real,
+                                     graph::TensorRole role = graph::TensorRole::input) {
   OneNode result;
   graph::Node node;
   node.op = op;
@@ -107,30 +112,35 @@ inline base::Result<OneNode> oneNode(const std::string& op, const std::vector<Va
   }
   std::vector<std::string> names;
   for (std::size_t i = 0; i < outputs; ++i) names.push_back("out" + std::to_string(i));
-  PIPESCOPE_ASSIGN(result.graph.outputs,
-                   ops::appendNode(result.graph, node, names, graph::TensorRole::activation, ops::standardOperators()));
+  PIPESCOPE_ASSIGN(
+      result.graph.outputs,
+      ops::appendNode(result.graph, node, names, graph::TensorRole::activation, ops::standardOperators()));
   return result;
 }
 
 /// All outputs of the operator.
-inline base::Result<std::vector<Value>> compute(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {},
-                                                std::size_t outputs = 1, ElementType real = ElementType::float64) {
+inline base::Result<std::vector<Value>> compute(const std::string& op, const std::vector<Value>& inputs,
+                                                const Attributes& attributes = {}, std::size_t outputs = 1,
+                                                ElementType real = ElementType::float64) {
   PIPESCOPE_ASSIGN(const OneNode one, oneNode(op, inputs, attributes, outputs, real));
-  PIPESCOPE_ASSIGN(const numerics::Program program, numerics::Program::create(one.graph, ops::standardOperators()));
+  PIPESCOPE_ASSIGN(const numerics::Program program,
+                   numerics::Program::create(one.graph, ops::standardOperators()));
   numerics::Workspace workspace = program.makeWorkspace();
   const std::vector<std::span<const std::byte>> spans(one.bytes.begin(), one.bytes.end());
   const numerics::Bindings bindings{spans, {}, {}, {}};
   PIPESCOPE_TRY(program.run(bindings, workspace));
   std::vector<Value> results;
   for (std::size_t i = 0; i < outputs; ++i) {
-    results.push_back(decode(one.graph.tensor(one.graph.outputs[i]).type, program.output(workspace, bindings, i)));
+    results.push_back(
+        decode(one.graph.tensor(one.graph.outputs[i]).type, program.output(workspace, bindings, i)));
   }
   return results;
 }
 
 /// The sentence with which the operator is refused; empty where it is not.
-inline std::string refusal(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {},
-                           std::size_t outputs = 1, ElementType real = ElementType::float64) {
+inline std::string refusal(const std::string& op, const std::vector<Value>& inputs,
+                           const Attributes& attributes = {}, std::size_t outputs = 1,
+                           ElementType real = ElementType::float64) {
   const auto result = compute(op, inputs, attributes, outputs, real);
   return result.ok() ? "" : result.error().message;
 }
@@ -142,8 +152,8 @@ inline void expectNear(const Value& actual, const std::vector<double>& expected,
   }
 }
 
-/// Compares the gradients of Σ r·out0 by every floating-point input, for pseudo-random r, with central differences in
-/// double precision.
+/// Compares the gradients of Σ r·out0 by every floating-point input, for pseudo-random r, with central
+/// differences in double precision.
 class GradientCheck {
  public:
   GradientCheck(std::string op, std::vector<Value> inputs, Attributes attributes)
@@ -166,7 +176,8 @@ class GradientCheck {
         const double below = evaluate(graph, *program, nullptr);
         weights_[w][i] = at;
         const double expected = (above - below) / (2 * kStep);
-        ASSERT_NEAR(gradients[w][i], expected, tolerance * (1 + std::abs(expected))) << op_ << " weight " << w << " element " << i;
+        ASSERT_NEAR(gradients[w][i], expected, tolerance * (1 + std::abs(expected)))
+            << op_ << " weight " << w << " element " << i;
       }
     }
   }
@@ -178,11 +189,13 @@ class GradientCheck {
     graph::Graph graph = std::move(one->graph);
     inputBytes_ = std::move(one->bytes);
     for (const Value& value : inputs_) {
-      if (value.role == Value::Role::input && value.element == ElementType::float64) weights_.push_back(value.data);
+      if (value.role == Value::Role::input && value.element == ElementType::float64)
+        weights_.push_back(value.data);
     }
     const std::int64_t n = graph.tensor(graph.outputs[0]).type.elements();
     const Value factors = noise({n, 1}, 99);
-    const TensorId r = graph.addConstant("r", {ElementType::float64, {n, 1}}, encode(factors, ElementType::float64));
+    const TensorId r =
+        graph.addConstant("r", {ElementType::float64, {n, 1}}, encode(factors, ElementType::float64));
     append(graph, "Reshape", "flat", {graph.outputs[0]}, {{"shape", Ints{1, n}}});
     append(graph, "Gemm", "product", {graph.outputs[0], r}, {});
     graph.loss = graph.outputs[0];
@@ -190,17 +203,20 @@ class GradientCheck {
     PIPESCOPE_CHECK(withGradients.ok(), withGradients.error().message);
     return *withGradients;
   }
-  static void append(graph::Graph& graph, const std::string& op, const std::string& name, std::vector<TensorId> inputs, Attributes attributes) {
+  static void append(graph::Graph& graph, const std::string& op, const std::string& name,
+                     std::vector<TensorId> inputs, Attributes attributes) {
     graph::Node node;
     node.op = op;
     node.name = name;
     node.inputs = std::move(inputs);
     node.attributes = std::move(attributes);
-    auto outputs = ops::appendNode(graph, node, {name + "/out"}, graph::TensorRole::activation, ops::standardOperators());
+    auto outputs = ops::appendNode(graph, node, {name + "/out"}, graph::TensorRole::activation,
+                                   ops::standardOperators());
     PIPESCOPE_CHECK(outputs.ok(), outputs.error().message);
     graph.outputs = *outputs;
   }
-  double evaluate(const graph::Graph& graph, const numerics::Program& program, std::vector<std::vector<double>>* gradients) {
+  double evaluate(const graph::Graph& graph, const numerics::Program& program,
+                  std::vector<std::vector<double>>* gradients) {
     std::vector<std::span<const std::byte>> weights;
     for (const std::vector<double>& values : weights_) weights.push_back(std::as_bytes(std::span(values)));
     std::vector<std::vector<double>> buffers;

@@ -9,17 +9,21 @@ namespace {
 
 using ops::Work;
 
-std::vector<Work> workOf(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {}) {
+std::vector<Work> workOf(const std::string& op, const std::vector<Value>& inputs,
+                         const Attributes& attributes = {}) {
   const auto one = oneNode(op, inputs, attributes, 1, ElementType::float32);
   return *ops::workOf(one->graph, one->graph.nodes().back(), ops::standardOperators());
 }
 
-const ops::Contraction& contraction(const Work& work) { return std::get<ops::Contraction>(work.item); }
+const ops::Contraction& contraction(const Work& work) {
+  return std::get<ops::Contraction>(work.item);
+}
 
 TEST(Registry, KnowsTheOperatorsOfThisFolder) {
   const std::vector<std::string> types = ops::standardOperators().types();
-  for (const char* type : {"Conv", "Flatten", "Gemm", "GradConvInput", "GradConvWeight", "GradMaxPool", "GradRelu",
-                           "GradSoftmaxCrossEntropyLoss", "MaxPool", "ReduceSum", "Relu", "Reshape", "SoftmaxCrossEntropyLoss", "Sum"}) {
+  for (const char* type : {"Conv", "Flatten", "Gemm", "GradConvInput", "GradConvWeight", "GradMaxPool",
+                           "GradRelu", "GradSoftmaxCrossEntropyLoss", "MaxPool", "ReduceSum", "Relu",
+                           "Reshape", "SoftmaxCrossEntropyLoss", "Sum"}) {
     EXPECT_NE(std::ranges::find(types, type), types.end()) << type;
     EXPECT_NE(ops::standardOperators().find(type)->kernel, nullptr) << type;
   }
@@ -27,7 +31,8 @@ TEST(Registry, KnowsTheOperatorsOfThisFolder) {
 
 TEST(Registry, ListsWhatThereIsWhenAskedForMore) {
   const std::string sentence = refusal("Conv3", {noise({1}, 1)});
-  EXPECT_EQ(sentence.rfind("node node is of the operator Conv3, which is not known; known are Conv, ", 0), 0U) << sentence;
+  EXPECT_EQ(sentence.rfind("node node is of the operator Conv3, which is not known; known are Conv, ", 0), 0U)
+      << sentence;
 }
 
 TEST(Registry, ChecksShapesThatTheGraphClaims) {
@@ -43,7 +48,8 @@ TEST(Registry, ChecksShapesThatTheGraphClaims) {
 }
 
 TEST(WorkOfOperators, ConvolutionAndItsGradients) {
-  // The MNIST network's second convolution, micro-batch 40: 40·20·8·8·10·25 multiply-adds in each of three products.
+  // The MNIST network's second convolution, micro-batch 40: 40·20·8·8·10·25 multiply-adds in each of three
+  // products.
   const Value x = noise({40, 10, 12, 12}, 1), w = noise({20, 10, 5, 5}, 1), dy = noise({40, 20, 8, 8}, 1);
   const std::vector<Work> forward = workOf("Conv", {x, w, noise({20}, 1)});
   ASSERT_EQ(forward.size(), 2U);
@@ -63,7 +69,10 @@ TEST(WorkOfOperators, ConvolutionAndItsGradients) {
 
 TEST(WorkOfOperators, ConvolutionKeepsItsGeometry) {
   const Work work = workOf("Conv", {noise({1, 4, 9, 8}, 1), noise({6, 2, 3, 2}, 1)},
-                           {{"group", std::int64_t{2}}, {"strides", Ints{2, 1}}, {"dilations", Ints{1, 3}}, {"pads", Ints{1, 0, 2, 3}}})[0];
+                           {{"group", std::int64_t{2}},
+                            {"strides", Ints{2, 1}},
+                            {"dilations", Ints{1, 3}},
+                            {"pads", Ints{1, 0, 2, 3}}})[0];
   const ops::Contraction& c = contraction(work);
   EXPECT_EQ(c.groups, 2);
   EXPECT_EQ(c.inputChannels, 2);
@@ -77,7 +86,8 @@ TEST(WorkOfOperators, ConvolutionKeepsItsGeometry) {
 }
 
 TEST(WorkOfOperators, ProductsPoolsAndMaps) {
-  const std::vector<Work> gemm = workOf("Gemm", {noise({40, 320}, 1), noise({256, 320}, 1), noise({256}, 1)}, {{"transB", std::int64_t{1}}});
+  const std::vector<Work> gemm = workOf("Gemm", {noise({40, 320}, 1), noise({256, 320}, 1), noise({256}, 1)},
+                                        {{"transB", std::int64_t{1}}});
   ASSERT_EQ(gemm.size(), 2U);
   EXPECT_EQ(contraction(gemm[0]).multiplyAdds(), 40 * 320 * 256);
   EXPECT_EQ(contraction(gemm[0]).field, Ints{40});
@@ -88,7 +98,9 @@ TEST(WorkOfOperators, ProductsPoolsAndMaps) {
   EXPECT_EQ(pool.output, (Ints{12, 12}));
   EXPECT_FALSE(pool.backward);
   const Value pooled = noise({1, 1, 2, 2}, 1);
-  EXPECT_TRUE(std::get<ops::Pool>(workOf("GradMaxPool", {noise({1, 1, 4, 4}, 1), pooled, pooled}, window)[0].item).backward);
+  EXPECT_TRUE(
+      std::get<ops::Pool>(workOf("GradMaxPool", {noise({1, 1, 4, 4}, 1), pooled, pooled}, window)[0].item)
+          .backward);
   EXPECT_EQ(std::get<ops::Map>(workOf("Relu", {noise({7, 3}, 1)})[0].item).elements, 21);
   EXPECT_EQ(std::get<ops::Map>(workOf("GradRelu", {pooled, pooled})[0].item).operands, 2);
   EXPECT_TRUE(workOf("Flatten", {pooled}).empty());
@@ -96,14 +108,16 @@ TEST(WorkOfOperators, ProductsPoolsAndMaps) {
   EXPECT_EQ(workOf("Sum", {pooled, pooled, pooled})[0].repeat, 2);
   EXPECT_TRUE(workOf("Sum", {pooled}).empty());
   EXPECT_FALSE(workOf("SoftmaxCrossEntropyLoss", {noise({40, 10}, 1), labels({40}, {})}).empty());
-  EXPECT_FALSE(workOf("GradSoftmaxCrossEntropyLoss", {absent(), noise({40, 10}, 1), labels({40}, {})}).empty());
+  EXPECT_FALSE(
+      workOf("GradSoftmaxCrossEntropyLoss", {absent(), noise({40, 10}, 1), labels({40}, {})}).empty());
 }
 
 TEST(Philox, GivesTheKnownAnswers) {
   // kat_vectors of Random123, philox4x32-10.
   using Words = std::array<std::uint32_t, 4>;
   EXPECT_EQ(ops::philox4x32({0, 0, 0, 0}, {0, 0}), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(ops::philox4x32({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(ops::philox4x32({~0U, ~0U, ~0U, ~0U}, {~0U, ~0U}),
+            (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(ops::philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
@@ -130,7 +144,9 @@ TEST(RandomSequence, IsUniformWithinItsBound) {
 }
 
 TEST(RandomSequence, DiffersByEverythingItIsKeyedBy) {
-  const auto first = [](ops::RunIdentity identity, const char* name) { return ops::RandomSequence(identity, name).block(0); };
+  const auto first = [](ops::RunIdentity identity, const char* name) {
+    return ops::RandomSequence(identity, name).block(0);
+  };
   const auto reference = first({1, 0, 0, 0}, "w");
   EXPECT_EQ(first({1, 0, 0, 0}, "w"), reference);
   EXPECT_NE(first({2, 0, 0, 0}, "w"), reference);

@@ -15,7 +15,8 @@ struct LossCase {
     Shape shape = scores;
     shape.erase(shape.begin() + 1);
     Value value = labels(shape, {}, labelType);
-    for (std::int64_t i = 0; i < labelCount(); ++i) value.data.push_back(static_cast<double>(ignoring && i % 3 == 1 ? -7 : (i * 5 + 2) % scores[1]));
+    for (std::int64_t i = 0; i < labelCount(); ++i)
+      value.data.push_back(static_cast<double>(ignoring && i % 3 == 1 ? -7 : (i * 5 + 2) % scores[1]));
     return value;
   }
   Value weights() const {
@@ -52,7 +53,8 @@ Expected naive(const LossCase& c) {
     const std::size_t first = i / inner * classes * inner + i % inner;
     double sum = 0;
     for (std::size_t k = 0; k < classes; ++k) sum += std::exp(in[0].data[first + k * inner]);
-    for (std::size_t k = 0; k < classes; ++k) expected.logProbabilities[first + k * inner] = std::log(std::exp(in[0].data[first + k * inner]) / sum);
+    for (std::size_t k = 0; k < classes; ++k)
+      expected.logProbabilities[first + k * inner] = std::log(std::exp(in[0].data[first + k * inner]) / sum);
     const bool ignored = in[1].data[i] < 0;
     const auto label = ignored ? 0 : static_cast<std::size_t>(in[1].data[i]);
     const double weight = ignored ? 0 : c.weighted ? in[2].data[label] : 1;
@@ -85,17 +87,20 @@ TEST_P(Loss, HasTheGradientsOfItsDifferences) {
   GradientCheck("SoftmaxCrossEntropyLoss", inputs, GetParam().attributes()).run();
 }
 
-INSTANTIATE_TEST_SUITE_P(Attributes, Loss,
-    testing::Values(LossCase{"mean", {4, 5}, "mean"}, LossCase{"sum", {4, 5}, "sum"}, LossCase{"none", {4, 5}, "none"},
-                    LossCase{"narrow_labels", {4, 5}, "mean", false, false, ElementType::int32},
-                    LossCase{"weighted_mean", {5, 4}, "mean", true}, LossCase{"weighted_none", {5, 4}, "none", true},
-                    LossCase{"ignoring", {7, 4}, "mean", false, true}, LossCase{"all_of_it", {6, 4, 2}, "mean", true, true},
-                    LossCase{"pixels", {2, 3, 2, 3}, "mean"}, LossCase{"pixels_none", {2, 3, 2, 3}, "none", true, true},
-                    LossCase{"one_class", {3, 1}, "mean"}),
+INSTANTIATE_TEST_SUITE_P(
+    Attributes, Loss,
+    testing::Values(
+        LossCase{"mean", {4, 5}, "mean"}, LossCase{"sum", {4, 5}, "sum"}, LossCase{"none", {4, 5}, "none"},
+        LossCase{"narrow_labels", {4, 5}, "mean", false, false, ElementType::int32},
+        LossCase{"weighted_mean", {5, 4}, "mean", true}, LossCase{"weighted_none", {5, 4}, "none", true},
+        LossCase{"ignoring", {7, 4}, "mean", false, true},
+        LossCase{"all_of_it", {6, 4, 2}, "mean", true, true}, LossCase{"pixels", {2, 3, 2, 3}, "mean"},
+        LossCase{"pixels_none", {2, 3, 2, 3}, "none", true, true}, LossCase{"one_class", {3, 1}, "mean"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(LossOp, StandsHugeScores) {
-  const auto y = compute("SoftmaxCrossEntropyLoss", {Value{{1, 2}, {3e38, -3e38}}, labels({1}, {0})}, {}, 1, ElementType::float32);
+  const auto y = compute("SoftmaxCrossEntropyLoss", {Value{{1, 2}, {3e38, -3e38}}, labels({1}, {0})}, {}, 1,
+                         ElementType::float32);
   EXPECT_EQ((*y)[0].data[0], 0);
 }
 
@@ -111,26 +116,36 @@ TEST(LossOp, RefusesWithNodeAndFigures) {
   const std::string op = "SoftmaxCrossEntropyLoss";
   const Value scores = noise({2, 3}, 1), good = labels({2}, {0, 2});
   EXPECT_EQ(refusal(op, {scores, labels({2}, {0, 3})}),
-            "SoftmaxCrossEntropyLoss node: label 3 in row 1 is not one of the 3 classes (0 to 2); check the labels or the last layer");
+            "SoftmaxCrossEntropyLoss node: label 3 in row 1 is not one of the 3 classes (0 to 2); check the "
+            "labels or the last layer");
   EXPECT_EQ(refusal(op, {scores, labels({2}, {-1, 0})}),
-            "SoftmaxCrossEntropyLoss node: label -1 in row 0 is not one of the 3 classes (0 to 2); check the labels or the last layer");
-  EXPECT_EQ(refusal(op, {scores, labels({3}, {0, 1, 2})}), "SoftmaxCrossEntropyLoss node: its labels are 3 int64; they must be 2 of int64 or int32");
-  EXPECT_EQ(refusal(op, {scores, noise({2}, 1)}), "SoftmaxCrossEntropyLoss node: its labels are 2 float64; they must be 2 of int64 or int32");
-  EXPECT_EQ(refusal(op, {noise({2}, 1), good}), "SoftmaxCrossEntropyLoss node: its scores are 2 float64; they need a batch and classes");
-  EXPECT_EQ(refusal(op, {Value{{0, 3}, {}}, labels({0}, {})}), "SoftmaxCrossEntropyLoss node: its scores are 0x3 float64; there is nothing to take a loss of");
+            "SoftmaxCrossEntropyLoss node: label -1 in row 0 is not one of the 3 classes (0 to 2); check the "
+            "labels or the last layer");
+  EXPECT_EQ(refusal(op, {scores, labels({3}, {0, 1, 2})}),
+            "SoftmaxCrossEntropyLoss node: its labels are 3 int64; they must be 2 of int64 or int32");
+  EXPECT_EQ(refusal(op, {scores, noise({2}, 1)}),
+            "SoftmaxCrossEntropyLoss node: its labels are 2 float64; they must be 2 of int64 or int32");
+  EXPECT_EQ(refusal(op, {noise({2}, 1), good}),
+            "SoftmaxCrossEntropyLoss node: its scores are 2 float64; they need a batch and classes");
+  EXPECT_EQ(refusal(op, {Value{{0, 3}, {}}, labels({0}, {})}),
+            "SoftmaxCrossEntropyLoss node: its scores are 0x3 float64; there is nothing to take a loss of");
   EXPECT_EQ(refusal(op, {scores, good, noise({2}, 1)}),
-            "SoftmaxCrossEntropyLoss node: its weights are 2 float64; there must be one float64 for each of the 3 classes");
-  EXPECT_EQ(refusal(op, {scores, good}, {{"reduction", "most"}}), "SoftmaxCrossEntropyLoss node: reduction is most; it must be none, sum or mean");
-  EXPECT_EQ(refusal(op, {scores, good}, {}, 1, ElementType::float16),
-            "SoftmaxCrossEntropyLoss node: cannot compute in float16; there are kernels for float32 and float64");
-  EXPECT_EQ(refusal("GradSoftmaxCrossEntropyLoss", {absent()}), "GradSoftmaxCrossEntropyLoss node: it needs scores and labels");
+            "SoftmaxCrossEntropyLoss node: its weights are 2 float64; there must be one float64 for each of "
+            "the 3 classes");
+  EXPECT_EQ(refusal(op, {scores, good}, {{"reduction", "most"}}),
+            "SoftmaxCrossEntropyLoss node: reduction is most; it must be none, sum or mean");
+  EXPECT_EQ(
+      refusal(op, {scores, good}, {}, 1, ElementType::float16),
+      "SoftmaxCrossEntropyLoss node: cannot compute in float16; there are kernels for float32 and float64");
+  EXPECT_EQ(refusal("GradSoftmaxCrossEntropyLoss", {absent()}),
+            "GradSoftmaxCrossEntropyLoss node: it needs scores and labels");
   EXPECT_EQ(refusal("GradSoftmaxCrossEntropyLoss", {noise({2}, 1), scores, good}),
             "GradSoftmaxCrossEntropyLoss node: the gradient by the loss is 2 float64; it must be float64");
 }
 
 TEST(LossOp, RefusesToTrainItsWeights) {
-  const auto one = oneNode("SoftmaxCrossEntropyLoss", {noise({2, 3}, 1), labels({2}, {0, 2}), noise({3}, 1)}, {}, 1, ElementType::float64,
-                           graph::TensorRole::parameter);
+  const auto one = oneNode("SoftmaxCrossEntropyLoss", {noise({2, 3}, 1), labels({2}, {0, 2}), noise({3}, 1)},
+                           {}, 1, ElementType::float64, graph::TensorRole::parameter);
   graph::Graph graph = one->graph;
   graph.loss = graph.outputs[0];
   EXPECT_EQ(compile::addGradients(graph, ops::standardOperators()).error().message,
@@ -138,12 +153,13 @@ TEST(LossOp, RefusesToTrainItsWeights) {
 }
 
 TEST(LossOp, RefusesToTrainThroughTheProbabilities) {
-  const auto one = oneNode("SoftmaxCrossEntropyLoss", {noise({1, 1}, 1), labels({1}, {0})}, {}, 2, ElementType::float64,
-                           graph::TensorRole::parameter);
+  const auto one = oneNode("SoftmaxCrossEntropyLoss", {noise({1, 1}, 1), labels({1}, {0})}, {}, 2,
+                           ElementType::float64, graph::TensorRole::parameter);
   graph::Graph graph = one->graph;
   graph.loss = graph.outputs[1];
   EXPECT_EQ(compile::addGradients(graph, ops::standardOperators()).error().message,
-            "SoftmaxCrossEntropyLoss node: cannot train through its second output, the logarithms of the probabilities");
+            "SoftmaxCrossEntropyLoss node: cannot train through its second output, the logarithms of the "
+            "probabilities");
 }
 
 }  // namespace

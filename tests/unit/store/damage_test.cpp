@@ -175,7 +175,8 @@ void forge(const fs::path& path, BlockRecord record) {
   runSql(path, "UPDATE store_block SET first_row = " + std::to_string(record.firstRow) + ", rows = " +
                    std::to_string(record.info.rows) + ", raw_bytes = " + std::to_string(record.rawBytes) +
                    ", payload_bytes = " + std::to_string(record.payloadBytes) +
-                   ", ranges = x'', crc32 = " + crc + " WHERE id = " + std::to_string(record.id));
+                   ", payload_crc32 = 0, ranges = x'', crc32 = " + crc +
+                   " WHERE id = " + std::to_string(record.id));
 }
 
 TEST(Damage, ForgedCountsReserveNoMemory) {
@@ -189,7 +190,6 @@ TEST(Damage, ForgedCountsReserveNoMemory) {
   record.id = 1;
   record.table = model::tableIndexOf<model::Placement>();
   record.info.hasTime = true;
-  record.payloadCrc32 = 0;
   for (const auto& [firstRow, count, raw] :
        {std::tuple(std::int64_t{0}, kHuge, std::int64_t{100}),
         std::tuple(std::int64_t{0}, std::int64_t{5}, kHuge),

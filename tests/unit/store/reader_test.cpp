@@ -207,34 +207,41 @@ TEST(Reader, AnotherProcessGrowsTheFileWhileItIsRead) {
   constexpr std::int64_t kBatches = 150;
   const Folder folder;
   const fs::path path = folder / "profile.pop";
+  int toParent[2], toChild[2];
+  ASSERT_EQ(pipe(toParent), 0);
+  ASSERT_EQ(pipe(toChild), 0);
   const pid_t child = fork();
   if (child == 0) {
+    char go = 0;
     auto writer = ProfileWriter::create(path);
-    bool ok = writer.ok();
-    for (std::int64_t i = 0; ok && i < kBatches; ++i) ok = (*writer)->commit(countedBatch(10 * i, 10)).ok();
+    bool ok = writer.ok() && (*writer)->commit(countedBatch(0, 10)).ok();
+    ok = ok && write(toParent[1], "c", 1) == 1 && read(toChild[0], &go, 1) == 1;
+    for (std::int64_t i = 1; ok && i < kBatches; ++i) ok = (*writer)->commit(countedBatch(10 * i, 10)).ok();
     ok = ok && (*writer)->finish(model::ProfileState::complete, "").ok();
     _exit(ok ? 0 : 1);
   }
-  int status = -1;
-  while (!fs::exists(path) && waitpid(child, &status, WNOHANG) == 0) std::this_thread::yield();
+  close(toParent[1]);
+  char committed = 0;
+  ASSERT_EQ(read(toParent[0], &committed, 1), 1) << "the child could not write";
   const auto reader = ProfileReader::open(path);
   ASSERT_OK(reader);
-  std::int64_t seen = 0;
-  int growths = 0;
+  std::int64_t seen = checkWholeBatches(**reader);
+  EXPECT_EQ(seen, 1);
+  ASSERT_EQ(write(toChild[1], "g", 1), 1);
   while ((*reader)->state()->state == model::ProfileState::running) {
     const std::int64_t revision = (*reader)->revision();
     ASSERT_OK((*reader)->refresh());
     const std::int64_t batches = checkWholeBatches(**reader);
     ASSERT_GE(batches, std::min(revision, kBatches));
     ASSERT_GE(batches, seen);
-    growths += batches > seen;
     seen = batches;
   }
   EXPECT_EQ((*reader)->state()->state, model::ProfileState::complete);
-  EXPECT_EQ(checkWholeBatches(**reader), kBatches);
-  EXPECT_GE(growths, 1);
-  if (status == -1) waitpid(child, &status, 0);
+  EXPECT_EQ(seen, kBatches);
+  int status = -1;
+  waitpid(child, &status, 0);
   EXPECT_EQ(status, 0) << "readers made a commit fail";
+  for (const int end : {toParent[0], toChild[0], toChild[1]}) close(end);
 }
 
 TEST(Reader, ManyThreadsReadWhileThisProcessWrites) {

@@ -1,0 +1,103 @@
+// One vertex on every tile of a Bow, float16 [N,16]x[16,16], against measurements of the tessellate-ipu notebooks.
+#include "engine/devices/ipu/conv_vertices.h"
+
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+ConvShape rowsBy16(std::int64_t rows) {
+  ConvShape shape;
+  shape.matmul = true;
+  shape.half = shape.halfPartials = true;
+  shape.inputChannels = shape.outputChannels = 16;
+  shape.dimCount = 1;
+  shape.dims[0].input = shape.dims[0].output = rows;
+  return shape;
+}
+
+struct Measured {
+  std::int64_t rows;
+  double teraflops, cycles;
+};
+
+class OneVertex : public ::testing::TestWithParam<Measured> {};
+
+TEST_P(OneVertex, TakesTheCyclesMeasured) {
+  const Chip bow = testing::chipOf("bow");
+  const ConvVertex vertex{ConvVertex::Method::amp, 1, 16, 16, 16, 1};
+  const auto [rows, teraflops, measured] = GetParam();
+  ConvTile tile;
+  tile.output[0] = rows;
+  const ConvShape shape = rowsBy16(rows);
+  ASSERT_TRUE(usesOneByOne(shape, vertex, tile));
+  const auto cycles = static_cast<double>(convVertexCycles(bow, shape, vertex, tile) + bow.computeSetOverhead);
+  RecordProperty("cycles", static_cast<int>(cycles));
+  // Within 15 % where the launch weighs, 5 % where it does not.
+  EXPECT_NEAR(cycles, measured, measured * (rows < 256 ? 0.15 : 0.05));
+  const double flops = 2.0 * 16 * 16 * static_cast<double>(rows) * static_cast<double>(bow.tiles) * static_cast<double>(bow.clockHz) / cycles;
+  EXPECT_NEAR(flops / 1e12, teraflops, teraflops * (rows < 256 ? 0.15 : 0.05));
+}
+
+INSTANTIATE_TEST_SUITE_P(Bow, OneVertex,
+                         ::testing::Values(Measured{16, 55.5, 402}, Measured{64, 152.8, 584}, Measured{128, 211.1, 845},
+                                           Measured{256, 264.0, 1352}, Measured{512, 299.8, 2381}, Measured{1024, 322.7, 4424}));
+
+TEST(ConvVertex, FormulaByHand) {
+  // 1024 rows: 171 for the busiest worker. 6 × (37 − 7 + 4 × 168) = 4,212 inside; 32 cycles to load 16 × 16 weights;
+  // 50 + 6 × 7 + 13 + 11 + 18 + 7 + 32 + 4,212 around it.
+  ConvTile tile;
+  tile.output[0] = 1024;
+  EXPECT_EQ(convVertexCycles(testing::chipOf("bow"), rowsBy16(1024), {ConvVertex::Method::amp, 1, 16, 16, 16, 1}, tile), 4385);
+}
+
+TEST(ConvVertex, NeverAbovePeak) {
+  for (const char* name : {"mk1", "mk2"}) {
+    const Chip chip = testing::chipOf(name);
+    for (const bool half : {false, true}) {
+      for (const bool halfPartials : {false, half}) {
+        ConvShape shape = rowsBy16(1 << 20);
+        shape.half = half;
+        shape.halfPartials = halfPartials;
+        shape.inputChannels = shape.outputChannels = 64;
+        const double peak = static_cast<double>(!half ? chip.ampFloat : halfPartials ? chip.ampHalf : chip.ampHalfFloat);
+        for (const ConvVertex& vertex : convVertices(chip, shape)) {
+          ConvTile tile;
+          tile.output[0] = 1 << 20;
+          tile.inGroups = 64 / vertex.inGroup;
+          tile.outGroups = 64 / vertex.outGroup;
+          const auto cycles = static_cast<double>(convVertexCycles(chip, shape, vertex, tile));
+          const double work = 64.0 * 64 * (1 << 20);
+          EXPECT_LE(work / cycles, peak) << name << ' ' << vertexName(shape, vertex, true);
+          EXPECT_GE(cycles, work / static_cast<double>(peakMultiplyAdds(chip, shape, vertex)));
+        }
+      }
+    }
+  }
+}
+
+TEST(ConvVertex, OffersWhatTheTypeAllows) {
+  const Chip mk2 = testing::chipOf("mk2");
+  const auto has = [&](const ConvShape& shape, ConvVertex::Method method) {
+    for (const ConvVertex& vertex : convVertices(mk2, shape)) {
+      if (vertex.method == method) return true;
+    }
+    return false;
+  };
+  ConvShape depthwise;
+  depthwise.half = true;
+  depthwise.groups = 32;
+  depthwise.dimCount = 2;
+  depthwise.dims[0] = depthwise.dims[1] = {16, 3, 14, 1, 1, 1, 0};
+  EXPECT_TRUE(has(depthwise, ConvVertex::Method::slic));
+  depthwise.half = false;
+  EXPECT_FALSE(has(depthwise, ConvVertex::Method::slic));
+  EXPECT_TRUE(has(depthwise, ConvVertex::Method::horizontalMac));
+  EXPECT_FALSE(has(depthwise, ConvVertex::Method::outerProduct));
+  ConvShape outer = rowsBy16(100);
+  outer.inputChannels = 1;
+  EXPECT_TRUE(has(outer, ConvVertex::Method::outerProduct));
+}
+
+}  // namespace
+}  // namespace pipescope::devices::ipu

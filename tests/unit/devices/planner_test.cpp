@@ -1,0 +1,264 @@
+// Plans of products and convolutions: against cycles that Graphcore's IPU Model gave, and by what must hold of any plan.
+#include "engine/devices/ipu/planner.h"
+
+#include <cmath>
+#include <random>
+
+#include "engine/devices/ipu/plan_cost.h"
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+using testing::convolution;
+using testing::Lowering;
+using testing::phase;
+using testing::product;
+
+/// Cycles of the three passes and the weights' update, as PopLibs' layer benchmarks run them; of the forward pass and
+/// the addition to a result for a matrix product.
+std::int64_t benchmarkCycles(Lowering& mk2, const ops::Contraction& c, bool training) {
+  std::int64_t cycles = 0;
+  for (int pass = 0; pass < (training ? 3 : 1); ++pass) cycles += mk2.lower(phase(c, pass)).cycles();
+  std::int64_t updated = c.groups * c.inputChannels * c.outputChannels;
+  for (const std::int64_t extent : c.kernel) updated *= extent;
+  if (!training) updated = c.field[0] * c.outputChannels;
+  return cycles + mk2.lower(ops::Map{"scaled_add", updated, 2, c.type, true}).cycles();
+}
+
+struct Row {
+  const char* name;
+  ops::Contraction work;
+  bool training;
+  double cycles;  ///< IPU Model of an Mk2, PopLibs benchmark results
+};
+
+class BenchmarkRow : public ::testing::TestWithParam<Row> {};
+
+TEST_P(BenchmarkRow, IsNearTheIpuModel) {
+  Lowering mk2(testing::chipOf("mk2"));
+  const Row& row = GetParam();
+  const auto cycles = static_cast<double>(benchmarkCycles(mk2, row.work, row.training));
+  RecordProperty("log_error", std::to_string(std::log(cycles / row.cycles)));
+  EXPECT_LT(std::abs(std::log(cycles / row.cycles)), 0.30) << row.name << ": " << cycles << " against " << row.cycles;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mk2, BenchmarkRow,
+    ::testing::Values(Row{"gemm_200x64x10000", product(200, 64, 10000), false, 10128},
+                      Row{"gemm_1000x512x20000", product(1000, 512, 20000), false, 324972},
+                      Row{"gemm_600x64x30000", product(600, 64, 30000), false, 52059},
+                      Row{"bert_ffn1_128x1024x4096", product(128, 1024, 4096), true, 92480},
+                      Row{"bert_proj_384x768x768", product(768, 768, 384), true, 49502},
+                      Row{"fc_layer_1_1000_1000_float", product(1, 1000, 1000, graph::ElementType::float32), true, 15360},
+                      Row{"resnet50 3x3 28", convolution(4, 28, 3, 128, 128, 1, 1), true, 82252},
+                      Row{"resnet50 1x1 14", convolution(4, 14, 1, 256, 1024), true, 45271},
+                      Row{"resnet50 projection", convolution(4, 14, 1, 1024, 2048, 2), true, 80440},
+                      Row{"resnet50 first", convolution(4, 224, 7, 4, 64, 2, 3), true, 148450},
+                      Row{"vgg16 3x3 28", convolution(4, 28, 3, 512, 512, 1, 1), true, 749792},
+                      Row{"mobilenet depthwise 28", convolution(4, 28, 3, 1, 1, 1, 1, 256), true, 21911}),
+    [](const auto& row) { return std::to_string(row.index); });
+
+const std::vector<ops::Contraction>& someWork() {
+  static const std::vector<ops::Contraction> work{
+      product(40, 320, 256, graph::ElementType::float32), product(384, 1024, 4096), product(1, 1000, 5),
+      convolution(40, 12, 5, 10, 20, 1, 0, 1, graph::ElementType::float32), convolution(4, 28, 3, 128, 128, 2, 1), convolution(2, 14, 3, 1, 1, 1, 1, 64)};
+  return work;
+}
+
+TEST(Planner, StaysWithinTilesAndMemory) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  for (const ops::Contraction& work : someWork()) {
+    for (int pass = 0; pass < 3; ++pass) {
+      const auto plan = planner.plan(shapeOf(phase(work, pass), "work").value(), 0.6);
+      EXPECT_LE(plan->split.tiles(), mk2.tiles);
+      EXPECT_LE(plan->costs.temporaryBytes, static_cast<std::int64_t>(0.6 * static_cast<double>(mk2.bytesPerTile)));
+      EXPECT_FALSE(plan->describe().empty());
+    }
+  }
+}
+
+TEST(Planner, NeverAbovePeak) {
+  Lowering mk2(testing::chipOf("mk2"));
+  for (const ops::Contraction& work : someWork()) {
+    for (int pass = 0; pass < 3; ++pass) {
+      const double perCycle = static_cast<double>(work.multiplyAdds()) / static_cast<double>(mk2.lower(phase(work, pass)).cycles());
+      const double peak = static_cast<double>(mk2.chip().tiles * (work.type == graph::ElementType::float16 ? mk2.chip().ampHalfFloat : mk2.chip().ampFloat));
+      EXPECT_LE(perCycle, peak);
+    }
+  }
+}
+
+TEST(Planner, MoreMemoryIsNeverSlower) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  for (const ops::Contraction& work : {product(2048, 4096, 4096), product(1000, 512, 20000), convolution(4, 56, 3, 128, 128, 1, 1)}) {
+    const ConvShape shape = shapeOf(work, "work").value();
+    std::int64_t before = INT64_MAX;
+    for (const double proportion : {0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9, 1.0}) {
+      const std::int64_t cycles = planner.plan(shape, proportion)->costs.total;
+      EXPECT_LE(cycles, before) << "at " << proportion;
+      before = cycles;
+    }
+  }
+}
+
+TEST(Planner, LittleMemorySplitsSerially) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  const ConvShape shape = shapeOf(product(1024, 2048, 2048), "work").value();
+  const auto plenty = planner.plan(shape, 0.6), scarce = planner.plan(shape, 0.08);
+  EXPECT_EQ(plenty->form.serial, 1);
+  EXPECT_GT(scarce->form.serial, 1);
+  EXPECT_LE(scarce->costs.temporaryBytes, static_cast<std::int64_t>(0.08 * static_cast<double>(mk2.bytesPerTile)));
+}
+
+TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  std::mt19937 random(7);
+  for (const ops::Contraction& work : someWork()) {
+    const auto plan = planner.plan(shapeOf(work, "work").value(), 0.6);
+    WorkerCache cache;
+    const bool slic = plan->form.vertex.method == ConvVertex::Method::slic;
+    const auto part = [&](std::int64_t grains, std::int64_t& left) {
+      const std::int64_t parts = std::uniform_int_distribution<std::int64_t>(1, std::max<std::int64_t>(1, std::min(grains, left)))(random);
+      left /= parts;
+      return parts;
+    };
+    for (int i = 0; i < 2000; ++i) {
+      ConvSplit split = plan->split;
+      std::int64_t left = mk2.tiles;
+      if (slic) left /= split.inChannels * split.outChannels;
+      split.groups = part(plan->form.groupGrains, left);
+      split.batch = part(plan->form.shape.batch, left);
+      if (!slic) split.inChannels = part(plan->form.inGrains, left);
+      if (!slic) split.outChannels = part(plan->form.outGrains, left);
+      for (std::size_t d = 0; d < plan->form.shape.dimCount; ++d) {
+        split.output[d] = part(plan->form.shape.dims[d].output, left);
+        split.kernel[d] = part(plan->form.shape.dims[d].kernel, left);
+      }
+      const ConvCosts costs = costsOf(mk2, plan->form, split, largestTile(plan->form, split), cache);
+      if (static_cast<double>(costs.temporaryBytes) > 0.6 * static_cast<double>(mk2.bytesPerTile)) continue;
+      EXPECT_GE(costs.total, plan->costs.total);
+    }
+  }
+}
+
+TEST(Planner, SharesCoverTheWork) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  for (const ops::Contraction& work : someWork()) {
+    const auto plan = planner.plan(shapeOf(work, "work").value(), 0.6);
+    const ConvForm& form = plan->form;
+    std::int64_t tiles = 0, done = 0;
+    for (const ConvShare& share : sharesOf(*plan)) {
+      tiles += share.tiles;
+      std::int64_t grains = share.tiles * share.tile.groups * share.tile.batch * share.tile.inGroups * share.tile.outGroups;
+      for (std::size_t d = 0; d < form.shape.dimCount; ++d) grains *= share.tile.output[d] * share.tile.kernel[d];
+      done += grains;
+    }
+    std::int64_t wanted = form.groupGrains * form.shape.batch * form.inGrains * form.outGrains;
+    for (std::size_t d = 0; d < form.shape.dimCount; ++d) wanted *= form.shape.dims[d].output * form.shape.dims[d].kernel;
+    EXPECT_EQ(done, wanted);
+    EXPECT_EQ(tiles, plan->split.tiles());
+  }
+}
+
+TEST(Planner, StepsAddUpToThePlan) {
+  Lowering mk2(testing::chipOf("mk2"));
+  for (const ops::Contraction& work : someWork()) {
+    for (int pass = 0; pass < 3; ++pass) {
+      const auto plan = mk2.planner().plan(shapeOf(phase(work, pass), "work").value(), 0.6);
+      EXPECT_EQ(mk2.lower(phase(work, pass)).cycles(), plan->costs.total);
+    }
+  }
+}
+
+TEST(ConvShape, PassesDoTheSameWork) {
+  for (const ops::Contraction& work : someWork()) {
+    for (int pass = 0; pass < 3; ++pass) {
+      const ConvShape shape = shapeOf(phase(work, pass), "work").value();
+      double products = static_cast<double>(shape.groups * shape.batch * shape.inputChannels * shape.outputChannels);
+      for (std::size_t d = 0; d < shape.dimCount; ++d) {
+        products *= static_cast<double>(shape.dims[d].output * shape.dims[d].kernel) / static_cast<double>(shape.dims[d].inputDilation);
+      }
+      // Paddings differ, so that the input gradient does a little more.
+      EXPECT_NEAR(products / static_cast<double>(work.multiplyAdds()), 1, pass == 1 ? 1.3 : 1e-9);
+    }
+  }
+}
+
+TEST(ConvShape, TransposedIsTheGradientOfAConvolution) {
+  ops::Contraction forward = convolution(2, 8, 3, 16, 32, 2, 1);
+  ops::Contraction transposed = forward;
+  transposed.transposed = true;
+  std::swap(transposed.field, transposed.output);
+  std::swap(transposed.inputChannels, transposed.outputChannels);
+  ConvShape a = shapeOf(phase(forward, 1), "a").value(), b = shapeOf(transposed, "b").value();
+  b.pass = a.pass;
+  EXPECT_EQ(a, b);
+  ConvShape c = shapeOf(forward, "c").value(), d = shapeOf(phase(transposed, 1), "d").value();
+  d.pass = c.pass;
+  EXPECT_EQ(c, d);
+}
+
+TEST(ConvShape, RefusesWhatCannotBe) {
+  const auto sentence = [](ops::Contraction c) {
+    const auto shape = shapeOf(c, "layer");
+    EXPECT_FALSE(shape.ok());
+    return shape.ok() ? "" : shape.error().message;
+  };
+  ops::Contraction c = product(4, 5, 6);
+  c.field = {0};
+  EXPECT_EQ(sentence(c), "layer: a field extent is 0, but must be between 1 and 2147483648.");
+  c = product(4, 5, 6);
+  c.inputChannels = -1;
+  EXPECT_NE(sentence(c).find("input channels is -1"), std::string::npos);
+  c = product(4, 5, 6);
+  c.stride = {1, 1};
+  EXPECT_NE(sentence(c).find("differ in their number of axes"), std::string::npos);
+  c = product(4, 5, 6);
+  c.padding = {-1, 0};
+  EXPECT_NE(sentence(c).find("padding is -1"), std::string::npos);
+  c = product(4, 5, 6);
+  c.field = c.kernel = c.output = c.stride = c.dilation = {1, 1, 1, 1};
+  c.padding = std::vector<std::int64_t>(8, 0);
+  EXPECT_NE(sentence(c).find("4 spatial axes"), std::string::npos);
+  EXPECT_NE(sentence(product(std::int64_t{1} << 30, std::int64_t{1} << 20, 8)).find("more than 2^40 elements"), std::string::npos);
+  EXPECT_NE(sentence(product(1 << 20, 1 << 20, 1 << 21)).find("more than 2^40 elements"), std::string::npos);
+  c = product(std::int64_t{1} << 20, std::int64_t{1} << 20, std::int64_t{1} << 20);
+  c.type = graph::ElementType::bfloat16;
+  EXPECT_EQ(sentence(c), "layer: an IPU cannot multiply bfloat16; use float16 or float32.");
+  c.type = graph::ElementType::float16;
+  c.accumulate = graph::ElementType::int32;
+  EXPECT_EQ(sentence(c), "layer: an IPU cannot sum products in int32; use float16 or float32.");
+}
+
+TEST(Planner, CornerShapes) {
+  Lowering mk2(testing::chipOf("mk2")), mk1(testing::chipOf("mk1"));
+  const auto f32 = graph::ElementType::float32;
+  for (const ops::Contraction& work : {product(1, 1, 1), product(1, 1, 1, f32), product(1, 100000, 1), product(100000, 1, 1), product(1, 1, 100000),
+                                       convolution(1, 1, 1, 1, 1), convolution(1, 3, 3, 1, 1), convolution(7, 5, 5, 3, 13, 1, 2, 11), convolution(1, 9, 1, 1, 1, 3),
+                                       convolution(1, 64, 64, 1, 1, 1, 0, 1, f32)}) {
+    for (int pass = 0; pass < 3; ++pass) {
+      for (Lowering* chip : {&mk2, &mk1}) {
+        const LoweredWork lowered = chip->lower(phase(work, pass));
+        EXPECT_GT(lowered.cycles(), 0);
+        EXPECT_FALSE(lowered.steps.empty());
+      }
+    }
+  }
+}
+
+TEST(Planner, HalfPartialsAreFasterAndSmaller) {
+  Lowering mk2(testing::chipOf("mk2"));
+  ops::Contraction work = product(1024, 2048, 2048);
+  const std::int64_t full = mk2.lower(work).cycles();
+  work.accumulate = graph::ElementType::float16;
+  EXPECT_LT(mk2.lower(work).cycles(), full);
+}
+
+}  // namespace
+}  // namespace pipescope::devices::ipu

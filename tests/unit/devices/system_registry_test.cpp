@@ -1,0 +1,167 @@
+#include <gmock/gmock.h>
+
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using testing::refusalOf;
+using testing::systemOf;
+using testing::TemporaryFolder;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+SystemOptions withFolder(const TemporaryFolder& folder) {
+  SystemOptions options;
+  options.userFolder = folder.path();
+  return options;
+}
+
+TEST(SystemRegistry, ListsChipsAndSystems) {
+  EXPECT_THAT(knownSystems(), IsSupersetOf({"mk1", "mk2", "bow", "c600", "c2", "m2000", "bow-2000", "pod4", "pod8", "pod16", "bow-pod4", "bow-pod16"}));
+}
+
+TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
+  for (const std::string& name : knownSystems()) {
+    const auto system = systemOf(name);
+    ASSERT_NE(system, nullptr) << name;
+    EXPECT_EQ(system->name(), name);
+    EXPECT_EQ(system->family(), "ipu");
+    EXPECT_FALSE(system->description().empty());
+  }
+}
+
+TEST(SystemRegistry, Pod4HasFourMk2) {
+  const auto system = systemOf("pod4");
+  ASSERT_EQ(system->devices().size(), 4u);
+  const DeviceInfo& device = system->devices()[3];
+  EXPECT_EQ(device.kind, "mk2");
+  EXPECT_EQ(device.name, "IPU3");
+  EXPECT_EQ(device.units, 1472);
+  EXPECT_EQ(device.unitName, "tile");
+  EXPECT_EQ(device.ticksPerSecond, 1'330'000'000);
+  ASSERT_EQ(device.memory.size(), 1u);
+  EXPECT_EQ(device.memory[0].bytesPerUnit.count, 624 * 1024);
+  EXPECT_EQ(device.memory[0].interleavedStart.count, 13 * 16384);
+}
+
+TEST(SystemRegistry, TakesPartsAndBoxes) {
+  EXPECT_EQ(systemOf("pod4:2")->devices().size(), 2u);
+  EXPECT_EQ(systemOf("pod16")->devices().size(), 16u);
+  EXPECT_EQ(systemOf("c2x8")->devices().size(), 16u);
+  EXPECT_EQ(systemOf("c2:3x4")->devices().size(), 4u);
+  EXPECT_EQ(systemOf("mk2")->devices().size(), 1u);
+  EXPECT_EQ(systemOf("mk2:1")->devices().size(), 1u);
+}
+
+TEST(SystemRegistry, OddCountsTakeTheNextPartition) {
+  const auto system = systemOf("pod4:3");
+  EXPECT_EQ(system->devices().size(), 4u);
+  EXPECT_THAT(system->description(), HasSubstr("a partition of 4 IPUs for 3"));
+  SystemOptions options;
+  options.devices = 5;
+  EXPECT_EQ(systemOf("pod8", options)->devices().size(), 8u);
+}
+
+TEST(SystemRegistry, RefusesUnknownNamesWithTheNearest) {
+  const std::string sentence = refusalOf("podd4");
+  EXPECT_THAT(sentence, HasSubstr("There is no system \"podd4\"; did you mean \"pod4\"?"));
+  EXPECT_THAT(sentence, HasSubstr("bow, bow-2000"));
+  EXPECT_THAT(refusalOf(""), HasSubstr("There is no system \"\""));
+  EXPECT_THAT(refusalOf(":4"), HasSubstr("There is no system"));
+  EXPECT_THAT(refusalOf("pod4:"), HasSubstr("There is no system"));
+  EXPECT_THAT(refusalOf("pod4:two"), HasSubstr("There is no system"));
+}
+
+TEST(SystemRegistry, RefusesCountsThatAreNotThere) {
+  EXPECT_THAT(refusalOf("pod4:8"), HasSubstr("System \"pod4:8\" has 4 IPUs, but 8 are wanted"));
+  EXPECT_THAT(refusalOf("mk2:2"), HasSubstr("has 1 IPU, but 2 are wanted"));
+  EXPECT_THAT(refusalOf("pod4:0"), HasSubstr("number of devices must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("pod4:99999999999999999999"), HasSubstr("number of devices must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("c2x0"), HasSubstr("number of boxes must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("c2x9"), HasSubstr("at most 8 boxes"));
+  EXPECT_THAT(refusalOf("pod4x2"), HasSubstr("at most 1 box of it"));
+  SystemOptions options;
+  options.devices = -1;
+  EXPECT_THAT(refusalOf("pod4", options), HasSubstr("number of devices must be between 1 and 4096"));
+}
+
+TEST(SystemRegistry, RefusesMemoryProportionsOutOfRange) {
+  SystemOptions options;
+  options.availableMemoryProportion = 0;
+  EXPECT_THAT(refusalOf("pod4", options), HasSubstr("available memory proportion is 0"));
+  options.availableMemoryProportion = 0.6;
+  options.availableMemoryProportionOf[1] = 1.5;
+  EXPECT_THAT(refusalOf("pod4", options), HasSubstr("available memory proportion is 1.5"));
+}
+
+TEST(SystemRegistry, UsersAddChipsAndSystems) {
+  const TemporaryFolder folder;
+  folder.write("devices/fast.toml", "family = \"ipu\"\nbase = \"mk2\"\n[figures]\nclock = { value = 2e9, unit = \"Hz\", grade = \"R\", source = \"a wish\" }\n");
+  folder.write("systems/mine.toml", "family = \"ipu\"\nbase = \"pod4\"\nchip = \"fast\"\n");
+  const auto system = systemOf("mine:2", withFolder(folder));
+  ASSERT_EQ(system->devices().size(), 2u);
+  EXPECT_EQ(system->devices()[0].kind, "fast");
+  EXPECT_EQ(system->devices()[0].ticksPerSecond, 2'000'000'000);
+  EXPECT_THAT(knownSystems(folder.path()), IsSupersetOf({"fast", "mine", "pod4"}));
+}
+
+TEST(SystemRegistry, AFaultyFileConcernsNobodyElse) {
+  const TemporaryFolder folder;
+  folder.write("devices/broken.toml", "family = \n");
+  EXPECT_NE(systemOf("pod4", withFolder(folder)), nullptr);
+  EXPECT_THAT(refusalOf("broken", withFolder(folder)), HasSubstr("broken.toml, line 1:"));
+}
+
+struct FaultyFile {
+  const char* text;
+  const char* sentence;
+};
+
+class FaultyChip : public ::testing::TestWithParam<FaultyFile> {};
+
+TEST_P(FaultyChip, IsRefusedWithFileAndKey) {
+  const TemporaryFolder folder;
+  folder.write("devices/bad.toml", GetParam().text);
+  const std::string sentence = refusalOf("bad", withFolder(folder));
+  EXPECT_THAT(sentence, HasSubstr("bad.toml"));
+  EXPECT_THAT(sentence, HasSubstr(GetParam().sentence));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FaultyChip,
+    ::testing::Values(
+        FaultyFile{"base = \"mk2\"\nfigures = 3\n", "\"figures\" must be a table"},
+        FaultyFile{"base = \"mk2\"\nchips = \"x\"\n", "unknown key \"chips\"; did you mean \"chip\"?"},
+        FaultyFile{"base = 2\n", "\"base\" must be a text"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = 5\n", "figure \"clock\" must be a table"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { unit = \"Hz\", grade = \"D\", source = \"s\" }\n", "figure \"clock\" needs a number as value"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\" }\n", "figure \"clock\" needs a text as source"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"Q\", source = \"s\" }\n", "figure \"clock\" has grade \"Q\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\", source = \"s\", note = \"n\" }\n", "unknown part \"note\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1.3, unit = \"GHz\", grade = \"D\", source = \"s\" }\n", "has unit \"GHz\", but must be given in \"Hz\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = -5, unit = \"tiles\", grade = \"D\", source = \"s\" }\n", "figure \"tiles\" is -5, but must be above 0"},
+        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = 10.5, unit = \"tiles\", grade = \"D\", source = \"s\" }\n", "must be a whole number"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nstack = { value = -1, unit = \"B\", grade = \"D\", source = \"s\" }\n", "must not be negative"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclok = { value = 1e9, unit = \"Hz\", grade = \"D\", source = \"s\" }\n", "unknown figure \"clok\"; did you mean \"clock\"?"},
+        FaultyFile{"base = \"mk2\"\n[figures]\ninterleaved_start = { value = 700000, unit = \"B\", grade = \"D\", source = \"s\" }\n", "must lie inside tile_memory"},
+        FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
+        FaultyFile{"[figures]\n", "key \"family\" is missing"},
+        FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are ipu"},
+        FaultyFile{"base = \"bad\"\n", "longer than 8 or goes in a circle"},
+        FaultyFile{"base = \"nowhere\"\n", "There is no chip \"nowhere\""}));
+
+TEST(SystemRegistry, SystemsAreCheckedToo) {
+  const TemporaryFolder folder;
+  folder.write("systems/lonely.toml", "family = \"ipu\"\n");
+  EXPECT_THAT(refusalOf("lonely", withFolder(folder)), HasSubstr("key \"chip\" is missing"));
+  folder.write("systems/mixed.toml", "family = \"gaudi\"\nchip = \"mk2\"\n");
+  EXPECT_THAT(refusalOf("mixed", withFolder(folder)), HasSubstr("family is \"gaudi\", but its chip mk2 is of family \"ipu\""));
+  folder.write("systems/wires.toml", "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lane = { value = 0, unit = \"bit/s\", grade = \"D\", source = \"s\" }\n");
+  EXPECT_THAT(refusalOf("wires", withFolder(folder)), HasSubstr("figure \"link_lane\" is 0"));
+  folder.write("systems/extra.toml", "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lanes = { value = 1, unit = \"bit/s\", grade = \"D\", source = \"s\" }\n");
+  EXPECT_THAT(refusalOf("extra", withFolder(folder)), HasSubstr("did you mean \"link_lane\"?"));
+}
+
+}  // namespace
+}  // namespace pipescope::devices

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::record {
+namespace {
+
+using model::Device;
+using model::Lane;
+using model::Placement;
+using model::ProfileState;
+using model::Property;
+
+/// Keeps what is committed, and fails when told to.
+class FailingSink : public Sink {
+ public:
+  base::Status commit(const model::RowSet& rows) override {
+    ++commits;
+    if (failing) return base::refused("the disk is full");
+    committedRows += rows.size();
+    return {};
+  }
+  base::Status finish(ProfileState state, const std::string& reason) override {
+    finished = reason + " " + toString(state);
+    return {};
+  }
+  bool failing = false;
+  int commits = 0;
+  std::size_t committedRows = 0;
+  std::string finished;
+};
+
+TEST(Recorder, IdsAreDensePerTableAcrossCommits) {
+  MemoryProfile profile;
+  Recorder recorder(profile);
+  EXPECT_EQ(recorder.add(Device{}).value, 0);
+  EXPECT_EQ(recorder.add(Device{}).value, 1);
+  EXPECT_EQ(recorder.add(Lane{}).value, 0);
+  ASSERT_TRUE(recorder.commit().ok());
+  Device given;
+  given.id = model::DeviceId(77);  // overwritten: ids are the recorder's
+  EXPECT_EQ(recorder.add(given).value, 2);
+  ASSERT_TRUE(recorder.commit().ok());
+  const auto devices = profile.rows<Device>();
+  ASSERT_TRUE(devices.ok());
+  ASSERT_EQ((*devices)->size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ((**devices)[i].id.value, static_cast<std::int64_t>(i));
+}
+
+TEST(Recorder, NothingGathersWithoutRows) {
+  FailingSink sink;
+  Recorder recorder(sink);
+  EXPECT_TRUE(recorder.commit().ok());
+  EXPECT_TRUE(recorder.commitIfDue().ok());
+  EXPECT_EQ(sink.commits, 0);
+}
+
+TEST(Recorder, CommitsWhenMoreThanAMillionRowsWait) {
+  FailingSink sink;
+  Recorder recorder(sink);
+  for (int i = 0; i < 1'000'001; ++i) recorder.add(model::LifeInterval{});
+  EXPECT_TRUE(recorder.commitIfDue().ok());
+  EXPECT_EQ(sink.committedRows, 1'000'001u);
+  EXPECT_EQ(sink.commits, 1);
+}
+
+TEST(Recorder, AFailedCommitLosesNothing) {
+  FailingSink sink;
+  Recorder recorder(sink);
+  recorder.add(Device{});
+  recorder.add(Property{"key", "value"});
+  sink.failing = true;
+  const base::Status status = recorder.commit();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "the disk is full");
+  EXPECT_EQ(recorder.finish(ProfileState::complete).error().message, "the disk is full");
+  EXPECT_EQ(sink.finished, "") << "the caller decides how such a run ends";
+  sink.failing = false;
+  recorder.add(Device{});
+  ASSERT_TRUE(recorder.finish(ProfileState::cancelled, "stopped:").ok());
+  EXPECT_EQ(sink.committedRows, 3u);
+  EXPECT_EQ(sink.finished, "stopped: cancelled");
+}
+
+TEST(MemoryProfile, ReadsBackWhatWasCommitted) {
+  MemoryProfile profile;
+  Recorder recorder(profile);
+  EXPECT_EQ(profile.state()->state, ProfileState::running);
+  EXPECT_TRUE((*profile.rows<Property>())->empty());
+  recorder.add(Property{"a", "1"});
+  EXPECT_TRUE((*profile.rows<Property>())->empty()) << "not committed yet";
+  const std::int64_t before = profile.revision();
+  ASSERT_TRUE(recorder.commit().ok());
+  EXPECT_GT(profile.revision(), before);
+  const auto early = *profile.rows<Property>();
+  EXPECT_EQ(*profile.rows<Property>(), early) << "shared until something is added";
+  recorder.add(Property{"b", "2"});
+  ASSERT_TRUE(recorder.finish(ProfileState::incomplete, "no space").ok());
+  EXPECT_EQ(early->size(), 1u) << "immutable";
+  const auto late = *profile.rows<Property>();
+  ASSERT_EQ(late->size(), 2u);
+  EXPECT_EQ((*late)[1].key, "b");
+  EXPECT_EQ(profile.state()->state, ProfileState::incomplete);
+  EXPECT_EQ(profile.state()->reason, "no space");
+  const auto blocks = profile.blocks<Property>();
+  ASSERT_TRUE(blocks.ok());
+  EXPECT_EQ(blocks->at(0).rows, 2);
+  EXPECT_TRUE((*profile.rows<Placement>())->empty());
+}
+
+}  // namespace
+}  // namespace pipescope::record

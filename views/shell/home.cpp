@@ -1,0 +1,109 @@
+#include "views/shell/home.h"
+
+#include <QFileInfo>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "views/shell/icons.h"
+#include "views/shell/notice.h"
+#include "views/shell/palette.h"
+#include "views/shell/settings.h"
+
+namespace pipescope::shell {
+namespace {
+constexpr int kColumn = 620, kMarkSize = 64;
+}  // namespace
+
+Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
+    : QWidget(parent),
+      palette_(palette),
+      settings_(settings),
+      notice_(new NoticeBar(palette, this)),
+      mark_(new QLabel(this)),
+      title_(new QLabel(QStringLiteral("Pipescope"), this)),
+      hint_(new QLabel(tr("Opens the profile.pop that “pipescope run” writes, also while it is still being "
+                          "written. Drop a file here, or choose one."),
+                       this)),
+      recentTitle_(new QLabel(tr("Recent profiles"), this)),
+      recent_(new QListWidget(this)) {
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->addWidget(notice_);
+  auto* column = new QWidget(this);
+  column->setFixedWidth(kColumn);
+  auto* layout = new QVBoxLayout(column);
+  layout->setSpacing(10);
+  layout->addStretch(2);
+  layout->addWidget(mark_);
+  layout->addWidget(title_);
+  hint_->setWordWrap(true);
+  layout->addWidget(hint_);
+  auto* open = new QPushButton(tr("Open a profile…"), column);
+  open->setDefault(true);
+  open->setMinimumHeight(34);
+  layout->addSpacing(6);
+  layout->addWidget(open, 0, Qt::AlignLeft);
+  layout->addSpacing(18);
+  layout->addWidget(recentTitle_);
+  recent_->setFrameShape(QFrame::NoFrame);
+  recent_->setAccessibleName(tr("Recent profiles"));
+  recent_->setMinimumHeight(240);
+  layout->addWidget(recent_, 3);
+  layout->addStretch(1);
+  outer->addWidget(column, 1, Qt::AlignHCenter);
+  connect(open, &QPushButton::clicked, this, &Home::openRequested);
+  connect(recent_, &QListWidget::itemActivated, this,
+          [this](QListWidgetItem* item) { Q_EMIT fileChosen(item->data(Qt::UserRole).toString()); });
+  connect(&palette_, &Palette::changed, this, &Home::follow);
+  follow();
+  refresh();
+}
+
+void Home::refresh() {
+  recent_->clear();
+  for (const QString& path : settings_.recentFiles()) {
+    const QFileInfo name(path);
+    auto* item =
+        new QListWidgetItem(QStringLiteral("%1   —   %2").arg(name.fileName(), name.path()), recent_);
+    item->setData(Qt::UserRole, path);
+    item->setToolTip(path);
+  }
+  const bool any = recent_->count() > 0;
+  recent_->setVisible(any);
+  recentTitle_->setVisible(any);
+}
+
+void Home::setReading(const QString& file) {
+  notice_->setNotice(NoticeKind::info, tr("Reading %1…").arg(file));
+}
+
+void Home::setError(const QString& sentence) {
+  if (sentence.isEmpty()) return notice_->clear();
+  notice_->setNotice(NoticeKind::error, sentence);
+}
+
+QString Home::notice() const {
+  return notice_->sentence();
+}
+
+void Home::follow() {
+  mark_->setPixmap(
+      iconPixmap(QStringLiteral("pipescope"), palette_.ui(Ui::accent), kMarkSize, devicePixelRatioF()));
+  QFont large = font();
+  large.setPointSizeF(font().pointSizeF() * 2.2);
+  large.setBold(true);
+  title_->setFont(large);
+  QFont bold = font();
+  bold.setBold(true);
+  recentTitle_->setFont(bold);
+  QPalette quiet = palette_.widgets();
+  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  hint_->setPalette(quiet);
+  QPalette list = palette_.widgets();
+  list.setColor(QPalette::Base, palette_.ui(Ui::window));
+  recent_->setPalette(list);
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,38 @@
+#pragma once
+#include <QWidget>
+
+class QListWidget;
+class QLabel;
+
+namespace pipescope::shell {
+
+class NoticeBar;
+class Palette;
+class Settings;
+
+/// What the window shows while no profile is open: how to open one, and the recent ones.
+class Home : public QWidget {
+  Q_OBJECT
+
+ public:
+  Home(const Palette& palette, Settings& settings, QWidget* parent = nullptr);
+  /// Reads the list of recent files again.
+  void refresh();
+  void setReading(const QString& file);
+  void setError(const QString& sentence);
+  QString notice() const;
+
+ Q_SIGNALS:
+  void openRequested();
+  void fileChosen(const QString& path);
+
+ private:
+  void follow();
+  const Palette& palette_;
+  Settings& settings_;
+  NoticeBar* notice_;
+  QLabel *mark_, *title_, *hint_, *recentTitle_;
+  QListWidget* recent_;
+};
+
+}  // namespace pipescope::shell

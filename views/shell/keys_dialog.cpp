@@ -1,0 +1,76 @@
+#include "views/shell/keys_dialog.h"
+
+#include <QDialogButtonBox>
+#include <QGridLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+#include <vector>
+
+#include "views/shell/actions.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::shell {
+namespace {
+
+QWidget* groupTable(const QString& title, const std::vector<const Actions::Entry*>& entries,
+                    const Palette& palette) {
+  auto* table = new QWidget;
+  auto* grid = new QGridLayout(table);
+  grid->setContentsMargins(0, 0, 0, 8);
+  grid->setHorizontalSpacing(18);
+  grid->setVerticalSpacing(5);
+  auto* heading = new QLabel(title, table);
+  QFont bold = heading->font();
+  bold.setBold(true);
+  heading->setFont(bold);
+  grid->addWidget(heading, 0, 0, 1, 2);
+  int row = 1;
+  for (const Actions::Entry* entry : entries) {
+    auto* keys = new QLabel(entry->keys, table);
+    QPalette accent = palette.widgets();
+    accent.setColor(QPalette::WindowText, palette.ui(Ui::link));
+    keys->setPalette(accent);
+    grid->addWidget(keys, row, 0);
+    grid->addWidget(new QLabel(entry->what, table), row, 1);
+    ++row;
+  }
+  grid->setColumnMinimumWidth(0, 150);
+  grid->setColumnStretch(1, 1);
+  return table;
+}
+
+}  // namespace
+
+KeysDialog::KeysDialog(const Actions& actions, const Palette& palette, QWidget* parent) : QDialog(parent) {
+  setWindowTitle(tr("Keys"));
+  std::vector<std::pair<QString, std::vector<const Actions::Entry*>>> groups;
+  for (const Actions::Entry& entry : actions.entries()) {
+    if (entry.keys.isEmpty()) continue;
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == entry.group; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {entry.group, {}});
+    group->second.push_back(&entry);
+  }
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(20, 18, 20, 14);
+  auto* columns = new QHBoxLayout;
+  columns->setSpacing(36);
+  std::vector<QVBoxLayout*> sides;
+  std::vector<std::size_t> filled(2, 0);
+  for (int i = 0; i < 2; ++i) {
+    sides.push_back(new QVBoxLayout);
+    columns->addLayout(sides.back(), 1);
+  }
+  for (const auto& [title, entries] : groups) {
+    const std::size_t side = filled[0] <= filled[1] ? 0 : 1;
+    sides[side]->addWidget(groupTable(title, entries, palette));
+    filled[side] += entries.size() + 2;
+  }
+  for (QVBoxLayout* side : sides) side->addStretch();
+  layout->addLayout(columns);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  layout->addWidget(buttons);
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,415 @@
+#include "views/shell/main_window.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPainter>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QUrl>
+#include <QVBoxLayout>
+
+#include "profiler/base/version.h"
+#include "views/shell/home.h"
+#include "views/shell/icons.h"
+#include "views/shell/keys_dialog.h"
+#include "views/shell/notice.h"
+#include "views/shell/sidebar.h"
+
+namespace pipescope::shell {
+namespace {
+
+constexpr int kHeaderHeight = 44;
+const auto kGeometry = QStringLiteral("geometry"), kTimeUnit = QStringLiteral("time_unit"),
+           kLastFolder = QStringLiteral("last_folder");
+
+/// A strip with a line below it.
+class Header : public QWidget {
+ public:
+  Header(const Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
+    setFixedHeight(kHeaderHeight);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.fillRect(rect(), palette_.ui(Ui::raised));
+    painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
+  }
+
+ private:
+  const Palette& palette_;
+};
+
+}  // namespace
+
+MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener opener, QWidget* parent)
+    : QMainWindow(parent),
+      palette_(palette),
+      session_(std::make_unique<ProfileSession>(std::move(opener))),
+      selection_(std::make_unique<Selection>()),
+      timeRange_(std::make_unique<TimeRange>()),
+      actions_(std::make_unique<Actions>()) {
+  context_.reset(new PageContext{*session_, palette_, *selection_, *timeRange_, *actions_, settings_,
+                                 [this](const Place& place) { go(place); }});
+  setAcceptDrops(true);
+  setAttribute(Qt::WA_DeleteOnClose, false);
+  resize(1600, 900);
+  setMinimumSize(760, 480);
+  definitions_ = registry.all();
+  makeActions();
+  makePages(registry);
+  makeMenus();
+  emulated_ = new QLabel(this);
+  statusBar()->addPermanentWidget(emulated_);
+  statusBar()->setSizeGripEnabled(false);
+  connect(session_.get(), &ProfileSession::stateChanged, this, &MainWindow::followSession);
+  connect(session_.get(), &ProfileSession::opened, this, [this] {
+    selection_->clear();
+    if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
+    fillRecent();
+    followExecutables();
+    outer_->setCurrentIndex(1);
+    if (pending_) go(*std::exchange(pending_, std::nullopt));
+  });
+  connect(session_.get(), &ProfileSession::grown, this, &MainWindow::followExecutables);
+  connect(session_.get(), &ProfileSession::executableChanged, this, [this] {
+    selection_->clear();
+    followExecutables();
+  });
+  connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
+  restoreGeometry(settings_.value(kGeometry).toByteArray());
+  fillRecent();
+  followPalette();
+  followSession();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::makePages(const PageRegistry& registry) {
+  sidebar_ = new Sidebar(palette_, registry.all(), this);
+  stack_ = new QStackedWidget(this);
+  for (const PageDefinition& definition : definitions_) {
+    pages_.push_back(definition.make(*context_));
+    pages_.back()->setAccessibleName(definition.title);
+    stack_->addWidget(pages_.back());
+  }
+  connect(sidebar_, &Sidebar::chosen, this, &MainWindow::selectPage);
+  bar_ = new NoticeBar(palette_, this);
+  auto* inner = new QWidget(this);
+  auto* column = new QVBoxLayout;
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(makeHeader());
+  column->addWidget(bar_);
+  column->addWidget(stack_, 1);
+  auto* row = new QHBoxLayout(inner);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  row->addWidget(sidebar_);
+  row->addLayout(column, 1);
+  home_ = new Home(palette_, settings_, this);
+  connect(home_, &Home::openRequested, this, &MainWindow::chooseFile);
+  connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
+  outer_ = new QStackedWidget(this);
+  outer_->addWidget(home_);
+  outer_->addWidget(inner);
+  setCentralWidget(outer_);
+  selectPage(0);
+}
+
+QWidget* MainWindow::makeHeader() {
+  header_ = new Header(palette_, this);
+  auto* layout = new QHBoxLayout(header_);
+  layout->setContentsMargins(14, 0, 12, 0);
+  layout->setSpacing(10);
+  title_ = new QLabel(header_);
+  title_->setTextFormat(Qt::PlainText);
+  badge_ = new QLabel(header_);
+  executableLabel_ = new QLabel(tr("Executable"), header_);
+  executables_ = new QComboBox(header_);
+  executables_->setAccessibleName(tr("Executable"));
+  executables_->setToolTip(tr("Which compiled program the pages show"));
+  executables_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  executableLabel_->setBuddy(executables_);
+  layout->addWidget(title_);
+  layout->addWidget(badge_);
+  layout->addStretch();
+  layout->addWidget(executableLabel_);
+  layout->addWidget(executables_);
+  connect(executables_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
+    session_->setExecutable(model::ExecutableId(executables_->itemData(index).toLongLong()));
+  });
+  return header_;
+}
+
+void MainWindow::makeActions() {
+  const QString file = tr("File"), view = tr("View"), goGroup = tr("Go to"), help = tr("Help");
+  icons_.emplace_back(actions_->add(file, tr("&Open…"), {QKeySequence::Open}, [this] { chooseFile(); }),
+                      QStringLiteral("open"));
+  actions_->add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
+                [this] { session_->reload(); });
+  actions_->add(file, tr("&New window"), {QKeySequence::New}, [this] { Q_EMIT newWindowRequested(); });
+  actions_->add(file, tr("&Close window"), {QKeySequence(QStringLiteral("Ctrl+W"))}, [this] { close(); });
+  actions_->add(file, tr("&Quit"), {QKeySequence(QStringLiteral("Ctrl+Q"))},
+                [] { QApplication::closeAllWindows(); });
+  for (std::size_t i = 0; i < definitions_.size(); ++i) {
+    const QKeySequence key(QStringLiteral("Ctrl+%1").arg(i + 1));
+    icons_.emplace_back(
+        actions_->add(goGroup, definitions_[i].title, {key}, [this, i] { selectPage(static_cast<int>(i)); }),
+        definitions_[i].icon);
+  }
+  auto* themes = new QActionGroup(this);
+  const std::vector<std::pair<Theme, QString>> choices = {
+      {Theme::system, tr("As the &system")}, {Theme::light, tr("&Light")}, {Theme::dark, tr("&Dark")}};
+  for (const auto& [theme, text] : choices) {
+    QAction* action = actions_->add(view, text, {}, [this, chosen = theme] { setTheme(chosen); });
+    action->setCheckable(true);
+    action->setData(static_cast<int>(theme));
+    themes->addAction(action);
+    themeActions_ << action;
+  }
+  actions_->add(view, tr("Light or dark"), {QKeySequence(QStringLiteral("Ctrl+Shift+L"))},
+                [this] { setTheme(palette_.isDark() ? Theme::light : Theme::dark); });
+  auto* units = new QActionGroup(this);
+  cyclesAction_ = actions_->add(view, tr("Time in &cycles"), {}, [this] { setTimeUnit(false); });
+  timeAction_ = actions_->add(view, tr("Time in &seconds"), {}, [this] { setTimeUnit(true); });
+  for (QAction* action : {cyclesAction_, timeAction_}) action->setCheckable(true), units->addAction(action);
+  actions_->add(view, tr("Cycles or seconds"), {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
+                [this] { setTimeUnit(!timeAction_->isChecked()); });
+  actions_->add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
+                [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
+  actions_->add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)}, [this] {
+    auto* dialog = new KeysDialog(*actions_, palette_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+  });
+  actions_->add(help, tr("&About Pipescope"), {}, [this] {
+    QMessageBox::about(this, tr("About Pipescope"),
+                       tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come from "
+                          "device models; see the summary for what a figure is worth.")
+                           .arg(QLatin1String(base::version())));
+  });
+}
+
+void MainWindow::makeMenus() {
+  const auto menuOf = [this](const QString& group) {
+    auto* menu = new QMenu(QStringLiteral("&") + group, this);
+    for (const Actions::Entry& entry : actions_->entries()) {
+      if (entry.group == group && entry.action != nullptr) menu->addAction(entry.action);
+    }
+    return menu;
+  };
+  QMenu* file = menuOf(tr("File"));
+  recent_ = new QMenu(tr("Open &recent"), this);
+  file->insertMenu(file->actions().at(1), recent_);
+  file->insertSeparator(file->actions().at(file->actions().size() - 2));
+  menuBar()->addMenu(file);
+  menuBar()->addMenu(menuOf(tr("View")));
+  menuBar()->addMenu(menuOf(tr("Go to")));
+  for (const QString& group : {tr("Timeline")}) {
+    QMenu* menu = menuOf(group);
+    menu->isEmpty() ? delete menu : static_cast<void>(menuBar()->addMenu(menu));
+  }
+  menuBar()->addMenu(menuOf(tr("Help")));
+  for (QAction* action : themeActions_)
+    action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
+  (settings_.value(kTimeUnit).toString() == QLatin1String("time") ? timeAction_ : cyclesAction_)
+      ->setChecked(true);
+}
+
+void MainWindow::open(const QString& path, const QString& executable) {
+  session_->open(path, executable);
+}
+void MainWindow::openSource(OpenedSource source, const QString& title) {
+  session_->openSource(std::move(source), title);
+}
+
+void MainWindow::chooseFile() {
+  auto* dialog = new QFileDialog(this, tr("Open a profile"), settings_.value(kLastFolder).toString(),
+                                 tr("Profiles (*.pop);;All files (*)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    settings_.setValue(kLastFolder, QFileInfo(path).path());
+    open(path);
+  });
+  dialog->open();
+}
+
+void MainWindow::setTheme(Theme theme) {
+  settings_.setTheme(theme);
+  palette_.setTheme(theme);
+}
+
+void MainWindow::setTimeUnit(bool time) {
+  settings_.setValue(kTimeUnit, time ? QStringLiteral("time") : QStringLiteral("cycles"));
+  (time ? timeAction_ : cyclesAction_)->setChecked(true);
+  for (Page* page : pages_) page->reload();
+}
+
+bool MainWindow::showPage(const QString& id) {
+  for (std::size_t i = 0; i < definitions_.size(); ++i) {
+    if (definitions_[i].id == id) return selectPage(static_cast<int>(i)), true;
+  }
+  return false;
+}
+
+QStringList MainWindow::pageIds() const {
+  QStringList ids;
+  for (const PageDefinition& definition : definitions_) ids << definition.id;
+  return ids;
+}
+
+void MainWindow::selectPage(int index) {
+  if (index < 0 || index >= static_cast<int>(pages_.size())) return;
+  sidebar_->setCurrent(index);
+  stack_->setCurrentIndex(index);
+}
+
+void MainWindow::go(const Place& place) {
+  if (session_->isOpening() || session_->snapshot() == nullptr) {
+    pending_ = place;
+    return;
+  }
+  if (!place.page.isEmpty()) showPage(place.page);
+  if (Page* page = currentPage()) page->show(place);
+}
+
+bool MainWindow::isSettled() const {
+  if (session_->isOpening()) return false;
+  return session_->snapshot() == nullptr || currentPage() == nullptr || currentPage()->isSettled();
+}
+
+Page* MainWindow::currentPage() const {
+  const int index = stack_->currentIndex();
+  return index < 0 ? nullptr : pages_[static_cast<std::size_t>(index)];
+}
+
+QWidget* MainWindow::home() const {
+  return home_;
+}
+
+QString MainWindow::notice() const {
+  return outer_->currentIndex() == 0 ? home_->notice() : bar_->sentence();
+}
+
+void MainWindow::followSession() {
+  const bool hasProfile = session_->snapshot() != nullptr;
+  setWindowTitle(hasProfile || session_->isOpening() ? QStringLiteral("%1 — Pipescope").arg(session_->title())
+                                                     : QStringLiteral("Pipescope"));
+  if (!hasProfile) {
+    outer_->setCurrentIndex(0);
+    if (session_->isOpening()) {
+      home_->setReading(session_->title());
+    } else {
+      home_->setError(session_->error());
+    }
+    statusBar()->clearMessage();
+    emulated_->clear();
+    return;
+  }
+  if (session_->isOpening()) {
+    bar_->setNotice(NoticeKind::info, tr("Reading %1…").arg(session_->title()));
+    return;
+  }
+  if (!session_->error().isEmpty()) {
+    bar_->setNotice(NoticeKind::error, session_->error());
+    return;
+  }
+  const analysis::Catalog& catalog = *session_->snapshot()->catalog;
+  const bool ended = catalog.state.state == model::ProfileState::complete ||
+                     catalog.state.state == model::ProfileState::running;
+  const QString reason = QString::fromStdString(catalog.state.reason);
+  if (ended) {
+    bar_->clear();
+  } else {
+    bar_->setNotice(NoticeKind::warning,
+                    tr("This profile is %1%2")
+                        .arg(QString::fromStdString(model::toString(catalog.state.state)),
+                             reason.isEmpty() ? QStringLiteral(".") : QStringLiteral(": ") + reason));
+  }
+  title_->setText(session_->title());
+  badge_->setText(stateText());
+  const QString model = QString::fromStdString(catalog.property("device_model"));
+  emulated_->setText(tr("Emulated%1 · pipescope %2")
+                         .arg(model.isEmpty() ? QString() : tr(" · device model %1").arg(model),
+                              QString::fromStdString(catalog.property("tool_version"))));
+  statusBar()->showMessage(session_->path());
+}
+
+QString MainWindow::stateText() const {
+  const analysis::Catalog& catalog = *session_->snapshot()->catalog;
+  QString text = QString::fromStdString(catalog.target.name);
+  if (catalog.state.state == model::ProfileState::running) text += tr(" · still being written");
+  return text;
+}
+
+void MainWindow::followExecutables() {
+  const analysis::Catalog& catalog = *session_->snapshot()->catalog;
+  const QSignalBlocker blocker(executables_);
+  executables_->clear();
+  for (const model::Executable& row : catalog.executables) {
+    executables_->addItem(QString::fromStdString(row.name), QVariant::fromValue<qlonglong>(row.id.value));
+    if (row.id == session_->executable()) executables_->setCurrentIndex(executables_->count() - 1);
+  }
+  executables_->setVisible(executables_->count() > 0);
+  executableLabel_->setVisible(executables_->count() > 0);
+  badge_->setText(stateText());
+}
+
+void MainWindow::followPalette() {
+  QApplication::setPalette(palette_.widgets());
+  setStyleSheet(palette_.styleSheet());
+  for (const auto& [action, name] : icons_) action->setIcon(icon(name, palette_));
+  for (QAction* action : themeActions_)
+    action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  QPalette quiet = palette_.widgets();
+  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  for (QLabel* label : {badge_, executableLabel_, emulated_}) label->setPalette(quiet);
+}
+
+void MainWindow::fillRecent() {
+  recent_->clear();
+  for (const QString& path : settings_.recentFiles()) {
+    recent_->addAction(path, this, [this, path] { open(path); });
+  }
+  recent_->setEnabled(!recent_->isEmpty());
+  if (recent_->isEmpty()) return;
+  recent_->addSeparator();
+  recent_->addAction(tr("Forget these"), this, [this] {
+    settings_.clearRecentFiles();
+    fillRecent();
+    home_->refresh();
+  });
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (!urls.isEmpty() && urls.front().isLocalFile()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.isEmpty() || !urls.front().isLocalFile()) return;
+  event->acceptProposedAction();
+  open(urls.front().toLocalFile());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  settings_.setValue(kGeometry, saveGeometry());
+  QMainWindow::closeEvent(event);
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,92 @@
+#pragma once
+#include <QMainWindow>
+#include <memory>
+
+#include "views/shell/page.h"
+
+class QComboBox;
+class QLabel;
+class QMenu;
+class QStackedWidget;
+
+namespace pipescope::shell {
+
+class Home;
+class NoticeBar;
+class Sidebar;
+
+/// One profile with its pages.
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  /// `registry` and `palette` outlive the window.
+  MainWindow(const PageRegistry& registry, Palette& palette, Opener opener, QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  void open(const QString& path, const QString& executable = {});
+  void openSource(OpenedSource source, const QString& title);
+  /// False where there is no such page.
+  bool showPage(const QString& id);
+  QStringList pageIds() const;
+  void go(const Place& place);
+
+  /// True when nothing is being read and all that was asked for is on the screen.
+  bool isSettled() const;
+  Page* currentPage() const;
+  QWidget* home() const;
+  ProfileSession& session() { return *session_; }
+  Actions& actions() { return *actions_; }
+  Selection& selection() { return *selection_; }
+  TimeRange& timeRange() { return *timeRange_; }
+  /// The sentence of the strip below the menu, or of the start page; empty: none.
+  QString notice() const;
+
+ Q_SIGNALS:
+  void newWindowRequested();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  void makeActions();
+  void makeMenus();
+  void makePages(const PageRegistry& registry);
+  QWidget* makeHeader();
+  void chooseFile();
+  void setTheme(Theme theme);
+  void setTimeUnit(bool time);
+  void followSession();
+  void followExecutables();
+  void followPalette();
+  void fillRecent();
+  void selectPage(int index);
+  QString stateText() const;
+
+  Palette& palette_;
+  Settings settings_;
+  std::unique_ptr<ProfileSession> session_;
+  std::unique_ptr<Selection> selection_;
+  std::unique_ptr<TimeRange> timeRange_;
+  std::unique_ptr<Actions> actions_;
+  std::unique_ptr<PageContext> context_;
+  std::vector<PageDefinition> definitions_;
+  std::vector<Page*> pages_;
+  std::optional<Place> pending_;  ///< to be shown when the profile is open
+
+  QStackedWidget *outer_ = nullptr, *stack_ = nullptr;
+  Home* home_ = nullptr;
+  Sidebar* sidebar_ = nullptr;
+  NoticeBar* bar_ = nullptr;
+  QWidget* header_ = nullptr;
+  QLabel *title_ = nullptr, *badge_ = nullptr, *executableLabel_ = nullptr, *emulated_ = nullptr;
+  QComboBox* executables_ = nullptr;
+  QMenu* recent_ = nullptr;
+  QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr;
+  QList<QAction*> themeActions_;
+  std::vector<std::pair<QAction*, QString>> icons_;
+};
+
+}  // namespace pipescope::shell

@@ -1,0 +1,127 @@
+#include "views/shell/page.h"
+
+#include <QShowEvent>
+#include <QStackedLayout>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/shell/background.h"
+#include "views/shell/notice.h"
+
+namespace pipescope::shell {
+namespace {
+/// Reading that takes no longer is not announced.
+constexpr int kQuietMs = 150;
+}  // namespace
+
+Page::Page(PageContext& context) : context_(context) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  bar_ = new NoticeBar(context.palette, this);
+  layout->addWidget(bar_);
+  auto* stacked = new QWidget(this);
+  stack_ = new QStackedLayout(stacked);
+  pane_ = new NoticePane(context.palette, stacked);
+  stack_->addWidget(pane_);
+  layout->addWidget(stacked, 1);
+  connect(&context.session, &ProfileSession::opened, this, [this] {
+    hasContent_ = false;
+    reload();
+  });
+  connect(&context.session, &ProfileSession::grown, this, &Page::reload);
+  connect(&context.session, &ProfileSession::executableChanged, this, &Page::reload);
+}
+
+QString Page::notice() const {
+  return stack_->currentWidget() == pane_ ? pane_->sentence() : bar_->sentence();
+}
+
+void Page::setContent(QWidget* content) {
+  stack_->addWidget(content);
+}
+
+void Page::showInstead(const QString& sentence) {
+  pane_->setNotice(NoticeKind::info, sentence);
+  stack_->setCurrentWidget(pane_);
+}
+
+void Page::showContent() {
+  stack_->setCurrentIndex(1);
+}
+
+void Page::reload() {
+  stale_ = true;
+  if (isVisible()) start();
+}
+
+void Page::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  if (stale_) start();
+}
+
+/// One load at a time: a newer request stops the present one, and starts when it has ended.
+void Page::start() {
+  const Snapshot* snapshot = context_.session.snapshot();
+  if (snapshot == nullptr) return;
+  if (loading_) {
+    progress_->cancel();
+    return;
+  }
+  loading_ = true;
+  stale_ = false;
+  progress_ = std::make_shared<SharedProgress>();
+  if (!hasContent_) pane_->setNotice(NoticeKind::info, tr("Reading…")), stack_->setCurrentWidget(pane_);
+  QTimer::singleShot(kQuietMs, this, [this, progress = progress_] {
+    if (loading_ && progress == progress_ && hasContent_) bar_->setNotice(NoticeKind::info, tr("Reading…"));
+  });
+  inBackground(
+      this,
+      [load = load(), held = *snapshot, executable = context_.session.executable(), progress = progress_] {
+        return load({*held.source, *held.catalog, executable, *progress});
+      },
+      [this](base::Result<Apply>&& result) { finish(std::move(result)); });
+}
+
+void Page::finish(base::Result<Apply>&& result) {
+  loading_ = false;
+  if (stale_ && isVisible()) return start();
+  bar_->clear();
+  if (result.ok()) {
+    showContent();
+    hasContent_ = true;
+    (*result)();
+  } else if (hasContent_) {
+    bar_->setNotice(NoticeKind::error, QString::fromStdString(result.error().message));
+  } else {
+    pane_->setNotice(NoticeKind::error, QString::fromStdString(result.error().message));
+    stack_->setCurrentWidget(pane_);
+  }
+  Q_EMIT settled();
+}
+
+geometry::TimeScale Page::timeScale() const {
+  geometry::TimeScale scale;
+  const Snapshot* snapshot = context_.session.snapshot();
+  if (snapshot == nullptr) return scale;
+  const analysis::Catalog& catalog = *snapshot->catalog;
+  if (!catalog.devices.empty())
+    scale.ticksPerSecond = std::max<std::int64_t>(1, catalog.devices.front().ticksPerSecond);
+  if (catalog.target.family == "fixed") {
+    scale.unit = geometry::TimeUnit::costUnits;
+  } else if (catalog.target.family != "ipu" ||
+             context_.settings.value(QStringLiteral("time_unit")).toString() == QLatin1String("time")) {
+    scale.unit = geometry::TimeUnit::time;
+  }
+  return scale;
+}
+
+void PageRegistry::add(PageDefinition definition) {
+  const auto place =
+      std::upper_bound(definitions_.begin(), definitions_.end(), definition.order,
+                       [](int order, const PageDefinition& other) { return order < other.order; });
+  definitions_.insert(place, std::move(definition));
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,150 @@
+#include "views/shell/profile_session.h"
+
+#include <QFileInfo>
+
+#include "views/shell/background.h"
+
+namespace pipescope::shell {
+namespace {
+constexpr int kRefreshMs = 1000;
+}  // namespace
+
+struct ProfileSession::Attempt {
+  OpenedSource opened;
+  std::shared_ptr<const analysis::Catalog> catalog;
+  std::string error;
+  bool unchanged = false;
+};
+
+ProfileSession::ProfileSession(Opener opener, QObject* parent) : QObject(parent), opener_(std::move(opener)) {
+  timer_.setInterval(kRefreshMs);
+  connect(&timer_, &QTimer::timeout, this, &ProfileSession::poll);
+}
+
+void ProfileSession::open(const QString& path, const QString& executable) {
+  const QFileInfo name(path);  // of the name only: nothing is asked of the disk
+  path_ = name.isAbsolute() ? path : name.absoluteFilePath();
+  title_ = name.fileName();
+  start([opener = opener_, file = path_.toStdString()] { return opener(file); }, executable);
+}
+
+void ProfileSession::openSource(OpenedSource source, const QString& title) {
+  path_.clear();
+  title_ = title;
+  start([source = std::move(source)]() -> base::Result<OpenedSource> { return source; }, {});
+}
+
+void ProfileSession::reload() {
+  if (path_.isEmpty()) return;
+  const model::Executable* row = snapshot() != nullptr ? snapshot_.catalog->executable(executable_) : nullptr;
+  open(path_, row != nullptr ? QString::fromStdString(row->name) : QString());
+}
+
+void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, const QString& executable) {
+  timer_.stop();
+  opening_ = true;
+  error_.clear();
+  const int generation = ++generation_;
+  Q_EMIT stateChanged();
+  inBackground(
+      this,
+      [opener = std::move(opener)] {
+        Attempt attempt;
+        base::Result<OpenedSource> opened = opener();
+        if (!opened.ok()) {
+          attempt.error = opened.error().message;
+          return attempt;
+        }
+        attempt.opened = *std::move(opened);
+        auto catalog = analysis::loadCatalog(*attempt.opened.source);
+        if (catalog.ok()) {
+          attempt.catalog = *catalog;
+        } else {
+          attempt.error = catalog.error().message;
+        }
+        return attempt;
+      },
+      [this, generation, executable](const Attempt& attempt) {
+        if (generation != generation_) return;
+        finish(attempt, executable);
+      });
+}
+
+void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
+  opening_ = false;
+  if (!attempt.catalog) return fail(QString::fromStdString(attempt.error));
+  opened_ = attempt.opened;
+  snapshot_ = {attempt.opened.source, attempt.catalog};
+  executable_ = snapshot_.catalog->executables.empty() ? model::ExecutableId()
+                                                       : snapshot_.catalog->executables.front().id;
+  const auto wanted = snapshot_.catalog->findExecutable(executable.toStdString());
+  if (wanted.ok()) executable_ = (*wanted)->id;
+  if (!executable.isEmpty() && !wanted.ok()) error_ = QString::fromStdString(wanted.error().message);
+  if (snapshot_.catalog->state.state == model::ProfileState::running) timer_.start();
+  Q_EMIT opened();
+  Q_EMIT stateChanged();
+}
+
+void ProfileSession::fail(const QString& sentence) {
+  error_ = sentence;
+  Q_EMIT stateChanged();
+}
+
+/// Asks whether a growing profile has more, and takes it.
+void ProfileSession::poll() {
+  if (polling_ || opening_ || !snapshot_.catalog) return;
+  polling_ = true;
+  inBackground(
+      this,
+      [opened = opened_, revision = snapshot_.catalog->revision] {
+        Attempt attempt;
+        if (opened.refresh) {
+          if (const auto moved = opened.refresh(); !moved.ok()) attempt.error = moved.error().message;
+        }
+        if (attempt.error.empty()) {
+          attempt.unchanged = opened.source->revision() == revision;
+          const auto state = opened.source->state();
+          if (state.ok() && state->state != model::ProfileState::running) attempt.unchanged = false;
+        }
+        if (!attempt.error.empty() || attempt.unchanged) return attempt;
+        auto catalog = analysis::loadCatalog(*opened.source);
+        if (catalog.ok()) {
+          attempt.catalog = *catalog;
+        } else {
+          attempt.error = catalog.error().message;
+        }
+        return attempt;
+      },
+      [this, generation = generation_](const Attempt& attempt) {
+        polling_ = false;
+        if (generation != generation_ || attempt.unchanged) return;
+        if (!attempt.catalog) {
+          timer_.stop();
+          return fail(QString::fromStdString(attempt.error));
+        }
+        snapshot_.catalog = attempt.catalog;
+        if (!executable_.valid() && !snapshot_.catalog->executables.empty())
+          executable_ = snapshot_.catalog->executables.front().id;
+        if (snapshot_.catalog->state.state != model::ProfileState::running) timer_.stop();
+        Q_EMIT grown();
+        Q_EMIT stateChanged();
+      });
+}
+
+void ProfileSession::setExecutable(model::ExecutableId executable) {
+  if (executable == executable_ || snapshot() == nullptr ||
+      snapshot_.catalog->executable(executable) == nullptr)
+    return;
+  executable_ = executable;
+  Q_EMIT executableChanged();
+}
+
+bool ProfileSession::setExecutableByName(const QString& name) {
+  if (snapshot() == nullptr) return false;
+  const auto found = snapshot_.catalog->findExecutable(name.toStdString());
+  if (!found.ok()) return false;
+  setExecutable((*found)->id);
+  return true;
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,33 @@
+#pragma once
+#include <QSettings>
+#include <QStringList>
+
+#include "views/shell/palette.h"
+
+namespace pipescope::shell {
+
+/// What the window remembers, in the user's configuration folder (pipescope/window.ini).
+class Settings {
+ public:
+  Settings();
+
+  Theme theme() const;
+  void setTheme(Theme theme);
+  /// Most recent first, at most kRecent.
+  QStringList recentFiles() const;
+  void addRecentFile(const QString& path);
+  void removeRecentFile(const QString& path);
+  void clearRecentFiles();
+
+  QVariant value(const QString& key, const QVariant& otherwise = {}) const {
+    return file_.value(key, otherwise);
+  }
+  void setValue(const QString& key, const QVariant& value) { file_.setValue(key, value); }
+
+  static constexpr int kRecent = 12;
+
+ private:
+  QSettings file_;
+};
+
+}  // namespace pipescope::shell

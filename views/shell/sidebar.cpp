@@ -1,0 +1,99 @@
+#include "views/shell/sidebar.h"
+
+#include <QButtonGroup>
+#include <QPainter>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "views/shell/icons.h"
+#include "views/shell/page.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::shell {
+namespace {
+
+constexpr int kButtonHeight = 64, kIcon = 24, kMark = 3;
+
+/// A button drawn by itself: Fusion's has a frame.
+class PageButton : public QToolButton {
+ public:
+  PageButton(const Palette& palette, QWidget* parent) : QToolButton(parent), palette_(palette) {
+    setCheckable(true);
+    setAutoRaise(true);
+    setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
+    setIconSize({kIcon, kIcon});
+    setFixedSize(Sidebar::kWidth, kButtonHeight);
+    setFocusPolicy(Qt::TabFocus);
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    const bool lit = isChecked(), hovered = underMouse() || hasFocus();
+    if (lit) {
+      painter.fillRect(rect(), palette_.ui(Ui::window));
+      painter.fillRect(0, 0, kMark, height(), palette_.ui(Ui::accent));
+    } else if (hovered) {
+      painter.fillRect(rect(), palette_.ui(Ui::hover));
+    }
+    const auto state = lit ? QIcon::On : QIcon::Off;
+    icon().paint(&painter, QRect(0, 10, width(), kIcon), Qt::AlignCenter,
+                 hovered && !lit ? QIcon::Active : QIcon::Normal, state);
+    painter.setPen(lit || hovered ? palette_.ui(Ui::text) : palette_.ui(Ui::muted));
+    painter.drawText(QRect(2, 36, width() - 4, height() - 38), Qt::AlignHCenter | Qt::AlignTop, text());
+  }
+
+ private:
+  const Palette& palette_;
+};
+
+}  // namespace
+
+Sidebar::Sidebar(const Palette& palette, const std::vector<PageDefinition>& pages, QWidget* parent)
+    : QWidget(parent), palette_(palette), group_(new QButtonGroup(this)) {
+  setFixedWidth(kWidth);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 8, 0, 8);
+  layout->setSpacing(2);
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    auto* button = new PageButton(palette, this);
+    button->setText(pages[i].title);
+    button->setToolTip(QStringLiteral("%1  (Ctrl+%2)").arg(pages[i].doc).arg(i + 1));
+    button->setAccessibleName(pages[i].title);
+    button->setAccessibleDescription(pages[i].doc);
+    icons_.push_back(pages[i].icon);
+    buttons_.push_back(button);
+    group_->addButton(button, static_cast<int>(i));
+    layout->addWidget(button);
+  }
+  layout->addStretch();
+  connect(group_, &QButtonGroup::idClicked, this, &Sidebar::chosen);
+  connect(&palette_, &Palette::changed, this, &Sidebar::follow);
+  follow();
+}
+
+void Sidebar::setCurrent(int index) {
+  if (QAbstractButton* button = group_->button(index)) button->setChecked(true);
+}
+
+int Sidebar::current() const {
+  return group_->checkedId();
+}
+
+void Sidebar::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette_.ui(Ui::sidebar));
+  painter.fillRect(width() - 1, 0, 1, height(), palette_.ui(Ui::border));
+}
+
+void Sidebar::follow() {
+  QFont small = font();
+  small.setPointSizeF(std::max(7.0, font().pointSizeF() - 1));
+  for (std::size_t i = 0; i < buttons_.size(); ++i) {
+    buttons_[i]->setIcon(icon(icons_[i], palette_));
+    buttons_[i]->setFont(small);
+  }
+  update();
+}
+
+}  // namespace pipescope::shell

@@ -1,0 +1,113 @@
+#include "views/timeline/bar_chart.h"
+
+#include <QHelpEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <algorithm>
+
+namespace pipescope::timeline {
+
+using shell::Ui;
+
+namespace {
+constexpr int kBar = 24, kGap = 10, kMargin = 4, kMostName = 190, kPad = 10;
+}  // namespace
+
+BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent), palette_(palette), labels_(font()) {
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setMouseTracking(true);
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void BarChart::setBars(std::vector<geometry::Bar> bars, QStringList names, QStringList notes) {
+  bars_ = std::move(bars);
+  names_ = std::move(names);
+  notes_ = std::move(notes);
+  setAccessibleDescription(names_.join(QStringLiteral(", ")));
+  updateGeometry();
+  update();
+}
+
+void BarChart::setScaleTo(double value) {
+  scaleTo_ = value;
+  update();
+}
+
+void BarChart::setMarked(int bar) {
+  marked_ = bar;
+  update();
+}
+
+int BarChart::nameWidth() const {
+  const QFontMetrics metrics(font());
+  int width = 0;
+  for (const QString& name : names_) width = std::max(width, metrics.horizontalAdvance(name));
+  return width == 0 ? 0 : std::min(width, kMostName) + kPad;
+}
+
+int BarChart::noteWidth() const {
+  const QFontMetrics metrics(labels_.font());
+  int width = 0;
+  for (const QString& note : notes_) width = std::max(width, metrics.horizontalAdvance(note));
+  return width == 0 ? 0 : width + kPad;
+}
+
+geometry::StackedBars BarChart::chart() const {
+  return {bars_, {std::max(10, width() - nameWidth() - noteWidth() - 2 * kMargin), kBar, kGap, scaleTo_}};
+}
+
+QRect BarChart::partRect(const geometry::BarHit& part) const {
+  const geometry::Box box = chart().boxOf(part);
+  return {box.x + kMargin + nameWidth(), box.y + kMargin, box.width, box.height};
+}
+
+QSize BarChart::sizeHint() const {
+  return {480, chart().height() + 2 * kMargin};
+}
+QSize BarChart::minimumSizeHint() const {
+  return {220, chart().height() + 2 * kMargin};
+}
+
+void BarChart::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.translate(kMargin, kMargin);
+  const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kMargin;
+  for (int i = 0; i < static_cast<int>(bars_.size()); ++i) {
+    const int y = i * (kBar + kGap);
+    if (i == marked_)
+      painter.fillRect(-kMargin, y - kGap / 2, width(), kBar + kGap, palette_.ui(Ui::selection));
+    painter.fillRect(names, y, bars, kBar, palette_.ui(Ui::hover));
+    painter.setFont(font());
+    painter.setPen(palette_.ui(Ui::text));
+    const QRect name(0, y, names - kPad, kBar);
+    if (i < names_.size())
+      painter.drawText(name, Qt::AlignVCenter | Qt::AlignLeft,
+                       QFontMetrics(font()).elidedText(names_[i], Qt::ElideRight, name.width()));
+    painter.setFont(labels_.font());
+    painter.setPen(palette_.ui(Ui::muted));
+    if (i < notes_.size())
+      painter.drawText(QRect(names + bars, y, notes, kBar), Qt::AlignVCenter | Qt::AlignRight, notes_[i]);
+  }
+  painter.translate(names, 0);
+  paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_.font());
+}
+
+void BarChart::mouseReleaseEvent(QMouseEvent* event) {
+  const int bar = (event->y() - kMargin + kGap / 2) / (kBar + kGap);
+  if (event->button() == Qt::LeftButton && bar >= 0 && bar < static_cast<int>(bars_.size()))
+    Q_EMIT clicked(bar);
+}
+
+bool BarChart::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip && describe_) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const geometry::BarHit hit = chart().hit(help->x() - kMargin - nameWidth(), help->y() - kMargin);
+    hit.part >= 0 ? QToolTip::showText(help->globalPos(), describe_(hit), this) : QToolTip::hideText();
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+}  // namespace pipescope::timeline

@@ -1,0 +1,57 @@
+#pragma once
+#include <QStringList>
+#include <QWidget>
+#include <functional>
+
+#include "profiler/geometry/bars.h"
+#include "views/shell/palette.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+
+/// Named stacked bars, drawn from profiler/geometry.
+class BarChart : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit BarChart(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  /// A name per bar, and what is said right of it (may be empty).
+  void setBars(std::vector<geometry::Bar> bars, QStringList names, QStringList notes = {});
+  /// Value at the full width; 0: the longest bar.
+  void setScaleTo(double value);
+  /// What the pointer's call-out says about a part.
+  void setDescriber(std::function<QString(const geometry::BarHit&)> describe) {
+    describe_ = std::move(describe);
+  }
+  /// Marks a bar; −1: none.
+  void setMarked(int bar);
+  const std::vector<geometry::Bar>& bars() const { return bars_; }
+  /// Where a part is drawn, in the widget's coordinates.
+  QRect partRect(const geometry::BarHit& part) const;
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ Q_SIGNALS:
+  void clicked(int bar);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  geometry::StackedBars chart() const;
+  int nameWidth() const;
+  int noteWidth() const;
+
+  const shell::Palette& palette_;
+  LabelFont labels_;
+  std::vector<geometry::Bar> bars_;
+  QStringList names_, notes_;
+  double scaleTo_ = 0;
+  int marked_ = -1;
+  std::function<QString(const geometry::BarHit&)> describe_;
+};
+
+}  // namespace pipescope::timeline

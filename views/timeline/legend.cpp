@@ -1,0 +1,67 @@
+#include "views/timeline/legend.h"
+
+#include <QFontMetrics>
+#include <QPainter>
+
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+namespace {
+constexpr int kLine = 20, kSquare = 12, kAfterSquare = 6, kBetween = 16, kMargin = 8;
+}  // namespace
+
+Legend::Legend(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void Legend::setEntries(std::vector<LegendEntry> entries) {
+  entries_ = std::move(entries);
+  updateGeometry();
+  update();
+}
+
+QFont Legend::smallFont() const {
+  return LabelFont(font()).font();
+}
+
+template <class Visit>
+int Legend::arrange(int width, const Visit& visit) const {
+  const QFontMetrics metrics(smallFont());
+  int x = kMargin, y = 0;
+  for (const LegendEntry& entry : entries_) {
+    const int wide = kSquare + kAfterSquare + metrics.horizontalAdvance(entry.text);
+    if (x > kMargin && x + wide > width - kMargin) x = kMargin, y += kLine;
+    visit(entry, x, y);
+    x += wide + kBetween;
+  }
+  return entries_.empty() ? 0 : y + kLine;
+}
+
+int Legend::heightForWidth(int width) const {
+  return arrange(width, [](const LegendEntry&, int, int) {});
+}
+
+QSize Legend::sizeHint() const {
+  return {400, heightForWidth(width() > 50 ? width() : 400)};
+}
+QSize Legend::minimumSizeHint() const {
+  return {80, kLine};
+}
+
+void Legend::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setFont(smallFont());
+  painter.setPen(palette_.ui(shell::Ui::muted));
+  arrange(width(), [&](const LegendEntry& entry, int x, int y) {
+    const QRect square(x, y + (kLine - kSquare) / 2, kSquare, kSquare);
+    entry.hatched ? paintHatch(painter, square, entry.role, palette_)
+                  : painter.fillRect(square, palette_.colour(entry.role));
+    painter.drawText(QRect(x + kSquare + kAfterSquare, y, width(), kLine), Qt::AlignVCenter | Qt::AlignLeft,
+                     entry.text);
+  });
+}
+
+}  // namespace pipescope::timeline

@@ -1,0 +1,42 @@
+#pragma once
+#include <QWidget>
+#include <vector>
+
+#include "profiler/geometry/colour_role.h"
+#include "views/shell/palette.h"
+
+namespace pipescope::timeline {
+
+struct LegendEntry {
+  QString text;
+  geometry::ColourRole role = geometry::ColourRole::compute;
+  bool hatched = false;
+};
+
+/// Squares of colour with their names, in as many lines as the width needs.
+class Legend : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Legend(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setEntries(std::vector<LegendEntry> entries);
+  const std::vector<LegendEntry>& entries() const { return entries_; }
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  /// Calls visit(entry, x, y) for each entry; returns the height.
+  template <class Visit>
+  int arrange(int width, const Visit& visit) const;
+  QFont smallFont() const;
+
+  const shell::Palette& palette_;
+  std::vector<LegendEntry> entries_;
+};
+
+}  // namespace pipescope::timeline

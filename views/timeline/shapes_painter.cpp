@@ -1,0 +1,111 @@
+#include "views/timeline/shapes_painter.h"
+
+#include <QFontMetrics>
+#include <QHash>
+#include <QPainterPath>
+#include <cmath>
+#include <memory>
+
+namespace pipescope::timeline {
+namespace {
+
+constexpr int kLabelPixels = 11, kSwatch = 12, kHead = 8;
+
+QRect rectOf(const geometry::Box& box) {
+  return {box.x, box.y, box.width, box.height};
+}
+
+}  // namespace
+
+LabelFont::LabelFont(const QFont& base) : font_(base) {
+  font_.setPixelSize(kLabelPixels);
+  const QFontMetrics metrics(font_);
+  // Measuring shapes the text, which costs more than drawing a box; names repeat, so widths are kept.
+  struct Cache {
+    QFontMetrics metrics;
+    std::unordered_map<std::string, int> widths;
+  };
+  auto cache = std::make_shared<Cache>(Cache{metrics, {}});
+  measure_.averageCharacter = metrics.averageCharWidth();
+  measure_.width = [cache](const std::string& text) {
+    constexpr std::size_t kMost = 20'000;
+    if (cache->widths.size() > kMost) cache->widths.clear();
+    const auto [place, added] = cache->widths.try_emplace(text, 0);
+    if (added) place->second = cache->metrics.horizontalAdvance(QString::fromStdString(text));
+    return place->second;
+  };
+}
+
+void paintHatch(QPainter& painter, const QRect& rect, geometry::ColourRole role,
+                const shell::Palette& palette) {
+  painter.fillRect(rect, palette.hatchGround(role));
+  painter.fillRect(rect, QBrush(palette.colour(role), Qt::BDiagPattern));
+}
+
+void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
+                 const QFont& labels) {
+  painter.setRenderHint(QPainter::Antialiasing, false);
+  for (std::size_t role = 0; role < shapes.fills.size(); ++role) {
+    const QColor colour = palette.colour(static_cast<geometry::ColourRole>(role));
+    for (const geometry::Box& box : shapes.fills[role]) painter.fillRect(rectOf(box), colour);
+  }
+  for (const geometry::Hatch& hatch : shapes.hatches)
+    paintHatch(painter, rectOf(hatch.box), hatch.role, palette);
+  painter.setFont(labels);
+  const QFontMetrics metrics(labels);
+  for (const geometry::Label& label : shapes.labels) {
+    const QRect rect = rectOf(label.box);
+    const QString text = QString::fromStdString(label.text);
+    if (label.hatched) {
+      // Lines behind letters are hard to read through.
+      const int wide = metrics.horizontalAdvance(text) + 6;
+      const QColor ground = palette.hatchGround(label.on);
+      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.y() + 2, wide, rect.height() - 4), ground);
+      painter.setPen(shell::Palette::textOn(ground));
+    } else {
+      painter.setPen(shell::Palette::textOn(palette.colour(label.on)));
+    }
+    painter.drawText(rect, Qt::AlignCenter | Qt::TextSingleLine, text);
+  }
+}
+
+void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {
+  const QPointF from(arrow.x1 + 0.5, arrow.y1 + 0.5), to(arrow.x2 + 0.5, arrow.y2 + 0.5);
+  // Leaves and arrives vertically, with a bow where both lie above each other.
+  const double bow = std::max(14.0, std::abs(to.y() - from.y()) * 0.45),
+               side = std::abs(to.x() - from.x()) < 12 ? 18 : 0;
+  const double down = to.y() >= from.y() ? 1 : -1;
+  QPainterPath path(from);
+  path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
+  const double angle = std::atan2(bow * down, -side);  // of the curve's end
+  QPainterPath head(to);
+  for (const double spread : {2.7, -2.7})
+    head.lineTo(to + QPointF(std::cos(angle + spread), std::sin(angle + spread)) * kHead);
+  head.closeSubpath();
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setBrush(Qt::NoBrush);
+  const QColor halo = palette.ui(shell::Ui::surface),
+               ink = shell::Palette::mixed(palette.colour(arrow.role), palette.ui(shell::Ui::text), 0.55);
+  painter.setPen(QPen(halo, 4.5, Qt::SolidLine, Qt::RoundCap));
+  painter.drawPath(path);
+  painter.setPen(QPen(ink, 2, Qt::SolidLine, Qt::RoundCap));
+  painter.drawPath(path);
+  painter.setPen(QPen(halo, 1));
+  painter.setBrush(ink);
+  painter.drawPath(head);
+  painter.restore();
+}
+
+QPixmap swatch(geometry::ColourRole role, bool hatched, const shell::Palette& palette,
+               double devicePixelRatio) {
+  const int pixels = static_cast<int>(std::lround(kSwatch * devicePixelRatio));
+  QPixmap pixmap(pixels, pixels);
+  pixmap.setDevicePixelRatio(devicePixelRatio);
+  QPainter painter(&pixmap);
+  const QRect rect(0, 0, kSwatch, kSwatch);
+  hatched ? paintHatch(painter, rect, role, palette) : painter.fillRect(rect, palette.colour(role));
+  return pixmap;
+}
+
+}  // namespace pipescope::timeline
