@@ -59,6 +59,11 @@ std::string csvCell(const Cell& cell) {
   if (const auto* x = std::get_if<double>(&cell)) return fmt::format("{}", *x);
   if (const auto* b = std::get_if<bool>(&cell)) return *b ? "true" : "false";
   if (std::holds_alternative<std::monostate>(cell)) return "";
+  if (const auto* parts = std::get_if<Breakdown>(&cell)) {
+    std::string text;
+    for (const auto& [name, value] : *parts) text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
+    return csvText(text);
+  }
   return csvText(formatCell(cell, Format::plain));
 }
 

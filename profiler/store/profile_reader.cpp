@@ -200,6 +200,7 @@ ProfileReader::~ProfileReader() {
 }
 
 base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path& path, OpenOptions options) {
+  if (path.empty()) return base::badInput("no path of a profile is given.");
   std::error_code failed;
   const std::string absolute = fs::absolute(path, failed).string();
   PIPESCOPE_ASSIGN(Database database, openDatabase(absolute, options.patience));

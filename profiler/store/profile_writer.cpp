@@ -100,7 +100,7 @@ base::Status ProfileWriter::Impl::openAtPath() {
   if (database) return database->hasMoved() ? base::Status(replaced()) : base::Status();
   if (std::error_code failed; !fs::exists(path, failed)) return replaced();
   PIPESCOPE_ASSIGN(Database file, Database::open(path.string(), Database::Mode::readWrite, options.patience));
-  PIPESCOPE_TRY(file.execute("PRAGMA synchronous = NORMAL"));
+  PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
   PIPESCOPE_TRY(
       file.execute("PRAGMA cache_size = -32768"));  // KiB: a commit seldom spills, so its lock is short
   {

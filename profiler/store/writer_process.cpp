@@ -13,7 +13,10 @@ namespace {
 
 std::string hostName() {
   std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+  if (gethostname(name.data(), name.size() - 1) != 0) return {};
+  std::array<char, 64> processes{};  // "pid:[4026531836]"
+  const bool known = readlink("/proc/self/ns/pid", processes.data(), processes.size() - 1) > 0;
+  return known ? std::string(name.data()) + " " + processes.data() : std::string(name.data());
 }
 
 std::string bootId() {

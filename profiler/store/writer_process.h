@@ -6,7 +6,7 @@
 namespace pipescope::store {
 
 struct WriterProcess {
-  std::string host;  ///< host name
+  std::string host;  ///< host name and process namespace: ids mean nothing in another container
   std::string boot;  ///< id of the system's boot; empty where the system does not tell
   std::int64_t pid = 0;
   std::int64_t start = 0;  ///< when the process started, in clock ticks since the boot; 0 where unknown

@@ -12,7 +12,7 @@ tail -n +3 "$case_file" >"$folder/expected"
 cd "$folder"
 SAMPLES=$(dirname "$case_file")/../../../samples eval "\"$binary\" $arguments" >"$folder/out" 2>"$folder/err" </dev/null
 status=$?
-cat "$folder/out" "$folder/err" >"$folder/actual"
+cat "$folder/out" "$folder/err" | sed "s#$folder/##g" >"$folder/actual"
 if [ "${PIPESCOPE_WRITE_GOLDEN:-}" = 1 ]; then
   { sed -n 1p "$case_file"; echo "status $status"; cat "$folder/actual"; } >"$folder/new" && cp "$folder/new" "$case_file"
   exit 0

@@ -36,10 +36,12 @@ class Builder {
 
   LoweredWork build() {
     arrangeOperands();
+    const std::size_t first = work_.steps.size();
+    slice();
     convolve();
     reduce();
+    repeatSerialParts(first);
     arrangeResult();
-    repeatSerialParts();
     return std::move(work_);
   }
 
@@ -80,6 +82,9 @@ class Builder {
     copies("PreArrange/OnTileCopy", costs_.arrange);
     arrangeFirst_ = first;
     work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
+  }
+
+  void slice() {
     if (costs_.slice > 0) {
       work_.compute(chip_, "DynamicSlice", everywhere(costs_.slice), {"popops::DynamicSlice1d", kCodeDynamicSlice, kStateSimple, 0});
     }
@@ -96,7 +101,6 @@ class Builder {
     const std::int64_t lists = 4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) * plan_.tile.groups;
     convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
                               {vertexName(form.shape, form.vertex, oneByOne), codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
-    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, convolve_);
     const bool wide = form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
     const Place place = wide ? Place::interleaved : Place::anywhere;
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.inputBytes; }), first, convolve_ + 1, place);
@@ -137,11 +141,13 @@ class Builder {
     work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
   }
 
-  /// Serial parts run the same programs one after another: a step stands for all of them.
-  void repeatSerialParts() {
+  /// Serial parts run the same programs one after another: a step from `first` on stands for all of them.
+  void repeatSerialParts(std::size_t first) {
     const std::int64_t parts = plan_.form.serial;
-    if (parts == 1) return;
-    for (ProgramStep& step : work_.steps) {
+    const std::size_t keptTo = parts > 1 ? work_.steps.size() : convolve_;
+    work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
+    for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
+      ProgramStep& step = work_.steps[i];
       step.cycles = transformed(std::move(step.cycles), [parts](std::int64_t cycles) { return cycles * parts; });
       step.sync *= parts;
       step.bytesIn *= parts;

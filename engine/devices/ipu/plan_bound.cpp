@@ -31,6 +31,15 @@ Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
   return bytes;
 }
 
+/// A cut of batch or field makes inputs and partial sums smaller, one of output channels weights and partial sums, one of
+/// input channels or kernel inputs and weights: two of three. So their product shrinks by the square of the parts at most,
+/// and their sum is least where all three are equal. Only groups make all three smaller.
+std::int64_t memoryBound(const Operands& bytes, std::int64_t parts, bool groups) {
+  const auto cut = static_cast<double>(parts);
+  const double product = bytes.inputs * bytes.weights * bytes.partials / (cut * cut * (groups ? cut : 1));
+  return static_cast<std::int64_t>(3 * std::cbrt(product));
+}
+
 std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSplit& split, std::int64_t parts) {
   const auto moved = [&](double whole, std::int64_t owners) {
     return whole / static_cast<double>(parts) * (1 - 1.0 / static_cast<double>(owners));
@@ -69,13 +78,13 @@ std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) con
   return static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
 }
 
-std::int64_t PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const {
+PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const {
   const Operands bytes = operandsOf(form_, tile);
-  const std::int64_t rest = exchangeBound(chip_, bytes, split, parts) + chip_.computeSetOverhead + arrangement_;
-  return form_.serial * (peakCycles(tile, parts) + rest);
+  const std::int64_t rest = exchangeBound(chip_, bytes, split, parts) + chip_.computeSetOverhead;
+  return {form_.serial * (peakCycles(tile, parts) + rest) + arrangement_, memoryBound(bytes, parts, tile.groups > 1)};
 }
 
-std::int64_t PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const {
+PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const {
   std::int64_t passes = tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
   for (std::size_t i = 1; i < form_.shape.dimCount; ++i) passes *= tile.kernel[i];
   const Operands bytes = operandsOf(form_, tile);
@@ -91,7 +100,8 @@ std::int64_t PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile
     const std::int64_t whole = cycles(1) + (cast ? castCycles(chip_, partials / form_.shape.partialBytes(), form_.shape.halfPartials, form_.shape.half) : 0);
     best = parts == 1 ? whole : std::min(best, whole);
   }
-  return form_.serial * (best + chip_.computeSetOverhead + arrangement_);
+  const auto fixed = static_cast<std::int64_t>(bytes.partials + (bytes.inputs + bytes.weights) / static_cast<double>(parts));
+  return {form_.serial * (best + chip_.computeSetOverhead) + arrangement_, fixed};
 }
 
 }  // namespace pipescope::devices::ipu

@@ -1,20 +1,24 @@
 #pragma once
-// Lower bounds for the cycles of splits that are only partly decided: what the planner may leave out unseen.
+// Lower bounds for splits that are only partly decided: what the planner may leave out unseen.
 #include "engine/devices/ipu/plan_cost.h"
 
 namespace pipescope::devices::ipu {
 
 class PlanBound {
  public:
+  struct Least {
+    std::int64_t cycles = 0, memory = 0;
+  };
+
   /// `cache` belongs to the form and outlives the bound.
   PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache);
 
   /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are still whole
   /// in it into at most `parts` further ones.
-  std::int64_t furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const;
+  Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const;
 
   /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
-  std::int64_t furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const;
+  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const;
 
   /// At most what the vertex takes per pass over one group of input channels, one of output channels and one kernel
   /// element, with the tile's output positions.

@@ -61,10 +61,10 @@ void addArrangement(const Chip& chip, const ConvForm& form, const ConvSplit& spl
     largest = std::max(largest, bytes);
   };
   if (form.arrangeInput) add(shape.inputElements(), groups * in);
-  if (form.arrangeWeights) add(ceilDiv(shape.weightElements(), form.serial), groups * in * out);
+  if (form.arrangeWeights) add(shape.weightElements(), groups * in * out);
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * largest);
   if (!form.arrangeOutput && !form.regroupOutput) return;
-  const std::int64_t bytes = ceilDiv(ceilDiv(shape.outputElements(), form.serial) * element, tiles);
+  const std::int64_t bytes = ceilDiv(shape.outputElements() * element, tiles);
   const bool outputVectors = form.unpadded.outputChannels % (shape.half ? 4 : 2) == 0;
   if (form.arrangeOutput) costs.outputExchange = exchangeCycles(chip, bytes);
   costs.output = regroupCycles(chip, bytes, form.arrangeOutput ? element : form.vertex.outGroup * element, outputVectors);
@@ -95,7 +95,9 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.receivedBytes = moveInputs + moveWeights;
   costs.operandExchange = exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
                           exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
-  costs.temporaryBytes = std::max(costs.temporaryBytes, costs.inputBytes + costs.weightBytes + costs.partialBytes);
+  // Serial parts all take from what was arranged before them.
+  const std::int64_t kept = form.serial > 1 ? costs.arrangeBytes : 0;
+  costs.temporaryBytes = std::max(costs.temporaryBytes, kept + costs.inputBytes + costs.weightBytes + costs.partialBytes);
 }
 
 void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split, ConvCosts& costs) {
@@ -119,23 +121,23 @@ void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
     // The part's weights are cut out of all of them, and its results written into all of them: 64-bit copies.
     costs.slice = 33 + ceilDiv(costs.weightBytes, chip.vectorBytes) + ceilDiv(costs.partialBytes, chip.vectorBytes);
   }
-  std::int64_t total = 0;
-  const auto add = [&](std::int64_t cycles, std::int64_t overhead) {
-    if (cycles > 0) total += cycles + overhead;
+  std::int64_t once = 0, each = 0;
+  const auto add = [](std::int64_t& sum, std::int64_t cycles, std::int64_t overhead) {
+    if (cycles > 0) sum += cycles + overhead;
   };
-  add(costs.arrangeExchange, chip.exchangeOverhead);
-  add(costs.arrange, chip.computeSetOverhead);
-  add(costs.slice, chip.computeSetOverhead);
-  add(costs.operandExchange, chip.exchangeOverhead);
-  add(costs.compute, chip.computeSetOverhead);
+  add(once, costs.arrangeExchange, chip.exchangeOverhead);
+  add(once, costs.arrange, chip.computeSetOverhead);
+  add(each, costs.slice, chip.computeSetOverhead);
+  add(each, costs.operandExchange, chip.exchangeOverhead);
+  add(each, costs.compute, chip.computeSetOverhead);
   for (std::size_t i = 0; i < costs.stages.count; ++i) {
-    add(costs.stageExchange[i], chip.exchangeOverhead);
-    add(costs.stageCompute[i], chip.computeSetOverhead);
+    add(each, costs.stageExchange[i], chip.exchangeOverhead);
+    add(each, costs.stageCompute[i], chip.computeSetOverhead);
   }
-  add(costs.cast, chip.computeSetOverhead);
-  add(costs.outputExchange, chip.exchangeOverhead);
-  add(costs.output, chip.computeSetOverhead);
-  costs.total = total * form.serial;
+  add(each, costs.cast, chip.computeSetOverhead);
+  add(once, costs.outputExchange, chip.exchangeOverhead);
+  add(once, costs.output, chip.computeSetOverhead);
+  costs.total = once + each * form.serial;
 }
 
 }  // namespace

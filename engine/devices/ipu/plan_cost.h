@@ -26,7 +26,7 @@ struct ConvSplit {
 struct ConvCosts {
   std::int64_t arrangeExchange = 0, arrange = 0;  ///< operands brought into the order the vertex wants
   std::int64_t operandExchange = 0;               ///< operands to the tiles that use them
-  std::int64_t slice = 0;                         ///< serial parts: weights of this part
+  std::int64_t slice = 0;                         ///< serial parts: weights of this part, results into their place
   std::int64_t compute = 0;
   ReduceStages stages;
   std::array<std::int64_t, 4> stageExchange{}, stageCompute{};

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <memory>
 
 #include "engine/devices/ipu/plan_bound.h"
 #include "engine/devices/ipu/plan_cost.h"
@@ -12,6 +12,9 @@
 
 namespace pipescope::devices::ipu {
 namespace {
+
+/// Most parts that a product is done in, one after another.
+constexpr std::int64_t kMaximumSerial = 128;
 
 /// A number of parts of an axis, and the grains that the largest then has.
 struct Cut {
@@ -74,15 +77,16 @@ class Search {
     least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0]);
   }
 
-  /// The least that any split can take.
-  std::int64_t bound() const { return least_; }
+  /// The fewest cycles that any split can take.
+  std::int64_t bound() const { return least_.cycles; }
+  bool canFit() const { return least_.memory <= memory_; }
 
   /// From one part per axis on, changes one axis at a time as long as that helps: a good start for prune().
   void descend() {
     ConvSplit split;
     for (const Axis& axis : axes_) axis.in(split) = axis.cuts.front().parts;
     if (split.tiles() > chip_.tiles) return;
-    std::int64_t cycles = visit(split, largestTile(form_, split));
+    std::int64_t cost = visit(split, largestTile(form_, split));
     for (bool better = true; better;) {
       better = false;
       ConvSplit next = split;
@@ -93,8 +97,8 @@ class Search {
           ConvSplit candidate = split;
           axis.in(candidate) = cut.parts;
           const std::int64_t found = visit(candidate, largestTile(form_, candidate));
-          if (found < cycles) {
-            cycles = found;
+          if (found < cost) {
+            cost = found;
             next = candidate;
             better = true;
           }
@@ -106,12 +110,22 @@ class Search {
 
   /// All splits but those that a lower bound rules out.
   void prune() {
-    ConvSplit split;
-    ConvTile tile = largestTile(form_, split);
-    enter(split, tile, 0, 1, 0);
+    const auto useless = [this](PlanBound::Least least) {
+      if (least.cycles >= fitting_.cycles) return true;
+      if (least.memory <= memory_) return false;
+      missed_ = std::min(missed_, least.cycles);
+      return true;
+    };
+    if (!useless(least_)) start(useless);
   }
 
-  /// Cycles of the fastest split that did not fit.
+  /// The split that takes least memory, whatever its cycles.
+  void shrink() {
+    const auto useless = [this](PlanBound::Least least) { return least.memory >= smallest_.memory; };
+    if (!useless(least_)) start(useless);
+  }
+
+  /// At least as few cycles as the fastest split that did not fit.
   std::int64_t missed() const { return missed_; }
 
  private:
@@ -125,7 +139,15 @@ class Search {
     if (grains > 1) axes_.push_back({nullptr, nullptr, parts, share, dim, cutsOf(grains, chip_.tiles)});
   }
 
-  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, std::int64_t pass) {
+  template <class Useless>
+  void start(const Useless& useless) {
+    ConvSplit split;
+    ConvTile tile = largestTile(form_, split);
+    enter(split, tile, 0, 1, 0, useless);
+  }
+
+  template <class Useless>
+  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, std::int64_t pass, const Useless& useless) {
     if (at == resultAxes_) pass = bound_.passCycles(tile);
     if (at == axes_.size()) {
       visit(split, tile);
@@ -139,21 +161,22 @@ class Search {
       axis.in(split) = cut.parts;
       axis.in(tile) = cut.grains;
       const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
-      const std::int64_t least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left) : bound_.furtherSums(split, tile, left, pass);
-      if (least < fitting_.cycles) enter(split, tile, at + 1, tiles, pass);
+      const PlanBound::Least least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left) : bound_.furtherSums(split, tile, left, pass);
+      if (!useless(least)) enter(split, tile, at + 1, tiles, pass, useless);
     }
     axis.in(split) = 1;
     axis.in(tile) = whole;
   }
 
+  /// Notes the split; returns its cycles, or far more where it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
-    const bool fits = costs.temporaryBytes <= memory_;
-    if (fits && costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
-    if (costs.temporaryBytes < smallest_.memory || (costs.temporaryBytes == smallest_.memory && costs.total < smallest_.cycles)) {
-      smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (costs.temporaryBytes < smallest_.memory) smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (costs.temporaryBytes > memory_) {
+      missed_ = std::min(missed_, costs.total);
+      return std::numeric_limits<std::int64_t>::max() / 2 + costs.temporaryBytes;
     }
-    if (!fits) missed_ = std::min(missed_, costs.total);
+    if (costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
     return costs.total;
   }
 
@@ -167,7 +190,7 @@ class Search {
   std::vector<std::int64_t> mostParts_;
   WorkerCache cache_;
   PlanBound bound_;
-  std::int64_t least_ = 0;
+  PlanBound::Least least_;
   std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -198,27 +221,38 @@ std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int
   return forms;
 }
 
-/// Searches all forms with that many serial parts; returns the fastest that did not fit.
-std::int64_t searchForms(const Chip& chip, const std::vector<ConvForm>& forms, std::int64_t memory, Best& fitting, Best& smallest) {
-  std::vector<Search> searches;
-  searches.reserve(forms.size());
-  for (const ConvForm& form : forms) {
-    searches.emplace_back(chip, form, memory, fitting, smallest);
-    if (searches.back().bound() < fitting.cycles) searches.back().descend();
+/// All forms with so many serial parts.
+class FormsSearch {
+ public:
+  FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, Best& fitting, Best& smallest)
+      : forms_(std::move(forms)), fitting_(fitting) {
+    searches_.reserve(forms_.size());
+    for (const ConvForm& form : forms_) searches_.push_back(std::make_unique<Search>(chip, form, memory, fitting, smallest));
+    std::stable_sort(searches_.begin(), searches_.end(), [](const auto& a, const auto& b) { return a->bound() < b->bound(); });
   }
-  std::vector<std::size_t> order(searches.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const std::int64_t left = searches[a].bound(), right = searches[b].bound();
-    return left != right ? left < right : a < b;
-  });
-  std::int64_t missed = std::numeric_limits<std::int64_t>::max();
-  for (const std::size_t i : order) {
-    if (searches[i].bound() < fitting.cycles) searches[i].prune();
-    missed = std::min(missed, searches[i].missed());
+
+  /// Finds the fastest; returns at least as few cycles as the fastest that did not fit.
+  std::int64_t run() {
+    for (const auto& search : searches_) {
+      if (search->bound() < fitting_.cycles && search->canFit()) search->descend();
+    }
+    std::int64_t missed = std::numeric_limits<std::int64_t>::max();
+    for (const auto& search : searches_) {
+      search->prune();
+      missed = std::min(missed, search->missed());
+    }
+    return missed;
   }
-  return missed;
-}
+
+  void shrink() {
+    for (const auto& search : searches_) search->shrink();
+  }
+
+ private:
+  std::vector<ConvForm> forms_;
+  Best& fitting_;
+  std::vector<std::unique_ptr<Search>> searches_;
+};
 
 std::string keyOf(const ConvShape& shape, std::int64_t memory) {
   std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", memory, shape.matmul, static_cast<int>(shape.pass), shape.groups,
@@ -250,13 +284,14 @@ std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double pro
     if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   }
   Best fitting, smallest;
-  std::vector<std::vector<ConvForm>> forms;
-  forms.reserve(8);
-  for (std::int64_t serial = 1; serial <= 128; serial *= 2) {
-    forms.push_back(formsOf(chip_, shape, serial));
-    const std::int64_t missed = searchForms(chip_, forms.back(), memory, fitting, smallest);
+  std::vector<std::unique_ptr<FormsSearch>> searches;
+  for (std::int64_t serial = 1; serial <= kMaximumSerial; serial *= 2) {
+    searches.push_back(std::make_unique<FormsSearch>(chip_, formsOf(chip_, shape, serial), memory, fitting, smallest));
     // More parts only ever cost cycles; they are worth trying while memory kept a faster split out.
-    if (missed >= fitting.cycles) break;
+    if (searches.back()->run() >= fitting.cycles) break;
+  }
+  if (!fitting.form) {
+    for (auto search = searches.rbegin(); search != searches.rend(); ++search) (*search)->shrink();
   }
   const Best& best = fitting.form ? fitting : smallest;
   auto plan = std::make_shared<ConvPlan>();

@@ -24,6 +24,7 @@ void expectUnreadable(const fs::path& path, const std::string& sentence,
 
 TEST(Reader, NamesWhatIsNoFile) {
   const Folder folder;
+  EXPECT_THAT(ProfileReader::open(""), FailsWith("no path of a profile is given"));
   expectUnreadable(folder / "missing.pop", "does not exist; check the path", ErrorKind::io);
   expectUnreadable(folder.path(), "is a folder; name a profile in it", ErrorKind::io);
   expectUnreadable(folder / std::string(300, 'x'), "File name too long; check the path", ErrorKind::io);
