@@ -36,7 +36,7 @@ class Builder {
 
   LoweredWork build() {
     arrangeOperands();
-    const std::size_t first = work_.steps.size();
+    const std::size_t first = plan_.form.arrangeEach ? 0 : work_.steps.size();
     slice();
     convolve();
     reduce();
@@ -144,7 +144,7 @@ class Builder {
   /// Serial parts run the same programs one after another: a step from `first` on stands for all of them.
   void repeatSerialParts(std::size_t first) {
     const std::int64_t parts = plan_.form.serial;
-    const std::size_t keptTo = parts > 1 ? work_.steps.size() : convolve_;
+    const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : convolve_;
     work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];

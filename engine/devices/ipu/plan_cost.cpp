@@ -61,7 +61,7 @@ void addArrangement(const Chip& chip, const ConvForm& form, const ConvSplit& spl
     largest = std::max(largest, bytes);
   };
   if (form.arrangeInput) add(shape.inputElements(), groups * in);
-  if (form.arrangeWeights) add(shape.weightElements(), groups * in * out);
+  if (form.arrangeWeights) add(ceilDiv(shape.weightElements(), form.arrangeEach ? form.serial : 1), groups * in * out);
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * largest);
   if (!form.arrangeOutput && !form.regroupOutput) return;
   const std::int64_t bytes = ceilDiv(shape.outputElements() * element, tiles);
@@ -96,7 +96,7 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.operandExchange = exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
                           exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
   // Serial parts all take from what was arranged before them.
-  const std::int64_t kept = form.serial > 1 ? costs.arrangeBytes : 0;
+  const std::int64_t kept = form.serial > 1 && !form.arrangeEach ? costs.arrangeBytes : 0;
   costs.temporaryBytes = std::max(costs.temporaryBytes, kept + costs.inputBytes + costs.weightBytes + costs.partialBytes);
 }
 
@@ -125,8 +125,9 @@ void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
   const auto add = [](std::int64_t& sum, std::int64_t cycles, std::int64_t overhead) {
     if (cycles > 0) sum += cycles + overhead;
   };
-  add(once, costs.arrangeExchange, chip.exchangeOverhead);
-  add(once, costs.arrange, chip.computeSetOverhead);
+  std::int64_t& arranging = form.arrangeEach ? each : once;
+  add(arranging, costs.arrangeExchange, chip.exchangeOverhead);
+  add(arranging, costs.arrange, chip.computeSetOverhead);
   add(each, costs.slice, chip.computeSetOverhead);
   add(each, costs.operandExchange, chip.exchangeOverhead);
   add(each, costs.compute, chip.computeSetOverhead);
@@ -183,7 +184,7 @@ std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
-  return costs.arrangeExchange + costs.arrange + costs.outputExchange + costs.output;
+  return (costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) + costs.outputExchange + costs.output;
 }
 
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {

@@ -45,6 +45,7 @@ struct ConvForm {
   std::array<bool, kMaximumDims> expanded{};
   ConvVertex vertex;
   std::int64_t serial = 1;  ///< parts of the output channels done one after another
+  bool arrangeEach = false;  ///< serial parts arrange their operands anew: slower, but nothing is kept meanwhile
   std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };

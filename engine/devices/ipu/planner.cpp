@@ -121,6 +121,7 @@ class Search {
 
   /// The split that takes least memory, whatever its cycles.
   void shrink() {
+    shrinking_ = true;
     const auto useless = [this](PlanBound::Least least) { return least.memory >= smallest_.memory; };
     if (!useless(least_)) start(useless);
   }
@@ -171,7 +172,7 @@ class Search {
   /// Notes the split; returns its cycles, or far more where it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
-    if (costs.temporaryBytes < smallest_.memory) smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (shrinking_ && costs.temporaryBytes < smallest_.memory) smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
     if (costs.temporaryBytes > memory_) {
       missed_ = std::min(missed_, costs.total);
       return std::numeric_limits<std::int64_t>::max() / 2 + costs.temporaryBytes;
@@ -191,6 +192,7 @@ class Search {
   WorkerCache cache_;
   PlanBound bound_;
   PlanBound::Least least_;
+  bool shrinking_ = false;
   std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -214,7 +216,10 @@ std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int
       for (const ConvVertex& vertex : convVertices(chip, flat)) {
         ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
         // Serial parts must divide the output channels' groups, or the last part would be of another shape.
-        if (serial == 1 || (form.shape.outputChannels / vertex.outGroup) % serial == 0) forms.push_back(form);
+        if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
+        forms.push_back(form);
+        form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
+        if (form.arrangeEach) forms.push_back(form);
       }
     }
   }

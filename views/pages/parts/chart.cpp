@@ -1,0 +1,325 @@
+#include "views/pages/parts/chart.h"
+
+#include <qwt_plot_canvas.h>
+#include <qwt_plot_grid.h>
+#include <qwt_plot_layout.h>
+#include <qwt_plot_marker.h>
+#include <qwt_scale_draw.h>
+#include <qwt_scale_map.h>
+#include <qwt_scale_widget.h>
+#include <qwt_text.h>
+
+#include <QApplication>
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/geometry/time_axis.h"
+#include "profiler/sections/section.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::pages {
+
+using shell::Ui;
+
+namespace {
+
+constexpr double kFewest = 8;  ///< indices shown at the deepest zoom
+constexpr int kTicks = 5, kBandHeight = 16;
+/// Files are not trusted: sums of what they claim must not overflow.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 54;
+
+class BytesScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override {
+    return QwtText(value == 0 ? QStringLiteral("0") : QString::fromStdString(sections::formatCell(sections::Cell(value), sections::Format::bytes)));
+  }
+};
+
+class IndexScale : public QwtScaleDraw {
+ public:
+  QwtText label(double value) const override { return QwtText(QString::fromStdString(geometry::groupedNumber(std::llround(value)))); }
+};
+
+/// A step between labels that is nice in its binary unit: 100 KiB, not 97.65625 KiB.
+double bytesStep(double largest) {
+  double unit = 1;
+  while (largest / unit >= 1024) unit *= 1024;
+  return geometry::niceStep(std::max(largest / unit / kTicks, 1e-3)) * unit;
+}
+
+}  // namespace
+
+/// The layers, column by column.
+class Chart::StackItem : public QwtPlotItem {
+ public:
+  explicit StackItem(Chart& chart) : chart_(chart) { setZ(10); }
+
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas) const override {
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing, false);
+    const int right = static_cast<int>(std::ceil(canvas.right())), count = chart_.size();
+    int x = static_cast<int>(std::floor(canvas.left()));
+    std::vector<int> before;  // tops of the column to the left, for outlines
+    while (x < right) {
+      const auto first = static_cast<int>(std::floor(xMap.invTransform(x)));
+      if (first >= count) break;
+      const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
+      const auto shown = static_cast<int>(chart_.totals_.widest(static_cast<std::size_t>(std::max(0, first)), static_cast<std::size_t>(end)));
+      // One index may cover many columns.
+      const int until = end == first + 1 ? std::min(right, std::max(x + 1, static_cast<int>(std::ceil(xMap.transform(first + 1))))) : x + 1;
+      if (first >= 0) drawColumn(*painter, yMap, x, until, shown, before);
+      x = until;
+    }
+    painter->restore();
+  }
+
+ private:
+  void drawColumn(QPainter& painter, const QwtScaleMap& yMap, int x, int right, int index, std::vector<int>& before) const {
+    std::int64_t sum = 0;
+    std::vector<int> tops;
+    for (std::size_t l = 0; l < chart_.layers_.size(); ++l) {
+      const StackLayer& layer = chart_.layers_[l];
+      const int bottom = static_cast<int>(std::lround(yMap.transform(static_cast<double>(sum))));
+      sum += layer.values[static_cast<std::size_t>(index)];
+      const int top = static_cast<int>(std::lround(yMap.transform(static_cast<double>(sum))));
+      const QColor colour = chart_.palette_.colour(layer.role);
+      const QColor fill = layer.outlined ? shell::Palette::mixed(colour, chart_.palette_.ui(Ui::surface), 0.28) : colour;
+      painter.fillRect(QRect(x, top, right - x, bottom - top), fill);
+      if (layer.outlined) {
+        painter.fillRect(QRect(x, top - 1, right - x, 2), colour);
+        if (l < before.size()) painter.fillRect(QRect(x, std::min(top, before[l]) - 1, 1, std::abs(top - before[l]) + 2), colour);
+      }
+      tops.push_back(top);
+    }
+    before = std::move(tops);
+  }
+
+  const Chart& chart_;
+};
+
+/// Names along the top edge, tints below.
+class Chart::BandItem : public QwtPlotItem {
+ public:
+  explicit BandItem(Chart& chart) : chart_(chart) { setZ(30); }
+
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap&, const QRectF& canvas) const override {
+    const timeline::LabelFont labels(chart_.font());
+    painter->save();
+    painter->setFont(labels.font());
+    const int top = static_cast<int>(canvas.top()), bottom = static_cast<int>(canvas.bottom()) + 1;
+    for (const ChartBand& band : chart_.bands_) {
+      const int left = std::max(static_cast<int>(canvas.left()), static_cast<int>(std::lround(xMap.transform(band.from))));
+      const int right = std::min(static_cast<int>(canvas.right()) + 1, static_cast<int>(std::lround(xMap.transform(band.to))));
+      if (right <= left) continue;
+      const QRect strip(left, top, right - left, kBandHeight);
+      QColor ground = chart_.palette_.ui(Ui::raised);
+      if (band.tinted) {
+        ground = chart_.palette_.colour(band.role);
+        painter->fillRect(strip.adjusted(0, 1, -1, -2), ground);
+      }
+      painter->setPen(band.tinted ? shell::Palette::textOn(ground) : chart_.palette_.ui(Ui::muted));
+      const QString text = QString::fromStdString(geometry::fitText(band.name.toStdString(), strip.width() - 6, labels.measure()));
+      painter->drawText(strip, Qt::AlignCenter, text);
+      if (!band.tinted && band.from > 0) painter->fillRect(left, top, 1, bottom - top, chart_.palette_.ui(Ui::muted));
+    }
+    painter->restore();
+  }
+
+ private:
+  const Chart& chart_;
+};
+
+Chart::Chart(const shell::Palette& palette, QWidget* parent)
+    : QwtPlot(parent),
+      palette_(palette),
+      stack_(new StackItem(*this)),
+      bandItem_(new BandItem(*this)),
+      grid_(new QwtPlotGrid),
+      limit_(new QwtPlotMarker),
+      markLine_(new QwtPlotMarker) {
+  setAutoDelete(true);
+  auto* canvas = new QwtPlotCanvas(this);
+  canvas->setFrameStyle(QFrame::NoFrame);
+  canvas->setFocusIndicator(QwtPlotCanvas::NoFocusIndicator);
+  setCanvas(canvas);
+  canvas->setMouseTracking(true);
+  canvas->installEventFilter(this);
+  setAxisScaleDraw(yLeft, new BytesScale);
+  setAxisScaleDraw(xBottom, new IndexScale);
+  plotLayout()->setAlignCanvasToScales(true);
+  plotLayout()->setCanvasMargin(0);
+  grid_->enableX(false);
+  grid_->setZ(5);
+  grid_->attach(this);
+  stack_->attach(this);
+  bandItem_->attach(this);
+  limit_->setLineStyle(QwtPlotMarker::HLine);
+  limit_->setLabelAlignment(Qt::AlignRight | Qt::AlignTop);
+  limit_->setZ(40);
+  markLine_->setLineStyle(QwtPlotMarker::VLine);
+  markLine_->setZ(50);
+  for (QwtPlotMarker* marker : {limit_, markLine_}) marker->setVisible(false), marker->attach(this);
+  setMinimumHeight(170);
+  connect(&palette_, &shell::Palette::changed, this, &Chart::follow);
+  follow();
+}
+
+Chart::~Chart() = default;
+
+void Chart::setAxes(const QString& indices, const QString& values) {
+  for (const auto& [axis, name] : {std::pair(static_cast<int>(xBottom), indices), std::pair(static_cast<int>(yLeft), values)}) {
+    QwtText text(name);
+    text.setFont(font());
+    text.setColor(palette_.ui(Ui::muted));
+    setAxisTitle(axis, text);
+  }
+}
+
+void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands) {
+  const int before = size();
+  layers_ = std::move(layers);
+  bands_ = std::move(bands);
+  std::size_t count = layers_.empty() ? 0 : layers_.front().values.size();
+  for (const StackLayer& layer : layers_) count = std::min(count, layer.values.size());
+  std::vector<std::int64_t> totals(count, 0);
+  for (StackLayer& layer : layers_) {
+    layer.values.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      layer.values[i] = std::clamp<std::int64_t>(layer.values[i], 0, kMostBytes);
+      totals[i] += layer.values[i];
+    }
+  }
+  totals_ = geometry::WidestIndex(std::move(totals));
+  if (size() != before) setRange(0, size());
+  scaleValues();
+}
+
+int Chart::size() const { return static_cast<int>(totals_.size()); }
+
+std::int64_t Chart::total(int index) const { return index >= 0 && index < size() ? totals_.length(static_cast<std::size_t>(index)) : 0; }
+
+void Chart::setLimit(double bytes, const QString& name) {
+  limitBytes_ = bytes;
+  limit_->setVisible(bytes >= 0);
+  limit_->setValue(0, bytes);
+  QwtText text(name);
+  QFont small = timeline::LabelFont(font()).font();
+  text.setFont(small);
+  text.setColor(palette_.ui(Ui::error));
+  limit_->setLabel(text);
+  scaleValues();
+}
+
+void Chart::setMark(int index) {
+  mark_ = index;
+  markLine_->setVisible(index >= 0);
+  markLine_->setValue(index + 0.5, 0);
+  if (index >= 0 && (index < from_ || index >= to_)) {
+    const double span = to_ - from_;
+    setRange(index + 0.5 - span / 2, index + 0.5 + span / 2);
+  }
+  replot();
+}
+
+void Chart::setRange(double from, double to) {
+  const double count = std::max(1, size()), span = std::clamp(to - from, std::min(kFewest, count), count);
+  from_ = std::clamp(from, 0.0, count - span);
+  to_ = from_ + span;
+  const double step = std::max(1.0, geometry::niceStep(span / 12));
+  setAxisScale(xBottom, from_, to_, step);
+  replot();
+}
+
+void Chart::scaleValues() {
+  double largest = std::max(limitBytes_ * 1.04, 1.0);
+  if (size() > 0) largest = std::max(largest, static_cast<double>(totals_.length(totals_.widest(0, totals_.size()))) * 1.06);
+  // Room for the names along the top.
+  if (!bands_.empty()) largest *= 1.06;
+  setAxisScale(yLeft, 0, largest, bytesStep(largest));
+  replot();
+}
+
+void Chart::follow() {
+  setAutoFillBackground(true);
+  QPalette colours = palette_.widgets();
+  colours.setColor(QPalette::Window, palette_.ui(Ui::surface));
+  colours.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  colours.setColor(QPalette::Text, palette_.ui(Ui::muted));
+  setPalette(colours);
+  setCanvasBackground(palette_.ui(Ui::surface));
+  const QFont small = timeline::LabelFont(font()).font();
+  for (const int axis : {static_cast<int>(xBottom), static_cast<int>(yLeft)}) {
+    axisWidget(axis)->setPalette(colours);
+    axisWidget(axis)->setFont(small);
+    setAxisFont(axis, small);
+    axisScaleDraw(axis)->enableComponent(QwtAbstractScaleDraw::Backbone, false);
+    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MinorTick, 0);
+    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MediumTick, 0);
+    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MajorTick, 4);
+    QwtText title = axisTitle(axis);
+    title.setColor(palette_.ui(Ui::muted));
+    title.setFont(small);
+    setAxisTitle(axis, title);
+  }
+  grid_->setMajorPen(palette_.ui(Ui::grid), 1);
+  limit_->setLinePen(palette_.ui(Ui::error), 1, Qt::DashLine);
+  QwtText text = limit_->label();
+  text.setColor(palette_.ui(Ui::error));
+  limit_->setLabel(text);
+  markLine_->setLinePen(palette_.ui(Ui::accent), 2);
+  replot();
+}
+
+int Chart::indexAt(const QPoint& position) const {
+  const auto index = static_cast<int>(std::floor(invTransform(xBottom, position.x())));
+  return index >= 0 && index < size() ? index : -1;
+}
+
+void Chart::zoomAt(double x, double factor) {
+  const double at = invTransform(xBottom, x), left = (at - from_) / factor;
+  setRange(at - left, at - left + (to_ - from_) / factor);
+}
+
+bool Chart::eventFilter(QObject* watched, QEvent* event) {
+  if (watched != canvas()) return QwtPlot::eventFilter(watched, event);
+  switch (event->type()) {
+    case QEvent::MouseMove: {
+      const auto* mouse = static_cast<QMouseEvent*>(event);
+      if (pressing_ && !dragging_ && (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance()) dragging_ = true;
+      if (dragging_) {
+        const double moved = (mouse->x() - pressed_.x()) * (to_ - from_) / std::max(1, canvas()->width());
+        setRange(pressedFrom_ - moved, pressedFrom_ - moved + (to_ - from_));
+      }
+      Q_EMIT hovered(indexAt(mouse->pos()));
+      return false;
+    }
+    case QEvent::Leave: Q_EMIT hovered(-1); return false;
+    case QEvent::MouseButtonPress: {
+      const auto* mouse = static_cast<QMouseEvent*>(event);
+      pressing_ = mouse->button() == Qt::LeftButton;
+      pressed_ = mouse->pos();
+      pressedFrom_ = from_;
+      dragging_ = false;
+      return false;
+    }
+    case QEvent::MouseButtonRelease: {
+      const auto* mouse = static_cast<QMouseEvent*>(event);
+      if (pressing_ && !dragging_) {
+        if (const int index = indexAt(mouse->pos()); index >= 0) Q_EMIT clicked(index);
+      }
+      pressing_ = dragging_ = false;
+      return false;
+    }
+    case QEvent::MouseButtonDblClick: setRange(0, size()); return true;
+    case QEvent::Wheel: {
+      const auto* wheel = static_cast<QWheelEvent*>(event);
+      zoomAt(wheel->position().x(), std::pow(1.25, wheel->angleDelta().y() / 120.0));
+      return true;
+    }
+    default: return QwtPlot::eventFilter(watched, event);
+  }
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,216 @@
+#include "views/pages/parts/data_table.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPainter>
+#include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/pages/parts/section_table_model.h"
+
+namespace pipescope::pages {
+
+using shell::Ui;
+
+namespace {
+
+constexpr int kRow = 25, kWidest = 460, kNarrowest = 56;
+
+/// Fractions get a bar behind their figure.
+class ShareDelegate : public QStyledItemDelegate {
+ public:
+  ShareDelegate(const shell::Palette& palette, QObject* parent) : QStyledItemDelegate(parent), palette_(palette) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    const QVariant share = index.data(SectionTableModel::kShareRole);
+    if (share.isValid()) {
+      if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, palette_.ui(Ui::selection));
+      QRect bar = option.rect.adjusted(4, 4, -4, -4);
+      bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
+      painter->fillRect(bar, shell::Palette::mixed(palette_.ui(Ui::accent), palette_.ui(Ui::surface), 0.28));
+    }
+    QStyleOptionViewItem plain = option;
+    plain.state &= ~QStyle::State_HasFocus;
+    if (share.isValid()) plain.state &= ~QStyle::State_Selected;
+    QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+ private:
+  const shell::Palette& palette_;
+};
+
+}  // namespace
+
+DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent),
+      palette_(palette),
+      model_(new SectionTableModel(this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      title_(new QLabel(this)),
+      basis_(new QLabel(this)),
+      count_(new QLabel(this)),
+      filter_(new QLineEdit(this)),
+      view_(new QTableView(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(SectionTableModel::kSortRole);
+  proxy_->setFilterKeyColumn(-1);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(6);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(10);
+  head->addWidget(title_);
+  head->addWidget(basis_, 1);
+  head->addWidget(count_);
+  head->addWidget(filter_);
+  layout->addLayout(head);
+  layout->addWidget(view_, 1);
+  filter_->setPlaceholderText(tr("Filter"));
+  filter_->setClearButtonEnabled(true);
+  filter_->setMaximumWidth(220);
+  filter_->setAccessibleName(tr("Filter"));
+  setFilterVisible(false);
+  view_->setModel(proxy_);
+  view_->setItemDelegate(new ShareDelegate(palette, view_));
+  view_->setSortingEnabled(true);
+  view_->sortByColumn(-1, Qt::AscendingOrder);
+  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  view_->setShowGrid(false);
+  view_->setWordWrap(false);
+  view_->setTextElideMode(Qt::ElideRight);
+  view_->setTabKeyNavigation(false);
+  view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  view_->verticalHeader()->hide();
+  view_->verticalHeader()->setDefaultSectionSize(kRow);
+  view_->horizontalHeader()->setHighlightSections(false);
+  view_->horizontalHeader()->setMinimumSectionSize(kNarrowest);
+  view_->installEventFilter(this);
+  connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
+    proxy_->setFilterFixedString(text);
+    countRows();
+  });
+  connect(view_, &QTableView::clicked, this, [this](const QModelIndex& index) { Q_EMIT rowActivated(proxy_->mapToSource(index).row()); });
+  connect(&palette_, &shell::Palette::changed, this, &DataTable::follow);
+  follow();
+}
+
+void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
+  title_->setText(QString::fromStdString(table.title));
+  basis_->setText(QString::fromStdString(table.basis));
+  view_->setAccessibleName(title_->text());
+  // Columns that say nothing in any row only take room.
+  for (std::size_t c = table.columns.size(); c-- > 0;) {
+    const bool said = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) && row[c] != sections::Cell(std::string());
+    });
+    if (said || table.rows.empty()) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
+    for (auto& row : table.rows) {
+      if (c < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+    }
+  }
+  model_->setTable(std::move(table), ticksPerShownUnit);
+  countRows();
+  fitColumns();
+  fitHeight();
+}
+
+void DataTable::setMarks(std::vector<QPixmap> marks) { model_->setMarks(std::move(marks)); }
+
+void DataTable::setFilterVisible(bool visible) {
+  filter_->setVisible(visible);
+  count_->setVisible(visible);
+}
+
+void DataTable::setRowsShown(int rows) {
+  rowsShown_ = rows;
+  fitHeight();
+}
+
+void DataTable::sortBy(int column, Qt::SortOrder order) { view_->sortByColumn(column, order); }
+
+QString DataTable::title() const { return title_->text(); }
+
+/// Each column as wide as its texts; what is left goes to the widest column of texts.
+void DataTable::fitColumns() {
+  QHeaderView* header = view_->horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::Interactive);
+  view_->resizeColumnsToContents();
+  int widest = -1;
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + 10, kNarrowest, kWidest));
+    const bool text = (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
+    if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest))) widest = c;
+  }
+  if (widest < 0) widest = model_->columnCount() - 1;
+  if (widest >= 0) header->setSectionResizeMode(widest, QHeaderView::Stretch);
+}
+
+void DataTable::fitHeight() {
+  if (rowsShown_ <= 0) return;
+  const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
+  const int header = view_->horizontalHeader()->sizeHint().height();
+  view_->setFixedHeight(header + rows * kRow + 4);
+  view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
+}
+
+void DataTable::countRows() {
+  const int all = model_->rowCount(), now = proxy_->rowCount();
+  count_->setText(all == now ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(now).arg(all));
+}
+
+void DataTable::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  fitColumns();
+}
+
+bool DataTable::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == view_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->matches(QKeySequence::Copy)) return copySelection(), true;
+    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+      if (view_->currentIndex().isValid()) Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
+      return true;
+    }
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+/// Headings and selected rows, separated by tabs.
+void DataTable::copySelection() const {
+  QStringList lines, headings;
+  for (int c = 0; c < proxy_->columnCount(); ++c) headings << proxy_->headerData(c, Qt::Horizontal).toString();
+  lines << headings.join(QLatin1Char('\t'));
+  QModelIndexList rows = view_->selectionModel()->selectedRows();
+  std::sort(rows.begin(), rows.end());
+  for (const QModelIndex& row : rows) {
+    QStringList cells;
+    for (int c = 0; c < proxy_->columnCount(); ++c) cells << proxy_->index(row.row(), c).data().toString();
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+void DataTable::follow() {
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  QPalette quiet = palette_.widgets();
+  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  basis_->setPalette(quiet);
+  count_->setPalette(quiet);
+  view_->viewport()->update();
+}
+
+}  // namespace pipescope::pages

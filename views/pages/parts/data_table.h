@@ -1,0 +1,59 @@
+#pragma once
+#include <QWidget>
+
+#include "profiler/sections/section.h"
+#include "views/shell/palette.h"
+
+class QLabel;
+class QLineEdit;
+class QSortFilterProxyModel;
+class QTableView;
+
+namespace pipescope::pages {
+
+class SectionTableModel;
+
+/// A table with its title and denominator above; sorts by a click on a heading, filters, copies rows.
+class DataTable : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit DataTable(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  void setTable(sections::Table table, double ticksPerShownUnit = 1);
+  void setMarks(std::vector<QPixmap> marks);
+  void setFilterVisible(bool visible);
+  /// As tall as its rows, up to `rows`; 0: as tall as there is room.
+  void setRowsShown(int rows);
+  void sortBy(int column, Qt::SortOrder order);
+
+  SectionTableModel* model() const { return model_; }
+  QSortFilterProxyModel* shown() const { return proxy_; }
+  QTableView* view() const { return view_; }
+  QLineEdit* filter() const { return filter_; }
+  QString title() const;
+
+ Q_SIGNALS:
+  void rowActivated(int row);  ///< of the model, not as sorted
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void fitColumns();
+  void fitHeight();
+  void countRows();
+  void copySelection() const;
+  void follow();
+
+  const shell::Palette& palette_;
+  SectionTableModel* model_;
+  QSortFilterProxyModel* proxy_;
+  QLabel *title_, *basis_, *count_;
+  QLineEdit* filter_;
+  QTableView* view_;
+  int rowsShown_ = 0;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,50 @@
+#pragma once
+#include <QLabel>
+#include <QWidget>
+#include <vector>
+
+#include "views/shell/palette.h"
+
+namespace pipescope::pages {
+
+struct ShownFact {
+  QString label, value, doc;
+};
+
+/// Names and values in as many pairs of columns as fit.
+class FactGrid : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit FactGrid(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setFacts(std::vector<ShownFact> facts);
+  const std::vector<ShownFact>& facts() const { return facts_; }
+  /// The value of a fact; empty where there is none of that name.
+  QString value(const QString& label) const;
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {160, 40}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  int columns(int width) const;
+  int lines(int columns) const;
+  QRect cell(int index, int width) const;
+
+  const shell::Palette& palette_;
+  std::vector<ShownFact> facts_;
+};
+
+/// A sentence with an icon before it.
+class IconSentence : public QWidget {
+  Q_OBJECT
+
+ public:
+  IconSentence(const shell::Palette& palette, const QString& icon, shell::Ui colour, const QString& sentence, QWidget* parent = nullptr);
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,157 @@
+#include "views/pages/parts/panel.h"
+
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QVBoxLayout>
+
+namespace pipescope::pages {
+
+using shell::Ui;
+
+namespace {
+constexpr int kNarrow = 1180, kRadius = 6, kSpace = 12;
+}  // namespace
+
+Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)
+    : QFrame(parent), palette_(palette), title_(new QLabel(this)), basis_(new QLabel(this)), body_(new QVBoxLayout) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(14, 11, 14, 13);
+  layout->setSpacing(8);
+  auto* head = new QHBoxLayout;
+  head->setSpacing(10);
+  head->addWidget(title_);
+  head->addWidget(basis_, 1);
+  basis_->setWordWrap(true);
+  layout->addLayout(head);
+  body_->setSpacing(8);
+  layout->addLayout(body_, 1);
+  setTitle(title);
+  connect(&palette_, &shell::Palette::changed, this, &Panel::follow);
+  follow();
+}
+
+void Panel::setTitle(const QString& title, const QString& basis) {
+  title_->setText(title);
+  basis_->setText(basis);
+  title_->setVisible(!title.isEmpty());
+  basis_->setVisible(!title.isEmpty());
+  setAccessibleName(title);
+}
+
+void Panel::follow() {
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  QPalette quiet = palette_.widgets();
+  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  basis_->setPalette(quiet);
+  update();
+}
+
+void Panel::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(palette_.ui(Ui::border));
+  painter.setBrush(palette_.ui(Ui::surface));
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
+}
+
+ColumnsArea::ColumnsArea(QWidget* parent) : QScrollArea(parent) {
+  setFrameShape(QFrame::NoFrame);
+  setWidgetResizable(true);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* content = new QWidget(this);
+  auto* outer = new QVBoxLayout(content);
+  outer->setContentsMargins(18, 16, 18, 18);
+  outer->setSpacing(kSpace);
+  top_ = new QVBoxLayout;
+  top_->setSpacing(kSpace);
+  outer->addLayout(top_);
+  columns_ = new QBoxLayout(QBoxLayout::LeftToRight);
+  columns_->setSpacing(kSpace);
+  left_ = new QVBoxLayout;
+  right_ = new QVBoxLayout;
+  for (QVBoxLayout* side : {left_, right_}) {
+    side->setSpacing(kSpace);
+    columns_->addLayout(side, 1);
+  }
+  outer->addLayout(columns_);
+  outer->addStretch(1);
+  setWidget(content);
+}
+
+void ColumnsArea::setStretch(int left, int right) {
+  columns_->setStretch(0, left);
+  columns_->setStretch(1, right);
+}
+
+void ColumnsArea::resizeEvent(QResizeEvent* event) {
+  columns_->setDirection(viewport()->width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  QScrollArea::resizeEvent(event);
+}
+
+FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {
+  setFocusPolicy(Qt::StrongFocus);
+  setCursor(Qt::PointingHandCursor);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link, Ui colour) {
+  caption_ = caption;
+  value_ = value;
+  detail_ = detail;
+  link_ = link;
+  colour_ = colour;
+  setAccessibleName(caption + QStringLiteral(": ") + value);
+  setAccessibleDescription(detail);
+  setToolTip(detail);
+  update();
+}
+
+void FigureCard::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const bool lit = underMouse() || hasFocus();
+  painter.setPen(lit ? palette_.ui(Ui::accent) : palette_.ui(Ui::border));
+  painter.setBrush(palette_.ui(Ui::surface));
+  painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
+  const QRect inner = rect().adjusted(16, 11, -14, -10);
+  painter.setPen(palette_.ui(Ui::muted));
+  painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop, caption_);
+  QFont large = font();
+  large.setPointSizeF(font().pointSizeF() * 2.1);
+  large.setBold(true);
+  const int captionHeight = QFontMetrics(font()).height() + 3;
+  QRect line = inner.adjusted(0, captionHeight, 0, 0);
+  while (QFontMetrics(large).horizontalAdvance(value_) > line.width() && large.pointSizeF() > font().pointSizeF()) large.setPointSizeF(large.pointSizeF() - 1);
+  painter.setFont(large);
+  painter.setPen(palette_.ui(colour_));
+  const int valueHeight = QFontMetrics(large).height();
+  line.setHeight(valueHeight);
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, value_);
+  painter.setFont(font());
+  painter.setPen(palette_.ui(Ui::muted));
+  const int lineHeight = QFontMetrics(font()).height();
+  const QRect linkLine(inner.x(), inner.bottom() - lineHeight, inner.width(), lineHeight + 1);
+  const QRect detail(inner.x(), line.bottom() + 3, inner.width(), linkLine.y() - line.bottom() - 4);
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop, QFontMetrics(font()).elidedText(detail_, Qt::ElideRight, detail.width()));
+  painter.setPen(palette_.ui(Ui::link));
+  painter.drawText(linkLine, Qt::AlignLeft | Qt::AlignVCenter, link_ + QStringLiteral(" →"));
+}
+
+void FigureCard::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && rect().contains(event->pos())) Q_EMIT clicked();
+}
+
+void FigureCard::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Space) return Q_EMIT clicked();
+  QFrame::keyPressEvent(event);
+}
+
+void FigureCard::enterEvent(QEvent*) { update(); }
+void FigureCard::leaveEvent(QEvent*) { update(); }
+
+}  // namespace pipescope::pages

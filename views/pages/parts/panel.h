@@ -1,0 +1,79 @@
+#pragma once
+#include <QFrame>
+#include <QScrollArea>
+
+#include "views/shell/palette.h"
+
+class QBoxLayout;
+class QLabel;
+class QVBoxLayout;
+
+namespace pipescope::pages {
+
+/// A bordered area with a heading, what its figures are of, and a body.
+class Panel : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit Panel(const shell::Palette& palette, const QString& title = {}, QWidget* parent = nullptr);
+  void setTitle(const QString& title, const QString& basis = {});
+  QVBoxLayout* body() const { return body_; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  void follow();
+  const shell::Palette& palette_;
+  QLabel *title_, *basis_;
+  QVBoxLayout* body_;
+};
+
+/// A page that scrolls: a strip over the whole width, then two columns, which come below each other where it is narrow.
+class ColumnsArea : public QScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit ColumnsArea(QWidget* parent = nullptr);
+  QVBoxLayout* top() const { return top_; }
+  QVBoxLayout* left() const { return left_; }
+  QVBoxLayout* right() const { return right_; }
+  void setStretch(int left, int right);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  QBoxLayout* columns_;
+  QVBoxLayout *top_, *left_, *right_;
+};
+
+/// A figure in large letters with what it means, that leads to the page which explains it.
+class FigureCard : public QFrame {
+  Q_OBJECT
+
+ public:
+  explicit FigureCard(const shell::Palette& palette, QWidget* parent = nullptr);
+  void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link, shell::Ui colour = shell::Ui::text);
+  QString value() const { return value_; }
+  QString caption() const { return caption_; }
+  QSize sizeHint() const override { return {240, 132}; }
+  QSize minimumSizeHint() const override { return {180, 132}; }
+
+ Q_SIGNALS:
+  void clicked();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void enterEvent(QEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  const shell::Palette& palette_;
+  QString caption_, value_, detail_, link_;
+  shell::Ui colour_ = shell::Ui::text;
+};
+
+}  // namespace pipescope::pages

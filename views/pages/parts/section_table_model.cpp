@@ -1,0 +1,85 @@
+#include "views/pages/parts/section_table_model.h"
+
+namespace pipescope::pages {
+namespace {
+
+struct SortValue {
+  QVariant operator()(std::monostate) const { return {}; }
+  QVariant operator()(std::int64_t n) const { return QVariant::fromValue<qlonglong>(n); }
+  QVariant operator()(double x) const { return x; }
+  QVariant operator()(const std::string& s) const { return QString::fromStdString(s); }
+  QVariant operator()(bool b) const { return b; }
+  QVariant operator()(const sections::Breakdown& parts) const {
+    double sum = 0;
+    for (const auto& part : parts) sum += part.second;
+    return sum;
+  }
+};
+
+}  // namespace
+
+void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit) {
+  beginResetModel();
+  table_ = std::move(table);
+  marks_.clear();
+  ticksPerShownUnit_ = ticksPerShownUnit;
+  for (auto& row : table_.rows) row.resize(table_.columns.size());
+  endResetModel();
+}
+
+void SectionTableModel::setMarks(std::vector<QPixmap> marks) {
+  marks_ = std::move(marks);
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, 0), {Qt::DecorationRole});
+}
+
+int SectionTableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(table_.rows.size()); }
+int SectionTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(table_.columns.size()); }
+
+const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
+  if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return nullptr;
+  return &table_.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
+}
+
+/// A column of numbers is aligned to the right, its heading too.
+bool SectionTableModel::isNumber(int column) const {
+  for (const auto& row : table_.rows) {
+    const sections::Cell& value = row[static_cast<std::size_t>(column)];
+    if (std::holds_alternative<std::monostate>(value)) continue;
+    return std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+  }
+  return false;
+}
+
+QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
+  const sections::Cell* value = cell(index);
+  if (value == nullptr) return {};
+  const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
+  switch (role) {
+    case Qt::DisplayRole: return QString::fromStdString(formatCell(*value, column.format, ticksPerShownUnit_));
+    case Qt::ToolTipRole: {
+      const QString text = data(index, Qt::DisplayRole).toString();
+      return text.size() > 24 ? text : QString();
+    }
+    case Qt::TextAlignmentRole: return static_cast<int>((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::DecorationRole: {
+      const auto row = static_cast<std::size_t>(index.row());
+      return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
+    }
+    case kSortRole: return std::visit(SortValue(), *value);
+    case kShareRole:
+      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value)) return std::get<double>(*value);
+      return {};
+    default: return {};
+  }
+}
+
+QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
+  const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
+  if (role == Qt::DisplayRole) return QString::fromStdString(column.heading);
+  if (role == Qt::ToolTipRole && !column.doc.empty()) return QString::fromStdString(column.doc);
+  if (role == Qt::TextAlignmentRole) return static_cast<int>((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  return {};
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,37 @@
+#pragma once
+#include <QAbstractTableModel>
+#include <QPixmap>
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::pages {
+
+/// A table of a report section as a Qt model. Qt::UserRole is the raw value, for sorting; kShareRole the value of a
+/// fraction, for delegates that draw it.
+class SectionTableModel : public QAbstractTableModel {
+  Q_OBJECT
+
+ public:
+  static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1;
+
+  using QAbstractTableModel::QAbstractTableModel;
+  void setTable(sections::Table table, double ticksPerShownUnit = 1);
+  /// A picture before the first column of each row; none: no pictures.
+  void setMarks(std::vector<QPixmap> marks);
+  const sections::Table& table() const { return table_; }
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  const sections::Cell* cell(const QModelIndex& index) const;
+  bool isNumber(int column) const;
+
+  sections::Table table_;
+  std::vector<QPixmap> marks_;
+  double ticksPerShownUnit_ = 1;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,314 @@
+// The verdict first: does it fit, how fast, bound by what, which stage holds it up.
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include "profiler/analysis/execution.h"
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/stages.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/shell/page.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+using shell::Ui;
+
+constexpr int kOptionRows = 14, kTableRows = 8;
+
+QString text(const std::string& from) { return QString::fromStdString(from); }
+
+struct SummaryData {
+  sections::Section section;
+  sections::Table options, figures, target;
+  analysis::Memory memory;
+  analysis::Execution execution;
+  std::optional<analysis::StageReport> slowest;
+  double slowestToMean = 0;
+  geometry::TimeScale scale;
+  bool ran = false;
+};
+
+const sections::Fact* find(const sections::Section& section, std::string_view key) {
+  for (const sections::Fact& fact : section.facts) {
+    if (fact.key == key) return &fact;
+  }
+  return nullptr;
+}
+
+QString shown(const sections::Section& section, std::string_view key) {
+  const sections::Fact* fact = find(section, key);
+  return fact == nullptr ? QStringLiteral("–") : text(formatCell(fact->value, fact->format, section.ticksPerShownUnit));
+}
+
+sections::Table optionTable(const analysis::Catalog& catalog) {
+  sections::Table table{"options", "Options", "", {{"path", "Option", Format::plain, ""}, {"value", "Value", Format::plain, ""}, {"origin", "From", Format::plain, "default, file, environment or flag"}}, {}};
+  for (const model::ConfigurationEntry& row : catalog.configuration) table.rows.push_back({row.path, row.value, row.origin});
+  return table;
+}
+
+/// Every figure that is not in large letters above, with what it is of.
+sections::Table figureTable(const sections::Section& section) {
+  sections::Table table{"figures", "Figures", "", {{"name", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}, {"doc", "Of what", Format::plain, ""}}, {}};
+  for (const sections::Fact& fact : section.facts) {
+    const bool elsewhere = fact.key == "fits" || fact.key == "bound_by" || fact.key == "time_shares" || fact.key == "system" || fact.key == "state" || fact.key == "tool_version";
+    if (elsewhere || std::holds_alternative<std::monostate>(fact.value)) continue;
+    table.rows.push_back({fact.label, formatCell(fact.value, fact.format, section.ticksPerShownUnit), fact.doc});
+  }
+  return table;
+}
+
+std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
+  std::vector<ShownFact> facts = {{QObject::tr("System"), text(catalog.target.name), text(catalog.target.description)}};
+  const auto add = [&](const QString& label, const QString& value) {
+    if (!value.isEmpty()) facts.push_back({label, value, {}});
+  };
+  if (!catalog.devices.empty()) {
+    const model::Device& device = catalog.devices.front();
+    add(QObject::tr("Devices"), QObject::tr("%1 × %2, %3 hold a stage").arg(catalog.target.devices).arg(text(device.kind)).arg(catalog.target.devicesUsed));
+    if (catalog.target.family != "fixed") {
+      add(QObject::tr("Clock"), QObject::tr("%1 GHz").arg(static_cast<double>(device.ticksPerSecond) / 1e9, 0, 'g', 4));
+      add(QObject::tr("Per device"), QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
+    }
+  }
+  if (!catalog.memorySpaces.empty()) {
+    const model::MemorySpace& space = catalog.memorySpaces.front();
+    const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
+    add(QObject::tr("Memory"), QObject::tr("%1 × %2 = %3 each").arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count), bytes(space.bytesPerUnit.count * space.units)));
+  }
+  add(QObject::tr("Device model"), text(catalog.property("device_model")));
+  add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
+  add(QObject::tr("Created"), text(catalog.property("created_utc")));
+  add(QObject::tr("Command"), text(catalog.property("command_line")));
+  return facts;
+}
+
+base::Result<SummaryData> collect(const sections::Context& context) {
+  SummaryData data;
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
+  if (definition == nullptr) return base::internalError("The section summary is not built in.");
+  PIPESCOPE_ASSIGN(data.section, makeSection(*definition, context));
+  PIPESCOPE_ASSIGN(data.memory, analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(data.execution, analysis::execution(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(context.source, context.catalog, context.executable));
+  double sum = 0;
+  for (const analysis::StageReport& stage : stages.stages) {
+    sum += stage.busy;
+    if (stage.index == stages.slowestStage) data.slowest = stage;
+  }
+  if (data.slowest && sum > 0) data.slowestToMean = data.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
+  data.ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  data.options = optionTable(context.catalog);
+  data.figures = figureTable(data.section);
+  return data;
+}
+
+}  // namespace
+
+class SummaryPage : public shell::Page {
+ public:
+  explicit SummaryPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    auto* cards = new QHBoxLayout;
+    cards->setSpacing(12);
+    for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
+    area->top()->addLayout(cards);
+    makeShares(*area);
+    makeTables(*area);
+    setContent(area);
+    const auto link = [this](int card, const QString& page) {
+      connect(cards_[card], &FigureCard::clicked, this, [this, page] { context_.go({page, {}, slowestStage_}); });
+    };
+    link(0, QStringLiteral("memory"));
+    link(1, QStringLiteral("trace"));
+    link(3, QStringLiteral("stages"));
+    connect(cards_[2], &FigureCard::clicked, this, [this] { context_.go({boundPage_, {}, -1}); });
+  }
+
+ protected:
+  Load load() override {
+    return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto made = collect({job.source, job.catalog, job.executable});
+      if (!made.ok()) return made.error();
+      auto data = std::make_shared<SummaryData>(*std::move(made));
+      data->scale = scale;
+      return Apply([this, data] { apply(*data); });
+    };
+  }
+
+ private:
+  void makeShares(ColumnsArea& area) {
+    auto* panel = new Panel(context_.palette, tr("Where the devices' time goes"), this);
+    panel->setTitle(tr("Where the devices' time goes"), tr("share of the time of all devices that hold a stage, over the last call"));
+    shares_ = new timeline::BarChart(context_.palette, panel);
+    shares_->setScaleTo(1);
+    shares_->setDescriber([this](const geometry::BarHit& hit) {
+      const geometry::BarPart& part = shares_->bars().front().parts[static_cast<std::size_t>(hit.part)];
+      return QStringLiteral("%1: %2 %").arg(legend_->entries()[static_cast<std::size_t>(hit.part)].text).arg(part.value * 100, 0, 'f', 1);
+    });
+    legend_ = new timeline::Legend(context_.palette, panel);
+    panel->body()->addWidget(shares_);
+    panel->body()->addWidget(legend_);
+    area.top()->addWidget(panel);
+  }
+
+  void makeTables(ColumnsArea& area) {
+    const auto addTable = [&](QVBoxLayout* column, int rows) {
+      auto* panel = new Panel(context_.palette, {}, this);
+      auto* table = new DataTable(context_.palette, panel);
+      table->setRowsShown(rows);
+      panel->body()->addWidget(table);
+      column->addWidget(panel);
+      return table;
+    };
+    outcomes_ = addTable(area.left(), kTableRows);
+    figures_ = addTable(area.left(), kOptionRows);
+    executables_ = addTable(area.left(), kTableRows);
+    area.left()->addStretch();
+    auto* diagnostics = new Panel(context_.palette, tr("What to know"), this);
+    diagnostics_ = diagnostics->body();
+    diagnosticsPanel_ = diagnostics;
+    area.right()->addWidget(diagnostics);
+    auto* target = new Panel(context_.palette, tr("Target"), this);
+    target_ = new FactGrid(context_.palette, target);
+    target->body()->addWidget(target_);
+    area.right()->addWidget(target);
+    options_ = addTable(area.right(), kOptionRows);
+    options_->setFilterVisible(true);
+    area.right()->addStretch();
+  }
+
+  void apply(const SummaryData& data) {
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    applyCards(data);
+    applyShares(data);
+    for (const sections::Table& table : data.section.tables) {
+      if (table.key == "outcomes") outcomes_->setTable(table);
+      if (table.key == "executables") executables_->setTable(table);
+    }
+    outcomes_->parentWidget()->setVisible(outcomes_->model() != nullptr && !catalog.outcomes.empty());
+    figures_->setTable(data.figures);
+    options_->setTable(data.options);
+    options_->parentWidget()->setVisible(!data.options.rows.empty());
+    target_->setFacts(targetFacts(catalog));
+    applyDiagnostics(catalog);
+  }
+
+  void applyCards(const SummaryData& data) {
+    const sections::Section& section = data.section;
+    const sections::Fact* fits = find(section, "fits");
+    const bool* answer = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
+    const QString memory = tr("Show memory");
+    if (answer == nullptr) {
+      cards_[0]->setFigure(tr("Memory"), tr("not modelled"), tr("This system has no memory model."), memory, Ui::muted);
+    } else {
+      cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"), memoryDetail(data.memory), memory, *answer ? Ui::good : Ui::error);
+    }
+    const double rate = data.execution.samplesPerSecond;
+    const QString took = text(formatDuration(data.execution.total, data.scale));
+    cards_[1]->setFigure(tr("Emulated samples per second"), data.ran && rate > 0 ? text(formatCell(rate, Format::count)) : QStringLiteral("–"),
+                         data.ran ? tr("last call: %1 samples in %2").arg(text(geometry::groupedNumber(data.execution.samples)), took) : tr("nothing has run"), tr("Show the trace"));
+    const sections::Fact* bound = find(section, "bound_by");
+    const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
+    boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages") : *name == "memory" ? QStringLiteral("memory") : QStringLiteral("trace");
+    cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name), boundDetail(section, name), tr("Show why"));
+    slowestStage_ = data.slowest ? data.slowest->index : -1;
+    if (data.slowest) {
+      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(data.slowest->index),
+                           tr("%1 on %2, %3 × the mean of all stages").arg(text(data.slowest->blocks), text(data.slowest->deviceName)).arg(data.slowestToMean, 0, 'f', 2),
+                           tr("Show the stages"), data.slowestToMean > 1.2 ? Ui::warning : Ui::text);
+    } else {
+      cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"), tr("Show the stages"));
+    }
+  }
+
+  static QString memoryDetail(const analysis::Memory& memory) {
+    const analysis::DeviceMemory* fullest = nullptr;
+    for (const analysis::DeviceMemory& device : memory.devices) {
+      if (fullest == nullptr || device.maxUnitIncludingGaps > fullest->maxUnitIncludingGaps) fullest = &device;
+    }
+    if (fullest == nullptr) return {};
+    const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
+    return tr("fullest: %1 of %2 on %3").arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
+  }
+
+  static QString boundDetail(const sections::Section& section, const std::string* name) {
+    const sections::Fact* shares = find(section, "time_shares");
+    const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
+    if (parts == nullptr || name == nullptr) return {};
+    for (const auto& [part, share] : *parts) {
+      if (part == *name) return tr("%1 % of the devices' time").arg(share * 100, 0, 'f', 0);
+    }
+    return {};
+  }
+
+  void applyShares(const SummaryData& data) {
+    struct Look {
+      const char* name;
+      QString shown;
+      ColourRole role;
+      bool hatched;
+    };
+    const std::vector<Look> looks = {{"compute", tr("compute"), ColourRole::compute, false},
+                                     {"exchange", tr("exchange and sync"), ColourRole::exchange, false},
+                                     {"stream", tr("stream copies"), ColourRole::streamCopy, false},
+                                     {"memory", tr("remote memory"), ColourRole::remoteCopy, false},
+                                     {"host", tr("waiting for the host"), ColourRole::waitHost, true},
+                                     {"pipeline", tr("waiting in the pipeline (fill, drain, slower stages, others' updates)"), ColourRole::waitSlowerStage, true}};
+    const sections::Fact* shares = find(data.section, "time_shares");
+    const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
+    geometry::Bar bar;
+    std::vector<timeline::LegendEntry> entries;
+    for (const Look& look : looks) {
+      double value = 0;
+      for (const auto& [name, share] : parts == nullptr ? sections::Breakdown() : *parts) value += name == look.name ? share : 0;
+      if (value <= 0) continue;
+      bar.parts.push_back({look.role, value, text(formatCell(value, Format::fraction)).toStdString(), look.hatched});
+      entries.push_back({look.shown, look.role, look.hatched});
+    }
+    shares_->parentWidget()->setVisible(!bar.parts.empty());
+    shares_->setBars({bar}, {});
+    legend_->setEntries(std::move(entries));
+  }
+
+  void applyDiagnostics(const analysis::Catalog& catalog) {
+    while (QLayoutItem* item = diagnostics_->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    for (const model::Diagnostic& row : catalog.diagnostics) {
+      const bool error = row.severity == model::Severity::error, warning = row.severity == model::Severity::warning;
+      diagnostics_->addWidget(new IconSentence(context_.palette, error ? QStringLiteral("error") : warning ? QStringLiteral("warning") : QStringLiteral("info"),
+                                               error ? Ui::error : warning ? Ui::warning : Ui::accent, text(row.text), diagnosticsPanel_));
+    }
+    diagnosticsPanel_->setVisible(!catalog.diagnostics.empty());
+  }
+
+  std::array<FigureCard*, 4> cards_{};
+  timeline::BarChart* shares_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  DataTable *outcomes_ = nullptr, *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr;
+  FactGrid* target_ = nullptr;
+  QWidget* diagnosticsPanel_ = nullptr;
+  QVBoxLayout* diagnostics_ = nullptr;
+  QString boundPage_ = QStringLiteral("stages");
+  std::int32_t slowestStage_ = -1;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(summary) {
+  registry.add({QStringLiteral("summary"), QObject::tr("Summary"), QStringLiteral("summary"), QObject::tr("The verdict: does it fit, how fast, bound by what"), 10,
+                [](PageContext& context) -> Page* { return new pages::SummaryPage(context); }});
+}
+
+}  // namespace pipescope::shell
