@@ -1,6 +1,7 @@
 #include "engine/data/random.h"
 
 #include "profiler/base/check.h"
+#include "profiler/base/philox.h"
 
 namespace pipescope::data {
 
@@ -15,25 +16,13 @@ std::uint32_t high32(std::uint64_t value) {
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = std::uint64_t{0xD2511F53U} * counter[0];
-    const std::uint64_t b = std::uint64_t{0xCD9E8D57U} * counter[2];
-    counter = {high32(b) ^ counter[1] ^ key[0], low32(b), high32(a) ^ counter[3] ^ key[1], low32(a)};
-    key[0] += 0x9E3779B9U;
-    key[1] += 0xBB67AE85U;
-  }
-  return counter;
-}
-
 RandomSequence::RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::uint64_t stream)
     : key_{low32(seed), high32(seed)},
       counter_{0, static_cast<std::uint32_t>(purpose), low32(stream), high32(stream)} {}
 
 std::uint32_t RandomSequence::next() {
   if (used_ == block_.size()) {
-    block_ = philox4x32(counter_, key_);
+    block_ = base::philox4x32(counter_, key_);
     // 2³² blocks are 64 GiB of numbers: no sample and no shuffle comes near.
     ++counter_[0];
     PIPESCOPE_CHECK(counter_[0] != 0, "a random sequence is used up");

@@ -6,11 +6,6 @@
 
 namespace pipescope::data {
 
-/// Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
-/// 2011).
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key);
-
 /// What a sequence is for: two purposes never share numbers, whatever their seeds and streams.
 enum class RandomPurpose : std::uint32_t {
   shuffle = 1,

@@ -1,5 +1,7 @@
 #include "engine/ops/random.h"
 
+#include "profiler/base/philox.h"
+
 namespace pipescope::ops {
 namespace {
 
@@ -27,16 +29,6 @@ std::uint64_t hashOf(std::string_view name) {
 
 }  // namespace
 
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t a = 0xD2511F53ULL * counter[0], b = 0xCD9E8D57ULL * counter[2];
-    counter = {high(b) ^ counter[1] ^ key[0], low(b), high(a) ^ counter[3] ^ key[1], low(a)};
-    key = {key[0] + 0x9E3779B9U, key[1] + 0xBB67AE85U};
-  }
-  return counter;
-}
-
 RandomSequence::RandomSequence(const RunIdentity& identity, std::string_view name) {
   const std::uint64_t key =
       mix(mix(mix(identity.seed) ^ hashOf(name)) ^ static_cast<std::uint64_t>(identity.replica));
@@ -46,7 +38,7 @@ RandomSequence::RandomSequence(const RunIdentity& identity, std::string_view nam
 }
 
 std::array<std::uint32_t, 4> RandomSequence::block(std::uint64_t index) const {
-  return philox4x32({low(index), high(index), place_[0], place_[1]}, key_);
+  return base::philox4x32({low(index), high(index), place_[0], place_[1]}, key_);
 }
 
 void RandomSequence::uniform(std::span<float> values, float bound, std::uint64_t first) const {

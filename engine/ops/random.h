@@ -10,11 +10,6 @@
 
 namespace pipescope::ops {
 
-/// Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC
-/// 2011).
-std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key);
-
 /// The sequence of one operator or parameter in one run: any element is had without those before it.
 class RandomSequence {
  public:

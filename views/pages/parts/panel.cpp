@@ -93,8 +93,6 @@ void ColumnsArea::resizeEvent(QResizeEvent* event) {
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {
-  setFocusPolicy(Qt::StrongFocus);
-  setCursor(Qt::PointingHandCursor);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
 }
@@ -108,13 +106,15 @@ void FigureCard::setFigure(const QString& caption, const QString& value, const Q
   setAccessibleName(caption + QStringLiteral(": ") + value);
   setAccessibleDescription(detail);
   setToolTip(detail);
+  setCursor(link.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
+  setFocusPolicy(link.isEmpty() ? Qt::NoFocus : Qt::StrongFocus);
   update();
 }
 
 void FigureCard::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.setRenderHint(QPainter::Antialiasing);
-  const bool lit = underMouse() || hasFocus();
+  const bool lit = !link_.isEmpty() && (underMouse() || hasFocus());
   painter.setPen(lit ? palette_.ui(Ui::accent) : palette_.ui(Ui::border));
   painter.setBrush(palette_.ui(Ui::surface));
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
@@ -136,14 +136,16 @@ void FigureCard::paintEvent(QPaintEvent*) {
   painter.setPen(palette_.ui(Ui::muted));
   const int lineHeight = QFontMetrics(font()).height();
   const QRect linkLine(inner.x(), inner.bottom() - lineHeight, inner.width(), lineHeight + 1);
-  const QRect detail(inner.x(), line.bottom() + 3, inner.width(), linkLine.y() - line.bottom() - 4);
+  const int detailEnd = link_.isEmpty() ? inner.bottom() : linkLine.y() - 1;
+  const QRect detail(inner.x(), line.bottom() + 3, inner.width(), detailEnd - line.bottom() - 3);
   painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop, QFontMetrics(font()).elidedText(detail_, Qt::ElideRight, detail.width()));
+  if (link_.isEmpty()) return;
   painter.setPen(palette_.ui(Ui::link));
   painter.drawText(linkLine, Qt::AlignLeft | Qt::AlignVCenter, link_ + QStringLiteral(" →"));
 }
 
 void FigureCard::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && rect().contains(event->pos())) Q_EMIT clicked();
+  if (event->button() == Qt::LeftButton && !link_.isEmpty() && rect().contains(event->pos())) Q_EMIT clicked();
 }
 
 void FigureCard::keyPressEvent(QKeyEvent* event) {

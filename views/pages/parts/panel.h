@@ -48,7 +48,7 @@ class ColumnsArea : public QScrollArea {
   QVBoxLayout *top_, *left_, *right_;
 };
 
-/// A figure in large letters with what it means, that leads to the page which explains it.
+/// A figure in large letters with what it means. With a link it leads to the page that explains it.
 class FigureCard : public QFrame {
   Q_OBJECT
 

@@ -1,0 +1,396 @@
+// Whole stages: segments, liveness and memory of an IPU.
+#include <gmock/gmock.h>
+
+#include <map>
+#include <set>
+
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using base::Bytes;
+using compile::StagePlan;
+using compile::TensorUse;
+using model::Pass;
+using testing::linearStage;
+using testing::StageMaker;
+using testing::systemOf;
+using ::testing::HasSubstr;
+
+LoweredDevice lower(const System& system, const std::vector<StagePlan>& stages) {
+  std::vector<const StagePlan*> pointers;
+  for (const StagePlan& stage : stages) pointers.push_back(&stage);
+  auto lowered = system.lower(pointers);
+  EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
+  return lowered.ok() ? *lowered : LoweredDevice{};
+}
+
+const LoweredVariable* find(const LoweredMemory& memory, const std::string& name, const std::string& category = {}) {
+  for (const LoweredVariable& variable : memory.variables) {
+    if (variable.name == name && (category.empty() || variable.category == category)) return &variable;
+  }
+  return nullptr;
+}
+
+/// Index of the first liveness step of that name in that pass.
+std::int32_t stepOf(const LoweredMemory& memory, const std::string& name, Pass pass) {
+  for (std::size_t i = 0; i < memory.steps.size(); ++i) {
+    if (memory.steps[i].name == name && memory.steps[i].pass == pass) return static_cast<std::int32_t>(i);
+  }
+  ADD_FAILURE() << "no step " << name;
+  return -1;
+}
+
+ops::Work map(const char* function, std::int64_t elements, bool inPlace = false) {
+  return {ops::Map{function, elements, 1, graph::ElementType::float32, inPlace}, 1, ""};
+}
+
+/// What must hold of any lowered device.
+void expectSound(const System& system, const LoweredDevice& device) {
+  const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
+  for (const LoweredPass& pass : device.passes) {
+    for (const LoweredSegment& segment : pass.segments) {
+      EXPECT_NE(std::find(info.lanes.begin(), info.lanes.end(), segment.lane), info.lanes.end());
+      Ticks at;
+      for (const LoweredStep& step : segment.steps) {
+        EXPECT_EQ(step.offset, at) << step.name;
+        at += step.ticks;
+        EXPECT_NE(std::find(info.lanes.begin(), info.lanes.end(), step.lane), info.lanes.end());
+        EXPECT_GT(step.ticks.count, 0);
+        EXPECT_LE(step.minTicks, step.maxTicks);
+        EXPECT_EQ(step.maxTicks, step.ticks);
+        EXPECT_LE(step.meanTicks, static_cast<double>(step.maxTicks.count) + 1e-9);
+        EXPECT_LE(step.activeUnits, info.units);
+        EXPECT_GE(step.op, 0);
+        EXPECT_LT(step.op, static_cast<int>(pass.operators.size()));
+      }
+      EXPECT_EQ(segment.ticks, at);
+    }
+  }
+}
+
+void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space) {
+  // Replaying the life intervals gives what is recorded.
+  std::vector<std::int64_t> live(memory.steps.size() + 1);
+  std::int64_t alwaysLive = 0;
+  for (const LoweredVariable& variable : memory.variables) {
+    EXPECT_LE(variable.maxUnitBytes, variable.bytes);
+    if (variable.alwaysLive) {
+      alwaysLive += variable.bytes.count;
+      EXPECT_TRUE(variable.lives.empty());
+    }
+    std::int32_t before = 0;
+    for (const LifeInterval life : variable.lives) {
+      EXPECT_LT(life.first, life.end) << variable.name;
+      EXPECT_GE(life.first, before) << variable.name;
+      EXPECT_LE(life.end, static_cast<std::int32_t>(memory.steps.size())) << variable.name;
+      before = life.end;
+      for (std::int32_t step = life.first; step < life.end; ++step) live[static_cast<std::size_t>(step)] += variable.bytes.count;
+    }
+  }
+  for (std::size_t i = 0; i < memory.steps.size(); ++i) {
+    EXPECT_EQ(memory.steps[i].notAlwaysLive.count, live[i]) << memory.steps[i].name;
+    EXPECT_LE(memory.steps[i].maxUnitNotAlwaysLive, memory.steps[i].notAlwaysLive);
+  }
+  // Units add up to the variables, and to what is reported as too much.
+  std::int64_t alwaysLiveUnits = 0;
+  std::vector<std::int64_t> low(static_cast<std::size_t>(space.units)), wide = low, over = low, shared = low;
+  for (const UnitRun& run : memory.units) {
+    EXPECT_GT(run.bytes.count, 0);
+    if (run.alwaysLive) alwaysLiveUnits += run.bytes.count * run.unitCount;
+    for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit) {
+      auto& region = run.region == "non_interleaved" ? low : run.region == "interleaved" ? wide : over;
+      region.at(static_cast<std::size_t>(unit)) += run.bytes.count;
+      if (!run.alwaysLive && run.category != "gap") shared[static_cast<std::size_t>(unit)] += run.bytes.count;
+    }
+  }
+  EXPECT_EQ(alwaysLiveUnits, alwaysLive);
+  Bytes mostShared;
+  for (const LivenessStep& step : memory.steps) mostShared = std::max(mostShared, step.maxUnitNotAlwaysLive);
+  EXPECT_GE(*std::max_element(shared.begin(), shared.end()), mostShared.count);
+  bool overflows = false;
+  for (std::size_t unit = 0; unit < low.size(); ++unit) {
+    EXPECT_LE(low[unit], space.interleavedStart.count);
+    EXPECT_LE(wide[unit], space.bytesPerUnit.count - space.interleavedStart.count);
+    // Whatever lies in interleaved memory has all below it either used or named a gap.
+    if (wide[unit] + over[unit] > 0) {
+      EXPECT_EQ(low[unit], space.interleavedStart.count);
+    }
+    if (over[unit] > 0) {
+      EXPECT_EQ(wide[unit], space.bytesPerUnit.count - space.interleavedStart.count);
+    }
+    overflows = overflows || over[unit] > 0;
+  }
+  EXPECT_EQ(overflows, !memory.overflow.empty());
+}
+
+TEST(StageLowering, LinearStageIsSound) {
+  const auto system = systemOf("pod4");
+  for (const auto type : {graph::ElementType::float32, graph::ElementType::float16}) {
+    const LoweredDevice device = lower(*system, {linearStage(1, 2, 40, 320, 256, true, type)});
+    EXPECT_EQ(device.device, 2);
+    expectSound(*system, device);
+    ASSERT_EQ(device.memory.size(), 1u);
+    expectMemorySound(device.memory[0], system->devices()[2].memory[0]);
+    EXPECT_TRUE(device.memory[0].overflow.empty());
+    std::vector<Pass> passes;
+    for (const LoweredPass& pass : device.passes) passes.push_back(pass.pass);
+    EXPECT_THAT(passes, ::testing::ElementsAre(Pass::hostIn, Pass::forward, Pass::backward, Pass::update));
+  }
+}
+
+TEST(StageLowering, PassesComeInProgramOrder) {
+  const auto system = systemOf("pod4");
+  const LoweredDevice device = lower(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
+  std::vector<std::pair<int, Pass>> order;
+  for (const LoweredPass& pass : device.passes) order.emplace_back(pass.stage, pass.pass);
+  using P = std::pair<int, Pass>;
+  EXPECT_EQ(order, (std::vector<P>{{0, Pass::hostIn}, {0, Pass::forward}, {2, Pass::forward}, {2, Pass::backward}, {0, Pass::backward}, {0, Pass::update}, {2, Pass::update}}));
+  expectSound(*system, device);
+  expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
+}
+
+TEST(StageLowering, StepsCarryNamesProgramsAndSyncs) {
+  const auto system = systemOf("mk2");
+  const LoweredDevice device = lower(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredPass& forward = device.passes[1];
+  ASSERT_EQ(forward.operators.size(), 2u);
+  EXPECT_EQ(forward.operators[0].name, "fc");
+  EXPECT_DOUBLE_EQ(forward.operators[0].flops, 2.0 * 40 * 320 * 256);
+  EXPECT_EQ(forward.operators[0].bytes.count, 4 * (40 * 320 + 320 * 256 + 40 * 256));
+  ASSERT_EQ(forward.segments.size(), 1u);
+  EXPECT_EQ(forward.segments[0].name, "stage0/forward");
+  bool convolve = false;
+  std::string before;
+  for (const LoweredStep& step : forward.segments[0].steps) {
+    if (step.name == "fc/Convolve") {
+      convolve = true;
+      EXPECT_EQ(step.program, "OnTileExecute");
+      EXPECT_EQ(step.lane, model::LaneRole::compute);
+      EXPECT_EQ(before, "fc/Sync");
+    }
+    if (step.program == "DoExchange") {
+      EXPECT_EQ(step.lane, model::LaneRole::exchange);
+      EXPECT_EQ(step.bytesIn, step.bytesOut);
+    }
+    before = step.name;
+  }
+  EXPECT_TRUE(convolve);
+  // The host's copies lie on the host lane.
+  EXPECT_EQ(device.passes[0].segments[0].lane, model::LaneRole::host);
+  EXPECT_EQ(device.passes[0].segments[0].steps[1].program, "StreamCopyMid");
+}
+
+TEST(StageLowering, RepeatsTakeSoManyTimesAsLong) {
+  const auto system = systemOf("mk2");
+  const auto ticksOf = [&](std::int64_t repeat) {
+    StageMaker make(0, 0);
+    const auto a = make.tensor("a", {1000}, TensorUse::input);
+    const auto b = make.tensor("b", {1000}, TensorUse::activation);
+    ops::Work work = map("relu", 1000);
+    work.repeat = repeat;
+    make.add(Pass::forward, "op", "Relu", {work}, {a}, {b});
+    const StagePlan stage = make.stage();
+    const auto lowered = system->lower({&stage});
+    return lowered.ok() ? lowered->passes[0].ticks().count : -1;
+  };
+  EXPECT_EQ(ticksOf(7), 7 * ticksOf(1));
+  EXPECT_EQ(ticksOf(0), -1);
+}
+
+TEST(StageLowering, LivesFollowUse) {
+  const auto system = systemOf("mk2");
+  const LoweredDevice device = lower(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredMemory& memory = device.memory[0];
+  const auto end = static_cast<std::int32_t>(memory.steps.size());
+  const auto only = [&](const char* name) {
+    const LoweredVariable* variable = find(memory, name);
+    EXPECT_NE(variable, nullptr) << name;
+    EXPECT_EQ(variable->lives.size(), 1u) << name;
+    return variable->lives.at(0);
+  };
+  const std::int32_t relu = stepOf(memory, "relu/Relu", Pass::forward), back = stepOf(memory, "relu/Relu_gradient", Pass::backward);
+  // From the host copy to the weight's gradient.
+  EXPECT_EQ(only("x").first, 0);
+  EXPECT_GT(only("x").end, back);
+  // Made by the product, taken over in place by the relu.
+  EXPECT_EQ(only("fc/z").end, relu + 1);
+  EXPECT_EQ(only("relu/y").first, relu + 1);
+  EXPECT_EQ(only("relu/y").end, back + 1);
+  // Comes from the next device: there when its pass begins. Leaves: there until its pass ends.
+  EXPECT_EQ(only("relu/dy").first, back);
+  EXPECT_EQ(only("x/dx").end, stepOf(memory, "fc/weight/update/Adamw", Pass::update));
+  EXPECT_LT(only("x/dx").end, end);
+  // Weights, moments and sums are always live, as is what the gradient's arrival needs in code.
+  for (const char* name : {"fc/weight", "fc/weight/moment", "fc/weight/accumulator"}) {
+    EXPECT_TRUE(find(memory, name)->alwaysLive) << name;
+    EXPECT_EQ(find(memory, name)->bytes.count, 4 * 320 * 256);
+  }
+  EXPECT_EQ(find(memory, "fc/weight")->category, "weight");
+  EXPECT_EQ(find(memory, "fc/weight")->shape, "320x256 float32");
+  EXPECT_NE(find(memory, "relu/dy", "globalExchangeCode"), nullptr);
+  EXPECT_NE(find(memory, "x/dx", "globalExchangeCode"), nullptr);
+  EXPECT_EQ(find(memory, "x", "globalExchangeCode"), nullptr);
+  EXPECT_NE(find(memory, "x/StreamCopyMid", "hostExchangeCode"), nullptr);
+}
+
+TEST(StageLowering, RemadeTensorsLiveTwice) {
+  const auto system = systemOf("mk2");
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {5000}, TensorUse::input);
+  const auto y = make.tensor("y", {5000}, TensorUse::activation);
+  const auto z = make.tensor("z", {5000}, TensorUse::activation);
+  const auto dz = make.tensor("dz", {5000}, TensorUse::gradient);
+  make.add(Pass::forward, "first", "Exp", {map("exp", 5000)}, {x}, {y});
+  make.add(Pass::forward, "second", "Exp", {map("exp", 5000)}, {y}, {z});
+  make.add(Pass::recompute, "first", "Exp", {map("exp", 5000)}, {x}, {y});
+  make.add(Pass::backward, "second", "GradExp", {map("multiply", 5000)}, {y}, {dz});
+  const LoweredDevice device = lower(*system, {make.stage()});
+  expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
+  const LoweredVariable* variable = find(device.memory[0], "y");
+  ASSERT_EQ(variable->lives.size(), 2u);
+  EXPECT_EQ(variable->lives[0].first, 0);
+  EXPECT_EQ(variable->lives[0].end, 2);
+  EXPECT_EQ(variable->lives[1].first, 2);
+  EXPECT_EQ(variable->lives[1].end, 4);
+}
+
+TEST(StageLowering, ViewsShareMemory) {
+  const auto system = systemOf("mk2");
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {40, 100}, TensorUse::input);
+  const auto y = make.tensor("y", {40, 100}, TensorUse::activation);
+  const auto flat = make.tensor("flat", {4000}, TensorUse::activation);
+  const auto z = make.tensor("z", {4000}, TensorUse::activation);
+  make.add(Pass::forward, "exp", "Exp", {map("exp", 4000)}, {x}, {y});
+  make.add(Pass::forward, "flatten", "Flatten", {}, {y}, {flat});
+  make.add(Pass::forward, "log", "Log", {map("log", 4000)}, {flat}, {z});
+  const LoweredDevice device = lower(*system, {make.stage()});
+  expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
+  EXPECT_TRUE(find(device.memory[0], "flat")->lives.empty());
+  ASSERT_EQ(find(device.memory[0], "y")->lives.size(), 1u);
+  EXPECT_EQ(find(device.memory[0], "y")->lives[0].end, 2);
+}
+
+TEST(StageLowering, StashesAreRings) {
+  const auto system = systemOf("mk2");
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {1000}, TensorUse::input);
+  const auto ring = make.tensor("x/stash", {1000}, TensorUse::stash, graph::ElementType::float32, 7);
+  make.add(Pass::forward, "x/stash", "Stash", {{ops::Rearrange{1000, 1000, graph::ElementType::float32}, 1, ""}}, {x}, {ring});
+  const LoweredDevice device = lower(*system, {make.stage()});
+  const LoweredVariable* variable = find(device.memory[0], "x/stash", "stash");
+  EXPECT_TRUE(variable->alwaysLive);
+  EXPECT_EQ(variable->bytes.count, 7 * 4000);
+}
+
+TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
+  const auto system = systemOf("mk2");
+  const auto codeOf = [&](int layers) {
+    StageMaker make(0, 0);
+    auto at = make.tensor("x", {1472 * 64}, TensorUse::input);
+    for (int i = 0; i < layers; ++i) {
+      const auto next = make.tensor("y" + std::to_string(i), {1472 * 64}, TensorUse::activation);
+      make.add(Pass::forward, "layer" + std::to_string(i), "Exp", {map("exp", 1472 * 64)}, {at}, {next});
+      at = next;
+    }
+    const LoweredDevice device = lower(*system, {make.stage()});
+    std::set<std::string> types;
+    std::int64_t bytes = 0, state = 0;
+    for (const LoweredVariable& variable : device.memory[0].variables) {
+      if (variable.category == "vertexCode") {
+        EXPECT_TRUE(types.insert(variable.name).second) << variable.name;
+        EXPECT_EQ(variable.bytes.count, variable.maxUnitBytes.count * 1472);
+        bytes += variable.bytes.count;
+      }
+      if (variable.category == "vertexInstanceState") state += variable.bytes.count;
+    }
+    return std::pair(bytes, state);
+  };
+  EXPECT_EQ(codeOf(1).first, codeOf(9).first);
+  EXPECT_EQ(9 * codeOf(1).second, codeOf(9).second);
+}
+
+TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
+  const auto system = systemOf("mk2");
+  const LoweredDevice device = lower(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  std::int64_t gaps = 0, wide = 0;
+  for (const UnitRun& run : device.memory[0].units) {
+    if (run.category == "gap") gaps += run.bytes.count * run.unitCount;
+    if (run.region == "interleaved") wide += run.bytes.count * run.unitCount;
+  }
+  EXPECT_GT(wide, 0);
+  EXPECT_GT(gaps, 0);  // what is below is far smaller than 212,992 bytes
+}
+
+TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
+  const auto system = systemOf("pod4");
+  const LoweredDevice device = lower(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
+  expectSound(*system, device);
+  expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
+  ASSERT_EQ(device.memory[0].overflow.size(), 1u);
+  const std::string& sentence = device.memory[0].overflow[0];
+  EXPECT_THAT(sentence, ::testing::StartsWith("IPU1: 1472 of 1472 tiles need more than their 624.0 KiB, the most tile "));
+  EXPECT_THAT(sentence, HasSubstr("too much. Largest there: "));
+  EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
+  EXPECT_THAT(sentence, HasSubstr("A smaller micro-batch"));
+}
+
+TEST(StageLowering, ErrorsNameTheOperator) {
+  const auto system = systemOf("mk2");
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {4}, TensorUse::input);
+  make.add(Pass::forward, "block/reduce", "AllReduce", {{ops::Collective{}, 1, ""}}, {x}, {});
+  const StagePlan stage = make.stage();
+  const auto lowered = system->lower({&stage});
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_THAT(lowered.error().message, ::testing::StartsWith("block/reduce (AllReduce): collectives"));
+}
+
+TEST(StageLowering, ProportionCanDifferByDevice) {
+  SystemOptions options;
+  options.availableMemoryProportionOf[1] = 0.05;
+  const auto system = systemOf("pod4", options);
+  const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true), tight = linearStage(0, 1, 512, 2048, 2048, true);
+  EXPECT_LT(lower(*system, {roomy}).passes[1].ticks(), lower(*system, {tight}).passes[1].ticks());
+}
+
+TEST(StageLowering, IsDeterministic) {
+  const auto first = systemOf("pod4"), second = systemOf("pod4");
+  const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
+  const LoweredDevice a = lower(*first, {stage}), b = lower(*second, {stage});
+  ASSERT_EQ(a.passes.size(), b.passes.size());
+  for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
+  ASSERT_EQ(a.memory[0].units.size(), b.memory[0].units.size());
+  ASSERT_EQ(a.memory[0].variables.size(), b.memory[0].variables.size());
+}
+
+TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
+  // All clocks and bandwidths doubled, all latencies halved: the same cycles of half the length.
+  const testing::TemporaryFolder folder;
+  const auto figure = [](const char* name, double value, const char* unit) {
+    return std::string(name) + " = { value = " + std::to_string(value) + ", unit = \"" + unit + "\", grade = \"X\", source = \"doubled\" }\n";
+  };
+  folder.write("devices/double.toml", "family = \"ipu\"\nbase = \"mk2\"\n[figures]\n" + figure("clock", 2.66e9, "Hz") + figure("host_bandwidth", 16e9, "B/s") +
+                                          "host_latency = { value = 1e-6, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
+                                          "call_overhead = { value = 2.5e-5, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
+                                          "sync_hop = { value = 7.5e-9, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
+  folder.write("systems/doublepod.toml", "family = \"ipu\"\nbase = \"pod4\"\nchip = \"double\"\n[figures]\n" + figure("link_lane", 274877906944.0, "bit/s") +
+                                             figure("machine_host_bandwidth", 23e9, "B/s") +
+                                             "link_startup = { value = 6.5e-7, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
+  SystemOptions options;
+  options.userFolder = folder.path();
+  const auto normal = systemOf("pod4"), fast = systemOf("doublepod", options);
+  EXPECT_EQ(fast->devices()[0].ticksPerSecond, 2 * normal->devices()[0].ticksPerSecond);
+  const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
+  const LoweredDevice a = lower(*normal, {stage}), b = lower(*fast, {stage});
+  for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
+  const std::vector<Flow> flows{{0, 1, Bytes(1'000'000)}, {1, 2, Bytes(2'000'000)}, {0, 2, Bytes(3'000'000)}};
+  EXPECT_EQ(normal->transferTicks(flows), fast->transferTicks(flows));
+  EXPECT_EQ(normal->syncTicks(4), fast->syncTicks(4));
+  EXPECT_EQ(normal->callTicks(), fast->callTicks());
+}
+
+}  // namespace
+}  // namespace pipescope::devices

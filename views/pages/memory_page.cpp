@@ -1,0 +1,332 @@
+// Memory by tile: where it is full, and with what.
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <numeric>
+
+#include "profiler/analysis/memory.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/shell/page.h"
+#include "views/timeline/legend.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+
+enum class Breakdown { none, category, liveness };
+
+constexpr const char* kGap = "gap";
+/// Categories beyond these share a colour and a row in the legend.
+constexpr std::size_t kMostLayers = 11;
+
+QString text(const std::string& from) { return QString::fromStdString(from); }
+QString bytesText(std::int64_t bytes) { return text(formatCell(bytes, Format::bytes)); }
+
+/// A memory space of a device that holds something.
+struct Space {
+  model::MemorySpaceId id;
+  QString name;
+  std::int64_t units = 0, bytesPerUnit = 0;
+};
+
+struct Layer {
+  QString name;
+  ColourRole role;
+  std::vector<std::int64_t> values;
+};
+
+struct MemoryData {
+  std::vector<Space> spaces;       ///< all that can be chosen
+  std::vector<Space> shown;        ///< those in the chart, one after another
+  std::vector<Layer> layers;       ///< by unit over all shown
+  std::vector<QString> names;      ///< of each unit's device
+  sections::Table table;
+  std::vector<ColourRole> marks;   ///< of the table's rows
+  std::int64_t capacity = 0;       ///< of a unit
+  std::string unitName;
+};
+
+struct Choice {
+  model::MemorySpaceId space;  ///< none: all
+  Breakdown breakdown = Breakdown::category;
+  bool gaps = true;
+};
+
+std::int64_t sum(const std::vector<std::int64_t>& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+
+void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, std::size_t units) {
+  to.insert(to.end(), from.begin(), from.end());
+  to.resize(to.size() + (units - std::min(units, from.size())), 0);
+}
+
+std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown, const Choice& choice, base::Status& status) {
+  std::map<std::string, std::vector<std::int64_t>> columns;
+  std::size_t before = 0;
+  for (const Space& space : shown) {
+    const auto units = static_cast<std::size_t>(space.units);
+    std::map<std::string, std::vector<std::int64_t>> here;
+    if (choice.breakdown == Breakdown::category) {
+      auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      here = *std::move(made);
+      if (!choice.gaps) here.erase(kGap);
+    } else {
+      auto made = analysis::unitUse(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      if (choice.breakdown == Breakdown::none) {
+        here["bytes"] = choice.gaps ? made->includingGaps : made->excludingGaps;
+      } else {
+        here["always live"] = made->alwaysLive;
+        here["not always live (peak)"] = made->notAlwaysLive;
+        std::vector<std::int64_t> gaps(made->includingGaps.size());
+        for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i] = made->includingGaps[i] - made->excludingGaps[i];
+        if (choice.gaps) here["gaps"] = std::move(gaps);
+      }
+    }
+    for (auto& [name, values] : here) {
+      columns[name].resize(before, 0);
+      append(columns[name], values, units);
+    }
+    before += units;
+    for (auto& [name, values] : columns) values.resize(before, 0);
+  }
+  std::vector<Layer> layers;
+  for (auto& [name, values] : columns) layers.push_back({text(name), ColourRole::series, std::move(values)});
+  return layers;
+}
+
+/// Largest first, gaps last; what is beyond the colours becomes "other".
+void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
+  const auto isGap = [](const Layer& layer) { return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps"); };
+  std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
+    if (isGap(a) != isGap(b)) return isGap(b);
+    return breakdown == Breakdown::category && sum(a.values) > sum(b.values);
+  });
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (isGap(layers[i])) {
+      layers[i].role = ColourRole::gaps;
+    } else if (breakdown == Breakdown::liveness) {
+      layers[i].role = i == 0 ? ColourRole::alwaysLive : ColourRole::notAlwaysLive;
+    } else {
+      layers[i].role = geometry::seriesRole(static_cast<int>(std::min(i, kMostLayers)));
+    }
+  }
+}
+
+void makeTable(MemoryData& data) {
+  const std::string unit = data.unitName.empty() ? "unit" : data.unitName;
+  data.table = {"categories", "What fills it", "over the " + unit + "s shown", {{"name", "Category", Format::plain, ""}, {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
+                {"share", "Share", Format::fraction, "of all that is used"}, {"mean", "Mean", Format::bytes, "per " + unit}, {"max", "Most", Format::bytes, "on one " + unit},
+                {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}}, {}};
+  std::int64_t all = 0;
+  for (const Layer& layer : data.layers) all += sum(layer.values);
+  for (const Layer& layer : data.layers) {
+    if (layer.values.empty()) continue;
+    const std::int64_t total = sum(layer.values);
+    const auto most = std::max_element(layer.values.begin(), layer.values.end()) - layer.values.begin();
+    data.table.rows.push_back({layer.name.toStdString(), total, all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
+                               static_cast<double>(total) / static_cast<double>(layer.values.size()), layer.values[static_cast<std::size_t>(most)],
+                               data.names[static_cast<std::size_t>(most)].toStdString()});
+    data.marks.push_back(layer.role);
+  }
+}
+
+base::Result<MemoryData> collect(const sections::Context& context, const Choice& choice) {
+  MemoryData data;
+  PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(context.source, context.catalog, context.executable));
+  for (const analysis::DeviceMemory& device : memory.devices) {
+    if (const model::Device* row = context.catalog.device(model::DeviceId(device.index))) data.unitName = row->unitName;
+    data.spaces.push_back({device.space, text(device.name), device.units, device.bytesPerUnit.count});
+    data.capacity = std::max(data.capacity, device.bytesPerUnit.count);
+  }
+  for (const Space& space : data.spaces) {
+    if (!choice.space.valid() || space.id == choice.space) data.shown.push_back(space);
+  }
+  if (data.shown.empty()) data.shown = data.spaces;
+  base::Status status;
+  data.layers = layersOf(context, data.shown, choice, status);
+  PIPESCOPE_TRY(status);
+  arrange(data.layers, choice.breakdown);
+  for (const Space& space : data.shown) {
+    for (std::int64_t u = 0; u < space.units; ++u) data.names.push_back(QObject::tr("%1 %2 %3").arg(space.name, text(data.unitName)).arg(u));
+  }
+  makeTable(data);
+  return data;
+}
+
+}  // namespace
+
+class MemoryPage : public shell::Page {
+ public:
+  explicit MemoryPage(shell::PageContext& context) : Page(context) {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(14, 10, 14, 12);
+    layout->setSpacing(8);
+    layout->addLayout(makeToolbar());
+    auto* splitter = new QSplitter(Qt::Vertical, content);
+    splitter->setChildrenCollapsible(false);
+    auto* upper = new QWidget(splitter);
+    auto* upperLayout = new QVBoxLayout(upper);
+    upperLayout->setContentsMargins(0, 0, 0, 4);
+    upperLayout->setSpacing(4);
+    chart_ = new Chart(context.palette, upper);
+    chart_->setAccessibleName(tr("Memory by tile"));
+    legend_ = new timeline::Legend(context.palette, upper);
+    upperLayout->addWidget(chart_, 1);
+    upperLayout->addWidget(legend_);
+    table_ = new DataTable(context.palette, splitter);
+    table_->setContentsMargins(0, 6, 0, 0);
+    splitter->addWidget(upper);
+    splitter->addWidget(table_);
+    splitter->setStretchFactor(0, 3);
+    splitter->setStretchFactor(1, 2);
+    layout->addWidget(splitter, 1);
+    setContent(content);
+    connect(chart_, &Chart::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
+    connect(chart_, &Chart::clicked, this, [this](int unit) {
+      chart_->setMark(chart_->mark() == unit ? -1 : unit);
+      readout_->setText(describe(unit));
+    });
+    connect(&context.palette, &shell::Palette::changed, this, [this] { mark(); });
+  }
+
+ protected:
+  Load load() override {
+    Choice choice;
+    choice.space = model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
+    choice.breakdown = static_cast<Breakdown>(breakdown_->currentIndex());
+    choice.gaps = gaps_->isChecked();
+    return [this, choice](const Job& job) -> base::Result<Apply> {
+      auto made = collect({job.source, job.catalog, job.executable}, choice);
+      if (!made.ok()) return made.error();
+      auto data = std::make_shared<const MemoryData>(*std::move(made));
+      return Apply([this, data] { apply(data); });
+    };
+  }
+
+ private:
+  QHBoxLayout* makeToolbar() {
+    auto* bar = new QHBoxLayout;
+    bar->setSpacing(8);
+    device_ = new QComboBox(this);
+    device_->setAccessibleName(tr("Device"));
+    device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    breakdown_ = new QComboBox(this);
+    breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By liveness")});
+    breakdown_->setCurrentIndex(static_cast<int>(Breakdown::category));
+    breakdown_->setAccessibleName(tr("Breakdown"));
+    gaps_ = new QCheckBox(tr("With gaps"), this);
+    gaps_->setChecked(true);
+    gaps_->setToolTip(tr("Bytes between variables that nothing can use"));
+    capacity_ = new QCheckBox(tr("Capacity"), this);
+    capacity_->setChecked(true);
+    capacity_->setToolTip(tr("A line at what a tile has"));
+    readout_ = new QLabel(this);
+    readout_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    for (QWidget* widget : std::initializer_list<QWidget*>{device_, breakdown_, gaps_, capacity_}) bar->addWidget(widget);
+    bar->addWidget(readout_, 1);
+    connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
+      chart_->setMark(-1);
+      reload();
+    });
+    connect(breakdown_, QOverload<int>::of(&QComboBox::activated), this, &MemoryPage::reload);
+    connect(gaps_, &QCheckBox::toggled, this, &MemoryPage::reload);
+    connect(capacity_, &QCheckBox::toggled, this, [this] { showLimit(); });
+    return bar;
+  }
+
+  void apply(std::shared_ptr<const MemoryData> data) {
+    data_ = std::move(data);
+    if (data_->spaces.empty()) {
+      const std::string& family = context_.session.snapshot()->catalog->target.family;
+      return showInstead(family == "fixed" ? tr("Memory is not modelled for the system “fixed”: its costs come from the configuration. Emulate an IPU system to see memory by tile.")
+                                           : tr("This profile holds no memory for the executable."));
+    }
+    fillDevices();
+    std::vector<StackLayer> layers;
+    std::vector<timeline::LegendEntry> entries;
+    for (const Layer& layer : data_->layers) {
+      layers.push_back({layer.role, layer.values, false});
+      entries.push_back({layer.name, layer.role, false});
+    }
+    std::vector<ChartBand> bands;
+    double from = 0;
+    for (const Space& space : data_->shown) {
+      bands.push_back({from, from + static_cast<double>(space.units), space.name, false, {}});
+      from += static_cast<double>(space.units);
+    }
+    const QString unit = data_->unitName.empty() ? tr("unit") : text(data_->unitName);
+    chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit, tr("bytes per %1").arg(unit));
+    chart_->setStack(std::move(layers), std::move(bands));
+    showLimit();
+    legend_->setEntries(std::move(entries));
+    table_->setTable(data_->table);
+    mark();
+    readout_->setText(describe(chart_->mark()));
+  }
+
+  void fillDevices() {
+    const QVariant before = device_->currentData();
+    const QSignalBlocker blocker(device_);
+    device_->clear();
+    if (data_->spaces.size() > 1) device_->addItem(tr("All devices"), QVariant::fromValue<qlonglong>(-1));
+    for (const Space& space : data_->spaces) device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
+    device_->setCurrentIndex(std::max(0, device_->findData(before)));
+  }
+
+  void showLimit() {
+    if (!data_) return;
+    chart_->setLimit(capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
+                     tr("%1 per %2").arg(bytesText(data_->capacity), data_->unitName.empty() ? tr("unit") : text(data_->unitName)));
+  }
+
+  void mark() {
+    if (!data_) return;
+    std::vector<QPixmap> marks;
+    for (const ColourRole role : data_->marks) marks.push_back(timeline::swatch(role, false, context_.palette, devicePixelRatioF()));
+    table_->setMarks(std::move(marks));
+  }
+
+  /// One unit in words; without one, the fullest.
+  QString describe(int unit) const {
+    if (!data_ || chart_->size() == 0) return {};
+    QString prefix;
+    if (unit < 0) unit = chart_->mark();
+    if (unit < 0) {
+      unit = 0;
+      for (int i = 1; i < chart_->size(); ++i) unit = chart_->total(i) > chart_->total(unit) ? i : unit;
+      prefix = tr("Fullest: ");
+    }
+    const std::int64_t bytes = chart_->total(unit);
+    const double share = data_->capacity > 0 ? static_cast<double>(bytes) / static_cast<double>(data_->capacity) : 0;
+    return prefix + tr("%1, %2 of %3 (%4)").arg(data_->names[static_cast<std::size_t>(unit)], bytesText(bytes), bytesText(data_->capacity), text(formatCell(share, Format::fraction)));
+  }
+
+  std::shared_ptr<const MemoryData> data_;
+  QComboBox *device_ = nullptr, *breakdown_ = nullptr;
+  QCheckBox *gaps_ = nullptr, *capacity_ = nullptr;
+  QLabel* readout_ = nullptr;
+  Chart* chart_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  DataTable* table_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(memory) {
+  registry.add({QStringLiteral("memory"), QObject::tr("Memory"), QStringLiteral("memory"), QObject::tr("Bytes by tile and category"), 40,
+                [](PageContext& context) -> Page* { return new pages::MemoryPage(context); }});
+}
+
+}  // namespace pipescope::shell

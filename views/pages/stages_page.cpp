@@ -1,0 +1,312 @@
+// Which stage holds the pipeline up: time per stage, the bubble, what is lost, memory, boundaries, slow operations.
+#include <QVBoxLayout>
+
+#include "profiler/analysis/stages.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
+#include "views/shell/page.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/legend.h"
+
+namespace pipescope::pages {
+namespace {
+
+using analysis::StageReport;
+using analysis::StagesReport;
+using geometry::Bar;
+using geometry::ColourRole;
+using sections::Format;
+using shell::Ui;
+
+constexpr int kTableRows = 12;
+
+QString text(const std::string& from) { return QString::fromStdString(from); }
+QString percent(double share) { return text(formatCell(share, Format::fraction)); }
+QString bytesText(std::int64_t bytes) { return text(formatCell(bytes, Format::bytes)); }
+
+struct StagesData {
+  StagesReport report;
+  sections::Section section;
+  std::vector<std::int64_t> capacities;  ///< by stage, of its device; 0: unknown
+  geometry::TimeScale scale;
+};
+
+/// A bar's part with the name that legends and call-outs use.
+struct NamedPart {
+  QString name;
+  ColourRole role;
+  double value;
+  bool hatched = false;
+};
+
+/// Ticks of one step by what the stage's device does, in the order of a legend.
+std::vector<NamedPart> stepParts(const StagesReport& report, const StageReport& stage) {
+  const auto g = static_cast<double>(report.microBatches);
+  std::vector<NamedPart> parts = {{QObject::tr("forward"), ColourRole::forward, stage.forward * g},
+                                  {QObject::tr("recompute"), ColourRole::recompute, stage.recompute * g},
+                                  {QObject::tr("backward"), ColourRole::backward, stage.backward * g},
+                                  {QObject::tr("weight gradient"), ColourRole::weightGradient, stage.weightGradient * g},
+                                  {QObject::tr("update"), ColourRole::update, stage.update},
+                                  {QObject::tr("host copies"), ColourRole::hostIn, (stage.hostIn + stage.hostOut) * g}};
+  double sum = 0;
+  for (const NamedPart& part : parts) sum += part.value;
+  std::vector<NamedPart> waits;
+  for (const auto& [cause, ticks] : stage.waits) {
+    waits.push_back({QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
+    sum += ticks;
+  }
+  parts.push_back({QObject::tr("exchange and sync"), ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
+  parts.insert(parts.end(), waits.begin(), waits.end());
+  return parts;
+}
+
+std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    if (space.device.value == device) return space.units * space.bytesPerUnit.count;
+  }
+  return 0;
+}
+
+base::Result<StagesData> collect(const sections::Context& context) {
+  StagesData data;
+  PIPESCOPE_ASSIGN(data.report, analysis::stagesReport(context.source, context.catalog, context.executable));
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
+  if (definition == nullptr) return base::internalError("The section stages is not built in.");
+  PIPESCOPE_ASSIGN(data.section, makeSection(*definition, context));
+  for (const StageReport& stage : data.report.stages) data.capacities.push_back(capacityOf(context.catalog, stage.device));
+  return data;
+}
+
+}  // namespace
+
+class StagesPage : public shell::Page {
+ public:
+  explicit StagesPage(shell::PageContext& context) : Page(context) {
+    auto* area = new ColumnsArea(this);
+    auto* cards = new QHBoxLayout;
+    cards->setSpacing(12);
+    for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
+    area->top()->addLayout(cards);
+    time_ = addChart(area->top(), tr("One step on each stage's device"), timeLegend_);
+    lost_ = addChart(area->left(), tr("What a step is lost to"), lostLegend_);
+    bubble_ = addChart(area->left(), tr("The bubble"), bubbleLegend_);
+    memory_ = addChart(area->left(), tr("Memory per stage"), memoryLegend_);
+    operations_ = addTable(area->right());
+    boundaries_ = addTable(area->right());
+    memoryTable_ = addTable(area->right());
+    area->left()->addStretch();
+    area->right()->addStretch();
+    stages_ = addTable(area->top());
+    setContent(area);
+    connect(time_, &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
+    connect(cards_[1], &FigureCard::clicked, this, [this] { context_.go({QStringLiteral("trace"), {}, -1}); });
+    connect(&context.selection, &shell::Selection::changed, this, [this] { mark(context_.selection.current().stage); });
+  }
+
+  void show(const shell::Place& place) override {
+    if (place.stage >= 0) mark(place.stage);
+  }
+
+ protected:
+  Load load() override {
+    return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto made = collect({job.source, job.catalog, job.executable});
+      if (!made.ok()) return made.error();
+      auto data = std::make_shared<StagesData>(*std::move(made));
+      data->scale = scale;
+      return Apply([this, data] { apply(data); });
+    };
+  }
+
+ private:
+  timeline::BarChart* addChart(QVBoxLayout* column, const QString& title, timeline::Legend*& legend) {
+    auto* panel = new Panel(context_.palette, title, this);
+    auto* chart = new timeline::BarChart(context_.palette, panel);
+    chart->setAccessibleName(title);
+    legend = new timeline::Legend(context_.palette, panel);
+    panel->body()->addWidget(chart);
+    panel->body()->addWidget(legend);
+    column->addWidget(panel);
+    return chart;
+  }
+
+  DataTable* addTable(QVBoxLayout* column) {
+    auto* panel = new Panel(context_.palette, {}, this);
+    auto* table = new DataTable(context_.palette, panel);
+    table->setRowsShown(kTableRows);
+    panel->body()->addWidget(table);
+    column->addWidget(panel);
+    return table;
+  }
+
+  void apply(std::shared_ptr<const StagesData> data) {
+    data_ = std::move(data);
+    if (data_->report.stages.empty() || context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
+      return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
+    }
+    applyCards();
+    applyTime();
+    applyLost();
+    applyBubble();
+    applyMemory();
+    applyTables();
+    mark(context_.selection.current().stage);
+  }
+
+  QString time(double ticks) const {
+    const base::Ticks whole(std::llround(ticks));
+    return data_->scale.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(whole.count)) : text(formatDuration(whole, data_->scale));
+  }
+  QString unit() const { return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles") : data_->scale.unit == geometry::TimeUnit::time ? tr("emulated time") : tr("cost units"); }
+
+  void applyCards() {
+    const StagesReport& r = data_->report;
+    const auto ratio = [](double value) { return QString::number(value, 'f', 2); };
+    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance), tr("largest ÷ mean; forward %1, backward %2").arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward)), {},
+                         r.imbalance > 1.2 ? Ui::warning : Ui::text);
+    cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction), tr("idle between first forward and last backward"), tr("Show the trace"));
+    const StageReport* slowest = nullptr;
+    for (const StageReport& stage : r.stages) {
+      if (stage.index == r.slowestStage) slowest = &stage;
+    }
+    cards_[2]->setFigure(tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
+                         slowest == nullptr ? QString() : tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)), {});
+    const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
+    cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"), {});
+  }
+
+  /// Bars of named parts; the legend lists what any of them has.
+  void setParts(timeline::BarChart* chart, timeline::Legend* legend, const std::vector<std::vector<NamedPart>>& bars, const QStringList& names, const QStringList& notes,
+                const std::function<QString(double)>& show) {
+    std::vector<Bar> made;
+    std::vector<timeline::LegendEntry> entries;
+    std::vector<std::vector<QString>> tips;
+    for (const auto& parts : bars) {
+      Bar& bar = made.emplace_back();
+      auto& tip = tips.emplace_back();
+      double whole = 0;
+      for (const NamedPart& part : parts) whole += std::max(0.0, part.value);
+      for (const NamedPart& part : parts) {
+        if (!(part.value > 0)) continue;
+        bar.parts.push_back({part.role, part.value, show(part.value).toStdString(), part.hatched});
+        tip.push_back(QStringLiteral("%1: %2 (%3)").arg(part.name, show(part.value), percent(part.value / whole)));
+        const bool known = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.text == part.name; });
+        if (!known) entries.push_back({part.name, part.role, part.hatched});
+      }
+    }
+    chart->setBars(std::move(made), names, notes);
+    chart->setDescriber([tips = std::move(tips)](const geometry::BarHit& hit) { return tips[static_cast<std::size_t>(hit.bar)][static_cast<std::size_t>(hit.part)]; });
+    legend->setEntries(std::move(entries));
+  }
+
+  QString stageName(const StageReport& stage) const {
+    return stage.blocks.empty() ? tr("Stage %1").arg(stage.index) : tr("Stage %1 · %2").arg(stage.index).arg(text(stage.blocks));
+  }
+
+  void applyTime() {
+    const StagesReport& r = data_->report;
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    for (const StageReport& stage : r.stages) {
+      bars.push_back(stepParts(r, stage));
+      names << stageName(stage);
+      notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));
+    }
+    setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
+    static_cast<Panel*>(time_->parentWidget())
+        ->setTitle(tr("One step on each stage's device"), tr("%1 of one step: %2 micro-batches and the weight update; mean over the last call").arg(unit()).arg(r.microBatches));
+  }
+
+  void applyLost() {
+    const analysis::LostTime& lost = data_->report.lost;
+    const std::vector<NamedPart> parts = {{tr("useful"), ColourRole::lostUseful, lost.useful},
+                                          {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
+                                          {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
+                                          {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
+    setParts(lost_, lostLegend_, {parts}, {}, {}, [this](double value) { return time(value); });
+    static_cast<Panel*>(lost_->parentWidget())->setTitle(tr("What a step is lost to"), tr("%1; adds up to the step, %2").arg(unit(), time(lost.step)));
+  }
+
+  void applyBubble() {
+    const StagesReport& r = data_->report;
+    const std::vector<NamedPart> parts = {{tr("busy"), ColourRole::lostUseful, 1 - r.bubbleFraction},
+                                          {tr("ramp-up"), ColourRole::waitFill, r.bubbleRampUp, true},
+                                          {tr("steady"), ColourRole::waitSlowerStage, r.bubbleSteady, true},
+                                          {tr("ramp-down"), ColourRole::waitDrain, r.bubbleRampDown, true}};
+    setParts(bubble_, bubbleLegend_, {parts}, {}, {}, [](double value) { return percent(value); });
+    bubble_->setScaleTo(1);
+    static_cast<Panel*>(bubble_->parentWidget())
+        ->setTitle(tr("The bubble"), tr("of all stages' devices, first forward to last backward; %1 of the bubble is exchange and sync").arg(percent(r.exchangeShareOfBubble)));
+  }
+
+  void applyMemory() {
+    std::vector<std::vector<NamedPart>> bars;
+    QStringList names, notes;
+    for (std::size_t i = 0; i < data_->report.stages.size(); ++i) {
+      const StageReport& stage = data_->report.stages[i];
+      if (!stage.memory) continue;
+      const auto value = [](base::Bytes bytes) { return static_cast<double>(bytes.count); };
+      const double live = value(stage.memory->alwaysLive), stash = value(stage.memory->stash), peak = value(stage.memory->peakNotAlwaysLive);
+      bars.push_back({{tr("always live"), ColourRole::alwaysLive, live - stash},
+                      {tr("stash (always live)"), ColourRole::recompute, stash},
+                      {tr("peak of not always live"), ColourRole::notAlwaysLive, peak},
+                      {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
+      names << stageName(stage);
+      notes << tr("tile %1: %2 free").arg(stage.memory->worstUnit).arg(bytesText(stage.memory->freeBytes.count));
+    }
+    memory_->parentWidget()->setVisible(!bars.empty());
+    setParts(memory_, memoryLegend_, bars, names, notes, [](double value) { return bytesText(std::llround(value)); });
+    static_cast<Panel*>(memory_->parentWidget())->setTitle(tr("Memory per stage"), tr("sum over the device's tiles; right: its fullest tile, gaps included"));
+  }
+
+  void applyTables() {
+    const auto take = [&](DataTable* table, std::string_view key) {
+      const auto found = std::find_if(data_->section.tables.begin(), data_->section.tables.end(), [&](const sections::Table& t) { return t.key == key; });
+      const bool any = found != data_->section.tables.end() && !found->rows.empty();
+      table->parentWidget()->setVisible(any);
+      if (any) table->setTable(*found, data_->section.ticksPerShownUnit);
+    };
+    take(stages_, "stages");
+    take(operations_, "slowest_operations");
+    take(boundaries_, "boundaries");
+    take(memoryTable_, "memory");
+    if (memory_->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
+  }
+
+  void select(int bar) {
+    if (!data_ || bar >= static_cast<int>(data_->report.stages.size())) return;
+    const StageReport& stage = data_->report.stages[static_cast<std::size_t>(bar)];
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::stage;
+    selected.stage = stage.index;
+    selected.device = model::DeviceId(stage.device);
+    context_.selection.set(selected);
+  }
+
+  void mark(int stage) {
+    int bar = -1;
+    for (std::size_t i = 0; data_ && i < data_->report.stages.size(); ++i) {
+      if (data_->report.stages[i].index == stage) bar = static_cast<int>(i);
+    }
+    time_->setMarked(bar);
+  }
+
+  std::shared_ptr<const StagesData> data_;
+  std::array<FigureCard*, 4> cards_{};
+  timeline::BarChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
+  timeline::Legend *timeLegend_ = nullptr, *lostLegend_ = nullptr, *bubbleLegend_ = nullptr, *memoryLegend_ = nullptr;
+  DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(stages) {
+  registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"), QObject::tr("Which stage holds the pipeline up, and why"), 30,
+                [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
+}
+
+}  // namespace pipescope::shell
