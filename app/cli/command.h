@@ -15,8 +15,8 @@ int exitStatus(base::ErrorKind kind);
 
 struct Command {
   std::string name, doc;
-  /// Declares options on the sub-command and returns what runs once they are parsed; that returns the exit status.
-  /// Errors go to standard error through fail().
+  /// Declares options on the sub-command and returns what runs once they are parsed; that returns the exit
+  /// status. Errors go to standard error through fail().
   std::function<std::function<int()>(CLI::App&)> setUp;
 };
 

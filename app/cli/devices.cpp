@@ -13,28 +13,41 @@ base::Result<sections::Section> describe(const std::string& name) {
   devices::SystemOptions options;
   options.userFolder = app::userConfigurationFolder();
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-  sections::Section section{"device", fmt::format("{}: {}", system->name(), system->description()), {}, {}, {}};
+  sections::Section section{
+      "device", fmt::format("{}: {}", system->name(), system->description()), {}, {}, {}};
   sections::Table table{"figures", "Figures", "", {}, {}};
-  table.columns = {{"name", "Figure", sections::Format::plain, ""}, {"value", "Value", sections::Format::plain, ""}, {"unit", "Unit", sections::Format::plain, ""},
-                   {"grade", "Grade", sections::Format::plain, ""}, {"source", "Source", sections::Format::plain, ""}};
-  for (const devices::Figure& figure : system->figures()) table.rows.push_back({figure.name, figure.value, figure.unit, figure.grade, figure.source});
+  table.columns = {{"name", "Figure", sections::Format::plain, ""},
+                   {"value", "Value", sections::Format::plain, ""},
+                   {"unit", "Unit", sections::Format::plain, ""},
+                   {"grade", "Grade", sections::Format::plain, ""},
+                   {"source", "Source", sections::Format::plain, ""}};
+  for (const devices::Figure& figure : system->figures())
+    table.rows.push_back({figure.name, figure.value, figure.unit, figure.grade, figure.source});
   section.tables.push_back(std::move(table));
-  section.remarks.push_back("Grades: D vendor document, C vendor code, M measured and published, X derived from other figures, R recalled.");
+  section.remarks.push_back(
+      "Grades: D vendor document, C vendor code, M measured and published, X derived from other figures, R "
+      "recalled.");
   return section;
 }
 
 base::Result<sections::Section> list() {
   sections::Section section{"devices", "What can be emulated", {}, {}, {}};
   sections::Table table{"systems", "Systems and chips", "", {}, {}};
-  table.columns = {{"name", "Name", sections::Format::plain, ""}, {"family", "Family", sections::Format::plain, ""}, {"devices", "Devices", sections::Format::plain, ""},
+  table.columns = {{"name", "Name", sections::Format::plain, ""},
+                   {"family", "Family", sections::Format::plain, ""},
+                   {"devices", "Devices", sections::Format::plain, ""},
                    {"description", "Description", sections::Format::plain, ""}};
   devices::SystemOptions options;
   options.userFolder = app::userConfigurationFolder();
   for (const std::string& name : devices::knownSystems(options.userFolder)) {
     PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-    table.rows.push_back({name, system->family(), static_cast<std::int64_t>(system->devices().size()), system->description()});
+    table.rows.push_back(
+        {name, system->family(), static_cast<std::int64_t>(system->devices().size()), system->description()});
   }
-  table.rows.push_back({std::string("fixed"), std::string("fixed"), {}, std::string("costs per stage and pass from the configuration")});
+  table.rows.push_back({std::string("fixed"),
+                        std::string("fixed"),
+                        {},
+                        std::string("costs per stage and pass from the configuration")});
   section.tables.push_back(std::move(table));
   return section;
 }
@@ -42,18 +55,23 @@ base::Result<sections::Section> list() {
 std::function<int()> setUp(CLI::App& command) {
   auto name = std::make_shared<std::string>(), format = std::make_shared<std::string>("text");
   command.add_option("name", *name, "Chip or system; without, all are listed");
-  command.add_option("--format", *format, "text, json or csv")->check(CLI::IsMember({"text", "json", "csv"}))->capture_default_str();
+  command.add_option("--format", *format, "text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
   return [name, format] {
     const base::Result<sections::Section> section = name->empty() ? list() : describe(*name);
     if (!section.ok()) return fail(section.error());
-    return print(*format == "json" ? sections::toJson(*section) + "\n" : *format == "csv" ? sections::toCsv(*section) : sections::toText(*section));
+    return print(*format == "json"  ? sections::toJson(*section) + "\n"
+                 : *format == "csv" ? sections::toCsv(*section)
+                                    : sections::toText(*section));
   };
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(devices) {
-  registry.add({"devices", "List emulated devices and systems, or show one with its figures and sources", setUp});
+  registry.add(
+      {"devices", "List emulated devices and systems, or show one with its figures and sources", setUp});
 }
 
 }  // namespace pipescope::cli

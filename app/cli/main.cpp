@@ -9,10 +9,13 @@ namespace pipescope::cli {
 int exitStatus(base::ErrorKind kind) {
   switch (kind) {
     case base::ErrorKind::badInput:
-    case base::ErrorKind::io: return kBadInput;
+    case base::ErrorKind::io:
+      return kBadInput;
     case base::ErrorKind::refused:
-    case base::ErrorKind::cancelled: return kAnswerIsNo;
-    case base::ErrorKind::internal: return kInternalFault;
+    case base::ErrorKind::cancelled:
+      return kAnswerIsNo;
+    case base::ErrorKind::internal:
+      return kInternalFault;
   }
   return kInternalFault;
 }
@@ -23,19 +26,22 @@ int fail(const base::Error& error) {
 }
 
 int print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return kDone;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return kDone;
   return fail(base::ioError("Cannot write to standard output: the disk is full or the reader has gone."));
 }
 
 namespace {
 
 [[noreturn]] void onBrokenInvariant(const std::string& sentence) {
-  std::fprintf(stderr, "pipescope: internal fault: %s\nPlease report this with the command line.\n", sentence.c_str());
+  std::fprintf(stderr, "pipescope: internal fault: %s\nPlease report this with the command line.\n",
+               sentence.c_str());
   std::_Exit(kInternalFault);
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Runs models across emulated IPUs, records profiles, and reports what holds a pipeline up.", "pipescope");
+  CLI::App app("Runs models across emulated IPUs, records profiles, and reports what holds a pipeline up.",
+               "pipescope");
   app.set_version_flag("--version", std::string("pipescope ") + base::version());
   app.require_subcommand(1);
   CommandRegistry registry;

@@ -45,7 +45,8 @@ class Silent : public Display {
 class Plain : public Display {
  public:
   void report(double fraction, std::string_view what) override {
-    if (isDue(fraction, std::chrono::seconds(1))) std::fprintf(stderr, "%3.0f %%  %.*s\n", fraction * 100, static_cast<int>(what.size()), what.data());
+    if (isDue(fraction, std::chrono::seconds(1)))
+      std::fprintf(stderr, "%3.0f %%  %.*s\n", fraction * 100, static_cast<int>(what.size()), what.data());
   }
 };
 
@@ -67,7 +68,8 @@ class Bar : public Display {
     std::string bar;
     for (int i = 0; i < kWidth; ++i) bar += i < full ? "█" : "░";
     const auto elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-    std::fprintf(stderr, "\r\033[K%s %3.0f %%  %5.1f s  %.*s", bar.c_str(), fraction * 100, elapsed, static_cast<int>(what.size()), what.data());
+    std::fprintf(stderr, "\r\033[K%s %3.0f %%  %5.1f s  %.*s", bar.c_str(), fraction * 100, elapsed,
+                 static_cast<int>(what.size()), what.data());
     std::fflush(stderr);
     open_ = true;
   }

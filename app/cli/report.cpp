@@ -17,18 +17,21 @@ struct Options {
 
 std::string sectionNames() {
   std::string names;
-  for (const auto& definition : sections::sectionRegistry().all()) names += (names.empty() ? "" : ", ") + definition.name;
+  for (const auto& definition : sections::sectionRegistry().all())
+    names += (names.empty() ? "" : ", ") + definition.name;
   return names;
 }
 
-base::Result<std::vector<sections::Section>> makeSections(const sections::Context& context, std::vector<std::string> wanted) {
+base::Result<std::vector<sections::Section>> makeSections(const sections::Context& context,
+                                                          std::vector<std::string> wanted) {
   if (wanted.empty()) {
     for (const auto& definition : sections::sectionRegistry().all()) wanted.push_back(definition.name);
   }
   std::vector<sections::Section> made;
   for (const std::string& name : wanted) {
     const sections::SectionDefinition* definition = sections::sectionRegistry().find(name);
-    if (definition == nullptr) return base::badInput(fmt::format("There is no section \"{}\"; known are {}.", name, sectionNames()));
+    if (definition == nullptr)
+      return base::badInput(fmt::format("There is no section \"{}\"; known are {}.", name, sectionNames()));
     PIPESCOPE_ASSIGN(sections::Section section, sections::makeSection(*definition, context));
     made.push_back(std::move(section));
   }
@@ -49,7 +52,8 @@ base::Result<Threshold> parseThreshold(const std::string& text) {
     part.erase(part.find_last_not_of(' ') + 1);
     return part;
   };
-  const base::Error wrong = base::badInput(fmt::format("--fail-if takes 'SECTION.KEY > NUMBER' (also < >= <= == !=), but \"{}\" was given.", text));
+  const base::Error wrong = base::badInput(fmt::format(
+      "--fail-if takes 'SECTION.KEY > NUMBER' (also < >= <= == !=), but \"{}\" was given.", text));
   if (end == std::string::npos) return wrong;
   Threshold threshold;
   const std::string left = trimmed(text.substr(0, at)), right = trimmed(text.substr(end));
@@ -57,7 +61,8 @@ base::Result<Threshold> parseThreshold(const std::string& text) {
   const std::size_t dot = left.find('.');
   char* rest = nullptr;
   threshold.bound = right == "true" ? 1 : right == "false" ? 0 : std::strtod(right.c_str(), &rest);
-  const bool known = threshold.comparison == ">" || threshold.comparison == "<" || threshold.comparison == ">=" || threshold.comparison == "<=" ||
+  const bool known = threshold.comparison == ">" || threshold.comparison == "<" ||
+                     threshold.comparison == ">=" || threshold.comparison == "<=" ||
                      threshold.comparison == "==" || threshold.comparison == "!=";
   if (!known || dot == std::string::npos || right.empty() || (rest != nullptr && *rest != '\0')) return wrong;
   threshold.section = left.substr(0, dot);
@@ -72,18 +77,23 @@ base::Result<double> valueAt(const nlohmann::json& section, const Threshold& thr
   while (begin <= threshold.path.size()) {
     const std::size_t dot = std::min(threshold.path.find('.', begin), threshold.path.size());
     const std::string key = threshold.path.substr(begin, dot - begin);
-    const bool index = at->is_array() && !key.empty() && key.find_first_not_of("0123456789") == std::string::npos && key.size() < 9;
+    const bool index = at->is_array() && !key.empty() &&
+                       key.find_first_not_of("0123456789") == std::string::npos && key.size() < 9;
     if (index && std::stoul(key) < at->size()) {
       at = &(*at)[std::stoul(key)];
     } else if (at->is_object() && at->contains(key)) {
       at = &(*at)[key];
     } else {
-      return base::badInput(fmt::format("--fail-if: section {} has no figure {}; `pipescope report --section {} --format json` shows them.", threshold.section, threshold.path, threshold.section));
+      return base::badInput(fmt::format(
+          "--fail-if: section {} has no figure {}; `pipescope report --section {} --format json` shows them.",
+          threshold.section, threshold.path, threshold.section));
     }
     begin = dot + 1;
   }
   if (at->is_boolean()) return at->get<bool>() ? 1.0 : 0.0;
-  if (!at->is_number()) return base::badInput(fmt::format("--fail-if: {}.{} has no number in this profile.", threshold.section, threshold.path));
+  if (!at->is_number())
+    return base::badInput(
+        fmt::format("--fail-if: {}.{} has no number in this profile.", threshold.section, threshold.path));
   return at->get<double>();
 }
 
@@ -100,16 +110,19 @@ base::Result<int> checkThresholds(const Options& options, const sections::Contex
   for (const std::string& text : options.failIf) {
     PIPESCOPE_ASSIGN(const Threshold threshold, parseThreshold(text));
     PIPESCOPE_ASSIGN(const auto made, makeSections(context, {threshold.section}));
-    PIPESCOPE_ASSIGN(const double value, valueAt(nlohmann::json::parse(sections::toJson(made.front())), threshold));
+    PIPESCOPE_ASSIGN(const double value,
+                     valueAt(nlohmann::json::parse(sections::toJson(made.front())), threshold));
     if (!isMet(value, threshold)) continue;
-    std::fprintf(stderr, "pipescope: failed: %s.%s is %.6g (--fail-if '%s')\n", threshold.section.c_str(), threshold.path.c_str(), value, text.c_str());
+    std::fprintf(stderr, "pipescope: failed: %s.%s is %.6g (--fail-if '%s')\n", threshold.section.c_str(),
+                 threshold.path.c_str(), value, text.c_str());
     status = kAnswerIsNo;
   }
   return status;
 }
 
 std::string render(const Options& options, const std::vector<sections::Section>& made) {
-  if (options.format == "json") return (made.size() == 1 ? sections::toJson(made.front()) : sections::toJson(made)) + "\n";
+  if (options.format == "json")
+    return (made.size() == 1 ? sections::toJson(made.front()) : sections::toJson(made)) + "\n";
   std::string text;
   for (const sections::Section& section : made) {
     if (!text.empty()) text += "\n";
@@ -133,10 +146,14 @@ base::Result<int> report(const Options& options) {
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
   command.add_option("profile", options->profile, "Profile to read")->required();
-  command.add_option("--section", options->sections, "Sections to print, repeatable (default all): " + sectionNames());
+  command.add_option("--section", options->sections,
+                     "Sections to print, repeatable (default all): " + sectionNames());
   command.add_option("--executable", options->executable, "training (default), inference …");
-  command.add_option("--format", options->format, "text, json or csv")->check(CLI::IsMember({"text", "json", "csv"}))->capture_default_str();
-  command.add_option("--fail-if", options->failIf, "Exit 1 where this holds: 'stages.imbalance > 1.2'; repeatable");
+  command.add_option("--format", options->format, "text, json or csv")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
+  command.add_option("--fail-if", options->failIf,
+                     "Exit 1 where this holds: 'stages.imbalance > 1.2'; repeatable");
   return [options] {
     const base::Result<int> status = report(*options);
     return status.ok() ? *status : fail(status.error());

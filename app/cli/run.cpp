@@ -14,9 +14,9 @@ namespace {
 
 struct Options {
   std::string file, output, profileDirectory, progress = "bar";
-  std::map<std::string, std::string> flags;   ///< key path → value, as given
-  std::map<std::string, bool> switches;       ///< key path → value
-  std::vector<std::string> settings;          ///< --set key=value
+  std::map<std::string, std::string> flags;  ///< key path → value, as given
+  std::map<std::string, bool> switches;      ///< key path → value
+  std::vector<std::string> settings;         ///< --set key=value
   bool training = false, inference = false, debug = false, helpKeys = false;
 };
 
@@ -32,8 +32,12 @@ void addKeyFlags(CLI::App& command, Options& options) {
     const std::string help = key.help + " (" + key.path + ")";
     CLI::Option* option = nullptr;
     if (key.type == config::KeyType::boolean) {
-      option = command.add_flag_callback(names, [&options, &key] { options.switches[key.path] = true; }, help);
-      command.add_flag_callback(negated, [&options, &key] { options.switches[key.path] = false; }, "The opposite")->group("Configuration");
+      option = command.add_flag_callback(
+          names, [&options, &key] { options.switches[key.path] = true; }, help);
+      command
+          .add_flag_callback(
+              negated, [&options, &key] { options.switches[key.path] = false; }, "The opposite")
+          ->group("Configuration");
     } else {
       option = command.add_option(names, options.flags[key.path], help);
     }
@@ -41,38 +45,56 @@ void addKeyFlags(CLI::App& command, Options& options) {
   }
 }
 
-base::Status applyFlags(const Options& options, const CLI::App& command, config::Configuration& configuration) {
+base::Status applyFlags(const Options& options, const CLI::App& command,
+                        config::Configuration& configuration) {
   for (const config::Key& key : config::keys()) {
-    if (key.flags.empty() || key.type == config::KeyType::boolean || command.count("--" + key.flags.front()) == 0) continue;
-    const base::Status status = configuration.setText(key.path, options.flags.at(key.path), config::Origin::flag);
+    if (key.flags.empty() || key.type == config::KeyType::boolean ||
+        command.count("--" + key.flags.front()) == 0)
+      continue;
+    const base::Status status =
+        configuration.setText(key.path, options.flags.at(key.path), config::Origin::flag);
     if (!status.ok()) return base::badInput("--" + key.flags.front() + ": " + status.error().message);
   }
-  for (const auto& [path, value] : options.switches) PIPESCOPE_TRY(configuration.set(path, value, config::Origin::flag));
-  if (options.training && options.inference) return base::badInput("--training and --inference exclude each other; without either both run.");
-  if (options.training) PIPESCOPE_TRY(configuration.set("execution.mode", std::string("training"), config::Origin::flag));
-  if (options.inference) PIPESCOPE_TRY(configuration.set("execution.mode", std::string("inference"), config::Origin::flag));
+  for (const auto& [path, value] : options.switches)
+    PIPESCOPE_TRY(configuration.set(path, value, config::Origin::flag));
+  if (options.training && options.inference)
+    return base::badInput("--training and --inference exclude each other; without either both run.");
+  if (options.training)
+    PIPESCOPE_TRY(configuration.set("execution.mode", std::string("training"), config::Origin::flag));
+  if (options.inference)
+    PIPESCOPE_TRY(configuration.set("execution.mode", std::string("inference"), config::Origin::flag));
   for (const std::string& setting : options.settings) {
     const std::size_t equals = setting.find('=');
-    if (equals == std::string::npos) return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
-    const base::Status status = configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
+    if (equals == std::string::npos)
+      return base::badInput("--set takes key=value, but \"" + setting + "\" was given.");
+    const base::Status status =
+        configuration.setText(setting.substr(0, equals), setting.substr(equals + 1), config::Origin::flag);
     if (!status.ok()) return base::badInput("--set: " + status.error().message);
   }
   return {};
 }
 
 base::Result<std::string> outputOf(const Options& options) {
-  if (options.profileDirectory.empty()) return options.output.empty() ? std::string("profile.pop") : options.output;
-  if (!options.output.empty()) return base::badInput("--output and --profile-dir exclude each other: --profile-dir D means -o D/profile.pop.");
+  if (options.profileDirectory.empty())
+    return options.output.empty() ? std::string("profile.pop") : options.output;
+  if (!options.output.empty())
+    return base::badInput(
+        "--output and --profile-dir exclude each other: --profile-dir D means -o D/profile.pop.");
   std::error_code error;
   std::filesystem::create_directories(options.profileDirectory, error);
-  if (error) return base::ioError(fmt::format("Cannot make the folder {}: {}.", options.profileDirectory, error.message()));
+  if (error)
+    return base::ioError(
+        fmt::format("Cannot make the folder {}: {}.", options.profileDirectory, error.message()));
   return options.profileDirectory + "/profile.pop";
 }
 
-void say(const std::string& sentence) { std::fprintf(stderr, "%s\n", sentence.c_str()); }
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "%s\n", sentence.c_str());
+}
 
 std::string closingLine(const app::RunResult& result, const std::string& output) {
-  std::string line = fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
+  std::string line =
+      fmt::format("{} {}", result.cancelled ? "Stopped; the profile so far is" : "Wrote", output);
   if (result.finalLoss) line += fmt::format(" · final loss {:.4f}", *result.finalLoss);
   if (result.testAccuracy) line += fmt::format(" · test accuracy {:.2f} %", *result.testAccuracy * 100);
   if (result.emulatedUnits > 0) line += fmt::format(" · {:g} cost units emulated", result.emulatedUnits);
@@ -82,12 +104,14 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
 
 base::Result<int> runOnce(const Options& options, const CLI::App& command, const std::string& commandLine) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::read(options.file));
-  PIPESCOPE_TRY(configuration.applyEnvironment([](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  PIPESCOPE_TRY(configuration.applyEnvironment(
+      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   PIPESCOPE_TRY(applyFlags(options, command, configuration));
   PIPESCOPE_ASSIGN(const std::string output, outputOf(options));
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
-  const base::Result<app::RunResult> result = app::runConfiguration(configuration, {output, commandLine}, *progress);
+  const base::Result<app::RunResult> result =
+      app::runConfiguration(configuration, {output, commandLine}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   for (const std::string& notice : result->notices) say("note: " + notice);
@@ -101,19 +125,27 @@ base::Result<int> runOnce(const Options& options, const CLI::App& command, const
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
   command.add_option("config", options->file, "Configuration (TOML)");
-  command.add_option("-o,--output", options->output, "Profile to write (default profile.pop); only profiles are overwritten");
-  command.add_option("--profile-dir", options->profileDirectory, "Folder for the profile: the same as -o DIR/profile.pop");
-  command.add_option("--progress", options->progress, "How to show progress on standard error")->check(CLI::IsMember({"bar", "plain", "json", "off"}))->capture_default_str();
+  command.add_option("-o,--output", options->output,
+                     "Profile to write (default profile.pop); only profiles are overwritten");
+  command.add_option("--profile-dir", options->profileDirectory,
+                     "Folder for the profile: the same as -o DIR/profile.pop");
+  command.add_option("--progress", options->progress, "How to show progress on standard error")
+      ->check(CLI::IsMember({"bar", "plain", "json", "off"}))
+      ->capture_default_str();
   command.add_option("--set", options->settings, "Set any key: --set training.epochs=1; repeatable");
   command.add_flag("--training", options->training, "Only train");
   command.add_flag("--inference", options->inference, "Only infer");
   command.add_flag("--debug", options->debug, "Print debug messages while running");
-  command.add_flag("--help-keys", options->helpKeys, "Print every configuration key with type, default and meaning");
+  command.add_flag("--help-keys", options->helpKeys,
+                   "Print every configuration key with type, default and meaning");
   addKeyFlags(command, *options);
   return [options, &command]() -> int {
     if (options->helpKeys) return print(config::configurationHelp());
-    if (options->file.empty()) return fail(base::badInput("run needs a configuration: pipescope run CONFIG.toml. `pipescope run --help` lists the options."));
-    if (options->debug) base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
+    if (options->file.empty())
+      return fail(base::badInput(
+          "run needs a configuration: pipescope run CONFIG.toml. `pipescope run --help` lists the options."));
+    if (options->debug)
+      base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
     std::string commandLine = "pipescope run " + options->file;
     const base::Result<int> status = runOnce(*options, command, commandLine);
     return status.ok() ? *status : fail(status.error());

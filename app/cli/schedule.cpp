@@ -25,14 +25,16 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
     char* end = nullptr;
     const double value = std::strtod(part.c_str(), &end);
     if (part.empty() || *end != '\0' || !(value >= 0) || value > 1e9) {
-      return base::badInput(fmt::format("{} must be costs between 0 and 1e9 separated by commas, but holds \"{}\".", flag, part));
+      return base::badInput(fmt::format(
+          "{} must be costs between 0 and 1e9 separated by commas, but holds \"{}\".", flag, part));
     }
     values.push_back(value);
     at = comma + 1;
   }
   if (values.size() == 1) values.resize(static_cast<std::size_t>(stages), values.front());
   if (static_cast<int>(values.size()) != stages) {
-    return base::badInput(fmt::format("{} has {} costs for {} stages: give one for each, or one for all.", flag, values.size(), stages));
+    return base::badInput(fmt::format("{} has {} costs for {} stages: give one for each, or one for all.",
+                                      flag, values.size(), stages));
   }
   return values;
 }
@@ -55,14 +57,26 @@ base::Result<std::string> table(const Options& options) {
 
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
-  command.add_option("--schedule", options->schedule, "Name of the schedule: " + app::scheduleNames())->capture_default_str();
-  command.add_option("--stages", options->stages, "Forward stages N, one device each")->check(CLI::Range(1, 1024))->capture_default_str();
-  command.add_option("--micro-batches", options->microBatches, "Micro-batches G")->check(CLI::Range(1, 100000))->capture_default_str();
-  command.add_option("--forward", options->forward, "Forward cost of each stage, separated by commas, or one for all")->capture_default_str();
+  command.add_option("--schedule", options->schedule, "Name of the schedule: " + app::scheduleNames())
+      ->capture_default_str();
+  command.add_option("--stages", options->stages, "Forward stages N, one device each")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--micro-batches", options->microBatches, "Micro-batches G")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      .add_option("--forward", options->forward,
+                  "Forward cost of each stage, separated by commas, or one for all")
+      ->capture_default_str();
   command.add_option("--backward", options->backward, "Backward cost, likewise")->capture_default_str();
-  command.add_option("--exchange", options->exchange, "Cost of one inter-device exchange")->check(CLI::Range(0.0, 1e9))->capture_default_str();
+  command.add_option("--exchange", options->exchange, "Cost of one inter-device exchange")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   command.add_flag("--inference", options->inference, "Forward passes only");
-  command.add_option("--format", options->format, "text or json")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  command.add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   return [options] {
     const base::Result<std::string> text = table(*options);
     return text.ok() ? print(*text) : fail(text.error());

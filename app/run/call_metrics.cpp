@@ -12,14 +12,18 @@ using numerics::Keep;
 Keep CallMetrics::keep(std::int64_t iteration) const {
   switch (facts_.output.mode) {
     case OutputRule::Mode::all:
-    case OutputRule::Mode::everyN: return Keep::all;
-    case OutputRule::Mode::final: return iteration + 1 == facts_.iterations ? Keep::last : Keep::none;
-    case OutputRule::Mode::sum: return Keep::none;
+    case OutputRule::Mode::everyN:
+      return Keep::all;
+    case OutputRule::Mode::final:
+      return iteration + 1 == facts_.iterations ? Keep::last : Keep::none;
+    case OutputRule::Mode::sum:
+      return Keep::none;
   }
   return Keep::all;
 }
 
-void CallMetrics::add(std::int64_t iteration, const numerics::Results& results, std::span<const std::int32_t> labels) {
+void CallMetrics::add(std::int64_t iteration, const numerics::Results& results,
+                      std::span<const std::int32_t> labels) {
   const std::int64_t microBatches = facts_.microBatches;
   const auto size = static_cast<std::size_t>(facts_.microBatchSize);
   const Keep kept = keep(iteration);
@@ -34,7 +38,8 @@ void CallMetrics::add(std::int64_t iteration, const numerics::Results& results, 
     rows_ += facts_.microBatchSize;
     if (kept == Keep::none || results.outputs.empty()) continue;
     const std::size_t place = kept == Keep::last ? 0 : static_cast<std::size_t>(k);
-    addAccuracy(results.output<float>(0).subspan(place * size * rowLength, size * rowLength), labels.subspan(static_cast<std::size_t>(k) * size, size));
+    addAccuracy(results.output<float>(0).subspan(place * size * rowLength, size * rowLength),
+                labels.subspan(static_cast<std::size_t>(k) * size, size));
   }
 }
 
@@ -60,10 +65,16 @@ std::optional<double> CallMetrics::accuracy() const {
 std::string CallMetrics::basis() const {
   const std::int64_t all = facts_.microBatchSize * facts_.microBatches * facts_.iterations;
   switch (facts_.output.mode) {
-    case OutputRule::Mode::all: return fmt::format("all {} rows of the call (output mode all)", all);
-    case OutputRule::Mode::everyN: return fmt::format("{} of the call's {} rows (output mode every_n, period {})", rows_, all, facts_.output.period);
-    case OutputRule::Mode::final: return fmt::format("the last micro-batch's {} of the call's {} rows (output mode final)", rows_, all);
-    case OutputRule::Mode::sum: return fmt::format("sum over the call's {} micro-batches (output mode sum)", facts_.microBatches * facts_.iterations);
+    case OutputRule::Mode::all:
+      return fmt::format("all {} rows of the call (output mode all)", all);
+    case OutputRule::Mode::everyN:
+      return fmt::format("{} of the call's {} rows (output mode every_n, period {})", rows_, all,
+                         facts_.output.period);
+    case OutputRule::Mode::final:
+      return fmt::format("the last micro-batch's {} of the call's {} rows (output mode final)", rows_, all);
+    case OutputRule::Mode::sum:
+      return fmt::format("sum over the call's {} micro-batches (output mode sum)",
+                         facts_.microBatches * facts_.iterations);
   }
   return {};
 }

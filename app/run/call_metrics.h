@@ -12,7 +12,8 @@ namespace pipescope::app {
 
 class CallMetrics {
  public:
-  CallMetrics(const emulate::ExecutableFacts& facts, std::int64_t classes) : facts_(facts), classes_(classes) {}
+  CallMetrics(const emulate::ExecutableFacts& facts, std::int64_t classes)
+      : facts_(facts), classes_(classes) {}
 
   /// What must be kept of an iteration's outputs for returned rows.
   numerics::Keep keep(std::int64_t iteration) const;

@@ -1,5 +1,6 @@
 #pragma once
-// From a configuration to everything that runs, before any data is touched: parse → validate → predict → start share it.
+// From a configuration to everything that runs, before any data is touched: parse → validate → predict →
+// start share it.
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,7 @@ struct RecordedCompilation {
   emulate::SystemIds ids;
   std::vector<emulate::Executable> executables;
 };
-RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation, emulate::RecordLevel level);
+RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
+                                      emulate::RecordLevel level);
 
 }  // namespace pipescope::app

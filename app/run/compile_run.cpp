@@ -5,12 +5,12 @@
 #include <set>
 
 #include "app/run/compilation.h"
+#include "app/run/optimizer_choice.h"
 #include "app/run/user_folders.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/plan_builder.h"
 #include "engine/devices/system_registry.h"
 #include "engine/graph/builders/layers.h"
-#include "app/run/optimizer_choice.h"
 
 namespace pipescope::app {
 namespace {
@@ -26,14 +26,17 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
   run.training = c.text("execution.mode") != "inference";
   if (!run.training) run.microBatches = static_cast<int>(c.integer("inference.device_iterations"));
   for (const Settings& stage : c.tables("fixed.stages")) {
-    run.stages.push_back({stage.real("forward"), stage.real("recompute"), stage.real("backward"), stage.real("update")});
+    run.stages.push_back(
+        {stage.real("forward"), stage.real("recompute"), stage.real("backward"), stage.real("update")});
   }
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
-  for (const Settings& stage : c.tables("stages")) run.deviceOfStage.push_back(static_cast<int>(stage.integer("device")));
+  for (const Settings& stage : c.tables("stages"))
+    run.deviceOfStage.push_back(static_cast<int>(stage.integer("device")));
   if (!run.deviceOfStage.empty() && run.deviceOfStage.size() != run.stages.size()) {
-    return base::badInput(fmt::format("There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
-                                      run.deviceOfStage.size(), run.stages.size()));
+    return base::badInput(fmt::format(
+        "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
+        run.deviceOfStage.size(), run.stages.size()));
   }
   for (std::size_t s = 0; s < run.deviceOfStage.size(); ++s) {
     if (run.deviceOfStage[s] < 0) run.deviceOfStage[s] = static_cast<int>(s);
@@ -48,7 +51,9 @@ class ModelCompiler {
 
   base::Result<Compilation> compile() {
     if (c_.tables("model.layers").empty()) {
-      return base::badInput("The configuration has no model: add [[model.layers]], or use system.name = \"fixed\" with [[fixed.stages]].");
+      return base::badInput(
+          "The configuration has no model: add [[model.layers]], or use system.name = \"fixed\" with "
+          "[[fixed.stages]].");
     }
     PIPESCOPE_TRY(checkCounts());
     const std::string& mode = c_.text("execution.mode");
@@ -61,10 +66,14 @@ class ModelCompiler {
  private:
   base::Status checkCounts() const {
     if (c_.integer("inference.gradient_accumulation") != 1) {
-      return base::badInput("inference.gradient_accumulation must be 1: inference has no gradients. To run more micro-batches per call raise inference.device_iterations.");
+      return base::badInput(
+          "inference.gradient_accumulation must be 1: inference has no gradients. To run more micro-batches "
+          "per call raise inference.device_iterations.");
     }
     if (c_.given("training.output_period") && c_.text("training.output_mode") != "every_n") {
-      return base::badInput("training.output_period is given, but training.output_mode is not every_n: set the mode or leave out the period.");
+      return base::badInput(
+          "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "
+          "out the period.");
     }
     return {};
   }
@@ -73,7 +82,8 @@ class ModelCompiler {
     builders::LayersModel model;
     for (const Settings& layer : c_.tables("model.layers")) {
       builders::LayerSpec spec{layer.text("type"), layer.text("name"), layer.text("block"), {}};
-      for (const char* key : {"in_channels", "out_channels", "kernel_size", "stride", "padding", "in_features", "out_features"}) {
+      for (const char* key : {"in_channels", "out_channels", "kernel_size", "stride", "padding",
+                              "in_features", "out_features"}) {
         if (layer.given(key)) spec.parameters[key] = layer.integer(key);
       }
       model.layers.push_back(std::move(spec));
@@ -82,7 +92,9 @@ class ModelCompiler {
     if (training) model.layers.push_back({c_.text("training.loss"), "loss", model.layers.back().block, {}});
     model.sample = c_.integers("model.input");
     if (model.sample.empty()) {
-      if (c_.text("data.dataset") != "mnist") return base::badInput("model.input is missing: the data set does not say what shape its samples have.");
+      if (c_.text("data.dataset") != "mnist")
+        return base::badInput(
+            "model.input is missing: the data set does not say what shape its samples have.");
       model.sample = {1, 28, 28};
     }
     model.microBatch = c_.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
@@ -91,7 +103,8 @@ class ModelCompiler {
 
   base::Result<std::vector<compile::StageSpec>> place(const graph::Graph& graph) const {
     std::vector<compile::StageSpec> asked;
-    for (const Settings& stage : c_.tables("stages")) asked.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device"))});
+    for (const Settings& stage : c_.tables("stages"))
+      asked.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device"))});
     return compile::placeStages(graph, asked);
   }
 
@@ -103,8 +116,10 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(c_.text("system.name"), options));
     const auto available = static_cast<int>(result_.system->devices().size());
     if (devicesUsed > available) {
-      return base::badInput(fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, or put more blocks into a stage.",
-                                        devicesUsed, result_.system->name(), available));
+      return base::badInput(
+          fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
+                      "or put more blocks into a stage.",
+                      devicesUsed, result_.system->name(), available));
     }
     return {};
   }
@@ -115,7 +130,8 @@ class ModelCompiler {
     facts.schedule = schedule;
     facts.recompute = recompute ? "pipeline" : "none";
     facts.microBatchSize = c_.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
-    facts.deviceIterations = c_.integer(training ? "training.device_iterations" : "inference.device_iterations");
+    facts.deviceIterations =
+        c_.integer(training ? "training.device_iterations" : "inference.device_iterations");
     facts.microBatches = training ? c_.integer("training.gradient_accumulation") : facts.deviceIterations;
     facts.iterations = training ? facts.deviceIterations : 1;
     if (training) facts.output = outputRule();
@@ -141,7 +157,9 @@ class ModelCompiler {
     const bool sharded = c_.text("execution.strategy") == "sharded";
     const std::string schedule = sharded ? "sharded" : c_.text("execution.schedule");
     if (!sharded && schedule == "sharded") {
-      return base::badInput("execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy instead.");
+      return base::badInput(
+          "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
+          "instead.");
     }
     schedules::Shape shape;
     shape.stages = static_cast<int>(stages.size());
@@ -166,7 +184,8 @@ class ModelCompiler {
     return asked == "pipeline" || (asked == "auto" && !sharded && stages > 1);
   }
 
-  base::Result<compile::PlanOptions> planOptions(model::ExecutableKind kind, bool recompute, const CompiledExecutable& executable) const {
+  base::Result<compile::PlanOptions> planOptions(model::ExecutableKind kind, bool recompute,
+                                                 const CompiledExecutable& executable) const {
     compile::PlanOptions options;
     options.name = model::toString(kind);
     options.kind = kind;
@@ -179,10 +198,13 @@ class ModelCompiler {
     options.optimizer.kind = optimizer->name();
     options.optimizer.states = [optimizer](const graph::TensorType& type) {
       std::vector<compile::OptimizerCost::State> states;
-      for (const optimizers::StateTensor& state : optimizer->stateOf(type)) states.push_back({state.name, state.type});
+      for (const optimizers::StateTensor& state : optimizer->stateOf(type))
+        states.push_back({state.name, state.type});
       return states;
     };
-    options.optimizer.work = [optimizer, divisor](const graph::TensorType& type) { return optimizer->workOf(type, divisor); };
+    options.optimizer.work = [optimizer, divisor](const graph::TensorType& type) {
+      return optimizer->workOf(type, divisor);
+    };
     return options;
   }
 
@@ -203,7 +225,8 @@ class ModelCompiler {
     }
     const std::size_t available = result_.system->devices().size();
     if (used.size() < available) {
-      result_.notices.push_back(fmt::format("{} of the {} devices of {} hold no stage and stay idle.", available - used.size(), available, result_.system->name()));
+      result_.notices.push_back(fmt::format("{} of the {} devices of {} hold no stage and stay idle.",
+                                            available - used.size(), available, result_.system->name()));
     }
   }
 
@@ -216,7 +239,8 @@ class ModelCompiler {
 base::Result<Compilation> compileRun(const Configuration& configuration) {
   if (configuration.text("system.name") == "fixed") return compileFixedConfiguration(configuration);
   if (!configuration.tables("fixed.stages").empty()) {
-    return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " + configuration.text("system.name") + ".");
+    return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " +
+                          configuration.text("system.name") + ".");
   }
   return ModelCompiler(configuration).compile();
 }

@@ -9,9 +9,12 @@
 namespace pipescope::app {
 namespace {
 
-const char* limitKey(data::Split split) { return split == data::Split::train ? "data.samples" : "data.test_samples"; }
+const char* limitKey(data::Split split) {
+  return split == data::Split::train ? "data.samples" : "data.test_samples";
+}
 
-base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c, data::Split split, base::Progress& progress,
+base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c,
+                                                             data::Split split, base::Progress& progress,
                                                              base::Executor& executor) {
   data::DatasetRequest request;
   request.split = split;
@@ -21,7 +24,9 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
   request.sampleShape = c.integers("model.input");
   if (c.text("data.dataset") == "synthetic") {
     request.count = c.integer(limitKey(split));
-    if (request.count == 0) return base::badInput(fmt::format("{} is missing: synthetic data needs to know how many samples to make.", limitKey(split)));
+    if (request.count == 0)
+      return base::badInput(fmt::format(
+          "{} is missing: synthetic data needs to know how many samples to make.", limitKey(split)));
     PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> made, data::openDataset("synthetic", request));
     return std::shared_ptr<const data::Dataset>(std::move(made));
   }
@@ -36,18 +41,21 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
 
 }  // namespace
 
-base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& c, data::Split split, base::Progress& progress,
+base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& c, data::Split split,
+                                                            base::Progress& progress,
                                                             base::Executor& executor) {
   PIPESCOPE_ASSIGN(std::shared_ptr<const data::Dataset> whole, openWhole(c, split, progress, executor));
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit == 0 || limit == whole->size()) return whole;
   if (limit > whole->size()) {
-    return base::badInput(fmt::format("{} asks for {} samples, but {} has {}.", limitKey(split), limit, whole->description(), whole->size()));
+    return base::badInput(fmt::format("{} asks for {} samples, but {} has {}.", limitKey(split), limit,
+                                      whole->description(), whole->size()));
   }
   return std::shared_ptr<const data::Dataset>(std::make_shared<data::PrefixDataset>(std::move(whole), limit));
 }
 
-base::Result<std::int64_t> countData(const config::Configuration& c, data::Split split, base::Progress& progress, base::Executor& executor) {
+base::Result<std::int64_t> countData(const config::Configuration& c, data::Split split,
+                                     base::Progress& progress, base::Executor& executor) {
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit > 0) return limit;
   if (c.text("data.dataset") == "mnist" && c.text("data.directory").empty()) {

@@ -10,11 +10,12 @@
 namespace pipescope::app {
 
 /// Opens what data.* asks for; generates the digits where they are asked for and not there yet.
-base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& configuration, data::Split split,
-                                                            base::Progress& progress, base::Executor& executor);
+base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& configuration,
+                                                            data::Split split, base::Progress& progress,
+                                                            base::Executor& executor);
 
 /// How many samples openData would give, without making or reading them where that is known.
-base::Result<std::int64_t> countData(const config::Configuration& configuration, data::Split split, base::Progress& progress,
-                                     base::Executor& executor);
+base::Result<std::int64_t> countData(const config::Configuration& configuration, data::Split split,
+                                     base::Progress& progress, base::Executor& executor);
 
 }  // namespace pipescope::app

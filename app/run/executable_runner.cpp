@@ -5,7 +5,9 @@
 namespace pipescope::app {
 
 std::int64_t wallNow(const RunContext& context) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - context.started).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              context.started)
+      .count();
 }
 
 base::Status checkCancelled(const base::Progress& progress) {
@@ -13,8 +15,8 @@ base::Status checkCancelled(const base::Progress& progress) {
   return {};
 }
 
-base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable, std::string name, std::int64_t samples,
-                                     std::int64_t wallStart, std::int64_t wallEnd) {
+base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable, std::string name,
+                                     std::int64_t samples, std::int64_t wallStart, std::int64_t wallEnd) {
   model::Run run;
   run.name = std::move(name);
   run.samples = samples;
@@ -29,9 +31,12 @@ base::Status runFixed(RunContext& context, RunResult& result) {
   const std::int64_t calls = context.configuration.integer("fixed.calls");
   for (std::int64_t call = 0; call < calls; ++call) {
     PIPESCOPE_TRY(checkCancelled(context.progress));
-    context.progress.report(static_cast<double>(call) / static_cast<double>(calls), fmt::format("call {} of {}", call + 1, calls));
-    PIPESCOPE_ASSIGN(const model::Run run, emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
-    result.emulatedUnits = base::toSeconds(run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
+    context.progress.report(static_cast<double>(call) / static_cast<double>(calls),
+                            fmt::format("call {} of {}", call + 1, calls));
+    PIPESCOPE_ASSIGN(const model::Run run,
+                     emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
+    result.emulatedUnits = base::toSeconds(
+        run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
   }
   return {};
 }

@@ -6,7 +6,8 @@
 namespace pipescope::app {
 namespace {
 
-compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage, const schedules::Order& order) {
+compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage,
+                               const schedules::Order& order) {
   compile::ExecutablePlan plan;
   plan.name = run.training ? "training" : "inference";
   plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
@@ -20,8 +21,12 @@ compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& devi
     plan.stages.push_back(std::move(stage));
     // Boundaries carry no bytes here: they only say who sends to whom.
     const graph::TensorType nothing{graph::ElementType::float32, {0}};
-    if (s + 1 < stages) plan.boundaries.push_back({fmt::format("activation{}", s), nothing, s, s + 1, model::TransferKind::activation});
-    if (run.training && s > 0) plan.boundaries.push_back({fmt::format("gradient{}", s), nothing, s, s - 1, model::TransferKind::gradient});
+    if (s + 1 < stages)
+      plan.boundaries.push_back(
+          {fmt::format("activation{}", s), nothing, s, s + 1, model::TransferKind::activation});
+    if (run.training && s > 0)
+      plan.boundaries.push_back(
+          {fmt::format("gradient{}", s), nothing, s, s - 1, model::TransferKind::gradient});
   }
   return plan;
 }
@@ -29,7 +34,9 @@ compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& devi
 }  // namespace
 
 base::Result<Compilation> compileFixed(const FixedRun& run) {
-  if (run.stages.empty()) return base::badInput("There are no stage costs: add [[fixed.stages]] entries with forward = … and backward = ….");
+  if (run.stages.empty())
+    return base::badInput(
+        "There are no stage costs: add [[fixed.stages]] entries with forward = … and backward = ….");
   schedules::Shape shape;
   shape.stages = static_cast<int>(run.stages.size());
   shape.microBatches = run.microBatches;
@@ -38,7 +45,8 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   for (int s = 0; run.deviceOfStage.empty() && s < shape.stages; ++s) shape.deviceOfStage.push_back(s);
   devices::FixedCosts costs;
   for (const FixedRun::Stage& stage : run.stages) {
-    costs.stages.push_back({stage.forward, run.training ? stage.recompute : 0, run.training ? stage.backward : 0, run.training ? stage.update : 0});
+    costs.stages.push_back({stage.forward, run.training ? stage.recompute : 0,
+                            run.training ? stage.backward : 0, run.training ? stage.update : 0});
   }
   costs.exchange = run.exchange;
   costs.call = run.call;

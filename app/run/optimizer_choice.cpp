@@ -12,12 +12,16 @@ base::Result<std::unique_ptr<optimizers::Optimizer>> chooseOptimizer(const confi
   const std::string& name = c.text("training.optimizer");
   std::map<std::string, double> settings{{"learning_rate", c.real("training.learning_rate")}};
   const auto definition = registry.definitions().find(name);
-  if (definition == registry.definitions().end()) return base::internalError("No optimizer \"" + name + "\" was built in.");
+  if (definition == registry.definitions().end())
+    return base::internalError("No optimizer \"" + name + "\" was built in.");
   const auto& known = definition->second.settings;
   for (const char* setting : {"weight_decay", "beta1", "beta2", "epsilon", "momentum"}) {
     const std::string path = std::string("training.") + setting;
-    const bool mine = std::any_of(known.begin(), known.end(), [&](const auto& s) { return s.name == setting; });
-    if (!mine && c.given(path)) return base::badInput(fmt::format("{} is given, but {} has no such setting: leave it out.", path, name));
+    const bool mine =
+        std::any_of(known.begin(), known.end(), [&](const auto& s) { return s.name == setting; });
+    if (!mine && c.given(path))
+      return base::badInput(
+          fmt::format("{} is given, but {} has no such setting: leave it out.", path, name));
     if (mine && c.given(path)) settings[setting] = c.real(path);
   }
   return optimizers::createOptimizer(name, settings);

@@ -14,11 +14,13 @@ std::vector<std::string> Compilation::overflow() const {
   return sentences;
 }
 
-RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation, emulate::RecordLevel level) {
+RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
+                                      emulate::RecordLevel level) {
   RecordedCompilation recorded;
   recorded.ids = emulate::recordSystem(recorder, *compilation.system, compilation.devicesUsed);
   for (const CompiledExecutable& executable : compilation.executables) {
-    recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids, executable.plan, executable.lowered,
+    recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids,
+                                                             executable.plan, executable.lowered,
                                                              executable.order, executable.facts, level));
   }
   for (const std::string& notice : compilation.notices) {

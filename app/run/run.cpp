@@ -23,13 +23,16 @@ std::string utcNow() {
   return text;
 }
 
-void recordCircumstances(record::Recorder& recorder, const config::Configuration& configuration, const RunOptions& options, const Compilation& compilation) {
+void recordCircumstances(record::Recorder& recorder, const config::Configuration& configuration,
+                         const RunOptions& options, const Compilation& compilation) {
   recorder.add(model::Property{"tool_version", base::version()});
   recorder.add(model::Property{"created_utc", utcNow()});
   recorder.add(model::Property{"command_line", options.commandLine});
   recorder.add(model::Property{"model", configuration.text("model.name")});
-  recorder.add(model::Property{"times", "emulated by the " + compilation.system->family() + " device model; no hardware was involved"});
-  for (const config::OptionRow& row : configuration.dump()) recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
+  recorder.add(model::Property{"times", "emulated by the " + compilation.system->family() +
+                                            " device model; no hardware was involved"});
+  for (const config::OptionRow& row : configuration.dump())
+    recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
 }
 
 emulate::RecordLevel recordLevel(const config::Configuration& configuration) {
@@ -49,17 +52,20 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   std::optional<numerics::Parameters> weights;
   for (std::size_t i = 0; i < context.compilation.executables.size(); ++i) {
     const bool training = context.compilation.executables[i].plan.kind == model::ExecutableKind::training;
-    PIPESCOPE_TRY(training ? runTraining(context, i, weights, result) : runInference(context, i, weights, result));
+    PIPESCOPE_TRY(training ? runTraining(context, i, weights, result)
+                           : runInference(context, i, weights, result));
   }
   return {};
 }
 
 }  // namespace
 
-base::Result<RunResult> runConfiguration(const config::Configuration& configuration, const RunOptions& options, base::Progress& progress) {
+base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
+                                         const RunOptions& options, base::Progress& progress) {
   progress.report(0, "compiling");
   PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration));
-  PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer, store::ProfileWriter::create(options.output));
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer,
+                   store::ProfileWriter::create(options.output));
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);

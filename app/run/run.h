@@ -19,13 +19,14 @@ struct RunResult {
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
   double emulatedSeconds = 0;
-  double emulatedUnits = 0;  ///< of `fixed`: cost units
+  double emulatedUnits = 0;           ///< of `fixed`: cost units
   std::vector<std::string> notices;   ///< sentences for the user
   std::vector<std::string> overflow;  ///< where the model does not fit
 };
 
-/// Errors before the first commit leave nothing at the output path; later ones leave the profile so far, marked
-/// incomplete with the reason.
-base::Result<RunResult> runConfiguration(const config::Configuration& configuration, const RunOptions& options, base::Progress& progress);
+/// Errors before the first commit leave nothing at the output path; later ones leave the profile so far,
+/// marked incomplete with the reason.
+base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
+                                         const RunOptions& options, base::Progress& progress);
 
 }  // namespace pipescope::app

@@ -13,7 +13,9 @@
 namespace pipescope::app {
 namespace {
 
-double units(base::Ticks ticks) { return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit); }
+double units(base::Ticks ticks) {
+  return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
+}
 
 /// Most micro-batches that are live at once, from one device's slots in time.
 int peakLive(const std::vector<ScheduleSlot>& slots, int device) {
@@ -33,7 +35,8 @@ std::string cellOf(const ScheduleSlot& slot) {
 
 std::string gridText(const ScheduleTable& table) {
   const auto devices = table.utilisation.size();
-  std::vector<std::vector<std::string>> cells(devices, std::vector<std::string>(static_cast<std::size_t>(table.cycles)));
+  std::vector<std::vector<std::string>> cells(
+      devices, std::vector<std::string>(static_cast<std::size_t>(table.cycles)));
   std::size_t width = 3;
   for (const ScheduleSlot& slot : table.slots) {
     std::string& cell = cells[static_cast<std::size_t>(slot.device)][static_cast<std::size_t>(slot.slot)];
@@ -86,9 +89,12 @@ base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
   table.makespan = units(call.end - call.start);
   PIPESCOPE_ASSIGN(const model::Rows<model::Placement> placements, profile.rows<model::Placement>());
   for (const model::Placement& p : *placements) {
-    table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end), model::toString(p.pass), p.microBatch, p.slot});
+    table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end),
+                           model::toString(p.pass), p.microBatch, p.slot});
   }
-  std::stable_sort(table.slots.begin(), table.slots.end(), [](const auto& a, const auto& b) { return std::tie(a.device, a.start) < std::tie(b.device, b.start); });
+  std::stable_sort(table.slots.begin(), table.slots.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.device, a.start) < std::tie(b.device, b.start);
+  });
   for (int d = 0; d < compilation.devicesUsed; ++d) {
     double busy = 0;
     for (const ScheduleSlot& slot : table.slots) busy += slot.device == d ? slot.end - slot.start : 0;
@@ -102,7 +108,8 @@ std::string toText(const ScheduleTable& table) {
   std::string text = table.cycles > 0 ? gridText(table) : startTimesText(table);
   text += fmt::format("\nmakespan     {:g}\nutilisation ", table.makespan);
   for (const double u : table.utilisation) text += fmt::format(" {:.3f}", u);
-  text += fmt::format("\npeak live    {}\nstash        {}\n", fmt::join(table.peakLive, " "), fmt::join(table.stashEntries, " "));
+  text += fmt::format("\npeak live    {}\nstash        {}\n", fmt::join(table.peakLive, " "),
+                      fmt::join(table.stashEntries, " "));
   return text;
 }
 
@@ -115,7 +122,11 @@ std::string toJson(const ScheduleTable& table) {
   json["stash_entries"] = table.stashEntries;
   json["slots"] = nlohmann::ordered_json::array();
   for (const ScheduleSlot& slot : table.slots) {
-    json["slots"].push_back({{"device", slot.device}, {"start", slot.start}, {"end", slot.end}, {"kind", slot.kind}, {"micro_batch", slot.microBatch}});
+    json["slots"].push_back({{"device", slot.device},
+                             {"start", slot.start},
+                             {"end", slot.end},
+                             {"kind", slot.kind},
+                             {"micro_batch", slot.microBatch}});
   }
   return json.dump(2) + "\n";
 }

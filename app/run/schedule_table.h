@@ -16,12 +16,13 @@ struct ScheduleSlot {
 
 struct ScheduleTable {
   std::string schedule;
-  double makespan = 0;              ///< from the first task's start to the end of the flush, its last exchange included
+  double makespan = 0;  ///< from the first task's start to the end of the flush, its last exchange included
   std::vector<double> utilisation;  ///< by device: busy ÷ makespan
-  std::vector<int> peakLive;        ///< by device: most micro-batches between their forward and the end of their backward
+  std::vector<int>
+      peakLive;  ///< by device: most micro-batches between their forward and the end of their backward
   std::vector<std::int64_t> stashEntries;  ///< by stage
-  int cycles = 0;                   ///< pipeline cycles; 0 where the schedule has none
-  std::vector<ScheduleSlot> slots;  ///< by device, then in time
+  int cycles = 0;                          ///< pipeline cycles; 0 where the schedule has none
+  std::vector<ScheduleSlot> slots;         ///< by device, then in time
 };
 
 base::Result<ScheduleTable> scheduleTable(const FixedRun& run);

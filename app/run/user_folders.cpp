@@ -8,7 +8,8 @@ std::filesystem::path userConfigurationFolder() {
   const char* configured = std::getenv("XDG_CONFIG_HOME");
   if (configured != nullptr && configured[0] == '/') return std::filesystem::path(configured) / "pipescope";
   const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::filesystem::path(home) / ".config" / "pipescope" : std::filesystem::path();
+  return home != nullptr && home[0] == '/' ? std::filesystem::path(home) / ".config" / "pipescope"
+                                           : std::filesystem::path();
 }
 
 }  // namespace pipescope::app

@@ -10,7 +10,9 @@ namespace pipescope::compile {
 std::vector<std::string> blocksOf(const graph::Graph& graph) {
   std::vector<std::string> blocks;
   for (const graph::Node& node : graph.nodes()) {
-    if (node.pass == model::Pass::forward && std::find(blocks.begin(), blocks.end(), node.block) == blocks.end()) blocks.push_back(node.block);
+    if (node.pass == model::Pass::forward &&
+        std::find(blocks.begin(), blocks.end(), node.block) == blocks.end())
+      blocks.push_back(node.block);
   }
   return blocks;
 }
@@ -28,19 +30,27 @@ namespace {
 base::Status checkBlocks(const std::vector<std::string>& blocks, const std::vector<StageSpec>& stages) {
   std::map<std::string, std::size_t> stageOf;
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    if (stages[s].blocks.empty()) return base::badInput(fmt::format("Stage {} has no blocks: give it some or remove its [[stages]] entry.", s));
+    if (stages[s].blocks.empty())
+      return base::badInput(
+          fmt::format("Stage {} has no blocks: give it some or remove its [[stages]] entry.", s));
     for (const std::string& block : stages[s].blocks) {
       if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) {
-        return base::badInput(fmt::format("Stage {} names block \"{}\", which the model does not have; its blocks are {}.", s, block, fmt::join(blocks, ", ")));
+        return base::badInput(
+            fmt::format("Stage {} names block \"{}\", which the model does not have; its blocks are {}.", s,
+                        block, fmt::join(blocks, ", ")));
       }
       const auto [found, added] = stageOf.emplace(block, s);
       if (!added) {
-        return base::badInput(fmt::format("Block \"{}\" is in stage {} and in stage {}: a block belongs to one stage only.", block, found->second, s));
+        return base::badInput(
+            fmt::format("Block \"{}\" is in stage {} and in stage {}: a block belongs to one stage only.",
+                        block, found->second, s));
       }
     }
   }
   for (const std::string& block : blocks) {
-    if (!stageOf.contains(block)) return base::badInput(fmt::format("Block \"{}\" is in no stage: add it to the blocks of a [[stages]] entry.", block));
+    if (!stageOf.contains(block))
+      return base::badInput(
+          fmt::format("Block \"{}\" is in no stage: add it to the blocks of a [[stages]] entry.", block));
   }
   return {};
 }
@@ -58,16 +68,20 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
         const graph::Node& producer = graph.node(tensor.producer);
         const int from = stageOf.at(producer.block);
         if (from > stage) {
-          return base::badInput(fmt::format(
-              "{} in block \"{}\" (stage {}) needs the result of {} in block \"{}\", which is in the later stage {}: stages must ascend along the data flow.",
-              node.name, node.block, stage, producer.name, producer.block, from));
+          return base::badInput(
+              fmt::format("{} in block \"{}\" (stage {}) needs the result of {} in block \"{}\", which is in "
+                          "the later stage {}: stages must ascend along the data flow.",
+                          node.name, node.block, stage, producer.name, producer.block, from));
         }
       } else if (tensor.role == graph::TensorRole::parameter) {
         const auto [user, first] = userOfParameter.emplace(input, &node);
         const int other = stageOf.at(user->second->block);
-        if (!first && stages[static_cast<std::size_t>(other)].device != stages[static_cast<std::size_t>(stage)].device) {
-          return base::badInput(fmt::format("Parameter {} is used by {} in stage {} and by {} in stage {}: its users must sit on one device.",
-                                            tensor.name, user->second->name, other, node.name, stage));
+        if (!first && stages[static_cast<std::size_t>(other)].device !=
+                          stages[static_cast<std::size_t>(stage)].device) {
+          return base::badInput(
+              fmt::format("Parameter {} is used by {} in stage {} and by {} in stage {}: its users must sit "
+                          "on one device.",
+                          tensor.name, user->second->name, other, node.name, stage));
         }
       }
     }
@@ -77,7 +91,8 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
 
 }  // namespace
 
-base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph, const std::vector<StageSpec>& asked) {
+base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
+                                                 const std::vector<StageSpec>& asked) {
   const std::vector<std::string> blocks = blocksOf(graph);
   std::vector<StageSpec> stages = asked;
   if (stages.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
-// What compiling a graph gives, before any device has seen it: per stage and pass, the operators with their Work,
-// and the tensors with how long each must be kept. A device family lowers this to segments and memory.
+// What compiling a graph gives, before any device has seen it: per stage and pass, the operators with their
+// Work, and the tensors with how long each must be kept. A device family lowers this to segments and memory.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,7 +27,9 @@ enum class TensorUse : std::uint8_t {
   gradient,        ///< as activation
 };
 std::string toString(TensorUse use);
-constexpr bool isAlwaysLive(TensorUse use) { return use <= TensorUse::stash; }
+constexpr bool isAlwaysLive(TensorUse use) {
+  return use <= TensorUse::stash;
+}
 
 struct PlanTensor {
   std::string name;  ///< name path, "layer1/conv/weight"
@@ -61,8 +63,8 @@ struct StagePlan {
   int device = 0;  ///< index in the target
   std::vector<std::string> blocks;
   std::vector<PlanTensor> tensors;
-  /// In the order in which a micro-batch goes through them: hostIn, forward, recompute, backward, hostOut; and update,
-  /// which runs once per iteration. A pass without work is left out.
+  /// In the order in which a micro-batch goes through them: hostIn, forward, recompute, backward, hostOut;
+  /// and update, which runs once per iteration. A pass without work is left out.
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;

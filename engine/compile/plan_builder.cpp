@@ -11,7 +11,8 @@ namespace {
 /// Tensors that cross between stages, hop by hop.
 class BoundaryFinder {
  public:
-  BoundaryFinder(const graph::Graph& graph, const std::map<std::string, int>& stageOf) : graph_(graph), stageOf_(stageOf) {}
+  BoundaryFinder(const graph::Graph& graph, const std::map<std::string, int>& stageOf)
+      : graph_(graph), stageOf_(stageOf) {}
 
   std::vector<StageBoundary> find() {
     for (const graph::Node& node : graph_.nodes()) {
@@ -21,8 +22,10 @@ class BoundaryFinder {
         const graph::Node& producer = graph_.node(graph_.tensor(input).producer);
         const int from = stageOf_.at(producer.block);
         if (producer.pass == node.pass && from != consumer) addHops(input, from, consumer, producer.pass);
-        // A backward node that needs a forward value of another stage: that value is carried there in the forward pass.
-        if (producer.pass != node.pass && from < consumer) addHops(input, from, consumer, model::Pass::forward);
+        // A backward node that needs a forward value of another stage: that value is carried there in the
+        // forward pass.
+        if (producer.pass != node.pass && from < consumer)
+          addHops(input, from, consumer, model::Pass::forward);
       }
     }
     return std::move(found_);
@@ -32,7 +35,8 @@ class BoundaryFinder {
   void addHops(graph::TensorId tensor, int from, int to, model::Pass pass) {
     const int step = to > from ? 1 : -1;
     for (int stage = from; stage != to; stage += step) {
-      if (seen_.insert({tensor, stage, stage + step}).second) found_.push_back({tensor, stage, stage + step, pass});
+      if (seen_.insert({tensor, stage, stage + step}).second)
+        found_.push_back({tensor, stage, stage + step, pass});
     }
   }
 
@@ -44,8 +48,8 @@ class BoundaryFinder {
 
 }  // namespace
 
-base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages, const PlanOptions& options,
-                                       const ops::OperatorRegistry& registry) {
+base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                       const PlanOptions& options, const ops::OperatorRegistry& registry) {
   PIPESCOPE_CHECK(options.stashEntries.size() == stages.size(), "a stash depth for each stage");
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   const std::vector<StageBoundary> boundaries = BoundaryFinder(graph, stageOf).find();
@@ -61,8 +65,9 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
   }
   for (const StageBoundary& b : boundaries) {
     const graph::Tensor& tensor = graph.tensor(b.tensor);
-    plan.boundaries.push_back({tensor.name, tensor.type, b.fromStage, b.toStage,
-                               b.pass == model::Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient});
+    plan.boundaries.push_back(
+        {tensor.name, tensor.type, b.fromStage, b.toStage,
+         b.pass == model::Pass::forward ? model::TransferKind::activation : model::TransferKind::gradient});
   }
   return plan;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// From a graph and its placement to a plan: what each stage computes in each pass, what it keeps, what it sends.
+// From a graph and its placement to a plan: what each stage computes in each pass, what it keeps, what it
+// sends.
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,15 +25,15 @@ struct OptimizerCost {
 struct PlanOptions {
   std::string name;
   model::ExecutableKind kind = model::ExecutableKind::training;
-  bool recompute = false;                   ///< stages with a stash recompute their forward before the backward pass
-  std::int64_t microBatches = 1;            ///< above 1, training has accumulation buffers
-  std::vector<std::int64_t> stashEntries;   ///< by stage; 0: activations live on from forward to backward
-  OptimizerCost optimizer;                  ///< of training
+  bool recompute = false;         ///< stages with a stash recompute their forward before the backward pass
+  std::int64_t microBatches = 1;  ///< above 1, training has accumulation buffers
+  std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
+  OptimizerCost optimizer;                 ///< of training
 };
 
-/// `graph` has its gradients already (training) or is a forward graph (inference). Stages come from placeStages.
-/// Values that skip stages are forwarded hop by hop.
-base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages, const PlanOptions& options,
-                                       const ops::OperatorRegistry& registry);
+/// `graph` has its gradients already (training) or is a forward graph (inference). Stages come from
+/// placeStages. Values that skip stages are forwarded hop by hop.
+base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                       const PlanOptions& options, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::compile

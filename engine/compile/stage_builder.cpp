@@ -12,9 +12,15 @@ using graph::TensorRole;
 using graph::TensorType;
 using model::Pass;
 
-StageBuilder::StageBuilder(const Graph& graph, const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
-                           const PlanOptions& options, const ops::OperatorRegistry& registry, int stage)
-    : graph_(graph), stageOf_(stageOf), boundaries_(boundaries), options_(options), registry_(registry), stage_(stage) {
+StageBuilder::StageBuilder(const Graph& graph, const std::map<std::string, int>& stageOf,
+                           const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
+                           const ops::OperatorRegistry& registry, int stage)
+    : graph_(graph),
+      stageOf_(stageOf),
+      boundaries_(boundaries),
+      options_(options),
+      registry_(registry),
+      stage_(stage) {
   plan_.index = stage;
 }
 
@@ -52,9 +58,13 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 
 PassPlan& StageBuilder::pass(Pass kind) {
   // In the order in which a micro-batch goes through them.
-  static constexpr Pass order[] = {Pass::hostIn, Pass::forward, Pass::recompute, Pass::backward, Pass::hostOut, Pass::update};
-  const auto rank = [](Pass p) { return std::find(std::begin(order), std::end(order), p) - std::begin(order); };
-  const auto place = std::lower_bound(plan_.passes.begin(), plan_.passes.end(), kind, [&](const PassPlan& p, Pass k) { return rank(p.pass) < rank(k); });
+  static constexpr Pass order[] = {Pass::hostIn,   Pass::forward, Pass::recompute,
+                                   Pass::backward, Pass::hostOut, Pass::update};
+  const auto rank = [](Pass p) {
+    return std::find(std::begin(order), std::end(order), p) - std::begin(order);
+  };
+  const auto place = std::lower_bound(plan_.passes.begin(), plan_.passes.end(), kind,
+                                      [&](const PassPlan& p, Pass k) { return rank(p.pass) < rank(k); });
   if (place != plan_.passes.end() && place->pass == kind) return *place;
   return *plan_.passes.insert(place, PassPlan{kind, {}});
 }
@@ -79,7 +89,12 @@ void StageBuilder::addHostIn() {
     });
     if (!used) continue;
     const Tensor& tensor = graph_.tensor(input);
-    pass(Pass::hostIn).operators.push_back({tensor.name, "HostLoad", {{ops::HostCopy{true, tensor.type.bytes()}, 1, ""}}, {}, {tensorFor(input)}});
+    pass(Pass::hostIn)
+        .operators.push_back({tensor.name,
+                              "HostLoad",
+                              {{ops::HostCopy{true, tensor.type.bytes()}, 1, ""}},
+                              {},
+                              {tensorFor(input)}});
   }
 }
 
@@ -112,7 +127,8 @@ void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
   const std::int64_t entries = options_.stashEntries[static_cast<std::size_t>(stage_)];
   const PlanTensorId ring = add(tensor.name + "/stash", tensor.type, TensorUse::stash, entries);
-  const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1, ""};
+  const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1,
+                       ""};
   pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring}});
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   known_[id] = restored;
@@ -127,7 +143,8 @@ base::Status StageBuilder::addRecompute(const std::set<TensorId>& needed) {
   std::vector<const Node*> again;
   for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
     if (node->pass != Pass::forward || !mine(*node)) continue;
-    const bool useful = std::any_of(node->outputs.begin(), node->outputs.end(), [&](TensorId id) { return wanted.contains(id); });
+    const bool useful = std::any_of(node->outputs.begin(), node->outputs.end(),
+                                    [&](TensorId id) { return wanted.contains(id); });
     if (!useful) continue;
     again.push_back(&*node);
     for (const TensorId input : node->inputs) {
@@ -142,7 +159,8 @@ base::Status StageBuilder::addRecompute(const std::set<TensorId>& needed) {
   }
   for (auto node = again.rbegin(); node != again.rend(); ++node) {
     for (const TensorId output : (*node)->outputs) {
-      known_[output] = add(graph_.tensor(output).name + "/recomputed", graph_.tensor(output).type, TensorUse::activation);
+      known_[output] =
+          add(graph_.tensor(output).name + "/recomputed", graph_.tensor(output).type, TensorUse::activation);
     }
     PIPESCOPE_TRY(addNode(**node, Pass::recompute));
   }
@@ -172,7 +190,12 @@ base::Status StageBuilder::addBackward() {
       const PlanTensorId accumulator = add(tensor.name + "/accumulator", tensor.type, TensorUse::accumulator);
       accumulators_[parameter->second] = accumulator;
       const ops::Work sum{ops::Map{"add", tensor.type.elements(), 2, tensor.type.element, true}, 1, ""};
-      pass(Pass::backward).operators.push_back({tensor.name + "/accumulate", "Accumulate", {sum}, {tensorFor(output), accumulator}, {accumulator}});
+      pass(Pass::backward)
+          .operators.push_back({tensor.name + "/accumulate",
+                                "Accumulate",
+                                {sum},
+                                {tensorFor(output), accumulator},
+                                {accumulator}});
     }
   }
   return {};
@@ -200,7 +223,12 @@ void StageBuilder::addHostOut() {
   for (const TensorId id : results) {
     const Tensor& tensor = graph_.tensor(id);
     if (!tensor.producer.valid() || !mine(graph_.node(tensor.producer))) continue;
-    pass(Pass::hostOut).operators.push_back({tensor.name + "/out", "HostStore", {{ops::HostCopy{false, tensor.type.bytes()}, 1, ""}}, {tensorFor(id)}, {}});
+    pass(Pass::hostOut)
+        .operators.push_back({tensor.name + "/out",
+                              "HostStore",
+                              {{ops::HostCopy{false, tensor.type.bytes()}, 1, ""}},
+                              {tensorFor(id)},
+                              {}});
   }
 }
 

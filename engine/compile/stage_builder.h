@@ -18,8 +18,9 @@ struct StageBoundary {
 
 class StageBuilder {
  public:
-  StageBuilder(const graph::Graph& graph, const std::map<std::string, int>& stageOf, const std::vector<StageBoundary>& boundaries,
-               const PlanOptions& options, const ops::OperatorRegistry& registry, int stage);
+  StageBuilder(const graph::Graph& graph, const std::map<std::string, int>& stageOf,
+               const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
+               const ops::OperatorRegistry& registry, int stage);
   base::Result<StagePlan> build();
 
  private:

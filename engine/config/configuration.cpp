@@ -15,7 +15,9 @@ std::string toString(Origin origin) {
 
 namespace {
 
-bool hasType(const Value& value, KeyType type) { return value.index() == static_cast<std::size_t>(type); }
+bool hasType(const Value& value, KeyType type) {
+  return value.index() == static_cast<std::size_t>(type);
+}
 
 /// Whole numbers are reals, and a list is what an empty list of another type is.
 Value widened(Value value, KeyType type) {
@@ -29,7 +31,9 @@ Value widened(Value value, KeyType type) {
   return value;
 }
 
-std::string number(double value) { return fmt::format("{}", value); }
+std::string number(double value) {
+  return fmt::format("{}", value);
+}
 
 Status checkNumber(const Key& key, double value) {
   if (value >= key.least && value <= key.most) return {};
@@ -42,18 +46,21 @@ Status checkNumber(const Key& key, double value) {
   } else {
     range = below ? "at most " + number(key.most) : "a number";
   }
-  return base::badInput(fmt::format("{} = {} is out of range: it must be {}.", key.path, number(value), range));
+  return base::badInput(
+      fmt::format("{} = {} is out of range: it must be {}.", key.path, number(value), range));
 }
 
 Status checkChoice(const Key& key, const std::string& value) {
-  if (key.choices.empty() || std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return {};
+  if (key.choices.empty() || std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end())
+    return {};
   return base::badInput(fmt::format("{} = \"{}\" is not known: it must be one of {}.", key.path, value,
                                     fmt::join(key.choices, ", ")));
 }
 
 Status checkValue(const Key& key, const Value& value) {
   if (!hasType(value, key.type)) {
-    return base::badInput(fmt::format("{} must be {}, but {} was given.", key.path, toString(key.type), toToml(value)));
+    return base::badInput(
+        fmt::format("{} must be {}, but {} was given.", key.path, toString(key.type), toToml(value)));
   }
   if (const auto* n = std::get_if<std::int64_t>(&value)) return checkNumber(key, static_cast<double>(*n));
   if (const auto* x = std::get_if<double>(&value)) return checkNumber(key, *x);
@@ -73,10 +80,18 @@ const Value& Settings::get(std::string_view path) const {
   return key->fallback;
 }
 
-bool Settings::boolean(std::string_view path) const { return std::get<bool>(get(path)); }
-std::int64_t Settings::integer(std::string_view path) const { return std::get<std::int64_t>(get(path)); }
-double Settings::real(std::string_view path) const { return std::get<double>(get(path)); }
-const std::string& Settings::text(std::string_view path) const { return std::get<std::string>(get(path)); }
+bool Settings::boolean(std::string_view path) const {
+  return std::get<bool>(get(path));
+}
+std::int64_t Settings::integer(std::string_view path) const {
+  return std::get<std::int64_t>(get(path));
+}
+double Settings::real(std::string_view path) const {
+  return std::get<double>(get(path));
+}
+const std::string& Settings::text(std::string_view path) const {
+  return std::get<std::string>(get(path));
+}
 const std::vector<std::int64_t>& Settings::integers(std::string_view path) const {
   return std::get<std::vector<std::int64_t>>(get(path));
 }
@@ -84,7 +99,9 @@ const std::vector<std::string>& Settings::texts(std::string_view path) const {
   return std::get<std::vector<std::string>>(get(path));
 }
 
-bool Settings::given(std::string_view path) const { return values_.find(path) != values_.end(); }
+bool Settings::given(std::string_view path) const {
+  return values_.find(path) != values_.end();
+}
 
 Origin Settings::origin(std::string_view path) const {
   const auto found = values_.find(path);
@@ -110,7 +127,8 @@ const std::vector<Settings>& Configuration::tables(std::string_view name) const 
 
 std::string environmentName(std::string_view path) {
   std::string name = "PIPESCOPE_";
-  for (const char c : path) name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  for (const char c : path)
+    name += c == '.' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return name;
 }
 
@@ -129,16 +147,29 @@ Status Configuration::applyEnvironment(const std::function<const char*(const cha
 
 std::vector<OptionRow> Configuration::dump() const {
   std::vector<OptionRow> rows;
-  const auto add = [&](const Settings& settings, const Key& key, const std::string& inner, const std::string& shown) {
+  const auto add = [&](const Settings& settings, const Key& key, const std::string& inner,
+                       const std::string& shown) {
     const Origin from = settings.origin(inner);
     Value value = key.fallback;
     switch (key.type) {
-      case KeyType::boolean: value = settings.boolean(inner); break;
-      case KeyType::integer: value = settings.integer(inner); break;
-      case KeyType::real: value = settings.real(inner); break;
-      case KeyType::text: value = settings.text(inner); break;
-      case KeyType::integers: value = settings.integers(inner); break;
-      case KeyType::texts: value = settings.texts(inner); break;
+      case KeyType::boolean:
+        value = settings.boolean(inner);
+        break;
+      case KeyType::integer:
+        value = settings.integer(inner);
+        break;
+      case KeyType::real:
+        value = settings.real(inner);
+        break;
+      case KeyType::text:
+        value = settings.text(inner);
+        break;
+      case KeyType::integers:
+        value = settings.integers(inner);
+        break;
+      case KeyType::texts:
+        value = settings.texts(inner);
+        break;
     }
     rows.push_back({shown, toToml(value), toString(from)});
   };

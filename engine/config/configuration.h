@@ -23,8 +23,8 @@ struct Setting {
   Origin origin = Origin::byDefault;
 };
 
-/// Values below one table: the whole configuration, or one entry of an array of tables. Asking for a key that is not
-/// in the table of keys is a broken invariant.
+/// Values below one table: the whole configuration, or one entry of an array of tables. Asking for a key that
+/// is not in the table of keys is a broken invariant.
 class Settings {
  public:
   explicit Settings(std::string prefix = {}) : prefix_(std::move(prefix)) {}

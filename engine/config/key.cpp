@@ -69,7 +69,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string toString(KeyType type) {
-  static constexpr const char* names[] = {"true or false",  "a whole number",           "a number",
+  static constexpr const char* names[] = {"true or false",    "a whole number",          "a number",
                                           "a text in quotes", "a list of whole numbers", "a list of texts"};
   return names[static_cast<std::size_t>(type)];
 }
@@ -83,7 +83,9 @@ std::string toToml(const Value& value) {
       return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
     }
     std::string operator()(const std::string& s) const { return tomlText(s); }
-    std::string operator()(const std::vector<std::int64_t>& list) const { return fmt::format("[{}]", fmt::join(list, ", ")); }
+    std::string operator()(const std::vector<std::int64_t>& list) const {
+      return fmt::format("[{}]", fmt::join(list, ", "));
+    }
     std::string operator()(const std::vector<std::string>& list) const {
       std::string text;
       for (const std::string& s : list) text += (text.empty() ? "" : ", ") + tomlText(s);
@@ -95,24 +97,28 @@ std::string toToml(const Value& value) {
 
 std::string configurationHelp() {
   std::string page =
-      "# Configuration\n\nOne TOML file. Precedence: default < file < environment < flag. Unknown keys are errors.\n"
+      "# Configuration\n\nOne TOML file. Precedence: default < file < environment < flag. Unknown keys are "
+      "errors.\n"
       "This page is generated from the table of keys (`pipescope run --help-keys`).\n";
   std::string table;
   for (const Key& key : keys()) {
     const std::string owner = key.path.substr(0, key.path.rfind('.'));
     if (owner != table) {
       table = owner;
-      const std::string heading = table.ends_with("[]") ? "[[" + table.substr(0, table.size() - 2) + "]]" : "[" + table + "]";
-      page += fmt::format("\n## `{}`\n\n| key | type | default | range | flag | meaning |\n|---|---|---|---|---|---|\n", heading);
+      const std::string heading =
+          table.ends_with("[]") ? "[[" + table.substr(0, table.size() - 2) + "]]" : "[" + table + "]";
+      page += fmt::format(
+          "\n## `{}`\n\n| key | type | default | range | flag | meaning |\n|---|---|---|---|---|---|\n",
+          heading);
     }
     std::string flags;
     for (const std::string& flag : key.flags) flags += (flags.empty() ? "`--" : ", `--") + flag + "`";
     page += fmt::format("| `{}` | {}{} | `{}` | {} | {} | {} |\n", lastPart(key.path), toString(key.type),
-                        key.unit.empty() ? "" : ", " + key.unit, key.required ? "required" : toToml(key.fallback),
-                        rangeText(key), flags, key.help);
+                        key.unit.empty() ? "" : ", " + key.unit,
+                        key.required ? "required" : toToml(key.fallback), rangeText(key), flags, key.help);
   }
-  page += "\nEvery key outside `[[…]]` can be set by an environment variable, as `" + environmentName("training.epochs") +
-          "`, and by `--set key=value`.\n";
+  page += "\nEvery key outside `[[…]]` can be set by an environment variable, as `" +
+          environmentName("training.epochs") + "`, and by `--set key=value`.\n";
   return page;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// One table of keys: what a configuration may say. The reader, environment, flags, option dump and the help page
-// derive from it.
+// One table of keys: what a configuration may say. The reader, environment, flags, option dump and the help
+// page derive from it.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -12,7 +12,8 @@ namespace pipescope::config {
 
 enum class KeyType { boolean, integer, real, text, integers, texts };
 
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>>;
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                           std::vector<std::string>>;
 
 struct Key {
   /// "training.epochs"; keys of an array of tables as "stages[].blocks".

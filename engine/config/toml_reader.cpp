@@ -37,7 +37,8 @@ std::optional<Value> toValue(const toml::node& node) {
   if (const auto* s = node.as_string()) return Value(s->get());
   if (const auto* array = node.as_array()) {
     const bool texts = !array->empty() && array->front().is_string();
-    if (texts) return listOf<std::string>(*array, [](const toml::node& n) { return n.value_exact<std::string>(); });
+    if (texts)
+      return listOf<std::string>(*array, [](const toml::node& n) { return n.value_exact<std::string>(); });
     return listOf<std::int64_t>(*array, [](const toml::node& n) { return n.value_exact<std::int64_t>(); });
   }
   return std::nullopt;
@@ -47,24 +48,32 @@ std::string unknownKey(const std::string& path) {
   std::vector<std::string> known;
   for (const Key& key : keys()) known.push_back(key.path);
   const std::string near = nearest(path, known);
-  return fmt::format("unknown key {}{}", path, near.empty() ? "; `pipescope run --help-keys` lists all keys." : fmt::format("; did you mean {}?", near));
+  return fmt::format("unknown key {}{}", path,
+                     near.empty() ? "; `pipescope run --help-keys` lists all keys."
+                                  : fmt::format("; did you mean {}?", near));
 }
 
 /// True if some key lies below the table.
 bool isTable(const std::string& path) {
-  return std::any_of(keys().begin(), keys().end(), [&](const Key& key) { return key.path.starts_with(path + "."); });
+  return std::any_of(keys().begin(), keys().end(),
+                     [&](const Key& key) { return key.path.starts_with(path + "."); });
 }
-bool isArray(const std::string& path) { return isTable(path + "[]"); }
+bool isArray(const std::string& path) {
+  return isTable(path + "[]");
+}
 
 }  // namespace
 
 class TomlReader {
  public:
-  TomlReader(Configuration& configuration, const std::string& file) : configuration_(configuration), file_(file) {}
+  TomlReader(Configuration& configuration, const std::string& file)
+      : configuration_(configuration), file_(file) {}
 
-  Status readTable(const toml::table& table, Settings& settings, const std::string& full, const std::string& inner) {
+  Status readTable(const toml::table& table, Settings& settings, const std::string& full,
+                   const std::string& inner) {
     for (const auto& [name, node] : table) {
-      const std::string fullPath = full + std::string(name.str()), innerPath = inner + std::string(name.str());
+      const std::string fullPath = full + std::string(name.str()),
+                        innerPath = inner + std::string(name.str());
       if (const toml::table* sub = node.as_table(); sub && isTable(fullPath)) {
         PIPESCOPE_TRY(readTable(*sub, settings, fullPath + ".", innerPath + "."));
       } else if (isArray(fullPath)) {
@@ -79,8 +88,10 @@ class TomlReader {
  private:
   Status readArray(const toml::node& node, const std::string& path) {
     const toml::array* array = node.as_array();
-    if (!array || !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_table(); })) {
-      return base::badInput(fmt::format("{}: {} must be an array of tables: [[{}]].", place(file_, node), path, path));
+    if (!array ||
+        !std::all_of(array->begin(), array->end(), [](const toml::node& n) { return n.is_table(); })) {
+      return base::badInput(
+          fmt::format("{}: {} must be an array of tables: [[{}]].", place(file_, node), path, path));
     }
     std::vector<Settings>& entries = configuration_.tables_[path];
     for (const toml::node& element : *array) {
@@ -101,11 +112,14 @@ class TomlReader {
     return {};
   }
 
-  Status readValue(const toml::node& node, Settings& settings, const std::string& full, const std::string& inner) {
-    if (findKey(full) == nullptr) return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(full)));
+  Status readValue(const toml::node& node, Settings& settings, const std::string& full,
+                   const std::string& inner) {
+    if (findKey(full) == nullptr)
+      return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(full)));
     std::optional<Value> value = toValue(node);
     if (!value) {
-      return base::badInput(fmt::format("{}: {} must be {}.", place(file_, node), full, toString(findKey(full)->type)));
+      return base::badInput(
+          fmt::format("{}: {} must be {}.", place(file_, node), full, toString(findKey(full)->type)));
     }
     if (const Status status = settings.set(inner, std::move(*value), Origin::file); !status.ok()) {
       return base::badInput(fmt::format("{}: {}", place(file_, node), status.error().message));
@@ -123,7 +137,8 @@ Result<toml::table> parseToml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text, file);
   } catch (const toml::parse_error& error) {
-    return base::badInput(fmt::format("{}:{}: this is not TOML: {}.", file, error.source().begin.line, error.description()));
+    return base::badInput(
+        fmt::format("{}:{}: this is not TOML: {}.", file, error.source().begin.line, error.description()));
   }
 }
 }  // namespace
@@ -138,27 +153,33 @@ Result<Configuration> Configuration::parse(std::string_view text, const std::str
 Result<Configuration> Configuration::read(const std::string& file) {
   constexpr std::size_t kMost = 16 << 20;
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) return base::ioError(fmt::format("Cannot read the configuration {}: no such file, or no permission.", file));
+  if (!stream)
+    return base::ioError(
+        fmt::format("Cannot read the configuration {}: no such file, or no permission.", file));
   std::string text;
   char buffer[65536];
   while (stream.read(buffer, sizeof buffer) || stream.gcount() > 0) {
     text.append(buffer, static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > kMost) return base::badInput(fmt::format("{} is larger than 16 MiB: this is no configuration.", file));
+    if (text.size() > kMost)
+      return base::badInput(fmt::format("{} is larger than 16 MiB: this is no configuration.", file));
   }
-  if (stream.bad()) return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
+  if (stream.bad())
+    return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
   return parse(text, file);
 }
 
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
   const Key* key = findKey(path);
-  if (key == nullptr || key->path.find("[]") != std::string::npos) return base::badInput(unknownKey(std::string(path)) + ".");
+  if (key == nullptr || key->path.find("[]") != std::string::npos)
+    return base::badInput(unknownKey(std::string(path)) + ".");
   if (key->type == KeyType::text) return set(path, std::string(value), origin);
   const std::string line = fmt::format("value = {}", value);
   const Result<toml::table> parsed = parseToml(line, "value");
   std::optional<Value> parsedValue;
   if (parsed.ok() && parsed->size() == 1) parsedValue = toValue(*parsed->get("value"));
   if (!parsedValue) {
-    return base::badInput(fmt::format("{} must be {}, but \"{}\" was given.", path, toString(key->type), value));
+    return base::badInput(
+        fmt::format("{} must be {}, but \"{}\" was given.", path, toString(key->type), value));
   }
   return set(path, std::move(*parsedValue), origin);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The seam between what a model needs (engine/compile's plans) and what a device makes of it (segments with steps,
-// memory). A family — ipu, gaudi, fixed — implements Family; nothing outside engine/devices knows which one it is.
+// The seam between what a model needs (engine/compile's plans) and what a device makes of it (segments with
+// steps, memory). A family — ipu, gaudi, fixed — implements Family; nothing outside engine/devices knows
+// which one it is.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +20,8 @@ using base::Ticks;
 struct LoweredStep {
   model::StepKind kind = model::StepKind::compute;
   model::LaneRole lane = model::LaneRole::compute;
-  std::string program;  ///< program type as PopVision names it: OnTileExecute, DoExchange, Sync, StreamCopyMid …
+  std::string
+      program;  ///< program type as PopVision names it: OnTileExecute, DoExchange, Sync, StreamCopyMid …
   std::string name;     ///< name path, "layer1/conv/Convolve"
   int op = -1;          ///< index into LoweredPass::operators; −1: none
   Ticks offset, ticks;  ///< offset from the segment's start
@@ -147,8 +149,8 @@ class System {
   virtual const std::vector<LinkInfo>& links() const = 0;
   virtual std::vector<Figure> figures() const = 0;
 
-  /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A model that
-  /// does not fit is lowered too: LoweredMemory::overflow says so.
+  /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A
+  /// model that does not fit is lowered too: LoweredMemory::overflow says so.
   virtual base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const = 0;
 
   /// Ticks each flow takes when all start together; in the order given. Called with device-to-device flows.

@@ -10,7 +10,6 @@
 #include <sstream>
 #include <system_error>
 
-// toml++ reports faults by a result, not by exceptions.
 #include <toml++/toml.h>
 
 namespace pipescope::devices {
@@ -48,7 +47,8 @@ class Parser {
     try {  // the library's parser throws: it ends here
       table = toml::parse(text);
     } catch (const toml::parse_error& error) {
-      return base::badInput(fmt::format("{}, line {}: {}.", display_, error.source().begin.line, error.description()));
+      return base::badInput(
+          fmt::format("{}, line {}: {}.", display_, error.source().begin.line, error.description()));
     }
     for (const auto& [key, node] : table) PIPESCOPE_TRY(top(std::string(key.str()), node));
     return std::move(parsed_);
@@ -58,7 +58,8 @@ class Parser {
   base::Status top(const std::string& key, const toml::node& node) {
     if (key == "figures") {
       const toml::table* figures = node.as_table();
-      if (!figures) return base::badInput(fmt::format("{}: \"figures\" must be a table, [figures].", display_));
+      if (!figures)
+        return base::badInput(fmt::format("{}: \"figures\" must be a table, [figures].", display_));
       for (const auto& [name, figure] : *figures) PIPESCOPE_TRY(addFigure(std::string(name.str()), figure));
       return {};
     }
@@ -69,8 +70,9 @@ class Parser {
     const auto found = texts.find(key);
     if (found == texts.end()) {
       const std::string nearest = nearestName(key, {"family", "base", "chip", "description", "figures"});
-      return base::badInput(fmt::format("{}: unknown key \"{}\"{}.", display_, key,
-                                        nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+      return base::badInput(
+          fmt::format("{}: unknown key \"{}\"{}.", display_, key,
+                      nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
     }
     const std::optional<std::string> text = node.value<std::string>();
     if (!text) return base::badInput(fmt::format("{}: \"{}\" must be a text in quotes.", display_, key));
@@ -88,19 +90,24 @@ class Parser {
     const std::optional<double> value = (*table)["value"].value<double>();
     if (!value) return fault(name, "needs a number as value");
     figure.value = *value;
-    for (const auto& [part, text] : {std::pair{"unit", &figure.unit}, {"grade", &figure.grade}, {"source", &figure.source}}) {
+    for (const auto& [part, text] :
+         {std::pair{"unit", &figure.unit}, {"grade", &figure.grade}, {"source", &figure.source}}) {
       const std::optional<std::string> found = (*table)[part].value<std::string>();
       if (!found || found->empty()) return fault(name, fmt::format("needs a text as {}", part));
       *text = *found;
     }
     if (!isGrade(figure.grade)) {
-      return fault(name, fmt::format("has grade \"{}\"; grades are D (vendor document), C (vendor code), M (measured), "
-                                     "X (derived) and R (recalled)", figure.grade));
+      return fault(
+          name,
+          fmt::format("has grade \"{}\"; grades are D (vendor document), C (vendor code), M (measured), "
+                      "X (derived) and R (recalled)",
+                      figure.grade));
     }
     for (const auto& [part, unused] : *table) {
       const std::string_view known = part.str();
       if (known == "value" || known == "unit" || known == "grade" || known == "source") continue;
-      return fault(name, fmt::format("has an unknown part \"{}\"; it takes value, unit, grade and source", known));
+      return fault(name,
+                   fmt::format("has an unknown part \"{}\"; it takes value, unit, grade and source", known));
     }
     parsed_.file.figures.emplace(name, std::move(figure));
     return {};
@@ -142,7 +149,8 @@ void DeviceFiles::addUserFiles(const std::filesystem::path& folder, Sources& sou
   }
 }
 
-base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::string& kind, const std::string& name, int depth) {
+base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::string& kind,
+                                           const std::string& name, int depth) {
   const auto found = sources.find(name);
   if (found == sources.end()) {
     const std::string nearest = nearestName(name, names(sources));
@@ -156,7 +164,8 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
     std::ifstream stream(source.path);
     std::ostringstream content;
     if (!stream || !(content << stream.rdbuf())) {
-      return base::ioError(fmt::format("Cannot read {}; check that it is a readable, non-empty file.", source.display));
+      return base::ioError(
+          fmt::format("Cannot read {}; check that it is a readable, non-empty file.", source.display));
     }
     text = content.str();
   }
@@ -164,12 +173,14 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
   FigureFile& file = parsed.file;
   if (!parsed.base.empty()) {
     if (depth >= kMaximumBases) {
-      return base::badInput(fmt::format("{}: the chain of \"base\" files is longer than {} or goes in a circle.",
-                                        source.display, kMaximumBases));
+      return base::badInput(
+          fmt::format("{}: the chain of \"base\" files is longer than {} or goes in a circle.",
+                      source.display, kMaximumBases));
     }
     base::Result<FigureFile> below = read(sources, kind, parsed.base, depth + 1);
     if (!below) {
-      return base::Error{below.error().kind, fmt::format("{} (base of {})", below.error().message, source.display)};
+      return base::Error{below.error().kind,
+                         fmt::format("{} (base of {})", below.error().message, source.display)};
     }
     file.figures.insert(below->figures.begin(), below->figures.end());
     if (file.family.empty()) file.family = below->family;
@@ -177,8 +188,9 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
     if (file.description.empty()) file.description = below->description;
   }
   if (file.family.empty()) {
-    return base::badInput(fmt::format("{}: key \"family\" is missing; say which kind of device it is, e.g. family = \"ipu\".",
-                                      source.display));
+    return base::badInput(
+        fmt::format("{}: key \"family\" is missing; say which kind of device it is, e.g. family = \"ipu\".",
+                    source.display));
   }
   return std::move(file);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The chips and systems there are: those embedded in the program, and a user's own on top. A file is parsed when it is
-// asked for, so that a fault in one concerns nobody else.
+// The chips and systems there are: those embedded in the program, and a user's own on top. A file is parsed
+// when it is asked for, so that a fault in one concerns nobody else.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -34,7 +34,8 @@ class DeviceFiles {
 
   static std::vector<std::string> names(const Sources& sources);
   static void addUserFiles(const std::filesystem::path& folder, Sources& sources);
-  static base::Result<FigureFile> read(const Sources& sources, const std::string& kind, const std::string& name, int depth);
+  static base::Result<FigureFile> read(const Sources& sources, const std::string& kind,
+                                       const std::string& name, int depth);
 
   Sources chips_, systems_;
 };

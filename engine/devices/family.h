@@ -51,6 +51,6 @@ void registerFamilies(FamilyRegistry& registry);
 
 }  // namespace pipescope::devices
 
-#define PIPESCOPE_REGISTER_FAMILY(name)             \
-  void register_##name(FamilyRegistry& registry);   \
+#define PIPESCOPE_REGISTER_FAMILY(name)           \
+  void register_##name(FamilyRegistry& registry); \
   void register_##name(FamilyRegistry& registry)

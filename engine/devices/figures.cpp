@@ -9,7 +9,9 @@
 
 namespace pipescope::devices {
 
-bool isGrade(std::string_view grade) { return grade.size() == 1 && std::string_view("DCMXR").find(grade[0]) != std::string_view::npos; }
+bool isGrade(std::string_view grade) {
+  return grade.size() == 1 && std::string_view("DCMXR").find(grade[0]) != std::string_view::npos;
+}
 
 double FigureReader::positive(const std::string& key, const std::string& unit, double largest) {
   const FigureValue* figure = find(key, unit);
@@ -55,7 +57,9 @@ const FigureValue* FigureReader::find(const std::string& key, const std::string&
   known_.insert(key);
   const auto found = file_.figures.find(key);
   if (found == file_.figures.end()) {
-    fail(key, fmt::format("is missing; add {} = {{ value = …, unit = \"{}\", grade = \"…\", source = \"…\" }}", key, unit));
+    fail(key,
+         fmt::format("is missing; add {} = {{ value = …, unit = \"{}\", grade = \"…\", source = \"…\" }}",
+                     key, unit));
     return nullptr;
   }
   if (found->second.unit != unit) {
@@ -116,7 +120,8 @@ std::string significant(double value) {
 }
 
 Scale decimalScale(double value) {
-  static constexpr std::array<Scale, 8> scales{{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-6, "µ"}, {1e-9, "n"}}};
+  static constexpr std::array<Scale, 8> scales{
+      {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-6, "µ"}, {1e-9, "n"}}};
   for (const Scale& scale : scales) {
     if (std::abs(value) >= scale.factor) return scale;
   }
@@ -124,7 +129,8 @@ Scale decimalScale(double value) {
 }
 
 Scale binaryScale(double value) {
-  static constexpr std::array<Scale, 4> scales{{{1024.0 * 1024 * 1024, "Gi"}, {1024.0 * 1024, "Mi"}, {1024, "Ki"}, {1, ""}}};
+  static constexpr std::array<Scale, 4> scales{
+      {{1024.0 * 1024 * 1024, "Gi"}, {1024.0 * 1024, "Mi"}, {1024, "Ki"}, {1, ""}}};
   for (const Scale& scale : scales) {
     if (std::abs(value) >= scale.factor) return scale;
   }
@@ -145,11 +151,12 @@ std::string nearestName(std::string_view name, const std::vector<std::string>& k
   return best;
 }
 
-Figure readableFigure(const std::string& name, double value, const std::string& unit, const std::string& grade,
-                      const std::string& source) {
+Figure readableFigure(const std::string& name, double value, const std::string& unit,
+                      const std::string& grade, const std::string& source) {
   Scale scale{1, ""};
   if (unit == "B") scale = binaryScale(value);
-  if (unit == "B/s" || unit == "bit/s" || unit == "FLOP/s" || unit == "Hz" || unit == "s") scale = decimalScale(value);
+  if (unit == "B/s" || unit == "bit/s" || unit == "FLOP/s" || unit == "Hz" || unit == "s")
+    scale = decimalScale(value);
   return {name, significant(value / scale.factor), unit == "1" ? "" : scale.prefix + unit, grade, source};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Figures of chips and systems as TOML files give them: each with unit, grade and source. A family reads its own keys
-// through FigureReader, which turns a missing, misspelt or absurd figure into a sentence with file and key.
+// Figures of chips and systems as TOML files give them: each with unit, grade and source. A family reads its
+// own keys through FigureReader, which turns a missing, misspelt or absurd figure into a sentence with file
+// and key.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -13,8 +14,8 @@
 
 namespace pipescope::devices {
 
-/// How sure a figure is: D vendor document, C constant or formula in vendor code, M measured and published, X derived
-/// from others, R recalled.
+/// How sure a figure is: D vendor document, C constant or formula in vendor code, M measured and published, X
+/// derived from others, R recalled.
 bool isGrade(std::string_view grade);
 
 struct FigureValue {
@@ -33,8 +34,8 @@ struct FigureFile {
   std::map<std::string, FigureValue> figures;
 };
 
-/// Reads the figures of one file and notes which keys the family knows. The first fault is kept; later calls return the
-/// fallback, so that a family reads all its figures in a row and asks status() once.
+/// Reads the figures of one file and notes which keys the family knows. The first fault is kept; later calls
+/// return the fallback, so that a family reads all its figures in a row and asks status() once.
 class FigureReader {
  public:
   explicit FigureReader(const FigureFile& file) : file_(file) {}
@@ -47,7 +48,8 @@ class FigureReader {
   double notNegative(const std::string& key, const std::string& unit);
   /// A positive whole number.
   std::int64_t count(const std::string& key, const std::string& unit, std::int64_t largest);
-  std::int64_t countOr(const std::string& key, const std::string& unit, std::int64_t largest, std::int64_t fallback);
+  std::int64_t countOr(const std::string& key, const std::string& unit, std::int64_t largest,
+                       std::int64_t fallback);
   bool has(const std::string& key) const { return file_.figures.contains(key); }
 
   /// The first fault; or the key that nobody asked for, with the nearest known one.
@@ -66,7 +68,7 @@ class FigureReader {
 std::string nearestName(std::string_view name, const std::vector<std::string>& known);
 
 /// A figure for people: the value scaled to a handy unit ("47.5" "TB/s", "897" "MiB", "1,472" "tiles").
-Figure readableFigure(const std::string& name, double value, const std::string& unit, const std::string& grade,
-                      const std::string& source);
+Figure readableFigure(const std::string& name, double value, const std::string& unit,
+                      const std::string& grade, const std::string& source);
 
 }  // namespace pipescope::devices

@@ -62,15 +62,18 @@ ParsedName parseName(std::string_view text, const DeviceFiles& files) {
 
 base::Status checkCount(std::string_view name, const char* what, std::int64_t count) {
   if (count >= 1 && count <= kMaximumCount) return {};
-  return base::badInput(fmt::format("System \"{}\": the number of {} must be between 1 and {}.", name, what, kMaximumCount));
+  return base::badInput(
+      fmt::format("System \"{}\": the number of {} must be between 1 and {}.", name, what, kMaximumCount));
 }
 
 base::Status checkProportion(double proportion) {
   if (proportion > 0 && proportion <= 1) return {};
-  return base::badInput(fmt::format("The available memory proportion is {:g}, but must be above 0 and at most 1.", proportion));
+  return base::badInput(
+      fmt::format("The available memory proportion is {:g}, but must be above 0 and at most 1.", proportion));
 }
 
-base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options, const DeviceFiles& files) {
+base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options,
+                                      const DeviceFiles& files) {
   const ParsedName parsed = parseName(name, files);
   SystemRequest request;
   request.name = std::string(name);
@@ -82,17 +85,19 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
     }
     PIPESCOPE_ASSIGN(request.chip, files.chip(request.system->chip));
     if (request.chip.family != request.system->family) {
-      return base::badInput(fmt::format("{}: family is \"{}\", but its chip {} is of family \"{}\".", request.system->file,
-                                        request.system->family, request.system->chip, request.chip.family));
+      return base::badInput(fmt::format("{}: family is \"{}\", but its chip {} is of family \"{}\".",
+                                        request.system->file, request.system->family, request.system->chip,
+                                        request.chip.family));
     }
   } else if (files.hasChip(parsed.name)) {
     PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
   } else {
     const std::vector<std::string> names = namesOf(files);
     const std::string nearest = nearestName(parsed.name, names);
-    return base::badInput(fmt::format("There is no system \"{}\"{}. Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
-                                      "or several.", name, nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest),
-                                      fmt::join(names, ", ")));
+    return base::badInput(fmt::format(
+        "There is no system \"{}\"{}. Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
+        "or several.",
+        name, nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest), fmt::join(names, ", ")));
   }
   if (parsed.boxes) PIPESCOPE_TRY(checkCount(name, "boxes", *parsed.boxes));
   if (parsed.devices) PIPESCOPE_TRY(checkCount(name, "devices", *parsed.devices));
@@ -106,17 +111,20 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
 
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, const SystemOptions& options) {
   PIPESCOPE_TRY(checkProportion(options.availableMemoryProportion));
-  for (const auto& [device, proportion] : options.availableMemoryProportionOf) PIPESCOPE_TRY(checkProportion(proportion));
+  for (const auto& [device, proportion] : options.availableMemoryProportionOf)
+    PIPESCOPE_TRY(checkProportion(proportion));
   const DeviceFiles files(options.userFolder);
   PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options, files));
   const Family* family = standardFamilies().find(request.chip.family);
   if (!family) {
-    return base::badInput(fmt::format("{}: unknown family \"{}\"; known are {}.", request.chip.file, request.chip.family,
-                                      fmt::join(standardFamilies().names(), ", ")));
+    return base::badInput(fmt::format("{}: unknown family \"{}\"; known are {}.", request.chip.file,
+                                      request.chip.family, fmt::join(standardFamilies().names(), ", ")));
   }
   return family->make(request, options);
 }
 
-std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) { return namesOf(DeviceFiles(userFolder)); }
+std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) {
+  return namesOf(DeviceFiles(userFolder));
+}
 
 }  // namespace pipescope::devices

@@ -1,6 +1,6 @@
 #pragma once
-// Names to systems: `mk2`, `pod4`, `pod4:2`, `c2x8`. Families and files are found by themselves; `fixed` is not among
-// them, because its costs come from a configuration (fixed/fixed_system.h).
+// Names to systems: `mk2`, `pod4`, `pod4:2`, `c2x8`. Families and files are found by themselves; `fixed` is
+// not among them, because its costs come from a configuration (fixed/fixed_system.h).
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -17,7 +17,8 @@ namespace pipescope::devices {
 struct SystemOptions {
   /// Folder with the user's devices/*.toml and systems/*.toml; empty: none.
   std::filesystem::path userFolder;
-  /// Devices wanted; 0: as many as the name says. The system has the smallest allowed partition that holds them.
+  /// Devices wanted; 0: as many as the name says. The system has the smallest allowed partition that holds
+  /// them.
   std::int64_t devices = 0;
   /// Share of a tile's memory that the temporaries of one product or convolution may take, 0…1.
   double availableMemoryProportion = 0.6;
@@ -25,9 +26,10 @@ struct SystemOptions {
   std::map<int, double> availableMemoryProportionOf;
 };
 
-/// The system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES; DEVICES counts the chips in use. An
-/// unknown name is refused with the nearest one and the list, a faulty file with file and key.
-base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, const SystemOptions& options = {});
+/// The system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES; DEVICES counts the chips in
+/// use. An unknown name is refused with the nearest one and the list, a faulty file with file and key.
+base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
+                                                       const SystemOptions& options = {});
 
 /// Names that makeSystem takes: chips and systems, sorted.
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder = {});

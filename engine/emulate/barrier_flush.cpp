@@ -4,9 +4,11 @@
 
 namespace pipescope::emulate {
 
-BarrierFlush::BarrierFlush(const Executable& executable, const devices::System& system, TimelineWriter& writer)
+BarrierFlush::BarrierFlush(const Executable& executable, const devices::System& system,
+                           TimelineWriter& writer)
     : FlushBase(executable, system, writer), next_(executable.order.devices.size(), 0) {
-  for (const BoundaryFlow& flow : executable.boundaries) flows_.push_back({deviceOf(flow.fromStage), deviceOf(flow.toStage), flow.bytes});
+  for (const BoundaryFlow& flow : executable.boundaries)
+    flows_.push_back({deviceOf(flow.fromStage), deviceOf(flow.toStage), flow.bytes});
   if (!flows_.empty()) flowTicks_ = system.transferTicks(flows_);
   for (const Ticks ticks : flowTicks_) exchangeTicks_ = std::max(exchangeTicks_, ticks);
 }
@@ -64,10 +66,12 @@ void BarrierFlush::exchange(int slot, int iteration, int slowest) {
     for (std::size_t t = next_[static_cast<std::size_t>(flows_[i].from)]; t-- > 0;) {
       const schedules::Task& task = tasks(flows_[i].from)[t];
       if (task.slot != slot) break;
-      if (task.stage == boundary.fromStage && (task.pass == model::Pass::forward) == forward) microBatch = task.microBatch;
+      if (task.stage == boundary.fromStage && (task.pass == model::Pass::forward) == forward)
+        microBatch = task.microBatch;
     }
-    writer_.transfer(flows_[i].from, flows_[i].to, boundary.kind, boundary.bytes, start, start + flowTicks_[i],
-                     writer_.clock(flows_[i].from).last, {boundary.fromStage, microBatch, iteration, slot});
+    writer_.transfer(flows_[i].from, flows_[i].to, boundary.kind, boundary.bytes, start,
+                     start + flowTicks_[i], writer_.clock(flows_[i].from).last,
+                     {boundary.fromStage, microBatch, iteration, slot});
   }
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     writer_.occupied(flows_[i].from, start + flowTicks_[i]);

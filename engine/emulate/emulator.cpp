@@ -39,7 +39,8 @@ class Emulator::Call {
   int count() const { return static_cast<int>(clocks_.size()); }
 
   int slowestDevice() const {
-    const auto last = std::max_element(clocks_.begin(), clocks_.end(), [](const auto& a, const auto& b) { return a.free < b.free; });
+    const auto last = std::max_element(clocks_.begin(), clocks_.end(),
+                                       [](const auto& a, const auto& b) { return a.free < b.free; });
     return static_cast<int>(last - clocks_.begin());
   }
 
@@ -71,7 +72,8 @@ class Emulator::Call {
   DependencyFlush dependency_;
 };
 
-Emulator::Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids, RecordLevel level)
+Emulator::Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+                   RecordLevel level)
     : recorder_(recorder), system_(system), ids_(ids), level_(level) {}
 Emulator::~Emulator() = default;
 

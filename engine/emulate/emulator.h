@@ -7,15 +7,16 @@
 
 namespace pipescope::emulate {
 
-/// Runs calls one after another on the clock that its devices share. What it places, transfers and waits for goes to
-/// the recorder; with RecordLevel::off only the clock moves.
+/// Runs calls one after another on the clock that its devices share. What it places, transfers and waits for
+/// goes to the recorder; with RecordLevel::off only the clock moves.
 class Emulator {
  public:
-  Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids, RecordLevel level);
+  Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+           RecordLevel level);
   ~Emulator();
 
-  /// One call from the host: call overhead, then facts.iterations flushes with their weight updates. The run's
-  /// samples and wall times are recorded as given. Returns the recorded run.
+  /// One call from the host: call overhead, then facts.iterations flushes with their weight updates. The
+  /// run's samples and wall times are recorded as given. Returns the recorded run.
   model::Run call(const Executable& executable, model::Run run);
 
  private:

@@ -50,7 +50,8 @@ struct OutputRule {
   enum class Mode { all, final, sum, everyN } mode = Mode::all;
   std::int64_t period = 1;
   /// `microBatch` of `iteration` in a call of `iterations` × `microBatches`.
-  bool returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations, std::int64_t microBatches) const;
+  bool returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
+               std::int64_t microBatches) const;
 };
 
 /// Facts of an executable that its plan does not hold.
@@ -70,14 +71,15 @@ struct Executable {
   std::vector<int> deviceOfStage;
   std::vector<StageSegments> stages;
   std::vector<BoundaryFlow> boundaries;
-  std::vector<SegmentRef> sync;            ///< by device: the external sync before an exchange; id none: costs nothing
+  std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
   std::vector<model::CounterId> liveMicroBatches;  ///< by device; empty in inference
 };
 
-/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit memory.
-/// `lowered` has one entry per device that holds a stage.
+/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit
+/// memory. `lowered` has one entry per device that holds a stage.
 Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
-                            const compile::ExecutablePlan& plan, const std::vector<devices::LoweredDevice>& lowered,
-                            schedules::Order order, const ExecutableFacts& facts, RecordLevel level);
+                            const compile::ExecutablePlan& plan,
+                            const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
+                            const ExecutableFacts& facts, RecordLevel level);
 
 }  // namespace pipescope::emulate

@@ -1,5 +1,6 @@
 #pragma once
-// One flush of a pipeline: all micro-batches of an iteration through an order's tasks, by either sync discipline.
+// One flush of a pipeline: all micro-batches of an iteration through an order's tasks, by either sync
+// discipline.
 #include "engine/emulate/timeline_writer.h"
 
 namespace pipescope::emulate {
@@ -8,13 +9,20 @@ namespace pipescope::emulate {
 class FlushBase {
  public:
   FlushBase(const Executable& executable, const devices::System& system, TimelineWriter& writer)
-      : executable_(executable), system_(system), writer_(writer), live_(executable.order.devices.size(), 0) {}
+      : executable_(executable),
+        system_(system),
+        writer_(writer),
+        live_(executable.order.devices.size(), 0) {}
 
  protected:
-  const StageSegments& segments(int stage) const { return executable_.stages[static_cast<std::size_t>(stage)]; }
+  const StageSegments& segments(int stage) const {
+    return executable_.stages[static_cast<std::size_t>(stage)];
+  }
   int deviceOf(int stage) const { return executable_.deviceOfStage[static_cast<std::size_t>(stage)]; }
   int devices() const { return static_cast<int>(executable_.order.devices.size()); }
-  const std::vector<schedules::Task>& tasks(int device) const { return executable_.order.devices[static_cast<std::size_t>(device)]; }
+  const std::vector<schedules::Task>& tasks(int device) const {
+    return executable_.order.devices[static_cast<std::size_t>(device)];
+  }
 
   /// The compute part of a task: forward, or recompute and backward.
   void placeCompute(int device, const schedules::Task& task, int iteration);
@@ -71,8 +79,9 @@ class DependencyFlush : public FlushBase {
   const Arrival& arrival(int stage, model::Pass pass, int microBatch) const;
 
   std::vector<std::size_t> next_;
-  std::vector<Arrival> arrivals_;  ///< end of (stage, forward | backward, micro-batch) as the neighbour sees it
-  std::vector<Arrival> left_;      ///< end of a micro-batch's last task, for one-at-a-time orders
+  std::vector<Arrival>
+      arrivals_;               ///< end of (stage, forward | backward, micro-batch) as the neighbour sees it
+  std::vector<Arrival> left_;  ///< end of a micro-batch's last task, for one-at-a-time orders
 };
 
 }  // namespace pipescope::emulate

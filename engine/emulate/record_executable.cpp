@@ -15,7 +15,8 @@ class NameTree {
     if (const auto found = known_.find(path); found != known_.end()) return found->second;
     const std::size_t slash = path.rfind('/');
     const std::string own = slash == std::string::npos ? path : path.substr(slash + 1);
-    const model::DebugContextId parent = slash == std::string::npos ? root_ : at(path.substr(0, slash), "scope");
+    const model::DebugContextId parent =
+        slash == std::string::npos ? root_ : at(path.substr(0, slash), "scope");
     return known_[path] = recorder_.add(model::DebugContext{{}, parent, own, layer});
   }
 
@@ -31,7 +32,8 @@ class ExecutableRecorder {
                      const compile::ExecutablePlan& plan, RecordLevel level)
       : recorder_(recorder), system_(system), ids_(ids), plan_(plan), level_(level), names_(recorder) {}
 
-  Executable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order, const ExecutableFacts& facts) {
+  Executable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
+                    const ExecutableFacts& facts) {
     result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
     result_.order = std::move(order);
@@ -66,7 +68,8 @@ class ExecutableRecorder {
       result_.deviceOfStage.push_back(stage.device);
       std::string blocks;
       for (const std::string& block : stage.blocks) blocks += (blocks.empty() ? "" : " ") + block;
-      recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.device), blocks, stage.stashEntries, stage.stashBytesPerEntry});
+      recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.device), blocks, stage.stashEntries,
+                                 stage.stashBytesPerEntry});
     }
   }
 
@@ -95,21 +98,31 @@ class ExecutableRecorder {
   void recordDevice(const devices::LoweredDevice& device) {
     const model::ProgramId root = addProgram({}, device.device, "Sequence", plan_.name, {});
     std::vector<model::ProgramId> stepPrograms;
-    for (const devices::LoweredPass& pass : device.passes) recordPass(device.device, root, pass, stepPrograms);
+    for (const devices::LoweredPass& pass : device.passes)
+      recordPass(device.device, root, pass, stepPrograms);
     for (const devices::LoweredMemory& memory : device.memory) recordMemory(device.device, memory, root);
   }
 
-  model::ProgramId addProgram(model::ProgramId parent, int device, const char* kind, const std::string& path, model::OperatorId op) {
-    return recorder_.add(model::Program{{}, parent, result_.id, deviceId(device), kind, names_.at(path, "program"), op});
+  model::ProgramId addProgram(model::ProgramId parent, int device, const char* kind, const std::string& path,
+                              model::OperatorId op) {
+    return recorder_.add(
+        model::Program{{}, parent, result_.id, deviceId(device), kind, names_.at(path, "program"), op});
   }
 
-  void recordPass(int device, model::ProgramId root, const devices::LoweredPass& pass, std::vector<model::ProgramId>&) {
+  void recordPass(int device, model::ProgramId root, const devices::LoweredPass& pass,
+                  std::vector<model::ProgramId>&) {
     const std::string path = "stage" + std::to_string(pass.stage) + "/" + model::toString(pass.pass);
     const model::ProgramId sequence = addProgram(root, device, "Sequence", path, {});
     std::vector<model::OperatorId> operators;
     for (const devices::LoweredOperator& op : pass.operators) {
-      operators.push_back(recorder_.add(model::Operator{{}, result_.id, names_.at(op.name, "operator"), op.kind, pass.stage,
-                                                        pass.pass, op.flops, op.bytes}));
+      operators.push_back(recorder_.add(model::Operator{{},
+                                                        result_.id,
+                                                        names_.at(op.name, "operator"),
+                                                        op.kind,
+                                                        pass.stage,
+                                                        pass.pass,
+                                                        op.flops,
+                                                        op.bytes}));
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
       model::Segment row;
@@ -123,7 +136,8 @@ class ExecutableRecorder {
       const model::SegmentId id = recorder_.add(row);
       segmentsOf(pass).push_back({id, segment.ticks, pass.pass});
       for (const devices::LoweredStep& step : segment.steps) {
-        const model::OperatorId op = step.op < 0 ? model::OperatorId() : operators[static_cast<std::size_t>(step.op)];
+        const model::OperatorId op =
+            step.op < 0 ? model::OperatorId() : operators[static_cast<std::size_t>(step.op)];
         const model::ProgramId program = addProgram(sequence, device, step.program.c_str(), step.name, op);
         programs_[{device, step.name, step.program}] = program;
         if (level_ == RecordLevel::steps) recordStep(id, device, step, program);
@@ -131,31 +145,46 @@ class ExecutableRecorder {
     }
   }
 
-  void recordStep(model::SegmentId segment, int device, const devices::LoweredStep& step, model::ProgramId program) {
-    recorder_.add(model::Step{segment, lane(device, step.lane), step.offset, step.ticks, step.kind, program, step.activeUnits,
-                              step.minTicks, step.maxTicks, step.meanTicks, step.bytesIn, step.bytesOut});
+  void recordStep(model::SegmentId segment, int device, const devices::LoweredStep& step,
+                  model::ProgramId program) {
+    recorder_.add(model::Step{segment, lane(device, step.lane), step.offset, step.ticks, step.kind, program,
+                              step.activeUnits, step.minTicks, step.maxTicks, step.meanTicks, step.bytesIn,
+                              step.bytesOut});
   }
 
   void recordMemory(int device, const devices::LoweredMemory& memory, model::ProgramId root) {
-    const model::MemorySpaceId space = ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
+    const model::MemorySpaceId space =
+        ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
     for (const devices::LoweredVariable& variable : memory.variables) {
-      const model::VariableId id = recorder_.add(model::Variable{{}, result_.id, space, names_.at(variable.name, "variable"),
-                                                                 variable.category, variable.shape, variable.bytes,
-                                                                 variable.maxUnitBytes, variable.alwaysLive, variable.stage});
-      for (const devices::LifeInterval& life : variable.lives) recorder_.add(model::LifeInterval{id, life.first, life.end});
+      const model::VariableId id = recorder_.add(model::Variable{{},
+                                                                 result_.id,
+                                                                 space,
+                                                                 names_.at(variable.name, "variable"),
+                                                                 variable.category,
+                                                                 variable.shape,
+                                                                 variable.bytes,
+                                                                 variable.maxUnitBytes,
+                                                                 variable.alwaysLive,
+                                                                 variable.stage});
+      for (const devices::LifeInterval& life : variable.lives)
+        recorder_.add(model::LifeInterval{id, life.first, life.end});
     }
     for (std::size_t i = 0; i < memory.steps.size(); ++i) {
       const devices::LivenessStep& step = memory.steps[i];
       const auto found = programs_.find({device, step.name, step.program});
-      const model::ProgramId program = found != programs_.end() ? found->second : addProgram(root, device, step.program.c_str(), step.name, {});
-      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), program, step.pass, step.notAlwaysLive,
-                                        step.maxUnitNotAlwaysLive});
+      const model::ProgramId program = found != programs_.end()
+                                           ? found->second
+                                           : addProgram(root, device, step.program.c_str(), step.name, {});
+      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), program, step.pass,
+                                        step.notAlwaysLive, step.maxUnitNotAlwaysLive});
     }
     for (const devices::UnitRun& run : memory.units) {
-      recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive, run.firstUnit, run.unitCount, run.bytes});
+      recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
+                                      run.firstUnit, run.unitCount, run.bytes});
     }
     for (const std::string& sentence : memory.overflow) {
-      recorder_.add(model::Diagnostic{model::Severity::error, "out_of_memory", sentence, result_.id, deviceId(device)});
+      recorder_.add(
+          model::Diagnostic{model::Severity::error, "out_of_memory", sentence, result_.id, deviceId(device)});
     }
   }
 
@@ -180,15 +209,16 @@ class ExecutableRecorder {
       step.kind = model::StepKind::sync;
       step.lane = model::LaneRole::exchange;
       step.ticks = step.minTicks = step.maxTicks = ticks;
-      if (level_ == RecordLevel::steps) recordStep(id, device, step, addProgram({}, device, "Sync", "external sync", {}));
+      if (level_ == RecordLevel::steps)
+        recordStep(id, device, step, addProgram({}, device, "Sync", "external sync", {}));
     }
   }
 
   void recordCounters() {
     if (plan_.kind != model::ExecutableKind::training || level_ == RecordLevel::off) return;
     for (std::size_t d = 0; d < result_.order.devices.size(); ++d) {
-      result_.liveMicroBatches.push_back(recorder_.add(
-          model::Counter{{}, result_.id, deviceId(static_cast<int>(d)), "live_micro_batches", "micro-batches"}));
+      result_.liveMicroBatches.push_back(recorder_.add(model::Counter{
+          {}, result_.id, deviceId(static_cast<int>(d)), "live_micro_batches", "micro-batches"}));
     }
   }
 
@@ -204,12 +234,18 @@ class ExecutableRecorder {
   SegmentRefs& segmentsOf(const devices::LoweredPass& pass) {
     StageSegments& stage = result_.stages[static_cast<std::size_t>(pass.stage)];
     switch (pass.pass) {
-      case model::Pass::hostIn: return stage.hostIn;
-      case model::Pass::hostOut: return stage.hostOut;
-      case model::Pass::recompute: return stage.recompute;
-      case model::Pass::backward: return stage.backward;
-      case model::Pass::update: return stage.update;
-      default: PIPESCOPE_CHECK(pass.pass == model::Pass::forward, "no place for pass " + model::toString(pass.pass));
+      case model::Pass::hostIn:
+        return stage.hostIn;
+      case model::Pass::hostOut:
+        return stage.hostOut;
+      case model::Pass::recompute:
+        return stage.recompute;
+      case model::Pass::backward:
+        return stage.backward;
+      case model::Pass::update:
+        return stage.update;
+      default:
+        PIPESCOPE_CHECK(pass.pass == model::Pass::forward, "no place for pass " + model::toString(pass.pass));
     }
     return stage.forward;
   }
@@ -226,20 +262,25 @@ class ExecutableRecorder {
 
 }  // namespace
 
-bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations, std::int64_t microBatches) const {
+bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
+                         std::int64_t microBatches) const {
   const std::int64_t index = iteration * microBatches + microBatch;
   switch (mode) {
-    case Mode::all: return true;
-    case Mode::everyN: return (index + 1) % period == 0;
+    case Mode::all:
+      return true;
+    case Mode::everyN:
+      return (index + 1) % period == 0;
     case Mode::final:
-    case Mode::sum: return index + 1 == iterations * microBatches;
+    case Mode::sum:
+      return index + 1 == iterations * microBatches;
   }
   return true;
 }
 
 Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
-                            const compile::ExecutablePlan& plan, const std::vector<devices::LoweredDevice>& lowered,
-                            schedules::Order order, const ExecutableFacts& facts, RecordLevel level) {
+                            const compile::ExecutablePlan& plan,
+                            const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
+                            const ExecutableFacts& facts, RecordLevel level) {
   return ExecutableRecorder(recorder, system, ids, plan, level).record(lowered, std::move(order), facts);
 }
 

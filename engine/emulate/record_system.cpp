@@ -25,12 +25,16 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     }
     auto& spaces = ids.memory.emplace_back();
     for (const devices::MemorySpaceInfo& space : info.memory) {
-      spaces.push_back(recorder.add(model::MemorySpace{{}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart}));
+      spaces.push_back(recorder.add(
+          model::MemorySpace{{}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart}));
     }
   }
   for (const devices::LinkInfo& link : system.links()) {
-    const auto device = [&](int index) { return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)]; };
-    ids.links[{link.from, link.to}] = recorder.add(model::Link{{}, device(link.from), device(link.to), link.name, link.bytesPerSecond});
+    const auto device = [&](int index) {
+      return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)];
+    };
+    ids.links[{link.from, link.to}] =
+        recorder.add(model::Link{{}, device(link.from), device(link.to), link.name, link.bytesPerSecond});
   }
   return ids;
 }

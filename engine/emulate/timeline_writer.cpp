@@ -23,8 +23,8 @@ void TimelineWriter::place(int device, const SegmentRefs& segments, const Where&
   }
 }
 
-void TimelineWriter::wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int waitedForDevice,
-                          const Where& where) {
+void TimelineWriter::wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
+                          int waitedForDevice, const Where& where) {
   DeviceClock& at = clock(device);
   if (until <= at.free) return;
   if (record_) {

@@ -1,5 +1,6 @@
 #pragma once
-// Writes what the emulator decides: placements, transfers and waits of one call, and each device's position in time.
+// Writes what the emulator decides: placements, transfers and waits of one call, and each device's position
+// in time.
 #include <vector>
 
 #include "engine/emulate/executable.h"
@@ -27,9 +28,11 @@ class TimelineWriter {
   /// Places the segments one after another from the device's free time on.
   void place(int device, const SegmentRefs& segments, const Where& where);
   /// The device idles until `until`, which nothing does if it is already there.
-  void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor, int waitedForDevice, const Where& where);
+  void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
+            int waitedForDevice, const Where& where);
   /// Records a transfer; moves no clock.
-  void transfer(int from, int to, model::TransferKind kind, Bytes bytes, Ticks start, Ticks end, model::PlacementId source, const Where& where);
+  void transfer(int from, int to, model::TransferKind kind, Bytes bytes, Ticks start, Ticks end,
+                model::PlacementId source, const Where& where);
   /// A device is taken up to `until` by transfers that transfer() recorded.
   void occupied(int device, Ticks until);
   void count(model::CounterId counter, Ticks time, double value);

@@ -65,8 +65,7 @@ Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, Elemen
   return c;
 }
 
-// --- Conv: x, w, [bias] → y
-// ------------------------------------------------------------------------------------
+// --- Conv: x, w, [bias] → y ------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
@@ -124,8 +123,7 @@ Status convGradient(GradientBuilder& builder) {
   return {};
 }
 
-// --- GradConvInput: dy, w → dx; attribute input_shape
-// ------------------------------------------------------------
+// --- GradConvInput: dy, w → dx; attribute input_shape ----------------------------------
 
 Result<ConvPlan> checkedPlan(const OperatorCall& call, const Shape& x, const Shape& w, const Shape& dy) {
   PIPESCOPE_ASSIGN(ConvPlan plan, planOf(call, x, w));
@@ -162,8 +160,7 @@ std::vector<Work> inputGradientWork(const OperatorCall& call) {
   return {{contractionOf(*plan, Contraction::Phase::inputGradient, call.input(0).element), 1, "Convolve"}};
 }
 
-// --- GradConvWeight: x, dy → dw; attribute weight_shape
-// ----------------------------------------------------------
+// --- GradConvWeight: x, dy → dw; attribute weight_shape --------------------------------
 
 Result<ConvPlan> planOfWeightGradient(const OperatorCall& call) {
   return checkedPlan(call, call.input(0).shape, graph::intsAttribute(call.node, "weight_shape", {}),

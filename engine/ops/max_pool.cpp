@@ -52,8 +52,7 @@ Work poolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
   return {pool, 1, ""};
 }
 
-// --- MaxPool: x → y, [Indices]
-// -----------------------------------------------------------------------------------
+// --- MaxPool: x → y, [Indices] ---------------------------------------------------------
 
 Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
   const std::int64_t order = graph::intAttribute(call.node, "storage_order", 0);
@@ -93,8 +92,7 @@ Status maxPoolGradient(GradientBuilder& builder) {
                         {node.inputs[0], node.outputs[0], builder.outputGradient(0)}, std::move(attributes));
 }
 
-// --- GradMaxPool: x, y, dy → dx
-// ----------------------------------------------------------------------------------
+// --- GradMaxPool: x, y, dy → dx --------------------------------------------------------
 
 Result<std::vector<TensorType>> inferGradMaxPool(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));

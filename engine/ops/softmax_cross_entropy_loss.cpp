@@ -130,8 +130,7 @@ T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
   return total;
 }
 
-// --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob]
-// ----------------------------------------
+// --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob] --------------
 
 Result<std::vector<TensorType>> inferLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, planOf(call, 0));
@@ -207,8 +206,7 @@ Status lossGradient(GradientBuilder& builder) {
   return builder.addFor(0, "GradSoftmaxCrossEntropyLoss", "grad_input", std::move(inputs), node.attributes);
 }
 
-// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1
-// --------------
+// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1 
 
 Result<std::vector<TensorType>> inferGradLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, planOf(call, 1));

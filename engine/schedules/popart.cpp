@@ -1,8 +1,9 @@
-// PopART's implicit pipelining, by its cycle rule. Source: graphcore/popart, pipeline transform: stage s (0 … S−1,
-// S = 2N−1 in training, the loss stage holding forward and backward) runs in cycle c iff e(s) ≤ c < e(s) + G, on
-// micro-batch c − e(s); e numbers the stages after neighbours on the same device are merged. On a device, stages run
-// in ascending order within a cycle. Minimum micro-batches as PopTorch checks them: forward stages are counted as
-// 1 + changes of device in program order, starting from device 0; training needs 2·forward − 1, inference forward.
+// PopART's implicit pipelining, by its cycle rule. Source: graphcore/popart, pipeline transform: stage s (0 …
+// S−1, S = 2N−1 in training, the loss stage holding forward and backward) runs in cycle c iff e(s) ≤ c < e(s)
+// + G, on micro-batch c − e(s); e numbers the stages after neighbours on the same device are merged. On a
+// device, stages run in ascending order within a cycle. Minimum micro-batches as PopTorch checks them:
+// forward stages are counted as 1 + changes of device in program order, starting from device 0; training
+// needs 2·forward − 1, inference forward.
 #include <fmt/format.h>
 
 #include "engine/schedules/schedule.h"
@@ -16,8 +17,8 @@ struct NumberedStage {
   int start = 0;  ///< e(s), the cycle of micro-batch 0
 };
 
-/// Stages in PopART's numbering: forward 0 … N−1, then, in training, the gradients of N−1 … 0. The loss stage has one
-/// number for both, which the merging of neighbours on one device gives by itself.
+/// Stages in PopART's numbering: forward 0 … N−1, then, in training, the gradients of N−1 … 0. The loss stage
+/// has one number for both, which the merging of neighbours on one device gives by itself.
 std::vector<NumberedStage> numberedStages(const Shape& shape) {
   std::vector<NumberedStage> all;
   for (int s = 0; s < shape.stages; ++s) all.push_back({s, model::Pass::forward});
@@ -25,7 +26,9 @@ std::vector<NumberedStage> numberedStages(const Shape& shape) {
     for (int s = shape.stages - 1; s >= 0; --s) all.push_back({s, model::Pass::backward});
   }
   for (std::size_t i = 1; i < all.size(); ++i) {
-    const auto device = [&](std::size_t j) { return shape.deviceOfStage[static_cast<std::size_t>(all[j].stage)]; };
+    const auto device = [&](std::size_t j) {
+      return shape.deviceOfStage[static_cast<std::size_t>(all[j].stage)];
+    };
     all[i].start = all[i - 1].start + (device(i) == device(i - 1) ? 0 : 1);
   }
   return all;
@@ -41,15 +44,18 @@ base::Status checkMicroBatches(const Shape& shape) {
   const int needed = shape.training ? 2 * forward - 1 : forward;
   if (shape.microBatches >= needed) return {};
   if (shape.training) {
-    return base::badInput(fmt::format(
-        "Pipelined training with the popart schedule over {} forward stages ({} pipeline stages with their gradients) needs "
-        "gradient_accumulation of at least {}, but it is {}. Raise it, use fewer stages, or use the gpipe schedule.",
-        forward, needed, needed, shape.microBatches));
+    return base::badInput(
+        fmt::format("Pipelined training with the popart schedule over {} forward stages ({} pipeline stages "
+                    "with their gradients) needs "
+                    "gradient_accumulation of at least {}, but it is {}. Raise it, use fewer stages, or use "
+                    "the gpipe schedule.",
+                    forward, needed, needed, shape.microBatches));
   }
-  return base::badInput(fmt::format(
-      "Pipelined inference with the popart schedule over {} stages needs device_iterations of at least {}, but it is {}. "
-      "Raise it or use fewer stages.",
-      forward, needed, shape.microBatches));
+  return base::badInput(
+      fmt::format("Pipelined inference with the popart schedule over {} stages needs device_iterations of at "
+                  "least {}, but it is {}. "
+                  "Raise it or use fewer stages.",
+                  forward, needed, shape.microBatches));
 }
 
 base::Result<Order> makePopart(const Shape& shape) {
@@ -71,7 +77,8 @@ base::Result<Order> makePopart(const Shape& shape) {
   }
   if (shape.training) {
     for (int s = 0; s < shape.stages; ++s) {
-      const int apart = stages[stages.size() - 1 - static_cast<std::size_t>(s)].start - stages[static_cast<std::size_t>(s)].start;
+      const int apart = stages[stages.size() - 1 - static_cast<std::size_t>(s)].start -
+                        stages[static_cast<std::size_t>(s)].start;
       order.stashEntries[static_cast<std::size_t>(s)] = apart == 0 ? 0 : apart + 1;  // both cycles included
     }
   }
@@ -81,7 +88,9 @@ base::Result<Order> makePopart(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(popart) {
-  registry.add({"popart", "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle", makePopart});
+  registry.add({"popart",
+                "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
+                makePopart});
 }
 
 }  // namespace pipescope::schedules

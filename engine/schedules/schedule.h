@@ -1,6 +1,6 @@
 #pragma once
-// A pipeline schedule says what each device does in which order, and what it synchronises on. It knows no times:
-// engine/emulate is the only place where those are computed.
+// A pipeline schedule says what each device does in which order, and what it synchronises on. It knows no
+// times: engine/emulate is the only place where those are computed.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -43,12 +43,13 @@ enum class UpdateOrder {
 struct Order {
   Sync sync = Sync::dependency;
   UpdateOrder update = UpdateOrder::concurrent;
-  /// A micro-batch enters only when the one before has left the last device: sharded execution, also in inference,
-  /// where no backward pass holds the first device back.
+  /// A micro-batch enters only when the one before has left the last device: sharded execution, also in
+  /// inference, where no backward pass holds the first device back.
   bool oneAtATime = false;
-  int slots = 0;                               ///< pipeline cycles of a flush; 0 where there are none
-  std::vector<std::vector<Task>> devices;      ///< tasks by device, in order
-  std::vector<std::int64_t> stashEntries;      ///< by stage: ring entries its stashed tensors need; 0: none is stashed
+  int slots = 0;                           ///< pipeline cycles of a flush; 0 where there are none
+  std::vector<std::vector<Task>> devices;  ///< tasks by device, in order
+  std::vector<std::int64_t>
+      stashEntries;  ///< by stage: ring entries its stashed tensors need; 0: none is stashed
 };
 
 struct ScheduleDefinition {
@@ -73,7 +74,8 @@ void registerSchedules(ScheduleRegistry& registry);
 /// All schedules, made once.
 const ScheduleRegistry& scheduleRegistry();
 
-/// The order of a named schedule; errors: unknown name (with the known ones), impossible shape, the schedule's rule.
+/// The order of a named schedule; errors: unknown name (with the known ones), impossible shape, the
+/// schedule's rule.
 base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape);
 
 /// Tasks of a device with several stages are given stage by stage; devices = highest index + 1.

@@ -1,5 +1,5 @@
-// Sharded execution (PopTorch ShardedExecution): one micro-batch at a time, one device at a time. Step time is
-// D·(G·Σ(F+B) + ΣU).
+// Sharded execution (PopTorch ShardedExecution): one micro-batch at a time, one device at a time. Step time
+// is D·(G·Σ(F+B) + ΣU).
 #include "engine/schedules/schedule.h"
 
 namespace pipescope::schedules {
@@ -15,7 +15,8 @@ base::Result<Order> makeSharded(const Shape& shape) {
   order.oneAtATime = true;
   for (int k = 0; k < shape.microBatches; ++k) {
     for (int s = 0; s < shape.stages; ++s) tasksOf(s).push_back({s, model::Pass::forward, k});
-    for (int s = shape.stages - 1; shape.training && s >= 0; --s) tasksOf(s).push_back({s, model::Pass::backward, k});
+    for (int s = shape.stages - 1; shape.training && s >= 0; --s)
+      tasksOf(s).push_back({s, model::Pass::backward, k});
   }
   order.stashEntries.assign(static_cast<std::size_t>(shape.stages), 0);
   return order;
@@ -24,7 +25,8 @@ base::Result<Order> makeSharded(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(sharded) {
-  registry.add({"sharded", "One micro-batch and one device at a time (the sharded strategy)", makeSharded, false});
+  registry.add(
+      {"sharded", "One micro-batch and one device at a time (the sharded strategy)", makeSharded, false});
 }
 
 }  // namespace pipescope::schedules

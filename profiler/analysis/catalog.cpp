@@ -9,7 +9,8 @@ template <class Row>
 base::Status load(const model::ProfileSource& source, std::vector<Row>& into) {
   const Result<model::Rows<Row>> rows = source.rows<Row>();
   if (!rows.ok()) {
-    return base::Error{rows.error().kind, fmt::format("Table {} of the profile cannot be read: {}", Row::kTable, rows.error().message)};
+    return base::Error{rows.error().kind, fmt::format("Table {} of the profile cannot be read: {}",
+                                                      Row::kTable, rows.error().message)};
   }
   into = **rows;
   return {};
@@ -68,8 +69,12 @@ std::string Catalog::property(std::string_view key) const {
   return {};
 }
 
-const model::Executable* Catalog::executable(model::ExecutableId id) const { return at(executables, id); }
-const model::Device* Catalog::device(model::DeviceId id) const { return at(devices, id); }
+const model::Executable* Catalog::executable(model::ExecutableId id) const {
+  return at(executables, id);
+}
+const model::Device* Catalog::device(model::DeviceId id) const {
+  return at(devices, id);
+}
 
 base::Timebase Catalog::timebase(model::DeviceId id) const {
   const model::Device* row = device(id);
@@ -78,7 +83,8 @@ base::Timebase Catalog::timebase(model::DeviceId id) const {
 }
 
 Result<const model::Executable*> Catalog::findExecutable(std::string_view name) const {
-  if (executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+  if (executables.empty())
+    return base::badInput("The profile has no executable: its run ended before anything was compiled.");
   if (name.empty()) return &executables.front();
   std::string known;
   for (const model::Executable& row : executables) {

@@ -34,11 +34,16 @@ struct SegmentSums {
 model::StepKind kindOf(model::Pass pass) {
   switch (pass) {
     case model::Pass::hostIn:
-    case model::Pass::hostOut: return model::StepKind::streamCopy;
-    case model::Pass::sync: return model::StepKind::sync;
-    case model::Pass::collective: return model::StepKind::globalExchange;
-    case model::Pass::remote: return model::StepKind::remoteCopy;
-    default: return model::StepKind::compute;
+    case model::Pass::hostOut:
+      return model::StepKind::streamCopy;
+    case model::Pass::sync:
+      return model::StepKind::sync;
+    case model::Pass::collective:
+      return model::StepKind::globalExchange;
+    case model::Pass::remote:
+      return model::StepKind::remoteCopy;
+    default:
+      return model::StepKind::compute;
   }
 }
 
@@ -88,7 +93,8 @@ class DeviceSums {
     result.name = device.name;
     result.kind = device.kind;
     result.clockHz = device.ticksPerSecond;
-    result.total = base::convertRoundUp(run.end - run.start, catalog.timebase({}), base::Timebase{device.ticksPerSecond});
+    result.total = base::convertRoundUp(run.end - run.start, catalog.timebase({}),
+                                        base::Timebase{device.ticksPerSecond});
   }
 
   void add(const model::Placement& placement, const SegmentSums& sums) {
@@ -116,7 +122,8 @@ class DeviceSums {
     }
     result.idle = result.total - unionLength(busy_);
     if (computeSteps_ > 0) result.tileBalance = balanceSum_ / static_cast<double>(computeSteps_);
-    if (result.total.count > 0) result.parallelEfficiency = computeMean_ / static_cast<double>(result.total.count);
+    if (result.total.count > 0)
+      result.parallelEfficiency = computeMean_ / static_cast<double>(result.total.count);
   }
 
   DeviceExecution result;
@@ -135,7 +142,8 @@ std::size_t deviceOfLane(const Catalog& catalog, model::LaneId lane) {
 
 }  // namespace
 
-Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable) {
+Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable) {
   Execution result;
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return result;
@@ -145,11 +153,13 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   std::vector<DeviceSums> sums;
   for (const model::Device& device : catalog.devices) sums.emplace_back(catalog, device, *run);
   for (const model::Placement& placement : placements) {
-    const auto device = static_cast<std::size_t>(placement.device.value), segment = static_cast<std::size_t>(placement.segment.value);
+    const auto device = static_cast<std::size_t>(placement.device.value),
+               segment = static_cast<std::size_t>(placement.segment.value);
     if (device < sums.size() && segment < segments.size()) sums[device].add(placement, segments[segment]);
   }
   for (const model::Transfer& transfer : transfers) {
-    const std::size_t from = deviceOfLane(catalog, transfer.fromLane), to = deviceOfLane(catalog, transfer.toLane);
+    const std::size_t from = deviceOfLane(catalog, transfer.fromLane),
+                      to = deviceOfLane(catalog, transfer.toLane);
     if (from < sums.size()) sums[from].add(transfer, false);
     if (to < sums.size()) sums[to].add(transfer, true);
   }

@@ -30,6 +30,7 @@ struct Execution {
 };
 
 /// Totals of the executable's last run, one replica.
-Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+Result<Execution> execution(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable);
 
 }  // namespace pipescope::analysis

@@ -16,8 +16,8 @@ std::int64_t unitsOf(const Catalog& catalog, model::MemorySpaceId space) {
 }
 
 template <class Add>
-Result<bool> forEachUnitRun(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-                            model::MemorySpaceId space, Add add) {
+Result<bool> forEachUnitRun(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable, model::MemorySpaceId space, Add add) {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
   const std::int64_t units = unitsOf(catalog, space);
   bool any = false;
@@ -33,37 +33,49 @@ Result<bool> forEachUnitRun(const model::ProfileSource& source, const Catalog& c
 
 }  // namespace
 
-Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space) {
+Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
+                        model::ExecutableId executable, model::MemorySpaceId space) {
   UnitUse use;
   const auto units = static_cast<std::size_t>(unitsOf(catalog, space));
-  for (auto* column : {&use.includingGaps, &use.excludingGaps, &use.alwaysLive, &use.notAlwaysLive}) column->assign(units, 0);
-  PIPESCOPE_ASSIGN(const bool any, forEachUnitRun(source, catalog, executable, space, [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-    for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u) {
-      use.includingGaps[u] += row.bytes.count;
-      if (row.category == kGap) continue;
-      use.excludingGaps[u] += row.bytes.count;
-      (row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u] += row.bytes.count;
-    }
-  }));
+  for (auto* column : {&use.includingGaps, &use.excludingGaps, &use.alwaysLive, &use.notAlwaysLive})
+    column->assign(units, 0);
+  PIPESCOPE_ASSIGN(const bool any,
+                   forEachUnitRun(source, catalog, executable, space,
+                                  [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                                    for (auto u = static_cast<std::size_t>(first);
+                                         u < static_cast<std::size_t>(end); ++u) {
+                                      use.includingGaps[u] += row.bytes.count;
+                                      if (row.category == kGap) continue;
+                                      use.excludingGaps[u] += row.bytes.count;
+                                      (row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u] +=
+                                          row.bytes.count;
+                                    }
+                                  }));
   return any ? use : UnitUse();
 }
 
-Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source, const Catalog& catalog,
-                                                                           model::ExecutableId executable, model::MemorySpaceId space) {
+Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source,
+                                                                           const Catalog& catalog,
+                                                                           model::ExecutableId executable,
+                                                                           model::MemorySpaceId space) {
   std::map<std::string, std::vector<std::int64_t>> use;
   const auto units = static_cast<std::size_t>(unitsOf(catalog, space));
   PIPESCOPE_TRY(([&]() -> base::Status {
-    const auto done = forEachUnitRun(source, catalog, executable, space, [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-      auto& column = use[row.category];
-      column.resize(units, 0);
-      for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u) column[u] += row.bytes.count;
-    });
+    const auto done = forEachUnitRun(source, catalog, executable, space,
+                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                                       auto& column = use[row.category];
+                                       column.resize(units, 0);
+                                       for (auto u = static_cast<std::size_t>(first);
+                                            u < static_cast<std::size_t>(end); ++u)
+                                         column[u] += row.bytes.count;
+                                     });
     return done.ok() ? base::Status() : base::Status(done.error());
   }()));
   return use;
 }
 
-Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space) {
+Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog,
+                          model::ExecutableId executable, model::MemorySpaceId space) {
   Liveness result;
   PIPESCOPE_ASSIGN(const UnitUse use, unitUse(source, catalog, executable, space));
   for (const std::int64_t bytes : use.alwaysLive) result.alwaysLive += Bytes(bytes);
@@ -72,14 +84,17 @@ Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& cat
     if (row.executable != executable || row.space != space) continue;
     result.steps.push_back({row.index, row.program, row.pass, row.notAlwaysLive, row.maxUnitNotAlwaysLive});
     const auto here = static_cast<std::int64_t>(result.steps.size()) - 1;
-    if (result.peakStep < 0 || row.notAlwaysLive > result.steps[static_cast<std::size_t>(result.peakStep)].notAlwaysLive) result.peakStep = here;
+    if (result.peakStep < 0 ||
+        row.notAlwaysLive > result.steps[static_cast<std::size_t>(result.peakStep)].notAlwaysLive)
+      result.peakStep = here;
   }
   return result;
 }
 
 namespace {
 
-Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, const model::MemorySpace& space) {
+Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable, const model::MemorySpace& space) {
   DeviceMemory memory;
   memory.index = static_cast<int>(space.device.value);
   if (const model::Device* device = catalog.device(space.device)) memory.name = device->name;
@@ -99,23 +114,26 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
     }
   }
   PIPESCOPE_TRY(([&]() -> base::Status {
-    const auto done = forEachUnitRun(source, catalog, executable, space.id, [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
-      const Bytes bytes = row.bytes * (end - first);
-      memory.byRegion[row.region] += bytes;
-      if (row.category != kGap) memory.byCategory[row.category] += bytes;
-    });
+    const auto done = forEachUnitRun(source, catalog, executable, space.id,
+                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                                       const Bytes bytes = row.bytes * (end - first);
+                                       memory.byRegion[row.region] += bytes;
+                                       if (row.category != kGap) memory.byCategory[row.category] += bytes;
+                                     });
     return done.ok() ? base::Status() : base::Status(done.error());
   }()));
   PIPESCOPE_ASSIGN(const Liveness live, liveness(source, catalog, executable, space.id));
   memory.peakStep = live.peakStep;
-  if (live.peakStep >= 0) memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
+  if (live.peakStep >= 0)
+    memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
   memory.fits = memory.maxUnitIncludingGaps <= space.bytesPerUnit;
   return memory;
 }
 
 }  // namespace
 
-Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable) {
+Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
+                      model::ExecutableId executable) {
   Memory result;
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     PIPESCOPE_ASSIGN(const DeviceMemory device, deviceMemory(source, catalog, executable, space));
@@ -131,8 +149,9 @@ Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog
   return result;
 }
 
-Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
-                                                model::MemorySpaceId space, std::int32_t step, bool withAlwaysLive) {
+Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
+                                                model::ExecutableId executable, model::MemorySpaceId space,
+                                                std::int32_t step, bool withAlwaysLive) {
   PIPESCOPE_ASSIGN(const model::Rows<model::Variable> variables, source.rows<model::Variable>());
   PIPESCOPE_ASSIGN(const model::Rows<model::LifeInterval> lives, source.rows<model::LifeInterval>());
   std::map<model::VariableId, model::LifeInterval> liveNow;
@@ -144,14 +163,22 @@ Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& sour
     if (variable.executable != executable || variable.space != space) continue;
     const auto life = liveNow.find(variable.id);
     if (variable.alwaysLive ? !withAlwaysLive : life == liveNow.end()) continue;
-    LiveVariable row{catalog.namePath(variable.debugContext), variable.category, variable.shape, variable.bytes, variable.maxUnitBytes, variable.alwaysLive, 0, 0};
+    LiveVariable row{catalog.namePath(variable.debugContext),
+                     variable.category,
+                     variable.shape,
+                     variable.bytes,
+                     variable.maxUnitBytes,
+                     variable.alwaysLive,
+                     0,
+                     0};
     if (life != liveNow.end()) {
       row.firstStep = life->second.firstStep;
       row.endStep = life->second.endStep;
     }
     found.push_back(std::move(row));
   }
-  std::stable_sort(found.begin(), found.end(), [](const LiveVariable& a, const LiveVariable& b) { return a.bytes > b.bytes; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const LiveVariable& a, const LiveVariable& b) { return a.bytes > b.bytes; });
   return found;
 }
 

@@ -9,8 +9,8 @@
 namespace pipescope::analysis {
 
 struct UnitUse {
-  std::vector<std::int64_t> includingGaps, excludingGaps;   ///< bytes by unit
-  std::vector<std::int64_t> alwaysLive, notAlwaysLive;      ///< bytes by unit
+  std::vector<std::int64_t> includingGaps, excludingGaps;  ///< bytes by unit
+  std::vector<std::int64_t> alwaysLive, notAlwaysLive;     ///< bytes by unit
 };
 
 struct DeviceMemory {
@@ -31,16 +31,22 @@ struct DeviceMemory {
 };
 
 struct Memory {
-  Bytes total, maxUnit, maxUnitIncludingGaps, alwaysLive, notAlwaysLivePeak;  ///< sums and maxima over devices
+  Bytes total, maxUnit, maxUnitIncludingGaps, alwaysLive,
+      notAlwaysLivePeak;  ///< sums and maxima over devices
   std::map<std::string, Bytes> byCategory;
   std::vector<DeviceMemory> devices;  ///< empty: no memory was recorded (`fixed`)
 };
 
-Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
+                      model::ExecutableId executable);
 
 /// Bytes per unit, for the by-tile chart; stacked parts by category (or region) where asked.
-Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
-Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
+Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
+                        model::ExecutableId executable, model::MemorySpaceId space);
+Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source,
+                                                                           const Catalog& catalog,
+                                                                           model::ExecutableId executable,
+                                                                           model::MemorySpaceId space);
 
 struct LivenessPoint {
   std::int32_t step = 0;
@@ -53,7 +59,8 @@ struct Liveness {
   std::vector<LivenessPoint> steps;
   std::int64_t peakStep = -1;
 };
-Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space);
+Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog,
+                          model::ExecutableId executable, model::MemorySpaceId space);
 
 struct LiveVariable {
   std::string name, category, shape;
@@ -62,6 +69,8 @@ struct LiveVariable {
   std::int32_t firstStep = 0, endStep = 0;
 };
 /// Variables live during `step`, largest first; always-live ones too where asked.
-Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable, model::MemorySpaceId space, std::int32_t step, bool withAlwaysLive);
+Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
+                                                model::ExecutableId executable, model::MemorySpaceId space,
+                                                std::int32_t step, bool withAlwaysLive);
 
 }  // namespace pipescope::analysis

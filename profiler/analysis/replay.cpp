@@ -6,25 +6,31 @@
 
 namespace pipescope::analysis {
 
-Replay::Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime) : stages_(stages), oneAtATime_(oneAtATime) {
+Replay::Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime)
+    : stages_(stages), oneAtATime_(oneAtATime) {
   std::vector<const model::Placement*> sorted;
   for (const model::Placement& p : iteration) {
-    if (model::isComputePass(p.pass) && p.stage >= 0 && p.stage < stages && p.microBatch >= 0) sorted.push_back(&p);
+    if (model::isComputePass(p.pass) && p.stage >= 0 && p.stage < stages && p.microBatch >= 0)
+      sorted.push_back(&p);
   }
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
     return std::tie(a->device, a->start, a->id) < std::tie(b->device, b->start, b->id);
   });
   for (const model::Placement* p : sorted) {
-    const ReplayTask task{static_cast<int>(p->device.value), p->stage, p->microBatch, p->slot, p->pass == model::Pass::forward};
+    const ReplayTask task{static_cast<int>(p->device.value), p->stage, p->microBatch, p->slot,
+                          p->pass == model::Pass::forward};
     const ReplayTask* last = tasks_.empty() ? nullptr : &tasks_.back();
-    const bool same = last && last->device == task.device && last->stage == task.stage && last->microBatch == task.microBatch &&
-                      last->forward == task.forward;
+    const bool same = last && last->device == task.device && last->stage == task.stage &&
+                      last->microBatch == task.microBatch && last->forward == task.forward;
     if (!same) tasks_.push_back(task);  // a segment that was cut, or recompute before backward, is one task
   }
-  hasSlots_ = !tasks_.empty() && std::all_of(tasks_.begin(), tasks_.end(), [](const ReplayTask& t) { return t.slot >= 0; });
+  hasSlots_ = !tasks_.empty() &&
+              std::all_of(tasks_.begin(), tasks_.end(), [](const ReplayTask& t) { return t.slot >= 0; });
 }
 
-double Replay::makespan(const std::vector<StageCost>& costs) const { return hasSlots_ ? bySlots(costs) : byDependencies(costs); }
+double Replay::makespan(const std::vector<StageCost>& costs) const {
+  return hasSlots_ ? bySlots(costs) : byDependencies(costs);
+}
 
 namespace {
 double costOf(const ReplayTask& task, const std::vector<StageCost>& costs) {
@@ -48,7 +54,8 @@ double Replay::bySlots(const std::vector<StageCost>& costs) const {
 double Replay::byDependencies(const std::vector<StageCost>& costs) const {
   std::map<std::tuple<bool, int, int>, double> done;  // (forward, stage, micro-batch) → end
   std::map<int, double> deviceFree;
-  const bool training = std::any_of(tasks_.begin(), tasks_.end(), [](const ReplayTask& t) { return !t.forward; });
+  const bool training =
+      std::any_of(tasks_.begin(), tasks_.end(), [](const ReplayTask& t) { return !t.forward; });
   const auto ready = [&](const ReplayTask& task, double& start) {
     std::tuple<bool, int, int> needed{task.forward, task.stage + (task.forward ? -1 : 1), task.microBatch};
     bool needs = task.forward ? task.stage > 0 : task.stage + 1 < stages_;

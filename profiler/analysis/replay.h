@@ -22,8 +22,9 @@ class Replay {
   /// The tasks of one iteration in each device's order, from its compute placements.
   Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime);
 
-  /// Makespan from the first forward to the last backward. With slots: the sum of the slowest devices; without: each
-  /// task starts when its device is free and its neighbour's task is done. 0 where the order cannot be replayed.
+  /// Makespan from the first forward to the last backward. With slots: the sum of the slowest devices;
+  /// without: each task starts when its device is free and its neighbour's task is done. 0 where the order
+  /// cannot be replayed.
   double makespan(const std::vector<StageCost>& costs) const;
   const std::vector<ReplayTask>& tasks() const { return tasks_; }
   bool hasSlots() const { return hasSlots_; }

@@ -10,7 +10,9 @@
 namespace pipescope::analysis {
 namespace {
 
-double length(Ticks start, Ticks end) { return static_cast<double>((end - start).count); }
+double length(Ticks start, Ticks end) {
+  return static_cast<double>((end - start).count);
+}
 
 /// The rows of one run, and what is asked of them again and again.
 struct RunRows {
@@ -41,13 +43,14 @@ Result<RunRows> loadRun(const model::ProfileSource& source, const Catalog& catal
   PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
   for (const model::Placement& p : rows.placements) {
     if (p.iteration < 0) continue;
-    if (static_cast<std::size_t>(p.iteration) >= rows.iterations.size()) rows.iterations.resize(static_cast<std::size_t>(p.iteration) + 1);
+    if (static_cast<std::size_t>(p.iteration) >= rows.iterations.size())
+      rows.iterations.resize(static_cast<std::size_t>(p.iteration) + 1);
     rows.iterations[static_cast<std::size_t>(p.iteration)].push_back(p);
   }
   return rows;
 }
 
-// --- Costs per stage ------------------------------------------------------------------------------------------------
+// --- Costs per stage -------------------------------------------------------------------
 
 void addPasses(const RunRows& rows, StagesReport& report) {
   const double microBatches = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
@@ -58,14 +61,29 @@ void addPasses(const RunRows& rows, StagesReport& report) {
     StageReport& stage = report.stages[static_cast<std::size_t>(p.stage)];
     const double ticks = length(p.start, p.end);
     switch (p.pass) {
-      case model::Pass::forward: stage.forward += ticks / microBatches; break;
-      case model::Pass::recompute: stage.recompute += ticks / microBatches; break;
-      case model::Pass::backward: stage.backward += ticks / microBatches; break;
-      case model::Pass::weightGradient: stage.weightGradient += ticks / microBatches; break;
-      case model::Pass::hostIn: stage.hostIn += ticks / microBatches; break;
-      case model::Pass::hostOut: stage.hostOut += ticks / microBatches; break;
-      case model::Pass::update: stage.update += ticks / iterations; break;
-      default: break;
+      case model::Pass::forward:
+        stage.forward += ticks / microBatches;
+        break;
+      case model::Pass::recompute:
+        stage.recompute += ticks / microBatches;
+        break;
+      case model::Pass::backward:
+        stage.backward += ticks / microBatches;
+        break;
+      case model::Pass::weightGradient:
+        stage.weightGradient += ticks / microBatches;
+        break;
+      case model::Pass::hostIn:
+        stage.hostIn += ticks / microBatches;
+        break;
+      case model::Pass::hostOut:
+        stage.hostOut += ticks / microBatches;
+        break;
+      case model::Pass::update:
+        stage.update += ticks / iterations;
+        break;
+      default:
+        break;
     }
   }
   double sum = 0, slowest = 0;
@@ -87,7 +105,8 @@ void addWaits(const RunRows& rows, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
   for (const model::Wait& wait : rows.waits) {
     for (StageReport& stage : report.stages) {
-      if (stage.device == static_cast<int>(wait.device.value)) stage.waits[wait.cause] += length(wait.start, wait.end) / iterations;
+      if (stage.device == static_cast<int>(wait.device.value))
+        stage.waits[wait.cause] += length(wait.start, wait.end) / iterations;
     }
   }
 }
@@ -105,14 +124,16 @@ double imbalance(const StagesReport& report, Cost cost) {
   return sum > 0 ? most * static_cast<double>(byDevice.size()) / sum : 0;
 }
 
-// --- The bubble -------------------------------------------------------------------------------------------------------
+// --- The bubble ------------------------------------------------------------------------
 
 struct Span {
   double start = 0, end = 0;
   double overlap(double a, double b) const { return std::max(0.0, std::min(end, b) - std::max(start, a)); }
 };
 
-double at(Ticks ticks) { return static_cast<double>(ticks.count); }
+double at(Ticks ticks) {
+  return static_cast<double>(ticks.count);
+}
 
 /// From the first forward's start to the last backward's end (inference: the last forward's).
 Span computeSpan(const std::vector<model::Placement>& iteration) {
@@ -125,9 +146,11 @@ Span computeSpan(const std::vector<model::Placement>& iteration) {
   return span;
 }
 
-/// The steady part. With slots: from the first to the last slot in which every device does every kind of pass it ever
-/// does; otherwise, or where there is none, from the last device's first work to the first device's last.
-Span steadySpan(const std::vector<model::Placement>& iteration, const std::set<model::DeviceId>& devices, Span whole) {
+/// The steady part. With slots: from the first to the last slot in which every device does every kind of pass
+/// it ever does; otherwise, or where there is none, from the last device's first work to the first device's
+/// last.
+Span steadySpan(const std::vector<model::Placement>& iteration, const std::set<model::DeviceId>& devices,
+                Span whole) {
   std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
   std::map<int, std::map<model::DeviceId, std::set<std::pair<int, bool>>>> slots;
   std::map<int, Span> slotSpans;
@@ -136,7 +159,9 @@ Span steadySpan(const std::vector<model::Placement>& iteration, const std::set<m
     if (!model::isComputePass(p.pass)) continue;
     const std::pair kind{p.stage, p.pass == model::Pass::forward};
     kinds[p.device].insert(kind);
-    const auto widen = [&](Span& span) { span = {std::min(span.start, at(p.start)), std::max(span.end, at(p.end))}; };
+    const auto widen = [&](Span& span) {
+      span = {std::min(span.start, at(p.start)), std::max(span.end, at(p.end))};
+    };
     widen(deviceSpans.try_emplace(p.device, Span{1e300, -1e300}).first->second);
     if (p.slot < 0) continue;
     slots[p.slot][p.device].insert(kind);
@@ -180,10 +205,13 @@ Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model
   }
   // Exchange as the devices see it: what they are not computing for because copies go on.
   for (const model::Wait& w : rows.waits) {
-    if (w.cause == model::WaitCause::exchange && w.iteration == static_cast<int>(iteration)) exchange += Span{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
+    if (w.cause == model::WaitCause::exchange && w.iteration == static_cast<int>(iteration))
+      exchange += Span{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
   }
   const double all = (whole.end - whole.start) * static_cast<double>(devices.size());
-  const auto lost = [&](double from, double to, double busy) { return ((to - from) * static_cast<double>(devices.size()) - busy) / all; };
+  const auto lost = [&](double from, double to, double busy) {
+    return ((to - from) * static_cast<double>(devices.size()) - busy) / all;
+  };
   bubble.rampUp = lost(whole.start, steady.start, up);
   bubble.steady = lost(steady.start, steady.end, mid);
   bubble.rampDown = lost(steady.end, whole.end, down);
@@ -192,7 +220,8 @@ Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model
 }
 
 /// Ticks in which transfers occupy a device, per iteration: the union over its incoming and outgoing ones.
-double transferTicks(const RunRows& rows, const Catalog& catalog, int iteration, const std::set<model::DeviceId>& devices) {
+double transferTicks(const RunRows& rows, const Catalog& catalog, int iteration,
+                     const std::set<model::DeviceId>& devices) {
   double sum = 0;
   for (const model::DeviceId device : devices) {
     std::vector<Span> spans;
@@ -201,7 +230,8 @@ double transferTicks(const RunRows& rows, const Catalog& catalog, int iteration,
         const auto index = static_cast<std::size_t>(lane.value);
         return lane.valid() && index < catalog.lanes.size() ? catalog.lanes[index].device : model::DeviceId();
       };
-      if (t.iteration == iteration && (owner(t.fromLane) == device || owner(t.toLane) == device)) spans.push_back({at(t.start), at(t.end)});
+      if (t.iteration == iteration && (owner(t.fromLane) == device || owner(t.toLane) == device))
+        spans.push_back({at(t.start), at(t.end)});
     }
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
     double reached = -1e300;
@@ -225,7 +255,8 @@ void addBubble(const RunRows& rows, const Catalog& catalog, StagesReport& report
     const Span whole = computeSpan(rows.iterations[i]);
     double exchange = bubble.exchange;
     if (barrier && whole.end > whole.start) {
-      exchange += transferTicks(rows, catalog, static_cast<int>(i), devices) / ((whole.end - whole.start) * static_cast<double>(devices.size()));
+      exchange += transferTicks(rows, catalog, static_cast<int>(i), devices) /
+                  ((whole.end - whole.start) * static_cast<double>(devices.size()));
     }
     report.exchangeShareOfBubble += exchange / n;
   }
@@ -233,7 +264,7 @@ void addBubble(const RunRows& rows, const Catalog& catalog, StagesReport& report
   report.exchangeShareOfBubble = std::min(report.exchangeShareOfBubble, report.bubbleFraction);
 }
 
-// --- Lost time, operations, memory ------------------------------------------------------------------------------------
+// --- Lost time, operations, memory -----------------------------------------------------
 
 void addLostTime(const RunRows& rows, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
@@ -258,16 +289,20 @@ void addLostTime(const RunRows& rows, StagesReport& report) {
   lost.exchangeUpdateHost = lost.step - tActual;
 }
 
-base::Status addOperations(const model::ProfileSource& source, const Catalog& catalog, const RunRows& rows, StagesReport& report) {
+base::Status addOperations(const model::ProfileSource& source, const Catalog& catalog, const RunRows& rows,
+                           StagesReport& report) {
   if (report.slowestStage < 0) return {};
   PIPESCOPE_ASSIGN(const model::Rows<model::Step> steps, source.rows<model::Step>());
   std::map<model::OperatorId, StageOperation> byOperator;
   for (const model::Step& step : *steps) {
-    const auto segment = static_cast<std::size_t>(step.segment.value), program = static_cast<std::size_t>(step.program.value);
+    const auto segment = static_cast<std::size_t>(step.segment.value),
+               program = static_cast<std::size_t>(step.program.value);
     if (segment >= catalog.segments.size() || program >= catalog.programs.size()) continue;
     const model::Segment& owner = catalog.segments[segment];
     const model::OperatorId op = catalog.programs[program].op;
-    if (owner.executable != rows.executable->id || owner.stage != report.slowestStage || !model::isComputePass(owner.pass)) continue;
+    if (owner.executable != rows.executable->id || owner.stage != report.slowestStage ||
+        !model::isComputePass(owner.pass))
+      continue;
     if (!op.valid() || static_cast<std::size_t>(op.value) >= catalog.operators.size()) continue;
     const model::Operator& described = catalog.operators[static_cast<std::size_t>(op.value)];
     StageOperation& sum = byOperator[op];
@@ -282,13 +317,16 @@ base::Status addOperations(const model::ProfileSource& source, const Catalog& ca
     report.slowestOperations.push_back(sum);
   }
   std::stable_sort(report.slowestOperations.begin(), report.slowestOperations.end(),
-                   [](const StageOperation& a, const StageOperation& b) { return a.ticksPerMicroBatch > b.ticksPerMicroBatch; });
+                   [](const StageOperation& a, const StageOperation& b) {
+                     return a.ticksPerMicroBatch > b.ticksPerMicroBatch;
+                   });
   constexpr std::size_t kMostShown = 10;
   if (report.slowestOperations.size() > kMostShown) report.slowestOperations.resize(kMostShown);
   return {};
 }
 
-base::Status addMemory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id, StagesReport& report) {
+base::Status addMemory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id,
+                       StagesReport& report) {
   PIPESCOPE_ASSIGN(const Memory all, memory(source, catalog, id));
   for (StageReport& stage : report.stages) {
     for (const DeviceMemory& device : all.devices) {
@@ -304,7 +342,8 @@ base::Status addMemory(const model::ProfileSource& source, const Catalog& catalo
   }
   for (const model::Stage* row : catalog.stagesOf(id)) {
     for (StageReport& stage : report.stages) {
-      if (stage.index == row->index && stage.memory) stage.memory->stash = row->stashBytesPerEntry * row->stashEntries;
+      if (stage.index == row->index && stage.memory)
+        stage.memory->stash = row->stashBytesPerEntry * row->stashEntries;
     }
   }
   return {};
@@ -312,7 +351,8 @@ base::Status addMemory(const model::ProfileSource& source, const Catalog& catalo
 
 }  // namespace
 
-Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id) {
+Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId id) {
   StagesReport report;
   PIPESCOPE_ASSIGN(const RunRows rows, loadRun(source, catalog, id));
   if (rows.executable == nullptr) return base::badInput("The profile has no such executable.");
@@ -327,15 +367,18 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
     stage.stashEntries = row->stashEntries;
     report.stages.push_back(stage);
   }
-  std::sort(report.stages.begin(), report.stages.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  std::sort(report.stages.begin(), report.stages.end(),
+            [](const auto& a, const auto& b) { return a.index < b.index; });
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    if (report.stages[i].index != static_cast<int>(i)) return base::badInput("The profile's stages are not numbered from 0 without gap.");
+    if (report.stages[i].index != static_cast<int>(i))
+      return base::badInput("The profile's stages are not numbered from 0 without gap.");
   }
   addPasses(rows, report);
   addWaits(rows, report);
   report.imbalance = imbalance(report, [](const StageReport& s) { return s.busy; });
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
-  report.imbalanceBackward = imbalance(report, [](const StageReport& s) { return s.recompute + s.backward + s.weightGradient; });
+  report.imbalanceBackward =
+      imbalance(report, [](const StageReport& s) { return s.recompute + s.backward + s.weightGradient; });
   if (rows.run != nullptr) {
     addBubble(rows, catalog, report);
     addLostTime(rows, report);
@@ -343,7 +386,8 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
   PIPESCOPE_TRY(addOperations(source, catalog, rows, report));
   PIPESCOPE_TRY(addMemory(source, catalog, id, report));
   for (const model::Boundary& b : catalog.boundaries) {
-    if (b.executable == id) report.boundaries.push_back({b.fromStage, b.toStage, b.kind, b.tensor, b.shape, b.bytes, b.ticks});
+    if (b.executable == id)
+      report.boundaries.push_back({b.fromStage, b.toStage, b.kind, b.tensor, b.shape, b.bytes, b.ticks});
   }
   return report;
 }

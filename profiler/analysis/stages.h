@@ -1,5 +1,6 @@
 #pragma once
-// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, the three lost times (design §3).
+// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, the three lost times (design
+// §3).
 #include <map>
 #include <optional>
 #include <string>
@@ -18,12 +19,12 @@ struct StageOperation {
 };
 
 struct StageMemory {
-  Bytes alwaysLive;            ///< sum over units
-  Bytes peakNotAlwaysLive;     ///< largest over program steps, sum over units
-  Bytes stash;                 ///< part of always live
-  std::int64_t worstUnit = -1; ///< tile that is fullest; −1: the device has no units
-  Bytes worstUnitBytes;        ///< including gaps
-  Bytes freeBytes;             ///< capacity of the worst unit − its bytes; negative: does not fit
+  Bytes alwaysLive;             ///< sum over units
+  Bytes peakNotAlwaysLive;      ///< largest over program steps, sum over units
+  Bytes stash;                  ///< part of always live
+  std::int64_t worstUnit = -1;  ///< tile that is fullest; −1: the device has no units
+  Bytes worstUnitBytes;         ///< including gaps
+  Bytes freeBytes;              ///< capacity of the worst unit − its bytes; negative: does not fit
 };
 
 struct StageReport {
@@ -31,9 +32,9 @@ struct StageReport {
   std::string deviceName, blocks;
   /// Ticks per micro-batch (update: per iteration), mean over the run.
   double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
-  double busy = 0;             ///< forward + recompute + backward + weightGradient
-  double share = 0;            ///< busy ÷ Σ busy over stages
-  double ratioToSlowest = 0;   ///< busy ÷ the largest busy
+  double busy = 0;                           ///< forward + recompute + backward + weightGradient
+  double share = 0;                          ///< busy ÷ Σ busy over stages
+  double ratioToSlowest = 0;                 ///< busy ÷ the largest busy
   std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
   std::int64_t stashEntries = 0;
   std::optional<StageMemory> memory;  ///< of the stage's device; none where no memory was recorded
@@ -41,10 +42,10 @@ struct StageReport {
 
 /// Time of one iteration by what is lost: all in ticks, mean over the run's iterations.
 struct LostTime {
-  double step = 0;           ///< iteration start to iteration start
-  double useful = 0;         ///< G · mean(F+B)
-  double fillAndDrain = 0;   ///< T(mean) − G·mean
-  double imbalance = 0;      ///< T(actual) − T(every stage at the mean), both without exchange
+  double step = 0;                ///< iteration start to iteration start
+  double useful = 0;              ///< G · mean(F+B)
+  double fillAndDrain = 0;        ///< T(mean) − G·mean
+  double imbalance = 0;           ///< T(actual) − T(every stage at the mean), both without exchange
   double exchangeUpdateHost = 0;  ///< the rest: exchange + sync + update + host
 };
 
@@ -62,7 +63,8 @@ struct StagesReport {
   double imbalance = 0, imbalanceForward = 0, imbalanceBackward = 0;
   double bubbleFraction = 0;
   double bubbleRampUp = 0, bubbleSteady = 0, bubbleRampDown = 0;  ///< parts of bubbleFraction; add up to it
-  double exchangeShareOfBubble = 0;  ///< part of the bubble during which inter-device exchange or sync went on
+  double exchangeShareOfBubble =
+      0;  ///< part of the bubble during which inter-device exchange or sync went on
   int slowestStage = -1;
   LostTime lost;
   std::vector<StageReport> stages;
@@ -71,6 +73,7 @@ struct StagesReport {
 };
 
 /// Report over the executable's last run.
-Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable);
 
 }  // namespace pipescope::analysis

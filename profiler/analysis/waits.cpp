@@ -9,7 +9,8 @@
 
 namespace pipescope::analysis {
 
-Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable) {
+Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
+                                          model::ExecutableId executable) {
   std::vector<WaitGroup> groups;
   const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr) return groups;
@@ -21,10 +22,13 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
     stageOf[placement.id] = placement.stage;
     iterations.insert(placement.iteration);
   }
-  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause>, std::pair<std::int64_t, std::int64_t>> sums;
+  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause>,
+           std::pair<std::int64_t, std::int64_t>>
+      sums;
   for (const model::Wait& wait : waits) {
     const auto stage = stageOf.find(wait.waitedFor);
-    auto& [ticks, count] = sums[{wait.device, wait.waitedForDevice, stage == stageOf.end() ? -1 : stage->second, wait.cause}];
+    auto& [ticks, count] =
+        sums[{wait.device, wait.waitedForDevice, stage == stageOf.end() ? -1 : stage->second, wait.cause}];
     ticks += (wait.end - wait.start).count;
     ++count;
   }
@@ -38,7 +42,9 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
     group.share = length > 0 ? static_cast<double>(sum.first) / length : 0;
     groups.push_back(group);
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const WaitGroup& a, const WaitGroup& b) { return a.ticksPerIteration > b.ticksPerIteration; });
+  std::stable_sort(groups.begin(), groups.end(), [](const WaitGroup& a, const WaitGroup& b) {
+    return a.ticksPerIteration > b.ticksPerIteration;
+  });
   return groups;
 }
 
@@ -54,7 +60,9 @@ class PathFinder {
     }
     for (const model::Wait& w : waits) waitsByEnd_[{w.device, w.end}] = &w;
     for (auto& [device, list] : byDevice_) {
-      std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) { return std::tie(a->start, a->end) < std::tie(b->start, b->end); });
+      std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
+        return std::tie(a->start, a->end) < std::tie(b->start, b->end);
+      });
     }
   }
 
@@ -62,7 +70,8 @@ class PathFinder {
   const model::Placement* binding(const model::Placement& placement) const {
     const model::Placement* before = previousOnDevice(placement);
     if (before != nullptr && before->end == placement.start) return before;
-    // Transfers may lie between the last wait and the start; a wait for own copies says nothing about who was late.
+    // Transfers may lie between the last wait and the start; a wait for own copies says nothing about who was
+    // late.
     for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
       const model::Wait& wait = *(--it)->second;
       if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
@@ -76,7 +85,8 @@ class PathFinder {
  private:
   const model::Placement* previousOnDevice(const model::Placement& placement) const {
     const auto& list = byDevice_.at(placement.device);
-    const auto here = std::lower_bound(list.begin(), list.end(), placement.start, [](const auto* p, Ticks start) { return p->start < start; });
+    const auto here = std::lower_bound(list.begin(), list.end(), placement.start,
+                                       [](const auto* p, Ticks start) { return p->start < start; });
     for (auto it = here; it != list.begin();) {
       --it;
       if ((*it)->end <= placement.start) return *it;
@@ -91,7 +101,8 @@ class PathFinder {
 
 }  // namespace
 
-Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog, model::RunId runId) {
+Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
+                                               model::RunId runId) {
   std::vector<CriticalLink> path;
   const auto index = static_cast<std::size_t>(runId.value);
   if (!runId.valid() || index >= catalog.runs.size()) return base::badInput("The profile has no such run.");
@@ -100,13 +111,18 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
   PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
   if (placements.empty()) return path;
   const PathFinder finder(placements, waits);
-  const auto last = std::max_element(placements.begin(), placements.end(), [](const auto& a, const auto& b) { return a.end < b.end; });
+  const auto last = std::max_element(placements.begin(), placements.end(),
+                                     [](const auto& a, const auto& b) { return a.end < b.end; });
   Ticks reached = run.end;
   const auto link = [&](CriticalLink::Kind kind, const model::Placement& p, Ticks start, Ticks end) {
-    if (end > start) path.push_back({kind, p.device, start, end, kind == CriticalLink::Kind::placement ? p.id : model::PlacementId(), p.stage, p.pass, p.microBatch});
+    if (end > start)
+      path.push_back({kind, p.device, start, end,
+                      kind == CriticalLink::Kind::placement ? p.id : model::PlacementId(), p.stage, p.pass,
+                      p.microBatch});
   };
   const model::Placement* current = &*last;
-  // A damaged file could tie placements in a circle: each step must go back in time, and there are only so many.
+  // A damaged file could tie placements in a circle: each step must go back in time, and there are only so
+  // many.
   for (std::size_t guard = 0; current != nullptr && guard <= placements.size(); ++guard) {
     if (current->end > reached) break;
     link(CriticalLink::Kind::transfer, *current, current->end, reached);

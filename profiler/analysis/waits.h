@@ -17,7 +17,8 @@ struct WaitGroup {
 };
 
 /// Waits of the executable's last run, largest first.
-Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable);
+Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
+                                          model::ExecutableId executable);
 
 /// A link of the critical path; links follow each other without gap from the run's start to its end.
 struct CriticalLink {
@@ -31,6 +32,7 @@ struct CriticalLink {
 };
 
 /// From the last placement backwards along what bound each start. The lengths add up to the run's span.
-Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog, model::RunId run);
+Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
+                                               model::RunId run);
 
 }  // namespace pipescope::analysis

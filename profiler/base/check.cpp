@@ -8,7 +8,9 @@ namespace {
 std::atomic<CheckHandler> handler_{nullptr};
 }
 
-void setCheckHandler(CheckHandler handler) { handler_ = handler; }
+void setCheckHandler(CheckHandler handler) {
+  handler_ = handler;
+}
 
 void checkFailed(const char* file, int line, const char* expression, const std::string& detail) {
   if (CheckHandler handler = handler_) {

@@ -4,7 +4,8 @@
 
 namespace pipescope::base {
 
-/// Called with the sentence of a failed check; must not return. Programs set one that prints and exits with 3.
+/// Called with the sentence of a failed check; must not return. Programs set one that prints and exits
+/// with 3.
 using CheckHandler = void (*)(const std::string& sentence);
 void setCheckHandler(CheckHandler handler);
 

@@ -20,5 +20,7 @@ struct Id {
 
 template <class Tag>
 struct std::hash<pipescope::base::Id<Tag>> {
-  std::size_t operator()(pipescope::base::Id<Tag> id) const noexcept { return std::hash<std::int64_t>()(id.value); }
+  std::size_t operator()(pipescope::base::Id<Tag> id) const noexcept {
+    return std::hash<std::int64_t>()(id.value);
+  }
 };

@@ -23,11 +23,21 @@ struct Error {
   std::string message;
 };
 
-inline Error badInput(std::string message) { return {ErrorKind::badInput, std::move(message)}; }
-inline Error refused(std::string message) { return {ErrorKind::refused, std::move(message)}; }
-inline Error ioError(std::string message) { return {ErrorKind::io, std::move(message)}; }
-inline Error cancelled(std::string message) { return {ErrorKind::cancelled, std::move(message)}; }
-inline Error internalError(std::string message) { return {ErrorKind::internal, std::move(message)}; }
+inline Error badInput(std::string message) {
+  return {ErrorKind::badInput, std::move(message)};
+}
+inline Error refused(std::string message) {
+  return {ErrorKind::refused, std::move(message)};
+}
+inline Error ioError(std::string message) {
+  return {ErrorKind::io, std::move(message)};
+}
+inline Error cancelled(std::string message) {
+  return {ErrorKind::cancelled, std::move(message)};
+}
+inline Error internalError(std::string message) {
+  return {ErrorKind::internal, std::move(message)};
+}
 
 template <class T>
 class [[nodiscard]] Result {
@@ -81,11 +91,11 @@ using Status = Result<void>;
 }  // namespace pipescope::base
 
 /// Returns the error of a Status or Result expression from the enclosing function.
-#define PIPESCOPE_TRY(expression)                                       \
-  do {                                                                  \
-    if (auto pipescopeStatus = (expression); !pipescopeStatus.ok()) {   \
-      return pipescopeStatus.error();                                   \
-    }                                                                   \
+#define PIPESCOPE_TRY(expression)                                     \
+  do {                                                                \
+    if (auto pipescopeStatus = (expression); !pipescopeStatus.ok()) { \
+      return pipescopeStatus.error();                                 \
+    }                                                                 \
   } while (false)
 
 #define PIPESCOPE_JOIN_(a, b) a##b

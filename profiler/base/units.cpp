@@ -14,7 +14,8 @@ Ticks convertRoundUp(Ticks ticks, Timebase from, Timebase to) {
 }
 
 Ticks ticksFromSeconds(double seconds, Timebase base) {
-  return Ticks(static_cast<std::int64_t>(std::ceil(seconds * static_cast<double>(base.ticksPerSecond) - 1e-9)));
+  return Ticks(
+      static_cast<std::int64_t>(std::ceil(seconds * static_cast<double>(base.ticksPerSecond) - 1e-9)));
 }
 
 }  // namespace pipescope::base

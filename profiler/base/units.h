@@ -21,7 +21,8 @@ struct Quantity {
   friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return Quantity(a.count * n); }
 };
 
-/// Ticks of a device's own timebase: tile cycles on an IPU, picoseconds on a Gaudi, 10⁻⁶ cost units on `fixed`.
+/// Ticks of a device's own timebase: tile cycles on an IPU, picoseconds on a Gaudi, 10⁻⁶ cost units on
+/// `fixed`.
 using Ticks = Quantity<struct TicksTag>;
 /// Clock cycles of an engine, where they are not the device's ticks.
 using Cycles = Quantity<struct CyclesTag>;

@@ -1,5 +1,7 @@
 #include "profiler/base/version.h"
 
 namespace pipescope::base {
-const char* version() { return PIPESCOPE_VERSION; }
+const char* version() {
+  return PIPESCOPE_VERSION;
+}
 }  // namespace pipescope::base

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 namespace pipescope::geometry {
 namespace {
@@ -81,6 +83,35 @@ std::string formatDuration(Ticks ticks, const TimeScale& scale) {
   return grouped(scaled, decimals) + " " + chosen.name;
 }
 
+base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale) {
+  std::string digits;
+  std::size_t at = 0;
+  for (; at < text.size() &&
+         (std::isdigit(static_cast<unsigned char>(text[at])) != 0 || text[at] == '.' || text[at] == ',');
+       ++at) {
+    if (text[at] != ',') digits += text[at];
+  }
+  while (at < text.size() && text[at] == ' ') ++at;
+  const std::string unit = text.substr(at);
+  const auto perSecond = static_cast<long double>(std::max<std::int64_t>(1, scale.ticksPerSecond));
+  long double size = 0;
+  if (unit == "cycles" || unit == "cycle" || (unit.empty() && scale.unit != TimeUnit::costUnits)) size = 1;
+  if (unit == "units" || unit == "unit" || (unit.empty() && scale.unit == TimeUnit::costUnits))
+    size = perSecond;
+  for (const NamedUnit& known : kTimeUnits) {
+    if (unit == known.name || (unit == "us" && known.size == 1e-6))
+      size = static_cast<long double>(known.size) * perSecond;
+  }
+  const bool number = !digits.empty() && digits.find_first_of("0123456789") != std::string::npos &&
+                      std::count(digits.begin(), digits.end(), '.') <= 1;
+  const long double ticks = number && digits.size() < 20 ? std::strtold(digits.c_str(), nullptr) * size : -1;
+  if (size == 0 || !(ticks >= 0) || ticks > 9e18L) {
+    return base::badInput("\"" + text +
+                          "\" is no time: write cycles as 12345, or a length as 1.5ms (s, ms, us, ns).");
+  }
+  return Ticks(static_cast<std::int64_t>(std::llround(ticks)));
+}
+
 double niceStep(double value) {
   const double power = std::pow(10.0, std::floor(std::log10(value)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -105,8 +136,10 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
       static_cast<std::int64_t>(std::ceil(static_cast<long double>(view.start().count) / stepTicks));
   for (std::int64_t k = first; k < first + kMostTicks; ++k) {
     const long double time = static_cast<long double>(k) * stepTicks;
-    const long double whole = std::floor(time);  // deep zooms have ticks of the axis between ticks of the clock
-    const double x = view.x(Ticks(static_cast<std::int64_t>(whole))) + static_cast<double>(time - whole) / view.ticksPerPixel();
+    const long double whole =
+        std::floor(time);  // deep zooms have ticks of the axis between ticks of the clock
+    const double x = view.x(Ticks(static_cast<std::int64_t>(whole))) +
+                     static_cast<double>(time - whole) / view.ticksPerPixel();
     if (x > view.width()) break;
     if (x < 0) continue;
     const double value = static_cast<double>(k) * step;

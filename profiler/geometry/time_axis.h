@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "profiler/base/result.h"
 #include "profiler/geometry/time_view.h"
 
 namespace pipescope::geometry {
@@ -24,6 +25,10 @@ struct TimeScale {
 std::string groupedNumber(std::int64_t number);
 /// "12,345 cycles", "9.28 µs", "3.5 units": three significant digits unless ticks are exact.
 std::string formatDuration(Ticks ticks, const TimeScale& scale);
+
+/// "12345", "12,345 cycles", "1.5 ms", "3 units": a time as people write it; bare numbers are of the scale's
+/// unit, or cycles where that is time. The error says what can be written.
+base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale);
 
 struct AxisTick {
   double x = 0;

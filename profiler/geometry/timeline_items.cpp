@@ -161,6 +161,28 @@ std::string TimelineScene::labelOf(const TimelineItem& item) const {
   return boxes == nullptr ? std::string() : at(trace.names, at(boxes->boxes, item.box).name);
 }
 
+std::string TimelineScene::pathOf(const TimelineItem& item) const {
+  if (item.kind != TimelineItem::Kind::group && item.kind != TimelineItem::Kind::step) return {};
+  const analysis::Trace& trace = *model_->trace;
+  TimelineRow row = at(layout_.rows, item.row);
+  const analysis::TracePlacement& placement = at(track(row).placements, item.placement);
+  const WidestIndex* index = nullptr;
+  const analysis::FlameRow* boxes = flameRow(row, placement, &index);
+  if (boxes == nullptr) return {};
+  const analysis::FlameBox& box = at(boxes->boxes, item.box);
+  if (box.step >= 0) return at(trace.names, at(trace.segmentOf(placement)->stepNames, box.step));
+  // Above a group lie the groups that hold it.
+  std::string path;
+  const int last = row.level;
+  for (row.level = 0; row.level <= last; ++row.level) {
+    const analysis::FlameRow* above = flameRow(row, placement, &index);
+    const auto holds = std::partition_point(above->boxes.begin(), above->boxes.end(),
+                                            [&](const analysis::FlameBox& b) { return b.end <= box.offset; });
+    path += (path.empty() ? "" : "/") + at(trace.names, holds->name);
+  }
+  return path;
+}
+
 int TimelineScene::rowOf(RowKind kind, int device, int track, int lane) const {
   for (std::size_t i = 0; i < layout_.rows.size(); ++i) {
     const TimelineRow& row = layout_.rows[i];

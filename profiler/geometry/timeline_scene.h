@@ -53,6 +53,9 @@ class TimelineScene {
   /// What the item is called in a box: "F3", the part of a name path, "activation 3".
   std::string labelOf(const TimelineItem& item) const;
 
+  /// The whole name path of a group or step: "layer1/conv/Convolve".
+  std::string pathOf(const TimelineItem& item) const;
+
   TimelineItem passItem(const analysis::PlacementPlace& place) const;
   TimelineItem waitItem(int device, int index) const;
   TimelineItem transferItem(int transfer) const;

@@ -5,7 +5,9 @@ namespace pipescope::model {
 const std::vector<Table>& tables() {
   static const std::vector<Table> all = [] {
     std::vector<Table> result;
-    forEachRowType([&]<class Row>() { result.push_back({Row::kTable, Row::kStorage, Row::kDoc, columnsOf<Row>()}); });
+    forEachRowType([&]<class Row>() {
+      result.push_back({Row::kTable, Row::kStorage, Row::kDoc, columnsOf<Row>()});
+    });
     return result;
   }();
   return all;
@@ -17,7 +19,9 @@ std::size_t RowSet::size() const {
   return count;
 }
 
-bool RowSet::empty() const { return size() == 0; }
+bool RowSet::empty() const {
+  return size() == 0;
+}
 
 void RowSet::clear() {
   forEachRowType([&]<class Row>() { of<Row>().clear(); });

@@ -97,7 +97,8 @@ template <class Visit>
 void forEachRowType(Visit&& visit) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (visit.template operator()<std::tuple_element_t<I, AllRows>>(), ...);
-  }(std::make_index_sequence<kTableCount>());
+  }
+  (std::make_index_sequence<kTableCount>());
 }
 
 /// Every table with its columns, in table order.

@@ -13,24 +13,33 @@ std::string nameOf(Enum value, std::initializer_list<const char*> names) {
 }  // namespace
 
 std::string toString(Pass pass) {
-  return nameOf(pass, {"forward", "recompute", "backward", "weight gradient", "update", "host in", "host out", "sync",
-                       "collective", "remote"});
+  return nameOf(pass, {"forward", "recompute", "backward", "weight gradient", "update", "host in", "host out",
+                       "sync", "collective", "remote"});
 }
 std::string toString(StepKind kind) {
-  return nameOf(kind, {"compute", "exchange", "sync", "global exchange", "stream copy", "control", "remote copy"});
+  return nameOf(kind,
+                {"compute", "exchange", "sync", "global exchange", "stream copy", "control", "remote copy"});
 }
 std::string toString(LaneRole role) {
   return nameOf(role, {"compute", "exchange", "host", "mme", "tpc", "dma", "nic", "host thread"});
 }
-std::string toString(ClockDomain domain) { return nameOf(domain, {"emulated", "wall"}); }
-std::string toString(ExecutableKind kind) { return nameOf(kind, {"training", "validation", "inference"}); }
+std::string toString(ClockDomain domain) {
+  return nameOf(domain, {"emulated", "wall"});
+}
+std::string toString(ExecutableKind kind) {
+  return nameOf(kind, {"training", "validation", "inference"});
+}
 std::string toString(WaitCause cause) {
   return nameOf(cause, {"fill", "drain", "slower stage", "exchange", "collective", "host", "update"});
 }
 std::string toString(TransferKind kind) {
   return nameOf(kind, {"activation", "gradient", "host in", "host out", "collective", "remote"});
 }
-std::string toString(Severity severity) { return nameOf(severity, {"info", "warning", "error"}); }
-std::string toString(ProfileState state) { return nameOf(state, {"running", "complete", "cancelled", "incomplete"}); }
+std::string toString(Severity severity) {
+  return nameOf(severity, {"info", "warning", "error"});
+}
+std::string toString(ProfileState state) {
+  return nameOf(state, {"running", "complete", "cancelled", "incomplete"});
+}
 
 }  // namespace pipescope::model

@@ -17,22 +17,33 @@ enum class Pass : std::uint8_t {
   hostOut = 6,         ///< device → host stream copies
   sync = 7,            ///< external sync
   collective = 8,
-  remote = 9,          ///< loads and stores of remote buffers
+  remote = 9,  ///< loads and stores of remote buffers
 };
 /// True for forward, recompute, backward and weightGradient: what "busy" means in stage reports.
-constexpr bool isComputePass(Pass pass) { return pass <= Pass::weightGradient; }
+constexpr bool isComputePass(Pass pass) {
+  return pass <= Pass::weightGradient;
+}
 
 enum class StepKind : std::uint8_t {
-  compute = 0,         ///< OnTileExecute; MME or TPC kernels
-  exchange = 1,        ///< DoExchange: within one chip
+  compute = 0,   ///< OnTileExecute; MME or TPC kernels
+  exchange = 1,  ///< DoExchange: within one chip
   sync = 2,
   globalExchange = 3,  ///< between chips
   streamCopy = 4,      ///< host ↔ device
   control = 5,
-  remoteCopy = 6,      ///< streaming memory ↔ device
+  remoteCopy = 6,  ///< streaming memory ↔ device
 };
 
-enum class LaneRole : std::uint8_t { compute = 0, exchange = 1, host = 2, mme = 3, tpc = 4, dma = 5, nic = 6, hostThread = 7 };
+enum class LaneRole : std::uint8_t {
+  compute = 0,
+  exchange = 1,
+  host = 2,
+  mme = 3,
+  tpc = 4,
+  dma = 5,
+  nic = 6,
+  hostThread = 7
+};
 enum class ClockDomain : std::uint8_t { emulated = 0, wall = 1 };
 enum class ExecutableKind : std::uint8_t { training = 0, validation = 1, inference = 2 };
 
@@ -43,11 +54,18 @@ enum class WaitCause : std::uint8_t {
   slowerStage = 2,  ///< another stage's work is not finished
   exchange = 3,     ///< data or the cycle's inter-device copies are under way
   collective = 4,
-  host = 5,         ///< host link or per-call overhead
-  update = 6,       ///< another device's weight update
+  host = 5,    ///< host link or per-call overhead
+  update = 6,  ///< another device's weight update
 };
 
-enum class TransferKind : std::uint8_t { activation = 0, gradient = 1, hostIn = 2, hostOut = 3, collective = 4, remote = 5 };
+enum class TransferKind : std::uint8_t {
+  activation = 0,
+  gradient = 1,
+  hostIn = 2,
+  hostOut = 3,
+  collective = 4,
+  remote = 5
+};
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
 /// How a profile ended, or that it is still being written.

@@ -1,6 +1,6 @@
 #pragma once
-// The rows of a profile, each declared once. A row's fields() names every column with its unit and meaning; the
-// store's tables and codecs, headings and documentation derive from it. See columns.h for the machinery.
+// The rows of a profile, each declared once. A row's fields() names every column with its unit and meaning;
+// the store's tables and codecs, headings and documentation derive from it. See columns.h for the machinery.
 //
 // Ticks are of the timebase of the row's device (Device::ticksPerSecond), counted from the first run's start.
 // All int32 indices (stage, chunk, microBatch …) count from 0; −1 means "does not apply".
@@ -50,18 +50,19 @@ using PlacementId = base::Id<PlacementTag>;
 using TransferId = base::Id<TransferTag>;
 using CounterId = base::Id<CounterTag>;
 
-#define PIPESCOPE_ROW(name, storage, doc)                  \
-  static constexpr const char* kTable = name;              \
-  static constexpr Storage kStorage = Storage::storage;    \
-  static constexpr const char* kDoc = doc;                 \
-  template <class Self, class Visit>                       \
+#define PIPESCOPE_ROW(name, storage, doc)               \
+  static constexpr const char* kTable = name;           \
+  static constexpr Storage kStorage = Storage::storage; \
+  static constexpr const char* kDoc = doc;              \
+  template <class Self, class Visit>                    \
   static void fields(Self& row, Visit&& visit)
 
-// --- The run's circumstances -------------------------------------------------------------------------------------
+// --- The run's circumstances -----------------------------------------------------------
 
 struct Property {
   std::string key, value;
-  PIPESCOPE_ROW("property", plain, "Facts about the profile: tool_version, created_utc, command_line, device_model …") {
+  PIPESCOPE_ROW("property", plain,
+                "Facts about the profile: tool_version, created_utc, command_line, device_model …") {
     visit("key", row.key, "", "name of the fact");
     visit("value", row.value, "", "the fact as text");
   }
@@ -140,7 +141,8 @@ struct MemorySpace {
   std::int64_t units = 1;
   Bytes bytesPerUnit;
   Bytes interleavedStart;
-  PIPESCOPE_ROW("memory_space", plain, "Memory of one kind on one device: 1,472 tiles of 624 KiB, one HBM …") {
+  PIPESCOPE_ROW("memory_space", plain,
+                "Memory of one kind on one device: 1,472 tiles of 624 KiB, one HBM …") {
     visit("id", row.id, "", "");
     visit("device", row.device, "", "none: the host");
     visit("kind", row.kind, "", "tile_memory, hbm, streaming_memory …");
@@ -150,7 +152,7 @@ struct MemorySpace {
   }
 };
 
-// --- What was compiled --------------------------------------------------------------------------------------------
+// --- What was compiled -----------------------------------------------------------------
 
 struct Executable {
   ExecutableId id;
@@ -167,7 +169,8 @@ struct Executable {
     visit("recompute", row.recompute, "", "pipeline or none");
     visit("stages", row.stages, "", "forward stages N");
     visit("micro_batch_size", row.microBatchSize, "samples", "b");
-    visit("micro_batches", row.microBatches, "", "micro-batches of one flush: G in training, device iterations in inference");
+    visit("micro_batches", row.microBatches, "",
+          "micro-batches of one flush: G in training, device iterations in inference");
     visit("device_iterations", row.deviceIterations, "", "D");
     visit("replicas", row.replicas, "", "R");
   }
@@ -307,7 +310,7 @@ struct Step {
   }
 };
 
-// --- Memory -------------------------------------------------------------------------------------------------------
+// --- Memory ----------------------------------------------------------------------------
 
 struct Variable {
   VariableId id;
@@ -379,7 +382,7 @@ struct UnitMemory {
   }
 };
 
-// --- What ran -----------------------------------------------------------------------------------------------------
+// --- What ran --------------------------------------------------------------------------
 
 struct Run {
   RunId id;
@@ -395,7 +398,8 @@ struct Run {
     visit("start", row.start, "ticks", "of device 0's timebase");
     visit("end", row.end, "ticks", "");
     visit("samples", row.samples, "samples", "rows consumed");
-    visit("wall_start_ns", row.wallStartNs, "ns", "host clock, since the program's start; 0: nothing ran on the host");
+    visit("wall_start_ns", row.wallStartNs, "ns",
+          "host clock, since the program's start; 0: nothing ran on the host");
     visit("wall_end_ns", row.wallEndNs, "ns", "");
   }
 };
@@ -506,7 +510,8 @@ struct Outcome {
   ExecutableId executable;
   std::string name, unit, basis;
   double value = 0;
-  PIPESCOPE_ROW("outcome", plain, "What a run achieved: final_loss, test_accuracy, host_samples_per_second …") {
+  PIPESCOPE_ROW("outcome", plain,
+                "What a run achieved: final_loss, test_accuracy, host_samples_per_second …") {
     visit("executable", row.executable, "", "none: of the whole run");
     visit("name", row.name, "", "");
     visit("unit", row.unit, "", "");
@@ -546,9 +551,9 @@ struct Note {
 #undef PIPESCOPE_ROW
 
 /// All row types; a table's index is its place here, and its number in files: add new ones at the end.
-using AllRows = std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
-                           Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep,
-                           LifeInterval, UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome,
-                           Diagnostic, Note>;
+using AllRows =
+    std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
+               Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
+               UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note>;
 
 }  // namespace pipescope::model

@@ -13,8 +13,8 @@ namespace pipescope::model {
 /// A stretch of a table that is read as one piece. Plain tables are one block.
 struct BlockInfo {
   std::int64_t rows = 0;
-  /// Smallest start and largest end (Placement, Transfer, Wait, Run) or time (CounterSample) of the block's rows;
-  /// hasTime is false for rows without one.
+  /// Smallest start and largest end (Placement, Transfer, Wait, Run) or time (CounterSample) of the block's
+  /// rows; hasTime is false for rows without one.
   bool hasTime = false;
   Ticks start, end;
 };

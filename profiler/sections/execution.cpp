@@ -22,7 +22,8 @@ std::string keyOf(std::string name) {
 template <class Map>
 Breakdown parts(const Map& map) {
   Breakdown result;
-  for (const auto& [key, ticks] : map) result.emplace_back(keyOf(model::toString(key)), static_cast<double>(ticks.count));
+  for (const auto& [key, ticks] : map)
+    result.emplace_back(keyOf(model::toString(key)), static_cast<double>(ticks.count));
   return result;
 }
 
@@ -34,10 +35,12 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
 
 std::vector<Fact> facts(const Execution& e, bool ipu) {
   std::vector<Fact> list = {
-      {"total_cycles", "Total", e.total.count, Format::ticks, "Span of the last call in device 0's ticks, from the host's call to the last device's end."},
+      {"total_cycles", "Total", e.total.count, Format::ticks,
+       "Span of the last call in device 0's ticks, from the host's call to the last device's end."},
       {"time_us", "Time, µs", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds."},
       {"samples", "Samples", e.samples, Format::count, "Rows consumed by the call, one replica."},
-      {"samples_per_second", "Samples per second", e.samplesPerSecond, Format::rate, "Samples ÷ time: the emulated system's speed."},
+      {"samples_per_second", "Samples per second", e.samplesPerSecond, Format::rate,
+       "Samples ÷ time: the emulated system's speed."},
   };
   if (!ipu || e.devices.empty()) return list;
   for (const auto& [kind, key] : kKinds) {
@@ -51,25 +54,38 @@ std::vector<Fact> facts(const Execution& e, bool ipu) {
     balance += device.tileBalance;
     ++withWork;
   }
-  list.push_back({"tile_balance", "Tile balance", withWork > 0 ? Cell(balance / withWork) : Cell(), Format::fraction,
-                  "Mean over devices and compute steps of mean ÷ slowest tile's cycles."});
+  list.push_back({"tile_balance", "Tile balance", withWork > 0 ? Cell(balance / withWork) : Cell(),
+                  Format::fraction, "Mean over devices and compute steps of mean ÷ slowest tile's cycles."});
   return list;
 }
 
 Table deviceTable(const Execution& e, bool ipu) {
   Table table{"devices", "Devices", "last call, one replica", {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},        {"name", "Name", Format::plain, ""},
-                   {"kind", "Kind", Format::plain, ""},           {"clock_hz", "Clock", Format::count, "ticks per second"},
-                   {"total_cycles", "Total", Format::ticks, ""},  {"idle_cycles", "Idle", Format::ticks, "neither working nor exchanging"},
+  table.columns = {{"index", "Device", Format::plain, ""},
+                   {"name", "Name", Format::plain, ""},
+                   {"kind", "Kind", Format::plain, ""},
+                   {"clock_hz", "Clock", Format::count, "ticks per second"},
+                   {"total_cycles", "Total", Format::ticks, ""},
+                   {"idle_cycles", "Idle", Format::ticks, "neither working nor exchanging"},
                    {"by_lane", "By lane", Format::ticks, "", !ipu},
                    {"by_kind", "By kind", Format::ticks, "", !ipu}};
   if (ipu) {
-    for (const auto& [kind, key] : kKinds) table.columns.push_back({key, model::toString(kind), Format::ticks, ""});
-    table.columns.push_back({"tile_balance", "Tile balance", Format::fraction, "mean over compute steps of mean ÷ slowest tile"});
-    table.columns.push_back({"parallel_efficiency", "Efficiency", Format::fraction, "compute tile-cycles ÷ (tiles × total)"});
+    for (const auto& [kind, key] : kKinds)
+      table.columns.push_back({key, model::toString(kind), Format::ticks, ""});
+    table.columns.push_back(
+        {"tile_balance", "Tile balance", Format::fraction, "mean over compute steps of mean ÷ slowest tile"});
+    table.columns.push_back(
+        {"parallel_efficiency", "Efficiency", Format::fraction, "compute tile-cycles ÷ (tiles × total)"});
   }
   for (const DeviceExecution& d : e.devices) {
-    std::vector<Cell> row = {static_cast<std::int64_t>(d.index), d.name, d.kind, d.clockHz, d.total.count, d.idle.count, parts(d.byLane), parts(d.byKind)};
+    std::vector<Cell> row = {static_cast<std::int64_t>(d.index),
+                             d.name,
+                             d.kind,
+                             d.clockHz,
+                             d.total.count,
+                             d.idle.count,
+                             parts(d.byLane),
+                             parts(d.byKind)};
     if (ipu) {
       for (const auto& [kind, key] : kKinds) row.push_back(ticksOf(d, kind));
       row.push_back(d.tileBalance);
@@ -82,20 +98,23 @@ Table deviceTable(const Execution& e, bool ipu) {
 
 Table trafficTable(const Execution& e) {
   Table table{"traffic", "Traffic", "bytes of the last call, one replica", {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},
-                   {"stream_in_bytes", "Stream Rx", Format::bytes, "from the host"},
-                   {"stream_out_bytes", "Stream Tx", Format::bytes, "to the host"},
-                   {"exchange_bytes", "Exchange", Format::bytes, "received over the on-chip exchange, sum over units"},
-                   {"global_in_bytes", "Global Rx", Format::bytes, "from other devices"},
-                   {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
+  table.columns = {
+      {"index", "Device", Format::plain, ""},
+      {"stream_in_bytes", "Stream Rx", Format::bytes, "from the host"},
+      {"stream_out_bytes", "Stream Tx", Format::bytes, "to the host"},
+      {"exchange_bytes", "Exchange", Format::bytes, "received over the on-chip exchange, sum over units"},
+      {"global_in_bytes", "Global Rx", Format::bytes, "from other devices"},
+      {"global_out_bytes", "Global Tx", Format::bytes, "to other devices"}};
   for (const DeviceExecution& d : e.devices) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.streamIn.count, d.streamOut.count, d.exchangeIn.count, d.globalIn.count, d.globalOut.count});
+    table.rows.push_back({static_cast<std::int64_t>(d.index), d.streamIn.count, d.streamOut.count,
+                          d.exchangeIn.count, d.globalIn.count, d.globalOut.count});
   }
   return table;
 }
 
 base::Result<Section> makeExecution(const Context& context) {
-  PIPESCOPE_ASSIGN(const Execution e, analysis::execution(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const Execution e,
+                   analysis::execution(context.source, context.catalog, context.executable));
   const bool ipu = context.catalog.target.family == "ipu";
   Section section{"execution", "Execution", facts(e, ipu), {deviceTable(e, ipu), trafficTable(e)}, {}};
   if (e.devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
@@ -105,7 +124,9 @@ base::Result<Section> makeExecution(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(execution) {
-  registry.add({"execution", "Execution", "Cycles per device by kind and lane, idle time, traffic, samples per second", 20, makeExecution});
+  registry.add({"execution", "Execution",
+                "Cycles per device by kind and lane, idle time, traffic, samples per second", 20,
+                makeExecution});
 }
 
 }  // namespace pipescope::sections

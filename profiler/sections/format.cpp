@@ -49,13 +49,20 @@ std::string formatNumber(double value, Format format) {
   if (std::isinf(value)) return value > 0 ? "infinite" : "−infinite";
   switch (format) {
     case Format::count:
-    case Format::ticks: return withSeparators(std::llround(value));
-    case Format::bytes: return scaled(value, byteUnits, 5, 1024);
-    case Format::fraction: return fmt::format("{:.1f} %", value * 100);
-    case Format::ratio: return fmt::format("{:.3f}", value);
-    case Format::seconds: return seconds(value);
-    case Format::rate: return significant(value) + " /s";
-    case Format::plain: break;
+    case Format::ticks:
+      return withSeparators(std::llround(value));
+    case Format::bytes:
+      return scaled(value, byteUnits, 5, 1024);
+    case Format::fraction:
+      return fmt::format("{:.1f} %", value * 100);
+    case Format::ratio:
+      return fmt::format("{:.3f}", value);
+    case Format::seconds:
+      return seconds(value);
+    case Format::rate:
+      return significant(value) + " /s";
+    case Format::plain:
+      break;
   }
   return fmt::format("{:.6g}", value);
 }
@@ -64,17 +71,21 @@ struct CellFormatter {
   Format format;
   double ticksPerShownUnit;
   std::string number(double value) const {
-    if (format == Format::ticks && ticksPerShownUnit != 1) return fmt::format("{:.6g}", value / ticksPerShownUnit);
+    if (format == Format::ticks && ticksPerShownUnit != 1)
+      return fmt::format("{:.6g}", value / ticksPerShownUnit);
     return formatNumber(value, format);
   }
   std::string operator()(std::monostate) const { return "–"; }
-  std::string operator()(std::int64_t n) const { return format == Format::plain ? std::to_string(n) : number(static_cast<double>(n)); }
+  std::string operator()(std::int64_t n) const {
+    return format == Format::plain ? std::to_string(n) : number(static_cast<double>(n));
+  }
   std::string operator()(double x) const { return number(x); }
   std::string operator()(const std::string& s) const { return s; }
   std::string operator()(bool b) const { return b ? "yes" : "no"; }
   std::string operator()(const Breakdown& parts) const {
     std::string text;
-    for (const auto& [name, value] : parts) text += fmt::format("{}{} {}", text.empty() ? "" : " · ", name, number(value));
+    for (const auto& [name, value] : parts)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " · ", name, number(value));
     return text.empty() ? "–" : text;
   }
 };

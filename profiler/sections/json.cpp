@@ -8,7 +8,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json cellJson(const Cell& cell) {
   if (const auto* n = std::get_if<std::int64_t>(&cell)) return *n;
@@ -39,11 +41,15 @@ Json sectionJson(const Section& section) {
   return object;
 }
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
-std::string toJson(const Section& section) { return dump(sectionJson(section)); }
+std::string toJson(const Section& section) {
+  return dump(sectionJson(section));
+}
 
 std::string toJson(const std::vector<Section>& sections) {
   Json object = Json::object();

@@ -17,10 +17,13 @@ Breakdown parts(const Map& map) {
 /// A row per category, a column per device.
 Table categoryTable(const analysis::Memory& m) {
   Table table{"categories", "By category", "without gaps, largest first", {}, {}};
-  table.columns = {{"category", "Category", Format::plain, ""}, {"total_bytes", "Total", Format::bytes, "all devices"}};
-  for (const analysis::DeviceMemory& d : m.devices) table.columns.push_back({"device_" + std::to_string(d.index) + "_bytes", d.name, Format::bytes, ""});
+  table.columns = {{"category", "Category", Format::plain, ""},
+                   {"total_bytes", "Total", Format::bytes, "all devices"}};
+  for (const analysis::DeviceMemory& d : m.devices)
+    table.columns.push_back({"device_" + std::to_string(d.index) + "_bytes", d.name, Format::bytes, ""});
   std::vector<std::pair<std::string, base::Bytes>> sorted(m.byCategory.begin(), m.byCategory.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [category, bytes] : sorted) {
     std::vector<Cell> row = {category, bytes.count};
     for (const analysis::DeviceMemory& d : m.devices) {
@@ -35,15 +38,19 @@ Table categoryTable(const analysis::Memory& m) {
 const char* kNoMemory = "This profile holds no memory: its devices are of a family without a memory model.";
 
 base::Result<Section> makeMemory(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory m, analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::Memory m,
+                   analysis::memory(context.source, context.catalog, context.executable));
   Section section{"memory", "Memory", {}, {}, {}};
   section.facts = {
       {"total_bytes", "Total", m.total.count, Format::bytes, "Sum over devices, without gaps."},
       {"max_tile_bytes", "Fullest tile", m.maxUnit.count, Format::bytes, "Without gaps."},
-      {"max_tile_bytes_including_gaps", "Fullest tile with gaps", m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether it fits."},
+      {"max_tile_bytes_including_gaps", "Fullest tile with gaps", m.maxUnitIncludingGaps.count, Format::bytes,
+       "Decides whether it fits."},
       {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
-      {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes, "Largest over program steps of each device, summed over devices."},
-      {"by_category", "By category", parts(m.byCategory), Format::bytes, "Sum over devices, without gaps.", false},
+      {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes,
+       "Largest over program steps of each device, summed over devices."},
+      {"by_category", "By category", parts(m.byCategory), Format::bytes, "Sum over devices, without gaps.",
+       false},
   };
   Table table{"devices", "Devices", "one replica", {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
@@ -60,42 +67,61 @@ base::Result<Section> makeMemory(const Context& context) {
                    {"by_category", "By category", Format::bytes, "", false},
                    {"by_region", "By region", Format::bytes, "including gaps", false}};
   for (const analysis::DeviceMemory& d : m.devices) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count, d.totalIncludingGaps.count, d.alwaysLive.count,
-                          d.notAlwaysLivePeak.count, d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits, parts(d.byCategory), parts(d.byRegion)});
+    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count,
+                          d.totalIncludingGaps.count, d.alwaysLive.count, d.notAlwaysLivePeak.count,
+                          d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits,
+                          parts(d.byCategory), parts(d.byRegion)});
   }
   section.tables.push_back(std::move(table));
   if (!m.devices.empty()) section.tables.push_back(categoryTable(m));
   if (m.devices.empty()) section.remarks.push_back(kNoMemory);
   for (const model::Diagnostic& diagnostic : context.catalog.diagnostics) {
-    if (diagnostic.code == "out_of_memory" && diagnostic.executable == context.executable) section.remarks.push_back(diagnostic.text);
+    if (diagnostic.code == "out_of_memory" && diagnostic.executable == context.executable)
+      section.remarks.push_back(diagnostic.text);
   }
   return section;
 }
 
 base::Result<Section> makeLiveness(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory m, analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::Memory m,
+                   analysis::memory(context.source, context.catalog, context.executable));
   Section section{"liveness", "Liveness", {}, {}, {}};
   Table peaks{"devices", "Peaks", "not always live, sum over tiles", {}, {}};
-  peaks.columns = {{"index", "Device", Format::plain, ""},        {"steps", "Steps", Format::count, "program steps"},
-                   {"peak_step", "Peak step", Format::plain, ""}, {"peak_program", "At", Format::plain, "program of the peak step"},
-                   {"always_live_bytes", "Always live", Format::bytes, ""}, {"peak_bytes", "Peak", Format::bytes, "not always live"}};
-  Table variables{"peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
-  variables.columns = {{"device", "Device", Format::plain, ""}, {"name", "Variable", Format::plain, ""}, {"category", "Category", Format::plain, ""},
-                       {"shape", "Shape", Format::plain, ""}, {"bytes", "Bytes", Format::bytes, ""},
-                       {"first_step", "From step", Format::plain, ""}, {"end_step", "To step", Format::plain, "exclusive"}};
+  peaks.columns = {{"index", "Device", Format::plain, ""},
+                   {"steps", "Steps", Format::count, "program steps"},
+                   {"peak_step", "Peak step", Format::plain, ""},
+                   {"peak_program", "At", Format::plain, "program of the peak step"},
+                   {"always_live_bytes", "Always live", Format::bytes, ""},
+                   {"peak_bytes", "Peak", Format::bytes, "not always live"}};
+  Table variables{
+      "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
+  variables.columns = {{"device", "Device", Format::plain, ""},
+                       {"name", "Variable", Format::plain, ""},
+                       {"category", "Category", Format::plain, ""},
+                       {"shape", "Shape", Format::plain, ""},
+                       {"bytes", "Bytes", Format::bytes, ""},
+                       {"first_step", "From step", Format::plain, ""},
+                       {"end_step", "To step", Format::plain, "exclusive"}};
   for (const analysis::DeviceMemory& d : m.devices) {
-    PIPESCOPE_ASSIGN(const analysis::Liveness live, analysis::liveness(context.source, context.catalog, context.executable, d.space));
+    PIPESCOPE_ASSIGN(const analysis::Liveness live,
+                     analysis::liveness(context.source, context.catalog, context.executable, d.space));
     if (live.peakStep < 0) continue;
     const analysis::LivenessPoint& peak = live.steps[static_cast<std::size_t>(live.peakStep)];
     std::string program;
     const auto index = static_cast<std::size_t>(peak.program.value);
-    if (peak.program.valid() && index < context.catalog.programs.size()) program = context.catalog.namePath(context.catalog.programs[index].debugContext);
-    peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()), live.peakStep, program, live.alwaysLive.count, peak.notAlwaysLive.count});
-    PIPESCOPE_ASSIGN(const auto found, analysis::liveVariables(context.source, context.catalog, context.executable, d.space, peak.step, false));
+    if (peak.program.valid() && index < context.catalog.programs.size())
+      program = context.catalog.namePath(context.catalog.programs[index].debugContext);
+    peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()),
+                          live.peakStep, program, live.alwaysLive.count, peak.notAlwaysLive.count});
+    PIPESCOPE_ASSIGN(const auto found,
+                     analysis::liveVariables(context.source, context.catalog, context.executable, d.space,
+                                             peak.step, false));
     constexpr std::size_t kMostShown = 10;
     for (std::size_t i = 0; i < found.size() && i < kMostShown; ++i) {
-      variables.rows.push_back({static_cast<std::int64_t>(d.index), found[i].name, found[i].category, found[i].shape, found[i].bytes.count,
-                                static_cast<std::int64_t>(found[i].firstStep), static_cast<std::int64_t>(found[i].endStep)});
+      variables.rows.push_back({static_cast<std::int64_t>(d.index), found[i].name, found[i].category,
+                                found[i].shape, found[i].bytes.count,
+                                static_cast<std::int64_t>(found[i].firstStep),
+                                static_cast<std::int64_t>(found[i].endStep)});
     }
   }
   section.tables = {std::move(peaks), std::move(variables)};
@@ -106,10 +132,12 @@ base::Result<Section> makeLiveness(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(memory) {
-  registry.add({"memory", "Memory", "Bytes by device, category and region; the fullest tile", 50, makeMemory});
+  registry.add(
+      {"memory", "Memory", "Bytes by device, category and region; the fullest tile", 50, makeMemory});
 }
 PIPESCOPE_REGISTER_SECTION(liveness) {
-  registry.add({"liveness", "Liveness", "Program steps with the most live memory, and what is live there", 60, makeLiveness});
+  registry.add({"liveness", "Liveness", "Program steps with the most live memory, and what is live there", 60,
+                makeLiveness});
 }
 
 }  // namespace pipescope::sections

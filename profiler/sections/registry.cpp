@@ -5,8 +5,9 @@
 namespace pipescope::sections {
 
 void SectionRegistry::add(SectionDefinition definition) {
-  const auto place = std::upper_bound(definitions_.begin(), definitions_.end(), definition.order,
-                                      [](int order, const SectionDefinition& other) { return order < other.order; });
+  const auto place =
+      std::upper_bound(definitions_.begin(), definitions_.end(), definition.order,
+                       [](int order, const SectionDefinition& other) { return order < other.order; });
   definitions_.insert(place, std::move(definition));
 }
 

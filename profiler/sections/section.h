@@ -28,12 +28,12 @@ enum class Format {
 };
 
 struct Fact {
-  std::string key;      ///< JSON key, snake_case with the unit
-  std::string label;    ///< for people
+  std::string key;    ///< JSON key, snake_case with the unit
+  std::string label;  ///< for people
   Cell value;
   Format format = Format::plain;
-  std::string doc;      ///< what it is and of what (denominator), one sentence
-  bool inText = true;   ///< false: text has it elsewhere
+  std::string doc;     ///< what it is and of what (denominator), one sentence
+  bool inText = true;  ///< false: text has it elsewhere
 };
 
 struct Column {
@@ -55,7 +55,8 @@ struct Section {
   std::vector<Fact> facts;
   std::vector<Table> tables;
   std::vector<std::string> remarks;  ///< sentences: warnings, what a figure is worth
-  /// Text shows ticks divided by this: 10⁶ for `fixed`, whose reports print cost units. JSON always has ticks.
+  /// Text shows ticks divided by this: 10⁶ for `fixed`, whose reports print cost units. JSON always has
+  /// ticks.
   double ticksPerShownUnit = 1;
 };
 

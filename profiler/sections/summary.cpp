@@ -14,11 +14,14 @@ namespace {
 using model::StepKind;
 using model::WaitCause;
 
-/// Shares of devices' time (devices that hold a stage × the call) by what they spend it on; largest = what binds.
-Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits, const analysis::StagesReport& stages) {
+/// Shares of devices' time (devices that hold a stage × the call) by what they spend it on; largest = what
+/// binds.
+Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits,
+                     const analysis::StagesReport& stages) {
   std::vector<bool> holdsStage(execution.devices.size(), false);
   for (const analysis::StageReport& stage : stages.stages) {
-    if (stage.device >= 0 && static_cast<std::size_t>(stage.device) < holdsStage.size()) holdsStage[static_cast<std::size_t>(stage.device)] = true;
+    if (stage.device >= 0 && static_cast<std::size_t>(stage.device) < holdsStage.size())
+      holdsStage[static_cast<std::size_t>(stage.device)] = true;
   }
   double compute = 0, exchange = 0, stream = 0, remote = 0, whole = 0;
   for (std::size_t d = 0; d < execution.devices.size(); ++d) {
@@ -38,7 +41,9 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
   for (const analysis::WaitGroup& wait : waits) {
     const auto d = static_cast<std::size_t>(wait.device.value);
     if (d >= holdsStage.size() || !holdsStage[d]) continue;
-    double& sum = wait.cause == WaitCause::host ? host : wait.cause == WaitCause::exchange || wait.cause == WaitCause::collective ? exchange : pipeline;
+    double& sum = wait.cause == WaitCause::host                                              ? host
+                  : wait.cause == WaitCause::exchange || wait.cause == WaitCause::collective ? exchange
+                                                                                             : pipeline;
     sum += wait.share * perDevice;
   }
   return {{"compute", compute / whole}, {"exchange", exchange / whole}, {"stream", stream / whole},
@@ -46,11 +51,14 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
 }
 
 std::string largest(const Breakdown& shares) {
-  const auto most = std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(shares.begin(), shares.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == shares.end() ? std::string() : most->first;
 }
 
-Cell optionalCell(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
+Cell optionalCell(const std::optional<double>& value) {
+  return value ? Cell(*value) : Cell();
+}
 
 /// Outcomes may belong to another executable than the one asked for: test accuracy is inference's.
 std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_view name) {
@@ -63,24 +71,33 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
 
 Table outcomeTable(const analysis::Catalog& catalog) {
   Table table{"outcomes", "Outcomes", "", {}, {}};
-  table.columns = {{"executable", "Executable", Format::plain, ""}, {"name", "Name", Format::plain, ""}, {"value", "Value", Format::plain, ""},
-                   {"unit", "Unit", Format::plain, ""}, {"basis", "Over what", Format::plain, ""}};
+  table.columns = {{"executable", "Executable", Format::plain, ""},
+                   {"name", "Name", Format::plain, ""},
+                   {"value", "Value", Format::plain, ""},
+                   {"unit", "Unit", Format::plain, ""},
+                   {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
-    table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit, row.basis});
+    table.rows.push_back(
+        {executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit, row.basis});
   }
   return table;
 }
 
 Table executableTable(const analysis::Catalog& catalog) {
   Table table{"executables", "Executables", "", {}, {}};
-  table.columns = {{"name", "Name", Format::plain, ""},         {"strategy", "Strategy", Format::plain, ""},
-                   {"schedule", "Schedule", Format::plain, ""}, {"recompute", "Recompute", Format::plain, ""},
-                   {"stages", "Stages", Format::plain, ""},     {"micro_batch_size", "Micro-batch", Format::count, "samples"},
+  table.columns = {{"name", "Name", Format::plain, ""},
+                   {"strategy", "Strategy", Format::plain, ""},
+                   {"schedule", "Schedule", Format::plain, ""},
+                   {"recompute", "Recompute", Format::plain, ""},
+                   {"stages", "Stages", Format::plain, ""},
+                   {"micro_batch_size", "Micro-batch", Format::count, "samples"},
                    {"micro_batches", "Micro-batches", Format::count, "of one flush"},
-                   {"device_iterations", "Device iterations", Format::count, ""}, {"calls", "Calls", Format::count, "recorded"}};
+                   {"device_iterations", "Device iterations", Format::count, ""},
+                   {"calls", "Calls", Format::count, "recorded"}};
   for (const model::Executable& e : catalog.executables) {
-    table.rows.push_back({e.name, e.strategy, e.schedule, e.recompute, e.stages, e.microBatchSize, e.microBatches, e.deviceIterations,
+    table.rows.push_back({e.name, e.strategy, e.schedule, e.recompute, e.stages, e.microBatchSize,
+                          e.microBatches, e.deviceIterations,
                           static_cast<std::int64_t>(catalog.runsOf(e.id).size())});
   }
   return table;
@@ -88,30 +105,50 @@ Table executableTable(const analysis::Catalog& catalog) {
 
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
-  PIPESCOPE_ASSIGN(const analysis::Execution execution, analysis::execution(context.source, catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(context.source, catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::Execution execution,
+                   analysis::execution(context.source, catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::StagesReport stages,
+                   analysis::stagesReport(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const auto waits, analysis::waitGroups(context.source, catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(context.source, catalog, context.executable));
-  const bool fits = std::all_of(memory.devices.begin(), memory.devices.end(), [](const auto& d) { return d.fits; });
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, catalog, context.executable));
+  const bool fits =
+      std::all_of(memory.devices.begin(), memory.devices.end(), [](const auto& d) { return d.fits; });
   const Breakdown shares = timeShares(execution, waits, stages);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
-      {"fits", "Fits", memory.devices.empty() ? Cell() : Cell(fits), Format::plain, "No tile needs more than it has, gaps included; nothing where memory is not modelled."},
-      {"samples_per_second", "Emulated samples per second", execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate, "Samples ÷ emulated time of the last call."},
-      {"bound_by", "Bound by", shares.empty() ? Cell() : Cell(largest(shares)), Format::plain, "Largest share of the devices' time."},
-      {"time_shares", "Time by what it goes to", shares, Format::fraction, "Of devices that hold a stage × the last call. pipeline: fill, drain, slower stages, others' updates."},
-      {"slowest_stage", "Slowest stage", stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::plain, "Largest forward + recompute + backward."},
-      {"imbalance", "Imbalance", stages.imbalance > 0 ? Cell(stages.imbalance) : Cell(), Format::ratio, "Largest ÷ mean of forward + recompute + backward over devices."},
-      {"bubble_fraction", "Bubble", stages.stages.empty() ? Cell() : Cell(stages.bubbleFraction), Format::fraction, "Idle share between first forward and last backward."},
-      {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::plain, "Mean over the rows that the last training call returned."},
-      {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction, "Over the rows that inference returned."},
-      {"host_samples_per_second", "Host samples per second", optionalCell(anyOutcome(catalog, "host_samples_per_second")), Format::rate, "The emulator's own speed."},
+      {"fits", "Fits", memory.devices.empty() ? Cell() : Cell(fits), Format::plain,
+       "No tile needs more than it has, gaps included; nothing where memory is not modelled."},
+      {"samples_per_second", "Emulated samples per second",
+       execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
+       "Samples ÷ emulated time of the last call."},
+      {"bound_by", "Bound by", shares.empty() ? Cell() : Cell(largest(shares)), Format::plain,
+       "Largest share of the devices' time."},
+      {"time_shares", "Time by what it goes to", shares, Format::fraction,
+       "Of devices that hold a stage × the last call. pipeline: fill, drain, slower stages, others' "
+       "updates."},
+      {"slowest_stage", "Slowest stage",
+       stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::plain,
+       "Largest forward + recompute + backward."},
+      {"imbalance", "Imbalance", stages.imbalance > 0 ? Cell(stages.imbalance) : Cell(), Format::ratio,
+       "Largest ÷ mean of forward + recompute + backward over devices."},
+      {"bubble_fraction", "Bubble", stages.stages.empty() ? Cell() : Cell(stages.bubbleFraction),
+       Format::fraction, "Idle share between first forward and last backward."},
+      {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::plain,
+       "Mean over the rows that the last training call returned."},
+      {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,
+       "Over the rows that inference returned."},
+      {"host_samples_per_second", "Host samples per second",
+       optionalCell(anyOutcome(catalog, "host_samples_per_second")), Format::rate,
+       "The emulator's own speed."},
       {"system", "System", catalog.target.name, Format::plain, catalog.target.description},
       {"state", "Profile", model::toString(catalog.state.state), Format::plain, catalog.state.reason},
-      {"tool_version", "Written by", "pipescope " + catalog.property("tool_version"), Format::plain, "Emulated: times come from device models."},
+      {"tool_version", "Written by", "pipescope " + catalog.property("tool_version"), Format::plain,
+       "Emulated: times come from device models."},
   };
   if (!catalog.state.reason.empty()) section.remarks.push_back(catalog.state.reason);
-  for (const model::Diagnostic& d : catalog.diagnostics) section.remarks.push_back(model::toString(d.severity) + ": " + d.text);
+  for (const model::Diagnostic& d : catalog.diagnostics)
+    section.remarks.push_back(model::toString(d.severity) + ": " + d.text);
   return section;
 }
 

@@ -9,7 +9,8 @@ namespace {
 
 /// Characters, not bytes: the texts are UTF-8.
 std::size_t widthOf(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
@@ -20,7 +21,8 @@ std::string padded(const std::string& text, std::size_t width, bool right) {
 bool isNumeric(const Table& table, std::size_t column) {
   return std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
     const Cell& cell = row[column];
-    return std::holds_alternative<std::monostate>(cell) || std::holds_alternative<std::int64_t>(cell) || std::holds_alternative<double>(cell);
+    return std::holds_alternative<std::monostate>(cell) || std::holds_alternative<std::int64_t>(cell) ||
+           std::holds_alternative<double>(cell);
   });
 }
 
@@ -29,7 +31,8 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   std::vector<bool> right;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::size_t width = widthOf(table.columns[c].heading);
-    for (const auto& row : table.rows) width = std::max(width, widthOf(formatCell(row[c], table.columns[c].format, ticksPerShownUnit)));
+    for (const auto& row : table.rows)
+      width = std::max(width, widthOf(formatCell(row[c], table.columns[c].format, ticksPerShownUnit)));
     widths.push_back(width);
     right.push_back(isNumeric(table, c));
   }
@@ -43,7 +46,9 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   };
   std::string text = "\n" + table.title + (table.basis.empty() ? "" : " (" + table.basis + ")") + "\n";
   text += line([&](std::size_t c) { return table.columns[c].heading; });
-  for (const auto& row : table.rows) text += line([&](std::size_t c) { return formatCell(row[c], table.columns[c].format, ticksPerShownUnit); });
+  for (const auto& row : table.rows)
+    text +=
+        line([&](std::size_t c) { return formatCell(row[c], table.columns[c].format, ticksPerShownUnit); });
   return text;
 }
 
@@ -61,7 +66,8 @@ std::string csvCell(const Cell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return "";
   if (const auto* parts = std::get_if<Breakdown>(&cell)) {
     std::string text;
-    for (const auto& [name, value] : *parts) text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
+    for (const auto& [name, value] : *parts)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ";", name, value);
     return csvText(text);
   }
   return csvText(formatCell(cell, Format::plain));
@@ -74,7 +80,9 @@ std::string toText(const Section& section) {
   std::size_t width = 0;
   for (const Fact& fact : section.facts) width = std::max(width, widthOf(fact.label));
   for (const Fact& fact : section.facts) {
-    if (fact.inText) text += "  " + padded(fact.label, width, false) + "  " + formatCell(fact.value, fact.format, section.ticksPerShownUnit) + "\n";
+    if (fact.inText)
+      text += "  " + padded(fact.label, width, false) + "  " +
+              formatCell(fact.value, fact.format, section.ticksPerShownUnit) + "\n";
   }
   for (const Table& table : section.tables) text += tableText(table, section.ticksPerShownUnit);
   for (const std::string& remark : section.remarks) text += "\n" + remark + "\n";
@@ -85,7 +93,8 @@ std::string toCsv(const Section& section) {
   std::string text = "key,value\n";
   for (const Fact& fact : section.facts) {
     if (const auto* parts = std::get_if<Breakdown>(&fact.value)) {
-      for (const auto& [name, value] : *parts) text += csvText(fact.key + "." + name) + fmt::format(",{}\n", value);
+      for (const auto& [name, value] : *parts)
+        text += csvText(fact.key + "." + name) + fmt::format(",{}\n", value);
     } else {
       text += fact.key + "," + csvCell(fact.value) + "\n";
     }

@@ -34,8 +34,11 @@ double runOnce(const Variant& variant, const std::string& threads, const std::st
     fmt::print(stderr, "{}\n", configuration.error().message);
     std::exit(2);
   }
-  for (const auto& [key, value] : std::map<std::string, std::string>{{"execution.mode", "training"}, {"execution.numerics", variant.numerics}, {"execution.record", variant.record},
-                                                                     {"execution.threads", threads}, {"training.epochs", variant.epochs}}) {
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"execution.mode", "training"},
+                                                                     {"execution.numerics", variant.numerics},
+                                                                     {"execution.record", variant.record},
+                                                                     {"execution.threads", threads},
+                                                                     {"training.epochs", variant.epochs}}) {
     (void)configuration->setText(key, value, Origin::flag);
   }
   pipescope::base::SilentProgress progress;
@@ -54,16 +57,22 @@ double runOnce(const Variant& variant, const std::string& threads, const std::st
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
   const std::string threads = argc > 2 ? argv[2] : "0";
-  const Variant variants[] = {{"numerics, record steps", "true", "steps", "1"}, {"numerics, record off", "true", "off", "1"}, {"emulation alone, record steps", "false", "steps", "3"}, {"emulation alone, record off", "false", "off", "3"}};
-  const std::string profile = (std::filesystem::temp_directory_path() / "pipescope_training_bench.pop").string();
+  const Variant variants[] = {{"numerics, record steps", "true", "steps", "1"},
+                              {"numerics, record off", "true", "off", "1"},
+                              {"emulation alone, record steps", "false", "steps", "3"},
+                              {"emulation alone, record off", "false", "off", "3"}};
+  const std::string profile =
+      (std::filesystem::temp_directory_path() / "pipescope_training_bench.pop").string();
   runOnce(variants[0], threads, profile);  // data generated, caches warm
   std::map<std::string, std::vector<double>> speeds;
   for (int round = 0; round < rounds; ++round) {
-    for (const Variant& variant : variants) speeds[variant.name].push_back(runOnce(variant, threads, profile));
+    for (const Variant& variant : variants)
+      speeds[variant.name].push_back(runOnce(variant, threads, profile));
   }
   fmt::print("{:<32} {:>14} {:>10}\n", "variant", "samples/s", "÷ first");
   for (const Variant& variant : variants) {
-    fmt::print("{:<32} {:>14.0f} {:>10.3f}\n", variant.name, median(speeds[variant.name]), median(speeds[variant.name]) / median(speeds[variants[0].name]));
+    fmt::print("{:<32} {:>14.0f} {:>10.3f}\n", variant.name, median(speeds[variant.name]),
+               median(speeds[variant.name]) / median(speeds[variants[0].name]));
   }
   std::filesystem::remove(profile);
   return 0;

@@ -23,8 +23,12 @@ namespace {
 using geometry::ColourRole;
 using sections::Format;
 
-QString text(const std::string& from) { return QString::fromStdString(from); }
-QString bytesText(std::int64_t bytes) { return text(formatCell(bytes, Format::bytes)); }
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+QString bytesText(std::int64_t bytes) {
+  return text(formatCell(bytes, Format::bytes));
+}
 
 struct Space {
   model::MemorySpaceId id;
@@ -39,29 +43,41 @@ struct LivenessData {
 };
 
 base::Result<LivenessData> collect(const sections::Context& context, model::MemorySpaceId wanted) {
-  LivenessData data;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(context.source, context.catalog, context.executable));
+  LivenessData content;
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
   for (const analysis::DeviceMemory& device : memory.devices) {
-    if (device.peakStep >= 0) data.spaces.push_back({device.space, text(device.name)});
+    if (device.peakStep >= 0) content.spaces.push_back({device.space, text(device.name)});
   }
-  if (data.spaces.empty()) return data;
-  const auto found = std::find_if(data.spaces.begin(), data.spaces.end(), [&](const Space& space) { return space.id == wanted; });
-  data.shown = found == data.spaces.end() ? data.spaces.front().id : found->id;
-  PIPESCOPE_ASSIGN(data.liveness, analysis::liveness(context.source, context.catalog, context.executable, data.shown));
-  for (const analysis::LivenessPoint& step : data.liveness.steps) {
+  if (content.spaces.empty()) return content;
+  const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
+                                  [&](const Space& space) { return space.id == wanted; });
+  content.shown = found == content.spaces.end() ? content.spaces.front().id : found->id;
+  PIPESCOPE_ASSIGN(content.liveness,
+                   analysis::liveness(context.source, context.catalog, context.executable, content.shown));
+  for (const analysis::LivenessPoint& step : content.liveness.steps) {
     const auto index = static_cast<std::size_t>(step.program.value);
     const bool known = step.program.valid() && index < context.catalog.programs.size();
-    data.names.push_back(known ? text(context.catalog.namePath(context.catalog.programs[index].debugContext)) : QString());
+    content.names.push_back(
+        known ? text(context.catalog.namePath(context.catalog.programs[index].debugContext)) : QString());
   }
-  return data;
+  return content;
 }
 
 sections::Table variableTable(const std::vector<analysis::LiveVariable>& variables) {
-  sections::Table table{"variables", "Live variables", "sum over the device's tiles",
-                        {{"name", "Variable", Format::plain, "name path"}, {"bytes", "Bytes", Format::bytes, ""}, {"max_tile", "Most on a tile", Format::bytes, ""},
-                         {"category", "Category", Format::plain, ""}, {"shape", "Shape", Format::plain, ""}, {"live", "Live in steps", Format::plain, ""}}, {}};
+  sections::Table table{"variables",
+                        "Live variables",
+                        "sum over the device's tiles",
+                        {{"name", "Variable", Format::plain, "name path"},
+                         {"bytes", "Bytes", Format::bytes, ""},
+                         {"max_tile", "Most on a tile", Format::bytes, ""},
+                         {"category", "Category", Format::plain, ""},
+                         {"shape", "Shape", Format::plain, ""},
+                         {"live", "Live in steps", Format::plain, ""}},
+                        {}};
   for (const analysis::LiveVariable& v : variables) {
-    const std::string lives = v.alwaysLive ? "always" : std::to_string(v.firstStep) + "–" + std::to_string(v.endStep - 1);
+    const std::string lives =
+        v.alwaysLive ? "always" : std::to_string(v.firstStep) + "–" + std::to_string(v.endStep - 1);
     table.rows.push_back({v.name, v.bytes.count, v.maxUnitBytes.count, v.category, v.shape, lives});
   }
   return table;
@@ -100,7 +116,8 @@ class LivenessPage : public shell::Page {
     setContent(content);
     setFocusPolicy(Qt::StrongFocus);
     connect(chart_, &Chart::clicked, this, &LivenessPage::selectStep);
-    connect(chart_, &Chart::hovered, this, [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
+    connect(chart_, &Chart::hovered, this,
+            [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
     context.actions.describe(tr("Liveness"), tr("Previous or next step"), tr(",  ."));
     context.actions.describe(tr("Liveness"), tr("Step with most live"), tr("P"));
     context.actions.describe(tr("Charts"), tr("Zoom, pan, all"), tr("wheel, drag, double click"));
@@ -108,21 +125,26 @@ class LivenessPage : public shell::Page {
 
  protected:
   Load load() override {
-    const model::MemorySpaceId wanted(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
+    const model::MemorySpaceId wanted(device_->currentData().isValid() ? device_->currentData().toLongLong()
+                                                                       : -1);
     return [this, wanted](const Job& job) -> base::Result<Apply> {
       auto made = collect({job.source, job.catalog, job.executable}, wanted);
       if (!made.ok()) return made.error();
-      auto data = std::make_shared<const LivenessData>(*std::move(made));
-      return Apply([this, data] { apply(data); });
+      auto content = std::make_shared<const LivenessData>(*std::move(made));
+      return Apply([this, content] { apply(content); });
     };
   }
 
   void keyPressEvent(QKeyEvent* event) override {
     switch (event->key()) {
-      case Qt::Key_Comma: return selectStep(chart_->mark() - 1);
-      case Qt::Key_Period: return selectStep(chart_->mark() + 1);
-      case Qt::Key_P: return selectPeak();
-      default: Page::keyPressEvent(event);
+      case Qt::Key_Comma:
+        return selectStep(chart_->mark() - 1);
+      case Qt::Key_Period:
+        return selectStep(chart_->mark() + 1);
+      case Qt::Key_P:
+        return selectPeak();
+      default:
+        Page::keyPressEvent(event);
     }
   }
 
@@ -135,12 +157,15 @@ class LivenessPage : public shell::Page {
     device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     always_ = new QCheckBox(tr("Always live below"), this);
     always_->setChecked(true);
-    always_->setToolTip(tr("What is reserved for the whole program, as the base of the chart and in the table"));
+    always_->setToolTip(
+        tr("What is reserved for the whole program, as the base of the chart and in the table"));
     auto* previous = new QToolButton(this);
     auto* next = new QToolButton(this);
     auto* peak = new QPushButton(tr("Peak"), this);
     peak->setToolTip(tr("The step with most live (P)"));
-    const std::vector<std::tuple<QToolButton*, QString, QString, int>> steps = {{previous, QStringLiteral("previous"), tr("Previous step (,)"), -1}, {next, QStringLiteral("next"), tr("Next step (.)"), 1}};
+    const std::vector<std::tuple<QToolButton*, QString, QString, int>> steps = {
+        {previous, QStringLiteral("previous"), tr("Previous step (,)"), -1},
+        {next, QStringLiteral("next"), tr("Next step (.)"), 1}};
     for (const auto& [button, name, tip, by] : steps) {
       button->setAutoRaise(true);
       button->setToolTip(tip);
@@ -152,7 +177,8 @@ class LivenessPage : public shell::Page {
     }
     readout_ = new QLabel(this);
     readout_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    for (QWidget* widget : std::initializer_list<QWidget*>{device_, always_, previous, peak, next}) bar->addWidget(widget);
+    for (QWidget* widget : std::initializer_list<QWidget*>{device_, always_, previous, peak, next})
+      bar->addWidget(widget);
     bar->addWidget(readout_, 1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
       chart_->setMark(-1);
@@ -166,17 +192,21 @@ class LivenessPage : public shell::Page {
     return bar;
   }
 
-  void apply(std::shared_ptr<const LivenessData> data) {
-    const bool sameSpace = data_ && data_->shown == data->shown && data_->liveness.steps.size() == data->liveness.steps.size();
-    data_ = std::move(data);
+  void apply(std::shared_ptr<const LivenessData> content) {
+    const bool sameSpace = data_ && data_->shown == content->shown &&
+                           data_->liveness.steps.size() == content->liveness.steps.size();
+    data_ = std::move(content);
     if (data_->spaces.empty()) {
       const std::string& family = context_.session.snapshot()->catalog->target.family;
-      return showInstead(family == "fixed" ? tr("Liveness is not modelled for the system “fixed”: its costs come from the configuration. Emulate an IPU system to see what is live when.")
-                                           : tr("This profile holds no liveness for the executable."));
+      return showInstead(family == "fixed"
+                             ? tr("Liveness is not modelled for the system “fixed”: its costs come from the "
+                                  "configuration. Emulate an IPU system to see what is live when.")
+                             : tr("This profile holds no liveness for the executable."));
     }
     const QSignalBlocker blocker(device_);
     device_->clear();
-    for (const Space& space : data_->spaces) device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
+    for (const Space& space : data_->spaces)
+      device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
     device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(data_->shown.value)));
     if (!sameSpace) chart_->setMark(-1);
     showStack();
@@ -186,21 +216,24 @@ class LivenessPage : public shell::Page {
   void showStack() {
     if (!data_ || data_->spaces.empty()) return;
     const auto& steps = data_->liveness.steps;
-    StackLayer base{ColourRole::alwaysLive, std::vector<std::int64_t>(steps.size(), data_->liveness.alwaysLive.count), true};
+    StackLayer base{ColourRole::alwaysLive,
+                    std::vector<std::int64_t>(steps.size(), data_->liveness.alwaysLive.count), true};
     StackLayer above{ColourRole::notAlwaysLive, {}, true};
     std::vector<ChartBand> bands;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       above.values.push_back(steps[i].notAlwaysLive.count);
       const auto at = static_cast<double>(i);
       const QString pass = text(model::toString(steps[i].pass));
-      if (bands.empty() || bands.back().name != pass) bands.push_back({at, at, pass, true, geometry::roleOf(steps[i].pass)});
+      if (bands.empty() || bands.back().name != pass)
+        bands.push_back({at, at, pass, true, geometry::roleOf(steps[i].pass)});
       bands.back().to = at + 1;
     }
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
     if (always_->isChecked()) {
       layers.push_back(std::move(base));
-      entries.push_back({tr("always live, %1").arg(bytesText(data_->liveness.alwaysLive.count)), ColourRole::alwaysLive, false});
+      entries.push_back({tr("always live, %1").arg(bytesText(data_->liveness.alwaysLive.count)),
+                         ColourRole::alwaysLive, false});
     }
     layers.push_back(std::move(above));
     entries.push_back({tr("not always live"), ColourRole::notAlwaysLive, false});
@@ -227,27 +260,29 @@ class LivenessPage : public shell::Page {
     return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
         .arg(step)
         .arg(data_->liveness.steps.size())
-        .arg(name.isEmpty() ? text(model::toString(point.pass)) : name, bytesText(point.notAlwaysLive.count), bytesText((point.notAlwaysLive + data_->liveness.alwaysLive).count), peak);
+        .arg(name.isEmpty() ? text(model::toString(point.pass)) : name, bytesText(point.notAlwaysLive.count),
+             bytesText((point.notAlwaysLive + data_->liveness.alwaysLive).count), peak);
   }
 
   /// The table of the selected step; a later choice overtakes an earlier one.
   void readVariables() {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     const int step = chart_->mark();
-    if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return;
+    if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size()))
+      return;
     const std::int32_t index = data_->liveness.steps[static_cast<std::size_t>(step)].step;
-    shell::inBackground(
-        this,
-        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index, withAlways = always_->isChecked()]() -> base::Result<sections::Table> {
-          PIPESCOPE_ASSIGN(const auto variables, analysis::liveVariables(*held.source, *held.catalog, executable, space, index, withAlways));
+    readBeside(
+        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index,
+         withAlways = always_->isChecked()]() -> base::Result<sections::Table> {
+          PIPESCOPE_ASSIGN(
+              const auto variables,
+              analysis::liveVariables(*held.source, *held.catalog, executable, space, index, withAlways));
           return variableTable(variables);
         },
         [this, generation = ++generation_](base::Result<sections::Table>&& table) {
           if (generation != generation_) return;
           if (!table.ok()) return table_->setTable({"variables", table.error().message, "", {}, {}});
-          const QString filter = table_->filter()->text();
           table_->setTable(*std::move(table));
-          Q_EMIT settled();
         });
   }
 
@@ -266,7 +301,8 @@ class LivenessPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(liveness) {
-  registry.add({QStringLiteral("liveness"), QObject::tr("Liveness"), QStringLiteral("liveness"), QObject::tr("What is live at each program step"), 50,
+  registry.add({QStringLiteral("liveness"), QObject::tr("Liveness"), QStringLiteral("liveness"),
+                QObject::tr("What is live at each program step"), 50,
                 [](PageContext& context) -> Page* { return new pages::LivenessPage(context); }});
 }
 

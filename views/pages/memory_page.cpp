@@ -27,8 +27,12 @@ constexpr const char* kGap = "gap";
 /// Categories beyond these share a colour and a row in the legend.
 constexpr std::size_t kMostLayers = 11;
 
-QString text(const std::string& from) { return QString::fromStdString(from); }
-QString bytesText(std::int64_t bytes) { return text(formatCell(bytes, Format::bytes)); }
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+QString bytesText(std::int64_t bytes) {
+  return text(formatCell(bytes, Format::bytes));
+}
 
 /// A memory space of a device that holds something.
 struct Space {
@@ -44,13 +48,13 @@ struct Layer {
 };
 
 struct MemoryData {
-  std::vector<Space> spaces;       ///< all that can be chosen
-  std::vector<Space> shown;        ///< those in the chart, one after another
-  std::vector<Layer> layers;       ///< by unit over all shown
-  std::vector<QString> names;      ///< of each unit's device
+  std::vector<Space> spaces;   ///< all that can be chosen
+  std::vector<Space> shown;    ///< those in the chart, one after another
+  std::vector<Layer> layers;   ///< by unit over all shown
+  std::vector<QString> names;  ///< of each unit's device
   sections::Table table;
-  std::vector<ColourRole> marks;   ///< of the table's rows
-  std::int64_t capacity = 0;       ///< of a unit
+  std::vector<ColourRole> marks;  ///< of the table's rows
+  std::int64_t capacity = 0;      ///< of a unit
   std::string unitName;
 };
 
@@ -60,14 +64,17 @@ struct Choice {
   bool gaps = true;
 };
 
-std::int64_t sum(const std::vector<std::int64_t>& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
 
 void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, std::size_t units) {
   to.insert(to.end(), from.begin(), from.end());
   to.resize(to.size() + (units - std::min(units, from.size())), 0);
 }
 
-std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown, const Choice& choice, base::Status& status) {
+std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown,
+                            const Choice& choice, base::Status& status) {
   std::map<std::string, std::vector<std::int64_t>> columns;
   std::size_t before = 0;
   for (const Space& space : shown) {
@@ -87,7 +94,8 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
         here["always live"] = made->alwaysLive;
         here["not always live (peak)"] = made->notAlwaysLive;
         std::vector<std::int64_t> gaps(made->includingGaps.size());
-        for (std::size_t i = 0; i < gaps.size(); ++i) gaps[i] = made->includingGaps[i] - made->excludingGaps[i];
+        for (std::size_t i = 0; i < gaps.size(); ++i)
+          gaps[i] = made->includingGaps[i] - made->excludingGaps[i];
         if (choice.gaps) here["gaps"] = std::move(gaps);
       }
     }
@@ -105,7 +113,9 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
 
 /// Largest first, gaps last; what is beyond the colours becomes "other".
 void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
-  const auto isGap = [](const Layer& layer) { return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps"); };
+  const auto isGap = [](const Layer& layer) {
+    return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps");
+  };
   std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
     if (isGap(a) != isGap(b)) return isGap(b);
     return breakdown == Breakdown::category && sum(a.values) > sum(b.values);
@@ -121,45 +131,57 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
   }
 }
 
-void makeTable(MemoryData& data) {
-  const std::string unit = data.unitName.empty() ? "unit" : data.unitName;
-  data.table = {"categories", "What fills it", "over the " + unit + "s shown", {{"name", "Category", Format::plain, ""}, {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                {"share", "Share", Format::fraction, "of all that is used"}, {"mean", "Mean", Format::bytes, "per " + unit}, {"max", "Most", Format::bytes, "on one " + unit},
-                {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}}, {}};
+void makeTable(MemoryData& content) {
+  const std::string unit = content.unitName.empty() ? "unit" : content.unitName;
+  content.table = {"categories",
+                   "What fills it",
+                   "over the " + unit + "s shown",
+                   {{"name", "Category", Format::plain, ""},
+                    {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
+                    {"share", "Share", Format::fraction, "of all that is used"},
+                    {"mean", "Mean", Format::bytes, "per " + unit},
+                    {"max", "Most", Format::bytes, "on one " + unit},
+                    {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
+                   {}};
   std::int64_t all = 0;
-  for (const Layer& layer : data.layers) all += sum(layer.values);
-  for (const Layer& layer : data.layers) {
+  for (const Layer& layer : content.layers) all += sum(layer.values);
+  for (const Layer& layer : content.layers) {
     if (layer.values.empty()) continue;
     const std::int64_t total = sum(layer.values);
     const auto most = std::max_element(layer.values.begin(), layer.values.end()) - layer.values.begin();
-    data.table.rows.push_back({layer.name.toStdString(), total, all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
-                               static_cast<double>(total) / static_cast<double>(layer.values.size()), layer.values[static_cast<std::size_t>(most)],
-                               data.names[static_cast<std::size_t>(most)].toStdString()});
-    data.marks.push_back(layer.role);
+    content.table.rows.push_back({layer.name.toStdString(), total,
+                                  all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
+                                  static_cast<double>(total) / static_cast<double>(layer.values.size()),
+                                  layer.values[static_cast<std::size_t>(most)],
+                                  content.names[static_cast<std::size_t>(most)].toStdString()});
+    content.marks.push_back(layer.role);
   }
 }
 
 base::Result<MemoryData> collect(const sections::Context& context, const Choice& choice) {
-  MemoryData data;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory, analysis::memory(context.source, context.catalog, context.executable));
+  MemoryData content;
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
   for (const analysis::DeviceMemory& device : memory.devices) {
-    if (const model::Device* row = context.catalog.device(model::DeviceId(device.index))) data.unitName = row->unitName;
-    data.spaces.push_back({device.space, text(device.name), device.units, device.bytesPerUnit.count});
-    data.capacity = std::max(data.capacity, device.bytesPerUnit.count);
+    if (const model::Device* row = context.catalog.device(model::DeviceId(device.index)))
+      content.unitName = row->unitName;
+    content.spaces.push_back({device.space, text(device.name), device.units, device.bytesPerUnit.count});
+    content.capacity = std::max(content.capacity, device.bytesPerUnit.count);
   }
-  for (const Space& space : data.spaces) {
-    if (!choice.space.valid() || space.id == choice.space) data.shown.push_back(space);
+  for (const Space& space : content.spaces) {
+    if (!choice.space.valid() || space.id == choice.space) content.shown.push_back(space);
   }
-  if (data.shown.empty()) data.shown = data.spaces;
+  if (content.shown.empty()) content.shown = content.spaces;
   base::Status status;
-  data.layers = layersOf(context, data.shown, choice, status);
+  content.layers = layersOf(context, content.shown, choice, status);
   PIPESCOPE_TRY(status);
-  arrange(data.layers, choice.breakdown);
-  for (const Space& space : data.shown) {
-    for (std::int64_t u = 0; u < space.units; ++u) data.names.push_back(QObject::tr("%1 %2 %3").arg(space.name, text(data.unitName)).arg(u));
+  arrange(content.layers, choice.breakdown);
+  for (const Space& space : content.shown) {
+    for (std::int64_t u = 0; u < space.units; ++u)
+      content.names.push_back(QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
   }
-  makeTable(data);
-  return data;
+  makeTable(content);
+  return content;
 }
 
 }  // namespace
@@ -202,14 +224,15 @@ class MemoryPage : public shell::Page {
  protected:
   Load load() override {
     Choice choice;
-    choice.space = model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
+    choice.space =
+        model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
     choice.breakdown = static_cast<Breakdown>(breakdown_->currentIndex());
     choice.gaps = gaps_->isChecked();
     return [this, choice](const Job& job) -> base::Result<Apply> {
       auto made = collect({job.source, job.catalog, job.executable}, choice);
       if (!made.ok()) return made.error();
-      auto data = std::make_shared<const MemoryData>(*std::move(made));
-      return Apply([this, data] { apply(data); });
+      auto content = std::make_shared<const MemoryData>(*std::move(made));
+      return Apply([this, content] { apply(content); });
     };
   }
 
@@ -232,7 +255,8 @@ class MemoryPage : public shell::Page {
     capacity_->setToolTip(tr("A line at what a tile has"));
     readout_ = new QLabel(this);
     readout_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    for (QWidget* widget : std::initializer_list<QWidget*>{device_, breakdown_, gaps_, capacity_}) bar->addWidget(widget);
+    for (QWidget* widget : std::initializer_list<QWidget*>{device_, breakdown_, gaps_, capacity_})
+      bar->addWidget(widget);
     bar->addWidget(readout_, 1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
       chart_->setMark(-1);
@@ -244,12 +268,14 @@ class MemoryPage : public shell::Page {
     return bar;
   }
 
-  void apply(std::shared_ptr<const MemoryData> data) {
-    data_ = std::move(data);
+  void apply(std::shared_ptr<const MemoryData> content) {
+    data_ = std::move(content);
     if (data_->spaces.empty()) {
       const std::string& family = context_.session.snapshot()->catalog->target.family;
-      return showInstead(family == "fixed" ? tr("Memory is not modelled for the system “fixed”: its costs come from the configuration. Emulate an IPU system to see memory by tile.")
-                                           : tr("This profile holds no memory for the executable."));
+      return showInstead(family == "fixed"
+                             ? tr("Memory is not modelled for the system “fixed”: its costs come from the "
+                                  "configuration. Emulate an IPU system to see memory by tile.")
+                             : tr("This profile holds no memory for the executable."));
     }
     fillDevices();
     std::vector<StackLayer> layers;
@@ -265,7 +291,8 @@ class MemoryPage : public shell::Page {
       from += static_cast<double>(space.units);
     }
     const QString unit = data_->unitName.empty() ? tr("unit") : text(data_->unitName);
-    chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit, tr("bytes per %1").arg(unit));
+    chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit,
+                    tr("bytes per %1").arg(unit));
     chart_->setStack(std::move(layers), std::move(bands));
     showLimit();
     legend_->setEntries(std::move(entries));
@@ -279,20 +306,24 @@ class MemoryPage : public shell::Page {
     const QSignalBlocker blocker(device_);
     device_->clear();
     if (data_->spaces.size() > 1) device_->addItem(tr("All devices"), QVariant::fromValue<qlonglong>(-1));
-    for (const Space& space : data_->spaces) device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
+    for (const Space& space : data_->spaces)
+      device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
     device_->setCurrentIndex(std::max(0, device_->findData(before)));
   }
 
   void showLimit() {
     if (!data_) return;
-    chart_->setLimit(capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
-                     tr("%1 per %2").arg(bytesText(data_->capacity), data_->unitName.empty() ? tr("unit") : text(data_->unitName)));
+    chart_->setLimit(
+        capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
+        tr("%1 per %2")
+            .arg(bytesText(data_->capacity), data_->unitName.empty() ? tr("unit") : text(data_->unitName)));
   }
 
   void mark() {
     if (!data_) return;
     std::vector<QPixmap> marks;
-    for (const ColourRole role : data_->marks) marks.push_back(timeline::swatch(role, false, context_.palette, devicePixelRatioF()));
+    for (const ColourRole role : data_->marks)
+      marks.push_back(timeline::swatch(role, false, context_.palette, devicePixelRatioF()));
     table_->setMarks(std::move(marks));
   }
 
@@ -307,8 +338,11 @@ class MemoryPage : public shell::Page {
       prefix = tr("Fullest: ");
     }
     const std::int64_t bytes = chart_->total(unit);
-    const double share = data_->capacity > 0 ? static_cast<double>(bytes) / static_cast<double>(data_->capacity) : 0;
-    return prefix + tr("%1, %2 of %3 (%4)").arg(data_->names[static_cast<std::size_t>(unit)], bytesText(bytes), bytesText(data_->capacity), text(formatCell(share, Format::fraction)));
+    const double share =
+        data_->capacity > 0 ? static_cast<double>(bytes) / static_cast<double>(data_->capacity) : 0;
+    return prefix + tr("%1, %2 of %3 (%4)")
+                        .arg(data_->names[static_cast<std::size_t>(unit)], bytesText(bytes),
+                             bytesText(data_->capacity), text(formatCell(share, Format::fraction)));
   }
 
   std::shared_ptr<const MemoryData> data_;
@@ -325,7 +359,8 @@ class MemoryPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(memory) {
-  registry.add({QStringLiteral("memory"), QObject::tr("Memory"), QStringLiteral("memory"), QObject::tr("Bytes by tile and category"), 40,
+  registry.add({QStringLiteral("memory"), QObject::tr("Memory"), QStringLiteral("memory"),
+                QObject::tr("Bytes by tile and category"), 40,
                 [](PageContext& context) -> Page* { return new pages::MemoryPage(context); }});
 }
 

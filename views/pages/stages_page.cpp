@@ -1,5 +1,7 @@
-// Which stage holds the pipeline up: time per stage, the bubble, what is lost, memory, boundaries, slow operations.
+// Which stage holds the pipeline up: time per stage, the bubble, what is lost, memory, boundaries, slow
+// operations.
 #include <QVBoxLayout>
+#include <cmath>
 
 #include "profiler/analysis/stages.h"
 #include "profiler/sections/section.h"
@@ -21,9 +23,15 @@ using shell::Ui;
 
 constexpr int kTableRows = 12;
 
-QString text(const std::string& from) { return QString::fromStdString(from); }
-QString percent(double share) { return text(formatCell(share, Format::fraction)); }
-QString bytesText(std::int64_t bytes) { return text(formatCell(bytes, Format::bytes)); }
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+QString percent(double share) {
+  return text(formatCell(share, Format::fraction));
+}
+QString bytesText(std::int64_t bytes) {
+  return text(formatCell(bytes, Format::bytes));
+}
 
 struct StagesData {
   StagesReport report;
@@ -43,20 +51,23 @@ struct NamedPart {
 /// Ticks of one step by what the stage's device does, in the order of a legend.
 std::vector<NamedPart> stepParts(const StagesReport& report, const StageReport& stage) {
   const auto g = static_cast<double>(report.microBatches);
-  std::vector<NamedPart> parts = {{QObject::tr("forward"), ColourRole::forward, stage.forward * g},
-                                  {QObject::tr("recompute"), ColourRole::recompute, stage.recompute * g},
-                                  {QObject::tr("backward"), ColourRole::backward, stage.backward * g},
-                                  {QObject::tr("weight gradient"), ColourRole::weightGradient, stage.weightGradient * g},
-                                  {QObject::tr("update"), ColourRole::update, stage.update},
-                                  {QObject::tr("host copies"), ColourRole::hostIn, (stage.hostIn + stage.hostOut) * g}};
+  std::vector<NamedPart> parts = {
+      {QObject::tr("forward"), ColourRole::forward, stage.forward * g},
+      {QObject::tr("recompute"), ColourRole::recompute, stage.recompute * g},
+      {QObject::tr("backward"), ColourRole::backward, stage.backward * g},
+      {QObject::tr("weight gradient"), ColourRole::weightGradient, stage.weightGradient * g},
+      {QObject::tr("update"), ColourRole::update, stage.update},
+      {QObject::tr("host copies"), ColourRole::hostIn, (stage.hostIn + stage.hostOut) * g}};
   double sum = 0;
   for (const NamedPart& part : parts) sum += part.value;
   std::vector<NamedPart> waits;
   for (const auto& [cause, ticks] : stage.waits) {
-    waits.push_back({QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
+    waits.push_back(
+        {QObject::tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), ticks, true});
     sum += ticks;
   }
-  parts.push_back({QObject::tr("exchange and sync"), ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
+  parts.push_back(
+      {QObject::tr("exchange and sync"), ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
   parts.insert(parts.end(), waits.begin(), waits.end());
   return parts;
 }
@@ -69,13 +80,15 @@ std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
 }
 
 base::Result<StagesData> collect(const sections::Context& context) {
-  StagesData data;
-  PIPESCOPE_ASSIGN(data.report, analysis::stagesReport(context.source, context.catalog, context.executable));
+  StagesData content;
+  PIPESCOPE_ASSIGN(content.report,
+                   analysis::stagesReport(context.source, context.catalog, context.executable));
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
   if (definition == nullptr) return base::internalError("The section stages is not built in.");
-  PIPESCOPE_ASSIGN(data.section, makeSection(*definition, context));
-  for (const StageReport& stage : data.report.stages) data.capacities.push_back(capacityOf(context.catalog, stage.device));
-  return data;
+  PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
+  for (const StageReport& stage : content.report.stages)
+    content.capacities.push_back(capacityOf(context.catalog, stage.device));
+  return content;
 }
 
 }  // namespace
@@ -100,8 +113,11 @@ class StagesPage : public shell::Page {
     stages_ = addTable(area->top());
     setContent(area);
     connect(time_, &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
-    connect(cards_[1], &FigureCard::clicked, this, [this] { context_.go({QStringLiteral("trace"), {}, -1}); });
-    connect(&context.selection, &shell::Selection::changed, this, [this] { mark(context_.selection.current().stage); });
+    connect(cards_[1], &FigureCard::clicked, this, [this] {
+      context_.go({QStringLiteral("trace"), {}, -1});
+    });
+    connect(&context.selection, &shell::Selection::changed, this,
+            [this] { mark(context_.selection.current().stage); });
   }
 
   void show(const shell::Place& place) override {
@@ -111,12 +127,13 @@ class StagesPage : public shell::Page {
  protected:
   Load load() override {
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
-      if (job.catalog.executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto made = collect({job.source, job.catalog, job.executable});
       if (!made.ok()) return made.error();
-      auto data = std::make_shared<StagesData>(*std::move(made));
-      data->scale = scale;
-      return Apply([this, data] { apply(data); });
+      auto content = std::make_shared<StagesData>(*std::move(made));
+      content->scale = scale;
+      return Apply([this, content] { apply(content); });
     };
   }
 
@@ -141,9 +158,10 @@ class StagesPage : public shell::Page {
     return table;
   }
 
-  void apply(std::shared_ptr<const StagesData> data) {
-    data_ = std::move(data);
-    if (data_->report.stages.empty() || context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
+  void apply(std::shared_ptr<const StagesData> content) {
+    data_ = std::move(content);
+    if (data_->report.stages.empty() ||
+        context_.session.snapshot()->catalog->lastRunOf(context_.session.executable()) == nullptr) {
       return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
     }
     applyCards();
@@ -157,29 +175,42 @@ class StagesPage : public shell::Page {
 
   QString time(double ticks) const {
     const base::Ticks whole(std::llround(ticks));
-    return data_->scale.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(whole.count)) : text(formatDuration(whole, data_->scale));
+    return data_->scale.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(whole.count))
+                                                           : text(formatDuration(whole, data_->scale));
   }
-  QString unit() const { return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles") : data_->scale.unit == geometry::TimeUnit::time ? tr("emulated time") : tr("cost units"); }
+  QString unit() const {
+    return data_->scale.unit == geometry::TimeUnit::cycles ? tr("cycles")
+           : data_->scale.unit == geometry::TimeUnit::time ? tr("emulated time")
+                                                           : tr("cost units");
+  }
 
   void applyCards() {
     const StagesReport& r = data_->report;
     const auto ratio = [](double value) { return QString::number(value, 'f', 2); };
-    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance), tr("largest ÷ mean; forward %1, backward %2").arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward)), {},
-                         r.imbalance > 1.2 ? Ui::warning : Ui::text);
-    cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction), tr("idle between first forward and last backward"), tr("Show the trace"));
+    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance),
+                         tr("largest ÷ mean; forward %1, backward %2")
+                             .arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward)),
+                         {}, r.imbalance > 1.2 ? Ui::warning : Ui::text);
+    cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
+                         tr("idle between first forward and last backward"), tr("Show the trace"));
     const StageReport* slowest = nullptr;
     for (const StageReport& stage : r.stages) {
       if (stage.index == r.slowestStage) slowest = &stage;
     }
-    cards_[2]->setFigure(tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
-                         slowest == nullptr ? QString() : tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)), {});
+    cards_[2]->setFigure(
+        tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
+        slowest == nullptr ? QString()
+                           : tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)),
+        {});
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"), {});
+    cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"),
+                         {});
   }
 
   /// Bars of named parts; the legend lists what any of them has.
-  void setParts(timeline::BarChart* chart, timeline::Legend* legend, const std::vector<std::vector<NamedPart>>& bars, const QStringList& names, const QStringList& notes,
-                const std::function<QString(double)>& show) {
+  void setParts(timeline::BarChart* chart, timeline::Legend* legend,
+                const std::vector<std::vector<NamedPart>>& bars, const QStringList& names,
+                const QStringList& notes, const std::function<QString(double)>& show) {
     std::vector<Bar> made;
     std::vector<timeline::LegendEntry> entries;
     std::vector<std::vector<QString>> tips;
@@ -191,18 +222,23 @@ class StagesPage : public shell::Page {
       for (const NamedPart& part : parts) {
         if (!(part.value > 0)) continue;
         bar.parts.push_back({part.role, part.value, show(part.value).toStdString(), part.hatched});
-        tip.push_back(QStringLiteral("%1: %2 (%3)").arg(part.name, show(part.value), percent(part.value / whole)));
-        const bool known = std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.text == part.name; });
+        tip.push_back(
+            QStringLiteral("%1: %2 (%3)").arg(part.name, show(part.value), percent(part.value / whole)));
+        const bool known = std::any_of(entries.begin(), entries.end(),
+                                       [&](const auto& entry) { return entry.text == part.name; });
         if (!known) entries.push_back({part.name, part.role, part.hatched});
       }
     }
     chart->setBars(std::move(made), names, notes);
-    chart->setDescriber([tips = std::move(tips)](const geometry::BarHit& hit) { return tips[static_cast<std::size_t>(hit.bar)][static_cast<std::size_t>(hit.part)]; });
+    chart->setDescriber([tips = std::move(tips)](const geometry::BarHit& hit) {
+      return tips[static_cast<std::size_t>(hit.bar)][static_cast<std::size_t>(hit.part)];
+    });
     legend->setEntries(std::move(entries));
   }
 
   QString stageName(const StageReport& stage) const {
-    return stage.blocks.empty() ? tr("Stage %1").arg(stage.index) : tr("Stage %1 · %2").arg(stage.index).arg(text(stage.blocks));
+    return stage.blocks.empty() ? tr("Stage %1").arg(stage.index)
+                                : tr("Stage %1 · %2").arg(stage.index).arg(text(stage.blocks));
   }
 
   void applyTime() {
@@ -212,21 +248,28 @@ class StagesPage : public shell::Page {
     for (const StageReport& stage : r.stages) {
       bars.push_back(stepParts(r, stage));
       names << stageName(stage);
-      notes << tr("busy %1").arg(percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));
+      notes << tr("busy %1").arg(
+          percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));
     }
     setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
     static_cast<Panel*>(time_->parentWidget())
-        ->setTitle(tr("One step on each stage's device"), tr("%1 of one step: %2 micro-batches and the weight update; mean over the last call").arg(unit()).arg(r.microBatches));
+        ->setTitle(tr("One step on each stage's device"),
+                   tr("%1 of one step: %2 micro-batches and the weight update; mean over the last call")
+                       .arg(unit())
+                       .arg(r.microBatches));
   }
 
   void applyLost() {
     const analysis::LostTime& lost = data_->report.lost;
-    const std::vector<NamedPart> parts = {{tr("useful"), ColourRole::lostUseful, lost.useful},
-                                          {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
-                                          {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
-                                          {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
+    const std::vector<NamedPart> parts = {
+        {tr("useful"), ColourRole::lostUseful, lost.useful},
+        {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
+        {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
+        {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
     setParts(lost_, lostLegend_, {parts}, {}, {}, [this](double value) { return time(value); });
-    static_cast<Panel*>(lost_->parentWidget())->setTitle(tr("What a step is lost to"), tr("%1; adds up to the step, %2").arg(unit(), time(lost.step)));
+    static_cast<Panel*>(lost_->parentWidget())
+        ->setTitle(tr("What a step is lost to"),
+                   tr("%1; adds up to the step, %2").arg(unit(), time(lost.step)));
   }
 
   void applyBubble() {
@@ -238,7 +281,9 @@ class StagesPage : public shell::Page {
     setParts(bubble_, bubbleLegend_, {parts}, {}, {}, [](double value) { return percent(value); });
     bubble_->setScaleTo(1);
     static_cast<Panel*>(bubble_->parentWidget())
-        ->setTitle(tr("The bubble"), tr("of all stages' devices, first forward to last backward; %1 of the bubble is exchange and sync").arg(percent(r.exchangeShareOfBubble)));
+        ->setTitle(tr("The bubble"), tr("of all stages' devices, first forward to last backward; %1 of the "
+                                        "bubble is exchange and sync")
+                                         .arg(percent(r.exchangeShareOfBubble)));
   }
 
   void applyMemory() {
@@ -248,22 +293,30 @@ class StagesPage : public shell::Page {
       const StageReport& stage = data_->report.stages[i];
       if (!stage.memory) continue;
       const auto value = [](base::Bytes bytes) { return static_cast<double>(bytes.count); };
-      const double live = value(stage.memory->alwaysLive), stash = value(stage.memory->stash), peak = value(stage.memory->peakNotAlwaysLive);
-      bars.push_back({{tr("always live"), ColourRole::alwaysLive, live - stash},
-                      {tr("stash (always live)"), ColourRole::recompute, stash},
-                      {tr("peak of not always live"), ColourRole::notAlwaysLive, peak},
-                      {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
+      const double live = value(stage.memory->alwaysLive), stash = value(stage.memory->stash),
+                   peak = value(stage.memory->peakNotAlwaysLive);
+      bars.push_back(
+          {{tr("always live"), ColourRole::alwaysLive, live - stash},
+           {tr("stash (always live)"), ColourRole::recompute, stash},
+           {tr("peak of not always live"), ColourRole::notAlwaysLive, peak},
+           {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
       names << stageName(stage);
-      notes << tr("tile %1: %2 free").arg(stage.memory->worstUnit).arg(bytesText(stage.memory->freeBytes.count));
+      notes << tr("tile %1: %2 free")
+                   .arg(stage.memory->worstUnit)
+                   .arg(bytesText(stage.memory->freeBytes.count));
     }
     memory_->parentWidget()->setVisible(!bars.empty());
-    setParts(memory_, memoryLegend_, bars, names, notes, [](double value) { return bytesText(std::llround(value)); });
-    static_cast<Panel*>(memory_->parentWidget())->setTitle(tr("Memory per stage"), tr("sum over the device's tiles; right: its fullest tile, gaps included"));
+    setParts(memory_, memoryLegend_, bars, names, notes,
+             [](double value) { return bytesText(std::llround(value)); });
+    static_cast<Panel*>(memory_->parentWidget())
+        ->setTitle(tr("Memory per stage"),
+                   tr("sum over the device's tiles; right: its fullest tile, gaps included"));
   }
 
   void applyTables() {
     const auto take = [&](DataTable* table, std::string_view key) {
-      const auto found = std::find_if(data_->section.tables.begin(), data_->section.tables.end(), [&](const sections::Table& t) { return t.key == key; });
+      const auto found = std::find_if(data_->section.tables.begin(), data_->section.tables.end(),
+                                      [&](const sections::Table& t) { return t.key == key; });
       const bool any = found != data_->section.tables.end() && !found->rows.empty();
       table->parentWidget()->setVisible(any);
       if (any) table->setTable(*found, data_->section.ticksPerShownUnit);
@@ -296,7 +349,8 @@ class StagesPage : public shell::Page {
   std::shared_ptr<const StagesData> data_;
   std::array<FigureCard*, 4> cards_{};
   timeline::BarChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
-  timeline::Legend *timeLegend_ = nullptr, *lostLegend_ = nullptr, *bubbleLegend_ = nullptr, *memoryLegend_ = nullptr;
+  timeline::Legend *timeLegend_ = nullptr, *lostLegend_ = nullptr, *bubbleLegend_ = nullptr,
+                   *memoryLegend_ = nullptr;
   DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
 };
 
@@ -305,7 +359,8 @@ class StagesPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stages) {
-  registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"), QObject::tr("Which stage holds the pipeline up, and why"), 30,
+  registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"),
+                QObject::tr("Which stage holds the pipeline up, and why"), 30,
                 [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
 }
 

@@ -22,7 +22,9 @@ using shell::Ui;
 
 constexpr int kOptionRows = 14, kTableRows = 8;
 
-QString text(const std::string& from) { return QString::fromStdString(from); }
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
 
 struct SummaryData {
   sections::Section section;
@@ -35,52 +37,71 @@ struct SummaryData {
   bool ran = false;
 };
 
-const sections::Fact* find(const sections::Section& section, std::string_view key) {
+const sections::Fact* findFact(const sections::Section& section, std::string_view key) {
   for (const sections::Fact& fact : section.facts) {
     if (fact.key == key) return &fact;
   }
   return nullptr;
 }
 
-QString shown(const sections::Section& section, std::string_view key) {
-  const sections::Fact* fact = find(section, key);
-  return fact == nullptr ? QStringLiteral("–") : text(formatCell(fact->value, fact->format, section.ticksPerShownUnit));
-}
-
 sections::Table optionTable(const analysis::Catalog& catalog) {
-  sections::Table table{"options", "Options", "", {{"path", "Option", Format::plain, ""}, {"value", "Value", Format::plain, ""}, {"origin", "From", Format::plain, "default, file, environment or flag"}}, {}};
-  for (const model::ConfigurationEntry& row : catalog.configuration) table.rows.push_back({row.path, row.value, row.origin});
+  sections::Table table{"options",
+                        "Options",
+                        "",
+                        {{"path", "Option", Format::plain, ""},
+                         {"value", "Value", Format::plain, ""},
+                         {"origin", "From", Format::plain, "default, file, environment or flag"}},
+                        {}};
+  for (const model::ConfigurationEntry& row : catalog.configuration)
+    table.rows.push_back({row.path, row.value, row.origin});
   return table;
 }
 
 /// Every figure that is not in large letters above, with what it is of.
 sections::Table figureTable(const sections::Section& section) {
-  sections::Table table{"figures", "Figures", "", {{"name", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}, {"doc", "Of what", Format::plain, ""}}, {}};
+  sections::Table table{"figures",
+                        "Figures",
+                        "",
+                        {{"name", "Figure", Format::plain, ""},
+                         {"value", "Value", Format::plain, ""},
+                         {"doc", "Of what", Format::plain, ""}},
+                        {}};
   for (const sections::Fact& fact : section.facts) {
-    const bool elsewhere = fact.key == "fits" || fact.key == "bound_by" || fact.key == "time_shares" || fact.key == "system" || fact.key == "state" || fact.key == "tool_version";
+    const bool elsewhere = fact.key == "fits" || fact.key == "bound_by" || fact.key == "time_shares" ||
+                           fact.key == "system" || fact.key == "state" || fact.key == "tool_version";
     if (elsewhere || std::holds_alternative<std::monostate>(fact.value)) continue;
-    table.rows.push_back({fact.label, formatCell(fact.value, fact.format, section.ticksPerShownUnit), fact.doc});
+    table.rows.push_back(
+        {fact.label, formatCell(fact.value, fact.format, section.ticksPerShownUnit), fact.doc});
   }
   return table;
 }
 
 std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
-  std::vector<ShownFact> facts = {{QObject::tr("System"), text(catalog.target.name), text(catalog.target.description)}};
+  std::vector<ShownFact> facts = {
+      {QObject::tr("System"), text(catalog.target.name), text(catalog.target.description)}};
   const auto add = [&](const QString& label, const QString& value) {
     if (!value.isEmpty()) facts.push_back({label, value, {}});
   };
   if (!catalog.devices.empty()) {
     const model::Device& device = catalog.devices.front();
-    add(QObject::tr("Devices"), QObject::tr("%1 × %2, %3 hold a stage").arg(catalog.target.devices).arg(text(device.kind)).arg(catalog.target.devicesUsed));
+    add(QObject::tr("Devices"), QObject::tr("%1 × %2, %3 hold a stage")
+                                    .arg(catalog.target.devices)
+                                    .arg(text(device.kind))
+                                    .arg(catalog.target.devicesUsed));
     if (catalog.target.family != "fixed") {
-      add(QObject::tr("Clock"), QObject::tr("%1 GHz").arg(static_cast<double>(device.ticksPerSecond) / 1e9, 0, 'g', 4));
-      add(QObject::tr("Per device"), QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
+      add(QObject::tr("Clock"),
+          QObject::tr("%1 GHz").arg(static_cast<double>(device.ticksPerSecond) / 1e9, 0, 'g', 4));
+      add(QObject::tr("Per device"),
+          QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
     }
   }
   if (!catalog.memorySpaces.empty()) {
     const model::MemorySpace& space = catalog.memorySpaces.front();
     const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
-    add(QObject::tr("Memory"), QObject::tr("%1 × %2 = %3 each").arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count), bytes(space.bytesPerUnit.count * space.units)));
+    add(QObject::tr("Memory"),
+        QObject::tr("%1 × %2 = %3 each")
+            .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
+                 bytes(space.bytesPerUnit.count * space.units)));
   }
   add(QObject::tr("Device model"), text(catalog.property("device_model")));
   add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
@@ -90,23 +111,26 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
 }
 
 base::Result<SummaryData> collect(const sections::Context& context) {
-  SummaryData data;
+  SummaryData content;
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
   if (definition == nullptr) return base::internalError("The section summary is not built in.");
-  PIPESCOPE_ASSIGN(data.section, makeSection(*definition, context));
-  PIPESCOPE_ASSIGN(data.memory, analysis::memory(context.source, context.catalog, context.executable));
-  PIPESCOPE_ASSIGN(data.execution, analysis::execution(context.source, context.catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::StagesReport stages, analysis::stagesReport(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
+  PIPESCOPE_ASSIGN(content.memory, analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(content.execution,
+                   analysis::execution(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::StagesReport stages,
+                   analysis::stagesReport(context.source, context.catalog, context.executable));
   double sum = 0;
   for (const analysis::StageReport& stage : stages.stages) {
     sum += stage.busy;
-    if (stage.index == stages.slowestStage) data.slowest = stage;
+    if (stage.index == stages.slowestStage) content.slowest = stage;
   }
-  if (data.slowest && sum > 0) data.slowestToMean = data.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
-  data.ran = context.catalog.lastRunOf(context.executable) != nullptr;
-  data.options = optionTable(context.catalog);
-  data.figures = figureTable(data.section);
-  return data;
+  if (content.slowest && sum > 0)
+    content.slowestToMean = content.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
+  content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
+  content.options = optionTable(context.catalog);
+  content.figures = figureTable(content.section);
+  return content;
 }
 
 }  // namespace
@@ -123,7 +147,9 @@ class SummaryPage : public shell::Page {
     makeTables(*area);
     setContent(area);
     const auto link = [this](int card, const QString& page) {
-      connect(cards_[card], &FigureCard::clicked, this, [this, page] { context_.go({page, {}, slowestStage_}); });
+      connect(cards_[card], &FigureCard::clicked, this, [this, page] {
+        context_.go({page, {}, slowestStage_});
+      });
     };
     link(0, QStringLiteral("memory"));
     link(1, QStringLiteral("trace"));
@@ -134,24 +160,28 @@ class SummaryPage : public shell::Page {
  protected:
   Load load() override {
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
-      if (job.catalog.executables.empty()) return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
       auto made = collect({job.source, job.catalog, job.executable});
       if (!made.ok()) return made.error();
-      auto data = std::make_shared<SummaryData>(*std::move(made));
-      data->scale = scale;
-      return Apply([this, data] { apply(*data); });
+      auto content = std::make_shared<SummaryData>(*std::move(made));
+      content->scale = scale;
+      return Apply([this, content] { apply(*content); });
     };
   }
 
  private:
   void makeShares(ColumnsArea& area) {
     auto* panel = new Panel(context_.palette, tr("Where the devices' time goes"), this);
-    panel->setTitle(tr("Where the devices' time goes"), tr("share of the time of all devices that hold a stage, over the last call"));
+    panel->setTitle(tr("Where the devices' time goes"),
+                    tr("share of the time of all devices that hold a stage, over the last call"));
     shares_ = new timeline::BarChart(context_.palette, panel);
     shares_->setScaleTo(1);
     shares_->setDescriber([this](const geometry::BarHit& hit) {
       const geometry::BarPart& part = shares_->bars().front().parts[static_cast<std::size_t>(hit.part)];
-      return QStringLiteral("%1: %2 %").arg(legend_->entries()[static_cast<std::size_t>(hit.part)].text).arg(part.value * 100, 0, 'f', 1);
+      return QStringLiteral("%1: %2 %")
+          .arg(legend_->entries()[static_cast<std::size_t>(hit.part)].text)
+          .arg(part.value * 100, 0, 'f', 1);
     });
     legend_ = new timeline::Legend(context_.palette, panel);
     panel->body()->addWidget(shares_);
@@ -185,62 +215,77 @@ class SummaryPage : public shell::Page {
     area.right()->addStretch();
   }
 
-  void apply(const SummaryData& data) {
+  void apply(const SummaryData& content) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
-    applyCards(data);
-    applyShares(data);
-    for (const sections::Table& table : data.section.tables) {
+    applyCards(content);
+    applyShares(content);
+    for (const sections::Table& table : content.section.tables) {
       if (table.key == "outcomes") outcomes_->setTable(table);
       if (table.key == "executables") executables_->setTable(table);
     }
     outcomes_->parentWidget()->setVisible(outcomes_->model() != nullptr && !catalog.outcomes.empty());
-    figures_->setTable(data.figures);
-    options_->setTable(data.options);
-    options_->parentWidget()->setVisible(!data.options.rows.empty());
+    figures_->setTable(content.figures);
+    options_->setTable(content.options);
+    options_->parentWidget()->setVisible(!content.options.rows.empty());
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);
   }
 
-  void applyCards(const SummaryData& data) {
-    const sections::Section& section = data.section;
-    const sections::Fact* fits = find(section, "fits");
+  void applyCards(const SummaryData& content) {
+    const sections::Section& section = content.section;
+    const sections::Fact* fits = findFact(section, "fits");
     const bool* answer = fits == nullptr ? nullptr : std::get_if<bool>(&fits->value);
     const QString memory = tr("Show memory");
     if (answer == nullptr) {
-      cards_[0]->setFigure(tr("Memory"), tr("not modelled"), tr("This system has no memory model."), memory, Ui::muted);
+      cards_[0]->setFigure(tr("Memory"), tr("not modelled"), tr("This system has no memory model."), memory,
+                           Ui::muted);
     } else {
-      cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"), memoryDetail(data.memory), memory, *answer ? Ui::good : Ui::error);
+      cards_[0]->setFigure(tr("Memory"), *answer ? tr("Fits") : tr("Does not fit"),
+                           memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
     }
-    const double rate = data.execution.samplesPerSecond;
-    const QString took = text(formatDuration(data.execution.total, data.scale));
-    cards_[1]->setFigure(tr("Emulated samples per second"), data.ran && rate > 0 ? text(formatCell(rate, Format::count)) : QStringLiteral("–"),
-                         data.ran ? tr("last call: %1 samples in %2").arg(text(geometry::groupedNumber(data.execution.samples)), took) : tr("nothing has run"), tr("Show the trace"));
-    const sections::Fact* bound = find(section, "bound_by");
+    const double rate = content.execution.samplesPerSecond;
+    const QString took = text(formatDuration(content.execution.total, content.scale));
+    cards_[1]->setFigure(
+        tr("Emulated samples per second"),
+        content.ran && rate > 0 ? text(formatCell(rate, Format::count)) : QStringLiteral("–"),
+        content.ran ? tr("last call: %1 samples in %2")
+                          .arg(text(geometry::groupedNumber(content.execution.samples)), took)
+                    : tr("nothing has run"),
+        tr("Show the trace"));
+    const sections::Fact* bound = findFact(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);
-    boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages") : *name == "memory" ? QStringLiteral("memory") : QStringLiteral("trace");
-    cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name), boundDetail(section, name), tr("Show why"));
-    slowestStage_ = data.slowest ? data.slowest->index : -1;
-    if (data.slowest) {
-      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(data.slowest->index),
-                           tr("%1 on %2, %3 × the mean of all stages").arg(text(data.slowest->blocks), text(data.slowest->deviceName)).arg(data.slowestToMean, 0, 'f', 2),
-                           tr("Show the stages"), data.slowestToMean > 1.2 ? Ui::warning : Ui::text);
+    boundPage_ = name == nullptr || *name == "pipeline" || *name == "compute" ? QStringLiteral("stages")
+                 : *name == "memory"                                          ? QStringLiteral("memory")
+                                                                              : QStringLiteral("trace");
+    cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
+                         boundDetail(section, name), tr("Show why"));
+    slowestStage_ = content.slowest ? content.slowest->index : -1;
+    if (content.slowest) {
+      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(content.slowest->index),
+                           tr("%1 on %2, %3 × the mean of all stages")
+                               .arg(text(content.slowest->blocks), text(content.slowest->deviceName))
+                               .arg(content.slowestToMean, 0, 'f', 2),
+                           tr("Show the stages"), content.slowestToMean > 1.2 ? Ui::warning : Ui::text);
     } else {
-      cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"), tr("Show the stages"));
+      cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"),
+                           tr("Show the stages"));
     }
   }
 
   static QString memoryDetail(const analysis::Memory& memory) {
     const analysis::DeviceMemory* fullest = nullptr;
     for (const analysis::DeviceMemory& device : memory.devices) {
-      if (fullest == nullptr || device.maxUnitIncludingGaps > fullest->maxUnitIncludingGaps) fullest = &device;
+      if (fullest == nullptr || device.maxUnitIncludingGaps > fullest->maxUnitIncludingGaps)
+        fullest = &device;
     }
     if (fullest == nullptr) return {};
     const auto bytes = [](base::Bytes b) { return text(formatCell(b.count, Format::bytes)); };
-    return tr("fullest: %1 of %2 on %3").arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
+    return tr("fullest: %1 of %2 on %3")
+        .arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
   }
 
   static QString boundDetail(const sections::Section& section, const std::string* name) {
-    const sections::Fact* shares = find(section, "time_shares");
+    const sections::Fact* shares = findFact(section, "time_shares");
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
@@ -249,28 +294,32 @@ class SummaryPage : public shell::Page {
     return {};
   }
 
-  void applyShares(const SummaryData& data) {
+  void applyShares(const SummaryData& content) {
     struct Look {
       const char* name;
       QString shown;
       ColourRole role;
       bool hatched;
     };
-    const std::vector<Look> looks = {{"compute", tr("compute"), ColourRole::compute, false},
-                                     {"exchange", tr("exchange and sync"), ColourRole::exchange, false},
-                                     {"stream", tr("stream copies"), ColourRole::streamCopy, false},
-                                     {"memory", tr("remote memory"), ColourRole::remoteCopy, false},
-                                     {"host", tr("waiting for the host"), ColourRole::waitHost, true},
-                                     {"pipeline", tr("waiting in the pipeline (fill, drain, slower stages, others' updates)"), ColourRole::waitSlowerStage, true}};
-    const sections::Fact* shares = find(data.section, "time_shares");
+    const std::vector<Look> looks = {
+        {"compute", tr("compute"), ColourRole::compute, false},
+        {"exchange", tr("exchange and sync"), ColourRole::exchange, false},
+        {"stream", tr("stream copies"), ColourRole::streamCopy, false},
+        {"memory", tr("remote memory"), ColourRole::remoteCopy, false},
+        {"host", tr("waiting for the host"), ColourRole::waitHost, true},
+        {"pipeline", tr("waiting in the pipeline (fill, drain, slower stages, others' updates)"),
+         ColourRole::waitSlowerStage, true}};
+    const sections::Fact* shares = findFact(content.section, "time_shares");
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     geometry::Bar bar;
     std::vector<timeline::LegendEntry> entries;
     for (const Look& look : looks) {
       double value = 0;
-      for (const auto& [name, share] : parts == nullptr ? sections::Breakdown() : *parts) value += name == look.name ? share : 0;
+      for (const auto& [name, share] : parts == nullptr ? sections::Breakdown() : *parts)
+        value += name == look.name ? share : 0;
       if (value <= 0) continue;
-      bar.parts.push_back({look.role, value, text(formatCell(value, Format::fraction)).toStdString(), look.hatched});
+      bar.parts.push_back(
+          {look.role, value, text(formatCell(value, Format::fraction)).toStdString(), look.hatched});
       entries.push_back({look.shown, look.role, look.hatched});
     }
     shares_->parentWidget()->setVisible(!bar.parts.empty());
@@ -284,9 +333,16 @@ class SummaryPage : public shell::Page {
       delete item;
     }
     for (const model::Diagnostic& row : catalog.diagnostics) {
-      const bool error = row.severity == model::Severity::error, warning = row.severity == model::Severity::warning;
-      diagnostics_->addWidget(new IconSentence(context_.palette, error ? QStringLiteral("error") : warning ? QStringLiteral("warning") : QStringLiteral("info"),
-                                               error ? Ui::error : warning ? Ui::warning : Ui::accent, text(row.text), diagnosticsPanel_));
+      const bool error = row.severity == model::Severity::error,
+                 warning = row.severity == model::Severity::warning;
+      diagnostics_->addWidget(new IconSentence(context_.palette,
+                                               error     ? QStringLiteral("error")
+                                               : warning ? QStringLiteral("warning")
+                                                         : QStringLiteral("info"),
+                                               error     ? Ui::error
+                                               : warning ? Ui::warning
+                                                         : Ui::accent,
+                                               text(row.text), diagnosticsPanel_));
     }
     diagnosticsPanel_->setVisible(!catalog.diagnostics.empty());
   }
@@ -307,7 +363,8 @@ class SummaryPage : public shell::Page {
 namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(summary) {
-  registry.add({QStringLiteral("summary"), QObject::tr("Summary"), QStringLiteral("summary"), QObject::tr("The verdict: does it fit, how fast, bound by what"), 10,
+  registry.add({QStringLiteral("summary"), QObject::tr("Summary"), QStringLiteral("summary"),
+                QObject::tr("The verdict: does it fit, how fast, bound by what"), 10,
                 [](PageContext& context) -> Page* { return new pages::SummaryPage(context); }});
 }
 

@@ -47,6 +47,8 @@ void Page::showInstead(const QString& sentence) {
   stack_->setCurrentWidget(pane_);
 }
 
+void Page::remark(const QString& sentence) { bar_->setNotice(NoticeKind::warning, sentence); }
+
 void Page::showContent() {
   stack_->setCurrentIndex(1);
 }

@@ -9,6 +9,7 @@
 #include "profiler/base/progress.h"
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/actions.h"
+#include "views/shell/background.h"
 #include "views/shell/palette.h"
 #include "views/shell/profile_session.h"
 #include "views/shell/selection.h"
@@ -21,7 +22,6 @@ namespace pipescope::shell {
 
 class NoticeBar;
 class NoticePane;
-class SharedProgress;
 
 /// A place in the window: what links lead to.
 struct Place {
@@ -50,7 +50,7 @@ class Page : public QWidget {
   explicit Page(PageContext& context);
 
   /// True while nothing is being read for the page and what it shows is up to date.
-  bool isSettled() const { return !loading_ && !stale_; }
+  bool isSettled() const { return !loading_ && !stale_ && beside_ == 0; }
   /// The sentence shown instead of content or above it; empty: none.
   QString notice() const;
   /// Leads to a place on this page.
@@ -82,6 +82,18 @@ class Page : public QWidget {
   void showInstead(const QString& sentence);
   /// The content, without a notice.
   void showContent();
+  /// A sentence above the content; empty: none.
+  void remark(const QString& sentence);
+  /// Reads something more beside load(): work() on a worker, then done(result) on the window's thread.
+  template <class Work, class Done>
+  void readBeside(Work work, Done done) {
+    ++beside_;
+    inBackground(this, std::move(work), [this, done = std::move(done)](auto&& result) mutable {
+      --beside_;
+      done(std::forward<decltype(result)>(result));
+      Q_EMIT settled();
+    });
+  }
   void showEvent(QShowEvent* event) override;
 
   geometry::TimeScale timeScale() const;
@@ -97,6 +109,7 @@ class Page : public QWidget {
   QStackedLayout* stack_ = nullptr;
   std::shared_ptr<SharedProgress> progress_;
   bool loading_ = false, stale_ = true, hasContent_ = false;
+  int beside_ = 0;
 };
 
 struct PageDefinition {

@@ -7,14 +7,21 @@
 namespace pipescope::devices {
 namespace {
 
-Ticks ticksOf(double units) { return Ticks(std::llround(units * static_cast<double>(kFixedTicksPerUnit))); }
+Ticks ticksOf(double units) {
+  return Ticks(std::llround(units * static_cast<double>(kFixedTicksPerUnit)));
+}
 
 class FixedSystem : public System {
  public:
   FixedSystem(const FixedCosts& costs, int devices) : costs_(costs) {
     for (int i = 0; i < devices; ++i) {
-      devices_.push_back({"fixed", fmt::format("Device {}", i), kFixedTicksPerUnit, 1, "unit",
-                          {model::LaneRole::compute, model::LaneRole::exchange}, {}});
+      devices_.push_back({"fixed",
+                          fmt::format("Device {}", i),
+                          kFixedTicksPerUnit,
+                          1,
+                          "unit",
+                          {model::LaneRole::compute, model::LaneRole::exchange},
+                          {}});
     }
     for (int i = 0; i + 1 < devices; ++i) {
       links_.push_back({i, i + 1, fmt::format("{} to {}", i, i + 1), 0});
@@ -29,7 +36,8 @@ class FixedSystem : public System {
   const std::vector<LinkInfo>& links() const override { return links_; }
 
   std::vector<Figure> figures() const override {
-    return {{"timebase", fmt::format("{}", kFixedTicksPerUnit), "ticks per cost unit", "exact", "definition"}};
+    return {
+        {"timebase", fmt::format("{}", kFixedTicksPerUnit), "ticks per cost unit", "exact", "definition"}};
   }
 
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
@@ -37,7 +45,8 @@ class FixedSystem : public System {
     for (const compile::StagePlan* stage : stages) {
       lowered.device = stage->device;
       if (stage->index < 0 || stage->index >= static_cast<int>(costs_.stages.size())) {
-        return base::badInput(fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
+        return base::badInput(
+            fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
       }
       const FixedStageCost& cost = costs_.stages[static_cast<std::size_t>(stage->index)];
       addPass(lowered, stage->index, model::Pass::forward, cost.forward);
@@ -66,7 +75,8 @@ class FixedSystem : public System {
     step.ticks = step.minTicks = step.maxTicks = ticks;
     step.meanTicks = static_cast<double>(ticks.count);
     step.activeUnits = 1;
-    LoweredPass lowerPass{stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, model::LaneRole::compute, ticks, {step}}}};
+    LoweredPass lowerPass{
+        stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, model::LaneRole::compute, ticks, {step}}}};
     lowered.passes.push_back(std::move(lowerPass));
   }
 

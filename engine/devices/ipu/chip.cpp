@@ -10,7 +10,9 @@ std::int64_t Chip::vectorWidth(ElementType type) const {
   return std::max<std::int64_t>(1, vectorBytes / std::min<std::int64_t>(4, graph::sizeOf(type)));
 }
 
-bool isHalf(ElementType type) { return type == ElementType::float16; }
+bool isHalf(ElementType type) {
+  return type == ElementType::float16;
+}
 
 base::Result<Chip> readChip(const FigureFile& file) {
   FigureReader read(file);
@@ -42,8 +44,8 @@ base::Result<Chip> readChip(const FigureFile& file) {
   chip.stackBytes = static_cast<std::int64_t>(read.notNegative("stack", "B"));
   PIPESCOPE_TRY(read.status());
   if (chip.interleavedStart >= chip.bytesPerTile) {
-    return base::badInput(fmt::format("{}: interleaved_start ({} B) must lie inside tile_memory ({} B).", file.file,
-                                      chip.interleavedStart, chip.bytesPerTile));
+    return base::badInput(fmt::format("{}: interleaved_start ({} B) must lie inside tile_memory ({} B).",
+                                      file.file, chip.interleavedStart, chip.bytesPerTile));
   }
   return chip;
 }

@@ -15,17 +15,17 @@ using graph::ElementType;
 struct Chip {
   std::string name, description;
   std::int64_t tiles = 1;
-  std::int64_t workers = 6;           ///< slots per tile that issue in strict rotation
+  std::int64_t workers = 6;  ///< slots per tile that issue in strict rotation
   std::int64_t bytesPerTile = 0;
   std::int64_t interleavedStart = 0;  ///< address in a tile from which 128-bit loads are possible
   std::int64_t elementBytes = 16384;  ///< a memory element: two accesses in one cycle need two of them
   std::int64_t clockHz = 1;
   std::int64_t ampHalf = 0, ampHalfFloat = 0, ampFloat = 0;  ///< multiply-adds per cycle and tile
   std::int64_t ampQuarter = 0;                               ///< fp8; 0: the chip has none
-  std::int64_t vectorBytes = 8;       ///< per issue
-  std::int64_t wideLoadBytes = 16;    ///< per cycle from interleaved memory
-  double exchangeBytesPerCycle = 4;   ///< receive, and send, per tile
-  double exchangePairFactor = 2;      ///< for pairs of tiles that receive the same data
+  std::int64_t vectorBytes = 8;                              ///< per issue
+  std::int64_t wideLoadBytes = 16;                           ///< per cycle from interleaved memory
+  double exchangeBytesPerCycle = 4;                          ///< receive, and send, per tile
+  double exchangePairFactor = 2;        ///< for pairs of tiles that receive the same data
   std::int64_t computeSetOverhead = 0;  ///< cycles: launch and internal sync
   std::int64_t exchangeOverhead = 0;    ///< cycles: before the bytes
   double syncHopSeconds = 0;
@@ -38,7 +38,8 @@ struct Chip {
   base::Timebase timebase() const { return {clockHz}; }
 };
 
-/// Whether the vector unit computes in this type (float32 and float16); integers run through its 32-bit lanes.
+/// Whether the vector unit computes in this type (float32 and float16); integers run through its 32-bit
+/// lanes.
 bool isHalf(ElementType type);
 
 base::Result<Chip> readChip(const FigureFile& file);

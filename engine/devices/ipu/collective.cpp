@@ -4,7 +4,9 @@
 namespace pipescope::devices::ipu {
 
 base::Result<LoweredWork> lower(const ops::Collective&, const LoweringContext& context) {
-  return base::refused(context.what + ": collectives between replicas are not modelled on IPUs; use a replication factor of 1.");
+  return base::refused(
+      context.what +
+      ": collectives between replicas are not modelled on IPUs; use a replication factor of 1.");
 }
 
 }  // namespace pipescope::devices::ipu

@@ -1,5 +1,5 @@
-// Products and convolutions: planned over the tiles, then lowered to the steps that PopVision shows of them: operands put
-// in order and sent to their tiles, Convolve, stages of Reduce, and the result put in order.
+// Products and convolutions: planned over the tiles, then lowered to the steps that PopVision shows of them:
+// operands put in order and sent to their tiles, Convolve, stages of Reduce, and the result put in order.
 #include <algorithm>
 #include <string>
 
@@ -14,10 +14,14 @@ using Place = Temporary::Place;
 
 std::int64_t codeBytes(const ConvVertex& vertex, bool oneByOne) {
   switch (vertex.method) {
-    case ConvVertex::Method::amp: return oneByOne ? kCodeConv1x1 : kCodeConvNx1;
-    case ConvVertex::Method::slic: return kCodeSlic;
-    case ConvVertex::Method::horizontalMac: return kCodeHorizontalMac;
-    case ConvVertex::Method::outerProduct: return kCodeOuterProduct;
+    case ConvVertex::Method::amp:
+      return oneByOne ? kCodeConv1x1 : kCodeConvNx1;
+    case ConvVertex::Method::slic:
+      return kCodeSlic;
+    case ConvVertex::Method::horizontalMac:
+      return kCodeHorizontalMac;
+    case ConvVertex::Method::outerProduct:
+      return kCodeOuterProduct;
   }
   return 0;
 }
@@ -62,7 +66,8 @@ class Builder {
   /// An exchange of known length, whatever makes it that long.
   void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces) {
     if (cycles <= 0) return;
-    work_.exchange(chip_, name, received, 1, std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)));
+    work_.exchange(chip_, name, received, 1,
+                   std::max<std::int64_t>(1, spreadOf(received).most / std::max<std::int64_t>(1, pieces)));
     const std::int64_t setUp = chip_.exchangeOverhead - work_.steps.back().sync;
     const std::int64_t most = spreadOf(received).most;
     work_.steps.back().cycles = transformed(std::move(received), [&](std::int64_t bytes) {
@@ -71,13 +76,15 @@ class Builder {
   }
 
   void copies(const char* name, std::int64_t cycles) {
-    if (cycles > 0) work_.compute(chip_, name, everywhere(cycles), {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
+    if (cycles > 0)
+      work_.compute(chip_, name, everywhere(cycles), {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
   }
 
   void arrangeOperands() {
     const std::size_t first = work_.steps.size();
     if (costs_.arrangeExchange > 0) {
-      exchange("PreArrange/Exchange", costs_.arrangeExchange, everywhere(costs_.arrangeBytes), piecesOf(costs_.arrangeBytes));
+      exchange("PreArrange/Exchange", costs_.arrangeExchange, everywhere(costs_.arrangeBytes),
+               piecesOf(costs_.arrangeBytes));
     }
     copies("PreArrange/OnTileCopy", costs_.arrange);
     arrangeFirst_ = first;
@@ -86,7 +93,8 @@ class Builder {
 
   void slice() {
     if (costs_.slice > 0) {
-      work_.compute(chip_, "DynamicSlice", everywhere(costs_.slice), {"popops::DynamicSlice1d", kCodeDynamicSlice, kStateSimple, 0});
+      work_.compute(chip_, "DynamicSlice", everywhere(costs_.slice),
+                    {"popops::DynamicSlice1d", kCodeDynamicSlice, kStateSimple, 0});
     }
   }
 
@@ -94,17 +102,23 @@ class Builder {
     const ConvForm& form = plan_.form;
     const std::size_t first = work_.steps.size();
     if (costs_.operandExchange > 0) {
-      exchange("PreConvolve/Exchange", costs_.operandExchange, runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); }),
+      exchange("PreConvolve/Exchange", costs_.operandExchange,
+               runs([&](const ConvCosts& c) { return std::max<std::int64_t>(c.receivedBytes, 1); }),
                piecesOf(costs_.receivedBytes));
     }
     const bool oneByOne = usesOneByOne(form.shape, form.vertex, plan_.tile);
-    const std::int64_t lists = 4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) * plan_.tile.groups;
+    const std::int64_t lists =
+        4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) *
+        plan_.tile.groups;
     convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
-                              {vertexName(form.shape, form.vertex, oneByOne), codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
-    const bool wide = form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
+                              {vertexName(form.shape, form.vertex, oneByOne),
+                               codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+    const bool wide =
+        form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
     const Place place = wide ? Place::interleaved : Place::anywhere;
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.inputBytes; }), first, convolve_ + 1, place);
-    work_.hold("Weights", runs([](const ConvCosts& c) { return c.weightBytes; }), first, convolve_ + 1, place);
+    work_.hold("Weights", runs([](const ConvCosts& c) { return c.weightBytes; }), first, convolve_ + 1,
+               place);
   }
 
   void reduce() {
@@ -118,8 +132,10 @@ class Builder {
       const std::string name = count == 1 ? "Reduce" : "Reduce/Stage" + std::to_string(i);
       const std::int64_t received = (stage.depth - 1) * stage.outputs * shape.partialBytes();
       exchange((name + "/Exchange").c_str(), costs_.stageExchange[i], everywhere(received), stage.depth - 1);
-      const std::size_t last = work_.compute(chip_, name, everywhere(costs_.stageCompute[i]),
-                                             {i + 1 == count ? "poplin::ReduceAdd" : "poplin::ReduceAddPartials", kCodeReduceAdd, kStateReduce, 4 * stage.depth});
+      const std::size_t last =
+          work_.compute(chip_, name, everywhere(costs_.stageCompute[i]),
+                        {i + 1 == count ? "poplin::ReduceAdd" : "poplin::ReduceAddPartials", kCodeReduceAdd,
+                         kStateReduce, 4 * stage.depth});
       work_.hold("Partials" + std::to_string(i), partials, from, last + 1, Place::ownElement);
       partials = everywhere(stage.depth * stage.outputs * shape.partialBytes());
       from = last;
@@ -127,7 +143,8 @@ class Builder {
       partials = everywhere(stage.outputs * shape.partialBytes());
     }
     if (costs_.cast > 0) {
-      const std::size_t last = work_.compute(chip_, "Cast", everywhere(costs_.cast), {"popops::Cast1D<float,half>", kCodeCast, kStateSimple, 0});
+      const std::size_t last = work_.compute(chip_, "Cast", everywhere(costs_.cast),
+                                             {"popops::Cast1D<float,half>", kCodeCast, kStateSimple, 0});
       work_.hold("Partials", partials, from, last + 1, Place::ownElement);
     } else if (finalPartials && plan_.form.serial > 1) {
       work_.hold("Partials", partials, from, work_.steps.size(), Place::ownElement);
@@ -136,7 +153,9 @@ class Builder {
 
   void arrangeResult() {
     const std::size_t first = work_.steps.size();
-    if (costs_.outputExchange > 0) exchange("Output/Exchange", costs_.outputExchange, everywhere(costs_.outputBytes), piecesOf(costs_.outputBytes));
+    if (costs_.outputExchange > 0)
+      exchange("Output/Exchange", costs_.outputExchange, everywhere(costs_.outputBytes),
+               piecesOf(costs_.outputBytes));
     copies("Output/OnTileCopy", costs_.output);
     work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
   }
@@ -148,7 +167,8 @@ class Builder {
     work_.hold("PreArrange/Result", everywhere(costs_.arrangeBytes), arrangeFirst_, keptTo);
     for (std::size_t i = first; parts > 1 && i < work_.steps.size(); ++i) {
       ProgramStep& step = work_.steps[i];
-      step.cycles = transformed(std::move(step.cycles), [parts](std::int64_t cycles) { return cycles * parts; });
+      step.cycles =
+          transformed(std::move(step.cycles), [parts](std::int64_t cycles) { return cycles * parts; });
       step.sync *= parts;
       step.bytesIn *= parts;
       step.bytesOut *= parts;
@@ -159,7 +179,8 @@ class Builder {
   std::int64_t piecesOf(std::int64_t bytes) const {
     const ConvShape& shape = plan_.form.shape;
     const std::int64_t whole = (shape.inputElements() + shape.weightElements()) * shape.operandBytes();
-    return std::clamp<std::int64_t>(ceilDiv(bytes, std::max<std::int64_t>(128, whole / chip_.tiles)), 1, chip_.tiles);
+    return std::clamp<std::int64_t>(ceilDiv(bytes, std::max<std::int64_t>(128, whole / chip_.tiles)), 1,
+                                    chip_.tiles);
   }
 
   const Chip& chip_;

@@ -25,8 +25,8 @@ ConvDim forwardDim(const ops::Contraction& c, std::size_t i) {
   return dim;
 }
 
-/// The convolution that carries a gradient (or a transposed convolution's input) back: input and output change places,
-/// strides become dilation.
+/// The convolution that carries a gradient (or a transposed convolution's input) back: input and output
+/// change places, strides become dilation.
 ConvDim reversed(const ConvDim& dim) {
   ConvDim back;
   back.input = dim.output;
@@ -38,7 +38,8 @@ ConvDim reversed(const ConvDim& dim) {
   return back;
 }
 
-/// The convolution that gives the kernel's gradient: the output's gradient is the kernel, slid over the input.
+/// The convolution that gives the kernel's gradient: the output's gradient is the kernel, slid over the
+/// input.
 ConvDim ofKernel(const ConvDim& dim) {
   ConvDim update;
   update.input = dim.input;
@@ -50,23 +51,32 @@ ConvDim ofKernel(const ConvDim& dim) {
   return update;
 }
 
-base::Error refuse(const std::string& what, const std::string& why) { return base::badInput(fmt::format("{}: {}.", what, why)); }
+base::Error refuse(const std::string& what, const std::string& why) {
+  return base::badInput(fmt::format("{}: {}.", what, why));
+}
 
 base::Status checkType(const ops::Contraction& c, const std::string& what) {
-  const auto allowed = [](ElementType type) { return type == ElementType::float32 || type == ElementType::float16; };
+  const auto allowed = [](ElementType type) {
+    return type == ElementType::float32 || type == ElementType::float16;
+  };
   if (!allowed(c.type)) {
-    return refuse(what, fmt::format("an IPU cannot multiply {}; use float16 or float32", graph::toString(c.type)));
+    return refuse(what,
+                  fmt::format("an IPU cannot multiply {}; use float16 or float32", graph::toString(c.type)));
   }
   if (!allowed(c.accumulate)) {
-    return refuse(what, fmt::format("an IPU cannot sum products in {}; use float16 or float32", graph::toString(c.accumulate)));
+    return refuse(what, fmt::format("an IPU cannot sum products in {}; use float16 or float32",
+                                    graph::toString(c.accumulate)));
   }
   return {};
 }
 
 base::Status checkExtents(const ops::Contraction& c, const std::string& what) {
   const std::size_t n = c.field.size();
-  if (n > kMaximumDims) return refuse(what, fmt::format("{} spatial axes; an IPU's convolutions have at most {}", n, kMaximumDims));
-  if (c.kernel.size() != n || c.output.size() != n || c.stride.size() != n || c.dilation.size() != n || c.padding.size() != 2 * n) {
+  if (n > kMaximumDims)
+    return refuse(what,
+                  fmt::format("{} spatial axes; an IPU's convolutions have at most {}", n, kMaximumDims));
+  if (c.kernel.size() != n || c.output.size() != n || c.stride.size() != n || c.dilation.size() != n ||
+      c.padding.size() != 2 * n) {
     return refuse(what, "field, kernel, output, stride, dilation and padding differ in their number of axes");
   }
   const auto inRange = [](std::int64_t extent) { return extent >= 1 && extent <= kMaximumExtent; };
@@ -85,7 +95,8 @@ base::Status checkExtents(const ops::Contraction& c, const std::string& what) {
     PIPESCOPE_TRY(check("a stride", c.stride[i]));
     PIPESCOPE_TRY(check("a dilation", c.dilation[i]));
     for (const std::int64_t padding : {c.padding[i], c.padding[i + n]}) {
-      if (padding < 0 || padding > kMaximumExtent) return refuse(what, fmt::format("padding is {}, but must not be negative", padding));
+      if (padding < 0 || padding > kMaximumExtent)
+        return refuse(what, fmt::format("padding is {}, but must not be negative", padding));
     }
   }
   return {};
@@ -114,12 +125,65 @@ base::Status checkSize(const ConvShape& shape, const std::string& what) {
   }
   for (const auto& operand : {input, weights, output}) {
     if (exceeds(operand, kMaximumElements)) {
-      return refuse(what, fmt::format("an operand or result has more than 2^40 elements; no device holds it, use a smaller "
-                                      "micro-batch or layer"));
+      return refuse(
+          what,
+          fmt::format("an operand or result has more than 2^40 elements; no device holds it, use a smaller "
+                      "micro-batch or layer"));
     }
   }
-  if (exceeds(products, std::int64_t{1} << 60)) return refuse(what, "more than 2^60 multiply-adds; use a smaller layer");
+  if (exceeds(products, std::int64_t{1} << 60))
+    return refuse(what, "more than 2^60 multiply-adds; use a smaller layer");
   return {};
+}
+
+/// The contraction's forward product.
+ConvShape forwardShape(const ops::Contraction& c) {
+  ConvShape shape;
+  shape.half = isHalf(c.type);
+  shape.halfPartials = isHalf(c.accumulate) && shape.half;
+  shape.groups = c.groups;
+  shape.batch = c.batch;
+  shape.inputChannels = c.inputChannels;
+  shape.outputChannels = c.outputChannels;
+  shape.dimCount = c.field.size();
+  bool plain = true;
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    const ConvDim forward = forwardDim(c, i);
+    plain = plain && forward.plain();
+    shape.dims[i] = c.transposed ? reversed(forward) : forward;
+    // A transposed convolution runs from its field to its output, but strides count on the output.
+    if (c.transposed) {
+      shape.dims[i].input = forward.input;
+      shape.dims[i].output = forward.output;
+    }
+  }
+  shape.matmul = plain && c.batch == 1 && shape.dimCount <= 1 && !c.transposed;
+  return shape;
+}
+
+/// The dimension as the ordinary convolution has it of which a transposed one is the input's gradient.
+ConvDim untransposed(const ops::Contraction& c, std::size_t i) {
+  ConvDim dim = forwardDim(c, i);
+  if (c.transposed) std::swap(dim.input, dim.output);
+  return dim;
+}
+
+ConvShape inputGradient(const ops::Contraction& c, ConvShape shape) {
+  shape.pass = ProductPass::inputGradient;
+  std::swap(shape.inputChannels, shape.outputChannels);
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    shape.dims[i] = c.transposed ? untransposed(c, i) : reversed(shape.dims[i]);
+  }
+  return shape;
+}
+
+ConvShape weightGradient(const ops::Contraction& c, ConvShape shape) {
+  shape.pass = ProductPass::weightGradient;
+  std::swap(shape.batch, shape.inputChannels);
+  // A transposed convolution's kernel slides over its output, with the field as the moving operand.
+  for (std::size_t i = 0; i < shape.dimCount; ++i) shape.dims[i] = ofKernel(untransposed(c, i));
+  if (c.transposed) std::swap(shape.batch, shape.outputChannels);
+  return shape;
 }
 
 }  // namespace
@@ -154,51 +218,20 @@ std::int64_t ConvShape::outputElements() const {
 base::Result<ConvShape> shapeOf(const ops::Contraction& c, const std::string& what) {
   PIPESCOPE_TRY(checkType(c, what));
   PIPESCOPE_TRY(checkExtents(c, what));
-  ConvShape shape;
-  shape.half = isHalf(c.type);
-  shape.halfPartials = isHalf(c.accumulate) && shape.half;
-  shape.groups = c.groups;
-  shape.batch = c.batch;
-  shape.inputChannels = c.inputChannels;
-  shape.outputChannels = c.outputChannels;
-  shape.dimCount = c.field.size();
-  bool plain = true;
-  for (std::size_t i = 0; i < shape.dimCount; ++i) {
-    const ConvDim forward = forwardDim(c, i);
-    plain = plain && forward.plain();
-    shape.dims[i] = c.transposed ? reversed(forward) : forward;
-    // A transposed convolution runs from its field to its output, but strides count on the output.
-    if (c.transposed) {
-      shape.dims[i].input = forward.input;
-      shape.dims[i].output = forward.output;
-    }
-  }
-  shape.matmul = plain && c.batch == 1 && shape.dimCount <= 1 && !c.transposed;
+  ConvShape shape = forwardShape(c);
   PIPESCOPE_TRY(checkSize(shape, what));
   if (shape.matmul) {
     shape.batch = shape.dimCount ? shape.dims[0].output : 1;  // the rows of [m,k]·[k,n]
     shape.dimCount = 0;
     shape.dims = {};
   }
-  const ConvShape forward = shape;
-  if (c.phase == ops::Contraction::Phase::inputGradient) {
-    shape.pass = ProductPass::inputGradient;
-    std::swap(shape.inputChannels, shape.outputChannels);
-    for (std::size_t i = 0; i < shape.dimCount; ++i) {
-      shape.dims[i] = c.transposed ? forwardDim(c, i) : reversed(forward.dims[i]);
-      if (c.transposed) std::swap(shape.dims[i].input, shape.dims[i].output);
-    }
-  } else if (c.phase == ops::Contraction::Phase::weightGradient) {
-    shape.pass = ProductPass::weightGradient;
-    shape.batch = forward.inputChannels;
-    shape.inputChannels = forward.batch;
-    for (std::size_t i = 0; i < shape.dimCount; ++i) {
-      // A transposed convolution's kernel slides over its output, with the field as the moving operand.
-      ConvDim base = forwardDim(c, i);
-      if (c.transposed) std::swap(base.input, base.output);
-      shape.dims[i] = ofKernel(base);
-    }
-    if (c.transposed) std::swap(shape.batch, shape.outputChannels);
+  switch (c.phase) {
+    case ops::Contraction::Phase::inputGradient:
+      return inputGradient(c, shape);
+    case ops::Contraction::Phase::weightGradient:
+      return weightGradient(c, shape);
+    case ops::Contraction::Phase::forward:
+      break;
   }
   return shape;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A product or convolution in one canonical form, whichever of its three passes it is: the planner and the vertices know
-// no passes, only this. Also the changes of form that PopLibs' planner tries.
+// A product or convolution in one canonical form, whichever of its three passes it is: the planner and the
+// vertices know no passes, only this. Also the changes of form that PopLibs' planner tries.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -52,12 +52,12 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
-/// The contraction's pass as a shape. `what` starts the sentence of a refusal: a type that an IPU cannot multiply,
-/// extents that are zero, negative, contradictory or too large.
+/// The contraction's pass as a shape. `what` starts the sentence of a refusal: a type that an IPU cannot
+/// multiply, extents that are zero, negative, contradictory or too large.
 base::Result<ConvShape> shapeOf(const ops::Contraction& contraction, const std::string& what);
 
-/// The same product with the roles of input and kernel changed: batch and output channels swap, as do input and kernel
-/// extents.
+/// The same product with the roles of input and kernel changed: batch and output channels swap, as do input
+/// and kernel extents.
 ConvShape swapOperands(ConvShape shape);
 /// Moves an axis' kernel elements into the input channels; the input is copied once per element.
 ConvShape expandDim(ConvShape shape, std::size_t dim);

@@ -11,7 +11,8 @@ namespace {
 
 using Method = ConvVertex::Method;
 
-/// Units that run side by side: a unit makes weightsPerUnit products in 4 worker cycles (float16) or 8 (float32).
+/// Units that run side by side: a unit makes weightsPerUnit products in 4 worker cycles (float16) or 8
+/// (float32).
 std::int64_t unitsOf(const Chip& chip, const ConvShape& shape) {
   if (!shape.half) return chip.ampFloat;
   return (shape.halfPartials ? chip.ampHalf : chip.ampHalfFloat) / 4;
@@ -24,7 +25,8 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   if (units > 8) unitChoices.push_back(8);
   for (const std::int64_t used : unitChoices) {
     for (std::int64_t in = weights; in >= chip.vectorBytes / shape.operandBytes(); in /= 2) {
-      // Fewer units than the chip has, or fewer channels than a unit holds, leave weights over for kernel rows.
+      // Fewer units than the chip has, or fewer channels than a unit holds, leave weights over for kernel
+      // rows.
       const std::int64_t usedWeights = in == weights ? weights : weights * used / units;
       if (usedWeights % in != 0) continue;
       for (const std::int64_t out : {used, usedWeights}) {
@@ -44,7 +46,8 @@ void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
     if (dim.kernelDilation != 1) return;
     if (i + 1 == shape.dimCount && dim.stride > 2) return;
   }
-  for (const std::int64_t channels : {1, 2, 4}) vertices.push_back({Method::slic, 4 / channels, channels, channels, 0, 1});
+  for (const std::int64_t channels : {1, 2, 4})
+    vertices.push_back({Method::slic, 4 / channels, channels, channels, 0, 1});
 }
 
 void addMac(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
@@ -52,7 +55,8 @@ void addMac(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   std::int64_t previous = 0;
   for (std::int64_t in = roundUp(shape.inputChannels, grain); in >= grain; in = roundUp(in / 2, grain)) {
     const std::int64_t groups = ceilDiv(shape.inputChannels, in);
-    if (groups != previous) vertices.push_back({Method::horizontalMac, 1, in, shape.halfPartials ? 2 : 1, 0, 1});
+    if (groups != previous)
+      vertices.push_back({Method::horizontalMac, 1, in, shape.halfPartials ? 2 : 1, 0, 1});
     previous = groups;
     if (in == grain || vertices.size() > 24) break;
   }
@@ -68,12 +72,13 @@ void addOuterProduct(const ConvShape& shape, std::vector<ConvVertex>& vertices) 
   for (const std::int64_t out : {16, 8, 4}) vertices.push_back({Method::outerProduct, 1, 1, out, 0, 1});
 }
 
-// --- Work of six workers over the rows of a tile ------------------------------------------------------------------
+// --- Work of six workers over the rows of a tile ---------------------------------------
 
-/// A tile's positions, row after row, are dealt to the workers in equal contiguous runs; a run is a list of pieces of
-/// rows. `piece(n)` gives the cycles of a piece of n positions.
+/// A tile's positions, row after row, are dealt to the workers in equal contiguous runs; a run is a list of
+/// pieces of rows. `piece(n)` gives the cycles of a piece of n positions.
 template <class Piece>
-WorkerCycles dealRows(std::int64_t rows, std::int64_t width, std::int64_t workers, std::int64_t start, Piece piece) {
+WorkerCycles dealRows(std::int64_t rows, std::int64_t width, std::int64_t workers, std::int64_t start,
+                      Piece piece) {
   WorkerCycles result{0, INT64_MAX};
   const std::int64_t positions = rows * width;
   for (std::int64_t worker = 0; worker < workers; ++worker) {
@@ -110,7 +115,8 @@ Rows activeRows(const ConvShape& shape, const ConvTile& tile) {
 }
 
 /// Cycles to set a vertex' partial sums to zero: all workers, two float32 or four float16 at a time.
-std::int64_t zeroCycles(const Chip& chip, const ConvVertex& vertex, const ConvTile& tile, std::int64_t positions) {
+std::int64_t zeroCycles(const Chip& chip, const ConvVertex& vertex, const ConvTile& tile,
+                        std::int64_t positions) {
   const std::int64_t perWorker = ceilDiv(positions * vertex.outGroup, chip.workers);
   return (ceilDiv(perWorker, 2) + 5) * chip.workers * tile.outGroups * tile.groups;
 }
@@ -120,10 +126,12 @@ std::int64_t weightLoadCycles(const Chip& chip, const ConvShape& shape, const Co
   return bytes / (vertex.filterHeight == 4 ? chip.vectorBytes : chip.wideLoadBytes);
 }
 
-// --- AMP ----------------------------------------------------------------------------------------------------------
+// --- AMP -------------------------------------------------------------------------------
 
-std::int64_t oneByOneInner(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, Rows rows, bool zeroing) {
-  // float16 with float32 partials, and float16 throughout with 16 units, share a path that keeps state between calls.
+std::int64_t oneByOneInner(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, Rows rows,
+                           bool zeroing) {
+  // float16 with float32 partials, and float16 throughout with 16 units, share a path that keeps state
+  // between calls.
   const bool common = shape.half && (!shape.halfPartials || vertex.convUnits == 16);
   const std::int64_t zeroCost = !shape.half && vertex.convUnits == 16 ? 8 : shape.halfPartials ? 2 : 4;
   const auto worker = [&](std::int64_t n) -> std::int64_t {
@@ -138,28 +146,34 @@ std::int64_t oneByOneInner(const Chip& chip, const ConvShape& shape, const ConvV
     return (n == 1 ? 39 : n == 2 ? 40 : 41 + 4 * (n - 3)) + zero;
   };
   const std::int64_t positions = rows.rows * rows.width;
-  const std::int64_t most = worker(ceilDiv(positions, chip.workers)), least = worker(positions / chip.workers);
+  const std::int64_t most = worker(ceilDiv(positions, chip.workers)),
+                     least = worker(positions / chip.workers);
   return std::max(chip.workers * std::max(most, least), chip.workers * std::min(most, least) + 14);
 }
 
-std::int64_t oneByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile) {
+std::int64_t oneByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                            const ConvTile& tile) {
   const Rows rows = activeRows(shape, tile);
   const bool common = shape.half && (!shape.halfPartials || vertex.convUnits == 16);
   const std::int64_t kept = common ? 7 + 3 * (tile.inGroups * tile.groups - 1) : 0;
   const std::int64_t load = weightLoadCycles(chip, shape, vertex);
   const std::int64_t passes = ceilDiv(vertex.outGroup, vertex.convUnits);
-  const std::int64_t later = tile.inGroups < 2 ? 0 : 6 + load + oneByOneInner(chip, shape, vertex, rows, false);
+  const std::int64_t later =
+      tile.inGroups < 2 ? 0 : 6 + load + oneByOneInner(chip, shape, vertex, rows, false);
   const std::int64_t first = 7 + load + oneByOneInner(chip, shape, vertex, rows, true);
   return 50 + chip.workers * kept +
          tile.groups * (13 + (tile.inGroups - 1) * (15 + tile.outGroups * (19 + passes * later)) + 11 +
                         tile.outGroups * (18 + passes * first));
 }
 
-std::int64_t nByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile, WorkerCache& cache) {
+std::int64_t nByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                          const ConvTile& tile, WorkerCache& cache) {
   const Rows rows = activeRows(shape, tile);
   const std::int64_t step = shape.half ? 4 : 8;
   const auto piece = [&](std::int64_t n) -> std::int64_t {
-    const std::int64_t core = n == 1 ? (shape.half ? 29 : 33) : n == 2 ? (shape.half ? 34 : 44) : (shape.half ? 34 : 45) + step * (n - 3);
+    const std::int64_t core = n == 1   ? (shape.half ? 29 : 33)
+                              : n == 2 ? (shape.half ? 34 : 44)
+                                       : (shape.half ? 34 : 45) + step * (n - 3);
     return 3 + core - 9;
   };
   const WorkerCycles workers = cache.get(rows.rows, rows.width, 0, [&] {
@@ -169,18 +183,22 @@ std::int64_t nByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVe
   const std::int64_t outer = ceilDiv(tile.kernel[0], vertex.filterHeight);
   std::int64_t inner = 1;
   for (std::size_t i = 1; i < shape.dimCount; ++i) inner *= tile.kernel[i];
-  const std::int64_t height = vertex.filterHeight == 1 ? 15 : vertex.filterHeight == 2 ? 46 : vertex.filterHeight == 4 ? 60 : 20 * vertex.filterHeight;
+  const std::int64_t height = vertex.filterHeight == 1   ? 15
+                              : vertex.filterHeight == 2 ? 46
+                              : vertex.filterHeight == 4 ? 60
+                                                         : 20 * vertex.filterHeight;
   const std::int64_t setUp = weightLoadCycles(chip, shape, vertex) + height + 3;
   const std::int64_t loops = outer * (14 + inner * (12 + passes * setUp)) +
                              std::max(workers.slowest, workers.fastest + 9) * passes * outer * inner;
   // 109 once, state kept by the workers, the loops that set zero, the loops over groups.
   const std::int64_t fixed = 109 + chip.workers * (9 + (shape.halfPartials ? 10 : 9)) +
-                             tile.groups * (tile.outGroups * 17 + (tile.outGroups - 1) * 6 + 1) + (tile.groups - 1) * 6 + 1;
+                             tile.groups * (tile.outGroups * 17 + (tile.outGroups - 1) * 6 + 1) +
+                             (tile.groups - 1) * 6 + 1;
   return fixed + zeroCycles(chip, vertex, tile, rows.rows * rows.width) +
          tile.groups * (16 + tile.inGroups * (14 + tile.outGroups * (14 + loops)));
 }
 
-// --- Multiply-accumulate without AMP ------------------------------------------------------------------------------
+// --- Multiply-accumulate without AMP ---------------------------------------------------
 
 /// One dot product of `size` elements: the widest vector that divides it, 64 bits a cycle.
 std::int64_t dotProductCycles(const Chip& chip, const ConvShape& shape, std::int64_t size) {
@@ -193,7 +211,8 @@ std::int64_t dotProductCycles(const Chip& chip, const ConvShape& shape, std::int
   return overhead + (full ? 0 : outputs) + size / width * (full ? 1 : 2);
 }
 
-std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile, WorkerCache& cache) {
+std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                                 const ConvTile& tile, WorkerCache& cache) {
   const Rows rows = activeRows(shape, tile);
   std::int64_t kernel = 1;
   for (std::size_t i = 0; i < shape.dimCount; ++i) kernel *= tile.kernel[i];
@@ -201,7 +220,10 @@ std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const
   const std::int64_t each = 7 + outputs * dotProductCycles(chip, shape, vertex.inGroup);
   const auto piece = [&](std::int64_t n) { return 19 + n * each; };
   const std::int64_t perTap =
-      cache.get(rows.rows, rows.width, 0, [&] { return dealRows(rows.rows, rows.width, chip.workers, 16, piece); }).slowest;
+      cache
+          .get(rows.rows, rows.width, 0,
+               [&] { return dealRows(rows.rows, rows.width, chip.workers, 16, piece); })
+          .slowest;
   const std::int64_t inner = kernel * perTap + 16 * chip.workers;
   const std::int64_t overhead = (shape.half ? 63 : 58) + chip.workers * (shape.halfPartials ? 10 : 9);
   return overhead + zeroCycles(chip, vertex, tile, rows.rows * rows.width) +
@@ -209,7 +231,8 @@ std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const
 }
 
 /// Takes its input dilated and padded already, so that no output is left out.
-std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile, WorkerCache& cache) {
+std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                        const ConvTile& tile, WorkerCache& cache) {
   const std::size_t last = shape.dimCount - 1;
   Rows rows{tile.batch, tile.output[last]};
   for (std::size_t i = 0; i < last; ++i) rows.rows *= tile.output[i];
@@ -234,14 +257,16 @@ std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVert
     return cache.get(rows.rows, rows.width, zeroing ? 1 : 0, deal).slowest;
   };
   // Four channels per group load their weights straight; fewer are rearranged by the workers first.
-  const std::int64_t rearrange = vertex.inGroup == 4 ? 18 : 21 + (vertex.inGroup == 2 ? 12 : 10) * chip.workers;
+  const std::int64_t rearrange =
+      vertex.inGroup == 4 ? 18 : 21 + (vertex.inGroup == 2 ? 12 : 10) * chip.workers;
   const std::int64_t perBlock = rearrange + 16 + 20;
   const auto loop = [](std::int64_t n) { return 6 * (n - 1) + 1; };
   return 28 + 15 * tile.groups + loop(tile.groups) + perBlock * blocks + loop(blocks) +
          tile.groups * (inner(true) + (blocks - 1) * (inner(false) + perBlock));
 }
 
-std::int64_t outerProductCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile) {
+std::int64_t outerProductCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                                const ConvTile& tile) {
   const std::int64_t width = ceilDiv(tile.output[shape.dimCount - 1], chip.workers);
   const std::int64_t channels = tile.outGroups * tile.groups, chans = vertex.outGroup;
   std::int64_t perColumn = 0;
@@ -255,7 +280,9 @@ std::int64_t outerProductCycles(const Chip& chip, const ConvShape& shape, const 
 
 }  // namespace
 
-std::int64_t weightsPerUnit(const ConvShape& shape) { return shape.half ? 16 : 8; }
+std::int64_t weightsPerUnit(const ConvShape& shape) {
+  return shape.half ? 16 : 8;
+}
 
 std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
@@ -275,19 +302,24 @@ bool usesOneByOne(const ConvShape& shape, const ConvVertex& vertex, const ConvTi
   return true;
 }
 
-std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile, WorkerCache& cache) {
+std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                              const ConvTile& tile, WorkerCache& cache) {
   switch (vertex.method) {
     case Method::amp:
       return usesOneByOne(shape, vertex, tile) ? oneByOneCycles(chip, shape, vertex, tile)
                                                : nByOneCycles(chip, shape, vertex, tile, cache);
-    case Method::slic: return slicCycles(chip, shape, vertex, tile, cache);
-    case Method::horizontalMac: return horizontalMacCycles(chip, shape, vertex, tile, cache);
-    case Method::outerProduct: return outerProductCycles(chip, shape, vertex, tile);
+    case Method::slic:
+      return slicCycles(chip, shape, vertex, tile, cache);
+    case Method::horizontalMac:
+      return horizontalMacCycles(chip, shape, vertex, tile, cache);
+    case Method::outerProduct:
+      return outerProductCycles(chip, shape, vertex, tile);
   }
   return 0;
 }
 
-std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile) {
+std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                              const ConvTile& tile) {
   WorkerCache cache;
   return convVertexCycles(chip, shape, vertex, tile, cache);
 }
@@ -295,9 +327,13 @@ std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const Co
 std::int64_t peakMultiplyAdds(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex) {
   const std::int64_t width = chip.vectorBytes / shape.operandBytes();
   switch (vertex.method) {
-    case Method::amp: return std::min(vertex.convUnits, vertex.outGroup) * weightsPerUnit(shape) / (shape.half ? 4 : 8);
-    case Method::slic: return std::max<std::int64_t>(1, std::min(width, vertex.inGroup)) * (unitsOf(chip, shape) >= 16 ? 16 : 8);
-    default: return width;
+    case Method::amp:
+      return std::min(vertex.convUnits, vertex.outGroup) * weightsPerUnit(shape) / (shape.half ? 4 : 8);
+    case Method::slic:
+      return std::max<std::int64_t>(1, std::min(width, vertex.inGroup)) *
+             (unitsOf(chip, shape) >= 16 ? 16 : 8);
+    default:
+      return width;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Cycles of the vertices that compute products on one tile, by the formulas of PopLibs' poplin (C: read in vendor code).
+// Cycles of the vertices that compute products on one tile, by the formulas of PopLibs' poplin (C: read in
+// vendor code).
 #include <array>
 #include <cstdint>
 #include <string>
@@ -16,7 +17,7 @@ struct ConvVertex {
   Method method = Method::amp;
   std::int64_t groupGroup = 1;  ///< convolution groups done together (SLIC)
   std::int64_t inGroup = 1, outGroup = 1;
-  std::int64_t convUnits = 0;   ///< AMP
+  std::int64_t convUnits = 0;     ///< AMP
   std::int64_t filterHeight = 1;  ///< AMP: kernel rows that fill up the input channels of a unit
 
   friend bool operator==(const ConvVertex&, const ConvVertex&) = default;
@@ -41,14 +42,15 @@ struct WorkerCycles {
   std::int64_t slowest = 0, fastest = 0;
 };
 
-/// What was found for numbers of rows and widths: a planner asks for the same ones very often. Belongs to one vertex of
-/// one shape.
+/// What was found for numbers of rows and widths: a planner asks for the same ones very often. Belongs to one
+/// vertex of one shape.
 class WorkerCache {
  public:
   template <class Deal>
   WorkerCycles get(std::int64_t rows, std::int64_t width, int variant, Deal deal) {
     Entry& entry = entries_[static_cast<std::size_t>(rows * 31 + width * 2 + variant) % kSize];
-    if (entry.rows != rows || entry.width != width || entry.variant != variant) entry = {rows, width, variant, deal()};
+    if (entry.rows != rows || entry.width != width || entry.variant != variant)
+      entry = {rows, width, variant, deal()};
     return entry.cycles;
   }
 
@@ -63,8 +65,10 @@ class WorkerCache {
 };
 
 /// Tile cycles of the vertex on `tile` of the (transformed) shape; without launch and sync.
-std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile, WorkerCache& cache);
-std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, const ConvTile& tile);
+std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                              const ConvTile& tile, WorkerCache& cache);
+std::int64_t convVertexCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
+                              const ConvTile& tile);
 
 /// Multiply-adds per cycle that the vertex can reach: a bound for the planner.
 std::int64_t peakMultiplyAdds(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex);

@@ -1,4 +1,5 @@
-// Rows picked from a table: every tile looks through all indices for those in its part. (Cycles: PopLibs popops, C.)
+// Rows picked from a table: every tile looks through all indices for those in its part. (Cycles: PopLibs
+// popops, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -20,8 +21,11 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
   const std::int64_t indices = ceilDiv(inRange, chip.workers), others = ceilDiv(outOfRange, chip.workers);
   const std::int64_t cycles = chip.workers * (30 + 19 * indices + 2 * vectors * indices + 8 * others);
   LoweredWork lowered;
-  lowered.exchange(chip, "Indices/Exchange", {{0, plan.tiles(), work.rows * 4}}, chip.exchangePairFactor, 128);
-  lowered.compute(chip, "MultiSlice", {{0, plan.tiles(), cycles}}, {isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>", kCodeMultiSlice, kStateSimple, 0});
+  lowered.exchange(chip, "Indices/Exchange", {{0, plan.tiles(), work.rows * 4}}, chip.exchangePairFactor,
+                   128);
+  lowered.compute(chip, "MultiSlice", {{0, plan.tiles(), cycles}},
+                  {isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>",
+                   kCodeMultiSlice, kStateSimple, 0});
   if (plan.tableParts > 1) {
     const std::int64_t received = ceilDiv(work.rows * work.rowElements, chip.tiles) * bytes;
     lowered.exchange(chip, "Slices/Exchange", {{0, chip.tiles, received}}, 1, plan.columns * bytes);

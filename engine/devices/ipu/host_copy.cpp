@@ -1,5 +1,5 @@
-// Stream copies between host and device: three programs, of which the middle one moves the bytes. (Rate: what the IPU
-// Model charges; at most what the machine's network card gives.)
+// Stream copies between host and device: three programs, of which the middle one moves the bytes. (Rate: what
+// the IPU Model charges; at most what the machine's network card gives.)
 #include <cmath>
 
 #include "engine/devices/ipu/lowered_work.h"
@@ -7,7 +7,8 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-void add(LoweredWork& lowered, const char* program, const char* name, TileRuns cycles, std::int64_t bytesIn, std::int64_t bytesOut) {
+void add(LoweredWork& lowered, const char* program, const char* name, TileRuns cycles, std::int64_t bytesIn,
+         std::int64_t bytesOut) {
   if (spreadOf(cycles).most <= 0) return;
   ProgramStep step;
   step.kind = model::StepKind::streamCopy;
@@ -28,11 +29,14 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
   const Chip& chip = context.chip;
   const auto ticks = [&](double seconds) { return base::ticksFromSeconds(seconds, chip.timebase()).count; };
   const TileRuns share = spreadEvenly(chip, bytes, 1);
-  const auto all = [&](std::int64_t cycles) { return transformed(share, [cycles](std::int64_t) { return cycles; }); };
+  const auto all = [&](std::int64_t cycles) {
+    return transformed(share, [cycles](std::int64_t) { return cycles; });
+  };
   LoweredWork lowered;
   add(lowered, "StreamCopyBegin", "StreamCopyBegin", all(ticks(chip.hostLatencySeconds)), 0, 0);
-  add(lowered, "StreamCopyMid", "StreamCopyMid", all(ticks(static_cast<double>(bytes) / context.hostBytesPerSecond)),
-      work.toDevice ? bytes : 0, work.toDevice ? 0 : bytes);
+  add(lowered, "StreamCopyMid", "StreamCopyMid",
+      all(ticks(static_cast<double>(bytes) / context.hostBytesPerSecond)), work.toDevice ? bytes : 0,
+      work.toDevice ? 0 : bytes);
   add(lowered, "StreamCopyEnd", "StreamCopyEnd", all(chip.computeSetOverhead), 0, 0);
   return lowered;
 }

@@ -20,12 +20,22 @@ namespace {
 class IpuSystem final : public System {
  public:
   IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond)
-      : chip_(std::move(chip)), ladder_(std::move(ladder)), request_(std::move(request)), options_(std::move(options)),
-        hostBytesPerSecond_(hostBytesPerSecond), planner_(chip_), links_(ladder_.links()) {
+      : chip_(std::move(chip)),
+        ladder_(std::move(ladder)),
+        request_(std::move(request)),
+        options_(std::move(options)),
+        hostBytesPerSecond_(hostBytesPerSecond),
+        planner_(chip_),
+        links_(ladder_.links()) {
     for (int i = 0; i < ladder_.devices(); ++i) {
-      devices_.push_back({chip_.name, "IPU" + std::to_string(i), chip_.clockHz, chip_.tiles, "tile",
-                          {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
-                          {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
+      devices_.push_back(
+          {chip_.name,
+           "IPU" + std::to_string(i),
+           chip_.clockHz,
+           chip_.tiles,
+           "tile",
+           {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
+           {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
       links_.push_back({-1, i, "host", hostBytesPerSecond_});
       links_.push_back({i, -1, "host", hostBytesPerSecond_});
     }
@@ -52,9 +62,19 @@ class IpuSystem final : public System {
   base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
     const int device = stages.front()->device;
-    PIPESCOPE_CHECK(device >= 0 && device < ladder_.devices(), "stage on a device that is not there");
+    for (const compile::StagePlan* stage : stages) {
+      PIPESCOPE_CHECK(stage->device == device,
+                      "stages of different devices are lowered one device at a time");
+    }
+    if (device < 0 || device >= ladder_.devices()) {
+      return base::badInput(fmt::format(
+          "Stage {} is on device {}, but system \"{}\" has {} IPU{}; take a larger system or fewer devices.",
+          stages.front()->index, device, request_.name, ladder_.devices(),
+          ladder_.devices() == 1 ? "" : "s"));
+    }
     double proportion = options_.availableMemoryProportion;
-    if (const auto own = options_.availableMemoryProportionOf.find(device); own != options_.availableMemoryProportionOf.end()) {
+    if (const auto own = options_.availableMemoryProportionOf.find(device);
+        own != options_.availableMemoryProportionOf.end()) {
       proportion = own->second;
     }
     const LoweringContext context{chip_, planner_, proportion, hostBytesPerSecond_, {}};
@@ -63,7 +83,8 @@ class IpuSystem final : public System {
 
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
     std::vector<Ticks> ticks;
-    for (const double seconds : ladder_.seconds(concurrent)) ticks.push_back(base::ticksFromSeconds(seconds, chip_.timebase()));
+    for (const double seconds : ladder_.seconds(concurrent))
+      ticks.push_back(base::ticksFromSeconds(seconds, chip_.timebase()));
     return ticks;
   }
 
@@ -90,7 +111,8 @@ std::int64_t partitionFor(std::int64_t wanted, std::int64_t available) {
   return std::min(available, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted))));
 }
 
-base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& request, const SystemOptions& options) {
+base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& request,
+                                                          const SystemOptions& options) {
   PIPESCOPE_ASSIGN(Chip chip, readChip(request.chip));
   std::int64_t available = 1, largestBoxes = 1;
   double hostBytesPerSecond = chip.hostBytesPerSecond;
@@ -104,19 +126,22 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
   }
   if (request.boxes > largestBoxes) {
-    return base::badInput(fmt::format("System \"{}\": there are at most {} box{} of it.", request.name, largestBoxes,
-                                      largestBoxes == 1 ? "" : "es"));
+    return base::badInput(fmt::format("System \"{}\": there are at most {} box{} of it.", request.name,
+                                      largestBoxes, largestBoxes == 1 ? "" : "es"));
   }
   if (request.devices > available) {
-    return base::badInput(fmt::format("System \"{}\" has {} IPU{}, but {} are wanted; take a larger system.", request.name, available,
-                                      available == 1 ? "" : "s", request.devices));
+    return base::badInput(fmt::format("System \"{}\" has {} IPU{}, but {} are wanted; take a larger system.",
+                                      request.name, available, available == 1 ? "" : "s", request.devices));
   }
-  return std::shared_ptr<const System>(std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond));
+  return std::shared_ptr<const System>(
+      std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond));
 }
 
 }  // namespace
 }  // namespace ipu
 
-PIPESCOPE_REGISTER_FAMILY(ipu) { registry.add("ipu", {ipu::makeIpuSystem}); }
+PIPESCOPE_REGISTER_FAMILY(ipu) {
+  registry.add("ipu", {ipu::makeIpuSystem});
+}
 
 }  // namespace pipescope::devices

@@ -10,17 +10,20 @@ namespace pipescope::devices::ipu {
 base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
   Ladder ladder;
   ladder.devices_ = devices;
-  const double lane = figures.positive("link_lane", "bit/s") / 8 * figures.positive("link_efficiency", "1", 1) *
+  const double lane = figures.positive("link_lane", "bit/s") / 8 *
+                      figures.positive("link_efficiency", "1", 1) *
                       figures.positive("link_utilisation", "1", 1);
   ladder.startup_ = figures.notNegative("link_startup", "s");
   const char* lanes[] = {"partner_lanes", "transit_lanes", "up_lanes", "down_lanes"};
-  for (std::size_t way = 0; way < 4; ++way) ladder.capacity_[way] = lane * figures.positive(lanes[way], "lanes");
+  for (std::size_t way = 0; way < 4; ++way)
+    ladder.capacity_[way] = lane * figures.positive(lanes[way], "lanes");
   PIPESCOPE_TRY(figures.status());
   return ladder;
 }
 
 std::vector<Ladder::Hop> Ladder::route(int from, int to) const {
-  PIPESCOPE_CHECK(from >= 0 && to >= 0 && from < devices_ && to < devices_, "flow between IPUs that are not there");
+  PIPESCOPE_CHECK(from >= 0 && to >= 0 && from < devices_ && to < devices_,
+                  "flow between IPUs that are not there");
   std::vector<Hop> hops;
   if (from / 2 == to / 2) {
     if (from != to) hops.push_back({from, Way::partner});
@@ -38,11 +41,14 @@ std::vector<Ladder::Hop> Ladder::route(int from, int to) const {
 
 std::vector<double> Ladder::seconds(const std::vector<Flow>& concurrent) const {
   std::vector<double> load(static_cast<std::size_t>(devices_) * 4, 0);
-  const auto slot = [](Hop hop) { return static_cast<std::size_t>(hop.from) * 4 + static_cast<std::size_t>(hop.way); };
+  const auto slot = [](Hop hop) {
+    return static_cast<std::size_t>(hop.from) * 4 + static_cast<std::size_t>(hop.way);
+  };
   std::vector<std::vector<Hop>> routes;
   for (const Flow& flow : concurrent) {
     routes.push_back(route(flow.from, flow.to));
-    for (const Hop hop : routes.back()) load[slot(hop)] += static_cast<double>(flow.bytes.count) / bytesPerSecond(hop.way);
+    for (const Hop hop : routes.back())
+      load[slot(hop)] += static_cast<double>(flow.bytes.count) / bytesPerSecond(hop.way);
   }
   std::vector<double> result;
   for (std::size_t i = 0; i < concurrent.size(); ++i) {

@@ -1,7 +1,8 @@
 #pragma once
-// How IPUs are wired: a ladder of pairs. Number them 0,1 | 2,3 | 4,5 …: each pair is a rung. A route to the other side
-// crosses the rung first, then goes up or down, two numbers a hop. Between the two of a pair lie six lanes: four for
-// the pair's own traffic, two for what crosses the rung in transit. (Source: PopLibs test library.)
+// How IPUs are wired: a ladder of pairs. Number them 0,1 | 2,3 | 4,5 …: each pair is a rung. A route to the
+// other side crosses the rung first, then goes up or down, two numbers a hop. Between the two of a pair lie
+// six lanes: four for the pair's own traffic, two for what crosses the rung in transit. (Source: PopLibs test
+// library.)
 #include <cstdint>
 #include <vector>
 
@@ -28,8 +29,8 @@ class Ladder {
   int devices() const { return devices_; }
   std::vector<Hop> route(int from, int to) const;
   double bytesPerSecond(Way way) const { return capacity_[static_cast<std::size_t>(way)]; }
-  /// Seconds of each of several flows that start together: a flow takes as long as its most loaded link needs for all
-  /// bytes that go through it, after a fixed cost. A flow without bytes or distance takes none.
+  /// Seconds of each of several flows that start together: a flow takes as long as its most loaded link needs
+  /// for all bytes that go through it, after a fixed cost. A flow without bytes or distance takes none.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   /// One entry per neighbour and direction.
   std::vector<LinkInfo> links() const;

@@ -9,7 +9,8 @@
 
 namespace pipescope::devices::ipu {
 
-std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices) {
+std::size_t LoweredWork::compute(const Chip& chip, const std::string& name, TileRuns cycles,
+                                 VertexUse vertices) {
   if (spreadOf(cycles).active == 0) return steps.size();
   ProgramStep step;
   step.program = "OnTileExecute";
@@ -26,7 +27,8 @@ void LoweredWork::exchange(const Chip& chip, const std::string& name, const Tile
   const Spread spread = spreadOf(received);
   if (spread.active == 0) return;
   // Of what an exchange takes before its bytes, a sync is as long as that of a compute set.
-  const std::int64_t sync = std::min(chip.computeSetOverhead, chip.exchangeOverhead), setUp = chip.exchangeOverhead - sync;
+  const std::int64_t sync = std::min(chip.computeSetOverhead, chip.exchangeOverhead),
+                     setUp = chip.exchangeOverhead - sync;
   const double rate = chip.exchangeBytesPerCycle * factor;
   ProgramStep step;
   step.kind = model::StepKind::exchange;
@@ -41,8 +43,10 @@ void LoweredWork::exchange(const Chip& chip, const std::string& name, const Tile
   steps.push_back(std::move(step));
 }
 
-void LoweredWork::hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end, Temporary::Place place) {
-  if (first < end && spreadOf(bytes).active > 0) temporaries.push_back({name, std::move(bytes), place, first, end});
+void LoweredWork::hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
+                       Temporary::Place place) {
+  if (first < end && spreadOf(bytes).active > 0)
+    temporaries.push_back({name, std::move(bytes), place, first, end});
 }
 
 std::int64_t LoweredWork::cycles() const {
@@ -57,17 +61,22 @@ base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringCon
 
 base::Status checkComputes(ElementType type, const LoweringContext& context) {
   if (type != ElementType::float64 && type != ElementType::bfloat16) return {};
-  return base::badInput(fmt::format("{}: an IPU does not compute in {}; use float16 or float32.", context.what, graph::toString(type)));
+  return base::badInput(fmt::format("{}: an IPU does not compute in {}; use float16 or float32.",
+                                    context.what, graph::toString(type)));
 }
 
-base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors, const LoweringContext& context) {
+base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
+                           const LoweringContext& context) {
   constexpr std::int64_t largest = std::int64_t{1} << 40;
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
-    if (factor < 1) return base::badInput(fmt::format("{}: {} is {}, but must be at least 1.", context.what, extent, factor));
+    if (factor < 1)
+      return base::badInput(
+          fmt::format("{}: {} is {}, but must be at least 1.", context.what, extent, factor));
     if (__builtin_mul_overflow(product, factor, &product) || product > largest) {
-      return base::badInput(fmt::format("{}: {} is above 2^40; no device holds that, use a smaller micro-batch or layer.",
-                                        context.what, extent));
+      return base::badInput(
+          fmt::format("{}: {} is above 2^40; no device holds that, use a smaller micro-batch or layer.",
+                      context.what, extent));
     }
   }
   return {};

@@ -1,6 +1,6 @@
 #pragma once
-// What one piece of Work becomes on an IPU: program steps over tiles, the vertices they run, and the memory they need
-// meanwhile. One file lowers one kind of Work; lowerWork() picks it.
+// What one piece of Work becomes on an IPU: program steps over tiles, the vertices they run, and the memory
+// they need meanwhile. One file lowers one kind of Work; lowerWork() picks it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,27 +16,28 @@ namespace pipescope::devices::ipu {
 
 /// Vertices of one type in a compute set.
 struct VertexUse {
-  std::string type;                 ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
-  std::int64_t codeBytes = 0;       ///< once per tile and type
-  std::int64_t stateBytes = 0;      ///< per tile: vertices' fields and edge pointers
-  std::int64_t fieldBytes = 0;      ///< per tile: lists that the vertices point to
+  std::string type;             ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
+  std::int64_t codeBytes = 0;   ///< once per tile and type
+  std::int64_t stateBytes = 0;  ///< per tile: vertices' fields and edge pointers
+  std::int64_t fieldBytes = 0;  ///< per tile: lists that the vertices point to
 };
 
 struct ProgramStep {
   model::StepKind kind = model::StepKind::compute;
-  std::string program;     ///< "OnTileExecute" …
-  std::string name;        ///< own part of the name path: "Convolve"
-  TileRuns cycles;         ///< per tile, without the sync before the step
-  std::int64_t sync = 0;   ///< cycles of that sync
+  std::string program;    ///< "OnTileExecute" …
+  std::string name;       ///< own part of the name path: "Convolve"
+  TileRuns cycles;        ///< per tile, without the sync before the step
+  std::int64_t sync = 0;  ///< cycles of that sync
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
-  std::int64_t messages = 0;  ///< exchange: pieces that the busiest tile receives; decides the size of its code
+  std::int64_t messages =
+      0;  ///< exchange: pieces that the busiest tile receives; decides the size of its code
 };
 
 /// Memory that lives during some of the steps only.
 struct Temporary {
-  /// AMP operands need 128-bit loads, hence interleaved memory; partial sums that are written while others are read need
-  /// a memory element of their own.
+  /// AMP operands need 128-bit loads, hence interleaved memory; partial sums that are written while others
+  /// are read need a memory element of their own.
   enum class Place : std::uint8_t { anywhere, interleaved, ownElement };
   std::string name;
   TileRuns bytes;
@@ -50,9 +51,10 @@ struct LoweredWork {
 
   /// Adds a compute set; none where no tile has work. Returns its index.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices);
-  /// Adds an exchange in which each tile receives so many bytes, at `factor` times the rate of one tile; none where no
-  /// tile receives any. `pieceBytes`: what lies together on a sending tile.
-  void exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor, std::int64_t pieceBytes);
+  /// Adds an exchange in which each tile receives so many bytes, at `factor` times the rate of one tile; none
+  /// where no tile receives any. `pieceBytes`: what lies together on a sending tile.
+  void exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
+                std::int64_t pieceBytes);
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
   /// Cycles of the steps one after another.
@@ -67,7 +69,8 @@ struct LoweringContext {
   std::string what;  ///< the operator, for sentences
 };
 
-/// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where an IPU cannot do it.
+/// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where an IPU cannot
+/// do it.
 base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringContext& context);
 
 // One file each.
@@ -86,6 +89,7 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
 /// A sentence unless the vector unit computes in this type.
 base::Status checkComputes(ElementType type, const LoweringContext& context);
 /// A sentence unless the product of the extents is between 1 and 2^40, and each of them at least 1.
-base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors, const LoweringContext& context);
+base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
+                           const LoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

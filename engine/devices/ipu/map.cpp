@@ -1,4 +1,5 @@
-// Elementwise work: supervisor and worker overhead, then so many cycles per vector. (Cycles: PopLibs popops and popnn, C.)
+// Elementwise work: supervisor and worker overhead, then so many cycles per vector. (Cycles: PopLibs popops
+// and popnn, C.)
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ constexpr Function kFunctions[] = {
     {"cast", {1, 2}, {1, 4}, {}},
     {"fill", {1, 2}, {1, 4}, {}},
     {"copy", {1, 2}, {1, 4}, {}},
-    // One element's share of Adam: two scaled additions, a square, a square root, a division and the update (X: sum of
-    // the rows above).
+    // One element's share of Adam: two scaled additions, a square, a square root, a division and the update
+    // (X: sum of the rows above).
     {"adam", {41, 2}, {65, 4}, {}},
     {"adamw", {44, 2}, {68, 4}, {}},
 };
@@ -87,17 +88,22 @@ std::int64_t codeBytes(const std::string& name) {
 std::string vertexType(const ops::Map& work) {
   const std::string type = isHalf(work.type) ? "half" : "float";
   const std::string suffix = work.inPlace ? "InPlace" : "";
-  if (isNonLinearity(work.function)) return "popnn::NonLinearity1D" + suffix + "<" + work.function + "," + type + ">";
-  return (work.operands > 1 ? "popops::BinaryOp1D" : "popops::UnaryOp1D") + suffix + "<" + work.function + "," + type + ">";
+  if (isNonLinearity(work.function))
+    return "popnn::NonLinearity1D" + suffix + "<" + work.function + "," + type + ">";
+  return (work.operands > 1 ? "popops::BinaryOp1D" : "popops::UnaryOp1D") + suffix + "<" + work.function +
+         "," + type + ">";
 }
 
 std::int64_t cyclesOf(const Chip& chip, const ops::Map& work, std::int64_t elements) {
   const bool half = isHalf(work.type);
   if (work.function == "scaled_add") {
-    return 50 + chip.workers * (21 + 3 * ceilDiv(ceilDiv(elements, chip.vectorWidth(work.type)), chip.workers));
+    return 50 +
+           chip.workers * (21 + 3 * ceilDiv(ceilDiv(elements, chip.vectorWidth(work.type)), chip.workers));
   }
   const Function& function = functionOf(work.function);
-  const Pace pace = half ? (work.inPlace && function.halfInPlace.cycles > 0 ? function.halfInPlace : function.half) : function.single;
+  const Pace pace =
+      half ? (work.inPlace && function.halfInPlace.cycles > 0 ? function.halfInPlace : function.half)
+           : function.single;
   std::int64_t start = work.function == "exp" ? 33 : 17;
   if (work.function == "cast") start = 37;
   if (work.function == "fill") start = 26;
@@ -110,7 +116,8 @@ std::int64_t cyclesOf(const Chip& chip, const ops::Map& work, std::int64_t eleme
 }
 
 std::string titleOf(std::string function) {
-  if (!function.empty() && function[0] >= 'a' && function[0] <= 'z') function[0] = static_cast<char>(function[0] - 'a' + 'A');
+  if (!function.empty() && function[0] >= 'a' && function[0] <= 'z')
+    function[0] = static_cast<char>(function[0] - 'a' + 'A');
   return function;
 }
 
@@ -123,7 +130,8 @@ base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& con
   const Chip& chip = context.chip;
   LoweredWork lowered;
   const TileRuns elements = spreadEvenly(chip, work.elements, graph::sizeOf(work.type));
-  lowered.compute(chip, titleOf(work.function), transformed(elements, [&](std::int64_t n) { return cyclesOf(chip, work, n); }),
+  lowered.compute(chip, titleOf(work.function),
+                  transformed(elements, [&](std::int64_t n) { return cyclesOf(chip, work, n); }),
                   {vertexType(work), codeBytes(work.function), kStateSimple, 0});
   return lowered;
 }

@@ -10,8 +10,8 @@ namespace {
 
 using Method = ConvVertex::Method;
 
-/// Loops of the supervisor that a pass over one group of channels and kernel element need not pay: every vertex' loops
-/// over groups and kernel rows together take less.
+/// Loops of the supervisor that a pass over one group of channels and kernel element need not pay: every
+/// vertex' loops over groups and kernel rows together take less.
 constexpr std::int64_t kLoopCycles = 60;
 
 struct Operands {
@@ -20,9 +20,12 @@ struct Operands {
 
 Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
   const auto groups = static_cast<double>(tile.groups * form.vertex.groupGroup);
-  const auto in = static_cast<double>(tile.inGroups * form.vertex.inGroup), out = static_cast<double>(tile.outGroups * form.vertex.outGroup);
-  const auto batch = static_cast<double>(tile.batch), element = static_cast<double>(form.shape.operandBytes());
-  Operands bytes{groups * batch * in * element, groups * in * out * element, groups * batch * out * static_cast<double>(form.shape.partialBytes())};
+  const auto in = static_cast<double>(tile.inGroups * form.vertex.inGroup),
+             out = static_cast<double>(tile.outGroups * form.vertex.outGroup);
+  const auto batch = static_cast<double>(tile.batch),
+             element = static_cast<double>(form.shape.operandBytes());
+  Operands bytes{groups * batch * in * element, groups * in * out * element,
+                 groups * batch * out * static_cast<double>(form.shape.partialBytes())};
   for (std::size_t i = 0; i < form.shape.dimCount; ++i) {
     bytes.inputs *= static_cast<double>(form.shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]));
     bytes.weights *= static_cast<double>(tile.kernel[i]);
@@ -31,26 +34,30 @@ Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
   return bytes;
 }
 
-/// A cut of batch or field makes inputs and partial sums smaller, one of output channels weights and partial sums, one of
-/// input channels or kernel inputs and weights: two of three. So their product shrinks by the square of the parts at most,
-/// and their sum is least where all three are equal. Only groups make all three smaller.
+/// A cut of batch or field makes inputs and partial sums smaller, one of output channels weights and partial
+/// sums, one of input channels or kernel inputs and weights: two of three. So their product shrinks by the
+/// square of the parts at most, and their sum is least where all three are equal. Only groups make all three
+/// smaller.
 std::int64_t memoryBound(const Operands& bytes, std::int64_t parts, bool groups) {
   const auto cut = static_cast<double>(parts);
   const double product = bytes.inputs * bytes.weights * bytes.partials / (cut * cut * (groups ? cut : 1));
   return static_cast<std::int64_t>(3 * std::cbrt(product));
 }
 
-std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSplit& split, std::int64_t parts) {
+std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSplit& split,
+                           std::int64_t parts) {
   const auto moved = [&](double whole, std::int64_t owners) {
     return whole / static_cast<double>(parts) * (1 - 1.0 / static_cast<double>(owners));
   };
-  return static_cast<std::int64_t>((moved(bytes.inputs, split.outChannels) / chip.exchangePairFactor + moved(bytes.weights, split.positions())) /
+  return static_cast<std::int64_t>((moved(bytes.inputs, split.outChannels) / chip.exchangePairFactor +
+                                    moved(bytes.weights, split.positions())) /
                                    chip.exchangeBytesPerCycle);
 }
 
 }  // namespace
 
-PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache) : chip_(chip), form_(form), cache_(cache) {
+PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache)
+    : chip_(chip), form_(form), cache_(cache) {
   std::int64_t steps = 1;
   if (form.vertex.method != Method::slic) {
     for (std::size_t i = 0; i < form.shape.dimCount; ++i) steps *= form.shape.dims[i].outputStep();
@@ -74,33 +81,44 @@ std::int64_t PlanBound::passCycles(const ConvTile& tile) const {
 
 std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) const {
   double products = static_cast<double>(tile.groups * tile.batch * tile.inGroups * tile.outGroups);
-  for (std::size_t i = 0; i < form_.shape.dimCount; ++i) products *= static_cast<double>(tile.output[i] * tile.kernel[i]);
+  for (std::size_t i = 0; i < form_.shape.dimCount; ++i)
+    products *= static_cast<double>(tile.output[i] * tile.kernel[i]);
   return static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
 }
 
-PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const {
+PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile,
+                                         std::int64_t parts) const {
   const Operands bytes = operandsOf(form_, tile);
   const std::int64_t rest = exchangeBound(chip_, bytes, split, parts) + chip_.computeSetOverhead;
-  return {form_.serial * (peakCycles(tile, parts) + rest) + arrangement_, memoryBound(bytes, parts, tile.groups > 1)};
+  return {form_.serial * (peakCycles(tile, parts) + rest) + arrangement_,
+          memoryBound(bytes, parts, tile.groups > 1)};
 }
 
-PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const {
-  std::int64_t passes = tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
+PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
+                                        std::int64_t pass) const {
+  std::int64_t passes =
+      tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
   for (std::size_t i = 1; i < form_.shape.dimCount; ++i) passes *= tile.kernel[i];
   const Operands bytes = operandsOf(form_, tile);
   const auto cycles = [&](std::int64_t cut) {
     return std::max(peakCycles(tile, cut), passes * pass / cut) + exchangeBound(chip_, bytes, split, cut);
   };
-  // Either the sums are whole on their tile and may change type, or partial sums move and are added, two or more.
+  // Either the sums are whole on their tile and may change type, or partial sums move and are added, two or
+  // more.
   const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
-  const std::int64_t added = partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) + chip_.exchangeOverhead + chip_.computeSetOverhead;
+  const std::int64_t added =
+      partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) +
+      chip_.exchangeOverhead + chip_.computeSetOverhead;
   std::int64_t best = cycles(parts) + added;
   if (split.depth() == 1) {
     const bool cast = form_.shape.half != form_.shape.halfPartials;
-    const std::int64_t whole = cycles(1) + (cast ? castCycles(chip_, partials / form_.shape.partialBytes(), form_.shape.halfPartials, form_.shape.half) : 0);
+    const std::int64_t whole = cycles(1) + (cast ? castCycles(chip_, partials / form_.shape.partialBytes(),
+                                                              form_.shape.halfPartials, form_.shape.half)
+                                                 : 0);
     best = parts == 1 ? whole : std::min(best, whole);
   }
-  const auto fixed = static_cast<std::int64_t>(bytes.partials + (bytes.inputs + bytes.weights) / static_cast<double>(parts));
+  const auto fixed =
+      static_cast<std::int64_t>(bytes.partials + (bytes.inputs + bytes.weights) / static_cast<double>(parts));
   return {form_.serial * (best + chip_.computeSetOverhead) + arrangement_, fixed};
 }
 

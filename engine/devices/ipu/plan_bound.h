@@ -13,15 +13,16 @@ class PlanBound {
   /// `cache` belongs to the form and outlives the bound.
   PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache);
 
-  /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are still whole
-  /// in it into at most `parts` further ones.
+  /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are
+  /// still whole in it into at most `parts` further ones.
   Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const;
 
   /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
-  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass) const;
+  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
+                    std::int64_t pass) const;
 
-  /// At most what the vertex takes per pass over one group of input channels, one of output channels and one kernel
-  /// element, with the tile's output positions.
+  /// At most what the vertex takes per pass over one group of input channels, one of output channels and one
+  /// kernel element, with the tile's output positions.
   std::int64_t passCycles(const ConvTile& tile) const;
 
  private:

@@ -10,22 +10,26 @@ namespace pipescope::devices::ipu {
 namespace {
 
 std::int64_t exchangeCycles(const Chip& chip, std::int64_t bytes, double factor = 1) {
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / (chip.exchangeBytesPerCycle * factor)));
+  return static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(bytes) / (chip.exchangeBytesPerCycle * factor)));
 }
 
-/// Cycles to bring `bytes` of results into the next layer's groups of channels: 5/4 of the bytes over the bytes of a
-/// cycle, 5/3 where channels do not fill vectors (PopLibs planner, C).
+/// Cycles to bring `bytes` of results into the next layer's groups of channels: 5/4 of the bytes over the
+/// bytes of a cycle, 5/3 where channels do not fill vectors (PopLibs planner, C).
 std::int64_t regroupCycles(const Chip& chip, std::int64_t bytes, std::int64_t bytesPerCycle, bool vectors) {
   return ceilDiv(bytes * 5, std::min(chip.vectorBytes, bytesPerCycle) * (vectors ? 4 : 3));
 }
 
-bool anyOf(const std::array<bool, kMaximumDims>& flags) { return std::any_of(flags.begin(), flags.end(), [](bool f) { return f; }); }
+bool anyOf(const std::array<bool, kMaximumDims>& flags) {
+  return std::any_of(flags.begin(), flags.end(), [](bool f) { return f; });
+}
 
 struct Zeros {
   std::int64_t kernel = 0, input = 0;
 };
 
-/// Zeros that fill a tile's kernel up to what the vertex takes at a time, and for SLIC also its dilated, padded input.
+/// Zeros that fill a tile's kernel up to what the vertex takes at a time, and for SLIC also its dilated,
+/// padded input.
 Zeros zerosOf(const ConvForm& form, const ConvTile& tile) {
   const ConvVertex& vertex = form.vertex;
   const bool slic = vertex.method == ConvVertex::Method::slic;
@@ -61,21 +65,25 @@ void addArrangement(const Chip& chip, const ConvForm& form, const ConvSplit& spl
     largest = std::max(largest, bytes);
   };
   if (form.arrangeInput) add(shape.inputElements(), groups * in);
-  if (form.arrangeWeights) add(ceilDiv(shape.weightElements(), form.arrangeEach ? form.serial : 1), groups * in * out);
+  if (form.arrangeWeights)
+    add(ceilDiv(shape.weightElements(), form.arrangeEach ? form.serial : 1), groups * in * out);
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * largest);
   if (!form.arrangeOutput && !form.regroupOutput) return;
   const std::int64_t bytes = ceilDiv(shape.outputElements() * element, tiles);
   const bool outputVectors = form.unpadded.outputChannels % (shape.half ? 4 : 2) == 0;
   if (form.arrangeOutput) costs.outputExchange = exchangeCycles(chip, bytes);
-  costs.output = regroupCycles(chip, bytes, form.arrangeOutput ? element : form.vertex.outGroup * element, outputVectors);
+  costs.output = regroupCycles(chip, bytes, form.arrangeOutput ? element : form.vertex.outGroup * element,
+                               outputVectors);
   costs.outputBytes = bytes;
   costs.temporaryBytes = std::max(costs.temporaryBytes, 2 * bytes);
 }
 
-void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile, ConvCosts& costs) {
+void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile,
+                 ConvCosts& costs) {
   const ConvShape& shape = form.shape;
   const std::int64_t groups = tile.groups * form.vertex.groupGroup;
-  const std::int64_t inChannels = tile.inGroups * form.vertex.inGroup, outChannels = tile.outGroups * form.vertex.outGroup;
+  const std::int64_t inChannels = tile.inGroups * form.vertex.inGroup,
+                     outChannels = tile.outGroups * form.vertex.outGroup;
   std::int64_t inputs = groups * tile.batch * inChannels, weights = groups * inChannels * outChannels;
   std::int64_t partials = groups * tile.batch * outChannels;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
@@ -88,16 +96,18 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.inputBytes = (inputs + zeros.input) * element;
   costs.weightBytes = (weights + zeros.kernel) * element;
   costs.partialBytes = partials * shape.partialBytes();
-  // Operands lie spread evenly over the tiles that use them, so that part is there already. Neighbouring tiles hold
-  // neighbouring output channels: pairs that want the same inputs share an exchange bus.
+  // Operands lie spread evenly over the tiles that use them, so that part is there already. Neighbouring
+  // tiles hold neighbouring output channels: pairs that want the same inputs share an exchange bus.
   const std::int64_t moveInputs = (inputs - inputs / split.outChannels) * element;
   const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
   costs.receivedBytes = moveInputs + moveWeights;
-  costs.operandExchange = exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
-                          exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
+  costs.operandExchange =
+      exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
+      exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
   // Serial parts all take from what was arranged before them.
   const std::int64_t kept = form.serial > 1 && !form.arrangeEach ? costs.arrangeBytes : 0;
-  costs.temporaryBytes = std::max(costs.temporaryBytes, kept + costs.inputBytes + costs.weightBytes + costs.partialBytes);
+  costs.temporaryBytes =
+      std::max(costs.temporaryBytes, kept + costs.inputBytes + costs.weightBytes + costs.partialBytes);
 }
 
 void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split, ConvCosts& costs) {
@@ -109,17 +119,20 @@ void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split
     const ReduceStage& stage = costs.stages.stage[i];
     const bool last = i + 1 == costs.stages.count;
     costs.stageExchange[i] = exchangeCycles(chip, (stage.depth - 1) * stage.outputs * partial);
-    costs.stageCompute[i] = reduceCycles(chip, stage, shape.halfPartials, last ? shape.half : shape.halfPartials);
+    costs.stageCompute[i] =
+        reduceCycles(chip, stage, shape.halfPartials, last ? shape.half : shape.halfPartials);
     costs.temporaryBytes = std::max(costs.temporaryBytes, stage.depth * stage.outputs * partial);
   }
-  if (depth == 1 && shape.half != shape.halfPartials) costs.cast = castCycles(chip, partials, shape.halfPartials, shape.half);
+  if (depth == 1 && shape.half != shape.halfPartials)
+    costs.cast = castCycles(chip, partials, shape.halfPartials, shape.half);
 }
 
 /// Launches, syncs and the loop over serial parts.
 void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
   if (form.serial > 1) {
     // The part's weights are cut out of all of them, and its results written into all of them: 64-bit copies.
-    costs.slice = 33 + ceilDiv(costs.weightBytes, chip.vectorBytes) + ceilDiv(costs.partialBytes, chip.vectorBytes);
+    costs.slice =
+        33 + ceilDiv(costs.weightBytes, chip.vectorBytes) + ceilDiv(costs.partialBytes, chip.vectorBytes);
   }
   std::int64_t once = 0, each = 0;
   const auto add = [](std::int64_t& sum, std::int64_t cycles, std::int64_t overhead) {
@@ -143,9 +156,15 @@ void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
 
 }  // namespace
 
-std::int64_t ConvSplit::positions() const { return batch * output[0] * output[1] * output[2]; }
-std::int64_t ConvSplit::depth() const { return inChannels * kernel[0] * kernel[1] * kernel[2]; }
-std::int64_t ConvSplit::tiles() const { return groups * outChannels * positions() * depth(); }
+std::int64_t ConvSplit::positions() const {
+  return batch * output[0] * output[1] * output[2];
+}
+std::int64_t ConvSplit::depth() const {
+  return inChannels * kernel[0] * kernel[1] * kernel[2];
+}
+std::int64_t ConvSplit::tiles() const {
+  return groups * outChannels * positions() * depth();
+}
 
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial) {
@@ -184,7 +203,8 @@ std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
-  return (costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) + costs.outputExchange + costs.output;
+  return (costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) +
+         costs.outputExchange + costs.output;
 }
 
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {
@@ -200,7 +220,8 @@ ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {
   return tile;
 }
 
-ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile, WorkerCache& cache) {
+ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile,
+                  WorkerCache& cache) {
   ConvCosts costs;
   addArrangement(chip, form, split, costs);
   addOperands(chip, form, split, tile, costs);

@@ -1,6 +1,6 @@
 #pragma once
-// What one way to do a product, split over the tiles in one way, takes in cycles and memory. (Cost terms: PopLibs
-// planner, C.)
+// What one way to do a product, split over the tiles in one way, takes in cycles and memory. (Cost terms:
+// PopLibs planner, C.)
 #include <array>
 #include <cstdint>
 
@@ -26,26 +26,28 @@ struct ConvSplit {
 struct ConvCosts {
   std::int64_t arrangeExchange = 0, arrange = 0;  ///< operands brought into the order the vertex wants
   std::int64_t operandExchange = 0;               ///< operands to the tiles that use them
-  std::int64_t slice = 0;                         ///< serial parts: weights of this part, results into their place
+  std::int64_t slice = 0;  ///< serial parts: weights of this part, results into their place
   std::int64_t compute = 0;
   ReduceStages stages;
   std::array<std::int64_t, 4> stageExchange{}, stageCompute{};
   std::int64_t cast = 0;
-  std::int64_t outputExchange = 0, output = 0;    ///< result brought into the order of the next layer
-  std::int64_t inputBytes = 0, weightBytes = 0, partialBytes = 0, arrangeBytes = 0, receivedBytes = 0, outputBytes = 0;
+  std::int64_t outputExchange = 0, output = 0;  ///< result brought into the order of the next layer
+  std::int64_t inputBytes = 0, weightBytes = 0, partialBytes = 0, arrangeBytes = 0, receivedBytes = 0,
+               outputBytes = 0;
   std::int64_t temporaryBytes = 0;  ///< the most that lives at once
   std::int64_t total = 0;           ///< of all serial parts, launches and syncs included
 };
 
 /// One way to do a product, before it is split: form, vertex, and what follows from them.
 struct ConvForm {
-  ConvShape shape;                   ///< changed in form, channels padded to whole groups
+  ConvShape shape;  ///< changed in form, channels padded to whole groups
   ConvShape unpadded;
   bool swapped = false;
   std::array<bool, kMaximumDims> expanded{};
   ConvVertex vertex;
   std::int64_t serial = 1;  ///< parts of the output channels done one after another
-  bool arrangeEach = false;  ///< serial parts arrange their operands anew: slower, but nothing is kept meanwhile
+  bool arrangeEach =
+      false;  ///< serial parts arrange their operands anew: slower, but nothing is kept meanwhile
   std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };
@@ -56,14 +58,15 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
 /// Cycles to arrange operands and result where all tiles share in it: no split takes less.
 std::int64_t arrangementBound(const Chip& chip, const ConvForm& form);
 
-/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over 10,000 random
-/// transforms: PopLibs planner, C).
+/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over
+/// 10,000 random transforms: PopLibs planner, C).
 std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours);
 
 /// The largest share of a split.
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split);
 
 /// `cache` belongs to the form.
-ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile, WorkerCache& cache);
+ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile,
+                  WorkerCache& cache);
 
 }  // namespace pipescope::devices::ipu

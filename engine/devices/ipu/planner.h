@@ -1,6 +1,7 @@
 #pragma once
-// How a product is spread over the tiles of one IPU: the splits of field, batch, channels, kernel and groups, and the
-// vertex, that take the fewest cycles while the temporaries fit. (Method and cost terms: PopLibs planner, C.)
+// How a product is spread over the tiles of one IPU: the splits of field, batch, channels, kernel and groups,
+// and the vertex, that take the fewest cycles while the temporaries fit. (Method and cost terms: PopLibs
+// planner, C.)
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,8 +43,8 @@ class Planner {
  public:
   explicit Planner(const Chip& chip) : chip_(chip) {}
 
-  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile; where none fits, the one
-  /// that takes least memory.
+  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile; where none fits,
+  /// the one that takes least memory.
   std::shared_ptr<const ConvPlan> plan(const ConvShape& shape, double proportion);
 
  private:

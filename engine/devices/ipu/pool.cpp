@@ -1,5 +1,5 @@
-// Pooling: rows of outputs per group of channels, spread over the tiles; the windows' inputs come by exchange. (Cycles:
-// PopLibs popnn, C.)
+// Pooling: rows of outputs per group of channels, spread over the tiles; the windows' inputs come by
+// exchange. (Cycles: PopLibs popnn, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -16,7 +16,9 @@ struct Extent {
 base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& context) {
   const std::size_t n = work.field.size();
   if (n == 0 || work.kernel.size() != n || work.output.size() != n || work.stride.size() != n) {
-    return base::badInput(context.what + ": field, kernel, output and stride of a pooling must have the same number of axes, at least one.");
+    return base::badInput(
+        context.what +
+        ": field, kernel, output and stride of a pooling must have the same number of axes, at least one.");
   }
   PIPESCOPE_TRY(checkElements("field", work.field, context));
   PIPESCOPE_TRY(checkElements("kernel", work.kernel, context));
@@ -29,12 +31,14 @@ base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& cont
     extent.window *= work.kernel[i];
   }
   PIPESCOPE_TRY(checkElements("number of inputs", {extent.inputs, work.batch, work.channels}, context));
-  PIPESCOPE_TRY(checkElements("number of outputs", {extent.outputs, work.batch, work.channels, extent.window}, context));
+  PIPESCOPE_TRY(checkElements("number of outputs", {extent.outputs, work.batch, work.channels, extent.window},
+                              context));
   return extent;
 }
 
 /// A worker goes through rows of `width` positions of one channel vector, once per window element.
-std::int64_t cyclesOf(const Chip& chip, const ops::Pool& work, std::int64_t rows, std::int64_t width, std::int64_t window) {
+std::int64_t cyclesOf(const Chip& chip, const ops::Pool& work, std::int64_t rows, std::int64_t width,
+                      std::int64_t window) {
   const std::int64_t perWorker = ceilDiv(rows, chip.workers);
   const std::int64_t item = 20 + (work.backward ? 7 + 5 * width : 5 + 3 * width);
   return 11 + chip.workers * (13 * perWorker + perWorker * window * item);
@@ -56,16 +60,23 @@ base::Result<LoweredWork> lower(const ops::Pool& work, const LoweringContext& co
   const std::int64_t rows = work.batch * ceilDiv(work.channels, vector) * (positions / row);
   const std::int64_t pieces = std::clamp<std::int64_t>(chip.tiles / std::max<std::int64_t>(1, rows), 1, row);
   const std::int64_t width = ceilDiv(row, pieces), items = rows * ceilDiv(row, width);
-  const std::int64_t window = work.backward ? std::max<std::int64_t>(1, ceilDiv(extent.window * extent.outputs, extent.inputs)) : extent.window;
-  const std::int64_t tiles = std::min(chip.tiles, items), most = ceilDiv(items, tiles), full = items - (most - 1) * tiles;
+  const std::int64_t window =
+      work.backward ? std::max<std::int64_t>(1, ceilDiv(extent.window * extent.outputs, extent.inputs))
+                    : extent.window;
+  const std::int64_t tiles = std::min(chip.tiles, items), most = ceilDiv(items, tiles),
+                     full = items - (most - 1) * tiles;
   LoweredWork lowered;
-  const std::int64_t elements = work.batch * work.channels * (work.backward ? 2 * extent.outputs + extent.inputs : extent.inputs);
+  const std::int64_t elements =
+      work.batch * work.channels * (work.backward ? 2 * extent.outputs + extent.inputs : extent.inputs);
   const TileRuns received = {{0, tiles, ceilDiv(elements, tiles) * bytes}};
   lowered.exchange(chip, "Pool/Exchange", received, 1, row * vector * bytes);
   TileRuns cycles{{0, full, cyclesOf(chip, work, most, width, window)}};
-  if (most > 1 && full < tiles) cycles.push_back({full, tiles - full, cyclesOf(chip, work, most - 1, width, window)});
+  if (most > 1 && full < tiles)
+    cycles.push_back({full, tiles - full, cyclesOf(chip, work, most - 1, width, window)});
   const std::string name = work.function + (work.backward ? "PoolGradient" : "Pool");
-  const std::size_t last = lowered.compute(chip, "Pool", cycles, {"popnn::" + name + (isHalf(work.type) ? "<half>" : "<float>"), kCodePooling, kStateSimple, 12 * chip.workers});
+  const std::size_t last = lowered.compute(chip, "Pool", cycles,
+                                           {"popnn::" + name + (isHalf(work.type) ? "<half>" : "<float>"),
+                                            kCodePooling, kStateSimple, 12 * chip.workers});
   lowered.hold("Windows", received, 0, last + 1);
   return lowered;
 }

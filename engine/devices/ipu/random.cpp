@@ -1,5 +1,5 @@
-// Random numbers: the generator of each worker gives 64 bits an issue. (R: recalled; five cycles per vector, as the loops
-// of popops' unary vertices that are not unrolled.)
+// Random numbers: the generator of each worker gives 64 bits an issue. (R: recalled; five cycles per vector,
+// as the loops of popops' unary vertices that are not unrolled.)
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/rounding.h"
@@ -15,7 +15,8 @@ base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& 
   const auto cycles = [&](std::int64_t n) {
     return 11 + chip.workers * (26 + 5 * ceilDiv(ceilDiv(n, chip.vectorWidth(work.type)), chip.workers));
   };
-  lowered.compute(chip, "Random", transformed(elements, cycles), {"poprand::Uniform", kCodeRandom, kStateSimple, 0});
+  lowered.compute(chip, "Random", transformed(elements, cycles),
+                  {"poprand::Uniform", kCodeRandom, kStateSimple, 0});
   return lowered;
 }
 

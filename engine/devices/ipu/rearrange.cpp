@@ -1,5 +1,5 @@
-// Moves without arithmetic: an exchange, then copies on each tile that cost more the smaller the pieces. (Regression of
-// PopLibs' planner, C.)
+// Moves without arithmetic: an exchange, then copies on each tile that cost more the smaller the pieces.
+// (Regression of PopLibs' planner, C.)
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/plan_cost.h"
@@ -13,15 +13,18 @@ base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContex
   const Chip& chip = context.chip;
   const std::int64_t element = graph::sizeOf(work.type), run = work.runElements * element;
   LoweredWork lowered;
-  const TileRuns bytes = transformed(spreadEvenly(chip, work.elements, element), [&](std::int64_t n) { return n * element; });
+  const TileRuns bytes =
+      transformed(spreadEvenly(chip, work.elements, element), [&](std::int64_t n) { return n * element; });
   if (work.runElements >= work.elements) {
     // In one piece: a copy between tensors that lie alike, 64 bits a cycle (X).
     const auto cycles = [&](std::int64_t n) { return ceilDiv(n, chip.vectorBytes); };
-    lowered.compute(chip, "OnTileCopy", transformed(bytes, cycles), {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
+    lowered.compute(chip, "OnTileCopy", transformed(bytes, cycles),
+                    {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
     return lowered;
   }
   lowered.exchange(chip, "Rearrange/Exchange", bytes, 1, run);
-  lowered.compute(chip, "Rearrange/OnTileCopy", transformed(bytes, [&](std::int64_t n) { return arrangeCycles(n, run); }),
+  lowered.compute(chip, "Rearrange/OnTileCopy",
+                  transformed(bytes, [&](std::int64_t n) { return arrangeCycles(n, run); }),
                   {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
   lowered.hold("Rearrange", bytes, 0, lowered.steps.size());
   return lowered;

@@ -1,5 +1,5 @@
-// Reductions: each tile first reduces what it holds; where an output's elements lie on several tiles, the partial results
-// meet on one in further stages. (Cycles: PopLibs popops and poplin, C.)
+// Reductions: each tile first reduces what it holds; where an output's elements lie on several tiles, the
+// partial results meet on one in further stages. (Cycles: PopLibs popops and poplin, C.)
 #include <algorithm>
 #include <string>
 
@@ -52,11 +52,14 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
   const TileRuns elements = spreadEvenly(chip, work.outputs * work.depth, bytes);
   const Spread spread = spreadOf(elements);
   const LocalPart local = localPart(work, spread.most);
-  const std::size_t first = lowered.compute(chip, "Reduce/OnTile", transformed(elements, [&](std::int64_t n) { return localCycles(chip, work, localPart(work, n)); }),
-                                            {type, kCodeReduce, kStateReduce, 4 * std::min<std::int64_t>(local.outputs, 64)});
+  const std::size_t first = lowered.compute(
+      chip, "Reduce/OnTile",
+      transformed(elements, [&](std::int64_t n) { return localCycles(chip, work, localPart(work, n)); }),
+      {type, kCodeReduce, kStateReduce, 4 * std::min<std::int64_t>(local.outputs, 64)});
   const std::int64_t parts = std::min(ceilDiv(work.depth, local.depth), spread.active);
   std::size_t from = first;
-  TileRuns partials = transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * bytes; });
+  TileRuns partials =
+      transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * bytes; });
   std::int64_t left = parts;
   for (const ReduceStage& cut : reduceStages(parts, parts)) {
     // Of each output `left` partial results remain after this stage, spread evenly again.
@@ -64,11 +67,15 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
     const TileRuns results = spreadEvenly(chip, work.outputs * left, bytes);
     const std::string name = "Reduce/Stage" + std::to_string(lowered.steps.size() / 2 + 1);
     const auto arriving = [&](std::int64_t n) { return n * cut.depth * bytes; };
-    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), 1, spreadOf(results).most * bytes);
+    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), 1,
+                     spreadOf(results).most * bytes);
     const auto cycles = [&](std::int64_t n) { return reduceCycles(chip, {cut.depth, n}, half, half); };
-    const std::size_t last = lowered.compute(chip, name, transformed(results, cycles), {"poplin::ReduceAdd", kCodeReduceAdd, kStateReduce, 4 * cut.depth});
+    const std::size_t last =
+        lowered.compute(chip, name, transformed(results, cycles),
+                        {"poplin::ReduceAdd", kCodeReduceAdd, kStateReduce, 4 * cut.depth});
     lowered.hold("Partials" + std::to_string(from), partials, from, last, Temporary::Place::ownElement);
-    lowered.hold("Arriving" + std::to_string(last), transformed(results, arriving), last - 1, last + 1, Temporary::Place::ownElement);
+    lowered.hold("Arriving" + std::to_string(last), transformed(results, arriving), last - 1, last + 1,
+                 Temporary::Place::ownElement);
     partials = transformed(results, [&](std::int64_t n) { return n * bytes; });
     from = last;
   }

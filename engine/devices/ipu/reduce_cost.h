@@ -20,8 +20,9 @@ struct ReduceStages {
   const ReduceStage* end() const { return stage.data() + count; }
 };
 
-/// Stages of a reduction of `depth` partials over as many tiles, `partials` elements on each: one stage below 16, two
-/// below 125, else three, each of about equal depth, so that fewer messages are needed (C: PopLibs poplin, reduce plan).
+/// Stages of a reduction of `depth` partials over as many tiles, `partials` elements on each: one stage below
+/// 16, two below 125, else three, each of about equal depth, so that fewer messages are needed (C: PopLibs
+/// poplin, reduce plan).
 ReduceStages reduceStages(std::int64_t depth, std::int64_t partials);
 
 /// Tile cycles of one stage (C: PopLibs poplin). `halfPartials`, `halfOutput`: float16, else float32.

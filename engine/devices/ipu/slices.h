@@ -14,6 +14,7 @@ struct SlicePlan {
 
   std::int64_t tiles() const { return columnParts * tableParts; }
 };
-SlicePlan planSlices(const Chip& chip, std::int64_t rowElements, std::int64_t tableRows, std::int64_t elementBytes);
+SlicePlan planSlices(const Chip& chip, std::int64_t rowElements, std::int64_t tableRows,
+                     std::int64_t elementBytes);
 
 }  // namespace pipescope::devices::ipu

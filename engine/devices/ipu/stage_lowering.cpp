@@ -17,8 +17,8 @@ using compile::PlanOperator;
 using compile::StagePlan;
 using model::Pass;
 
-/// A pass and where it comes in the program: host in, forward, then per stage from the last recompute and backward,
-/// update, host out.
+/// A pass and where it comes in the program: host in, forward, then per stage from the last recompute and
+/// backward, update, host out.
 struct OrderedPass {
   const StagePlan* stage;
   const PassPlan* pass;
@@ -37,7 +37,9 @@ std::vector<OrderedPass> programOrder(const std::vector<const StagePlan*>& stage
   ascending(Pass::hostIn);
   ascending(Pass::forward);
   for (auto it = stages.rbegin(); it != stages.rend(); ++it) {
-    take(*it, [](Pass pass) { return pass == Pass::recompute || pass == Pass::backward || pass == Pass::weightGradient; });
+    take(*it, [](Pass pass) {
+      return pass == Pass::recompute || pass == Pass::backward || pass == Pass::weightGradient;
+    });
   }
   ascending(Pass::update);
   for (const Pass other : {Pass::sync, Pass::collective, Pass::remote}) ascending(other);
@@ -73,9 +75,10 @@ class StageLowering {
     StageTensors& tensors = tensors_[&stage];
     tensors.lives = TensorLives(stage);
     for (const compile::PlanTensor& tensor : stage.tensors) {
-      tensors.variables.push_back(memory_.addTensor(tensor.name, toString(tensor.use), toString(tensor.type),
-                                                    tensor.type.elements() * tensor.copies, graph::sizeOf(tensor.type.element),
-                                                    isAlwaysLive(tensor.use), tensor.use == compile::TensorUse::constant, stage.index));
+      tensors.variables.push_back(memory_.addTensor(
+          tensor.name, toString(tensor.use), toString(tensor.type), tensor.type.elements() * tensor.copies,
+          graph::sizeOf(tensor.type.element), isAlwaysLive(tensor.use),
+          tensor.use == compile::TensorUse::constant, stage.index));
     }
   }
 
@@ -97,7 +100,8 @@ class StageLowering {
     }
     lives.leavePass(memory_.steps());
     const std::int64_t programs = memory_.steps() - first;
-    memory_.addAlwaysLive(segment.name, "controlCode", {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
+    memory_.addAlwaysLive(segment.name, "controlCode",
+                          {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
     pass.segments.push_back(std::move(segment));
     return pass;
   }
@@ -113,7 +117,8 @@ class StageLowering {
     return lowered;
   }
 
-  base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index, LoweredSegment& segment) {
+  base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
+                             LoweredSegment& segment) {
     const std::int32_t first = memory_.steps();
     for (const ops::Work& work : op.work) {
       LoweringContext context = context_;
@@ -136,7 +141,8 @@ class StageLowering {
   }
 
   /// The step and the sync before it.
-  void addSteps(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op, std::int64_t repeat) const {
+  void addSteps(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
+                std::int64_t repeat) const {
     if (step.sync > 0) {
       LoweredStep sync;
       sync.kind = model::StepKind::sync;
@@ -151,8 +157,9 @@ class StageLowering {
     const Spread spread = spreadOf(step.cycles);
     LoweredStep lowered;
     lowered.kind = step.kind;
-    lowered.lane = step.kind == model::StepKind::compute ? model::LaneRole::compute
-                   : step.kind == model::StepKind::streamCopy ? model::LaneRole::host : model::LaneRole::exchange;
+    lowered.lane = step.kind == model::StepKind::compute      ? model::LaneRole::compute
+                   : step.kind == model::StepKind::streamCopy ? model::LaneRole::host
+                                                              : model::LaneRole::exchange;
     lowered.program = step.program;
     lowered.name = path + "/" + step.name;
     lowered.ticks = lowered.maxTicks = Ticks(spread.most * repeat);
@@ -178,13 +185,16 @@ class StageLowering {
     };
     if (step.kind == model::StepKind::compute) {
       memory_.addVertices(path, step, stage);
-      if (step.name.ends_with("OnTileCopy")) memory_.addAlwaysLive(path, "copyDescriptor", onTiles(kCopyDescriptor), stage);
+      if (step.name.ends_with("OnTileCopy"))
+        memory_.addAlwaysLive(path, "copyDescriptor", onTiles(kCopyDescriptor), stage);
     }
     if (step.kind == model::StepKind::exchange) {
-      memory_.addAlwaysLive(path, "internalExchangeCode", onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
+      memory_.addAlwaysLive(path, "internalExchangeCode",
+                            onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
     }
     if (step.program == "StreamCopyMid") {
-      memory_.addAlwaysLive(path, "hostExchangeCode", onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
+      memory_.addAlwaysLive(path, "hostExchangeCode",
+                            onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
       memory_.addAlwaysLive(path, "hostExchangePacketHeader", onTiles(kPacketHeader), stage);
     }
   }
@@ -196,9 +206,13 @@ class StageLowering {
       for (const LifeInterval life : tensors.lives.of(i)) memory_.addLife(variable, life.first, life.end);
       if (tensors.lives.crosses(i)) {
         const TileRuns runs = memory_.runsOf(variable);
-        const auto each = [&](std::int64_t bytes) { return transformed(runs, [bytes](std::int64_t n) { return n > 0 ? bytes : 0; }); };
-        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangeCode", each(kExchangeBase + kExchangePerMessage), stage.index);
-        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangePacketHeader", each(kPacketHeader), stage.index);
+        const auto each = [&](std::int64_t bytes) {
+          return transformed(runs, [bytes](std::int64_t n) { return n > 0 ? bytes : 0; });
+        };
+        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangeCode",
+                              each(kExchangeBase + kExchangePerMessage), stage.index);
+        memory_.addAlwaysLive(stage.tensors[i].name, "globalExchangePacketHeader", each(kPacketHeader),
+                              stage.index);
       }
     }
   }
@@ -211,8 +225,8 @@ class StageLowering {
 
 }  // namespace
 
-base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages, const std::string& deviceName,
-                                        const LoweringContext& context) {
+base::Result<LoweredDevice> lowerStages(const std::vector<const StagePlan*>& stages,
+                                        const std::string& deviceName, const LoweringContext& context) {
   return StageLowering(stages, context).lower(deviceName);
 }
 

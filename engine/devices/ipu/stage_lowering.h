@@ -9,7 +9,7 @@
 namespace pipescope::devices::ipu {
 
 /// `context.what` is ignored. The stages are of one device, named `deviceName`.
-base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages, const std::string& deviceName,
-                                        const LoweringContext& context);
+base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
+                                        const std::string& deviceName, const LoweringContext& context);
 
 }  // namespace pipescope::devices::ipu

@@ -12,7 +12,9 @@ bool worksInPlace(const compile::PlanOperator& op) {
   });
 }
 
-bool isHostPass(model::Pass pass) { return pass == model::Pass::hostIn || pass == model::Pass::hostOut; }
+bool isHostPass(model::Pass pass) {
+  return pass == model::Pass::hostIn || pass == model::Pass::hostOut;
+}
 
 }  // namespace
 
@@ -52,14 +54,16 @@ void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t first
   for (const auto id : op.outputs) {
     if (id.valid()) outputs.push_back(static_cast<std::size_t>(id.value));
   }
-  if (op.work.empty() && !inputs.empty() && !outputs.empty() && root(inputs[0]) != root(outputs[0]) && lives_[outputs[0]].empty()) {
+  if (op.work.empty() && !inputs.empty() && !outputs.empty() && root(inputs[0]) != root(outputs[0]) &&
+      lives_[outputs[0]].empty()) {
     alias_[outputs[0]] = root(inputs[0]);
   }
   for (const std::size_t input : inputs) readAt(root(input), endStep);
   const bool inPlace = worksInPlace(op);
   for (const std::size_t output : outputs) {
     const std::size_t made = root(output);
-    const bool alsoRead = std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return root(input) == made; });
+    const bool alsoRead =
+        std::any_of(inputs.begin(), inputs.end(), [&](std::size_t input) { return root(input) == made; });
     if (!alsoRead) makeAt(made, inPlace ? endStep : firstStep, endStep);
   }
 }
@@ -84,7 +88,8 @@ std::vector<LifeInterval> TensorLives::of(std::size_t tensor) const {
 
 bool TensorLives::crosses(std::size_t tensor) const {
   if (compile::isAlwaysLive(stage_->tensors[tensor].use)) return false;
-  return std::any_of(lives_[tensor].begin(), lives_[tensor].end(), [](const Life& life) { return !life.host && (life.arrived || !life.read); });
+  return std::any_of(lives_[tensor].begin(), lives_[tensor].end(),
+                     [](const Life& life) { return !life.host && (life.arrived || !life.read); });
 }
 
 }  // namespace pipescope::devices::ipu

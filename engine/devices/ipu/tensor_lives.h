@@ -8,11 +8,11 @@
 
 namespace pipescope::devices::ipu {
 
-/// Follows a stage's operators in program order. A tensor lives from the operator that makes it to the last one that
-/// reads it before it is made anew; an inter-stage buffer, which nothing on the device makes, from the start of the pass
-/// that reads it first; a tensor that nothing on the device reads (it leaves) to the end of its pass. Where an operator
-/// works in place, its result takes over memory: it begins when the operator ends. An operator without work is a view:
-/// its result is its input under another name.
+/// Follows a stage's operators in program order. A tensor lives from the operator that makes it to the last
+/// one that reads it before it is made anew; an inter-stage buffer, which nothing on the device makes, from
+/// the start of the pass that reads it first; a tensor that nothing on the device reads (it leaves) to the
+/// end of its pass. Where an operator works in place, its result takes over memory: it begins when the
+/// operator ends. An operator without work is a view: its result is its input under another name.
 class TensorLives {
  public:
   TensorLives() = default;

@@ -33,7 +33,8 @@ class Category {
     for (std::size_t region = 0; region < 3; ++region) {
       if (bytes[region] == 0) continue;
       std::vector<UnitRun>& runs = runs_[region];
-      if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile && runs.back().bytes.count == bytes[region]) {
+      if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile &&
+          runs.back().bytes.count == bytes[region]) {
         ++runs.back().unitCount;
       } else {
         runs.push_back({name_, kRegions[region], alwaysLive_, tile, 1, Bytes(bytes[region])});
@@ -52,7 +53,8 @@ class Category {
 
 }  // namespace
 
-TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive, const TilePeaks& peaks) {
+TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
+                       const TilePeaks& peaks) {
   std::vector<Category> categories;
   std::vector<const std::vector<std::int64_t>*> amounts;
   for (const auto& [name, tiles] : alwaysLive) {
@@ -82,7 +84,8 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
     if (above > 0) room.take(room.left[0], 0, gaps);
     shared.add(tile, sharedHere);
     gap.add(tile, gaps);
-    const std::int64_t end = above > 0 ? chip.interleavedStart + above + over : chip.interleavedStart - room.left[0];
+    const std::int64_t end =
+        above > 0 ? chip.interleavedStart + above + over : chip.interleavedStart - room.left[0];
     if (over > 0) ++layout.overflowingTiles;
     if (end > layout.worstBytes) {
       layout.worstBytes = end;

@@ -24,9 +24,10 @@ struct TileLayout {
   std::int64_t worstTile = 0, worstBytes = 0;  ///< gaps included
 };
 
-/// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a memory element
-/// of its own from the next element on; from the start of interleaved memory what needs that, then what spilled over;
-/// past the tile's end what overflows.
-TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive, const TilePeaks& peaks);
+/// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a
+/// memory element of its own from the next element on; from the start of interleaved memory what needs that,
+/// then what spilled over; past the tile's end what overflows.
+TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
+                       const TilePeaks& peaks);
 
 }  // namespace pipescope::devices::ipu

@@ -13,7 +13,8 @@ namespace {
 
 void addRuns(std::vector<std::int64_t>& tiles, const TileRuns& runs, std::int64_t sign) {
   for (const TileRun& run : runs) {
-    for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile) tiles[static_cast<std::size_t>(tile)] += sign * run.value;
+    for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
+      tiles[static_cast<std::size_t>(tile)] += sign * run.value;
   }
 }
 
@@ -54,8 +55,9 @@ void TileMemory::add(Variable variable) {
   variables_.push_back(std::move(variable));
 }
 
-std::size_t TileMemory::addTensor(const std::string& name, const std::string& category, const std::string& shape,
-                                  std::int64_t elements, std::int64_t elementBytes, bool alwaysLive, bool constant, int stage) {
+std::size_t TileMemory::addTensor(const std::string& name, const std::string& category,
+                                  const std::string& shape, std::int64_t elements, std::int64_t elementBytes,
+                                  bool alwaysLive, bool constant, int stage) {
   Variable variable;
   variable.row.name = name;
   variable.row.category = category;
@@ -63,14 +65,16 @@ std::size_t TileMemory::addTensor(const std::string& name, const std::string& ca
   variable.row.alwaysLive = alwaysLive;
   variable.row.stage = stage;
   variable.unitCategory = constant ? "constant" : "variable";
-  const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes), [&](std::int64_t n) { return n * elementBytes; });
+  const TileRuns share = transformed(spreadEvenly(chip_, elements, elementBytes),
+                                     [&](std::int64_t n) { return n * elementBytes; });
   variable.runs = rotated(share, nextTile_, chip_.tiles);
   nextTile_ = (nextTile_ + spreadOf(share).active) % chip_.tiles;
   add(std::move(variable));
   return variables_.size() - 1;
 }
 
-void TileMemory::addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage) {
+void TileMemory::addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes,
+                               int stage) {
   if (spreadOf(bytes).total == 0) return;
   Variable variable;
   variable.row.name = name;
@@ -87,22 +91,27 @@ void TileMemory::addVertices(const std::string& name, const ProgramStep& step, i
     code.bytes = std::max(code.bytes, use.codeBytes);
     code.tiles.resize(static_cast<std::size_t>(chip_.tiles));
     for (const TileRun& run : step.cycles) {
-      for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile) code.tiles[static_cast<std::size_t>(tile)] = true;
+      for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
+        code.tiles[static_cast<std::size_t>(tile)] = true;
     }
-    const auto each = [&](std::int64_t bytes) { return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; }); };
+    const auto each = [&](std::int64_t bytes) {
+      return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
+    };
     addAlwaysLive(name, "vertexInstanceState", each(use.stateBytes), stage);
     addAlwaysLive(name, "vertexFieldData", each(use.fieldBytes), stage);
   }
 }
 
-void TileMemory::addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage) {
+void TileMemory::addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep,
+                              int stage) {
   Variable variable;
   variable.row.name = name;
   variable.row.category = variable.unitCategory = "variable";
   variable.row.stage = stage;
   variable.runs = temporary.bytes;
   variable.place = temporary.place;
-  variable.row.lives.push_back({firstStep + static_cast<std::int32_t>(temporary.first), firstStep + static_cast<std::int32_t>(temporary.end)});
+  variable.row.lives.push_back({firstStep + static_cast<std::int32_t>(temporary.first),
+                                firstStep + static_cast<std::int32_t>(temporary.end)});
   add(std::move(variable));
 }
 
@@ -178,31 +187,38 @@ std::vector<std::pair<std::int64_t, std::string>> TileMemory::largestOn(std::int
   }
   std::vector<std::pair<std::int64_t, std::string>> found;
   for (const Variable& variable : variables_) {
-    const bool live = variable.row.alwaysLive || std::any_of(variable.row.lives.begin(), variable.row.lives.end(), [&](LifeInterval life) {
-      return life.first <= peak && peak < life.end;
-    });
+    const bool live = variable.row.alwaysLive ||
+                      std::any_of(variable.row.lives.begin(), variable.row.lives.end(),
+                                  [&](LifeInterval life) { return life.first <= peak && peak < life.end; });
     const std::int64_t bytes = valueOn(variable.runs, tile);
-    if (live && bytes > 0) found.emplace_back(bytes, fmt::format("{} ({})", variable.row.name, variable.row.category));
+    if (live && bytes > 0)
+      found.emplace_back(bytes, fmt::format("{} ({})", variable.row.name, variable.row.category));
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   return found;
 }
 
 std::string TileMemory::describeOverflow(const std::string& deviceName, const TileLayout& layout) const {
-  const auto kib = [](std::int64_t bytes) { return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024); };
+  const auto kib = [](std::int64_t bytes) {
+    return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  };
   std::string largest;
   const auto variables = largestOn(layout.worstTile);
   for (std::size_t i = 0; i < std::min<std::size_t>(3, variables.size()); ++i) {
     largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", variables[i].second, kib(variables[i].first));
   }
-  return fmt::format("{}: {} of {} tiles need more than their {}, the most tile {} with {}, {} too much. Largest there: {}. A smaller "
-                     "micro-batch, recompute, a smaller available memory proportion or more stages would help.",
-                     deviceName, layout.overflowingTiles, chip_.tiles, kib(chip_.bytesPerTile), layout.worstTile,
-                     kib(layout.worstBytes), kib(layout.worstBytes - chip_.bytesPerTile), largest);
+  return fmt::format(
+      "{}: {} of {} tiles need more than their {}, the most tile {} with {}, {} too much. Largest there: {}. "
+      "A smaller "
+      "micro-batch, recompute, a smaller available memory proportion or more stages would help.",
+      deviceName, layout.overflowingTiles, chip_.tiles, kib(chip_.bytesPerTile), layout.worstTile,
+      kib(layout.worstBytes), kib(layout.worstBytes - chip_.bytesPerTile), largest);
 }
 
 LoweredMemory TileMemory::finish(const std::string& deviceName) {
-  for (const auto& [type, code] : code_) addAlwaysLive(type, "vertexCode", runsOfTiles(code.tiles, code.bytes), -1);
+  for (const auto& [type, code] : code_)
+    addAlwaysLive(type, "vertexCode", runsOfTiles(code.tiles, code.bytes), -1);
   if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, chip_.tiles, chip_.stackBytes}}, -1);
   LoweredMemory memory;
   memory.steps = steps_;

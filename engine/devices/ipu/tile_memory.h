@@ -1,10 +1,11 @@
 #pragma once
-// Memory of all tiles of one IPU for one executable: what lies where, in which category, and what is live when.
+// Memory of all tiles of one IPU for one executable: what lies where, in which category, and what is live
+// when.
 //
-// Always live: weights, optimizer state, constants, stashes, code, vertices, descriptors, stack. Everything else shares
-// addresses: a tile needs its peak over the program's steps. A tile has non-interleaved memory from address 0 and
-// interleaved memory from Chip::interleavedStart on. What needs 128-bit loads must lie in the latter, which leaves a gap
-// below where the rest is smaller; the rest spills over where it is larger.
+// Always live: weights, optimizer state, constants, stashes, code, vertices, descriptors, stack. Everything
+// else shares addresses: a tile needs its peak over the program's steps. A tile has non-interleaved memory
+// from address 0 and interleaved memory from Chip::interleavedStart on. What needs 128-bit loads must lie in
+// the latter, which leaves a gap below where the rest is smaller; the rest spills over where it is larger.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -26,9 +27,11 @@ class TileMemory {
   std::int32_t addStep(std::string name, const ProgramStep& step, model::Pass pass);
   std::int32_t steps() const { return static_cast<std::int32_t>(steps_.size()); }
 
-  /// A tensor, spread evenly from the tile where the last one ended. Returns its place in the list of variables.
-  std::size_t addTensor(const std::string& name, const std::string& category, const std::string& shape, std::int64_t elements,
-                        std::int64_t elementBytes, bool alwaysLive, bool constant, int stage);
+  /// A tensor, spread evenly from the tile where the last one ended. Returns its place in the list of
+  /// variables.
+  std::size_t addTensor(const std::string& name, const std::string& category, const std::string& shape,
+                        std::int64_t elements, std::int64_t elementBytes, bool alwaysLive, bool constant,
+                        int stage);
   /// Something else that is always live; `category` is libpva's.
   void addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage);
   /// Adds vertices' code (once per tile and type) and their state under the operator's name.
@@ -38,7 +41,8 @@ class TileMemory {
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
 
-  /// Adds what every program has (code of the vertices, stack) and works out liveness, addresses and overflow.
+  /// Adds what every program has (code of the vertices, stack) and works out liveness, addresses and
+  /// overflow.
   LoweredMemory finish(const std::string& deviceName);
 
  private:

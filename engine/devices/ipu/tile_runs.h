@@ -28,8 +28,8 @@ TileRuns transformed(TileRuns runs, F f) {
   return runs;
 }
 
-/// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but no less than 128 bytes on a tile.
-/// (Rule: poputil's mapTensorLinearly, C.)
+/// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but no less than 128
+/// bytes on a tile. (Rule: poputil's mapTensorLinearly, C.)
 TileRuns spreadEvenly(const Chip& chip, std::int64_t elements, std::int64_t elementBytes);
 
 /// `runs` moved up by `offset` tiles, around the end.

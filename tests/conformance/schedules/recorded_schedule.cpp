@@ -25,26 +25,32 @@ void must(const base::Status& status) {
 
 }  // namespace
 
-double units(base::Ticks ticks) { return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit); }
+double units(base::Ticks ticks) {
+  return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
+}
 
-app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward, const std::vector<double>& backward) {
+app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
+                       const std::vector<double>& backward) {
   app::FixedRun run;
   run.schedule = schedule;
   run.microBatches = microBatches;
   run.training = !backward.empty();
-  for (std::size_t s = 0; s < forward.size(); ++s) run.stages.push_back({forward[s], 0, backward.empty() ? 0 : backward[s], 0});
+  for (std::size_t s = 0; s < forward.size(); ++s)
+    run.stages.push_back({forward[s], 0, backward.empty() ? 0 : backward[s], 0});
   return run;
 }
 
 RecordedSchedule record(const app::FixedRun& run, int calls) {
   static int number = 0;
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                     ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() /
+      ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
   {
     const app::Compilation compilation = must(app::compileFixed(run));
     const auto writer = must(store::ProfileWriter::create(path));
     record::Recorder recorder(*writer);
-    const app::RecordedCompilation recorded = app::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
+    const app::RecordedCompilation recorded =
+        app::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
     emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::steps);
     for (int call = 0; call < calls; ++call) emulator.call(recorded.executables.front(), {});
     must(recorder.finish(model::ProfileState::complete));

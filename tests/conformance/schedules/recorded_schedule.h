@@ -21,7 +21,8 @@ struct RecordedSchedule {
 
 /// CHECK-fails the test on any error.
 RecordedSchedule record(const app::FixedRun& run, int calls = 1);
-app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward, const std::vector<double>& backward);
+app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
+                       const std::vector<double>& backward);
 /// Cost units.
 double units(base::Ticks ticks);
 /// From the first compute placement's start to the last's end.

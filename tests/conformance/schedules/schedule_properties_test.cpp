@@ -1,4 +1,5 @@
-// Schedules against simulations written independently of the emulator, and what must hold for every one of them.
+// Schedules against simulations written independently of the emulator, and what must hold for every one of
+// them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ double popartByFormula(int g, const std::vector<double>& f, const std::vector<do
     double slowest = 0;
     for (int i = 0; i < n; ++i) {
       const auto k = static_cast<std::size_t>(i);
-      const bool forward = c - i >= 0 && c - i < g, backward = c - (2 * n - 2 - i) >= 0 && c - (2 * n - 2 - i) < g;
+      const bool forward = c - i >= 0 && c - i < g,
+                 backward = c - (2 * n - 2 - i) >= 0 && c - (2 * n - 2 - i) < g;
       slowest = std::max(slowest, (forward ? f[k] : 0) + (backward ? b[k] : 0));
     }
     total += slowest + (n > 1 ? x : 0);
@@ -50,8 +52,8 @@ double gpipeByRecurrence(int g, const std::vector<double>& f, const std::vector<
   return end;
 }
 
-/// Placements, transfers and waits of a device cover the run without overlap; on devices whose transfers do not hold
-/// them up (dependency schedules) transfers are left out.
+/// Placements, transfers and waits of a device cover the run without overlap; on devices whose transfers do
+/// not hold them up (dependency schedules) transfers are left out.
 void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   for (const model::Device& device : recorded.catalog->devices) {
     std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -63,7 +65,9 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
     }
     std::map<std::int64_t, std::int64_t> exchanges;  // those of one cycle share a start
     for (const model::Transfer& t : recorded.transfers) {
-      const auto lane = [&](model::LaneId id) { return recorded.catalog->lanes[static_cast<std::size_t>(id.value)].device; };
+      const auto lane = [&](model::LaneId id) {
+        return recorded.catalog->lanes[static_cast<std::size_t>(id.value)].device;
+      };
       if (withTransfers && (lane(t.fromLane) == device.id || lane(t.toLane) == device.id)) {
         auto& end = exchanges[t.start.count];
         end = std::max(end, t.end.count);
@@ -110,7 +114,8 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
 /// A micro-batch reaches each stage after the stage before (forward) or behind (backward) has done it.
 void expectDependencies(const RecordedSchedule& recorded) {
   std::map<std::tuple<std::int64_t, int, int, model::Pass, int>, const model::Placement*> done;
-  for (const model::Placement& p : recorded.placements) done[{p.run.value, p.iteration, p.stage, p.pass, p.microBatch}] = &p;
+  for (const model::Placement& p : recorded.placements)
+    done[{p.run.value, p.iteration, p.stage, p.pass, p.microBatch}] = &p;
   const int stages = static_cast<int>(recorded.catalog->stages.size());
   for (const model::Placement& p : recorded.placements) {
     if (p.pass == model::Pass::forward && p.stage > 0) {
@@ -125,7 +130,9 @@ class RandomSchedules : public testing::TestWithParam<int> {};
 
 TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
   std::mt19937 random(static_cast<unsigned>(GetParam()));
-  const auto pick = [&](int least, int most) { return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1)); };
+  const auto pick = [&](int least, int most) {
+    return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
+  };
   const int stages = pick(1, 8);
   std::vector<double> forward, backward;
   for (int s = 0; s < stages; ++s) {
@@ -171,9 +178,10 @@ TEST(ScheduleProperties, LostTimesAddUpToTheStep) {
   const analysis::LostTime& lost = report->lost;
   const double scale = 1e6;
   EXPECT_NEAR(lost.useful + lost.fillAndDrain + lost.imbalance + lost.exchangeUpdateHost, lost.step, 1);
-  EXPECT_NEAR(lost.useful / scale, 9 * 4.0, 1e-6);                                     // G · mean(F+B) = 9 · 16/4
-  EXPECT_NEAR((lost.useful + lost.fillAndDrain) / scale, (9 + 4 - 1) * 4.0, 1e-6);     // balanced: (G+N−1)(F+B)
-  EXPECT_NEAR((lost.useful + lost.fillAndDrain + lost.imbalance) / scale, popartByFormula(9, {1, 2, 1, 1}, {2, 4, 3, 2}, 0), 1e-6);
+  EXPECT_NEAR(lost.useful / scale, 9 * 4.0, 1e-6);  // G · mean(F+B) = 9 · 16/4
+  EXPECT_NEAR((lost.useful + lost.fillAndDrain) / scale, (9 + 4 - 1) * 4.0, 1e-6);  // balanced: (G+N−1)(F+B)
+  EXPECT_NEAR((lost.useful + lost.fillAndDrain + lost.imbalance) / scale,
+              popartByFormula(9, {1, 2, 1, 1}, {2, 4, 3, 2}, 0), 1e-6);
   EXPECT_NEAR(lost.exchangeUpdateHost / scale, 0.5 * (9 + 6) + 4 * 0.25 + 4.0 / 3, 1e-6);
   EXPECT_EQ(report->slowestStage, 1);
   EXPECT_NEAR(report->imbalance, 6 / 4.0, 1e-9);
@@ -188,11 +196,13 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
   double slower = 0, fill = 0, drain = 0;
   for (const analysis::WaitGroup& group : *groups) {
     if (group.device.value != 0) continue;
-    if (group.cause == model::WaitCause::slowerStage && group.waitedForStage == 2) slower += group.ticksPerIteration;
+    if (group.cause == model::WaitCause::slowerStage && group.waitedForStage == 2)
+      slower += group.ticksPerIteration;
     if (group.cause == model::WaitCause::fill) fill += group.ticksPerIteration;
     if (group.cause == model::WaitCause::drain) drain += group.ticksPerIteration;
   }
-  // Device 0 in cycles 2…13 (2,3,6×6,4,4,2,2 long) is busy 1,1,1,1,3,3,2,2,2,2,2,2; the waits of cycle 3 are for stage 3.
+  // Device 0 in cycles 2…13 (2,3,6×6,4,4,2,2 long) is busy 1,1,1,1,3,3,2,2,2,2,2,2; the waits of cycle 3 are
+  // for stage 3.
   EXPECT_DOUBLE_EQ(slower / 1e6, (2 - 1) + (6 - 1) * 2 + (6 - 3) * 2 + (6 - 2) * 2 + (4 - 2) * 2);
   EXPECT_DOUBLE_EQ(fill, 0);
   EXPECT_DOUBLE_EQ(drain, 0);
@@ -200,7 +210,8 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
 
 TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
   const auto refusal = [](std::vector<int> devices, int microBatches, bool training) {
-    app::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1), std::vector<double>(training ? devices.size() : 0, 1));
+    app::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
+                                 std::vector<double>(training ? devices.size() : 0, 1));
     run.deviceOfStage = devices;
     const auto compiled = app::compileFixed(run);
     return compiled.ok() ? std::string() : compiled.error().message;
@@ -210,7 +221,8 @@ TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
   EXPECT_NE(refusal({0, 0, 1}, 2, true).find("at least 3"), std::string::npos);
   EXPECT_EQ(refusal({0, 0, 1}, 3, true), "");
   EXPECT_NE(refusal({0, 1, 2, 1}, 6, true).find("at least 7"), std::string::npos);
-  EXPECT_NE(refusal({1, 0}, 4, true).find("at least 5"), std::string::npos);  // counted 3 forward stages, as PopTorch does
+  EXPECT_NE(refusal({1, 0}, 4, true).find("at least 5"),
+            std::string::npos);  // counted 3 forward stages, as PopTorch does
   EXPECT_NE(refusal({0, 1, 2, 3}, 3, false).find("at least 4"), std::string::npos);
   EXPECT_EQ(refusal({0}, 1, true), "");
   app::FixedRun gpipe = fixedRun("gpipe", 1, {1, 1, 1, 1}, {1, 1, 1, 1});

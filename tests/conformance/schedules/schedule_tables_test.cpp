@@ -38,13 +38,16 @@ std::vector<CycleTable> readCycleTables() {
   return tables;
 }
 
-std::vector<std::vector<std::string>> cellsOf(const RecordedSchedule& recorded, std::size_t devices, std::size_t cycles) {
+std::vector<std::vector<std::string>> cellsOf(const RecordedSchedule& recorded, std::size_t devices,
+                                              std::size_t cycles) {
   std::vector<std::vector<std::string>> cells(devices, std::vector<std::string>(cycles));
   for (const model::Placement& p : recorded.placements) {
     if (!model::isComputePass(p.pass)) continue;
     const auto cycle = static_cast<std::size_t>(p.slot);
     EXPECT_LT(cycle, cycles);
-    if (cycle < cycles) cells[static_cast<std::size_t>(p.device.value)][cycle] += (p.pass == model::Pass::forward ? "F" : "B") + std::to_string(p.microBatch);
+    if (cycle < cycles)
+      cells[static_cast<std::size_t>(p.device.value)][cycle] +=
+          (p.pass == model::Pass::forward ? "F" : "B") + std::to_string(p.microBatch);
   }
   for (auto& row : cells) {
     for (auto& cell : row) cell = cell.empty() ? "." : cell;
@@ -57,7 +60,8 @@ TEST(ScheduleTables, PopartCyclesCellByCell) {
   ASSERT_EQ(tables.size(), 6u);
   for (const CycleTable& table : tables) {
     SCOPED_TRACE(testing::Message() << "N=" << table.stages << " G=" << table.microBatches);
-    const std::vector<double> ones(static_cast<std::size_t>(table.stages), 1.0), twos(table.training ? ones.size() : 0, 2.0);
+    const std::vector<double> ones(static_cast<std::size_t>(table.stages), 1.0),
+        twos(table.training ? ones.size() : 0, 2.0);
     const RecordedSchedule recorded = record(fixedRun("popart", table.microBatches, ones, twos));
     EXPECT_EQ(cellsOf(recorded, ones.size(), table.cells.front().size()), table.cells);
     const int cycles = table.microBatches + (table.training ? 2 * table.stages - 2 : table.stages - 1);
@@ -98,7 +102,8 @@ TEST(ScheduleTables, LiveMicroBatchesAndStash) {
     ASSERT_TRUE(counters.ok());
     for (const model::CounterSample& sample : **samples) {
       const model::Counter& counter = (**counters)[static_cast<std::size_t>(sample.counter.value)];
-      if (counter.name == "live_micro_batches" && counter.device.value == device) peak = std::max(peak, sample.value);
+      if (counter.name == "live_micro_batches" && counter.device.value == device)
+        peak = std::max(peak, sample.value);
     }
     EXPECT_EQ(peak, peaks[d]);
   }
@@ -129,8 +134,9 @@ std::vector<TimeRow> readTimes() {
     std::vector<std::string> fields;
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
-    rows.push_back({std::stoi(fields.at(0)), std::stoi(fields.at(1)), numbers(fields.at(2)), numbers(fields.at(3)), numbers(fields.at(6)),
-                    std::stod(fields.at(4)), std::stod(fields.at(5)), std::stod(fields.at(7))});
+    rows.push_back({std::stoi(fields.at(0)), std::stoi(fields.at(1)), numbers(fields.at(2)),
+                    numbers(fields.at(3)), numbers(fields.at(6)), std::stod(fields.at(4)),
+                    std::stod(fields.at(5)), std::stod(fields.at(7))});
   }
   return rows;
 }
@@ -139,18 +145,21 @@ TEST(ScheduleTables, MakespansUtilisationAndBubbles) {
   const std::vector<TimeRow> rows = readTimes();
   ASSERT_EQ(rows.size(), 7u);
   for (const TimeRow& row : rows) {
-    SCOPED_TRACE(testing::Message() << "N=" << row.stages << " G=" << row.microBatches << " popart " << row.popart);
+    SCOPED_TRACE(testing::Message() << "N=" << row.stages << " G=" << row.microBatches << " popart "
+                                    << row.popart);
     const RecordedSchedule popart = record(fixedRun("popart", row.microBatches, row.forward, row.backward));
     EXPECT_DOUBLE_EQ(computeSpan(popart), row.popart);
     for (int d = 0; d < row.stages; ++d) {
       double busy = 0;
-      for (const model::Placement& p : popart.placements) busy += p.device.value == d ? units(p.end - p.start) : 0;
+      for (const model::Placement& p : popart.placements)
+        busy += p.device.value == d ? units(p.end - p.start) : 0;
       EXPECT_NEAR(busy / row.popart, row.utilisation[static_cast<std::size_t>(d)], 0.0005);
     }
     const auto report = analysis::stagesReport(*popart.file, *popart.catalog, popart.executable);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_NEAR(report->bubbleFraction, row.bubble, 0.00005);
-    EXPECT_NEAR(report->bubbleRampUp + report->bubbleSteady + report->bubbleRampDown, report->bubbleFraction, 1e-12);
+    EXPECT_NEAR(report->bubbleRampUp + report->bubbleSteady + report->bubbleRampDown, report->bubbleFraction,
+                1e-12);
     const RecordedSchedule gpipe = record(fixedRun("gpipe", row.microBatches, row.forward, row.backward));
     EXPECT_DOUBLE_EQ(computeSpan(gpipe), row.gpipe);
   }
@@ -166,7 +175,8 @@ TEST(ScheduleTables, CycleTimesOfPopart) {
   }
   starts[14] = computeSpan(recorded);
   const std::vector<double> expected = {1, 1, 2, 3, 6, 6, 6, 6, 6, 6, 4, 4, 2, 2};
-  for (std::size_t c = 0; c < expected.size(); ++c) EXPECT_DOUBLE_EQ(starts[c + 1] - starts[c], expected[c]) << "cycle " << c;
+  for (std::size_t c = 0; c < expected.size(); ++c)
+    EXPECT_DOUBLE_EQ(starts[c + 1] - starts[c], expected[c]) << "cycle " << c;
 }
 
 TEST(ScheduleTables, ShardedTakesTheSumOfEverything) {

@@ -21,8 +21,10 @@ class SmallMemory : public testing::Test {
     model::Executable executable;
     executable.name = "training";
     executable_ = recorder.add(executable);
-    const auto unit = [&](const char* category, bool alwaysLive, std::int64_t first, std::int64_t count, std::int64_t bytes) {
-      recorder.add(model::UnitMemory{executable_, space_, category, "non_interleaved", alwaysLive, first, count, Bytes(bytes)});
+    const auto unit = [&](const char* category, bool alwaysLive, std::int64_t first, std::int64_t count,
+                          std::int64_t bytes) {
+      recorder.add(model::UnitMemory{executable_, space_, category, "non_interleaved", alwaysLive, first,
+                                     count, Bytes(bytes)});
     };
     unit("variable", true, 0, 2, 10);
     unit("vertexCode", true, 1, 1, 7);
@@ -30,13 +32,22 @@ class SmallMemory : public testing::Test {
     unit("variable", false, 0, 2, 20);
     const auto context = recorder.add(model::DebugContext{{}, {}, "layer", "scope"});
     const auto inner = recorder.add(model::DebugContext{{}, context, "out", "variable"});
-    recorder.add(model::Variable{{}, executable_, space_, inner, "weight", "5 float32", Bytes(20), Bytes(10), true, 0});
-    const auto early = recorder.add(model::Variable{{}, executable_, space_, inner, "activation", "", Bytes(30), Bytes(15), false, 0});
-    const auto late = recorder.add(model::Variable{{}, executable_, space_, inner, "activation", "", Bytes(40), Bytes(20), false, 0});
+    recorder.add(model::Variable{
+        {}, executable_, space_, inner, "weight", "5 float32", Bytes(20), Bytes(10), true, 0});
+    const auto early = recorder.add(
+        model::Variable{{}, executable_, space_, inner, "activation", "", Bytes(30), Bytes(15), false, 0});
+    const auto late = recorder.add(
+        model::Variable{{}, executable_, space_, inner, "activation", "", Bytes(40), Bytes(20), false, 0});
     recorder.add(model::LifeInterval{early, 0, 2});
     recorder.add(model::LifeInterval{late, 2, 3});
     for (const std::int64_t bytes : {30, 30, 40}) {
-      recorder.add(model::LivenessStep{executable_, space_, static_cast<std::int32_t>(steps_++), {}, model::Pass::forward, Bytes(bytes), Bytes(bytes / 2)});
+      recorder.add(model::LivenessStep{executable_,
+                                       space_,
+                                       static_cast<std::int32_t>(steps_++),
+                                       {},
+                                       model::Pass::forward,
+                                       Bytes(bytes),
+                                       Bytes(bytes / 2)});
     }
     EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
     catalog_ = *loadCatalog(profile_);
@@ -86,10 +97,13 @@ TEST(HostileMemory, RangesOutsideTheDeviceAreCut) {
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
   recorder.add(model::Device());
-  const auto space = recorder.add(model::MemorySpace{{}, model::DeviceId(77), "tile_memory", 4, Bytes(10), Bytes(0)});
+  const auto space =
+      recorder.add(model::MemorySpace{{}, model::DeviceId(77), "tile_memory", 4, Bytes(10), Bytes(0)});
   recorder.add(model::Executable());
-  for (const auto& [first, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{{-5, 3}, {2, 1'000'000'000'000}, {INT64_MAX, INT64_MAX}, {0, -1}}) {
-    recorder.add(model::UnitMemory{model::ExecutableId(0), space, "variable", "", true, first, count, Bytes(1)});
+  for (const auto& [first, count] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {-5, 3}, {2, 1'000'000'000'000}, {INT64_MAX, INT64_MAX}, {0, -1}}) {
+    recorder.add(
+        model::UnitMemory{model::ExecutableId(0), space, "variable", "", true, first, count, Bytes(1)});
   }
   recorder.add(model::DebugContext{{}, model::DebugContextId(0), "self", ""});
   ASSERT_TRUE(recorder.commit().ok());
@@ -98,7 +112,8 @@ TEST(HostileMemory, RangesOutsideTheDeviceAreCut) {
   ASSERT_TRUE(use.ok());
   EXPECT_EQ(use->includingGaps, (std::vector<std::int64_t>{1, 1, 2, 1}));
   EXPECT_TRUE(memory(profile, *catalog, model::ExecutableId(0)).ok());
-  EXPECT_LT(catalog->namePath(model::DebugContextId(0)).size(), 1000u);  // a context that is its own parent ends
+  EXPECT_LT(catalog->namePath(model::DebugContextId(0)).size(),
+            1000u);  // a context that is its own parent ends
 }
 
 }  // namespace

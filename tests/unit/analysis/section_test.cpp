@@ -35,7 +35,11 @@ Section small() {
   section.facts.push_back({"total_cycles", "Total", std::int64_t{1500}, Format::ticks, ""});
   section.facts.push_back({"nothing", "Nothing", Cell(), Format::plain, ""});
   section.facts.push_back({"infinite", "Infinite", INFINITY, Format::plain, ""});
-  Table table{"devices", "Devices", "per call", {{"name", "Name", Format::plain, ""}, {"by_kind", "By kind", Format::ticks, ""}}, {}};
+  Table table{"devices",
+              "Devices",
+              "per call",
+              {{"name", "Name", Format::plain, ""}, {"by_kind", "By kind", Format::ticks, ""}},
+              {}};
   table.rows.push_back({std::string("IPU0, \"first\""), Breakdown{{"sync", 12}}});
   section.tables.push_back(table);
   return section;
@@ -67,7 +71,9 @@ TEST(Section, JsonHasRawValuesAndNullForWhatIsNoNumber) {
 }
 
 TEST(Section, CsvQuotesWhatNeedsIt) {
-  EXPECT_EQ(toCsv(small()), "key,value\ntotal_cycles,1500\nnothing,\ninfinite,inf\n\ndevices\nname,by_kind\n\"IPU0, \"\"first\"\"\",sync=12\n");
+  EXPECT_EQ(toCsv(small()),
+            "key,value\ntotal_cycles,1500\nnothing,\ninfinite,inf\n\ndevices\nname,by_kind\n\"IPU0, "
+            "\"\"first\"\"\",sync=12\n");
 }
 
 TEST(SectionRegistry, HasEverySectionOnceInOrder) {
@@ -79,7 +85,8 @@ TEST(SectionRegistry, HasEverySectionOnceInOrder) {
     last = definition.order;
     EXPECT_FALSE(definition.doc.empty());
   }
-  for (const char* name : {"summary", "execution", "stages", "waits", "memory", "liveness"}) EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"summary", "execution", "stages", "waits", "memory", "liveness"})
+    EXPECT_TRUE(names.contains(name)) << name;
 }
 
 TEST(Sections, OfAProfileInWhichNothingRan) {

@@ -14,11 +14,15 @@ graph::Graph tutorialGraph(bool training) {
   builders::LayersModel model;
   model.sample = {1, 28, 28};
   model.microBatch = 40;
-  model.layers = {{"conv", "layer1/conv", "B1", {{"out_channels", 10}, {"kernel_size", 5}}}, {"maxpool", "layer1/pool", "B1", {{"kernel_size", 2}}},
+  model.layers = {{"conv", "layer1/conv", "B1", {{"out_channels", 10}, {"kernel_size", 5}}},
+                  {"maxpool", "layer1/pool", "B1", {{"kernel_size", 2}}},
                   {"relu", "layer1/relu", "B1", {}},
-                  {"conv", "layer2/conv", "B2", {{"out_channels", 20}, {"kernel_size", 5}}}, {"maxpool", "layer2/pool", "B2", {{"kernel_size", 2}}},
+                  {"conv", "layer2/conv", "B2", {{"out_channels", 20}, {"kernel_size", 5}}},
+                  {"maxpool", "layer2/pool", "B2", {{"kernel_size", 2}}},
                   {"relu", "layer2/relu", "B2", {}},
-                  {"flatten", "layer3/flatten", "B3", {}}, {"linear", "layer3/linear", "B3", {{"out_features", 256}}}, {"relu", "layer3/relu", "B3", {}},
+                  {"flatten", "layer3/flatten", "B3", {}},
+                  {"linear", "layer3/linear", "B3", {{"out_features", 256}}},
+                  {"relu", "layer3/relu", "B3", {}},
                   {"linear", "layer4/linear", "B4", {{"out_features", 10}}}};
   if (training) model.layers.push_back({"cross_entropy", "loss", "B4", {}});
   auto built = builders::buildLayers(model, ops::standardOperators());
@@ -36,19 +40,25 @@ PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
   options.microBatches = 10;
   options.stashEntries = std::move(stash);
   options.optimizer.kind = "adamw";
-  options.optimizer.states = [](const graph::TensorType& type) { return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}}; };
-  options.optimizer.work = [](const graph::TensorType& type) { return std::vector<ops::Work>{{ops::Map{"add", type.elements(), 4}, 1, ""}}; };
+  options.optimizer.states = [](const graph::TensorType& type) {
+    return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}};
+  };
+  options.optimizer.work = [](const graph::TensorType& type) {
+    return std::vector<ops::Work>{{ops::Map{"add", type.elements(), 4}, 1, ""}};
+  };
   return options;
 }
 
-ExecutablePlan plan(const graph::Graph& graph, const std::vector<StageSpec>& stages, const PlanOptions& options) {
+ExecutablePlan plan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                    const PlanOptions& options) {
   auto built = buildPlan(graph, stages, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
 }
 
 const PassPlan* passOf(const StagePlan& stage, model::Pass pass) {
-  const auto found = std::find_if(stage.passes.begin(), stage.passes.end(), [&](const PassPlan& p) { return p.pass == pass; });
+  const auto found = std::find_if(stage.passes.begin(), stage.passes.end(),
+                                  [&](const PassPlan& p) { return p.pass == pass; });
   return found == stage.passes.end() ? nullptr : &*found;
 }
 
@@ -62,7 +72,8 @@ std::vector<std::string> stashed(const StagePlan& stage) {
 
 std::int64_t bytesOf(const StagePlan& stage, TensorUse use) {
   std::int64_t sum = 0;
-  for (const PlanTensor& tensor : stage.tensors) sum += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
+  for (const PlanTensor& tensor : stage.tensors)
+    sum += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
   return sum;
 }
 
@@ -94,12 +105,15 @@ TEST(Plan, BoundariesOfTheTutorial) {
   // Forward 40×10×12×12, 40×20×4×4 and 40×256 floats; gradients of the same sizes come back.
   std::vector<std::pair<int, std::int64_t>> forward, backward;
   for (const BoundaryTensor& b : four.boundaries) {
-    (b.kind == model::TransferKind::activation ? forward : backward).emplace_back(b.fromStage, b.type.bytes().count);
+    (b.kind == model::TransferKind::activation ? forward : backward)
+        .emplace_back(b.fromStage, b.type.bytes().count);
   }
   std::sort(forward.begin(), forward.end());
   std::sort(backward.begin(), backward.end());
-  EXPECT_EQ(forward, (std::vector<std::pair<int, std::int64_t>>{{0, 40 * 10 * 12 * 12 * 4}, {1, 40 * 20 * 4 * 4 * 4}, {2, 40 * 256 * 4}}));
-  EXPECT_EQ(backward, (std::vector<std::pair<int, std::int64_t>>{{1, 40 * 10 * 12 * 12 * 4}, {2, 40 * 20 * 4 * 4 * 4}, {3, 40 * 256 * 4}}));
+  EXPECT_EQ(forward, (std::vector<std::pair<int, std::int64_t>>{
+                         {0, 40 * 10 * 12 * 12 * 4}, {1, 40 * 20 * 4 * 4 * 4}, {2, 40 * 256 * 4}}));
+  EXPECT_EQ(backward, (std::vector<std::pair<int, std::int64_t>>{
+                          {1, 40 * 10 * 12 * 12 * 4}, {2, 40 * 20 * 4 * 4 * 4}, {3, 40 * 256 * 4}}));
 }
 
 TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
@@ -123,15 +137,20 @@ TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
 }
 
 TEST(Plan, EveryInputOfAPassHasAMaker) {
-  // A tensor is always live, comes from another stage or the host, or was made by an operator before its first reader.
+  // A tensor is always live, comes from another stage or the host, or was made by an operator before its
+  // first reader.
   for (const bool recompute : {true, false}) {
     const ExecutablePlan four = plan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));
     for (const StagePlan& stage : four.stages) {
       std::vector<bool> made(stage.tensors.size());
-      for (std::size_t t = 0; t < made.size(); ++t) made[t] = isAlwaysLive(stage.tensors[t].use) || stage.tensors[t].use == TensorUse::input || stage.tensors[t].use == TensorUse::gradient;
+      for (std::size_t t = 0; t < made.size(); ++t)
+        made[t] = isAlwaysLive(stage.tensors[t].use) || stage.tensors[t].use == TensorUse::input ||
+                  stage.tensors[t].use == TensorUse::gradient;
       for (const PassPlan& pass : stage.passes) {
         for (const PlanOperator& op : pass.operators) {
-          for (const PlanTensorId input : op.inputs) EXPECT_TRUE(made[static_cast<std::size_t>(input.value)]) << op.name << " reads " << stage.tensors[static_cast<std::size_t>(input.value)].name;
+          for (const PlanTensorId input : op.inputs)
+            EXPECT_TRUE(made[static_cast<std::size_t>(input.value)])
+                << op.name << " reads " << stage.tensors[static_cast<std::size_t>(input.value)].name;
           for (const PlanTensorId output : op.outputs) made[static_cast<std::size_t>(output.value)] = true;
         }
       }
@@ -148,7 +167,9 @@ TEST(Plan, InferenceKeepsNothing) {
   for (const StagePlan& stage : four.stages) {
     EXPECT_EQ(passOf(stage, model::Pass::backward), nullptr);
     EXPECT_EQ(passOf(stage, model::Pass::update), nullptr);
-    EXPECT_EQ(bytesOf(stage, TensorUse::accumulator) + bytesOf(stage, TensorUse::optimizerState) + bytesOf(stage, TensorUse::stash), 0);
+    EXPECT_EQ(bytesOf(stage, TensorUse::accumulator) + bytesOf(stage, TensorUse::optimizerState) +
+                  bytesOf(stage, TensorUse::stash),
+              0);
   }
 }
 
@@ -166,11 +187,16 @@ TEST(Placement, DefaultsToAStagePerBlock) {
 }
 
 TEST(Placement, RefusalsNameBlockAndStages) {
-  EXPECT_EQ(refusal({{{"B1", "B2"}, 0}, {{"B2", "B3", "B4"}, 1}}), "Block \"B2\" is in stage 0 and in stage 1: a block belongs to one stage only.");
-  EXPECT_EQ(refusal({{{"B1", "B2"}, 0}, {{"B3"}, 1}}), "Block \"B4\" is in no stage: add it to the blocks of a [[stages]] entry.");
-  EXPECT_EQ(refusal({{{"B1", "B2", "B3", "B4", "B9"}, 0}}), "Stage 0 names block \"B9\", which the model does not have; its blocks are B1, B2, B3, B4.");
-  EXPECT_EQ(refusal({{{"B1", "B2", "B3", "B4"}, 0}, {{}, 1}}), "Stage 1 has no blocks: give it some or remove its [[stages]] entry.");
-  EXPECT_NE(refusal({{{"B2"}, 0}, {{"B1", "B3", "B4"}, 1}}).find("stages must ascend along the data flow"), std::string::npos);
+  EXPECT_EQ(refusal({{{"B1", "B2"}, 0}, {{"B2", "B3", "B4"}, 1}}),
+            "Block \"B2\" is in stage 0 and in stage 1: a block belongs to one stage only.");
+  EXPECT_EQ(refusal({{{"B1", "B2"}, 0}, {{"B3"}, 1}}),
+            "Block \"B4\" is in no stage: add it to the blocks of a [[stages]] entry.");
+  EXPECT_EQ(refusal({{{"B1", "B2", "B3", "B4", "B9"}, 0}}),
+            "Stage 0 names block \"B9\", which the model does not have; its blocks are B1, B2, B3, B4.");
+  EXPECT_EQ(refusal({{{"B1", "B2", "B3", "B4"}, 0}, {{}, 1}}),
+            "Stage 1 has no blocks: give it some or remove its [[stages]] entry.");
+  EXPECT_NE(refusal({{{"B2"}, 0}, {{"B1", "B3", "B4"}, 1}}).find("stages must ascend along the data flow"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ blocks = ["B3"]
 device = 0
 [model]
 input = [1, 28, 28]
-)", "run.toml");
+)",
+                                      "run.toml");
   ASSERT_TRUE(c.ok()) << c.error().message;
   EXPECT_EQ(c->integer("training.epochs"), 3);
   EXPECT_EQ(c->real("training.learning_rate"), 1.0);  // a whole number is a number
@@ -58,15 +59,20 @@ TEST(Configuration, PrecedenceIsDefaultFileEnvironmentFlag) {
 }
 
 TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
-  EXPECT_EQ(refusal("[training]\nepoch = 3\n"), "run.toml:2: unknown key training.epoch; did you mean training.epochs?");
+  EXPECT_EQ(refusal("[training]\nepoch = 3\n"),
+            "run.toml:2: unknown key training.epoch; did you mean training.epochs?");
   EXPECT_EQ(refusal("epochs = 3\n"), "run.toml:1: unknown key epochs; did you mean training.epochs?");
-  EXPECT_EQ(refusal("[training]\nepochs = \"three\"\n"), "run.toml:2: training.epochs must be a whole number, but \"three\" was given.");
-  EXPECT_EQ(refusal("[training]\nepochs = 0\n"), "run.toml:2: training.epochs = 0 is out of range: it must be between 1 and 1000000.");
+  EXPECT_EQ(refusal("[training]\nepochs = \"three\"\n"),
+            "run.toml:2: training.epochs must be a whole number, but \"three\" was given.");
+  EXPECT_EQ(refusal("[training]\nepochs = 0\n"),
+            "run.toml:2: training.epochs = 0 is out of range: it must be between 1 and 1000000.");
   EXPECT_EQ(refusal("[execution]\nstrategy = \"piped\"\n"),
             "run.toml:2: execution.strategy = \"piped\" is not known: it must be one of pipelined, sharded.");
   EXPECT_EQ(refusal("stages = 4\n"), "run.toml:1: stages must be an array of tables: [[stages]].");
-  EXPECT_EQ(refusal("[training]\nepochs = 2020-01-01\n"), "run.toml:2: training.epochs must be a whole number.");
-  EXPECT_EQ(refusal("[training]\nlearning_rate = nan\n"), "run.toml:2: training.learning_rate = nan is out of range: it must be between 0 and 1000000.");
+  EXPECT_EQ(refusal("[training]\nepochs = 2020-01-01\n"),
+            "run.toml:2: training.epochs must be a whole number.");
+  EXPECT_EQ(refusal("[training]\nlearning_rate = nan\n"),
+            "run.toml:2: training.learning_rate = nan is out of range: it must be between 0 and 1000000.");
   EXPECT_NE(refusal("[[stages]]\ndevice = 1\n").find("stages[].blocks is missing"), std::string::npos);
   EXPECT_NE(refusal("[training\n").find("run.toml:1: this is not TOML"), std::string::npos);
   EXPECT_NE(refusal("[zzzzzzzzzz]\nqqqqqqqqqqq = 1\n").find("lists all keys"), std::string::npos);
@@ -74,17 +80,24 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
 
 TEST(Configuration, TextValuesAreCheckedLikeTheFile) {
   Configuration c;
-  EXPECT_NE(c.setText("training.epochs", "many", Origin::flag).error().message.find("a whole number"), std::string::npos);
-  EXPECT_NE(c.setText("training.epochs", "1\nother = 2", Origin::flag).error().message.find("a whole number"), std::string::npos);
-  EXPECT_NE(c.setText("training.epoch", "1", Origin::flag).error().message.find("did you mean"), std::string::npos);
-  EXPECT_NE(c.setText("stages[].blocks", "[]", Origin::flag).error().message.find("unknown key"), std::string::npos);
+  EXPECT_NE(c.setText("training.epochs", "many", Origin::flag).error().message.find("a whole number"),
+            std::string::npos);
+  EXPECT_NE(c.setText("training.epochs", "1\nother = 2", Origin::flag).error().message.find("a whole number"),
+            std::string::npos);
+  EXPECT_NE(c.setText("training.epoch", "1", Origin::flag).error().message.find("did you mean"),
+            std::string::npos);
+  EXPECT_NE(c.setText("stages[].blocks", "[]", Origin::flag).error().message.find("unknown key"),
+            std::string::npos);
   EXPECT_TRUE(c.setText("data.directory", "a b\"c", Origin::flag).ok());
   EXPECT_EQ(c.text("data.directory"), "a b\"c");
-  EXPECT_FALSE(c.applyEnvironment([](const char* name) { return std::string(name) == "PIPESCOPE_TRAINING_EPOCHS" ? "-1" : nullptr; }).ok());
+  EXPECT_FALSE(c.applyEnvironment([](const char* name) {
+                  return std::string(name) == "PIPESCOPE_TRAINING_EPOCHS" ? "-1" : nullptr;
+                }).ok());
 }
 
 TEST(Configuration, MissingAndAbsurdFiles) {
-  EXPECT_NE(Configuration::read("/nonexistent/run.toml").error().message.find("/nonexistent/run.toml"), std::string::npos);
+  EXPECT_NE(Configuration::read("/nonexistent/run.toml").error().message.find("/nonexistent/run.toml"),
+            std::string::npos);
   EXPECT_FALSE(Configuration::read("/").ok());
 }
 
@@ -98,7 +111,8 @@ TEST(Keys, AreUniqueDocumentedAndInTheHelpPage) {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/resources/help/configuration.md");
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), configurationHelp()) << "Regenerate it: pipescope run --help-keys > resources/help/configuration.md";
+  EXPECT_EQ(page.str(), configurationHelp())
+      << "Regenerate it: pipescope run --help-keys > resources/help/configuration.md";
 }
 
 }  // namespace

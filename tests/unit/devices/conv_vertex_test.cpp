@@ -1,4 +1,5 @@
-// One vertex on every tile of a Bow, float16 [N,16]x[16,16], against measurements of the tessellate-ipu notebooks.
+// One vertex on every tile of a Bow, float16 [N,16]x[16,16], against measurements of the tessellate-ipu
+// notebooks.
 #include "engine/devices/ipu/conv_vertices.h"
 
 #include "ipu_fixtures.h"
@@ -31,24 +32,29 @@ TEST_P(OneVertex, TakesTheCyclesMeasured) {
   tile.output[0] = rows;
   const ConvShape shape = rowsBy16(rows);
   ASSERT_TRUE(usesOneByOne(shape, vertex, tile));
-  const auto cycles = static_cast<double>(convVertexCycles(bow, shape, vertex, tile) + bow.computeSetOverhead);
+  const auto cycles =
+      static_cast<double>(convVertexCycles(bow, shape, vertex, tile) + bow.computeSetOverhead);
   RecordProperty("cycles", static_cast<int>(cycles));
   // Within 15 % where the launch weighs, 5 % where it does not.
   EXPECT_NEAR(cycles, measured, measured * (rows < 256 ? 0.15 : 0.05));
-  const double flops = 2.0 * 16 * 16 * static_cast<double>(rows) * static_cast<double>(bow.tiles) * static_cast<double>(bow.clockHz) / cycles;
+  const double flops = 2.0 * 16 * 16 * static_cast<double>(rows) * static_cast<double>(bow.tiles) *
+                       static_cast<double>(bow.clockHz) / cycles;
   EXPECT_NEAR(flops / 1e12, teraflops, teraflops * (rows < 256 ? 0.15 : 0.05));
 }
 
 INSTANTIATE_TEST_SUITE_P(Bow, OneVertex,
-                         ::testing::Values(Measured{16, 55.5, 402}, Measured{64, 152.8, 584}, Measured{128, 211.1, 845},
-                                           Measured{256, 264.0, 1352}, Measured{512, 299.8, 2381}, Measured{1024, 322.7, 4424}));
+                         ::testing::Values(Measured{16, 55.5, 402}, Measured{64, 152.8, 584},
+                                           Measured{128, 211.1, 845}, Measured{256, 264.0, 1352},
+                                           Measured{512, 299.8, 2381}, Measured{1024, 322.7, 4424}));
 
 TEST(ConvVertex, FormulaByHand) {
-  // 1024 rows: 171 for the busiest worker. 6 × (37 − 7 + 4 × 168) = 4,212 inside; 32 cycles to load 16 × 16 weights;
-  // 50 + 6 × 7 + 13 + 11 + 18 + 7 + 32 + 4,212 around it.
+  // 1024 rows: 171 for the busiest worker. 6 × (37 − 7 + 4 × 168) = 4,212 inside; 32 cycles to load 16 × 16
+  // weights; 50 + 6 × 7 + 13 + 11 + 18 + 7 + 32 + 4,212 around it.
   ConvTile tile;
   tile.output[0] = 1024;
-  EXPECT_EQ(convVertexCycles(testing::chipOf("bow"), rowsBy16(1024), {ConvVertex::Method::amp, 1, 16, 16, 16, 1}, tile), 4385);
+  EXPECT_EQ(convVertexCycles(testing::chipOf("bow"), rowsBy16(1024),
+                             {ConvVertex::Method::amp, 1, 16, 16, 16, 1}, tile),
+            4385);
 }
 
 TEST(ConvVertex, NeverAbovePeak) {
@@ -60,7 +66,9 @@ TEST(ConvVertex, NeverAbovePeak) {
         shape.half = half;
         shape.halfPartials = halfPartials;
         shape.inputChannels = shape.outputChannels = 64;
-        const double peak = static_cast<double>(!half ? chip.ampFloat : halfPartials ? chip.ampHalf : chip.ampHalfFloat);
+        const double peak = static_cast<double>(!half          ? chip.ampFloat
+                                                : halfPartials ? chip.ampHalf
+                                                               : chip.ampHalfFloat);
         for (const ConvVertex& vertex : convVertices(chip, shape)) {
           ConvTile tile;
           tile.output[0] = 1 << 20;

@@ -13,7 +13,9 @@ std::map<std::string, Figure> figuresOf(const std::string& system) {
   return figures;
 }
 
-std::string text(const Figure& figure) { return figure.value + " " + figure.unit; }
+std::string text(const Figure& figure) {
+  return figure.value + " " + figure.unit;
+}
 
 TEST(IpuFigures, Mk2) {
   auto figures = figuresOf("mk2");
@@ -58,7 +60,9 @@ TEST(IpuFigures, EachHasGradeAndSource) {
 }
 
 TEST(Figures, AreScaledForPeople) {
-  const auto show = [](double value, const std::string& unit) { return text(readableFigure("x", value, unit, "D", "s")); };
+  const auto show = [](double value, const std::string& unit) {
+    return text(readableFigure("x", value, unit, "D", "s"));
+  };
   EXPECT_EQ(show(638976, "B"), "624 KiB");
   EXPECT_EQ(show(1.3e-6, "s"), "1.3 µs");
   EXPECT_EQ(show(1'330'000'000, "Hz"), "1.33 GHz");

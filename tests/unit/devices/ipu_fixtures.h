@@ -23,7 +23,8 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() / (std::string("pipescope-") + test->test_suite_name() + "-" + test->name());
+    path_ = std::filesystem::temp_directory_path() /
+            (std::string("pipescope-") + test->test_suite_name() + "-" + test->name());
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_ / "devices");
     std::filesystem::create_directories(path_ / "systems");
@@ -54,7 +55,8 @@ inline std::string refusalOf(const std::string& name, const SystemOptions& optio
 }
 
 /// [m,k]·[k,n]
-inline ops::Contraction product(std::int64_t m, std::int64_t k, std::int64_t n, ElementType type = ElementType::float16) {
+inline ops::Contraction product(std::int64_t m, std::int64_t k, std::int64_t n,
+                                ElementType type = ElementType::float16) {
   ops::Contraction c;
   c.field = c.output = {m};
   c.kernel = c.stride = c.dilation = {1};
@@ -65,8 +67,9 @@ inline ops::Contraction product(std::int64_t m, std::int64_t k, std::int64_t n, 
   return c;
 }
 
-inline ops::Contraction convolution(std::int64_t batch, std::int64_t field, std::int64_t kernel, std::int64_t in, std::int64_t out,
-                                    std::int64_t stride = 1, std::int64_t padding = 0, std::int64_t groups = 1,
+inline ops::Contraction convolution(std::int64_t batch, std::int64_t field, std::int64_t kernel,
+                                    std::int64_t in, std::int64_t out, std::int64_t stride = 1,
+                                    std::int64_t padding = 0, std::int64_t groups = 1,
                                     ElementType type = ElementType::float16) {
   ops::Contraction c;
   c.batch = batch;
@@ -92,7 +95,8 @@ inline ops::Contraction phase(ops::Contraction c, int index) {
 /// Lowers one piece of Work on a chip.
 class Lowering {
  public:
-  explicit Lowering(ipu::Chip chip, double proportion = 0.6) : chip_(std::move(chip)), planner_(chip_), proportion_(proportion) {}
+  explicit Lowering(ipu::Chip chip, double proportion = 0.6)
+      : chip_(std::move(chip)), planner_(chip_), proportion_(proportion) {}
   base::Result<ipu::LoweredWork> tryLower(const ops::WorkItem& item) {
     return ipu::lowerWork(item, {chip_, planner_, proportion_, chip_.hostBytesPerSecond, "layer"});
   }
@@ -122,15 +126,16 @@ class StageMaker {
     stage_.index = index;
     stage_.device = device;
   }
-  compile::PlanTensorId tensor(const std::string& name, graph::Shape shape, compile::TensorUse use, ElementType type = ElementType::float32,
-                               std::int64_t copies = 1) {
+  compile::PlanTensorId tensor(const std::string& name, graph::Shape shape, compile::TensorUse use,
+                               ElementType type = ElementType::float32, std::int64_t copies = 1) {
     stage_.tensors.push_back({name, {type, std::move(shape)}, use, copies});
     return compile::PlanTensorId(static_cast<std::int64_t>(stage_.tensors.size()) - 1);
   }
   void add(model::Pass pass, const std::string& name, const std::string& kind, std::vector<ops::Work> work,
            std::vector<compile::PlanTensorId> inputs, std::vector<compile::PlanTensorId> outputs) {
     if (stage_.passes.empty() || stage_.passes.back().pass != pass) stage_.passes.push_back({pass, {}});
-    stage_.passes.back().operators.push_back({name, kind, std::move(work), std::move(inputs), std::move(outputs)});
+    stage_.passes.back().operators.push_back(
+        {name, kind, std::move(work), std::move(inputs), std::move(outputs)});
   }
   const compile::StagePlan& stage() const { return stage_; }
 
@@ -138,8 +143,10 @@ class StageMaker {
   compile::StagePlan stage_;
 };
 
-/// Linear batch×in→out with relu, its gradients and an AdamW-like update, inputs from the host or another device.
-inline compile::StagePlan linearStage(int index, int device, std::int64_t batch, std::int64_t in, std::int64_t out, bool fromHost,
+/// Linear batch×in→out with relu, its gradients and an AdamW-like update, inputs from the host or another
+/// device.
+inline compile::StagePlan linearStage(int index, int device, std::int64_t batch, std::int64_t in,
+                                      std::int64_t out, bool fromHost,
                                       ElementType type = ElementType::float32) {
   using compile::TensorUse;
   using model::Pass;
@@ -158,13 +165,18 @@ inline compile::StagePlan linearStage(int index, int device, std::int64_t batch,
   const auto map = [&](const char* function, std::int64_t n, std::int64_t operands, bool inPlace) {
     return ops::Work{ops::Map{function, n, operands, type, inPlace}, 1, ""};
   };
-  if (fromHost) make.add(Pass::hostIn, "x", "HostLoad", {{ops::HostCopy{true, base::Bytes(batch * in * graph::sizeOf(type))}, 1, ""}}, {}, {x});
+  if (fromHost)
+    make.add(Pass::hostIn, "x", "HostLoad",
+             {{ops::HostCopy{true, base::Bytes(batch * in * graph::sizeOf(type))}, 1, ""}}, {}, {x});
   make.add(Pass::forward, "fc", "Gemm", {{c, 1, ""}}, {x, weight}, {z});
   make.add(Pass::forward, "relu", "Relu", {map("relu", batch * out, 1, true)}, {z}, {y});
   make.add(Pass::backward, "relu", "GradRelu", {map("relu_gradient", batch * out, 2, true)}, {dy, y}, {dz});
-  make.add(Pass::backward, "fc", "GradGemm", {{phase(c, 2), 1, "Weight"}, {phase(c, 1), 1, "Input"}}, {dz, x, weight}, {dw, dx});
-  make.add(Pass::backward, "fc/weight/accumulate", "Accumulate", {map("add", in * out, 2, true)}, {dw, sum}, {sum});
-  make.add(Pass::update, "fc/weight/update", "adamw", {map("adamw", in * out, 3, true)}, {sum, weight, moment}, {weight});
+  make.add(Pass::backward, "fc", "GradGemm", {{phase(c, 2), 1, "Weight"}, {phase(c, 1), 1, "Input"}},
+           {dz, x, weight}, {dw, dx});
+  make.add(Pass::backward, "fc/weight/accumulate", "Accumulate", {map("add", in * out, 2, true)}, {dw, sum},
+           {sum});
+  make.add(Pass::update, "fc/weight/update", "adamw", {map("adamw", in * out, 3, true)},
+           {sum, weight, moment}, {weight});
   return make.stage();
 }
 

@@ -16,7 +16,9 @@ constexpr double kTwoLanes = 2 * 128.0 * 1024 * 1024 * 1024 / 8 * 0.85;
 constexpr double kStartup = 1.3e-6;
 constexpr double kClock = 1.33e9;
 
-std::int64_t cycles(double seconds) { return static_cast<std::int64_t>(std::ceil(seconds * kClock - 1e-6)); }
+std::int64_t cycles(double seconds) {
+  return static_cast<std::int64_t>(std::ceil(seconds * kClock - 1e-6));
+}
 
 std::vector<std::int64_t> ticksOf(const System& system, const std::vector<Flow>& flows) {
   std::vector<std::int64_t> ticks;
@@ -45,14 +47,18 @@ TEST(Ladder, RoutesCrossTheRungFirst) {
 TEST(Ladder, OneFlowTakesItsSlowestLink) {
   const auto system = testing::systemOf("pod4");
   constexpr std::int64_t megabyte = 1 << 20;
-  EXPECT_EQ(ticksOf(*system, {{0, 1, base::Bytes(megabyte)}}), std::vector{cycles(kStartup + megabyte / (2 * kTwoLanes))});
-  EXPECT_EQ(ticksOf(*system, {{0, 2, base::Bytes(megabyte)}}), std::vector{cycles(kStartup + megabyte / kTwoLanes)});
-  EXPECT_EQ(ticksOf(*system, {{0, 3, base::Bytes(megabyte)}}), std::vector{cycles(kStartup + megabyte / kTwoLanes)});
+  EXPECT_EQ(ticksOf(*system, {{0, 1, base::Bytes(megabyte)}}),
+            std::vector{cycles(kStartup + megabyte / (2 * kTwoLanes))});
+  EXPECT_EQ(ticksOf(*system, {{0, 2, base::Bytes(megabyte)}}),
+            std::vector{cycles(kStartup + megabyte / kTwoLanes)});
+  EXPECT_EQ(ticksOf(*system, {{0, 3, base::Bytes(megabyte)}}),
+            std::vector{cycles(kStartup + megabyte / kTwoLanes)});
 }
 
 TEST(Ladder, NothingTakesNoTime) {
   const auto system = testing::systemOf("pod4");
-  EXPECT_EQ(ticksOf(*system, {{0, 1, base::Bytes(0)}, {2, 2, base::Bytes(100)}}), (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(ticksOf(*system, {{0, 1, base::Bytes(0)}, {2, 2, base::Bytes(100)}}),
+            (std::vector<std::int64_t>{0, 0}));
   EXPECT_TRUE(system->transferTicks({}).empty());
 }
 
@@ -60,8 +66,10 @@ TEST(Ladder, AllFourSendToTheNext) {
   // 0→1 and 2→3 on their rungs; 1→2 and 3→0 cross a rung in transit and go up or down: no link is shared.
   const auto system = testing::systemOf("pod4");
   const base::Bytes bytes(3'000'000);
-  const std::int64_t rung = cycles(kStartup + 3e6 / (2 * kTwoLanes)), hop = cycles(kStartup + 3e6 / kTwoLanes);
-  EXPECT_EQ(ticksOf(*system, {{0, 1, bytes}, {1, 2, bytes}, {2, 3, bytes}, {3, 0, bytes}}), (std::vector{rung, hop, rung, hop}));
+  const std::int64_t rung = cycles(kStartup + 3e6 / (2 * kTwoLanes)),
+                     hop = cycles(kStartup + 3e6 / kTwoLanes);
+  EXPECT_EQ(ticksOf(*system, {{0, 1, bytes}, {1, 2, bytes}, {2, 3, bytes}, {3, 0, bytes}}),
+            (std::vector{rung, hop, rung, hop}));
 }
 
 TEST(Ladder, FlowsShareLinks) {
@@ -71,31 +79,36 @@ TEST(Ladder, FlowsShareLinks) {
   const std::int64_t both = cycles(kStartup + 2e6 / kTwoLanes);
   EXPECT_EQ(ticksOf(*system, {{0, 2, bytes}, {1, 2, bytes}}), (std::vector{both, both}));
   // A flow of the other direction is not held up.
-  EXPECT_EQ(ticksOf(*system, {{0, 2, bytes}, {1, 2, bytes}, {2, 0, bytes}})[2], cycles(kStartup + 1e6 / kTwoLanes));
+  EXPECT_EQ(ticksOf(*system, {{0, 2, bytes}, {1, 2, bytes}, {2, 0, bytes}})[2],
+            cycles(kStartup + 1e6 / kTwoLanes));
 }
 
 TEST(Ladder, C2ReachesLessOfItsLinks) {
   const auto system = testing::systemOf("c2");
   const double seconds = kStartup + 1e6 / (2 * kTwoLanes * 0.6);
-  EXPECT_EQ(system->transferTicks({{0, 1, base::Bytes(1'000'000)}})[0].count, static_cast<std::int64_t>(std::ceil(seconds * 1.6e9 - 1e-6)));
+  EXPECT_EQ(system->transferTicks({{0, 1, base::Bytes(1'000'000)}})[0].count,
+            static_cast<std::int64_t>(std::ceil(seconds * 1.6e9 - 1e-6)));
 }
 
 TEST(Ladder, GlobalSync) {
   // ceil(15 ns × clock × (1 + n / 4) × 2)
   const auto system = testing::systemOf("pod16");
-  EXPECT_EQ(system->syncTicks(1).count, 40);    // 39.9
+  EXPECT_EQ(system->syncTicks(1).count, 40);  // 39.9
   EXPECT_EQ(system->syncTicks(2).count, 40);
   EXPECT_EQ(system->syncTicks(4).count, 80);    // 79.8
   EXPECT_EQ(system->syncTicks(16).count, 200);  // 199.5
   EXPECT_EQ(testing::systemOf("c2x8")->syncTicks(16).count, 240);
 }
 
-TEST(Ladder, CallsTakeHostTime) { EXPECT_EQ(testing::systemOf("pod4")->callTicks().count, 66'500); }
+TEST(Ladder, CallsTakeHostTime) {
+  EXPECT_EQ(testing::systemOf("pod4")->callTicks().count, 66'500);
+}
 
 TEST(Ladder, LinksAreDirectedAndUnique) {
   const auto system = testing::systemOf("pod4");
   std::map<std::pair<int, int>, double> links;
-  for (const LinkInfo& link : system->links()) EXPECT_TRUE(links.emplace(std::pair(link.from, link.to), link.bytesPerSecond).second);
+  for (const LinkInfo& link : system->links())
+    EXPECT_TRUE(links.emplace(std::pair(link.from, link.to), link.bytesPerSecond).second);
   EXPECT_EQ(links.size(), 8u + 8u);  // 4 on rungs, 4 between them, to and from the host
   EXPECT_DOUBLE_EQ(links.at({0, 1}), 2 * kTwoLanes);
   EXPECT_DOUBLE_EQ(links.at({1, 3}), kTwoLanes);

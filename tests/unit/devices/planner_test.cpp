@@ -1,4 +1,5 @@
-// Plans of products and convolutions: against cycles that Graphcore's IPU Model gave, and by what must hold of any plan.
+// Plans of products and convolutions: against cycles that Graphcore's IPU Model gave, and by what must hold
+// of any plan.
 #include "engine/devices/ipu/planner.h"
 
 #include <cmath>
@@ -15,8 +16,8 @@ using testing::Lowering;
 using testing::phase;
 using testing::product;
 
-/// Cycles of the three passes and the weights' update, as PopLibs' layer benchmarks run them; of the forward pass and
-/// the addition to a result for a matrix product.
+/// Cycles of the three passes and the weights' update, as PopLibs' layer benchmarks run them; of the forward
+/// pass and the addition to a result for a matrix product.
 std::int64_t benchmarkCycles(Lowering& mk2, const ops::Contraction& c, bool training) {
   std::int64_t cycles = 0;
   for (int pass = 0; pass < (training ? 3 : 1); ++pass) cycles += mk2.lower(phase(c, pass)).cycles();
@@ -40,7 +41,8 @@ TEST_P(BenchmarkRow, IsNearTheIpuModel) {
   const Row& row = GetParam();
   const auto cycles = static_cast<double>(benchmarkCycles(mk2, row.work, row.training));
   RecordProperty("log_error", std::to_string(std::log(cycles / row.cycles)));
-  EXPECT_LT(std::abs(std::log(cycles / row.cycles)), 0.30) << row.name << ": " << cycles << " against " << row.cycles;
+  EXPECT_LT(std::abs(std::log(cycles / row.cycles)), 0.30)
+      << row.name << ": " << cycles << " against " << row.cycles;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -50,7 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"gemm_600x64x30000", product(600, 64, 30000), false, 52059},
                       Row{"bert_ffn1_128x1024x4096", product(128, 1024, 4096), true, 92480},
                       Row{"bert_proj_384x768x768", product(768, 768, 384), true, 49502},
-                      Row{"fc_layer_1_1000_1000_float", product(1, 1000, 1000, graph::ElementType::float32), true, 15360},
+                      Row{"fc_layer_1_1000_1000_float", product(1, 1000, 1000, graph::ElementType::float32),
+                          true, 15360},
                       Row{"resnet50 3x3 28", convolution(4, 28, 3, 128, 128, 1, 1), true, 82252},
                       Row{"resnet50 1x1 14", convolution(4, 14, 1, 256, 1024), true, 45271},
                       Row{"resnet50 projection", convolution(4, 14, 1, 1024, 2048, 2), true, 80440},
@@ -61,8 +64,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 const std::vector<ops::Contraction>& someWork() {
   static const std::vector<ops::Contraction> work{
-      product(40, 320, 256, graph::ElementType::float32), product(384, 1024, 4096), product(1, 1000, 5),
-      convolution(40, 12, 5, 10, 20, 1, 0, 1, graph::ElementType::float32), convolution(4, 28, 3, 128, 128, 2, 1), convolution(2, 14, 3, 1, 1, 1, 1, 64)};
+      product(40, 320, 256, graph::ElementType::float32),
+      product(384, 1024, 4096),
+      product(1, 1000, 5),
+      convolution(40, 12, 5, 10, 20, 1, 0, 1, graph::ElementType::float32),
+      convolution(4, 28, 3, 128, 128, 2, 1),
+      convolution(2, 14, 3, 1, 1, 1, 1, 64)};
   return work;
 }
 
@@ -73,7 +80,8 @@ TEST(Planner, StaysWithinTilesAndMemory) {
     for (int pass = 0; pass < 3; ++pass) {
       const auto plan = planner.plan(shapeOf(phase(work, pass), "work").value(), 0.6);
       EXPECT_LE(plan->split.tiles(), mk2.tiles);
-      EXPECT_LE(plan->costs.temporaryBytes, static_cast<std::int64_t>(0.6 * static_cast<double>(mk2.bytesPerTile)));
+      EXPECT_LE(plan->costs.temporaryBytes,
+                static_cast<std::int64_t>(0.6 * static_cast<double>(mk2.bytesPerTile)));
       EXPECT_FALSE(plan->describe().empty());
     }
   }
@@ -83,8 +91,11 @@ TEST(Planner, NeverAbovePeak) {
   Lowering mk2(testing::chipOf("mk2"));
   for (const ops::Contraction& work : someWork()) {
     for (int pass = 0; pass < 3; ++pass) {
-      const double perCycle = static_cast<double>(work.multiplyAdds()) / static_cast<double>(mk2.lower(phase(work, pass)).cycles());
-      const double peak = static_cast<double>(mk2.chip().tiles * (work.type == graph::ElementType::float16 ? mk2.chip().ampHalfFloat : mk2.chip().ampFloat));
+      const double perCycle = static_cast<double>(work.multiplyAdds()) /
+                              static_cast<double>(mk2.lower(phase(work, pass)).cycles());
+      const double peak = static_cast<double>(mk2.chip().tiles * (work.type == graph::ElementType::float16
+                                                                      ? mk2.chip().ampHalfFloat
+                                                                      : mk2.chip().ampFloat));
       EXPECT_LE(perCycle, peak);
     }
   }
@@ -93,7 +104,8 @@ TEST(Planner, NeverAbovePeak) {
 TEST(Planner, MoreMemoryIsNeverSlower) {
   const Chip mk2 = testing::chipOf("mk2");
   Planner planner(mk2);
-  for (const ops::Contraction& work : {product(2048, 4096, 4096), product(1000, 512, 20000), convolution(4, 56, 3, 128, 128, 1, 1)}) {
+  for (const ops::Contraction& work :
+       {product(2048, 4096, 4096), product(1000, 512, 20000), convolution(4, 56, 3, 128, 128, 1, 1)}) {
     const ConvShape shape = shapeOf(work, "work").value();
     std::int64_t before = INT64_MAX;
     for (const double proportion : {0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.9, 1.0}) {
@@ -111,7 +123,8 @@ TEST(Planner, LittleMemorySplitsSerially) {
   const auto plenty = planner.plan(shape, 0.6), scarce = planner.plan(shape, 0.08);
   EXPECT_EQ(plenty->form.serial, 1);
   EXPECT_GT(scarce->form.serial, 1);
-  EXPECT_LE(scarce->costs.temporaryBytes, static_cast<std::int64_t>(0.08 * static_cast<double>(mk2.bytesPerTile)));
+  EXPECT_LE(scarce->costs.temporaryBytes,
+            static_cast<std::int64_t>(0.08 * static_cast<double>(mk2.bytesPerTile)));
 }
 
 TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
@@ -123,7 +136,8 @@ TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
     WorkerCache cache;
     const bool slic = plan->form.vertex.method == ConvVertex::Method::slic;
     const auto part = [&](std::int64_t grains, std::int64_t& left) {
-      const std::int64_t parts = std::uniform_int_distribution<std::int64_t>(1, std::max<std::int64_t>(1, std::min(grains, left)))(random);
+      const std::int64_t parts = std::uniform_int_distribution<std::int64_t>(
+          1, std::max<std::int64_t>(1, std::min(grains, left)))(random);
       left /= parts;
       return parts;
     };
@@ -155,12 +169,15 @@ TEST(Planner, SharesCoverTheWork) {
     std::int64_t tiles = 0, done = 0;
     for (const ConvShare& share : sharesOf(*plan)) {
       tiles += share.tiles;
-      std::int64_t grains = share.tiles * share.tile.groups * share.tile.batch * share.tile.inGroups * share.tile.outGroups;
-      for (std::size_t d = 0; d < form.shape.dimCount; ++d) grains *= share.tile.output[d] * share.tile.kernel[d];
+      std::int64_t grains =
+          share.tiles * share.tile.groups * share.tile.batch * share.tile.inGroups * share.tile.outGroups;
+      for (std::size_t d = 0; d < form.shape.dimCount; ++d)
+        grains *= share.tile.output[d] * share.tile.kernel[d];
       done += grains;
     }
     std::int64_t wanted = form.groupGrains * form.shape.batch * form.inGrains * form.outGrains;
-    for (std::size_t d = 0; d < form.shape.dimCount; ++d) wanted *= form.shape.dims[d].output * form.shape.dims[d].kernel;
+    for (std::size_t d = 0; d < form.shape.dimCount; ++d)
+      wanted *= form.shape.dims[d].output * form.shape.dims[d].kernel;
     EXPECT_EQ(done, wanted);
     EXPECT_EQ(tiles, plan->split.tiles());
   }
@@ -180,9 +197,11 @@ TEST(ConvShape, PassesDoTheSameWork) {
   for (const ops::Contraction& work : someWork()) {
     for (int pass = 0; pass < 3; ++pass) {
       const ConvShape shape = shapeOf(phase(work, pass), "work").value();
-      double products = static_cast<double>(shape.groups * shape.batch * shape.inputChannels * shape.outputChannels);
+      double products =
+          static_cast<double>(shape.groups * shape.batch * shape.inputChannels * shape.outputChannels);
       for (std::size_t d = 0; d < shape.dimCount; ++d) {
-        products *= static_cast<double>(shape.dims[d].output * shape.dims[d].kernel) / static_cast<double>(shape.dims[d].inputDilation);
+        products *= static_cast<double>(shape.dims[d].output * shape.dims[d].kernel) /
+                    static_cast<double>(shape.dims[d].inputDilation);
       }
       // Paddings differ, so that the input gradient does a little more.
       EXPECT_NEAR(products / static_cast<double>(work.multiplyAdds()), 1, pass == 1 ? 1.3 : 1e-9);
@@ -226,7 +245,9 @@ TEST(ConvShape, RefusesWhatCannotBe) {
   c.field = c.kernel = c.output = c.stride = c.dilation = {1, 1, 1, 1};
   c.padding = std::vector<std::int64_t>(8, 0);
   EXPECT_NE(sentence(c).find("4 spatial axes"), std::string::npos);
-  EXPECT_NE(sentence(product(std::int64_t{1} << 30, std::int64_t{1} << 20, 8)).find("more than 2^40 elements"), std::string::npos);
+  EXPECT_NE(
+      sentence(product(std::int64_t{1} << 30, std::int64_t{1} << 20, 8)).find("more than 2^40 elements"),
+      std::string::npos);
   EXPECT_NE(sentence(product(1 << 20, 1 << 20, 1 << 21)).find("more than 2^40 elements"), std::string::npos);
   c = product(std::int64_t{1} << 20, std::int64_t{1} << 20, std::int64_t{1} << 20);
   c.type = graph::ElementType::bfloat16;
@@ -239,9 +260,11 @@ TEST(ConvShape, RefusesWhatCannotBe) {
 TEST(Planner, CornerShapes) {
   Lowering mk2(testing::chipOf("mk2")), mk1(testing::chipOf("mk1"));
   const auto f32 = graph::ElementType::float32;
-  for (const ops::Contraction& work : {product(1, 1, 1), product(1, 1, 1, f32), product(1, 100000, 1), product(100000, 1, 1), product(1, 1, 100000),
-                                       convolution(1, 1, 1, 1, 1), convolution(1, 3, 3, 1, 1), convolution(7, 5, 5, 3, 13, 1, 2, 11), convolution(1, 9, 1, 1, 1, 3),
-                                       convolution(1, 64, 64, 1, 1, 1, 0, 1, f32)}) {
+  for (const ops::Contraction& work :
+       {product(1, 1, 1), product(1, 1, 1, f32), product(1, 100000, 1), product(100000, 1, 1),
+        product(1, 1, 100000), convolution(1, 1, 1, 1, 1), convolution(1, 3, 3, 1, 1),
+        convolution(7, 5, 5, 3, 13, 1, 2, 11), convolution(1, 9, 1, 1, 1, 3),
+        convolution(1, 64, 64, 1, 1, 1, 0, 1, f32)}) {
     for (int pass = 0; pass < 3; ++pass) {
       for (Lowering* chip : {&mk2, &mk1}) {
         const LoweredWork lowered = chip->lower(phase(work, pass));

@@ -13,10 +13,10 @@ using base::Bytes;
 using compile::StagePlan;
 using compile::TensorUse;
 using model::Pass;
+using ::testing::HasSubstr;
 using testing::linearStage;
 using testing::StageMaker;
 using testing::systemOf;
-using ::testing::HasSubstr;
 
 LoweredDevice lower(const System& system, const std::vector<StagePlan>& stages) {
   std::vector<const StagePlan*> pointers;
@@ -26,7 +26,8 @@ LoweredDevice lower(const System& system, const std::vector<StagePlan>& stages) 
   return lowered.ok() ? *lowered : LoweredDevice{};
 }
 
-const LoweredVariable* find(const LoweredMemory& memory, const std::string& name, const std::string& category = {}) {
+const LoweredVariable* find(const LoweredMemory& memory, const std::string& name,
+                            const std::string& category = {}) {
   for (const LoweredVariable& variable : memory.variables) {
     if (variable.name == name && (category.empty() || variable.category == category)) return &variable;
   }
@@ -86,7 +87,8 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
       EXPECT_GE(life.first, before) << variable.name;
       EXPECT_LE(life.end, static_cast<std::int32_t>(memory.steps.size())) << variable.name;
       before = life.end;
-      for (std::int32_t step = life.first; step < life.end; ++step) live[static_cast<std::size_t>(step)] += variable.bytes.count;
+      for (std::int32_t step = life.first; step < life.end; ++step)
+        live[static_cast<std::size_t>(step)] += variable.bytes.count;
     }
   }
   for (std::size_t i = 0; i < memory.steps.size(); ++i) {
@@ -142,11 +144,18 @@ TEST(StageLowering, LinearStageIsSound) {
 
 TEST(StageLowering, PassesComeInProgramOrder) {
   const auto system = systemOf("pod4");
-  const LoweredDevice device = lower(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
+  const LoweredDevice device =
+      lower(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
   std::vector<std::pair<int, Pass>> order;
   for (const LoweredPass& pass : device.passes) order.emplace_back(pass.stage, pass.pass);
   using P = std::pair<int, Pass>;
-  EXPECT_EQ(order, (std::vector<P>{{0, Pass::hostIn}, {0, Pass::forward}, {2, Pass::forward}, {2, Pass::backward}, {0, Pass::backward}, {0, Pass::update}, {2, Pass::update}}));
+  EXPECT_EQ(order, (std::vector<P>{{0, Pass::hostIn},
+                                   {0, Pass::forward},
+                                   {2, Pass::forward},
+                                   {2, Pass::backward},
+                                   {0, Pass::backward},
+                                   {0, Pass::update},
+                                   {2, Pass::update}}));
   expectSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
 }
@@ -210,7 +219,8 @@ TEST(StageLowering, LivesFollowUse) {
     EXPECT_EQ(variable->lives.size(), 1u) << name;
     return variable->lives.at(0);
   };
-  const std::int32_t relu = stepOf(memory, "relu/Relu", Pass::forward), back = stepOf(memory, "relu/Relu_gradient", Pass::backward);
+  const std::int32_t relu = stepOf(memory, "relu/Relu", Pass::forward),
+                     back = stepOf(memory, "relu/Relu_gradient", Pass::backward);
   // From the host copy to the weight's gradient.
   EXPECT_EQ(only("x").first, 0);
   EXPECT_GT(only("x").end, back);
@@ -278,7 +288,8 @@ TEST(StageLowering, StashesAreRings) {
   StageMaker make(0, 0);
   const auto x = make.tensor("x", {1000}, TensorUse::input);
   const auto ring = make.tensor("x/stash", {1000}, TensorUse::stash, graph::ElementType::float32, 7);
-  make.add(Pass::forward, "x/stash", "Stash", {{ops::Rearrange{1000, 1000, graph::ElementType::float32}, 1, ""}}, {x}, {ring});
+  make.add(Pass::forward, "x/stash", "Stash",
+           {{ops::Rearrange{1000, 1000, graph::ElementType::float32}, 1, ""}}, {x}, {ring});
   const LoweredDevice device = lower(*system, {make.stage()});
   const LoweredVariable* variable = find(device.memory[0], "x/stash", "stash");
   EXPECT_TRUE(variable->alwaysLive);
@@ -326,12 +337,14 @@ TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
 
 TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   const auto system = systemOf("pod4");
-  const LoweredDevice device = lower(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
+  const LoweredDevice device =
+      lower(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
   expectSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
   ASSERT_EQ(device.memory[0].overflow.size(), 1u);
   const std::string& sentence = device.memory[0].overflow[0];
-  EXPECT_THAT(sentence, ::testing::StartsWith("IPU1: 1472 of 1472 tiles need more than their 624.0 KiB, the most tile "));
+  EXPECT_THAT(sentence, ::testing::StartsWith(
+                            "IPU1: 1472 of 1472 tiles need more than their 624.0 KiB, the most tile "));
   EXPECT_THAT(sentence, HasSubstr("too much. Largest there: "));
   EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
   EXPECT_THAT(sentence, HasSubstr("A smaller micro-batch"));
@@ -348,11 +361,21 @@ TEST(StageLowering, ErrorsNameTheOperator) {
   EXPECT_THAT(lowered.error().message, ::testing::StartsWith("block/reduce (AllReduce): collectives"));
 }
 
+TEST(StageLowering, DevicesMustBeThere) {
+  const StagePlan stage = linearStage(3, 2, 8, 16, 16, true);
+  const auto lowered = systemOf("pod4:2")->lower({&stage});
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(
+      lowered.error().message,
+      "Stage 3 is on device 2, but system \"pod4:2\" has 2 IPUs; take a larger system or fewer devices.");
+}
+
 TEST(StageLowering, ProportionCanDifferByDevice) {
   SystemOptions options;
   options.availableMemoryProportionOf[1] = 0.05;
   const auto system = systemOf("pod4", options);
-  const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true), tight = linearStage(0, 1, 512, 2048, 2048, true);
+  const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true),
+                  tight = linearStage(0, 1, 512, 2048, 2048, true);
   EXPECT_LT(lower(*system, {roomy}).passes[1].ticks(), lower(*system, {tight}).passes[1].ticks());
 }
 
@@ -370,15 +393,20 @@ TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
   // All clocks and bandwidths doubled, all latencies halved: the same cycles of half the length.
   const testing::TemporaryFolder folder;
   const auto figure = [](const char* name, double value, const char* unit) {
-    return std::string(name) + " = { value = " + std::to_string(value) + ", unit = \"" + unit + "\", grade = \"X\", source = \"doubled\" }\n";
+    return std::string(name) + " = { value = " + std::to_string(value) + ", unit = \"" + unit +
+           "\", grade = \"X\", source = \"doubled\" }\n";
   };
-  folder.write("devices/double.toml", "family = \"ipu\"\nbase = \"mk2\"\n[figures]\n" + figure("clock", 2.66e9, "Hz") + figure("host_bandwidth", 16e9, "B/s") +
-                                          "host_latency = { value = 1e-6, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
-                                          "call_overhead = { value = 2.5e-5, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
-                                          "sync_hop = { value = 7.5e-9, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
-  folder.write("systems/doublepod.toml", "family = \"ipu\"\nbase = \"pod4\"\nchip = \"double\"\n[figures]\n" + figure("link_lane", 274877906944.0, "bit/s") +
-                                             figure("machine_host_bandwidth", 23e9, "B/s") +
-                                             "link_startup = { value = 6.5e-7, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
+  folder.write("devices/double.toml",
+               "family = \"ipu\"\nbase = \"mk2\"\n[figures]\n" + figure("clock", 2.66e9, "Hz") +
+                   figure("host_bandwidth", 16e9, "B/s") +
+                   "host_latency = { value = 1e-6, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
+                   "call_overhead = { value = 2.5e-5, unit = \"s\", grade = \"X\", source = \"halved\" }\n"
+                   "sync_hop = { value = 7.5e-9, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
+  folder.write("systems/doublepod.toml",
+               "family = \"ipu\"\nbase = \"pod4\"\nchip = \"double\"\n[figures]\n" +
+                   figure("link_lane", 274877906944.0, "bit/s") +
+                   figure("machine_host_bandwidth", 23e9, "B/s") +
+                   "link_startup = { value = 6.5e-7, unit = \"s\", grade = \"X\", source = \"halved\" }\n");
   SystemOptions options;
   options.userFolder = folder.path();
   const auto normal = systemOf("pod4"), fast = systemOf("doublepod", options);

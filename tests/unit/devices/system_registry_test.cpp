@@ -5,11 +5,11 @@
 namespace pipescope::devices {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using testing::refusalOf;
 using testing::systemOf;
 using testing::TemporaryFolder;
-using ::testing::HasSubstr;
-using ::testing::IsSupersetOf;
 
 SystemOptions withFolder(const TemporaryFolder& folder) {
   SystemOptions options;
@@ -18,7 +18,8 @@ SystemOptions withFolder(const TemporaryFolder& folder) {
 }
 
 TEST(SystemRegistry, ListsChipsAndSystems) {
-  EXPECT_THAT(knownSystems(), IsSupersetOf({"mk1", "mk2", "bow", "c600", "c2", "m2000", "bow-2000", "pod4", "pod8", "pod16", "bow-pod4", "bow-pod16"}));
+  EXPECT_THAT(knownSystems(), IsSupersetOf({"mk1", "mk2", "bow", "c600", "c2", "m2000", "bow-2000", "pod4",
+                                            "pod8", "pod16", "bow-pod4", "bow-pod16"}));
 }
 
 TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
@@ -77,7 +78,8 @@ TEST(SystemRegistry, RefusesCountsThatAreNotThere) {
   EXPECT_THAT(refusalOf("pod4:8"), HasSubstr("System \"pod4:8\" has 4 IPUs, but 8 are wanted"));
   EXPECT_THAT(refusalOf("mk2:2"), HasSubstr("has 1 IPU, but 2 are wanted"));
   EXPECT_THAT(refusalOf("pod4:0"), HasSubstr("number of devices must be between 1 and 4096"));
-  EXPECT_THAT(refusalOf("pod4:99999999999999999999"), HasSubstr("number of devices must be between 1 and 4096"));
+  EXPECT_THAT(refusalOf("pod4:99999999999999999999"),
+              HasSubstr("number of devices must be between 1 and 4096"));
   EXPECT_THAT(refusalOf("c2x0"), HasSubstr("number of boxes must be between 1 and 4096"));
   EXPECT_THAT(refusalOf("c2x9"), HasSubstr("at most 8 boxes"));
   EXPECT_THAT(refusalOf("pod4x2"), HasSubstr("at most 1 box of it"));
@@ -97,7 +99,9 @@ TEST(SystemRegistry, RefusesMemoryProportionsOutOfRange) {
 
 TEST(SystemRegistry, UsersAddChipsAndSystems) {
   const TemporaryFolder folder;
-  folder.write("devices/fast.toml", "family = \"ipu\"\nbase = \"mk2\"\n[figures]\nclock = { value = 2e9, unit = \"Hz\", grade = \"R\", source = \"a wish\" }\n");
+  folder.write("devices/fast.toml",
+               "family = \"ipu\"\nbase = \"mk2\"\n[figures]\nclock = { value = 2e9, unit = \"Hz\", grade = "
+               "\"R\", source = \"a wish\" }\n");
   folder.write("systems/mine.toml", "family = \"ipu\"\nbase = \"pod4\"\nchip = \"fast\"\n");
   const auto system = systemOf("mine:2", withFolder(folder));
   ASSERT_EQ(system->devices().size(), 2u);
@@ -135,16 +139,34 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"base = \"mk2\"\nchips = \"x\"\n", "unknown key \"chips\"; did you mean \"chip\"?"},
         FaultyFile{"base = 2\n", "\"base\" must be a text"},
         FaultyFile{"base = \"mk2\"\n[figures]\nclock = 5\n", "figure \"clock\" must be a table"},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { unit = \"Hz\", grade = \"D\", source = \"s\" }\n", "figure \"clock\" needs a number as value"},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\" }\n", "figure \"clock\" needs a text as source"},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"Q\", source = \"s\" }\n", "figure \"clock\" has grade \"Q\""},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\", source = \"s\", note = \"n\" }\n", "unknown part \"note\""},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1.3, unit = \"GHz\", grade = \"D\", source = \"s\" }\n", "has unit \"GHz\", but must be given in \"Hz\""},
-        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = -5, unit = \"tiles\", grade = \"D\", source = \"s\" }\n", "figure \"tiles\" is -5, but must be above 0"},
-        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = 10.5, unit = \"tiles\", grade = \"D\", source = \"s\" }\n", "must be a whole number"},
-        FaultyFile{"base = \"mk2\"\n[figures]\nstack = { value = -1, unit = \"B\", grade = \"D\", source = \"s\" }\n", "must not be negative"},
-        FaultyFile{"base = \"mk2\"\n[figures]\nclok = { value = 1e9, unit = \"Hz\", grade = \"D\", source = \"s\" }\n", "unknown figure \"clok\"; did you mean \"clock\"?"},
-        FaultyFile{"base = \"mk2\"\n[figures]\ninterleaved_start = { value = 700000, unit = \"B\", grade = \"D\", source = \"s\" }\n", "must lie inside tile_memory"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { unit = \"Hz\", grade = \"D\", source = \"s\" }\n",
+                   "figure \"clock\" needs a number as value"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\" }\n",
+                   "figure \"clock\" needs a text as source"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"Q\", source = "
+                   "\"s\" }\n",
+                   "figure \"clock\" has grade \"Q\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1e9, unit = \"Hz\", grade = \"D\", source = "
+                   "\"s\", note = \"n\" }\n",
+                   "unknown part \"note\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = 1.3, unit = \"GHz\", grade = \"D\", source "
+                   "= \"s\" }\n",
+                   "has unit \"GHz\", but must be given in \"Hz\""},
+        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = -5, unit = \"tiles\", grade = \"D\", source "
+                   "= \"s\" }\n",
+                   "figure \"tiles\" is -5, but must be above 0"},
+        FaultyFile{"base = \"mk2\"\n[figures]\ntiles = { value = 10.5, unit = \"tiles\", grade = \"D\", "
+                   "source = \"s\" }\n",
+                   "must be a whole number"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nstack = { value = -1, unit = \"B\", grade = \"D\", source = "
+                   "\"s\" }\n",
+                   "must not be negative"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclok = { value = 1e9, unit = \"Hz\", grade = \"D\", source = "
+                   "\"s\" }\n",
+                   "unknown figure \"clok\"; did you mean \"clock\"?"},
+        FaultyFile{"base = \"mk2\"\n[figures]\ninterleaved_start = { value = 700000, unit = \"B\", grade = "
+                   "\"D\", source = \"s\" }\n",
+                   "must lie inside tile_memory"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
         FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are ipu"},
@@ -156,10 +178,15 @@ TEST(SystemRegistry, SystemsAreCheckedToo) {
   folder.write("systems/lonely.toml", "family = \"ipu\"\n");
   EXPECT_THAT(refusalOf("lonely", withFolder(folder)), HasSubstr("key \"chip\" is missing"));
   folder.write("systems/mixed.toml", "family = \"gaudi\"\nchip = \"mk2\"\n");
-  EXPECT_THAT(refusalOf("mixed", withFolder(folder)), HasSubstr("family is \"gaudi\", but its chip mk2 is of family \"ipu\""));
-  folder.write("systems/wires.toml", "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lane = { value = 0, unit = \"bit/s\", grade = \"D\", source = \"s\" }\n");
+  EXPECT_THAT(refusalOf("mixed", withFolder(folder)),
+              HasSubstr("family is \"gaudi\", but its chip mk2 is of family \"ipu\""));
+  folder.write("systems/wires.toml",
+               "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lane = { value = 0, unit = \"bit/s\", "
+               "grade = \"D\", source = \"s\" }\n");
   EXPECT_THAT(refusalOf("wires", withFolder(folder)), HasSubstr("figure \"link_lane\" is 0"));
-  folder.write("systems/extra.toml", "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lanes = { value = 1, unit = \"bit/s\", grade = \"D\", source = \"s\" }\n");
+  folder.write("systems/extra.toml",
+               "family = \"ipu\"\nbase = \"pod4\"\n[figures]\nlink_lanes = { value = 1, unit = \"bit/s\", "
+               "grade = \"D\", source = \"s\" }\n");
   EXPECT_THAT(refusalOf("extra", withFolder(folder)), HasSubstr("did you mean \"link_lane\"?"));
 }
 

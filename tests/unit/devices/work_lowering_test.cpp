@@ -9,8 +9,8 @@ namespace pipescope::devices::ipu {
 namespace {
 
 using testing::chipOf;
-using testing::Lowering;
 using ::testing::HasSubstr;
+using testing::Lowering;
 
 constexpr auto kFloat = graph::ElementType::float32;
 constexpr auto kHalf = graph::ElementType::float16;
@@ -34,7 +34,8 @@ void expectSound(const LoweredWork& work, const Chip& chip) {
       EXPECT_GT(step.bytesIn, 0);
       EXPECT_GE(step.messages, 1);
       // No tile receives faster than pairs of tiles can.
-      EXPECT_GE(static_cast<double>(spread.total) * chip.exchangeBytesPerCycle * chip.exchangePairFactor, static_cast<double>(step.bytesIn));
+      EXPECT_GE(static_cast<double>(spread.total) * chip.exchangeBytesPerCycle * chip.exchangePairFactor,
+                static_cast<double>(step.bytesIn));
     }
     if (step.kind == model::StepKind::compute) {
       EXPECT_EQ(step.sync % chip.computeSetOverhead, 0);
@@ -67,8 +68,8 @@ TEST(WorkLowering, ExchangeFormula) {
 }
 
 TEST(WorkLowering, AdditionOnEveryTileOfABow) {
-  // 1,024 float32 elements a tile: 1,860 cycles measured (tessellate-ipu notebooks). By hand: 86 pairs for the busiest
-  // worker; 11 + 6 × (29 + 86 × 3), and 45 for launch and sync.
+  // 1,024 float32 elements a tile: 1,860 cycles measured (tessellate-ipu notebooks). By hand: 86 pairs for
+  // the busiest worker; 11 + 6 × (29 + 86 × 3), and 45 for launch and sync.
   Lowering bow(chipOf("bow"));
   const LoweredWork work = bow.lower(ops::Map{"add", 1024 * 1472, 2, kFloat, false});
   EXPECT_EQ(work.cycles(), 1778);
@@ -86,7 +87,8 @@ TEST(WorkLowering, TinyAddition) {
 
 TEST(WorkLowering, MapCosts) {
   Lowering mk2(chipOf("mk2"));
-  const auto cycles = [&](const char* function, graph::ElementType type, std::int64_t operands = 1, bool inPlace = false) {
+  const auto cycles = [&](const char* function, graph::ElementType type, std::int64_t operands = 1,
+                          bool inPlace = false) {
     return mk2.lower(ops::Map{function, 1472 * 1200, operands, type, inPlace}).cycles();
   };
   // 1,200 a tile, 200 a worker: 100 pairs or 50 fours.
@@ -103,12 +105,15 @@ TEST(WorkLowering, MapCosts) {
 }
 
 TEST(WorkLowering, HostCopyAsTheIpuModelChargesIt) {
-  // Poplar tutorial 6: matrix, vector and result of a 10,000 × 1,000 float32 product cross in 6,663,551 cycles.
+  // Poplar tutorial 6: matrix, vector and result of a 10,000 × 1,000 float32 product cross in 6,663,551
+  // cycles.
   Lowering mk2(chipOf("mk2"));
   const std::int64_t bytes = 4 * (10000 * 1000 + 1000 + 10000);
   const LoweredWork work = mk2.lower(ops::HostCopy{true, base::Bytes(bytes)});
   EXPECT_NEAR(static_cast<double>(work.cycles()), 6'663'551, 0.005 * 6'663'551);
-  EXPECT_THAT(namesOf(work), ::testing::ElementsAre("StreamCopyBegin StreamCopyBegin", "StreamCopyMid StreamCopyMid", "StreamCopyEnd StreamCopyEnd"));
+  EXPECT_THAT(namesOf(work),
+              ::testing::ElementsAre("StreamCopyBegin StreamCopyBegin", "StreamCopyMid StreamCopyMid",
+                                     "StreamCopyEnd StreamCopyEnd"));
   EXPECT_EQ(work.steps[1].bytesIn, bytes);
   EXPECT_EQ(work.steps[1].bytesOut, 0);
   const LoweredWork out = mk2.lower(ops::HostCopy{false, base::Bytes(4)});
@@ -122,9 +127,9 @@ TEST(WorkLowering, RearrangeRegression) {
     const LoweredWork work = mk2.lower(ops::Rearrange{1472 * 1000, run, kHalf});
     return spreadOf(work.steps.back().cycles).most;
   };
-  EXPECT_EQ(onTile(4), 587 + 881);      // 2,000 bytes in pieces of 8
-  EXPECT_EQ(onTile(2), 587 + 6250);     // of 4
-  EXPECT_EQ(onTile(1), 587 + 10297);    // of 2
+  EXPECT_EQ(onTile(4), 587 + 881);    // 2,000 bytes in pieces of 8
+  EXPECT_EQ(onTile(2), 587 + 6250);   // of 4
+  EXPECT_EQ(onTile(1), 587 + 10297);  // of 2
   // In one piece: a copy of 8 bytes a cycle, nothing is exchanged.
   const LoweredWork whole = mk2.lower(ops::Rearrange{1472 * 1000, 1472 * 1000, kHalf});
   ASSERT_EQ(whole.steps.size(), 1u);
@@ -136,9 +141,11 @@ TEST(WorkLowering, ReduceInStages) {
   const LoweredWork onTile = mk2.lower(ops::Reduce{"sum", 1472 * 4, 64, true, kFloat});
   EXPECT_EQ(onTile.steps.size(), 1u);
   const LoweredWork scalar = mk2.lower(ops::Reduce{"sum", 1, 1472 * 64, true, kFloat});
-  EXPECT_THAT(namesOf(scalar), ::testing::ElementsAre("OnTileExecute Reduce/OnTile", "DoExchange Reduce/Stage1/Exchange", "OnTileExecute Reduce/Stage1",
-                                                      "DoExchange Reduce/Stage2/Exchange", "OnTileExecute Reduce/Stage2",
-                                                      "DoExchange Reduce/Stage3/Exchange", "OnTileExecute Reduce/Stage3"));
+  EXPECT_THAT(namesOf(scalar),
+              ::testing::ElementsAre("OnTileExecute Reduce/OnTile", "DoExchange Reduce/Stage1/Exchange",
+                                     "OnTileExecute Reduce/Stage1", "DoExchange Reduce/Stage2/Exchange",
+                                     "OnTileExecute Reduce/Stage2", "DoExchange Reduce/Stage3/Exchange",
+                                     "OnTileExecute Reduce/Stage3"));
   const LoweredWork rows = mk2.lower(ops::Reduce{"sum", 256, 4096, false, kFloat});
   EXPECT_GT(rows.steps.size(), 1u);
   for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectSound(*work, mk2.chip());
@@ -164,8 +171,10 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
   const LoweredWork work = mk2.lower(testing::phase(testing::product(256, 1024, 1024), 1));
   expectSound(work, mk2.chip());
   const std::vector<std::string> names = namesOf(work);
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"OnTileExecute PreArrange/OnTileCopy", "DoExchange PreConvolve/Exchange", "OnTileExecute Convolve"}));
-  const auto convolve = std::find_if(work.steps.begin(), work.steps.end(), [](const ProgramStep& step) { return step.name == "Convolve"; });
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"OnTileExecute PreArrange/OnTileCopy",
+                                              "DoExchange PreConvolve/Exchange", "OnTileExecute Convolve"}));
+  const auto convolve = std::find_if(work.steps.begin(), work.steps.end(),
+                                     [](const ProgramStep& step) { return step.name == "Convolve"; });
   EXPECT_THAT(convolve->vertices.at(0).type, HasSubstr("poplin::ConvPartial"));
   EXPECT_GT(convolve->vertices.at(0).codeBytes, 0);
 }
@@ -194,31 +203,46 @@ TEST(WorkLowering, EveryKindIsSound) {
 
 TEST(WorkLowering, MoreWorkTakesLonger) {
   Lowering mk2(chipOf("mk2"));
-  const auto longer = [&](const ops::WorkItem& small, const ops::WorkItem& large) { EXPECT_LT(mk2.lower(small).cycles(), mk2.lower(large).cycles()); };
+  const auto longer = [&](const ops::WorkItem& small, const ops::WorkItem& large) {
+    EXPECT_LT(mk2.lower(small).cycles(), mk2.lower(large).cycles());
+  };
   longer(ops::Gather{64, 1024, 30522, kHalf}, ops::Gather{512, 1024, 30522, kHalf});
   longer(ops::Scatter{64, 1024, 30522, true, kHalf}, ops::Scatter{512, 1024, 30522, true, kHalf});
   longer(ops::Sort{1, 10'000, 10'000, kFloat}, ops::Sort{1, 1'000'000, 1'000'000, kFloat});
   longer(ops::Random{100'000, kFloat}, ops::Random{10'000'000, kFloat});
-  longer(ops::Pool{"max", false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf}, ops::Pool{"max", false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf});
+  longer(ops::Pool{"max", false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf},
+         ops::Pool{"max", false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf});
 }
 
 TEST(WorkLowering, RefusesWhatItCannotDo) {
   Lowering mk2(chipOf("mk2"));
-  EXPECT_EQ(mk2.refusal(ops::Collective{}), "layer: collectives between replicas are not modelled on IPUs; use a replication factor of 1.");
-  EXPECT_EQ(mk2.refusal(ops::Map{"add", 0, 2, kFloat, false}), "layer: number of elements is 0, but must be at least 1.");
-  EXPECT_EQ(mk2.refusal(ops::Map{"add", 5, 0, kFloat, false}), "layer: number of operands is 0, but must be at least 1.");
-  EXPECT_THAT(mk2.refusal(ops::Map{"add", std::int64_t{1} << 41, 2, kFloat, false}), HasSubstr("number of elements is above 2^40"));
-  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", std::int64_t{1} << 40, 2, true, kFloat}), HasSubstr("number of elements to reduce is above 2^40"));
-  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", std::int64_t{1} << 62, std::int64_t{1} << 62, true, kFloat}), HasSubstr("above 2^40"));
-  EXPECT_EQ(mk2.refusal(ops::Map{"add", 5, 2, graph::ElementType::bfloat16, false}), "layer: an IPU does not compute in bfloat16; use float16 or float32.");
-  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", 1, 5, true, graph::ElementType::float64}), HasSubstr("does not compute in float64"));
-  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 1, 1, {4, 4}, {2}, {2, 2}, {2, 2}, kFloat}), HasSubstr("same number of axes"));
+  EXPECT_EQ(mk2.refusal(ops::Collective{}),
+            "layer: collectives between replicas are not modelled on IPUs; use a replication factor of 1.");
+  EXPECT_EQ(mk2.refusal(ops::Map{"add", 0, 2, kFloat, false}),
+            "layer: number of elements is 0, but must be at least 1.");
+  EXPECT_EQ(mk2.refusal(ops::Map{"add", 5, 0, kFloat, false}),
+            "layer: number of operands is 0, but must be at least 1.");
+  EXPECT_THAT(mk2.refusal(ops::Map{"add", std::int64_t{1} << 41, 2, kFloat, false}),
+              HasSubstr("number of elements is above 2^40"));
+  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", std::int64_t{1} << 40, 2, true, kFloat}),
+              HasSubstr("number of elements to reduce is above 2^40"));
+  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", std::int64_t{1} << 62, std::int64_t{1} << 62, true, kFloat}),
+              HasSubstr("above 2^40"));
+  EXPECT_EQ(mk2.refusal(ops::Map{"add", 5, 2, graph::ElementType::bfloat16, false}),
+            "layer: an IPU does not compute in bfloat16; use float16 or float32.");
+  EXPECT_THAT(mk2.refusal(ops::Reduce{"sum", 1, 5, true, graph::ElementType::float64}),
+              HasSubstr("does not compute in float64"));
+  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 1, 1, {4, 4}, {2}, {2, 2}, {2, 2}, kFloat}),
+              HasSubstr("same number of axes"));
   EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 1, 1, {}, {}, {}, {}, kFloat}), HasSubstr("at least one"));
-  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 1, 1, {4}, {0}, {2}, {2}, kFloat}), HasSubstr("kernel is 0"));
-  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 0, 1, {4}, {1}, {2}, {2}, kFloat}), HasSubstr("batch is 0"));
+  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 1, 1, {4}, {0}, {2}, {2}, kFloat}),
+              HasSubstr("kernel is 0"));
+  EXPECT_THAT(mk2.refusal(ops::Pool{"max", false, 0, 1, {4}, {1}, {2}, {2}, kFloat}),
+              HasSubstr("batch is 0"));
   EXPECT_THAT(mk2.refusal(ops::Gather{0, 1, 1, kFloat}), HasSubstr("number of gathered elements is 0"));
   EXPECT_THAT(mk2.refusal(ops::Gather{1, 1, 0, kFloat}), HasSubstr("number of table elements is 0"));
-  EXPECT_THAT(mk2.refusal(ops::Scatter{1, 0, 1, true, kFloat}), HasSubstr("number of scattered elements is 0"));
+  EXPECT_THAT(mk2.refusal(ops::Scatter{1, 0, 1, true, kFloat}),
+              HasSubstr("number of scattered elements is 0"));
   EXPECT_THAT(mk2.refusal(ops::Rearrange{5, 0, kFloat}), HasSubstr("length of a run is 0"));
   EXPECT_THAT(mk2.refusal(ops::Sort{1, 5, 0, kFloat}), HasSubstr("number of elements to keep is 0"));
   EXPECT_THAT(mk2.refusal(ops::Random{0, kFloat}), HasSubstr("number of elements is 0"));

@@ -88,5 +88,27 @@ TEST(TimeAxis, Durations) {
   EXPECT_EQ(groupedNumber(-1000), "-1,000");
 }
 
+TEST(TimeAxis, TimesAsPeopleWriteThem) {
+  const TimeScale cycles{TimeUnit::cycles, 1'000'000'000}, cost{TimeUnit::costUnits, 1'000'000};
+  const auto ticks = [](const std::string& text, const TimeScale& scale) {
+    const auto parsed = parseTime(text, scale);
+    return parsed.ok() ? parsed->count : -1;
+  };
+  EXPECT_EQ(ticks("12345", cycles), 12345);
+  EXPECT_EQ(ticks("12,345 cycles", cycles), 12345);
+  EXPECT_EQ(ticks("1.5ms", cycles), 1'500'000);
+  EXPECT_EQ(ticks("2 us", cycles), 2'000);
+  EXPECT_EQ(ticks("2 µs", cycles), 2'000);
+  EXPECT_EQ(ticks("0.25s", cycles), 250'000'000);
+  EXPECT_EQ(ticks("7", {TimeUnit::time, 1'000'000'000}), 7);
+  EXPECT_EQ(ticks("3.5", cost), 3'500'000);
+  EXPECT_EQ(ticks("3 units", cost), 3'000'000);
+  for (const char* bad : {"", "soon", "-5", "1.2.3", ".", "5 fortnights", "99999999999999999999999"}) {
+    const auto parsed = parseTime(bad, cycles);
+    ASSERT_FALSE(parsed.ok()) << bad;
+    EXPECT_EQ(parsed.error().message, "\"" + std::string(bad) + "\" is no time: write cycles as 12345, or a length as 1.5ms (s, ms, us, ns).");
+  }
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

@@ -176,6 +176,15 @@ TEST(TimelineScene, PointingFindsTheInnermost) {
   EXPECT_FALSE(TimelineScene().itemAt(TimelineWindow{}, 0, 0));
 }
 
+TEST(TimelineScene, NamePathsOfGroupsAndSteps) {
+  const TimelineScene scene = smallScene();
+  EXPECT_EQ(scene.pathOf(itemAt(scene, 110, RowKind::flame, 0, 0)), "layer");
+  EXPECT_EQ(scene.pathOf(itemAt(scene, 110, RowKind::flame, 0, 1)), "layer/conv");
+  EXPECT_EQ(scene.pathOf(itemAt(scene, 125, RowKind::flame, 0, 2)), "layer/conv/b");
+  EXPECT_EQ(scene.pathOf(itemAt(scene, 140, RowKind::flame, 0, 1)), "layer/relu");
+  EXPECT_EQ(scene.pathOf(itemAt(scene, 130, RowKind::activity, 0)), "");
+}
+
 TEST(TimelineScene, EveryBoxIsFoundWhereItIsDrawn) {
   const TimelineScene scene = smallScene();
   const TimelineWindow window = whole(scene);

@@ -12,7 +12,8 @@ class ReportTest : public RunFixture {
  protected:
   static nlohmann::json section(const std::string& name) {
     const Read profile = read();
-    const sections::Context context{*profile.source, *profile.catalog, profile.catalog->executables.front().id};
+    const sections::Context context{*profile.source, *profile.catalog,
+                                    profile.catalog->executables.front().id};
     const auto made = sections::makeSection(*sections::sectionRegistry().find(name), context);
     EXPECT_TRUE(made.ok()) << made.error().message;
     return nlohmann::json::parse(sections::toJson(*made));
@@ -24,21 +25,26 @@ class ReportTest : public RunFixture {
 
 TEST_F(ReportTest, KeysThatMustExist) {
   ASSERT_TRUE(run(sample("pipelined")).ok());
-  const auto ipu = {"compute_cycles", "exchange_cycles", "sync_cycles", "stream_copy_cycles", "global_exchange_cycles", "tile_balance"};
+  const auto ipu = {"compute_cycles",     "exchange_cycles",        "sync_cycles",
+                    "stream_copy_cycles", "global_exchange_cycles", "tile_balance"};
   const nlohmann::json execution = section("execution");
   expectKeys(execution, {"total_cycles", "time_us", "samples_per_second", "devices"});
   expectKeys(execution, ipu);
   ASSERT_EQ(execution["devices"].size(), 4u);
-  expectKeys(execution["devices"][0], {"index", "kind", "clock_hz", "total_cycles", "idle_cycles", "by_lane", "by_kind"});
+  expectKeys(execution["devices"][0],
+             {"index", "kind", "clock_hz", "total_cycles", "idle_cycles", "by_lane", "by_kind"});
   expectKeys(execution["devices"][0], ipu);
   const nlohmann::json memory = section("memory");
-  expectKeys(memory, {"total_bytes", "max_tile_bytes", "max_tile_bytes_including_gaps", "always_live_bytes", "not_always_live_peak_bytes", "by_category", "devices"});
+  expectKeys(memory, {"total_bytes", "max_tile_bytes", "max_tile_bytes_including_gaps", "always_live_bytes",
+                      "not_always_live_peak_bytes", "by_category", "devices"});
   const nlohmann::json stages = section("stages");
   expectKeys(stages, {"imbalance", "imbalance_forward", "imbalance_backward", "bubble_fraction", "stages"});
   ASSERT_EQ(stages["stages"].size(), 4u);
-  expectKeys(stages["stages"][0], {"index", "device", "forward_cycles", "recompute_cycles", "backward_cycles", "update_cycles"});
+  expectKeys(stages["stages"][0],
+             {"index", "device", "forward_cycles", "recompute_cycles", "backward_cycles", "update_cycles"});
   const nlohmann::json summary = section("summary");
-  expectKeys(summary, {"fits", "bound_by", "slowest_stage", "final_loss", "test_accuracy", "samples_per_second", "host_samples_per_second"});
+  expectKeys(summary, {"fits", "bound_by", "slowest_stage", "final_loss", "test_accuracy",
+                       "samples_per_second", "host_samples_per_second"});
   EXPECT_TRUE(summary["fits"].get<bool>());
   const std::set<std::string> bounds = {"compute", "exchange", "stream", "host", "memory", "pipeline"};
   EXPECT_TRUE(bounds.contains(summary["bound_by"].get<std::string>()));
@@ -55,7 +61,8 @@ TEST_F(ReportTest, SumsAgree) {
   for (const nlohmann::json& device : execution["devices"]) {
     std::int64_t busy = 0;
     for (const auto& [kind, ticks] : device["by_kind"].items()) busy += ticks.get<std::int64_t>();
-    EXPECT_EQ(busy + device["idle_cycles"].get<std::int64_t>(), device["total_cycles"].get<std::int64_t>()) << device["name"];
+    EXPECT_EQ(busy + device["idle_cycles"].get<std::int64_t>(), device["total_cycles"].get<std::int64_t>())
+        << device["name"];
     EXPECT_GT(device["tile_balance"].get<double>(), 0);
     EXPECT_LE(device["tile_balance"].get<double>(), 1);
   }
@@ -67,10 +74,13 @@ TEST_F(ReportTest, SumsAgree) {
   EXPECT_EQ(out, in);
   EXPECT_GT(out, 0);
   const nlohmann::json stages = section("stages");
-  const double sum = stages["useful_cycles"].get<double>() + stages["lost_fill_and_drain_cycles"].get<double>() +
-                     stages["lost_imbalance_cycles"].get<double>() + stages["lost_exchange_update_host_cycles"].get<double>();
+  const double sum = stages["useful_cycles"].get<double>() +
+                     stages["lost_fill_and_drain_cycles"].get<double>() +
+                     stages["lost_imbalance_cycles"].get<double>() +
+                     stages["lost_exchange_update_host_cycles"].get<double>();
   EXPECT_NEAR(sum, stages["step_cycles"].get<double>(), 1e-6 * sum);
-  EXPECT_NEAR(stages["bubble_ramp_up"].get<double>() + stages["bubble_steady"].get<double>() + stages["bubble_ramp_down"].get<double>(),
+  EXPECT_NEAR(stages["bubble_ramp_up"].get<double>() + stages["bubble_steady"].get<double>() +
+                  stages["bubble_ramp_down"].get<double>(),
               stages["bubble_fraction"].get<double>(), 1e-12);
   const nlohmann::json waits = section("waits");
   EXPECT_EQ(waits["critical_path_cycles"].get<std::int64_t>(), execution["total_cycles"].get<std::int64_t>());
@@ -89,27 +99,32 @@ TEST_F(ReportTest, ReplayingLivesGivesTheRecordedBytes) {
   const auto lives = profile.source->rows<model::LifeInterval>();
   const auto steps = profile.source->rows<model::LivenessStep>();
   ASSERT_TRUE(variables.ok() && lives.ok() && steps.ok());
-  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int32_t, std::int64_t>> live;  // (executable, space) → step → bytes
+  std::map<std::pair<std::int64_t, std::int64_t>, std::map<std::int32_t, std::int64_t>>
+      live;  // (executable, space) → step → bytes
   for (const model::LifeInterval& life : **lives) {
     const model::Variable& variable = (**variables)[static_cast<std::size_t>(life.variable.value)];
-    for (std::int32_t s = life.firstStep; s < life.endStep; ++s) live[{variable.executable.value, variable.space.value}][s] += variable.bytes.count;
+    for (std::int32_t s = life.firstStep; s < life.endStep; ++s)
+      live[{variable.executable.value, variable.space.value}][s] += variable.bytes.count;
   }
   ASSERT_FALSE((*steps)->empty());
   for (const model::LivenessStep& step : **steps) {
-    EXPECT_EQ((live[{step.executable.value, step.space.value}][step.index]), step.notAlwaysLive.count) << "step " << step.index;
+    EXPECT_EQ((live[{step.executable.value, step.space.value}][step.index]), step.notAlwaysLive.count)
+        << "step " << step.index;
   }
 }
 
 TEST_F(ReportTest, RecomputeTradesTimeForMemory) {
   const auto stash = [&](const char* recompute) {
-    EXPECT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.recompute", recompute}})).ok());
+    EXPECT_TRUE(
+        run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.recompute", recompute}})).ok());
     return section("stages");
   };
   const nlohmann::json with = stash("pipeline"), without = stash("none");
   for (int stage : {0, 1, 2}) {
     EXPECT_GT(with["stages"][stage]["recompute_cycles"].get<double>(), 0);
     EXPECT_EQ(without["stages"][stage]["recompute_cycles"].get<double>(), 0);
-    EXPECT_LT(with["memory"][stage]["stash_bytes"].get<std::int64_t>(), without["memory"][stage]["stash_bytes"].get<std::int64_t>());
+    EXPECT_LT(with["memory"][stage]["stash_bytes"].get<std::int64_t>(),
+              without["memory"][stage]["stash_bytes"].get<std::int64_t>());
   }
   EXPECT_EQ(with["stages"][3]["recompute_cycles"].get<double>(), 0);
   EXPECT_EQ(with["memory"][0]["stash_bytes"].get<std::int64_t>(), 7 * 40 * 28 * 28 * 4);

@@ -31,12 +31,16 @@ class RunFixture : public testing::Test {
   static std::string profile() { return (folder() / "profile.pop").string(); }
 
   /// A sample's configuration on the small data: 800 rows a training call, 80 an inference call.
-  static config::Configuration sample(const std::string& name, const std::map<std::string, std::string>& changes = {}) {
-    auto read = config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/" + name + ".toml");
+  static config::Configuration sample(const std::string& name,
+                                      const std::map<std::string, std::string>& changes = {}) {
+    auto read =
+        config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/" + name + ".toml");
     EXPECT_TRUE(read.ok()) << read.error().message;
     config::Configuration configuration = std::move(read).value();
-    std::map<std::string, std::string> all = {{"data.directory", (folder() / "digits").string()}, {"training.device_iterations", "2"},
-                                              {"inference.device_iterations", "10"}, {"training.epochs", "1"}};
+    std::map<std::string, std::string> all = {{"data.directory", (folder() / "digits").string()},
+                                              {"training.device_iterations", "2"},
+                                              {"inference.device_iterations", "10"},
+                                              {"training.epochs", "1"}};
     for (const auto& [key, value] : changes) all[key] = value;
     for (const auto& [key, value] : all) {
       const base::Status set = configuration.setText(key, value, config::Origin::flag);
@@ -45,7 +49,8 @@ class RunFixture : public testing::Test {
     return configuration;
   }
 
-  static base::Result<RunResult> run(const config::Configuration& configuration, base::Progress* progress = nullptr) {
+  static base::Result<RunResult> run(const config::Configuration& configuration,
+                                     base::Progress* progress = nullptr) {
     base::SilentProgress silent;
     std::filesystem::remove(profile());
     return runConfiguration(configuration, {profile(), "test"}, progress ? *progress : silent);
@@ -75,7 +80,8 @@ class RunFixture : public testing::Test {
     EXPECT_TRUE(counters.ok() && samples.ok());
     std::vector<double> values;
     for (const model::CounterSample& sample : **samples) {
-      if ((**counters)[static_cast<std::size_t>(sample.counter.value)].name == name) values.push_back(sample.value);
+      if ((**counters)[static_cast<std::size_t>(sample.counter.value)].name == name)
+        values.push_back(sample.value);
     }
     return values;
   }

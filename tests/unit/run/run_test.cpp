@@ -19,7 +19,8 @@ TEST_F(RunTest, LossesAreBitEqualWhateverTheSplitScheduleAndThreads) {
   EXPECT_LT(reference.back(), reference.front());
   EXPECT_EQ(losses("two_stages", {{"execution.threads", "2"}}), reference);
   EXPECT_EQ(losses("sharded", {{"execution.threads", "3"}}), reference);
-  EXPECT_EQ(losses("pipelined", {{"execution.schedule", "gpipe"}, {"execution.recompute", "none"}}), reference);
+  EXPECT_EQ(losses("pipelined", {{"execution.schedule", "gpipe"}, {"execution.recompute", "none"}}),
+            reference);
   EXPECT_NE(losses("pipelined", {{"execution.seed", "43"}}), reference);
 }
 
@@ -31,14 +32,16 @@ TEST_F(RunTest, ProfileHoldsTrainingAndInference) {
   ASSERT_EQ(profile.catalog->executables.size(), 2u);
   EXPECT_EQ(profile.catalog->executables[0].name, "training");
   EXPECT_EQ(profile.catalog->executables[1].name, "inference");
-  const auto training = profile.catalog->runsOf(profile.catalog->executables[0].id), inference = profile.catalog->runsOf(profile.catalog->executables[1].id);
+  const auto training = profile.catalog->runsOf(profile.catalog->executables[0].id),
+             inference = profile.catalog->runsOf(profile.catalog->executables[1].id);
   ASSERT_EQ(training.size(), 3u);
   EXPECT_EQ(training[0]->samples, 40 * 10 * 2);
   ASSERT_EQ(inference.size(), 5u);  // 400 rows in calls of 8 × 10
   EXPECT_EQ(inference[0]->samples, 80);
   EXPECT_EQ(profile.catalog->target.name, "pod4");
   EXPECT_EQ(profile.catalog->stages.size(), 8u);
-  for (std::size_t i = 1; i < profile.catalog->runs.size(); ++i) EXPECT_EQ(profile.catalog->runs[i].start, profile.catalog->runs[i - 1].end);
+  for (std::size_t i = 1; i < profile.catalog->runs.size(); ++i)
+    EXPECT_EQ(profile.catalog->runs[i].start, profile.catalog->runs[i - 1].end);
 }
 
 TEST_F(RunTest, EmulatedTimeNeitherNeedsNorFeelsNumbers) {
@@ -65,20 +68,25 @@ TEST_F(RunTest, MetricsComeFromTheRowsReturnedAndSaySo) {
     for (const model::Outcome& outcome : profile.catalog->outcomes) found[outcome.name] = outcome.basis;
     return found;
   };
-  EXPECT_EQ(basis({{"training.output_mode", "all"}})["final_loss"], "last training call: all 800 rows of the call (output mode all)");
-  EXPECT_EQ(basis({{"training.output_mode", "final"}})["final_accuracy"], "last training call: the last micro-batch's 40 of the call's 800 rows (output mode final)");
+  EXPECT_EQ(basis({{"training.output_mode", "all"}})["final_loss"],
+            "last training call: all 800 rows of the call (output mode all)");
+  EXPECT_EQ(basis({{"training.output_mode", "final"}})["final_accuracy"],
+            "last training call: the last micro-batch's 40 of the call's 800 rows (output mode final)");
   auto everyFive = basis({{"training.output_mode", "every_n"}, {"training.output_period", "5"}});
-  EXPECT_EQ(everyFive["final_accuracy"], "last training call: 160 of the call's 800 rows (output mode every_n, period 5)");
+  EXPECT_EQ(everyFive["final_accuracy"],
+            "last training call: 160 of the call's 800 rows (output mode every_n, period 5)");
   EXPECT_EQ(everyFive["test_accuracy"], "400 of 400 test rows");
   auto sum = basis({{"training.output_mode", "sum"}});
   EXPECT_EQ(sum["final_loss"], "last training call: sum over the call's 20 micro-batches (output mode sum)");
   EXPECT_EQ(sum.count("final_accuracy"), 0u);
-  EXPECT_EQ(basis({{"data.test_samples", "150"}})["test_accuracy"], "80 of 150 test rows; the last 70 fill no call and were dropped");
+  EXPECT_EQ(basis({{"data.test_samples", "150"}})["test_accuracy"],
+            "80 of 150 test rows; the last 70 fill no call and were dropped");
 }
 
 TEST_F(RunTest, FinalLossIsTheLastMicroBatchesOnly) {
   const auto finalLoss = [](const std::string& mode) {
-    const auto result = run(sample("pipelined", {{"training.output_mode", mode}, {"execution.mode", "training"}}));
+    const auto result =
+        run(sample("pipelined", {{"training.output_mode", mode}, {"execution.mode", "training"}}));
     EXPECT_TRUE(result.ok());
     return *result->finalLoss;
   };
@@ -88,10 +96,12 @@ TEST_F(RunTest, FinalLossIsTheLastMicroBatchesOnly) {
 }
 
 TEST_F(RunTest, DivergedTrainingIsRefusedAndTheProfileSaysWhy) {
-  const auto result = run(sample("pipelined", {{"training.optimizer", "sgd"}, {"training.learning_rate", "1e6"}}));
+  const auto result =
+      run(sample("pipelined", {{"training.optimizer", "sgd"}, {"training.learning_rate", "1e6"}}));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, base::ErrorKind::refused);
-  EXPECT_NE(result.error().message.find("The loss is not a number in epoch 1, call "), std::string::npos) << result.error().message;
+  EXPECT_NE(result.error().message.find("The loss is not a number in epoch 1, call "), std::string::npos)
+      << result.error().message;
   const Read profile = read();
   EXPECT_EQ(profile.catalog->state.state, model::ProfileState::incomplete);
   EXPECT_EQ(profile.catalog->state.reason, result.error().message);
@@ -119,19 +129,29 @@ TEST_F(RunTest, CancellingLeavesAReadableProfile) {
 }
 
 TEST_F(RunTest, BadDataIsNamed) {
-  EXPECT_NE(refusal(sample("pipelined", {{"data.directory", (folder() / "nowhere").string()}})).find("nowhere"), std::string::npos);
+  EXPECT_NE(
+      refusal(sample("pipelined", {{"data.directory", (folder() / "nowhere").string()}})).find("nowhere"),
+      std::string::npos);
   EXPECT_EQ(read().catalog->state.state, model::ProfileState::incomplete);
   std::filesystem::create_directories(folder() / "cut");
-  for (const auto& entry : std::filesystem::directory_iterator(folder() / "digits")) std::filesystem::copy(entry, folder() / "cut", std::filesystem::copy_options::overwrite_existing);
+  for (const auto& entry : std::filesystem::directory_iterator(folder() / "digits"))
+    std::filesystem::copy(entry, folder() / "cut", std::filesystem::copy_options::overwrite_existing);
   std::filesystem::resize_file(folder() / "cut" / "train-images-idx3-ubyte", 5000);
-  EXPECT_NE(refusal(sample("pipelined", {{"data.directory", (folder() / "cut").string()}})).find("train-images-idx3-ubyte"), std::string::npos);
+  EXPECT_NE(refusal(sample("pipelined", {{"data.directory", (folder() / "cut").string()}}))
+                .find("train-images-idx3-ubyte"),
+            std::string::npos);
   EXPECT_NE(refusal(sample("pipelined", {{"data.samples", "100"}})).find("800"), std::string::npos);
   EXPECT_NE(refusal(sample("pipelined", {{"data.samples", "99999"}})).find("99999"), std::string::npos);
-  EXPECT_NE(refusal(sample("pipelined", {{"data.dataset", "synthetic"}, {"model.input", "[1, 28, 28]"}})).find("data.samples is missing"), std::string::npos);
+  EXPECT_NE(refusal(sample("pipelined", {{"data.dataset", "synthetic"}, {"model.input", "[1, 28, 28]"}}))
+                .find("data.samples is missing"),
+            std::string::npos);
 }
 
 TEST_F(RunTest, SyntheticDataNeedsNoFiles) {
-  const auto result = run(sample("pipelined", {{"data.dataset", "synthetic"}, {"model.input", "[1, 28, 28]"}, {"data.samples", "800"}, {"data.test_samples", "80"}}));
+  const auto result = run(sample("pipelined", {{"data.dataset", "synthetic"},
+                                               {"model.input", "[1, 28, 28]"},
+                                               {"data.samples", "800"},
+                                               {"data.test_samples", "80"}}));
   ASSERT_TRUE(result.ok()) << result.error().message;
 }
 
@@ -165,10 +185,20 @@ TEST(RunConfiguration, ModelsThatMakeNoSenseAreNamed) {
   EXPECT_NE(refusalOf("").find("no model"), std::string::npos);
   EXPECT_NE(refusalOf("[system]\nname = \"fixed\"\n").find("[[fixed.stages]]"), std::string::npos);
   EXPECT_NE(refusalOf("[[fixed.stages]]\nforward = 1\n").find("belongs to system.name"), std::string::npos);
-  EXPECT_NE(refusalOf("[[model.layers]]\ntype = \"con\"\nname = \"a\"\nblock = \"B\"\n").find("conv"), std::string::npos);
-  EXPECT_NE(refusalOf("[[model.layers]]\ntype = \"linear\"\nname = \"a\"\nblock = \"B\"\nout_features = 10\nkernel_size = 3\n").find("kernel_size"), std::string::npos);
-  EXPECT_NE(refusalOf("[data]\ndataset = \"synthetic\"\n[[model.layers]]\ntype = \"relu\"\nname = \"a\"\nblock = \"B\"\n").find("model.input is missing"), std::string::npos);
-  const std::string twice = "[[stages]]\nblocks = [\"B\"]\n[[stages]]\nblocks = [\"B\"]\n[[model.layers]]\ntype = \"linear\"\nname = \"a\"\nblock = \"B\"\nout_features = 10\n[model]\ninput = [4]\n";
+  EXPECT_NE(refusalOf("[[model.layers]]\ntype = \"con\"\nname = \"a\"\nblock = \"B\"\n").find("conv"),
+            std::string::npos);
+  EXPECT_NE(refusalOf("[[model.layers]]\ntype = \"linear\"\nname = \"a\"\nblock = \"B\"\nout_features = "
+                      "10\nkernel_size = 3\n")
+                .find("kernel_size"),
+            std::string::npos);
+  EXPECT_NE(
+      refusalOf(
+          "[data]\ndataset = \"synthetic\"\n[[model.layers]]\ntype = \"relu\"\nname = \"a\"\nblock = \"B\"\n")
+          .find("model.input is missing"),
+      std::string::npos);
+  const std::string twice =
+      "[[stages]]\nblocks = [\"B\"]\n[[stages]]\nblocks = [\"B\"]\n[[model.layers]]\ntype = \"linear\"\nname "
+      "= \"a\"\nblock = \"B\"\nout_features = 10\n[model]\ninput = [4]\n";
   EXPECT_NE(refusalOf(twice).find("Block \"B\" is in stage 0 and in stage 1"), std::string::npos);
   const std::string fits = "[system]\nname = \"fixed\"\n[[fixed.stages]]\nforward = 1\n";
   EXPECT_NE(refusalOf(fits).find("/nonexistent-folder"), std::string::npos);

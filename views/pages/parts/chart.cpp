@@ -33,13 +33,17 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 54;
 class BytesScale : public QwtScaleDraw {
  public:
   QwtText label(double value) const override {
-    return QwtText(value == 0 ? QStringLiteral("0") : QString::fromStdString(sections::formatCell(sections::Cell(value), sections::Format::bytes)));
+    return QwtText(value == 0 ? QStringLiteral("0")
+                              : QString::fromStdString(
+                                    sections::formatCell(sections::Cell(value), sections::Format::bytes)));
   }
 };
 
 class IndexScale : public QwtScaleDraw {
  public:
-  QwtText label(double value) const override { return QwtText(QString::fromStdString(geometry::groupedNumber(std::llround(value)))); }
+  QwtText label(double value) const override {
+    return QwtText(QString::fromStdString(geometry::groupedNumber(std::llround(value))));
+  }
 };
 
 /// A step between labels that is nice in its binary unit: 100 KiB, not 97.65625 KiB.
@@ -56,7 +60,8 @@ class Chart::StackItem : public QwtPlotItem {
  public:
   explicit StackItem(Chart& chart) : chart_(chart) { setZ(10); }
 
-  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap, const QRectF& canvas) const override {
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap& yMap,
+            const QRectF& canvas) const override {
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing, false);
     const int right = static_cast<int>(std::ceil(canvas.right())), count = chart_.size();
@@ -66,9 +71,13 @@ class Chart::StackItem : public QwtPlotItem {
       const auto first = static_cast<int>(std::floor(xMap.invTransform(x)));
       if (first >= count) break;
       const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
-      const auto shown = static_cast<int>(chart_.totals_.widest(static_cast<std::size_t>(std::max(0, first)), static_cast<std::size_t>(end)));
+      const auto shown = static_cast<int>(
+          chart_.totals_.widest(static_cast<std::size_t>(std::max(0, first)), static_cast<std::size_t>(end)));
       // One index may cover many columns.
-      const int until = end == first + 1 ? std::min(right, std::max(x + 1, static_cast<int>(std::ceil(xMap.transform(first + 1))))) : x + 1;
+      const int until =
+          end == first + 1
+              ? std::min(right, std::max(x + 1, static_cast<int>(std::ceil(xMap.transform(first + 1)))))
+              : x + 1;
       if (first >= 0) drawColumn(*painter, yMap, x, until, shown, before);
       x = until;
     }
@@ -76,7 +85,8 @@ class Chart::StackItem : public QwtPlotItem {
   }
 
  private:
-  void drawColumn(QPainter& painter, const QwtScaleMap& yMap, int x, int right, int index, std::vector<int>& before) const {
+  void drawColumn(QPainter& painter, const QwtScaleMap& yMap, int x, int right, int index,
+                  std::vector<int>& before) const {
     std::int64_t sum = 0;
     std::vector<int> tops;
     for (std::size_t l = 0; l < chart_.layers_.size(); ++l) {
@@ -85,11 +95,13 @@ class Chart::StackItem : public QwtPlotItem {
       sum += layer.values[static_cast<std::size_t>(index)];
       const int top = static_cast<int>(std::lround(yMap.transform(static_cast<double>(sum))));
       const QColor colour = chart_.palette_.colour(layer.role);
-      const QColor fill = layer.outlined ? shell::Palette::mixed(colour, chart_.palette_.ui(Ui::surface), 0.28) : colour;
+      const QColor fill =
+          layer.outlined ? shell::Palette::mixed(colour, chart_.palette_.ui(Ui::surface), 0.28) : colour;
       painter.fillRect(QRect(x, top, right - x, bottom - top), fill);
       if (layer.outlined) {
         painter.fillRect(QRect(x, top - 1, right - x, 2), colour);
-        if (l < before.size()) painter.fillRect(QRect(x, std::min(top, before[l]) - 1, 1, std::abs(top - before[l]) + 2), colour);
+        if (l < before.size())
+          painter.fillRect(QRect(x, std::min(top, before[l]) - 1, 1, std::abs(top - before[l]) + 2), colour);
       }
       tops.push_back(top);
     }
@@ -104,14 +116,17 @@ class Chart::BandItem : public QwtPlotItem {
  public:
   explicit BandItem(Chart& chart) : chart_(chart) { setZ(30); }
 
-  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap&, const QRectF& canvas) const override {
+  void draw(QPainter* painter, const QwtScaleMap& xMap, const QwtScaleMap&,
+            const QRectF& canvas) const override {
     const timeline::LabelFont labels(chart_.font());
     painter->save();
     painter->setFont(labels.font());
     const int top = static_cast<int>(canvas.top()), bottom = static_cast<int>(canvas.bottom()) + 1;
     for (const ChartBand& band : chart_.bands_) {
-      const int left = std::max(static_cast<int>(canvas.left()), static_cast<int>(std::lround(xMap.transform(band.from))));
-      const int right = std::min(static_cast<int>(canvas.right()) + 1, static_cast<int>(std::lround(xMap.transform(band.to))));
+      const int left =
+          std::max(static_cast<int>(canvas.left()), static_cast<int>(std::lround(xMap.transform(band.from))));
+      const int right = std::min(static_cast<int>(canvas.right()) + 1,
+                                 static_cast<int>(std::lround(xMap.transform(band.to))));
       if (right <= left) continue;
       const QRect strip(left, top, right - left, kBandHeight);
       QColor ground = chart_.palette_.ui(Ui::raised);
@@ -120,9 +135,11 @@ class Chart::BandItem : public QwtPlotItem {
         painter->fillRect(strip.adjusted(0, 1, -1, -2), ground);
       }
       painter->setPen(band.tinted ? shell::Palette::textOn(ground) : chart_.palette_.ui(Ui::muted));
-      const QString text = QString::fromStdString(geometry::fitText(band.name.toStdString(), strip.width() - 6, labels.measure()));
+      const QString text = QString::fromStdString(
+          geometry::fitText(band.name.toStdString(), strip.width() - 6, labels.measure()));
       painter->drawText(strip, Qt::AlignCenter, text);
-      if (!band.tinted && band.from > 0) painter->fillRect(left, top, 1, bottom - top, chart_.palette_.ui(Ui::muted));
+      if (!band.tinted && band.from > 0)
+        painter->fillRect(left, top, 1, bottom - top, chart_.palette_.ui(Ui::muted));
     }
     painter->restore();
   }
@@ -169,7 +186,8 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
 Chart::~Chart() = default;
 
 void Chart::setAxes(const QString& indices, const QString& values) {
-  for (const auto& [axis, name] : {std::pair(static_cast<int>(xBottom), indices), std::pair(static_cast<int>(yLeft), values)}) {
+  for (const auto& [axis, name] :
+       {std::pair(static_cast<int>(xBottom), indices), std::pair(static_cast<int>(yLeft), values)}) {
     QwtText text(name);
     text.setFont(font());
     text.setColor(palette_.ui(Ui::muted));
@@ -196,9 +214,13 @@ void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> band
   scaleValues();
 }
 
-int Chart::size() const { return static_cast<int>(totals_.size()); }
+int Chart::size() const {
+  return static_cast<int>(totals_.size());
+}
 
-std::int64_t Chart::total(int index) const { return index >= 0 && index < size() ? totals_.length(static_cast<std::size_t>(index)) : 0; }
+std::int64_t Chart::total(int index) const {
+  return index >= 0 && index < size() ? totals_.length(static_cast<std::size_t>(index)) : 0;
+}
 
 void Chart::setLimit(double bytes, const QString& name) {
   limitBytes_ = bytes;
@@ -234,7 +256,9 @@ void Chart::setRange(double from, double to) {
 
 void Chart::scaleValues() {
   double largest = std::max(limitBytes_ * 1.04, 1.0);
-  if (size() > 0) largest = std::max(largest, static_cast<double>(totals_.length(totals_.widest(0, totals_.size()))) * 1.06);
+  if (size() > 0)
+    largest =
+        std::max(largest, static_cast<double>(totals_.length(totals_.widest(0, totals_.size()))) * 1.06);
   // Room for the names along the top.
   if (!bands_.empty()) largest *= 1.06;
   setAxisScale(yLeft, 0, largest, bytesStep(largest));
@@ -287,7 +311,9 @@ bool Chart::eventFilter(QObject* watched, QEvent* event) {
   switch (event->type()) {
     case QEvent::MouseMove: {
       const auto* mouse = static_cast<QMouseEvent*>(event);
-      if (pressing_ && !dragging_ && (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance()) dragging_ = true;
+      if (pressing_ && !dragging_ &&
+          (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance())
+        dragging_ = true;
       if (dragging_) {
         const double moved = (mouse->x() - pressed_.x()) * (to_ - from_) / std::max(1, canvas()->width());
         setRange(pressedFrom_ - moved, pressedFrom_ - moved + (to_ - from_));
@@ -295,7 +321,9 @@ bool Chart::eventFilter(QObject* watched, QEvent* event) {
       Q_EMIT hovered(indexAt(mouse->pos()));
       return false;
     }
-    case QEvent::Leave: Q_EMIT hovered(-1); return false;
+    case QEvent::Leave:
+      Q_EMIT hovered(-1);
+      return false;
     case QEvent::MouseButtonPress: {
       const auto* mouse = static_cast<QMouseEvent*>(event);
       pressing_ = mouse->button() == Qt::LeftButton;
@@ -312,13 +340,16 @@ bool Chart::eventFilter(QObject* watched, QEvent* event) {
       pressing_ = dragging_ = false;
       return false;
     }
-    case QEvent::MouseButtonDblClick: setRange(0, size()); return true;
+    case QEvent::MouseButtonDblClick:
+      setRange(0, size());
+      return true;
     case QEvent::Wheel: {
       const auto* wheel = static_cast<QWheelEvent*>(event);
       zoomAt(wheel->position().x(), std::pow(1.25, wheel->angleDelta().y() / 120.0));
       return true;
     }
-    default: return QwtPlot::eventFilter(watched, event);
+    default:
+      return QwtPlot::eventFilter(watched, event);
   }
 }
 

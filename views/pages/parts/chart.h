@@ -29,9 +29,9 @@ struct ChartBand {
   geometry::ColourRole role = geometry::ColourRole::forward;  ///< of its tint
 };
 
-/// Bytes over an index (tiles, program steps), as stacked layers of steps. A pixel column that holds several indices
-/// shows the one with the largest sum, so peaks are never averaged away; painting costs pixels, not indices.
-/// The wheel zooms the index axis about the pointer, a drag pans, a double click shows everything.
+/// Bytes over an index (tiles, program steps), as stacked layers of steps. A pixel column that holds several
+/// indices shows the one with the largest sum, so peaks are never averaged away; painting costs pixels, not
+/// indices. The wheel zooms the index axis about the pointer, a drag pans, a double click shows everything.
 class Chart : public QwtPlot {
   Q_OBJECT
 

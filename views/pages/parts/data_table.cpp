@@ -27,7 +27,8 @@ constexpr int kRow = 25, kWidest = 460, kNarrowest = 56;
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
  public:
-  ShareDelegate(const shell::Palette& palette, QObject* parent) : QStyledItemDelegate(parent), palette_(palette) {}
+  ShareDelegate(const shell::Palette& palette, QObject* parent)
+      : QStyledItemDelegate(parent), palette_(palette) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const QVariant share = index.data(SectionTableModel::kShareRole);
@@ -100,7 +101,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
     proxy_->setFilterFixedString(text);
     countRows();
   });
-  connect(view_, &QTableView::clicked, this, [this](const QModelIndex& index) { Q_EMIT rowActivated(proxy_->mapToSource(index).row()); });
+  connect(view_, &QTableView::clicked, this,
+          [this](const QModelIndex& index) { Q_EMIT rowActivated(proxy_->mapToSource(index).row()); });
   connect(&palette_, &shell::Palette::changed, this, &DataTable::follow);
   follow();
 }
@@ -112,7 +114,8 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
   // Columns that say nothing in any row only take room.
   for (std::size_t c = table.columns.size(); c-- > 0;) {
     const bool said = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) && row[c] != sections::Cell(std::string());
+      return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) &&
+             row[c] != sections::Cell(std::string());
     });
     if (said || table.rows.empty()) continue;
     table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(c));
@@ -126,7 +129,9 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
   fitHeight();
 }
 
-void DataTable::setMarks(std::vector<QPixmap> marks) { model_->setMarks(std::move(marks)); }
+void DataTable::setMarks(std::vector<QPixmap> marks) {
+  model_->setMarks(std::move(marks));
+}
 
 void DataTable::setFilterVisible(bool visible) {
   filter_->setVisible(visible);
@@ -138,9 +143,13 @@ void DataTable::setRowsShown(int rows) {
   fitHeight();
 }
 
-void DataTable::sortBy(int column, Qt::SortOrder order) { view_->sortByColumn(column, order); }
+void DataTable::sortBy(int column, Qt::SortOrder order) {
+  view_->sortByColumn(column, order);
+}
 
-QString DataTable::title() const { return title_->text(); }
+QString DataTable::title() const {
+  return title_->text();
+}
 
 /// Each column as wide as its texts; what is left goes to the widest column of texts.
 void DataTable::fitColumns() {
@@ -150,7 +159,8 @@ void DataTable::fitColumns() {
   int widest = -1;
   for (int c = 0; c < model_->columnCount(); ++c) {
     view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + 10, kNarrowest, kWidest));
-    const bool text = (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
+    const bool text =
+        (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
     if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest))) widest = c;
   }
   if (widest < 0) widest = model_->columnCount() - 1;
@@ -162,7 +172,8 @@ void DataTable::fitHeight() {
   const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
   const int header = view_->horizontalHeader()->sizeHint().height();
   view_->setFixedHeight(header + rows * kRow + 4);
-  view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);
+  view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded
+                                                                    : Qt::ScrollBarAlwaysOff);
 }
 
 void DataTable::countRows() {
@@ -180,7 +191,8 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copySelection(), true;
     if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-      if (view_->currentIndex().isValid()) Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
+      if (view_->currentIndex().isValid())
+        Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
       return true;
     }
   }
@@ -190,7 +202,8 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
 /// Headings and selected rows, separated by tabs.
 void DataTable::copySelection() const {
   QStringList lines, headings;
-  for (int c = 0; c < proxy_->columnCount(); ++c) headings << proxy_->headerData(c, Qt::Horizontal).toString();
+  for (int c = 0; c < proxy_->columnCount(); ++c)
+    headings << proxy_->headerData(c, Qt::Horizontal).toString();
   lines << headings.join(QLatin1Char('\t'));
   QModelIndexList rows = view_->selectionModel()->selectedRows();
   std::sort(rows.begin(), rows.end());

@@ -39,10 +39,18 @@ QString FactGrid::value(const QString& label) const {
   return {};
 }
 
-int FactGrid::columns(int width) const { return std::clamp(width / kColumn, 1, 4); }
-int FactGrid::lines(int columns) const { return (static_cast<int>(facts_.size()) + columns - 1) / columns; }
-int FactGrid::heightForWidth(int width) const { return std::max(1, lines(columns(width))) * kLine; }
-QSize FactGrid::sizeHint() const { return {kColumn, heightForWidth(std::max(width(), kColumn))}; }
+int FactGrid::columns(int width) const {
+  return std::clamp(width / kColumn, 1, 4);
+}
+int FactGrid::lines(int columns) const {
+  return (static_cast<int>(facts_.size()) + columns - 1) / columns;
+}
+int FactGrid::heightForWidth(int width) const {
+  return std::max(1, lines(columns(width))) * kLine;
+}
+QSize FactGrid::sizeHint() const {
+  return {kColumn, heightForWidth(std::max(width(), kColumn))};
+}
 
 QRect FactGrid::cell(int index, int width) const {
   const int count = columns(width), rows = std::max(1, lines(count)), wide = width / count;
@@ -57,10 +65,12 @@ void FactGrid::paintEvent(QPaintEvent*) {
     const QRect box = cell(i, width());
     const int left = box.width() * kLabelPart / 100;
     painter.setPen(palette_.ui(Ui::muted));
-    painter.drawText(QRect(box.x(), box.y(), left - 8, kLine), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(fact.label, Qt::ElideRight, left - 8));
+    painter.drawText(QRect(box.x(), box.y(), left - 8, kLine), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(fact.label, Qt::ElideRight, left - 8));
     painter.setPen(palette_.ui(Ui::text));
     const int wide = box.width() - left;
-    painter.drawText(QRect(box.x() + left, box.y(), wide, kLine), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(fact.value, Qt::ElideRight, wide));
+    painter.drawText(QRect(box.x() + left, box.y(), wide, kLine), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(fact.value, Qt::ElideRight, wide));
   }
 }
 
@@ -70,14 +80,17 @@ bool FactGrid::event(QEvent* event) {
   for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
     if (!cell(i, width()).contains(help->pos())) continue;
     const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
-    QToolTip::showText(help->globalPos(), fact.doc.isEmpty() ? fact.value : fact.value + QStringLiteral("\n") + fact.doc, this);
+    QToolTip::showText(help->globalPos(),
+                       fact.doc.isEmpty() ? fact.value : fact.value + QStringLiteral("\n") + fact.doc, this);
     return true;
   }
   QToolTip::hideText();
   return true;
 }
 
-IconSentence::IconSentence(const shell::Palette& palette, const QString& icon, Ui colour, const QString& sentence, QWidget* parent) : QWidget(parent) {
+IconSentence::IconSentence(const shell::Palette& palette, const QString& icon, Ui colour,
+                           const QString& sentence, QWidget* parent)
+    : QWidget(parent) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(9);

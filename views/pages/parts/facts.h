@@ -44,7 +44,8 @@ class IconSentence : public QWidget {
   Q_OBJECT
 
  public:
-  IconSentence(const shell::Palette& palette, const QString& icon, shell::Ui colour, const QString& sentence, QWidget* parent = nullptr);
+  IconSentence(const shell::Palette& palette, const QString& icon, shell::Ui colour, const QString& sentence,
+               QWidget* parent = nullptr);
 };
 
 }  // namespace pipescope::pages

@@ -15,7 +15,11 @@ constexpr int kNarrow = 1180, kRadius = 6, kSpace = 12;
 }  // namespace
 
 Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)
-    : QFrame(parent), palette_(palette), title_(new QLabel(this)), basis_(new QLabel(this)), body_(new QVBoxLayout) {
+    : QFrame(parent),
+      palette_(palette),
+      title_(new QLabel(this)),
+      basis_(new QLabel(this)),
+      body_(new QVBoxLayout) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(14, 11, 14, 13);
   layout->setSpacing(8);
@@ -97,7 +101,8 @@ FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(
   connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
 }
 
-void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link, Ui colour) {
+void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail,
+                           const QString& link, Ui colour) {
   caption_ = caption;
   value_ = value;
   detail_ = detail;
@@ -126,7 +131,9 @@ void FigureCard::paintEvent(QPaintEvent*) {
   large.setBold(true);
   const int captionHeight = QFontMetrics(font()).height() + 3;
   QRect line = inner.adjusted(0, captionHeight, 0, 0);
-  while (QFontMetrics(large).horizontalAdvance(value_) > line.width() && large.pointSizeF() > font().pointSizeF()) large.setPointSizeF(large.pointSizeF() - 1);
+  while (QFontMetrics(large).horizontalAdvance(value_) > line.width() &&
+         large.pointSizeF() > font().pointSizeF())
+    large.setPointSizeF(large.pointSizeF() - 1);
   painter.setFont(large);
   painter.setPen(palette_.ui(colour_));
   const int valueHeight = QFontMetrics(large).height();
@@ -138,14 +145,16 @@ void FigureCard::paintEvent(QPaintEvent*) {
   const QRect linkLine(inner.x(), inner.bottom() - lineHeight, inner.width(), lineHeight + 1);
   const int detailEnd = link_.isEmpty() ? inner.bottom() : linkLine.y() - 1;
   const QRect detail(inner.x(), line.bottom() + 3, inner.width(), detailEnd - line.bottom() - 3);
-  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop, QFontMetrics(font()).elidedText(detail_, Qt::ElideRight, detail.width()));
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop,
+                   QFontMetrics(font()).elidedText(detail_, Qt::ElideRight, detail.width()));
   if (link_.isEmpty()) return;
   painter.setPen(palette_.ui(Ui::link));
   painter.drawText(linkLine, Qt::AlignLeft | Qt::AlignVCenter, link_ + QStringLiteral(" →"));
 }
 
 void FigureCard::mouseReleaseEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && !link_.isEmpty() && rect().contains(event->pos())) Q_EMIT clicked();
+  if (event->button() == Qt::LeftButton && !link_.isEmpty() && rect().contains(event->pos()))
+    Q_EMIT clicked();
 }
 
 void FigureCard::keyPressEvent(QKeyEvent* event) {
@@ -153,7 +162,11 @@ void FigureCard::keyPressEvent(QKeyEvent* event) {
   QFrame::keyPressEvent(event);
 }
 
-void FigureCard::enterEvent(QEvent*) { update(); }
-void FigureCard::leaveEvent(QEvent*) { update(); }
+void FigureCard::enterEvent(QEvent*) {
+  update();
+}
+void FigureCard::leaveEvent(QEvent*) {
+  update();
+}
 
 }  // namespace pipescope::pages

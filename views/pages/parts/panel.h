@@ -29,7 +29,8 @@ class Panel : public QFrame {
   QVBoxLayout* body_;
 };
 
-/// A page that scrolls: a strip over the whole width, then two columns, which come below each other where it is narrow.
+/// A page that scrolls: a strip over the whole width, then two columns, which come below each other where it
+/// is narrow.
 class ColumnsArea : public QScrollArea {
   Q_OBJECT
 
@@ -54,7 +55,8 @@ class FigureCard : public QFrame {
 
  public:
   explicit FigureCard(const shell::Palette& palette, QWidget* parent = nullptr);
-  void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link, shell::Ui colour = shell::Ui::text);
+  void setFigure(const QString& caption, const QString& value, const QString& detail, const QString& link,
+                 shell::Ui colour = shell::Ui::text);
   QString value() const { return value_; }
   QString caption() const { return caption_; }
   QSize sizeHint() const override { return {240, 132}; }

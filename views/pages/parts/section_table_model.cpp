@@ -32,8 +32,12 @@ void SectionTableModel::setMarks(std::vector<QPixmap> marks) {
   if (rowCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, 0), {Qt::DecorationRole});
 }
 
-int SectionTableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(table_.rows.size()); }
-int SectionTableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(table_.columns.size()); }
+int SectionTableModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.rows.size());
+}
+int SectionTableModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.columns.size());
+}
 
 const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
   if (!index.isValid() || index.row() >= rowCount() || index.column() >= columnCount()) return nullptr;
@@ -55,21 +59,26 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   if (value == nullptr) return {};
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
-    case Qt::DisplayRole: return QString::fromStdString(formatCell(*value, column.format, ticksPerShownUnit_));
+    case Qt::DisplayRole:
+      return QString::fromStdString(formatCell(*value, column.format, ticksPerShownUnit_));
     case Qt::ToolTipRole: {
       const QString text = data(index, Qt::DisplayRole).toString();
       return text.size() > 24 ? text : QString();
     }
-    case Qt::TextAlignmentRole: return static_cast<int>((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::TextAlignmentRole:
+      return static_cast<int>((isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::DecorationRole: {
       const auto row = static_cast<std::size_t>(index.row());
       return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
     }
-    case kSortRole: return std::visit(SortValue(), *value);
+    case kSortRole:
+      return std::visit(SortValue(), *value);
     case kShareRole:
-      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value)) return std::get<double>(*value);
+      if (column.format == sections::Format::fraction && std::holds_alternative<double>(*value))
+        return std::get<double>(*value);
       return {};
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -78,7 +87,8 @@ QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation,
   const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return QString::fromStdString(column.heading);
   if (role == Qt::ToolTipRole && !column.doc.empty()) return QString::fromStdString(column.doc);
-  if (role == Qt::TextAlignmentRole) return static_cast<int>((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};
 }
 

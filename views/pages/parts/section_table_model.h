@@ -6,8 +6,8 @@
 
 namespace pipescope::pages {
 
-/// A table of a report section as a Qt model. Qt::UserRole is the raw value, for sorting; kShareRole the value of a
-/// fraction, for delegates that draw it.
+/// A table of a report section as a Qt model. Qt::UserRole is the raw value, for sorting; kShareRole the
+/// value of a fraction, for delegates that draw it.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 

@@ -1,0 +1,156 @@
+// pipescope-gui: the window.
+#include <QApplication>
+#include <QDir>
+#include <QFontDatabase>
+#include <QSettings>
+#include <QStyleFactory>
+#include <QTemporaryDir>
+#include <QThreadPool>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "app/gui/options.h"
+#include "app/gui/screenshot.h"
+#include "profiler/base/check.h"
+#include "profiler/base/log.h"
+#include "profiler/base/version.h"
+#include "profiler/geometry/time_axis.h"
+#include "profiler/store/profile_reader.h"
+#include "views/shell/icons.h"
+#include "views/shell/main_window.h"
+
+namespace pipescope::gui {
+namespace {
+
+void say(const std::string& sentence) {
+  std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
+}
+
+base::Result<shell::OpenedSource> openProfile(const std::string& path) {
+  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(path));
+  return shell::OpenedSource{reader, [reader] { return reader->refresh(); }};
+}
+
+/// Without a display Qt ends the program with a riddle; this says what to do.
+bool hasDisplay() {
+  return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
+         qEnvironmentVariableIsSet("QT_QPA_PLATFORM");
+}
+
+void setLook(QApplication& application) {
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  const QString wanted = QStringLiteral("DejaVu Sans");
+  if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
+}
+
+/// The program's windows; each has its own profile.
+class Windows {
+ public:
+  Windows(const Options& options, shell::Palette& palette) : options_(options), palette_(palette) {
+    shell::registerPages(pages_);
+  }
+
+  base::Status check() const {
+    if (options_.page.isEmpty()) return {};
+    QStringList known;
+    for (const shell::PageDefinition& page : pages_.all()) known << page.id;
+    if (known.contains(options_.page)) return {};
+    return base::badInput(QStringLiteral("There is no page \"%1\"; there are %2.")
+                              .arg(options_.page, known.join(QStringLiteral(", ")))
+                              .toStdString());
+  }
+
+  shell::MainWindow& add(const QString& profile) {
+    windows_.push_back(std::make_unique<shell::MainWindow>(pages_, palette_, openProfile));
+    shell::MainWindow& window = *windows_.back();
+    QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
+    if (!options_.page.isEmpty()) window.showPage(options_.page);
+    if (profile.isEmpty()) return window;
+    if (!options_.at.isEmpty()) {
+      QObject::connect(&window.session(), &shell::ProfileSession::opened, &window,
+                       [this, &window] { goToTime(window); });
+    }
+    window.open(profile, options_.executable);
+    return window;
+  }
+
+ private:
+  /// Only an open profile knows how long a tick is.
+  void goToTime(shell::MainWindow& window) const {
+    const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
+    geometry::TimeScale scale;
+    if (!catalog.devices.empty()) scale.ticksPerSecond = catalog.devices.front().ticksPerSecond;
+    if (catalog.target.family == "fixed") scale.unit = geometry::TimeUnit::costUnits;
+    const auto time = geometry::parseTime(options_.at.toStdString(), scale);
+    if (!time.ok()) return say(time.error().message);
+    window.go({QStringLiteral("trace"), *time, -1});
+  }
+
+  const Options& options_;
+  shell::Palette& palette_;
+  shell::PageRegistry pages_;
+  std::vector<std::unique_ptr<shell::MainWindow>> windows_;
+};
+
+int run(int argc, char** argv, const Options& options) {
+  QCoreApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
+  QCoreApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
+  QApplication application(argc, argv);
+  QCoreApplication::setApplicationName(QStringLiteral("pipescope"));
+  QCoreApplication::setApplicationVersion(QLatin1String(base::version()));
+  QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));
+  setLook(application);
+  // Pictures look the same whatever the user has chosen before, and leave no trace.
+  std::unique_ptr<QTemporaryDir> scratch;
+  if (!options.screenshot.isEmpty()) {
+    scratch = std::make_unique<QTemporaryDir>();
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch->path());
+  }
+  shell::Palette palette;
+  palette.setTheme(options.theme ? shell::themeFromName(*options.theme) : shell::Settings().theme());
+  QApplication::setWindowIcon(shell::icon(QStringLiteral("pipescope"), palette));
+  Windows windows(options, palette);
+  if (const base::Status known = windows.check(); !known.ok()) return say(known.error().message), 2;
+  std::unique_ptr<Screenshot> screenshot;
+  for (const QString& profile : options.profiles.isEmpty() ? QStringList(QString()) : options.profiles) {
+    shell::MainWindow& window = windows.add(profile);
+    window.resize(options.size);
+    window.show();
+    if (!options.screenshot.isEmpty())
+      screenshot = std::make_unique<Screenshot>(window, QDir::current().absoluteFilePath(options.screenshot));
+  }
+  const int status = QApplication::exec();
+  QThreadPool::globalInstance()->waitForDone();
+  return status;
+}
+
+}  // namespace
+}  // namespace pipescope::gui
+
+int main(int argc, char** argv) {
+  using namespace pipescope;
+  base::setCheckHandler([](const std::string& sentence) {
+    std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
+    std::_Exit(3);
+  });
+  base::setLogSink([](base::LogLevel level, const std::string& message) {
+    if (level >= base::LogLevel::warning) gui::say(message);
+  });
+  QStringList arguments;
+  for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);
+  const auto options = gui::parseOptions(arguments);
+  if (!options.ok()) return gui::say(options.error().message), 2;
+  if (options->help) return std::fputs(gui::helpText().toUtf8().constData(), stdout), 0;
+  if (options->version) return std::printf("pipescope %s\n", base::version()), 0;
+  if (!gui::hasDisplay()) {
+    if (options->screenshot.isEmpty()) {
+      return gui::say(
+                 "There is no display: DISPLAY and WAYLAND_DISPLAY are not set. pipescope report shows the "
+                 "same figures as text; --screenshot draws a page without a display."),
+             2;
+    }
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+  return gui::run(argc, argv, *options);
+}

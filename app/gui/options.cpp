@@ -1,0 +1,107 @@
+#include "app/gui/options.h"
+
+#include <QRegularExpression>
+
+namespace pipescope::gui {
+namespace {
+
+struct Definition {
+  const char *name, *value, *help;
+};
+constexpr Definition kDefinitions[] = {
+    {"page", "PAGE", "open on this page: summary, trace, stages, memory or liveness"},
+    {"executable", "NAME", "show this executable: training, inference …"},
+    {"at", "TIME", "show this time on the trace: cycles as 12345, or a length as 1.5ms"},
+    {"screenshot", "FILE", "draw the page into a PNG file when it is loaded, and end; needs no display"},
+    {"size", "WxH", "size of the window or picture in pixels (default 1600x900)"},
+    {"theme", "THEME", "light or dark, whatever was chosen before"},
+    {"help", "", "show this text, and end"},
+    {"version", "", "show the version, and end"}};
+
+base::Error usage(const QString& sentence) {
+  return base::badInput((sentence + QStringLiteral(" See pipescope-gui --help.")).toStdString());
+}
+
+base::Result<QSize> parseSize(const QString& text) {
+  static const QRegularExpression pattern(QStringLiteral("^(\\d{2,5})[x×](\\d{2,5})$"));
+  const auto match = pattern.match(text);
+  const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
+  if (!match.hasMatch() || size.width() < 320 || size.height() < 240 || size.width() > 16000 ||
+      size.height() > 16000) {
+    return usage(
+        QStringLiteral(
+            "--size %1 is no size: give width and height between 320x240 and 16000x16000, as in 1600x900.")
+            .arg(text));
+  }
+  return size;
+}
+
+base::Status take(Options& options, const QString& name, const QString& value) {
+  if (name == QLatin1String("page")) options.page = value;
+  if (name == QLatin1String("executable")) options.executable = value;
+  if (name == QLatin1String("at")) options.at = value;
+  if (name == QLatin1String("screenshot")) options.screenshot = value;
+  if (name == QLatin1String("help")) options.help = true;
+  if (name == QLatin1String("version")) options.version = true;
+  if (name == QLatin1String("size")) {
+    PIPESCOPE_ASSIGN(options.size, parseSize(value));
+  }
+  if (name == QLatin1String("theme")) {
+    if (value != QLatin1String("light") && value != QLatin1String("dark"))
+      return usage(QStringLiteral("--theme %1 is unknown: give light or dark.").arg(value));
+    options.theme = value;
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<Options> parseOptions(const QStringList& arguments) {
+  Options options;
+  bool onlyFiles = false;
+  for (int i = 0; i < arguments.size(); ++i) {
+    const QString& argument = arguments[i];
+    if (onlyFiles || !argument.startsWith(QLatin1Char('-')) || argument == QLatin1String("-")) {
+      options.profiles << argument;
+      continue;
+    }
+    if (argument == QLatin1String("--")) {
+      onlyFiles = true;
+      continue;
+    }
+    if (argument == QLatin1String("-h")) {
+      options.help = true;
+      continue;
+    }
+    const QString name = argument.section(QLatin1Char('='), 0, 0).mid(2);
+    const auto definition = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
+                                         [&](const Definition& d) { return name == QLatin1String(d.name); });
+    if (!argument.startsWith(QStringLiteral("--")) || definition == std::end(kDefinitions))
+      return usage(QStringLiteral("%1 is no option.").arg(argument));
+    const bool wantsValue = *definition->value != '\0', hasValue = argument.contains(QLatin1Char('='));
+    if (!wantsValue && hasValue) return usage(QStringLiteral("--%1 takes no value.").arg(name));
+    if (wantsValue && !hasValue && i + 1 >= arguments.size())
+      return usage(QStringLiteral("--%1 needs a value: %2.").arg(name, QString::fromUtf8(definition->help)));
+    const QString value = !wantsValue ? QString()
+                          : hasValue  ? argument.section(QLatin1Char('='), 1)
+                                      : arguments[++i];
+    PIPESCOPE_TRY(take(options, name, value));
+  }
+  if (!options.screenshot.isEmpty() && options.profiles.size() > 1)
+    return usage(QStringLiteral("--screenshot takes one profile."));
+  return options;
+}
+
+QString helpText() {
+  QString text = QStringLiteral(
+      "usage: pipescope-gui [PROFILE …] [options]\n\n"
+      "Shows what pipescope run has recorded, also while it is still running. Each profile gets a "
+      "window.\n\n");
+  for (const Definition& d : kDefinitions) {
+    const QString option = QStringLiteral("--%1 %2").arg(QLatin1String(d.name), QLatin1String(d.value));
+    text += QStringLiteral("  %1%2\n").arg(option, -22).arg(QString::fromUtf8(d.help));
+  }
+  return text;
+}
+
+}  // namespace pipescope::gui

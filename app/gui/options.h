@@ -1,0 +1,25 @@
+#pragma once
+#include <QSize>
+#include <QString>
+#include <QStringList>
+#include <optional>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::gui {
+
+/// What pipescope-gui is asked to do.
+struct Options {
+  QStringList profiles;
+  QString page, executable, at;  ///< empty: not given
+  QString screenshot;            ///< empty: none
+  QSize size{1600, 900};
+  std::optional<QString> theme;  ///< light or dark
+  bool help = false, version = false;
+};
+
+/// `arguments` without the program's name. An error is a sentence for a user.
+base::Result<Options> parseOptions(const QStringList& arguments);
+QString helpText();
+
+}  // namespace pipescope::gui

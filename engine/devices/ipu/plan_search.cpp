@@ -1,0 +1,227 @@
+#include "engine/devices/ipu/plan_search.h"
+
+#include <algorithm>
+
+#include "engine/devices/ipu/plan_bound.h"
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+/// A number of parts of an axis, and the grains that the largest then has.
+struct Cut {
+  std::int64_t parts = 1, grains = 1;
+};
+
+/// Numbers of parts worth trying: the fewest for each size of the largest part.
+std::vector<Cut> cutsOf(std::int64_t grains, std::int64_t tiles) {
+  std::vector<Cut> cuts;
+  for (std::int64_t parts = 1; parts <= std::min(grains, tiles);) {
+    const std::int64_t largest = ceilDiv(grains, parts);
+    cuts.push_back({parts, largest});
+    if (largest == 1) break;
+    parts = std::max(parts + 1, ceilDiv(grains, largest - 1));
+  }
+  return cuts;
+}
+
+/// One axis of the split and of the tile that results.
+struct Axis {
+  std::int64_t ConvSplit::*parts = nullptr;
+  std::int64_t ConvTile::*grains = nullptr;
+  std::array<std::int64_t, kMaximumDims> ConvSplit::*spatialParts = nullptr;
+  std::array<std::int64_t, kMaximumDims> ConvTile::*spatialGrains = nullptr;
+  std::size_t dim = 0;
+  std::vector<Cut> cuts;
+
+  std::int64_t& in(ConvSplit& split) const { return parts ? split.*parts : (split.*spatialParts)[dim]; }
+  std::int64_t& in(ConvTile& tile) const { return grains ? tile.*grains : (tile.*spatialGrains)[dim]; }
+};
+
+}  // namespace
+
+/// Looks through the splits of one form.
+class SplitSearch {
+ public:
+  SplitSearch(const Chip& chip, const ConvForm& form, std::int64_t memory, BestSplit& fitting,
+              BestSplit& smallest)
+      : chip_(chip),
+        form_(form),
+        memory_(memory),
+        fitting_(fitting),
+        smallest_(smallest),
+        bound_(chip, form, cache_) {
+    const ConvShape& shape = form.shape;
+    // A SLIC vertex does one group of channels.
+    const bool slic = form.vertex.method == ConvVertex::Method::slic;
+    addAxis(form.groupGrains, &ConvSplit::groups, &ConvTile::groups);
+    addAxis(form.outGrains, &ConvSplit::outChannels, &ConvTile::outGroups, slic);
+    addAxis(shape.batch, &ConvSplit::batch, &ConvTile::batch);
+    for (std::size_t i = 0; i < shape.dimCount; ++i)
+      addAxis(shape.dims[i].output, &ConvSplit::output, &ConvTile::output, i);
+    resultAxes_ = axes_.size();
+    addAxis(form.inGrains, &ConvSplit::inChannels, &ConvTile::inGroups, slic);
+    for (std::size_t i = 0; i < shape.dimCount; ++i)
+      addAxis(shape.dims[i].kernel, &ConvSplit::kernel, &ConvTile::kernel, i);
+    // What the axes from i on can be cut into at most.
+    mostParts_.resize(axes_.size() + 1, 1);
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      mostParts_[i] = std::min(chip.tiles, mostParts_[i + 1] * axes_[i].cuts.back().parts);
+    }
+    least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0]);
+  }
+
+  /// The fewest cycles that any split can take.
+  std::int64_t bound() const { return least_.cycles; }
+  bool canFit() const { return least_.memory <= memory_; }
+
+  /// From one part per axis on, changes one axis at a time as long as that helps: a good start for prune().
+  void descend() {
+    ConvSplit split;
+    for (const Axis& axis : axes_) axis.in(split) = axis.cuts.front().parts;
+    if (split.tiles() > chip_.tiles) return;
+    std::int64_t cost = visit(split, largestTile(form_, split));
+    for (bool better = true; better;) {
+      better = false;
+      ConvSplit next = split;
+      for (const Axis& axis : axes_) {
+        const std::int64_t others = split.tiles() / axis.in(split);
+        for (const Cut cut : axis.cuts) {
+          if (others * cut.parts > chip_.tiles) break;
+          ConvSplit candidate = split;
+          axis.in(candidate) = cut.parts;
+          const std::int64_t found = visit(candidate, largestTile(form_, candidate));
+          if (found < cost) {
+            cost = found;
+            next = candidate;
+            better = true;
+          }
+        }
+      }
+      split = next;
+    }
+  }
+
+  /// All splits but those that a lower bound rules out.
+  void prune() {
+    const auto useless = [this](PlanBound::Least least) {
+      if (least.cycles >= fitting_.cycles) return true;
+      if (least.memory <= memory_) return false;
+      missed_ = std::min(missed_, least.cycles);
+      return true;
+    };
+    if (!useless(least_)) start(useless);
+  }
+
+  /// The split that takes least memory, whatever its cycles.
+  void shrink() {
+    shrinking_ = true;
+    const auto useless = [this](PlanBound::Least least) { return least.memory >= smallest_.memory; };
+    if (!useless(least_)) start(useless);
+  }
+
+  /// At least as few cycles as the fastest split that did not fit.
+  std::int64_t missed() const { return missed_; }
+
+ private:
+  void addAxis(std::int64_t grains, std::int64_t ConvSplit::*parts, std::int64_t ConvTile::*share,
+               bool single = false) {
+    if (grains > 1) {
+      axes_.push_back({parts, share, nullptr, nullptr, 0,
+                       single ? std::vector<Cut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
+    }
+  }
+  void addAxis(std::int64_t grains, std::array<std::int64_t, kMaximumDims> ConvSplit::*parts,
+               std::array<std::int64_t, kMaximumDims> ConvTile::*share, std::size_t dim) {
+    if (grains > 1) axes_.push_back({nullptr, nullptr, parts, share, dim, cutsOf(grains, chip_.tiles)});
+  }
+
+  template <class Useless>
+  void start(const Useless& useless) {
+    ConvSplit split;
+    ConvTile tile = largestTile(form_, split);
+    enter(split, tile, 0, 1, 0, useless);
+  }
+
+  template <class Useless>
+  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, std::int64_t pass,
+             const Useless& useless) {
+    if (at == resultAxes_) pass = bound_.passCycles(tile);
+    if (at == axes_.size()) {
+      visit(split, tile);
+      return;
+    }
+    const Axis& axis = axes_[at];
+    const std::int64_t whole = axis.in(tile);
+    for (const Cut cut : axis.cuts) {
+      const std::int64_t tiles = used * cut.parts;
+      if (tiles > chip_.tiles) break;
+      axis.in(split) = cut.parts;
+      axis.in(tile) = cut.grains;
+      const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
+      const PlanBound::Least least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left)
+                                                      : bound_.furtherSums(split, tile, left, pass);
+      if (!useless(least)) enter(split, tile, at + 1, tiles, pass, useless);
+    }
+    axis.in(split) = 1;
+    axis.in(tile) = whole;
+  }
+
+  /// Notes the split; returns its cycles, or far more where it does not fit.
+  std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
+    const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
+    if (shrinking_ && costs.temporaryBytes < smallest_.memory)
+      smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    if (costs.temporaryBytes > memory_) {
+      missed_ = std::min(missed_, costs.total);
+      return std::numeric_limits<std::int64_t>::max() / 2 + costs.temporaryBytes;
+    }
+    if (costs.total < fitting_.cycles) fitting_ = {costs.total, costs.temporaryBytes, &form_, split};
+    return costs.total;
+  }
+
+  const Chip& chip_;
+  const ConvForm& form_;
+  std::int64_t memory_;
+  BestSplit& fitting_;
+  BestSplit& smallest_;
+  std::vector<Axis> axes_;
+  std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others partial sums
+  std::vector<std::int64_t> mostParts_;
+  WorkerCache cache_;
+  PlanBound bound_;
+  PlanBound::Least least_;
+  bool shrinking_ = false;
+  std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
+};
+
+FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory,
+                         BestSplit& fitting, BestSplit& smallest)
+    : forms_(std::move(forms)), fitting_(fitting) {
+  searches_.reserve(forms_.size());
+  for (const ConvForm& form : forms_) {
+    searches_.push_back(std::make_unique<SplitSearch>(chip, form, memory, fitting, smallest));
+  }
+  std::stable_sort(searches_.begin(), searches_.end(),
+                   [](const auto& a, const auto& b) { return a->bound() < b->bound(); });
+}
+
+FormsSearch::~FormsSearch() = default;
+
+std::int64_t FormsSearch::run() {
+  for (const auto& search : searches_) {
+    if (search->bound() < fitting_.cycles && search->canFit()) search->descend();
+  }
+  std::int64_t missed = std::numeric_limits<std::int64_t>::max();
+  for (const auto& search : searches_) {
+    search->prune();
+    missed = std::min(missed, search->missed());
+  }
+  return missed;
+}
+
+void FormsSearch::shrink() {
+  for (const auto& search : searches_) search->shrink();
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,255 @@
+#include "views/pages/parts/range_table.h"
+
+#include <QHeaderView>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <algorithm>
+
+#include "profiler/geometry/colour_role.h"
+#include "profiler/sections/section.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::pages {
+
+using geometry::ColourRole;
+using sections::Format;
+using shell::Ui;
+
+namespace {
+
+constexpr int kRow = 26;
+
+struct Heading {
+  const char *name, *doc;
+};
+constexpr Heading kHeadings[] = {
+    {QT_TR_NOOP("Device"), QT_TR_NOOP("Device and the stages it holds")},
+    {QT_TR_NOOP("Time in view"),
+     QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange, idle; each instant counted once")},
+    {QT_TR_NOOP("Tile balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest tile")},
+    {QT_TR_NOOP("Efficiency"),
+     QT_TR_NOOP("Parallel efficiency: compute tile-cycles ÷ (tiles × time in view)")},
+    {QT_TR_NOOP("Stream Rx"), QT_TR_NOOP("Received from the host")},
+    {QT_TR_NOOP("Stream Tx"), QT_TR_NOOP("Sent to the host")},
+    {QT_TR_NOOP("Global Rx"), QT_TR_NOOP("Received from other devices")},
+    {QT_TR_NOOP("Global Tx"), QT_TR_NOOP("Sent to other devices")},
+    {QT_TR_NOOP("Compute"), QT_TR_NOOP("Time of compute steps")},
+    {QT_TR_NOOP("Idle"), QT_TR_NOOP("Time without placement or transfer")},
+    {QT_TR_NOOP("Total"), QT_TR_NOOP("Length of the view")}};
+static_assert(std::size(kHeadings) == RangeModel::columns);
+
+QString fromText(const std::string& text) {
+  return QString::fromStdString(text);
+}
+
+/// Stacked proportions and shares, drawn.
+class RangeDelegate : public QStyledItemDelegate {
+ public:
+  RangeDelegate(const shell::Palette& palette, QObject* parent)
+      : QStyledItemDelegate(parent), palette_(palette) {}
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, palette_.ui(Ui::selection));
+    const QRect box = option.rect.adjusted(6, 6, -6, -6);
+    if (index.column() == RangeModel::proportions)
+      return paintParts(*painter, box, index.data(RangeModel::kValueRole).toList());
+    if (index.column() == RangeModel::balance || index.column() == RangeModel::efficiency)
+      return paintShare(*painter, option, box, index);
+    QStyleOptionViewItem plain = option;
+    plain.state &= ~QStyle::State_HasFocus;
+    QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+ private:
+  void paintParts(QPainter& painter, const QRect& box, const QVariantList& parts) const {
+    double before = 0;
+    const timeline::LabelFont labels(painter.font());
+    painter.setFont(labels.font());
+    const QFontMetrics metrics(labels.font());
+    for (const QVariant& part : parts) {
+      const QVariantList pair = part.toList();
+      const auto role = static_cast<ColourRole>(pair[0].toInt());
+      const double share = pair[1].toDouble();
+      const int left = box.x() + static_cast<int>(before * box.width()),
+                right = box.x() + static_cast<int>((before + share) * box.width());
+      before += share;
+      const QRect rect(left, box.y(), right - left, box.height());
+      painter.fillRect(rect, palette_.colour(role));
+      const QString text = QStringLiteral("%1 %").arg(share * 100, 0, 'f', 0);
+      if (metrics.horizontalAdvance(text) + 6 > rect.width()) continue;
+      painter.setPen(shell::Palette::textOn(palette_.colour(role)));
+      painter.drawText(rect, Qt::AlignCenter, text);
+    }
+  }
+
+  void paintShare(QPainter& painter, const QStyleOptionViewItem& option, const QRect& box,
+                  const QModelIndex& index) const {
+    const double share = std::clamp(index.data(RangeModel::kValueRole).toDouble(), 0.0, 1.0);
+    const int figure = option.fontMetrics.horizontalAdvance(QStringLiteral("100.0 %")) + 6;
+    QRect bar = box.adjusted(0, 2, -figure, -2);
+    painter.fillRect(bar, palette_.ui(Ui::grid));
+    bar.setWidth(static_cast<int>(bar.width() * share));
+    painter.fillRect(bar, palette_.ui(Ui::accent));
+    painter.setPen(palette_.ui(Ui::text));
+    painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, index.data().toString());
+  }
+
+  const shell::Palette& palette_;
+};
+
+}  // namespace
+
+void RangeModel::setRows(std::shared_ptr<const analysis::Trace> trace,
+                         std::vector<analysis::RangeStatistics> rows, const geometry::TimeScale& scale) {
+  const bool same = rows.size() == rows_.size() && trace == trace_;
+  if (!same) beginResetModel();
+  trace_ = std::move(trace);
+  rows_ = std::move(rows);
+  scale_ = scale;
+  if (!same) {
+    endResetModel();
+  } else if (!rows_.empty()) {
+    Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columns - 1));
+  }
+}
+
+int RangeModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+int RangeModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(columns);
+}
+
+QVariantList RangeModel::parts(const analysis::RangeStatistics& row) const {
+  QVariantList list;
+  const double whole = std::max(1.0, static_cast<double>(row.total.count));
+  const auto add = [&](ColourRole role, std::int64_t ticks) {
+    if (ticks > 0) list << QVariant(QVariantList{static_cast<int>(role), static_cast<double>(ticks) / whole});
+  };
+  for (const model::StepKind kind :
+       {model::StepKind::compute, model::StepKind::exchange, model::StepKind::sync,
+        model::StepKind::globalExchange, model::StepKind::streamCopy, model::StepKind::remoteCopy,
+        model::StepKind::control}) {
+    add(geometry::roleOf(kind), row.byKind[analysis::kindIndex(kind)]);
+  }
+  add(ColourRole::otherKind, row.byKind[analysis::kStepKinds - 1]);
+  add(ColourRole::idle, row.idle.count);
+  return list;
+}
+
+QString RangeModel::text(const analysis::RangeStatistics& row, int column) const {
+  const analysis::DeviceTrace& of = trace_->devices[static_cast<std::size_t>(row.device)];
+  const auto time = [&](std::int64_t ticks) {
+    const base::Ticks whole(ticks);
+    return fromText(scale_.unit == geometry::TimeUnit::cycles ? geometry::groupedNumber(ticks)
+                                                              : formatDuration(whole, scale_));
+  };
+  const auto bytes = [](base::Bytes b) {
+    return b.count == 0 ? QStringLiteral("–") : fromText(formatCell(b.count, Format::bytes));
+  };
+  const auto share = [](double value) {
+    return value > 0 ? fromText(formatCell(value, Format::fraction)) : QStringLiteral("–");
+  };
+  switch (column) {
+    case Column::device: {
+      QString name = fromText(of.name);
+      for (std::size_t i = 0; i < of.stages.size(); ++i)
+        name += (i == 0 ? tr(" · stage ") : QStringLiteral(", ")) + QString::number(of.stages[i]);
+      return name;
+    }
+    case Column::balance:
+      return share(row.tileBalance);
+    case Column::efficiency:
+      return share(row.parallelEfficiency);
+    case Column::streamIn:
+      return bytes(row.streamIn);
+    case Column::streamOut:
+      return bytes(row.streamOut);
+    case Column::globalIn:
+      return bytes(row.globalIn);
+    case Column::globalOut:
+      return bytes(row.globalOut);
+    case Column::compute:
+      return time(row.byKind[analysis::kindIndex(model::StepKind::compute)]);
+    case Column::idle:
+      return time(row.idle.count);
+    case Column::total:
+      return time(row.total.count);
+    default:
+      return {};
+  }
+}
+
+QVariant RangeModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount() || !trace_) return {};
+  const analysis::RangeStatistics& row = rows_[static_cast<std::size_t>(index.row())];
+  switch (role) {
+    case Qt::DisplayRole:
+      return text(row, index.column());
+    case Qt::TextAlignmentRole:
+      return static_cast<int>((index.column() == device ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case kValueRole:
+      if (index.column() == proportions) return parts(row);
+      return index.column() == balance ? row.tileBalance : row.parallelEfficiency;
+    case Qt::ToolTipRole: {
+      if (index.column() != proportions) return {};
+      QStringList lines;
+      for (std::size_t kind = 0; kind + 1 < analysis::kStepKinds; ++kind) {
+        if (row.byKind[kind] == 0) continue;
+        lines << QStringLiteral("%1: %2 (%3)")
+                     .arg(fromText(model::toString(static_cast<model::StepKind>(kind))),
+                          fromText(formatDuration(base::Ticks(row.byKind[kind]), scale_)),
+                          fromText(formatCell(static_cast<double>(row.byKind[kind]) /
+                                                  std::max(1.0, static_cast<double>(row.total.count)),
+                                              Format::fraction)));
+      }
+      lines << tr("idle: %1").arg(fromText(formatDuration(row.idle, scale_)));
+      return lines.join(QLatin1Char('\n'));
+    }
+    default:
+      return {};
+  }
+}
+
+QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal || section < 0 || section >= columns) return {};
+  if (role == Qt::DisplayRole) return tr(kHeadings[section].name);
+  if (role == Qt::ToolTipRole) return tr(kHeadings[section].doc);
+  if (role == Qt::TextAlignmentRole)
+    return static_cast<int>((section <= efficiency ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  return {};
+}
+
+RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
+    : QTableView(parent), model_(new RangeModel(this)) {
+  setModel(model_);
+  setItemDelegate(new RangeDelegate(palette, this));
+  setSelectionMode(QAbstractItemView::NoSelection);
+  setFocusPolicy(Qt::NoFocus);
+  setShowGrid(false);
+  setFrameShape(QFrame::NoFrame);
+  verticalHeader()->hide();
+  verticalHeader()->setDefaultSectionSize(kRow);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setMinimumSectionSize(60);
+  setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  setAccessibleName(tr("What each device does in view"));
+}
+
+void RangeTable::fitColumns() {
+  QHeaderView* header = horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::Interactive);
+  const QFontMetrics metrics(font());
+  const int figures = metrics.horizontalAdvance(QStringLiteral("12,345,678")) + 20,
+            bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
+  resizeColumnToContents(RangeModel::device);
+  setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + 12);
+  for (const int c : {RangeModel::balance, RangeModel::efficiency}) setColumnWidth(c, 132);
+  for (const int c :
+       {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut})
+    setColumnWidth(c, bytes);
+  for (const int c : {RangeModel::compute, RangeModel::idle, RangeModel::total}) setColumnWidth(c, figures);
+  header->setSectionResizeMode(RangeModel::proportions, QHeaderView::Stretch);
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,319 @@
+#include "views/pages/parts/trace_texts.h"
+
+#include <cmath>
+
+#include "profiler/geometry/element.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::pages {
+
+using geometry::at;
+using geometry::formatDuration;
+using geometry::TimelineItem;
+using Kind = TimelineItem::Kind;
+using sections::Format;
+
+namespace {
+
+QString tr(const char* text) {
+  return QObject::tr(text);
+}
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+QString bytesText(base::Bytes bytes) {
+  return text(formatCell(bytes.count, Format::bytes));
+}
+QString percent(double share) {
+  return text(formatCell(share, Format::fraction));
+}
+
+QString causeSentence(model::WaitCause cause) {
+  switch (cause) {
+    case model::WaitCause::fill:
+      return tr("no micro-batch has reached this stage yet in this step");
+    case model::WaitCause::drain:
+      return tr("this stage has done all its micro-batches of this step");
+    case model::WaitCause::slowerStage:
+      return tr("another stage is slower, and its work is not finished");
+    case model::WaitCause::exchange:
+      return tr("data is under way between devices");
+    case model::WaitCause::collective:
+      return tr("a collective is under way");
+    case model::WaitCause::host:
+      return tr("the host link or the host's call is not ready");
+    case model::WaitCause::update:
+      return tr("another device updates its weights");
+  }
+  return tr("a cause that this version does not know");
+}
+
+}  // namespace
+
+const analysis::TraceTrack& TraceTexts::track(const TimelineItem& item) const {
+  return at(at(trace_.devices, item.device).tracks, item.track);
+}
+
+const model::Wait& TraceTexts::wait(const TimelineItem& item) const {
+  return at(track(item).waits, item.index);
+}
+
+const analysis::TracePlacement& TraceTexts::placement(const TimelineItem& item) const {
+  const int index =
+      item.kind == Kind::pass ? at(track(item).passes, item.index).firstPlacement : item.placement;
+  return at(track(item).placements, index);
+}
+
+QString TraceTexts::device(int index) const {
+  return index < 0 ? tr("host") : text(at(trace_.devices, index).name);
+}
+QString TraceTexts::peer(model::LaneId lane) const {
+  return device(trace_.deviceOfLane(lane));
+}
+
+QString TraceTexts::time(base::Ticks ticks) const {
+  return text(formatDuration(ticks, scale_));
+}
+
+/// In the chosen unit, and in time beside cycles.
+QString TraceTexts::length(const TimelineItem& item) const {
+  const base::Ticks ticks = item.end - item.start;
+  if (scale_.unit != geometry::TimeUnit::cycles) return time(ticks);
+  return QStringLiteral("%1 (%2)").arg(
+      time(ticks), text(formatDuration(ticks, {geometry::TimeUnit::time, scale_.ticksPerSecond})));
+}
+
+const model::Step* TraceTexts::step(const TimelineItem& item) const {
+  if (item.kind != Kind::step) return nullptr;
+  const analysis::TraceSegment* segment = trace_.segmentOf(placement(item));
+  const geometry::TimelineRow& row = at(scene_.layout().rows, item.row);
+  const analysis::FlameRow& boxes = row.kind == geometry::RowKind::flat
+                                        ? at(segment->flat, row.lane)
+                                        : at(at(segment->flame, row.lane), row.level);
+  const analysis::FlameBox& box = at(boxes.boxes, item.box);
+  return box.step < 0 ? nullptr : &at(segment->steps, box.step);
+}
+
+QString TraceTexts::title(const TimelineItem& item) const {
+  switch (item.kind) {
+    case Kind::pass: {
+      const analysis::TracePlacement& first = placement(item);
+      const QString pass = text(model::toString(first.pass)), label = text(scene_.labelOf(item));
+      if (first.microBatch >= 0)
+        return tr("%1 · %2 of micro-batch %3").arg(label, pass).arg(first.microBatch);
+      return label == pass ? pass : tr("%1 · %2").arg(label, pass);
+    }
+    case Kind::wait:
+      return tr("%1 waits: %2").arg(device(item.device), text(scene_.labelOf(item)));
+    case Kind::group:
+    case Kind::step:
+      return text(scene_.pathOf(item));
+    case Kind::transfer:
+      return text(scene_.labelOf(item));
+    case Kind::none:
+      break;
+  }
+  return {};
+}
+
+QString TraceTexts::waitedFor(const TimelineItem& item) const {
+  const TimelineItem cause = scene_.waitedFor(item);
+  if (cause) return tr("%1 on %2").arg(text(scene_.labelOf(cause)), device(cause.device));
+  const model::Wait& row = wait(item);
+  if (row.waitedForDevice.valid()) return device(trace_.deviceIndex(row.waitedForDevice));
+  return tr("the host");
+}
+
+QString TraceTexts::sentence(const TimelineItem& item) const {
+  if (item.kind != Kind::wait) return {};
+  const model::Wait& row = wait(item);
+  const QString why = tr("%1 does nothing because %2").arg(device(item.device), causeSentence(row.cause));
+  if (row.cause == model::WaitCause::host) return why + QLatin1Char('.');
+  const bool own = row.waitedForDevice.valid() && trace_.deviceIndex(row.waitedForDevice) == item.device;
+  return own ? why + QLatin1Char('.') : tr("%1. It waits for %2.").arg(why, waitedFor(item));
+}
+
+QStringList TraceTexts::callout(const TimelineItem& item) const {
+  if (!item) return {};
+  QStringList lines = {title(item), length(item)};
+  switch (item.kind) {
+    case Kind::pass:
+      lines << tr("%1, stage %2").arg(device(item.device)).arg(placement(item).stage);
+      break;
+    case Kind::wait:
+      lines << tr("for %1").arg(waitedFor(item));
+      break;
+    case Kind::step:
+      if (const model::Step* row = step(item)) {
+        const bool spread = row->kind == model::StepKind::compute && row->activeUnits > 0;
+        lines << text(model::toString(row->kind)) +
+                     (spread ? tr(", %1 %2s")
+                                   .arg(text(geometry::groupedNumber(row->activeUnits)),
+                                        text(at(trace_.devices, item.device).unitName))
+                             : QString());
+      }
+      break;
+    case Kind::group:
+      lines << tr("in %1").arg(text(geometry::passLabel(placement(item).pass, placement(item).microBatch)));
+      break;
+    case Kind::transfer: {
+      const model::Transfer& row = at(trace_.transfers, item.index);
+      lines << tr("%1 → %2, %3").arg(peer(row.fromLane), peer(row.toLane), bytesText(row.bytes));
+      break;
+    }
+    case Kind::none:
+      break;
+  }
+  if (lines[2].endsWith(QStringLiteral("stage -1"))) lines[2] = device(item.device);
+  return lines;
+}
+
+std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
+  Facts facts;
+  switch (item.kind) {
+    case Kind::pass:
+      addPass(facts, item);
+      break;
+    case Kind::wait:
+      addWait(facts, item);
+      break;
+    case Kind::group:
+    case Kind::step:
+      addStep(facts, item);
+      break;
+    case Kind::transfer:
+      addTransfer(facts, item);
+      break;
+    case Kind::none:
+      break;
+  }
+  return facts;
+}
+
+void TraceTexts::addWhen(Facts& facts, const TimelineItem& item) const {
+  facts.push_back({tr("Start"), time(item.start), tr("since the first call's start")});
+  facts.push_back({tr("Length"), length(item), {}});
+  facts.push_back({tr("End"), time(item.end), {}});
+}
+
+void TraceTexts::addWhere(Facts& facts, const analysis::TracePlacement& row) const {
+  facts.push_back({tr("Pass"), text(model::toString(row.pass)), {}});
+  if (row.stage >= 0) facts.push_back({tr("Stage"), QString::number(row.stage), {}});
+  if (row.microBatch >= 0)
+    facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), tr("of this step, from 0")});
+  if (row.iteration >= 0)
+    facts.push_back({tr("Step"), QString::number(row.iteration), tr("device iteration of the call, from 0")});
+  facts.push_back({tr("Call"), QString::number(row.run.value), tr("from the host, from 0")});
+  if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
+}
+
+void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
+  const analysis::TracePlacement& first = placement(item);
+  facts.push_back({tr("Device"), device(item.device), {}});
+  addWhere(facts, first);
+  addWhen(facts, item);
+  const analysis::PassSpan& pass = at(track(item).passes, item.index);
+  analysis::TicksByKind sums{};
+  base::Bytes streamIn, streamOut;
+  for (int i = 0; i < pass.placements; ++i) {
+    const analysis::TraceSegment* segment =
+        trace_.segmentOf(at(track(item).placements, pass.firstPlacement + i));
+    if (segment == nullptr) continue;
+    for (std::size_t kind = 0; kind < sums.size(); ++kind) sums[kind] += segment->byKind[kind];
+    streamIn += segment->streamIn;
+    streamOut += segment->streamOut;
+  }
+  const double whole = std::max(1.0, static_cast<double>((item.end - item.start).count) /
+                                         at(trace_.devices, item.device).axisTicksPerTick);
+  for (std::size_t kind = 0; kind + 1 < sums.size(); ++kind) {
+    if (sums[kind] == 0) continue;
+    const auto name = text(model::toString(static_cast<model::StepKind>(kind)));
+    facts.push_back({tr("of it %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
+  }
+  if (streamIn.count > 0) facts.push_back({tr("Stream in"), bytesText(streamIn), {}});
+  if (streamOut.count > 0) facts.push_back({tr("Stream out"), bytesText(streamOut), {}});
+  for (const int transfer : scene_.transfersOf(item)) {
+    const model::Transfer& row = at(trace_.transfers, transfer);
+    const bool in = trace_.deviceOfLane(row.toLane) == item.device;
+    facts.push_back({in ? tr("Input") : tr("Output"),
+                     tr("%1 %2 %3")
+                         .arg(bytesText(row.bytes), in ? tr("from") : tr("to"),
+                              in ? peer(row.fromLane) : peer(row.toLane)),
+                     {}});
+  }
+}
+
+void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
+  facts.push_back({tr("Name path"), text(scene_.pathOf(item)), {}});
+  const model::Step* row = step(item);
+  const analysis::DeviceTrace& on = at(trace_.devices, item.device);
+  if (row != nullptr) {
+    facts.push_back({tr("Kind"), text(model::toString(row->kind)), {}});
+    const auto program = static_cast<std::size_t>(row->program.value);
+    if (row->program.valid() && program < catalog_.programs.size())
+      facts.push_back({tr("Program"), text(catalog_.programs[program].kind), {}});
+  }
+  facts.push_back({tr("Device"), device(item.device), {}});
+  addWhere(facts, placement(item));
+  addWhen(facts, item);
+  if (row == nullptr) return;
+  const QString units = on.unitName.empty() ? tr("units") : text(on.unitName) + QLatin1Char('s');
+  if (row->activeUnits > 0)
+    facts.push_back(
+        {tr("Active %1").arg(units),
+         tr("%1 of %2")
+             .arg(text(geometry::groupedNumber(row->activeUnits)), text(geometry::groupedNumber(on.units))),
+         tr("%1 that have work").arg(units)});
+  if (row->kind == model::StepKind::compute) {
+    const auto ticks = [&](double value) {
+      return text(formatDuration(base::Ticks(std::llround(value * on.axisTicksPerTick)), scale_));
+    };
+    facts.push_back({tr("Fastest, mean, slowest"),
+                     tr("%1 · %2 · %3")
+                         .arg(ticks(static_cast<double>(row->minTicks.count)), ticks(row->meanTicks),
+                              ticks(static_cast<double>(row->maxTicks.count))),
+                     tr("of the active %1; the mean counts idle ones as 0").arg(units)});
+    if (row->maxTicks.count > 0)
+      facts.push_back({tr("Balance"), percent(row->meanTicks / static_cast<double>(row->maxTicks.count)),
+                       tr("mean ÷ slowest")});
+  }
+  if (row->bytesIn.count > 0)
+    facts.push_back({tr("Received"), bytesText(row->bytesIn), tr("sum over %1").arg(units)});
+  if (row->bytesOut.count > 0)
+    facts.push_back({tr("Sent"), bytesText(row->bytesOut), tr("sum over %1").arg(units)});
+}
+
+void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {
+  const model::Wait& row = wait(item);
+  facts.push_back({tr("Device"), device(item.device), {}});
+  facts.push_back({tr("Cause"), text(model::toString(row.cause)), causeSentence(row.cause)});
+  facts.push_back({tr("Waits for"), waitedFor(item), tr("the placement whose end bound the wait")});
+  addWhen(facts, item);
+  if (row.iteration >= 0)
+    facts.push_back({tr("Step"), QString::number(row.iteration), tr("device iteration of the call, from 0")});
+  facts.push_back({tr("Call"), QString::number(row.run.value), tr("from the host, from 0")});
+  if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
+}
+
+void TraceTexts::addTransfer(Facts& facts, const TimelineItem& item) const {
+  const model::Transfer& row = at(trace_.transfers, item.index);
+  facts.push_back({tr("Kind"), text(model::toString(row.kind)), {}});
+  facts.push_back({tr("From"), peer(row.fromLane), {}});
+  facts.push_back({tr("To"), peer(row.toLane), {}});
+  facts.push_back({tr("Bytes"), bytesText(row.bytes), {}});
+  addWhen(facts, item);
+  const double seconds = base::toSeconds(item.end - item.start, trace_.timebase());
+  if (seconds > 0 && scale_.unit != geometry::TimeUnit::costUnits) {
+    facts.push_back({tr("Rate"),
+                     tr("%1 GB/s").arg(static_cast<double>(row.bytes.count) / seconds / 1e9, 0, 'f', 2),
+                     tr("bytes ÷ length")});
+  }
+  const auto link = static_cast<std::size_t>(row.link.value);
+  if (row.link.valid() && link < catalog_.links.size())
+    facts.push_back({tr("Link"), text(catalog_.links[link].name), {}});
+  if (row.microBatch >= 0) facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), {}});
+  if (row.iteration >= 0) facts.push_back({tr("Step"), QString::number(row.iteration), {}});
+  facts.push_back({tr("Call"), QString::number(row.run.value), {}});
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,52 @@
+#pragma once
+#include <QStringList>
+#include <vector>
+
+#include "profiler/geometry/time_axis.h"
+#include "profiler/geometry/timeline_scene.h"
+#include "views/pages/parts/facts.h"
+
+namespace pipescope::pages {
+
+/// What a timeline's items are, in words. Holds references: made where it is used.
+class TraceTexts {
+ public:
+  TraceTexts(const geometry::TimelineScene& scene, const analysis::Catalog& catalog,
+             const geometry::TimeScale& scale)
+      : scene_(scene), trace_(*scene.model()->trace), catalog_(catalog), scale_(scale) {}
+
+  /// "F3 · forward of micro-batch 3".
+  QString title(const geometry::TimelineItem& item) const;
+  /// One sentence for a wait: its cause and for whom; empty for other items.
+  QString sentence(const geometry::TimelineItem& item) const;
+  /// A heading and a few lines, for the pointer's call-out.
+  QStringList callout(const geometry::TimelineItem& item) const;
+  /// Everything there is to say.
+  std::vector<ShownFact> facts(const geometry::TimelineItem& item) const;
+  /// "B3 on IPU1": what a wait waited for; "the host" where it is no placement.
+  QString waitedFor(const geometry::TimelineItem& wait) const;
+
+ private:
+  using Facts = std::vector<ShownFact>;
+  const analysis::TraceTrack& track(const geometry::TimelineItem& item) const;
+  const model::Wait& wait(const geometry::TimelineItem& item) const;
+  const analysis::TracePlacement& placement(const geometry::TimelineItem& item) const;
+  QString device(int index) const;
+  QString peer(model::LaneId lane) const;
+  QString time(base::Ticks ticks) const;
+  QString length(const geometry::TimelineItem& item) const;
+  void addWhen(Facts& facts, const geometry::TimelineItem& item) const;
+  void addWhere(Facts& facts, const analysis::TracePlacement& placement) const;
+  void addPass(Facts& facts, const geometry::TimelineItem& item) const;
+  void addStep(Facts& facts, const geometry::TimelineItem& item) const;
+  void addWait(Facts& facts, const geometry::TimelineItem& item) const;
+  void addTransfer(Facts& facts, const geometry::TimelineItem& item) const;
+  const model::Step* step(const geometry::TimelineItem& item) const;
+
+  const geometry::TimelineScene& scene_;
+  const analysis::Trace& trace_;
+  const analysis::Catalog& catalog_;
+  geometry::TimeScale scale_;
+};
+
+}  // namespace pipescope::pages
