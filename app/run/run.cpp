@@ -28,6 +28,9 @@ void recordCircumstances(record::Recorder& recorder, const config::Configuration
   recorder.add(model::Property{"tool_version", base::version()});
   recorder.add(model::Property{"created_utc", utcNow()});
   recorder.add(model::Property{"command_line", options.commandLine});
+  recorder.add(model::Property{"device_model", compilation.system->family() + "-" +
+                                                   compilation.system->devices().front().kind + " " +
+                                                   base::version()});
   recorder.add(model::Property{"model", configuration.text("model.name")});
   recorder.add(model::Property{"times", "emulated by the " + compilation.system->family() +
                                             " device model; no hardware was involved"});

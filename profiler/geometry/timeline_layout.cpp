@@ -71,11 +71,13 @@ class Builder {
   }
 
   void addTransfers(int device, const analysis::DeviceTrace& from) {
+    const int lanes = static_cast<int>(from.transferLanes.size());
+    const int height = lanes == 0 ? 0 : std::max(metrics_.transfer, metrics_.transfers / lanes);
     for (std::size_t lane = 0; lane < from.transferLanes.size(); ++lane) {
       const analysis::TransferLane& row = from.transferLanes[lane];
       const int peer = trace_.deviceIndex(row.peer);
       const std::string name = peer < 0 ? "host" : at(trace_.devices, peer).name;
-      add({RowKind::transfer, device, 0, static_cast<int>(lane), 0, 0, metrics_.transfer,
+      add({RowKind::transfer, device, 0, static_cast<int>(lane), 0, 0, height,
            (row.outgoing ? "→ " : "← ") + name});
     }
   }

@@ -52,9 +52,9 @@ struct TimelineLayout {
   int groupAt(int y) const;
 };
 
-/// Heights in pixels.
+/// Heights in pixels. Transfers lie close together, at least `transfer` high each and `transfers` in all.
 struct RowMetrics {
-  int activity = 24, step = 17, transfer = 14, rowGap = 1, groupGap = 14;
+  int activity = 22, step = 15, transfer = 5, transfers = 14, rowGap = 1, groupGap = 12;
 };
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,

@@ -58,12 +58,12 @@ class ProfileFixture::Writer {
   void addSteps(model::SegmentId segment, int device, const FixtureExecutable& executable, model::Pass pass,
                 const std::vector<std::string>& operations, std::int64_t ticks);
   void addStep(model::SegmentId segment, int device, model::ExecutableId executable, model::StepKind kind,
-               const std::string& path, std::int64_t offset, std::int64_t ticks);
+               const std::string& path, std::int64_t offset, std::int64_t ticks, model::OperatorId op = {});
   void addMemory(const FixtureExecutable& executable, int device);
   void addUnits(const FixtureExecutable& executable, int device);
   model::DebugContextId name(const std::string& path);
   model::ProgramId program(model::ExecutableId executable, int device, const std::string& kind,
-                           const std::string& path);
+                           const std::string& path, model::OperatorId op = {});
 
   void flush(const FixtureExecutable& executable, model::RunId run, int iteration);
   bool runSlot(const FixtureExecutable& executable, model::RunId run, int iteration, int slot, int device);

@@ -272,6 +272,22 @@ void ProfileFixture::Writer::addSteps(model::SegmentId segment, int device,
   std::vector<std::string> order = operations;
   const bool reversed = pass == Pass::backward;
   if (reversed) std::reverse(order.begin(), order.end()), std::reverse(weights.begin(), weights.end());
+  std::vector<model::OperatorId> operators;
+  for (const std::string& operation : order) {
+    const bool host = pass == Pass::hostIn || pass == Pass::hostOut;
+    const std::string kind = operation.find("conv") != std::string::npos     ? "Conv"
+                             : operation.find("linear") != std::string::npos ? "Gemm"
+                                                                             : "Elementwise";
+    operators.push_back(host ? model::OperatorId()
+                             : recorder_.add(model::Operator{{},
+                                                             executable.id,
+                                                             name(operation),
+                                                             kind,
+                                                             device,
+                                                             pass,
+                                                             static_cast<double>(ticks) * 9'000,
+                                                             Bytes(ticks * 60)}));
+  }
   std::int64_t at = 0;
   double sum = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -281,14 +297,14 @@ void ProfileFixture::Writer::addSteps(model::SegmentId segment, int device,
         i + 1 == weights.size() ? ticks : static_cast<std::int64_t>(static_cast<double>(ticks) * sum / total);
     const std::string prefix = pass == Pass::backward ? "gradient/" : std::string();
     addStep(segment, device, executable.id, part.kind, prefix + order[i / parts.size()] + "/" + part.name, at,
-            end - at);
+            end - at, operators[i / parts.size()]);
     at = end;
   }
 }
 
 void ProfileFixture::Writer::addStep(model::SegmentId segment, int device, model::ExecutableId executable,
                                      StepKind kind, const std::string& path, std::int64_t offset,
-                                     std::int64_t ticks) {
+                                     std::int64_t ticks, model::OperatorId op) {
   const char* type = "OnTileExecute";
   LaneRole lane = LaneRole::compute;
   if (kind == StepKind::exchange) type = "DoExchange", lane = LaneRole::exchange;
@@ -300,7 +316,7 @@ void ProfileFixture::Writer::addStep(model::SegmentId segment, int device, model
   step.offset = Ticks(offset);
   step.ticks = Ticks(ticks);
   step.kind = kind;
-  step.program = program(executable, device, type, path);
+  step.program = program(executable, device, type, path, op);
   step.activeUnits = kind == StepKind::compute ? 900 + static_cast<std::int64_t>(random_() % 572) : kTiles;
   step.maxTicks = Ticks(ticks);
   step.minTicks = Ticks(ticks * 3 / 5);
@@ -321,11 +337,12 @@ model::DebugContextId ProfileFixture::Writer::name(const std::string& path) {
 }
 
 model::ProgramId ProfileFixture::Writer::program(model::ExecutableId executable, int device,
-                                                 const std::string& kind, const std::string& path) {
-  const std::string key = fmt::format("{} {} {} {}", executable.value, device, kind, path);
+                                                 const std::string& kind, const std::string& path,
+                                                 model::OperatorId op) {
+  const std::string key = fmt::format("{} {} {} {} {}", executable.value, device, kind, path, op.value);
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
   return programs_[key] = recorder_.add(model::Program{
-             {}, {}, executable, devices_[static_cast<std::size_t>(device)], kind, name(path), {}});
+             {}, {}, executable, devices_[static_cast<std::size_t>(device)], kind, name(path), op});
 }
 
 void ProfileFixture::Writer::addRun(const FixtureExecutable& executable) {

@@ -11,6 +11,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/panel.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/shapes_painter.h"
@@ -196,19 +197,17 @@ class MemoryPage : public shell::Page {
     layout->addLayout(makeToolbar());
     auto* splitter = new QSplitter(Qt::Vertical, content);
     splitter->setChildrenCollapsible(false);
-    auto* upper = new QWidget(splitter);
-    auto* upperLayout = new QVBoxLayout(upper);
-    upperLayout->setContentsMargins(0, 0, 0, 4);
-    upperLayout->setSpacing(4);
+    auto* upper = new Panel(context.palette, {}, splitter);
     chart_ = new Chart(context.palette, upper);
     chart_->setAccessibleName(tr("Memory by tile"));
     legend_ = new timeline::Legend(context.palette, upper);
-    upperLayout->addWidget(chart_, 1);
-    upperLayout->addWidget(legend_);
-    table_ = new DataTable(context.palette, splitter);
-    table_->setContentsMargins(0, 6, 0, 0);
+    upper->body()->addWidget(chart_, 1);
+    upper->body()->addWidget(legend_);
+    auto* lower = new Panel(context.palette, {}, splitter);
+    table_ = new DataTable(context.palette, lower);
+    lower->body()->addWidget(table_);
     splitter->addWidget(upper);
-    splitter->addWidget(table_);
+    splitter->addWidget(lower);
     splitter->setStretchFactor(0, 3);
     splitter->setStretchFactor(1, 2);
     layout->addWidget(splitter, 1);

@@ -192,7 +192,7 @@ class StagesPage : public shell::Page {
                              .arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward)),
                          {}, r.imbalance > 1.2 ? Ui::warning : Ui::text);
     cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
-                         tr("idle between first forward and last backward"), tr("Show the trace"));
+                         tr("idle between first forward and last backward"), {});
     const StageReport* slowest = nullptr;
     for (const StageReport& stage : r.stages) {
       if (stage.index == r.slowestStage) slowest = &stage;
@@ -281,8 +281,7 @@ class StagesPage : public shell::Page {
     setParts(bubble_, bubbleLegend_, {parts}, {}, {}, [](double value) { return percent(value); });
     bubble_->setScaleTo(1);
     static_cast<Panel*>(bubble_->parentWidget())
-        ->setTitle(tr("The bubble"), tr("of all stages' devices, first forward to last backward; %1 of the "
-                                        "bubble is exchange and sync")
+        ->setTitle(tr("The bubble"), tr("first forward to last backward; exchange and sync are %1 of it")
                                          .arg(percent(r.exchangeShareOfBubble)));
   }
 

@@ -1,6 +1,8 @@
 // The verdict first: does it fit, how fast, bound by what, which stage holds it up.
 #include <QLabel>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <cctype>
 
 #include "profiler/analysis/execution.h"
 #include "profiler/analysis/memory.h"
@@ -57,21 +59,34 @@ sections::Table optionTable(const analysis::Catalog& catalog) {
   return table;
 }
 
-/// Every figure that is not in large letters above, with what it is of.
-sections::Table figureTable(const sections::Section& section) {
+/// Words of a key: "final_loss" is "Final loss".
+std::string words(std::string key) {
+  std::replace(key.begin(), key.end(), '_', ' ');
+  if (!key.empty()) key[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(key[0])));
+  return key;
+}
+
+/// What came out, and the figures that are not in large letters, each with what it is of.
+sections::Table figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
   sections::Table table{"figures",
-                        "Figures",
+                        "Outcomes and figures",
                         "",
                         {{"name", "Figure", Format::plain, ""},
                          {"value", "Value", Format::plain, ""},
                          {"doc", "Of what", Format::plain, ""}},
                         {}};
-  for (const sections::Fact& fact : section.facts) {
-    const bool elsewhere = fact.key == "fits" || fact.key == "bound_by" || fact.key == "time_shares" ||
-                           fact.key == "system" || fact.key == "state" || fact.key == "tool_version";
-    if (elsewhere || std::holds_alternative<std::monostate>(fact.value)) continue;
+  for (const model::Outcome& row : catalog.outcomes) {
+    const bool share = row.name.find("accuracy") != std::string::npos && row.unit.empty();
+    const std::string value = formatCell(row.value, share              ? Format::fraction
+                                                    : row.unit.empty() ? Format::plain
+                                                                       : Format::count);
+    table.rows.push_back({words(row.name), value + (row.unit.empty() ? "" : " " + row.unit), row.basis});
+  }
+  for (const char* key : {"imbalance", "bubble_fraction"}) {
+    const sections::Fact* fact = findFact(section, key);
+    if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
     table.rows.push_back(
-        {fact.label, formatCell(fact.value, fact.format, section.ticksPerShownUnit), fact.doc});
+        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
   }
   return table;
 }
@@ -129,7 +144,7 @@ base::Result<SummaryData> collect(const sections::Context& context) {
     content.slowestToMean = content.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
   content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
   content.options = optionTable(context.catalog);
-  content.figures = figureTable(content.section);
+  content.figures = figureTable(content.section, context.catalog);
   return content;
 }
 
@@ -198,7 +213,6 @@ class SummaryPage : public shell::Page {
       column->addWidget(panel);
       return table;
     };
-    outcomes_ = addTable(area.left(), kTableRows);
     figures_ = addTable(area.left(), kOptionRows);
     executables_ = addTable(area.left(), kTableRows);
     area.left()->addStretch();
@@ -220,11 +234,10 @@ class SummaryPage : public shell::Page {
     applyCards(content);
     applyShares(content);
     for (const sections::Table& table : content.section.tables) {
-      if (table.key == "outcomes") outcomes_->setTable(table);
       if (table.key == "executables") executables_->setTable(table);
     }
-    outcomes_->parentWidget()->setVisible(outcomes_->model() != nullptr && !catalog.outcomes.empty());
     figures_->setTable(content.figures);
+    figures_->parentWidget()->setVisible(!content.figures.rows.empty());
     options_->setTable(content.options);
     options_->parentWidget()->setVisible(!content.options.rows.empty());
     target_->setFacts(targetFacts(catalog));
@@ -350,7 +363,7 @@ class SummaryPage : public shell::Page {
   std::array<FigureCard*, 4> cards_{};
   timeline::BarChart* shares_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable *outcomes_ = nullptr, *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr;
+  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr;
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;

@@ -56,7 +56,7 @@ class TracePage : public shell::Page {
     splitter_->addWidget(makeTabs());
     splitter_->setStretchFactor(0, 1);
     splitter_->setStretchFactor(1, 0);
-    splitter_->setSizes({600, 210});
+    splitter_->setSizes({640, 178});
     splitter_->restoreState(context.settings.value(kSplitterKey).toByteArray());
     connect(splitter_, &QSplitter::splitterMoved, this,
             [this] { context_.settings.setValue(kSplitterKey, splitter_->saveState()); });
@@ -149,7 +149,8 @@ class TracePage : public shell::Page {
         previous_ = button(bar, QStringLiteral("previous"), tr("Previous step ([)"), [this] { goStep(-1); }));
     step_ = new QLabel(bar);
     step_->setAlignment(Qt::AlignCenter);
-    step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2").arg(88).arg(88)) + 10);
+    step_->setMinimumWidth(
+        QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2–%3").arg(88).arg(0).arg(88)) + 10);
     layout->addWidget(step_);
     layout->addWidget(next_ =
                           button(bar, QStringLiteral("next"), tr("Next step (])"), [this] { goStep(1); }));
@@ -215,7 +216,11 @@ class TracePage : public shell::Page {
     tabs_->setDocumentMode(true);
     tabs_->setMinimumHeight(120);
     table_ = new RangeTable(context_.palette, tabs_);
-    tabs_->addTab(table_, tr("Summary"));
+    auto* summary = new QWidget(tabs_);
+    auto* summaryLayout = new QVBoxLayout(summary);
+    summaryLayout->setContentsMargins(8, 4, 8, 4);
+    summaryLayout->addWidget(table_);
+    tabs_->addTab(summary, tr("Summary"));
     auto* details = new QWidget(tabs_);
     auto* layout = new QVBoxLayout(details);
     layout->setContentsMargins(14, 10, 14, 8);
@@ -358,10 +363,12 @@ class TracePage : public shell::Page {
         context_.session.snapshot()->catalog->runsOf(context_.session.executable());
     const QSignalBlocker blocker(calls_);
     calls_->clear();
-    int number = 0;
-    for (const model::Run* run : runs)
-      calls_->addItem(tr("Call %1 of %2").arg(++number).arg(runs.size()),
+    for (const model::Run* run : runs) {
+      calls_->addItem(tr("Call %1%2")
+                          .arg(run->id.value)
+                          .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
                       QVariant::fromValue<qlonglong>(run->id.value));
+    }
     if (runs.size() > 1)
       calls_->addItem(tr("All %1 calls").arg(runs.size()), QVariant::fromValue<qlonglong>(kAllCalls));
     calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(call_)));
@@ -433,10 +440,20 @@ class TracePage : public shell::Page {
     span_->setText(tr("%1 in view").arg(text(formatDuration(Ticks(std::llround(view.span())), scale_))));
     const int step = currentStep();
     const auto& steps = model_->trace->iterations;
-    step_->setText(step < 0 ? QString() : tr("Step %1 of %2").arg(step + 1).arg(steps.size()));
+    step_->setText(step < 0 ? QString() : stepText(step));
     previous_->setEnabled(canGoStep(-1));
     next_->setEnabled(canGoStep(1));
     rest_.start();
+  }
+
+  /// Steps are numbered within their call, as micro-batches are within their step: from 0.
+  QString stepText(int index) const {
+    const auto& steps = model_->trace->iterations;
+    const analysis::IterationSpan& step = steps[static_cast<std::size_t>(index)];
+    std::int32_t last = 0;
+    for (const analysis::IterationSpan& other : steps)
+      last = other.run == step.run ? std::max(last, other.iteration) : last;
+    return tr("Step %1 of 0–%2").arg(step.iteration).arg(last);
   }
 
   void readStatistics() {

@@ -71,6 +71,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   emulated_ = new QLabel(this);
   statusBar()->addPermanentWidget(emulated_);
   statusBar()->setSizeGripEnabled(false);
+  statusBar()->setContentsMargins(8, 0, 10, 0);
   connect(session_.get(), &ProfileSession::stateChanged, this, &MainWindow::followSession);
   connect(session_.get(), &ProfileSession::opened, this, [this] {
     selection_->clear();
@@ -134,6 +135,8 @@ QWidget* MainWindow::makeHeader() {
   title_ = new QLabel(header_);
   title_->setTextFormat(Qt::PlainText);
   badge_ = new QLabel(header_);
+  facts_ = new QLabel(header_);
+  facts_->setTextFormat(Qt::PlainText);
   executableLabel_ = new QLabel(tr("Executable"), header_);
   executables_ = new QComboBox(header_);
   executables_->setAccessibleName(tr("Executable"));
@@ -143,6 +146,8 @@ QWidget* MainWindow::makeHeader() {
   layout->addWidget(title_);
   layout->addWidget(badge_);
   layout->addStretch();
+  layout->addWidget(facts_);
+  layout->addSpacing(10);
   layout->addWidget(executableLabel_);
   layout->addWidget(executables_);
   connect(executables_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
@@ -353,6 +358,20 @@ QString MainWindow::stateText() const {
   return text;
 }
 
+/// "pipelined · popart · 4 stages · 10 × 40 samples".
+QString MainWindow::executableText() const {
+  const model::Executable* row = session_->snapshot()->catalog->executable(session_->executable());
+  if (row == nullptr) return {};
+  QStringList parts;
+  for (const std::string& word : {row->strategy, row->schedule}) {
+    if (!word.empty()) parts << QString::fromStdString(word);
+  }
+  if (row->stages > 0) parts << tr("%1 stages").arg(row->stages);
+  if (row->microBatches > 0 && row->microBatchSize > 0)
+    parts << tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize);
+  return parts.join(QStringLiteral(" · "));
+}
+
 void MainWindow::followExecutables() {
   const analysis::Catalog& catalog = *session_->snapshot()->catalog;
   const QSignalBlocker blocker(executables_);
@@ -364,6 +383,7 @@ void MainWindow::followExecutables() {
   executables_->setVisible(executables_->count() > 0);
   executableLabel_->setVisible(executables_->count() > 0);
   badge_->setText(stateText());
+  facts_->setText(executableText());
 }
 
 void MainWindow::followPalette() {
@@ -377,7 +397,7 @@ void MainWindow::followPalette() {
   title_->setFont(bold);
   QPalette quiet = palette_.widgets();
   quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  for (QLabel* label : {badge_, executableLabel_, emulated_}) label->setPalette(quiet);
+  for (QLabel* label : {badge_, facts_, executableLabel_, emulated_}) label->setPalette(quiet);
 }
 
 void MainWindow::fillRecent() {

@@ -64,6 +64,7 @@ class MainWindow : public QMainWindow {
   void fillRecent();
   void selectPage(int index);
   QString stateText() const;
+  QString executableText() const;
 
   Palette& palette_;
   Settings settings_;
@@ -81,7 +82,8 @@ class MainWindow : public QMainWindow {
   Sidebar* sidebar_ = nullptr;
   NoticeBar* bar_ = nullptr;
   QWidget* header_ = nullptr;
-  QLabel *title_ = nullptr, *badge_ = nullptr, *executableLabel_ = nullptr, *emulated_ = nullptr;
+  QLabel *title_ = nullptr, *badge_ = nullptr, *facts_ = nullptr, *executableLabel_ = nullptr,
+         *emulated_ = nullptr;
   QComboBox* executables_ = nullptr;
   QMenu* recent_ = nullptr;
   QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr;

@@ -47,7 +47,9 @@ void Page::showInstead(const QString& sentence) {
   stack_->setCurrentWidget(pane_);
 }
 
-void Page::remark(const QString& sentence) { bar_->setNotice(NoticeKind::warning, sentence); }
+void Page::remark(const QString& sentence) {
+  bar_->setNotice(NoticeKind::warning, sentence);
+}
 
 void Page::showContent() {
   stack_->setCurrentIndex(1);

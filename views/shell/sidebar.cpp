@@ -29,7 +29,8 @@ class PageButton : public QToolButton {
  protected:
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
-    const bool lit = isChecked(), hovered = underMouse() || hasFocus();
+    const bool lit = isChecked(),
+               hovered = underMouse() || (hasFocus() && window()->testAttribute(Qt::WA_KeyboardFocusChange));
     if (lit) {
       painter.fillRect(rect(), palette_.ui(Ui::window));
       painter.fillRect(0, 0, kMark, height(), palette_.ui(Ui::accent));

@@ -43,7 +43,7 @@ void BarChart::setMarked(int bar) {
 int BarChart::nameWidth() const {
   const QFontMetrics metrics(font());
   int width = 0;
-  for (const QString& name : names_) width = std::max(width, metrics.horizontalAdvance(name));
+  for (const QString& name : names_) width = std::max(width, metrics.horizontalAdvance(name) + 2);
   return width == 0 ? 0 : std::min(width, kMostName) + kPad;
 }
 

@@ -127,11 +127,20 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
       ownLine ? QRect(20, second.y, kGutter - 26, second.height) : line.adjusted(titleWidth + 8, 0, 0, 0);
   painter.drawText(below2, Qt::AlignVCenter | Qt::AlignLeft,
                    metrics.elidedText(subtitle, Qt::ElideRight, below2.width()));
+  int transfersTop = -1, transfersEnd = 0;
   for (int i = 1; i < group.rows; ++i) {
     const geometry::TimelineRow& row = at(scene_.layout().rows, group.firstRow + i);
-    if (row.kind == geometry::RowKind::flame || row.label.empty()) continue;
-    painter.drawText(QRect(20, row.y, kGutter - 28, row.height), Qt::AlignVCenter | Qt::AlignRight,
-                     QString::fromStdString(row.label));
+    if (row.kind == geometry::RowKind::transfer) {
+      if (transfersTop < 0) transfersTop = row.y;
+      transfersEnd = row.y + row.height;
+    } else if (row.kind == geometry::RowKind::flat || row.kind == geometry::RowKind::activity) {
+      painter.drawText(QRect(20, row.y, kGutter - 28, row.height), Qt::AlignVCenter | Qt::AlignRight,
+                       QString::fromStdString(row.label));
+    }
+  }
+  if (transfersTop >= 0) {
+    painter.drawText(QRect(20, transfersTop, kGutter - 28, transfersEnd - transfersTop),
+                     Qt::AlignVCenter | Qt::AlignRight, tr("transfers"));
   }
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace pipescope::devices::ipu {
 
@@ -43,6 +45,12 @@ base::Result<Chip> readChip(const FigureFile& file) {
   chip.callSeconds = read.notNegative("call_overhead", "s");
   chip.stackBytes = static_cast<std::int64_t>(read.notNegative("stack", "B"));
   PIPESCOPE_TRY(read.status());
+  for (const auto& [figure, bytes] :
+       {std::pair("vector_width", chip.vectorBytes), {"wide_load", chip.wideLoadBytes}}) {
+    if (bytes >= 8 && std::has_single_bit(static_cast<std::uint64_t>(bytes))) continue;
+    return base::badInput(fmt::format("{}: figure \"{}\" is {}, but must be a power of two from 8 B on.",
+                                      file.file, figure, bytes));
+  }
   if (chip.interleavedStart >= chip.bytesPerTile) {
     return base::badInput(fmt::format("{}: interleaved_start ({} B) must lie inside tile_memory ({} B).",
                                       file.file, chip.interleavedStart, chip.bytesPerTile));

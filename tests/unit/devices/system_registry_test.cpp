@@ -167,6 +167,16 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"base = \"mk2\"\n[figures]\ninterleaved_start = { value = 700000, unit = \"B\", grade = "
                    "\"D\", source = \"s\" }\n",
                    "must lie inside tile_memory"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nvector_width = { value = 12, unit = \"B\", grade = \"D\", "
+                   "source = \"s\" }\n",
+                   "figure \"vector_width\" is 12, but must be a power of two from 8 B on"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = nan, unit = \"Hz\", grade = \"D\", source = "
+                   "\"s\" }\n",
+                   "figure \"clock\" is nan"},
+        FaultyFile{"base = \"mk2\"\n[figures]\nclock = { value = inf, unit = \"Hz\", grade = \"D\", source = "
+                   "\"s\" }\n",
+                   "figure \"clock\" is inf"},
+        FaultyFile{"", "Cannot read"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
         FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are ipu"},

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
+#include <QScrollBar>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
@@ -22,7 +23,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 25, kWidest = 460, kNarrowest = 56;
+constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 4, kSqueezed = 130;
 
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
@@ -158,20 +159,30 @@ void DataTable::fitColumns() {
   view_->resizeColumnsToContents();
   int widest = -1;
   for (int c = 0; c < model_->columnCount(); ++c) {
-    view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + 10, kNarrowest, kWidest));
+    view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest));
     const bool text =
         (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
     if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest))) widest = c;
   }
   if (widest < 0) widest = model_->columnCount() - 1;
-  if (widest >= 0) header->setSectionResizeMode(widest, QHeaderView::Stretch);
+  if (widest < 0) return;
+  // Too little room: that column gives way first, then the table scrolls.
+  const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
+  if (over <= 0 || now - over >= std::min(now, kSqueezed)) {
+    header->setSectionResizeMode(widest, QHeaderView::Stretch);
+  } else {
+    view_->setColumnWidth(widest, std::min(now, kSqueezed));
+  }
+  fitHeight();
 }
 
 void DataTable::fitHeight() {
   if (rowsShown_ <= 0) return;
   const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
   const int header = view_->horizontalHeader()->sizeHint().height();
-  view_->setFixedHeight(header + rows * kRow + 4);
+  const bool scrolls = view_->isVisible() && view_->horizontalHeader()->length() > view_->viewport()->width();
+  view_->setFixedHeight(header + rows * kRow + 4 +
+                        (scrolls ? view_->horizontalScrollBar()->sizeHint().height() : 0));
   view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded
                                                                     : Qt::ScrollBarAlwaysOff);
 }
@@ -181,9 +192,9 @@ void DataTable::countRows() {
   count_->setText(all == now ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(now).arg(all));
 }
 
-void DataTable::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  fitColumns();
+void DataTable::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) fitColumns();
 }
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {

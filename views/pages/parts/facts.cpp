@@ -13,7 +13,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr int kLine = 22, kColumn = 330, kLabelPart = 42, kGap = 18, kIcon = 16;
+constexpr int kLine = 22, kColumn = 370, kLabelPart = 36, kGap = 18, kIcon = 16;
 }  // namespace
 
 FactGrid::FactGrid(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {

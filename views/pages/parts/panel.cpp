@@ -113,6 +113,7 @@ void FigureCard::setFigure(const QString& caption, const QString& value, const Q
   setToolTip(detail);
   setCursor(link.isEmpty() ? Qt::ArrowCursor : Qt::PointingHandCursor);
   setFocusPolicy(link.isEmpty() ? Qt::NoFocus : Qt::StrongFocus);
+  updateGeometry();
   update();
 }
 

@@ -59,8 +59,8 @@ class FigureCard : public QFrame {
                  shell::Ui colour = shell::Ui::text);
   QString value() const { return value_; }
   QString caption() const { return caption_; }
-  QSize sizeHint() const override { return {240, 132}; }
-  QSize minimumSizeHint() const override { return {180, 132}; }
+  QSize sizeHint() const override { return {240, link_.isEmpty() ? 100 : 130}; }
+  QSize minimumSizeHint() const override { return {180, sizeHint().height()}; }
 
  Q_SIGNALS:
   void clicked();
