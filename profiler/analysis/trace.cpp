@@ -291,7 +291,7 @@ class Loader {
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     for (TraceTrack& track : device.tracks) {
       findPasses(track);
-      listActivities(track);
+      listActivities(device, track);
       layOutSteps(device, track);
     }
   }
@@ -326,14 +326,17 @@ class Loader {
     }
   }
 
-  void listActivities(TraceTrack& track) {
+  void listActivities(const DeviceTrace& device, TraceTrack& track) {
     std::vector<Activity> all;
-    for (std::size_t i = 0; i < track.passes.size(); ++i)
-      all.push_back({track.passes[i].start, track.passes[i].end, false, static_cast<std::int32_t>(i)});
-    for (std::size_t i = 0; i < track.waits.size(); ++i)
-      all.push_back({track.waits[i].start, track.waits[i].end, true, static_cast<std::int32_t>(i)});
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Activity& a, const Activity& b) { return a.start < b.start; });
+    for (std::size_t i = 0; i < track.passes.size(); ++i) {
+      all.push_back(
+          {track.passes[i].start, track.passes[i].end, Activity::Kind::pass, static_cast<std::int32_t>(i)});
+    }
+    for (std::size_t i = 0; i < track.waits.size(); ++i) {
+      all.push_back(
+          {track.waits[i].start, track.waits[i].end, Activity::Kind::wait, static_cast<std::int32_t>(i)});
+    }
+    std::stable_sort(all.begin(), all.end(), byStart);
     for (const Activity& item : all) {
       if (item.end == item.start) continue;
       if (!track.activities.empty() && item.start < track.activities.back().end) {
@@ -342,6 +345,43 @@ class Loader {
       }
       track.activities.push_back(item);
     }
+    if (&track == &device.tracks.front()) addTransferTime(device, track.activities);
+  }
+
+  static bool byStart(const Activity& a, const Activity& b) { return a.start < b.start; }
+
+  /// What is left between passes and waits, where transfers take the device.
+  void addTransferTime(const DeviceTrace& device, std::vector<Activity>& activities) const {
+    std::vector<std::int32_t> transfers;
+    for (const TransferLane& lane : device.transferLanes) {
+      transfers.insert(transfers.end(), lane.transfers.begin(), lane.transfers.end());
+    }
+    std::sort(transfers.begin(), transfers.end());  // by start, as Trace::transfers is
+    std::vector<Activity> moving;
+    for (const std::int32_t index : transfers) {
+      const model::Transfer& row = trace_->transfers[static_cast<std::size_t>(index)];
+      if (moving.empty() || row.start >= moving.back().end) {
+        moving.push_back({row.start, row.end, Activity::Kind::transfer, index});
+        continue;
+      }
+      const model::Transfer& longest = trace_->transfers[static_cast<std::size_t>(moving.back().index)];
+      if (row.end - row.start > longest.end - longest.start) moving.back().index = index;
+      moving.back().end = std::max(moving.back().end, row.end);
+    }
+    std::vector<Activity> rest;
+    std::size_t next = 0;
+    for (Activity piece : moving) {
+      while (next < activities.size() && activities[next].end <= piece.start) ++next;
+      for (std::size_t i = next; i < activities.size() && activities[i].start < piece.end; ++i) {
+        if (activities[i].start > piece.start)
+          rest.push_back({piece.start, activities[i].start, piece.kind, piece.index});
+        piece.start = std::max(piece.start, activities[i].end);
+      }
+      if (piece.start < piece.end) rest.push_back(piece);
+    }
+    const auto before = static_cast<std::ptrdiff_t>(activities.size());
+    activities.insert(activities.end(), rest.begin(), rest.end());
+    std::inplace_merge(activities.begin(), activities.begin() + before, activities.end(), byStart);
   }
 
   void layOutSteps(const DeviceTrace& device, TraceTrack& track) {

@@ -78,11 +78,12 @@ struct TracePlacement {
   model::Pass pass = model::Pass::forward;
 };
 
-/// What a track does: a pass, or nothing for a cause. Ascending, not overlapping.
+/// What a track does: a pass, nothing for a cause, or only transfers. Ascending, not overlapping.
 struct Activity {
+  enum class Kind : std::uint8_t { pass, wait, transfer };
   Ticks start, end;
-  bool wait = false;
-  std::int32_t index = 0;  ///< into TraceTrack::passes or TraceTrack::waits
+  Kind kind = Kind::pass;
+  std::int32_t index = 0;  ///< into TraceTrack::passes or TraceTrack::waits, or of the longest transfer
 };
 
 struct FlameLane {

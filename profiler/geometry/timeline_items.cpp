@@ -64,7 +64,10 @@ TimelineItem TimelineScene::stepItemAt(int hit, const TimeView& view, int x) con
 TimelineItem TimelineScene::activityItem(int row, std::size_t index) const {
   const TimelineRow& place = at(layout_.rows, row);
   const analysis::Activity& activity = track(place).activities[index];
-  const auto kind = activity.wait ? TimelineItem::Kind::wait : TimelineItem::Kind::pass;
+  using Activity = analysis::Activity;
+  const auto kind = activity.kind == Activity::Kind::wait   ? TimelineItem::Kind::wait
+                    : activity.kind == Activity::Kind::pass ? TimelineItem::Kind::pass
+                                                            : TimelineItem::Kind::transfer;
   return {kind, row, place.device, place.track, activity.index, -1, -1, activity.start, activity.end};
 }
 

@@ -95,7 +95,14 @@ class RowDrawer {
         [&](std::size_t i) { return track.activities[i].end; },
         [&](const Folded& folded) {
           const analysis::Activity& shown = track.activities[folded.shown];
-          shown.wait ? drawWait(at(track.waits, shown.index), folded) : drawPass(track, shown, folded);
+          switch (shown.kind) {
+            case analysis::Activity::Kind::pass:
+              return drawPass(track, shown, folded);
+            case analysis::Activity::Kind::wait:
+              return drawWait(at(track.waits, shown.index), folded);
+            case analysis::Activity::Kind::transfer:
+              return box(ColourRole::globalExchange, folded, "exchange");
+          }
         });
   }
 
@@ -235,7 +242,7 @@ Shapes overview(const TimelineModel& model, const TimeView& view, int height, bo
         [&](std::size_t i) { return track.activities[i].end; },
         [&](const Folded& folded) {
           const analysis::Activity& shown = track.activities[folded.shown];
-          if (shown.wait) return;
+          if (shown.kind != analysis::Activity::Kind::pass) return;
           const analysis::PassSpan& pass = at(track.passes, shown.index);
           const ColourRole role = passRole(at(track.placements, pass.firstPlacement), byMicroBatch);
           shapes.fill(role, {folded.x, top, folded.right - folded.x, std::max(1, bottom - top - gap)});

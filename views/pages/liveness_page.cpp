@@ -3,7 +3,6 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
 #include <QPushButton>
 #include <QSplitter>
 #include <QToolButton>
@@ -13,6 +12,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/shell/icons.h"
 #include "views/shell/page.h"
@@ -174,8 +174,7 @@ class LivenessPage : public shell::Page {
       connect(&context_.palette, &shell::Palette::changed, button, follow);
       connect(button, &QToolButton::clicked, this, [this, move = by] { selectStep(chart_->mark() + move); });
     }
-    readout_ = new QLabel(this);
-    readout_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
     for (QWidget* widget : std::initializer_list<QWidget*>{device_, always_, previous, peak, next})
       bar->addWidget(widget);
     bar->addWidget(readout_, 1);
@@ -288,7 +287,7 @@ class LivenessPage : public shell::Page {
   std::shared_ptr<const LivenessData> data_;
   QComboBox* device_ = nullptr;
   QCheckBox* always_ = nullptr;
-  QLabel* readout_ = nullptr;
+  ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   DataTable* table_ = nullptr;

@@ -2,7 +2,6 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <numeric>
@@ -11,6 +10,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
@@ -252,8 +252,7 @@ class MemoryPage : public shell::Page {
     capacity_ = new QCheckBox(tr("Capacity"), this);
     capacity_->setChecked(true);
     capacity_->setToolTip(tr("A line at what a tile has"));
-    readout_ = new QLabel(this);
-    readout_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
     for (QWidget* widget : std::initializer_list<QWidget*>{device_, breakdown_, gaps_, capacity_})
       bar->addWidget(widget);
     bar->addWidget(readout_, 1);
@@ -347,7 +346,7 @@ class MemoryPage : public shell::Page {
   std::shared_ptr<const MemoryData> data_;
   QComboBox *device_ = nullptr, *breakdown_ = nullptr;
   QCheckBox *gaps_ = nullptr, *capacity_ = nullptr;
-  QLabel* readout_ = nullptr;
+  ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   DataTable* table_ = nullptr;

@@ -1,6 +1,7 @@
 // Which stage holds the pipeline up: time per stage, the bubble, what is lost, memory, boundaries, slow
 // operations.
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "profiler/analysis/stages.h"
@@ -108,8 +109,8 @@ class StagesPage : public shell::Page {
     operations_ = addTable(area->right());
     boundaries_ = addTable(area->right());
     memoryTable_ = addTable(area->right());
-    area->left()->addStretch();
-    area->right()->addStretch();
+    area->left()->addStretch(1);
+    area->right()->addStretch(1);
     stages_ = addTable(area->top());
     setContent(area);
     connect(time_, &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
@@ -187,10 +188,12 @@ class StagesPage : public shell::Page {
   void applyCards() {
     const StagesReport& r = data_->report;
     const auto ratio = [](double value) { return QString::number(value, 'f', 2); };
-    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance),
-                         tr("largest ÷ mean; forward %1, backward %2")
-                             .arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward)),
-                         {}, r.imbalance > 1.2 ? Ui::warning : Ui::text);
+    const QString detail = r.imbalanceBackward > 0
+                               ? tr("largest ÷ mean; forward %1, backward %2")
+                                     .arg(ratio(r.imbalanceForward), ratio(r.imbalanceBackward))
+                               : tr("largest ÷ mean of the forward passes");
+    cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance), detail, {},
+                         r.imbalance > 1.2 ? Ui::warning : Ui::text);
     cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
                          tr("idle between first forward and last backward"), {});
     const StageReport* slowest = nullptr;
@@ -254,9 +257,16 @@ class StagesPage : public shell::Page {
     setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
     static_cast<Panel*>(time_->parentWidget())
         ->setTitle(tr("One step on each stage's device"),
-                   tr("%1 of one step: %2 micro-batches and the weight update; mean over the last call")
+                   tr("%1 of one step: %2 micro-batches%3; mean over the last call")
                        .arg(unit())
-                       .arg(r.microBatches));
+                       .arg(r.microBatches)
+                       .arg(isTraining() ? tr(" and the weight update") : QString()));
+  }
+
+  bool isTraining() const {
+    const model::Executable* row =
+        context_.session.snapshot()->catalog->executable(context_.session.executable());
+    return row != nullptr && row->kind == model::ExecutableKind::training;
   }
 
   void applyLost() {
@@ -318,7 +328,17 @@ class StagesPage : public shell::Page {
                                       [&](const sections::Table& t) { return t.key == key; });
       const bool any = found != data_->section.tables.end() && !found->rows.empty();
       table->parentWidget()->setVisible(any);
-      if (any) table->setTable(*found, data_->section.ticksPerShownUnit);
+      if (!any) return;
+      sections::Table shown = *found;
+      // The chart above shows the waits; as text they are wider than any window.
+      const auto waits = std::find_if(shown.columns.begin(), shown.columns.end(),
+                                      [](const sections::Column& c) { return c.key == "waits"; });
+      if (waits != shown.columns.end()) {
+        const auto column = waits - shown.columns.begin();
+        shown.columns.erase(waits);
+        for (auto& row : shown.rows) row.erase(row.begin() + column);
+      }
+      table->setTable(std::move(shown), data_->section.ticksPerShownUnit);
     };
     take(stages_, "stages");
     take(operations_, "slowest_operations");

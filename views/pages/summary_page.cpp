@@ -214,19 +214,19 @@ class SummaryPage : public shell::Page {
       return table;
     };
     figures_ = addTable(area.left(), kOptionRows);
-    executables_ = addTable(area.left(), kTableRows);
-    area.left()->addStretch();
+    executables_ = addTable(area.bottom(), kTableRows);
+    auto* target = new Panel(context_.palette, tr("Target"), this);
+    target_ = new FactGrid(context_.palette, target);
+    target->body()->addWidget(target_);
+    area.left()->addWidget(target);
+    area.left()->addStretch(1);
     auto* diagnostics = new Panel(context_.palette, tr("What to know"), this);
     diagnostics_ = diagnostics->body();
     diagnosticsPanel_ = diagnostics;
     area.right()->addWidget(diagnostics);
-    auto* target = new Panel(context_.palette, tr("Target"), this);
-    target_ = new FactGrid(context_.palette, target);
-    target->body()->addWidget(target_);
-    area.right()->addWidget(target);
     options_ = addTable(area.right(), kOptionRows);
     options_->setFilterVisible(true);
-    area.right()->addStretch();
+    area.right()->addStretch(1);
   }
 
   void apply(const SummaryData& content) {
@@ -259,7 +259,8 @@ class SummaryPage : public shell::Page {
     const double rate = content.execution.samplesPerSecond;
     const QString took = text(formatDuration(content.execution.total, content.scale));
     cards_[1]->setFigure(
-        tr("Emulated samples per second"),
+        content.scale.unit == geometry::TimeUnit::costUnits ? tr("Samples per cost unit")
+                                                            : tr("Emulated samples/s"),
         content.ran && rate > 0 ? text(formatCell(rate, Format::count)) : QStringLiteral("–"),
         content.ran ? tr("last call: %1 samples in %2")
                           .arg(text(geometry::groupedNumber(content.execution.samples)), took)

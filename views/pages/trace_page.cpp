@@ -439,7 +439,6 @@ class TracePage : public shell::Page {
     const geometry::TimeView& view = context_.timeRange.view();
     span_->setText(tr("%1 in view").arg(text(formatDuration(Ticks(std::llround(view.span())), scale_))));
     const int step = currentStep();
-    const auto& steps = model_->trace->iterations;
     step_->setText(step < 0 ? QString() : stepText(step));
     previous_->setEnabled(canGoStep(-1));
     next_->setEnabled(canGoStep(1));
@@ -453,7 +452,8 @@ class TracePage : public shell::Page {
     std::int32_t last = 0;
     for (const analysis::IterationSpan& other : steps)
       last = other.run == step.run ? std::max(last, other.iteration) : last;
-    return tr("Step %1 of 0–%2").arg(step.iteration).arg(last);
+    return last == 0 ? tr("Step %1").arg(step.iteration)
+                     : tr("Step %1 of 0–%2").arg(step.iteration).arg(last);
   }
 
   void readStatistics() {

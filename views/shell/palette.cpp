@@ -114,7 +114,6 @@ QString Palette::styleSheet() const {
              "padding: 4px 6px; }"
              "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; "
              "selection-color: %1; }"
-             "QTableView::item { padding: 0 6px; }"
              "QStatusBar::item { border: none; }"
              "QTabWidget::pane { border: none; border-top: 1px solid %3; }"
              "QTabBar::tab { padding: 5px 14px; border: none; color: %5; background: transparent; }"

@@ -183,7 +183,7 @@ void TimelineCanvas::paintSteps(QPainter& painter) const {
   const geometry::TimeView view = window().view;
   const auto& steps = model_->trace->iterations;
   const QFontMetrics metrics(labels_.font());
-  int free = -1;  // steps narrower than a pixel share one
+  int free = -2;  // steps narrower than a pixel share one
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const int left = view.column(steps[i].start), right = view.column(steps[i].end);
     if (right < 0 || left <= free) continue;

@@ -106,7 +106,9 @@ TEST(TimeAxis, TimesAsPeopleWriteThem) {
   for (const char* bad : {"", "soon", "-5", "1.2.3", ".", "5 fortnights", "99999999999999999999999"}) {
     const auto parsed = parseTime(bad, cycles);
     ASSERT_FALSE(parsed.ok()) << bad;
-    EXPECT_EQ(parsed.error().message, "\"" + std::string(bad) + "\" is no time: write cycles as 12345, or a length as 1.5ms (s, ms, us, ns).");
+    EXPECT_EQ(parsed.error().message,
+              "\"" + std::string(bad) +
+                  "\" is no time: write cycles as 12345, or a length as 1.5ms (s, ms, us, ns).");
   }
 }
 

@@ -25,8 +25,8 @@ TEST(Trace, SortsWhatHappenedByDevice) {
   EXPECT_EQ(first.tracks[0].passes.size(), 6U);
   // call, F0, wait, B0, U and again without the call
   ASSERT_EQ(first.tracks[0].activities.size(), 9U);
-  EXPECT_TRUE(first.tracks[0].activities[0].wait);
-  EXPECT_FALSE(first.tracks[0].activities[1].wait);
+  EXPECT_EQ(first.tracks[0].activities[0].kind, Activity::Kind::wait);
+  EXPECT_EQ(first.tracks[0].activities[1].kind, Activity::Kind::pass);
   EXPECT_EQ(trace->damagedRows, 0);
   ASSERT_EQ(trace->iterations.size(), 2U);
   EXPECT_EQ(trace->iterations[0].start, Ticks(100));
@@ -79,6 +79,25 @@ TEST(Trace, EachTransferIsSeenFromBothSides) {
   EXPECT_EQ(trace->devices[0].transferLanes[0].transfers.size(), 2U);
   ASSERT_EQ(trace->devices[1].transferLanes.size(), 1U);
   EXPECT_FALSE(trace->devices[1].transferLanes[0].outgoing);
+}
+
+TEST(Trace, TimeThatOnlyTransfersTakeIsAnActivity) {
+  SmallProfile small;
+  small.place(small.forward0, 0, 100, 160, Pass::forward, 0, 0);
+  small.wait(0, 200, 220, model::WaitCause::exchange, {}, 0);
+  small.transfer(0, 1, 150, 180, model::TransferKind::activation, 0, 0);
+  small.transfer(1, 0, 170, 230, model::TransferKind::gradient, 0, 0);
+  small.addRun(0, 300);
+  const auto trace = small.trace();
+  const auto& activities = trace->devices[0].tracks[0].activities;
+  ASSERT_EQ(activities.size(), 4U) << "pass, transfers, wait, transfers";
+  EXPECT_EQ(activities[1].kind, Activity::Kind::transfer);
+  EXPECT_EQ(activities[1].start, Ticks(160));
+  EXPECT_EQ(activities[1].end, Ticks(200));
+  EXPECT_EQ(activities[1].index, 1) << "the longer of the two";
+  EXPECT_EQ(activities[3].start, Ticks(220));
+  EXPECT_EQ(activities[3].end, Ticks(230));
+  EXPECT_EQ(trace->devices[1].tracks[0].activities.size(), 1U);
 }
 
 TEST(Trace, TransfersThatOverlapGetLanesUpToALimit) {

@@ -8,6 +8,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QScrollBar>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
@@ -23,7 +24,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 4, kSqueezed = 130;
+constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 130, kPadding = 3;
 
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
@@ -32,17 +33,21 @@ class ShareDelegate : public QStyledItemDelegate {
       : QStyledItemDelegate(parent), palette_(palette) {}
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, palette_.ui(Ui::selection));
     const QVariant share = index.data(SectionTableModel::kShareRole);
     if (share.isValid()) {
-      if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, palette_.ui(Ui::selection));
       QRect bar = option.rect.adjusted(4, 4, -4, -4);
       bar.setWidth(static_cast<int>(bar.width() * std::clamp(share.toDouble(), 0.0, 1.0)));
       painter->fillRect(bar, shell::Palette::mixed(palette_.ui(Ui::accent), palette_.ui(Ui::surface), 0.28));
     }
     QStyleOptionViewItem plain = option;
-    plain.state &= ~QStyle::State_HasFocus;
-    if (share.isValid()) plain.state &= ~QStyle::State_Selected;
+    plain.state &= ~(QStyle::State_HasFocus | QStyle::State_Selected);
+    plain.rect.adjust(kPadding, 0, -kPadding, 0);
     QStyledItemDelegate::paint(painter, plain, index);
+  }
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(2 * kPadding, 0);
   }
 
  private:

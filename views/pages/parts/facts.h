@@ -39,6 +39,26 @@ class FactGrid : public QWidget {
   std::vector<ShownFact> facts_;
 };
 
+/// One line that loses its middle where it does not fit; the whole is its tool tip.
+class ElidedLabel : public QWidget {
+  Q_OBJECT
+
+ public:
+  ElidedLabel(const shell::Palette& palette, Qt::Alignment alignment, QWidget* parent = nullptr);
+  void setText(const QString& text);
+  QString text() const { return text_; }
+  QSize sizeHint() const override;
+  QSize minimumSizeHint() const override { return {60, sizeHint().height()}; }
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  const shell::Palette& palette_;
+  Qt::Alignment alignment_;
+  QString text_;
+};
+
 /// A sentence with an icon before it.
 class IconSentence : public QWidget {
   Q_OBJECT

@@ -5,6 +5,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 namespace pipescope::pages {
 
@@ -12,6 +13,7 @@ using shell::Ui;
 
 namespace {
 constexpr int kNarrow = 1180, kRadius = 6, kSpace = 12;
+constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11;
 }  // namespace
 
 Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)
@@ -82,6 +84,9 @@ ColumnsArea::ColumnsArea(QWidget* parent) : QScrollArea(parent) {
     columns_->addLayout(side, 1);
   }
   outer->addLayout(columns_);
+  bottom_ = new QVBoxLayout;
+  bottom_->setSpacing(kSpace);
+  outer->addLayout(bottom_);
   outer->addStretch(1);
   setWidget(content);
 }
@@ -97,8 +102,27 @@ void ColumnsArea::resizeEvent(QResizeEvent* event) {
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+  policy.setHeightForWidth(true);
+  setSizePolicy(policy);
   connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+QFont FigureCard::valueFont() const {
+  QFont large = font();
+  large.setPointSizeF(font().pointSizeF() * 2.1);
+  large.setBold(true);
+  return large;
+}
+
+/// As tall as the detail needs, in at most two lines.
+int FigureCard::heightForWidth(int width) const {
+  const QFontMetrics metrics(font());
+  const int wide = std::max(1, width - kCardLeft - kCardRight);
+  const int lines = metrics.horizontalAdvance(detail_) > wide ? 2 : 1;
+  const int link = link_.isEmpty() ? 0 : metrics.height() + 10;
+  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + lines * metrics.height() +
+         link + kCardBottom;
 }
 
 void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail,
@@ -124,33 +148,27 @@ void FigureCard::paintEvent(QPaintEvent*) {
   painter.setPen(lit ? palette_.ui(Ui::accent) : palette_.ui(Ui::border));
   painter.setBrush(palette_.ui(Ui::surface));
   painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kRadius, kRadius);
-  const QRect inner = rect().adjusted(16, 11, -14, -10);
+  const QRect inner = rect().adjusted(kCardLeft, kCardTop, -kCardRight, -kCardBottom);
+  const QFontMetrics metrics(font());
   painter.setPen(palette_.ui(Ui::muted));
-  painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop, caption_);
-  QFont large = font();
-  large.setPointSizeF(font().pointSizeF() * 2.1);
-  large.setBold(true);
-  const int captionHeight = QFontMetrics(font()).height() + 3;
-  QRect line = inner.adjusted(0, captionHeight, 0, 0);
+  painter.drawText(inner, Qt::AlignLeft | Qt::AlignTop,
+                   metrics.elidedText(caption_, Qt::ElideRight, inner.width()));
+  QFont large = valueFont();
+  QRect line(inner.x(), inner.y() + metrics.height() + 3, inner.width(), QFontMetrics(large).height());
   while (QFontMetrics(large).horizontalAdvance(value_) > line.width() &&
-         large.pointSizeF() > font().pointSizeF())
+         large.pointSizeF() > font().pointSizeF()) {
     large.setPointSizeF(large.pointSizeF() - 1);
+  }
   painter.setFont(large);
   painter.setPen(palette_.ui(colour_));
-  const int valueHeight = QFontMetrics(large).height();
-  line.setHeight(valueHeight);
   painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, value_);
   painter.setFont(font());
   painter.setPen(palette_.ui(Ui::muted));
-  const int lineHeight = QFontMetrics(font()).height();
-  const QRect linkLine(inner.x(), inner.bottom() - lineHeight, inner.width(), lineHeight + 1);
-  const int detailEnd = link_.isEmpty() ? inner.bottom() : linkLine.y() - 1;
-  const QRect detail(inner.x(), line.bottom() + 3, inner.width(), detailEnd - line.bottom() - 3);
-  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop,
-                   QFontMetrics(font()).elidedText(detail_, Qt::ElideRight, detail.width()));
+  const QRect detail(inner.x(), line.bottom() + 4, inner.width(), 2 * metrics.height());
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, detail_);
   if (link_.isEmpty()) return;
   painter.setPen(palette_.ui(Ui::link));
-  painter.drawText(linkLine, Qt::AlignLeft | Qt::AlignVCenter, link_ + QStringLiteral(" →"));
+  painter.drawText(inner, Qt::AlignLeft | Qt::AlignBottom, link_ + QStringLiteral(" →"));
 }
 
 void FigureCard::mouseReleaseEvent(QMouseEvent* event) {

@@ -29,8 +29,8 @@ class Panel : public QFrame {
   QVBoxLayout* body_;
 };
 
-/// A page that scrolls: a strip over the whole width, then two columns, which come below each other where it
-/// is narrow.
+/// A page that scrolls: a strip over the whole width, two columns, which come below each other where it is
+/// narrow, and another strip.
 class ColumnsArea : public QScrollArea {
   Q_OBJECT
 
@@ -39,6 +39,7 @@ class ColumnsArea : public QScrollArea {
   QVBoxLayout* top() const { return top_; }
   QVBoxLayout* left() const { return left_; }
   QVBoxLayout* right() const { return right_; }
+  QVBoxLayout* bottom() const { return bottom_; }
   void setStretch(int left, int right);
 
  protected:
@@ -46,7 +47,7 @@ class ColumnsArea : public QScrollArea {
 
  private:
   QBoxLayout* columns_;
-  QVBoxLayout *top_, *left_, *right_;
+  QVBoxLayout *top_, *left_, *right_, *bottom_;
 };
 
 /// A figure in large letters with what it means. With a link it leads to the page that explains it.
@@ -59,8 +60,10 @@ class FigureCard : public QFrame {
                  shell::Ui colour = shell::Ui::text);
   QString value() const { return value_; }
   QString caption() const { return caption_; }
-  QSize sizeHint() const override { return {240, link_.isEmpty() ? 100 : 130}; }
-  QSize minimumSizeHint() const override { return {180, sizeHint().height()}; }
+  QSize sizeHint() const override { return {240, heightForWidth(240)}; }
+  QSize minimumSizeHint() const override { return {170, 90}; }
+  bool hasHeightForWidth() const override { return true; }
+  int heightForWidth(int width) const override;
 
  Q_SIGNALS:
   void clicked();
@@ -73,6 +76,7 @@ class FigureCard : public QFrame {
   void leaveEvent(QEvent* event) override;
 
  private:
+  QFont valueFont() const;
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text;

@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 #include <QPainter>
+#include <QResizeEvent>
 #include <QStyledItemDelegate>
 #include <algorithm>
 
@@ -17,7 +18,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 26;
+constexpr int kRow = 26, kProportions = 240, kShareColumn = 118;
 
 struct Heading {
   const char *name, *doc;
@@ -57,6 +58,7 @@ class RangeDelegate : public QStyledItemDelegate {
       return paintShare(*painter, option, box, index);
     QStyleOptionViewItem plain = option;
     plain.state &= ~QStyle::State_HasFocus;
+    plain.rect.adjust(3, 0, -3, 0);
     QStyledItemDelegate::paint(painter, plain, index);
   }
 
@@ -244,12 +246,24 @@ void RangeTable::fitColumns() {
             bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
   resizeColumnToContents(RangeModel::device);
   setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + 12);
-  for (const int c : {RangeModel::balance, RangeModel::efficiency}) setColumnWidth(c, 132);
+  for (const int c : {RangeModel::balance, RangeModel::efficiency}) setColumnWidth(c, kShareColumn);
   for (const int c :
        {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut})
     setColumnWidth(c, bytes);
   for (const int c : {RangeModel::compute, RangeModel::idle, RangeModel::total}) setColumnWidth(c, figures);
-  header->setSectionResizeMode(RangeModel::proportions, QHeaderView::Stretch);
+  // The proportions take what is left, and scroll the figures out of sight before they become too narrow to
+  // read.
+  int others = 0;
+  for (int c = 0; c < RangeModel::columns; ++c) others += c == RangeModel::proportions ? 0 : columnWidth(c);
+  const bool fits = viewport()->width() - others >= kProportions;
+  header->setSectionResizeMode(RangeModel::proportions,
+                               fits ? QHeaderView::Stretch : QHeaderView::Interactive);
+  if (!fits) setColumnWidth(RangeModel::proportions, kProportions);
+}
+
+void RangeTable::resizeEvent(QResizeEvent* event) {
+  QTableView::resizeEvent(event);
+  if (event->size().width() != event->oldSize().width()) fitColumns();
 }
 
 }  // namespace pipescope::pages

@@ -58,6 +58,9 @@ class RangeTable : public QTableView {
   /// Widths that the texts need; called when the profile changes, not while the range moves.
   void fitColumns();
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   RangeModel* model_;
 };
