@@ -71,8 +71,8 @@ class Parser {
     if (found == texts.end()) {
       const std::string nearest = nearestName(key, {"family", "base", "chip", "description", "figures"});
       return base::badInput(
-          fmt::format("{}: unknown key \"{}\"{}.", display_, key,
-                      nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest)));
+          fmt::format("{}: unknown key \"{}\"{}", display_, key,
+                      nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
     }
     const std::optional<std::string> text = node.value<std::string>();
     if (!text) return base::badInput(fmt::format("{}: \"{}\" must be a text in quotes.", display_, key));
@@ -154,8 +154,8 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
   const auto found = sources.find(name);
   if (found == sources.end()) {
     const std::string nearest = nearestName(name, names(sources));
-    return base::badInput(fmt::format("There is no {} \"{}\"{}. Known: {}.", kind, name,
-                                      nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest),
+    return base::badInput(fmt::format("There is no {} \"{}\"{} Known: {}.", kind, name,
+                                      nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest),
                                       fmt::join(names(sources), ", ")));
   }
   const Source& source = found->second;

@@ -95,9 +95,9 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
     const std::vector<std::string> names = namesOf(files);
     const std::string nearest = nearestName(parsed.name, names);
     return base::badInput(fmt::format(
-        "There is no system \"{}\"{}. Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
+        "There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
         "or several.",
-        name, nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest), fmt::join(names, ", ")));
+        name, nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest), fmt::join(names, ", ")));
   }
   if (parsed.boxes) PIPESCOPE_TRY(checkCount(name, "boxes", *parsed.boxes));
   if (parsed.devices) PIPESCOPE_TRY(checkCount(name, "devices", *parsed.devices));

@@ -261,7 +261,8 @@ class SummaryPage : public shell::Page {
     cards_[1]->setFigure(
         content.scale.unit == geometry::TimeUnit::costUnits ? tr("Samples per cost unit")
                                                             : tr("Emulated samples/s"),
-        content.ran && rate > 0 ? text(formatCell(rate, Format::count)) : QStringLiteral("–"),
+        content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
+                                : QStringLiteral("–"),
         content.ran ? tr("last call: %1 samples in %2")
                           .arg(text(geometry::groupedNumber(content.execution.samples)), took)
                     : tr("nothing has run"),

@@ -1,0 +1,65 @@
+#include "app/gui/options.h"
+
+#include <gtest/gtest.h>
+
+namespace pipescope::gui {
+namespace {
+
+TEST(GuiOptions, TakesProfilesAndPlaces) {
+  const auto options =
+      parseOptions({"a.pop", "--page", "trace", "--executable=inference", "--at", "1.5ms", "b.pop"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->profiles, (QStringList{"a.pop", "b.pop"}));
+  EXPECT_EQ(options->page, QStringLiteral("trace"));
+  EXPECT_EQ(options->executable, QStringLiteral("inference"));
+  EXPECT_EQ(options->at, QStringLiteral("1.5ms"));
+  EXPECT_EQ(options->size, QSize(1600, 900));
+  EXPECT_FALSE(options->theme);
+}
+
+TEST(GuiOptions, TakesPictures) {
+  const auto options =
+      parseOptions({"--screenshot", "x.png", "--size", "1024x700", "--theme", "dark", "--", "--odd.pop"});
+  ASSERT_TRUE(options.ok());
+  EXPECT_EQ(options->screenshot, QStringLiteral("x.png"));
+  EXPECT_EQ(options->size, QSize(1024, 700));
+  EXPECT_EQ(options->theme, QStringLiteral("dark"));
+  EXPECT_EQ(options->profiles, QStringList{"--odd.pop"});
+  EXPECT_TRUE(parseOptions({"-h"})->help);
+  EXPECT_TRUE(parseOptions({"--version"})->version);
+}
+
+TEST(GuiOptions, RefusesWithASentence) {
+  const std::vector<std::pair<QStringList, const char*>> cases = {
+      {{"--colour"}, "--colour is no option. See pipescope-gui --help."},
+      {{"-x"}, "-x is no option. See pipescope-gui --help."},
+      {{"--page"},
+       "--page needs a value: open on this page: summary, trace, stages, memory or liveness. See "
+       "pipescope-gui --help."},
+      {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
+      {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},
+      {{"--size", "big"},
+       "--size big is no size: give width and height between 320x240 and 16000x16000, as in 1600x900. See "
+       "pipescope-gui --help."},
+      {{"--size", "10x10"},
+       "--size 10x10 is no size: give width and height between 320x240 and 16000x16000, as in 1600x900. See "
+       "pipescope-gui --help."},
+      {{"--screenshot", "x.png", "a.pop", "b.pop"},
+       "--screenshot takes one profile. See pipescope-gui --help."}};
+  for (const auto& [arguments, sentence] : cases) {
+    const auto options = parseOptions(arguments);
+    ASSERT_FALSE(options.ok()) << sentence;
+    EXPECT_EQ(options.error().message, sentence);
+  }
+}
+
+TEST(GuiOptions, HelpNamesEveryOption) {
+  const QString help = helpText();
+  for (const char* option :
+       {"--page", "--executable", "--at", "--screenshot", "--size", "--theme", "--help", "--version"}) {
+    EXPECT_TRUE(help.contains(QLatin1String(option))) << option;
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::gui

@@ -1,0 +1,443 @@
+// Summary, stages, memory, liveness: what they say about the fixture's profile.
+#include <QAbstractItemModelTester>
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <numeric>
+
+#include "views/pages/parts/chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/legend.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::Chart;
+using pages::DataTable;
+using pages::FigureCard;
+using timeline::BarChart;
+
+class PageTest : public WindowTest {
+ protected:
+  void openPage(const QString& page, const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), page);
+  }
+  FigureCard* card(const QString& caption) const {
+    for (FigureCard* found : window->currentPage()->findChildren<FigureCard*>()) {
+      if (found->caption() == caption) return found;
+    }
+    return nullptr;
+  }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title().startsWith(title)) return found;
+    }
+    return nullptr;
+  }
+  QString cell(const DataTable* from, int row, int column) const {
+    return from->model()->index(row, column).data().toString();
+  }
+  QString readout() const { return child<pages::ElidedLabel>()->text(); }
+  /// Where an index lies on a chart's canvas.
+  static QPoint on(Chart* chart, int index) {
+    return {static_cast<int>(chart->transform(QwtPlot::xBottom, index + 0.5)), chart->canvas()->height() / 2};
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
+  openPage(QStringLiteral("summary"));
+  ASSERT_NE(card(QStringLiteral("Memory")), nullptr);
+  EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("Fits"));
+  EXPECT_EQ(card(QStringLiteral("Slowest stage"))->value(), QStringLiteral("Stage 1"));
+  EXPECT_EQ(card(QStringLiteral("Bound by"))->value(), QStringLiteral("pipeline"));
+  const analysis::Catalog& catalog = *window->session().snapshot()->catalog;
+  const model::Run& last = catalog.runs[2];
+  const double rate = 1600.0 * 1.33e9 / static_cast<double>((last.end - last.start).count);
+  EXPECT_NEAR(card(QStringLiteral("Emulated samples/s"))->value().remove(QLatin1Char(',')).toDouble(), rate,
+              1);
+  DataTable* figures = table(QStringLiteral("Outcomes and figures"));
+  ASSERT_NE(figures, nullptr);
+  EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Final loss"));
+  EXPECT_EQ(cell(figures, 2, 0), QStringLiteral("Test accuracy"));
+  EXPECT_EQ(cell(figures, 2, 1), QStringLiteral("97.7 %"));
+  EXPECT_EQ(cell(figures, 2, 2),
+            QStringLiteral("9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)"));
+  EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("System")), QStringLiteral("pod4"));
+  EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Memory")),
+            QStringLiteral("1,472 × 624 KiB = 897 MiB each"));
+  EXPECT_EQ(table(QStringLiteral("Executables"))->model()->rowCount(), 2);
+}
+
+TEST_F(PageTest, SummaryCardsLeadToTheirPages) {
+  openPage(QStringLiteral("summary"));
+  const auto leadsTo = [&](const QString& caption, const QString& page) {
+    showPage(QStringLiteral("summary"));
+    QTest::mouseClick(card(caption), Qt::LeftButton);
+    EXPECT_TRUE(settle());
+    EXPECT_EQ(window->currentPage()->accessibleName(), page) << caption.toStdString();
+  };
+  leadsTo(QStringLiteral("Memory"), QStringLiteral("Memory"));
+  leadsTo(QStringLiteral("Emulated samples/s"), QStringLiteral("Trace"));
+  leadsTo(QStringLiteral("Bound by"), QStringLiteral("Stages"));
+  leadsTo(QStringLiteral("Slowest stage"), QStringLiteral("Stages"));
+  showPage(QStringLiteral("summary"));
+  card(QStringLiteral("Memory"))->setFocus();
+  QTest::keyClick(card(QStringLiteral("Memory")), Qt::Key_Return);
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Memory")) << "by key too";
+}
+
+TEST_F(PageTest, SummarySharesAddUp) {
+  openPage(QStringLiteral("summary"));
+  const auto& bars = child<BarChart>()->bars();
+  ASSERT_EQ(bars.size(), 1U);
+  EXPECT_LE(bars[0].total(), 1.0 + 1e-9);
+  EXPECT_GT(bars[0].total(), 0.9);
+  EXPECT_EQ(bars[0].parts.size(), child<timeline::Legend>()->entries().size());
+}
+
+TEST_F(PageTest, SummaryOptionsAreFiltered) {
+  openPage(QStringLiteral("summary"));
+  DataTable* options = table(QStringLiteral("Options"));
+  ASSERT_EQ(options->shown()->rowCount(), 18);
+  QTest::keyClicks(options->filter(), QStringLiteral("micro_batch"));
+  EXPECT_EQ(options->shown()->rowCount(), 2);
+  options->filter()->setText(QStringLiteral("environment"));
+  ASSERT_EQ(options->shown()->rowCount(), 1);
+  EXPECT_EQ(options->shown()->index(0, 0).data().toString(), QStringLiteral("data.seed"))
+      << "origins are searched too";
+}
+
+TEST_F(PageTest, SummarySaysWhenItDoesNotFit) {
+  openPage(QStringLiteral("summary"), {.overflow = true});
+  EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("Does not fit"));
+  QStringList sentences;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) sentences << label->text();
+  EXPECT_TRUE(sentences.contains(QStringLiteral(
+      "IPU1 needs 741 KiB on tile 3, which has 624 KiB: move work off stage 1, or recompute more.")));
+  picture("summary_overflow");
+}
+
+TEST_F(PageTest, SummaryOfAFixedSystem) {
+  openPage(QStringLiteral("summary"), {.fixed = true});
+  EXPECT_EQ(card(QStringLiteral("Memory"))->value(), QStringLiteral("not modelled"));
+  EXPECT_NE(card(QStringLiteral("Samples per cost unit")), nullptr);
+}
+
+TEST_F(PageTest, StagesStackOneStep) {
+  openPage(QStringLiteral("stages"));
+  auto* chart = child<BarChart>(QStringLiteral("One step on each stage's device"));
+  ASSERT_NE(chart, nullptr);
+  ASSERT_EQ(chart->bars().size(), 4U);
+  const FixtureFacts& facts = fixture->facts();
+  const auto part = [&](std::size_t bar, geometry::ColourRole role) {
+    double sum = 0;
+    for (const geometry::BarPart& p : chart->bars()[bar].parts) sum += p.role == role ? p.value : 0;
+    return sum;
+  };
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_DOUBLE_EQ(part(i, geometry::ColourRole::forward),
+                     10.0 * static_cast<double>(facts.forwardTicks[i]));
+    EXPECT_DOUBLE_EQ(part(i, geometry::ColourRole::recompute),
+                     10.0 * static_cast<double>(facts.recomputeTicks[i]));
+    EXPECT_DOUBLE_EQ(part(i, geometry::ColourRole::backward),
+                     10.0 * static_cast<double>(facts.backwardTicks[i]));
+    EXPECT_DOUBLE_EQ(part(i, geometry::ColourRole::update), static_cast<double>(facts.updateTicks[i]));
+  }
+  // All bars are as long as the step.
+  for (std::size_t i = 1; i < 4; ++i)
+    EXPECT_NEAR(chart->bars()[i].total(), chart->bars()[0].total(), 0.001 * chart->bars()[0].total());
+}
+
+TEST_F(PageTest, StagesLoseWhatAStepIsLong) {
+  openPage(QStringLiteral("stages"));
+  const auto& lost = child<BarChart>(QStringLiteral("What a step is lost to"))->bars();
+  const auto& step = child<BarChart>(QStringLiteral("One step on each stage's device"))->bars();
+  ASSERT_EQ(lost.size(), 1U);
+  EXPECT_NEAR(lost[0].total(), step[0].total(), 1);
+  double useful = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    useful += static_cast<double>(fixture->facts().forwardTicks[i] + fixture->facts().recomputeTicks[i] +
+                                  fixture->facts().backwardTicks[i]) /
+              4;
+  EXPECT_NEAR(lost[0].parts[0].value, 10 * useful, 1);
+  const auto& bubble = child<BarChart>(QStringLiteral("The bubble"))->bars();
+  EXPECT_NEAR(bubble[0].total(), 1, 1e-9);
+}
+
+TEST_F(PageTest, StagesTablesNameTheirFigures) {
+  openPage(QStringLiteral("stages"));
+  ASSERT_NE(table(QStringLiteral("Boundaries")), nullptr);
+  EXPECT_EQ(table(QStringLiteral("Boundaries"))->model()->rowCount(), 6);
+  EXPECT_NE(table(QStringLiteral("What makes stage 1 slow")), nullptr);
+  EXPECT_EQ(table(QStringLiteral("Stages"))->model()->rowCount(), 4);
+  EXPECT_EQ(card(QStringLiteral("Slowest stage"))->value(), QStringLiteral("Stage 1"));
+  const double mean = (160'700 + 265'200 + 90'500 + 48'800) / 4.0;
+  EXPECT_NEAR(card(QStringLiteral("Imbalance"))->value().toDouble(), 265'200 / mean, 0.006);
+}
+
+TEST_F(PageTest, StagesFollowTheSelection) {
+  openPage(QStringLiteral("stages"));
+  auto* chart = child<BarChart>(QStringLiteral("One step on each stage's device"));
+  const QRect third = chart->partRect({2, 0});
+  QTest::mouseClick(chart, Qt::LeftButton, {}, third.center());
+  EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::stage);
+  EXPECT_EQ(window->selection().current().stage, 2);
+  window->go({QStringLiteral("stages"), {}, 1});
+  picture("stages_marked");
+}
+
+TEST_F(PageTest, StagesOfAFixedSystemHaveNoMemory) {
+  openPage(QStringLiteral("stages"), {.fixed = true});
+  auto* memory = child<BarChart>(QStringLiteral("Memory per stage"));
+  EXPECT_FALSE(memory->isVisible());
+  DataTable* stages = table(QStringLiteral("Stages"));
+  EXPECT_EQ(cell(stages, 0, 3), QStringLiteral("1.03")) << "cost units, not ticks";
+  picture("stages_fixed");
+}
+
+TEST_F(PageTest, MemoryShowsEveryTileOfEveryDevice) {
+  openPage(QStringLiteral("memory"));
+  auto* chart = child<Chart>();
+  ASSERT_NE(chart, nullptr);
+  EXPECT_EQ(chart->size(), 4 * 1472);
+  // The sum over the chart is the sum of the recorded rows.
+  std::int64_t recorded = 0, drawn = 0;
+  for (const model::UnitMemory& row : **fixture->profile()->rows<model::UnitMemory>()) {
+    if (row.executable == model::ExecutableId(0)) recorded += row.bytes.count * row.unitCount;
+  }
+  for (int i = 0; i < chart->size(); ++i) drawn += chart->total(i);
+  EXPECT_EQ(drawn, recorded);
+  DataTable* categories = table(QStringLiteral("What fills it"));
+  EXPECT_EQ(cell(categories, 0, 0), QStringLiteral("variable")) << "largest first";
+  EXPECT_EQ(cell(categories, categories->model()->rowCount() - 1, 0), QStringLiteral("gap")) << "gaps last";
+  EXPECT_TRUE(readout().startsWith(QStringLiteral("Fullest: IPU3 tile")));
+}
+
+TEST_F(PageTest, MemoryByDeviceAndBreakdown) {
+  openPage(QStringLiteral("memory"));
+  auto* chart = child<Chart>();
+  choose(child<QComboBox>(QStringLiteral("Device")), 2);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->size(), 1472);
+  const std::int64_t before = chart->total(7);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), 2);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->layers().size(), 3U) << "always live, not always live, gaps";
+  EXPECT_EQ(chart->total(7), before) << "another breakdown of the same bytes";
+  picture("memory_liveness");
+  for (QCheckBox* box : window->currentPage()->findChildren<QCheckBox*>()) {
+    if (box->text() == QStringLiteral("With gaps")) box->click();
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->layers().size(), 2U);
+  EXPECT_LT(chart->total(7), before);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), 0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->layers().size(), 1U);
+}
+
+TEST_F(PageTest, MemoryTilesArePointedAt) {
+  openPage(QStringLiteral("memory"));
+  auto* chart = child<Chart>();
+  choose(child<QComboBox>(QStringLiteral("Device")), 1);
+  ASSERT_TRUE(settle());
+  chart->setRange(100, 140);
+  QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, 120));
+  EXPECT_EQ(chart->mark(), 120);
+  EXPECT_TRUE(readout().startsWith(QStringLiteral("IPU0 tile 120, "))) << readout().toStdString();
+  EXPECT_TRUE(readout().contains(QStringLiteral(" of 624 KiB")));
+  const auto [from, to] = chart->range();
+  QWheelEvent wheel(on(chart, 120), chart->canvas()->mapToGlobal(on(chart, 120)), {}, {0, -240}, Qt::NoButton,
+                    {}, Qt::NoScrollPhase, false);
+  QApplication::sendEvent(chart->canvas(), &wheel);
+  EXPECT_GT(chart->range().second - chart->range().first, to - from);
+  QTest::mouseDClick(chart->canvas(), Qt::LeftButton, {}, on(chart, 120));
+  EXPECT_EQ(chart->range(), std::pair(0.0, 1472.0));
+}
+
+TEST_F(PageTest, MemoryAndLivenessOfAFixedSystemSayWhyTheyAreEmpty) {
+  openPage(QStringLiteral("memory"), {.fixed = true});
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("Memory is not modelled for the system “fixed”: its costs come from the "
+                           "configuration. Emulate an IPU system to see memory by tile."));
+  picture("memory_fixed");
+  showPage(QStringLiteral("liveness"));
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("Liveness is not modelled for the system “fixed”: its costs come from the "
+                           "configuration. Emulate an IPU system to see what is live when."));
+}
+
+TEST_F(PageTest, LivenessOpensOnThePeak) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<Chart>();
+  ASSERT_EQ(chart->size(), 132);
+  std::int64_t peak = 0;
+  int at = -1;
+  for (const model::LivenessStep& row : **fixture->profile()->rows<model::LivenessStep>()) {
+    if (row.executable == model::ExecutableId(0) && row.space == model::MemorySpaceId(0) &&
+        row.notAlwaysLive.count > peak)
+      peak = row.notAlwaysLive.count, at = row.index;
+  }
+  EXPECT_EQ(chart->mark(), at);
+  EXPECT_EQ(chart->layers().back().values[static_cast<std::size_t>(at)], peak);
+  EXPECT_TRUE(readout().endsWith(QStringLiteral("the peak")));
+}
+
+TEST_F(PageTest, LivenessListsWhatIsLive) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<Chart>();
+  for (QCheckBox* box : window->currentPage()->findChildren<QCheckBox*>()) {
+    if (box->text() == QStringLiteral("Always live below")) box->click();
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(chart->layers().size(), 1U);
+  DataTable* variables = table(QStringLiteral("Live variables"));
+  // What the table lists is what the chart shows.
+  for (const int step : {5, 40, 66, 100, 131}) {
+    QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, step));
+    ASSERT_EQ(chart->mark(), step);
+    ASSERT_TRUE(settle());
+    std::int64_t sum = 0;
+    for (const auto& row : variables->model()->table().rows) sum += std::get<std::int64_t>(row[1]);
+    EXPECT_EQ(sum, chart->total(step)) << step;
+  }
+  QTest::keyClick(window->currentPage(), Qt::Key_Comma);
+  EXPECT_EQ(chart->mark(), 130);
+  QTest::keyClick(window->currentPage(), Qt::Key_P);
+  EXPECT_TRUE(readout().endsWith(QStringLiteral("the peak")));
+  ASSERT_TRUE(settle());
+  const int all = variables->shown()->rowCount();
+  variables->filter()->setText(QStringLiteral("temporary"));
+  EXPECT_LT(variables->shown()->rowCount(), all);
+  EXPECT_GT(variables->shown()->rowCount(), 0);
+}
+
+TEST_F(PageTest, LivenessByDevice) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<Chart>();
+  const std::int64_t first = chart->layers().front().values[0];
+  choose(child<QComboBox>(QStringLiteral("Device")), 3);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(chart->layers().front().values[0], first);
+  EXPECT_GE(chart->mark(), 0) << "its own peak";
+}
+
+sections::Table sampleTable() {
+  using sections::Format;
+  return {"t",
+          "Sample",
+          "per test",
+          {{"name", "Name", Format::plain, "a name"},
+           {"n", "Count", Format::count, ""},
+           {"share", "Share", Format::fraction, ""},
+           {"nothing", "Nothing", Format::plain, ""}},
+          {{std::string("b"), std::int64_t{20}, 0.25, {}},
+           {std::string("a"), std::int64_t{3'000}, 0.75, {}},
+           {std::string("c"), std::int64_t{100}, 0.5, {}}}};
+}
+
+TEST(DataTableTest, ModelKeepsItsPromises) {
+  pages::SectionTableModel model;
+  QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  model.setTable(sampleTable());
+  EXPECT_EQ(model.rowCount(), 3);
+  EXPECT_EQ(model.index(1, 1).data().toString(), QStringLiteral("3,000"));
+  EXPECT_EQ(model.index(0, 2).data().toString(), QStringLiteral("25.0 %"));
+  EXPECT_EQ(model.index(0, 3).data().toString(), QStringLiteral("–"));
+  EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::ToolTipRole).toString(), QStringLiteral("a name"));
+  EXPECT_FALSE(model.index(7, 7).isValid());
+  model.setTable({});
+  EXPECT_EQ(model.rowCount(), 0);
+}
+
+TEST(DataTableTest, SortsByValueAndCopies) {
+  shell::Palette palette;
+  DataTable table(palette);
+  table.setTable(sampleTable());
+  table.resize(600, 300);
+  table.show();
+  EXPECT_EQ(table.model()->columnCount(), 3) << "a column that says nothing is left out";
+  table.sortBy(1, Qt::DescendingOrder);
+  const auto name = [&](int row) { return table.shown()->index(row, 0).data().toString(); };
+  EXPECT_EQ(name(0), QStringLiteral("a")) << "3,000 is more than 100, as a number";
+  EXPECT_EQ(name(2), QStringLiteral("b"));
+  table.view()->selectRow(0);
+  QTest::keyClick(table.view(), Qt::Key_C, Qt::ControlModifier);
+  EXPECT_EQ(QApplication::clipboard()->text(), QStringLiteral("Name\tCount\tShare\na\t3,000\t75.0 %"));
+  QSignalSpy activated(&table, &DataTable::rowActivated);
+  QTest::keyClick(table.view(), Qt::Key_Return);
+  ASSERT_EQ(activated.count(), 1);
+  EXPECT_EQ(activated[0][0].toInt(), 1) << "rows of the model, however they are sorted";
+}
+
+TEST(ChartTest, PeaksAreNeverAveragedAway) {
+  shell::Palette palette;
+  Chart chart(palette);
+  chart.resize(400, 300);
+  chart.show();
+  std::vector<std::int64_t> values(100'000, 1'000);
+  values[73'210] = 50'000;
+  chart.setStack({{geometry::ColourRole::series, values, false}});
+  chart.setAxes(QStringLiteral("unit"), QStringLiteral("bytes"));
+  chart.replot();
+  const QImage image = chart.canvas()->grab().toImage();
+  const int x = static_cast<int>(chart.transform(QwtPlot::xBottom, 73'210.5)),
+            y = static_cast<int>(chart.transform(QwtPlot::yLeft, 40'000));
+  bool seen = false;
+  for (int dx = -1; dx <= 1; ++dx)
+    seen = seen || image.pixelColor(x + dx, y) == palette.colour(geometry::ColourRole::series);
+  EXPECT_TRUE(seen) << "one of 100,000 on 340 pixels";
+}
+
+TEST(ChartTest, HostileValuesAndEmptyStacks) {
+  shell::Palette palette;
+  Chart chart(palette);
+  chart.resize(300, 200);
+  chart.show();
+  chart.setStack({});
+  EXPECT_EQ(chart.size(), 0);
+  EXPECT_EQ(chart.total(3), 0);
+  chart.setStack({{geometry::ColourRole::series, {-5, std::numeric_limits<std::int64_t>::max(), 7}, false},
+                  {geometry::ColourRole::gaps, {1, std::numeric_limits<std::int64_t>::max()}, true}});
+  EXPECT_EQ(chart.size(), 2) << "as many as every layer has";
+  EXPECT_EQ(chart.total(0), 1);
+  chart.setRange(-100, 5000);
+  chart.setMark(1);
+  chart.grab();
+  EXPECT_GE(chart.range().first, 0);
+}
+
+TEST(BarChartTest, PointsAndClicks) {
+  shell::Palette palette;
+  BarChart chart(palette);
+  geometry::Bar bar;
+  bar.parts = {{geometry::ColourRole::forward, 3, "3", false},
+               {geometry::ColourRole::waitFill, 1, "1", true}};
+  chart.setBars({bar, bar}, {QStringLiteral("one"), QStringLiteral("two")}, {QStringLiteral("note"), {}});
+  chart.resize(400, chart.sizeHint().height());
+  chart.show();
+  EXPECT_GT(chart.partRect({1, 0}).y(), chart.partRect({0, 0}).bottom());
+  EXPECT_NEAR(chart.partRect({0, 0}).width(), 3 * chart.partRect({0, 1}).width(), 3);
+  QSignalSpy clicked(&chart, &BarChart::clicked);
+  QTest::mouseClick(&chart, Qt::LeftButton, {}, chart.partRect({1, 1}).center());
+  ASSERT_EQ(clicked.count(), 1);
+  EXPECT_EQ(clicked[0][0].toInt(), 1);
+  chart.setBars({}, {});
+  chart.grab();
+}
+
+}  // namespace
+}  // namespace pipescope::testing

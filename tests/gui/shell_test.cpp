@@ -1,0 +1,342 @@
+// Opening, errors, growing, themes, keys: what all pages share.
+#include <QClipboard>
+#include <QDialog>
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QTemporaryDir>
+#include <cmath>
+
+#include "profiler/store/profile_writer.h"
+#include "views/shell/icons.h"
+#include "views/shell/notice.h"
+#include "views/timeline/timeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+void write(const QString& path, const QByteArray& bytes) {
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  ASSERT_EQ(file.write(bytes), bytes.size());
+}
+
+void writeProfile(const QString& path, const FixtureOptions& options = {}) {
+  const ProfileFixture fixture(options);
+  auto writer = store::ProfileWriter::create(path.toStdString());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  model::RowSet rows;
+  model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+  ASSERT_TRUE((*writer)->commit(rows).ok());
+  ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
+}
+
+QByteArray read(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
+  EXPECT_TRUE(window->home()->isVisible());
+  EXPECT_EQ(window->notice(), QString());
+  EXPECT_TRUE(window->isSettled());
+  EXPECT_EQ(window->pageIds(), (QStringList{"summary", "trace", "stages", "memory", "liveness"}));
+  picture("home");
+}
+
+TEST_F(WindowTest, OpensAFileAndRemembersIt) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(path);
+  window->open(path, QStringLiteral("inference"));
+  ASSERT_TRUE(settle());
+  EXPECT_FALSE(window->home()->isVisible());
+  EXPECT_EQ(window->windowTitle(), QStringLiteral("profile.pop — Pipescope"));
+  EXPECT_EQ(window->session().executable(), model::ExecutableId(1));
+  EXPECT_EQ(shell::Settings().recentFiles(), QStringList{path});
+  EXPECT_EQ(window->notice(), QString());
+}
+
+TEST_F(WindowTest, AnUnknownExecutableIsNamedAndTheFirstShown) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("profile.pop"));
+  writeProfile(path);
+  window->open(path, QStringLiteral("validation"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->session().executable(), model::ExecutableId(0));
+  EXPECT_EQ(window->notice(),
+            QStringLiteral("The profile has no executable \"validation\"; it has training, inference."));
+}
+
+TEST_F(WindowTest, AMissingFileIsANotice) {
+  window->open(QStringLiteral("/nowhere/profile.pop"));
+  ASSERT_TRUE(waitFor([&] { return !window->session().isOpening(); }));
+  EXPECT_TRUE(window->home()->isVisible());
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("/nowhere/profile.pop")))
+      << window->notice().toStdString();
+  picture("missing");
+}
+
+TEST_F(WindowTest, ForeignFilesAreANotice) {
+  const QTemporaryDir folder;
+  const std::vector<std::pair<const char*, QByteArray>> files = {
+      {"empty.pop", {}},
+      {"text.pop", "Dear profiler,\n"},
+      {"png.pop", QByteArray("\x89PNG\r\n\x1a\n", 8) + QByteArray(5000, 'x')},
+      {"database.pop", QByteArray("SQLite format 3\0", 16) + QByteArray(4080, '\0')}};
+  for (const auto& [name, bytes] : files) {
+    const QString path = folder.filePath(QLatin1String(name));
+    write(path, bytes);
+    window->open(path);
+    ASSERT_TRUE(waitFor([&] { return !window->session().isOpening(); }));
+    EXPECT_TRUE(window->notice().contains(QLatin1String(name)))
+        << name << ": " << window->notice().toStdString();
+    EXPECT_EQ(window->session().snapshot(), nullptr);
+  }
+}
+
+TEST_F(WindowTest, BrokenFilesShowANoticeOrWhatIsWhole) {
+  const QTemporaryDir folder;
+  const QString good = folder.filePath(QStringLiteral("good.pop"));
+  writeProfile(good);
+  const QByteArray bytes = read(good);
+  for (const int percent : {1, 20, 50, 80, 99}) {
+    const QString path = folder.filePath(QStringLiteral("cut%1.pop").arg(percent));
+    write(path, bytes.left(bytes.size() * percent / 100));
+    window->open(path);
+    ASSERT_TRUE(settle());
+    for (const QString& page : window->pageIds()) {
+      showPage(page);
+      const bool said = !window->notice().isEmpty() || !window->currentPage()->notice().isEmpty();
+      EXPECT_TRUE(said || window->session().snapshot() != nullptr) << percent;
+    }
+    EXPECT_FALSE(window->notice().isEmpty()) << "a file that lost its end is not whole: " << percent;
+  }
+}
+
+TEST_F(WindowTest, TheLastGoodProfileStaysWhenAnotherCannotBeOpened) {
+  open(ProfileFixture().profile(), QStringLiteral("trace"));
+  auto* canvas = child<timeline::TimelineCanvas>();
+  ASSERT_NE(canvas->scene().model(), nullptr);
+  window->open(QStringLiteral("/nowhere/profile.pop"));
+  ASSERT_TRUE(waitFor([&] { return !window->session().isOpening(); }));
+  EXPECT_FALSE(window->home()->isVisible());
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("/nowhere/profile.pop")));
+  EXPECT_NE(canvas->scene().model(), nullptr);
+  picture("kept");
+}
+
+TEST_F(WindowTest, ATableThatCannotBeReadIsANoticeOnItsPagesOnly) {
+  auto profile = std::make_shared<WatchedProfile>();
+  profile->refuse(model::tableIndexOf<model::LivenessStep>(),
+                  "Block 0 of liveness_step is damaged: its checksum differs.");
+  open(profile, QStringLiteral("liveness"));
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("Block 0 of liveness_step is damaged: its checksum differs."));
+  picture("damaged");
+  showPage(QStringLiteral("trace"));
+  EXPECT_EQ(window->currentPage()->notice(), QString());
+  EXPECT_NE(child<timeline::TimelineCanvas>()->scene().model(), nullptr);
+}
+
+TEST_F(WindowTest, NothingIsReadOnTheWindowsThread) {
+  auto profile = std::make_shared<WatchedProfile>();
+  open(profile);
+  for (const QString& page : window->pageIds()) showPage(page);
+  window->session().setExecutable(model::ExecutableId(1));
+  ASSERT_TRUE(settle());
+  for (const QString& page : window->pageIds()) showPage(page);
+  EXPECT_GT(profile->reads(), 50);
+  EXPECT_EQ(profile->threads().count(std::this_thread::get_id()), 0U);
+}
+
+TEST_F(WindowTest, AGrowingProfileIsFollowed) {
+  ProfileFixture fixture({.inference = false, .finish = false});
+  open(fixture.profile(), QStringLiteral("trace"));
+  auto* calls = child<QComboBox>(QStringLiteral("Call"));
+  ASSERT_NE(calls, nullptr);
+  EXPECT_EQ(calls->count(), 4) << "three calls, and all of them";
+  const auto view = window->timeRange().view();
+  fixture.addTrainingRun();
+  ASSERT_TRUE(waitFor([&] { return calls->count() == 5; }));
+  EXPECT_EQ(calls->currentText(), QStringLiteral("Call 2")) << "what was shown stays";
+  EXPECT_EQ(window->timeRange().view(), view);
+  EXPECT_FALSE(window->session().snapshot()->catalog->state.state == model::ProfileState::complete);
+  fixture.finish(model::ProfileState::cancelled, "Stopped by Ctrl-C.");
+  ASSERT_TRUE(waitFor([&] { return !window->notice().isEmpty(); }));
+  EXPECT_EQ(window->notice(), QStringLiteral("This profile is cancelled: Stopped by Ctrl-C."));
+}
+
+TEST_F(WindowTest, AProfileWithoutRunsSaysSo) {
+  open(ProfileFixture({.runs = 0, .inference = false}).profile());
+  for (const QString& page : {QStringLiteral("trace"), QStringLiteral("stages")}) {
+    showPage(page);
+    EXPECT_TRUE(window->currentPage()->notice().contains(QStringLiteral("has run")))
+        << window->currentPage()->notice().toStdString();
+  }
+  showPage(QStringLiteral("memory"));
+  EXPECT_EQ(window->currentPage()->notice(), QString()) << "memory is known before anything runs";
+}
+
+TEST_F(WindowTest, AnEmptyProfileSaysSoOnEveryPage) {
+  auto empty = std::make_shared<record::MemoryProfile>();
+  open(empty);
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    EXPECT_FALSE(window->currentPage()->notice().isEmpty()) << page.toStdString();
+  }
+}
+
+TEST_F(WindowTest, ExecutablesAreChosenForAllPages) {
+  open(ProfileFixture().profile(), QStringLiteral("trace"));
+  auto* box = window->findChild<QComboBox*>();
+  for (QComboBox* found : window->findChildren<QComboBox*>()) {
+    if (found->accessibleName() == QStringLiteral("Executable")) box = found;
+  }
+  ASSERT_EQ(box->count(), 2);
+  choose(box, 1);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(child<timeline::TimelineCanvas>()->scene().model()->trace->executable, model::ExecutableId(1));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Call"))->count(), 1);
+}
+
+TEST_F(WindowTest, PagesHaveKeys) {
+  open(ProfileFixture().profile());
+  for (int i = 0; i < window->pageIds().size(); ++i) {
+    for (const shell::Actions::Entry& entry : window->actions().entries()) {
+      if (entry.action != nullptr &&
+          entry.action->shortcut() == QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)))
+        entry.action->trigger();
+    }
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->currentPage()->accessibleName().toLower(), window->pageIds()[i]);
+  }
+}
+
+TEST_F(WindowTest, TheKeyTableListsEveryKey) {
+  QTest::keyClick(window.get(), Qt::Key_F1);
+  auto* dialog = window->findChild<QDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  QStringList texts;
+  for (const QLabel* label : dialog->findChildren<QLabel*>()) texts << label->text();
+  for (const char* expected : {"Zoom in, out, about the pointer", "Next step", "Open", "Undo zoom",
+                               "Go to what a wait waits for", "Keys"}) {
+    EXPECT_TRUE(texts.contains(QLatin1String(expected))) << expected;
+  }
+  const QString folder = qEnvironmentVariable("PIPESCOPE_GUI_PICTURES");
+  if (!folder.isEmpty()) dialog->grab().save(folder + QStringLiteral("/keys.png"));
+  dialog->reject();
+}
+
+TEST_F(WindowTest, ThemesReachTheCanvas) {
+  open(ProfileFixture().profile(), QStringLiteral("trace"));
+  auto* canvas = child<timeline::TimelineCanvas>();
+  const auto corner = [&] {
+    const QImage image = canvas->viewport()->grab().toImage();
+    return image.pixelColor(image.width() - 3, image.height() - 3);
+  };
+  EXPECT_EQ(corner(), palette->ui(shell::Ui::surface));
+  palette->setTheme(shell::Theme::dark);
+  EXPECT_EQ(corner(), palette->ui(shell::Ui::surface));
+  EXPECT_LT(corner().lightness(), 64);
+}
+
+TEST_F(WindowTest, DroppedFilesAreOpened) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("dropped.pop"));
+  writeProfile(path);
+  QMimeData mime;
+  mime.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(window.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(window.get(), &drop);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->session().path(), path);
+  QMimeData text;
+  text.setText(QStringLiteral("no file"));
+  QDragEnterEvent other(QPoint(10, 10), Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+  other.ignore();
+  QApplication::sendEvent(window.get(), &other);
+  EXPECT_FALSE(other.isAccepted());
+}
+
+TEST_F(WindowTest, RecentFilesAreKeptOnceAndInOrder) {
+  shell::Settings settings;
+  for (int i = 0; i < 20; ++i) settings.addRecentFile(QStringLiteral("/p/%1.pop").arg(i));
+  settings.addRecentFile(QStringLiteral("/p/15.pop"));
+  const QStringList files = settings.recentFiles();
+  ASSERT_EQ(files.size(), shell::Settings::kRecent);
+  EXPECT_EQ(files[0], QStringLiteral("/p/15.pop"));
+  EXPECT_EQ(files[1], QStringLiteral("/p/19.pop"));
+  EXPECT_EQ(files.count(QStringLiteral("/p/15.pop")), 1);
+}
+
+double luminance(const QColor& colour) {
+  const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+  return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF());
+}
+
+double contrast(const QColor& a, const QColor& b) {
+  const double high = std::max(luminance(a), luminance(b)), low = std::min(luminance(a), luminance(b));
+  return (high + 0.05) / (low + 0.05);
+}
+
+TEST(Theme, TextIsReadable) {
+  using shell::Ui;
+  shell::Palette palette;
+  for (const shell::Theme theme : {shell::Theme::light, shell::Theme::dark}) {
+    palette.setTheme(theme);
+    for (const Ui ground : {Ui::window, Ui::surface, Ui::raised, Ui::sidebar}) {
+      for (const Ui text : {Ui::text, Ui::muted, Ui::link, Ui::good, Ui::warning, Ui::error}) {
+        EXPECT_GE(contrast(palette.ui(text), palette.ui(ground)), 4.5)
+            << static_cast<int>(theme) << " " << static_cast<int>(text) << " on " << static_cast<int>(ground);
+      }
+    }
+    EXPECT_GE(contrast(palette.ui(Ui::text), palette.ui(Ui::selection)), 4.5);
+    EXPECT_GE(contrast(palette.ui(Ui::accentText), palette.ui(Ui::accent)), 4.5);
+    for (std::size_t i = 0; i < geometry::kColourRoles; ++i) {
+      const auto role = static_cast<geometry::ColourRole>(i);
+      const QColor colour = palette.colour(role);
+      EXPECT_GE(contrast(shell::Palette::textOn(colour), colour), 4.5) << geometry::roleKey(role);
+      EXPECT_GE(contrast(shell::Palette::textOn(palette.hatchGround(role)), palette.hatchGround(role)), 4.5)
+          << geometry::roleKey(role);
+    }
+  }
+}
+
+TEST(Theme, NamesOfThemes) {
+  for (const shell::Theme theme : {shell::Theme::system, shell::Theme::light, shell::Theme::dark})
+    EXPECT_EQ(shell::themeFromName(shell::themeName(theme)), theme);
+  EXPECT_EQ(shell::themeFromName(QStringLiteral("pink")), shell::Theme::system);
+}
+
+TEST(Icons, AllCanBeRead) {
+  const QDir folder(QStringLiteral(PIPESCOPE_SOURCE_DIR "/resources/icons"));
+  const QStringList files = folder.entryList({QStringLiteral("*.svg")});
+  EXPECT_GE(files.size(), 15);
+  for (const QString& file : files) {
+    const QPainterPath path = shell::iconPath(QString(file).chopped(4));
+    EXPECT_FALSE(path.isEmpty()) << file.toStdString();
+    EXPECT_TRUE(QRectF(0, 0, 24, 24).contains(path.boundingRect())) << file.toStdString();
+  }
+  EXPECT_TRUE(shell::iconPath(QStringLiteral("nothing")).isEmpty());
+}
+
+TEST(Icons, PathData) {
+  const QPainterPath line = shell::parsePathData(QStringLiteral("M1 2l3 4H10v-1"));
+  EXPECT_EQ(line.elementCount(), 4);
+  EXPECT_EQ(line.currentPosition(), QPointF(10, 5));
+  const QPainterPath circle = shell::parsePathData(QStringLiteral("M12 3a9 9 0 1 0 0.001 0z"));
+  EXPECT_NEAR(circle.boundingRect().width(), 18, 0.01);
+  EXPECT_NEAR(circle.boundingRect().center().y(), 12, 0.01);
+  for (const char* bad : {"M1", "L", "M1 2 Q 3 4", "5 6", "M1 2 C 1 2 3"})
+    EXPECT_TRUE(shell::parsePathData(QLatin1String(bad)).isEmpty()) << bad;
+}
+
+}  // namespace
+}  // namespace pipescope::testing

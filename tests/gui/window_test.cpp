@@ -1,0 +1,111 @@
+#include "window_test.h"
+
+#include <QSettings>
+#include <QThreadPool>
+
+#include "profiler/store/profile_reader.h"
+
+namespace pipescope::testing {
+
+WatchedProfile::WatchedProfile(const FixtureOptions& options) {
+  const ProfileFixture fixture(options);
+  model::RowSet rows;
+  model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+  EXPECT_TRUE(commit(rows).ok());
+  EXPECT_TRUE(finish(model::ProfileState::complete, "").ok());
+}
+
+std::set<std::thread::id> WatchedProfile::threads() const {
+  const std::lock_guard lock(mutex_);
+  return threads_;
+}
+
+int WatchedProfile::reads() const {
+  const std::lock_guard lock(mutex_);
+  return reads_;
+}
+
+void WatchedProfile::refuse(std::size_t table, std::string sentence) {
+  const std::lock_guard lock(mutex_);
+  refused_ = table;
+  sentence_ = std::move(sentence);
+}
+
+void WatchedProfile::note() const {
+  const std::lock_guard lock(mutex_);
+  threads_.insert(std::this_thread::get_id());
+  ++reads_;
+}
+
+base::Result<std::vector<model::BlockInfo>> WatchedProfile::directory(std::size_t table) const {
+  note();
+  return MemoryProfile::directory(table);
+}
+
+base::Result<std::shared_ptr<const void>> WatchedProfile::decode(std::size_t table, std::size_t block) const {
+  note();
+  {
+    const std::lock_guard lock(mutex_);
+    if (table == refused_) return base::ioError(sentence_);
+  }
+  return MemoryProfile::decode(table, block);
+}
+
+base::Result<shell::OpenedSource> openFile(const std::string& path) {
+  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(path));
+  return shell::OpenedSource{reader, [reader] { return reader->refresh(); }};
+}
+
+void WindowTest::SetUp() {
+  shell::Settings().setValue(QStringLiteral("trace/steps"), 0);
+  shell::Settings().setValue(QStringLiteral("trace/by_micro_batch"), false);
+  shell::Settings().setValue(QStringLiteral("time_unit"), QStringLiteral("cycles"));
+  shell::Settings().clearRecentFiles();
+  palette = std::make_unique<shell::Palette>();
+  palette->setTheme(shell::Theme::light);
+  registry = std::make_unique<shell::PageRegistry>();
+  shell::registerPages(*registry);
+  window = std::make_unique<shell::MainWindow>(*registry, *palette, openFile);
+  window->resize(1600, 900);
+  window->show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(window.get()));
+}
+
+void WindowTest::TearDown() {
+  window.reset();
+  QThreadPool::globalInstance()->waitForDone();
+}
+
+void WindowTest::open(std::shared_ptr<const model::ProfileSource> source, const QString& page) {
+  if (!page.isEmpty()) ASSERT_TRUE(window->showPage(page));
+  window->openSource({std::move(source), {}}, QStringLiteral("fixture.pop"));
+  ASSERT_TRUE(settle());
+}
+
+void WindowTest::showPage(const QString& page) {
+  ASSERT_TRUE(window->showPage(page));
+  ASSERT_TRUE(settle());
+}
+
+bool WindowTest::settle() {
+  int quiet = 0;  // loading one thing may start another
+  return waitFor([&] { return (quiet = window->isSettled() ? quiet + 1 : 0) >= 10; });
+}
+
+bool WindowTest::waitFor(const std::function<bool()>& condition) {
+  return QTest::qWaitFor(condition, 10'000);
+}
+
+void WindowTest::choose(QComboBox* box, int index) {
+  box->setCurrentIndex(index);
+  Q_EMIT box->activated(index);
+}
+
+void WindowTest::picture(const char* name) {
+  const QString folder = qEnvironmentVariable("PIPESCOPE_GUI_PICTURES");
+  if (!folder.isEmpty())
+    EXPECT_TRUE(
+        window->grab().save(folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png")));
+}
+
+}  // namespace pipescope::testing
