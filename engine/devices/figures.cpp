@@ -81,8 +81,9 @@ base::Status FigureReader::status() const {
   for (const auto& [key, figure] : file_.figures) {
     if (known_.contains(key)) continue;
     const std::string nearest = nearestName(key, {known_.begin(), known_.end()});
-    return base::badInput(fmt::format("{}: unknown figure \"{}\"{}", figure.file, key,
-                                      nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
+    return base::badInput(
+        fmt::format("{}: unknown figure \"{}\"{}", figure.file, key,
+                    nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
   }
   return {};
 }

@@ -94,10 +94,11 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
   } else {
     const std::vector<std::string> names = namesOf(files);
     const std::string nearest = nearestName(parsed.name, names);
-    return base::badInput(fmt::format(
-        "There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
-        "or several.",
-        name, nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest), fmt::join(names, ", ")));
+    return base::badInput(
+        fmt::format("There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
+                    "or several.",
+                    name, nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest),
+                    fmt::join(names, ", ")));
   }
   if (parsed.boxes) PIPESCOPE_TRY(checkCount(name, "boxes", *parsed.boxes));
   if (parsed.devices) PIPESCOPE_TRY(checkCount(name, "devices", *parsed.devices));

@@ -206,7 +206,7 @@ Status lossGradient(GradientBuilder& builder) {
   return builder.addFor(0, "GradSoftmaxCrossEntropyLoss", "grad_input", std::move(inputs), node.attributes);
 }
 
-// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1 
+// --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1
 
 Result<std::vector<TensorType>> inferGradLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, planOf(call, 1));

@@ -1,5 +1,7 @@
 #include "window_test.h"
 
+#include <QApplication>
+#include <QMouseEvent>
 #include <QSettings>
 #include <QThreadPool>
 
@@ -77,7 +79,9 @@ void WindowTest::TearDown() {
 }
 
 void WindowTest::open(std::shared_ptr<const model::ProfileSource> source, const QString& page) {
-  if (!page.isEmpty()) ASSERT_TRUE(window->showPage(page));
+  if (!page.isEmpty()) {
+    ASSERT_TRUE(window->showPage(page));
+  }
   window->openSource({std::move(source), {}}, QStringLiteral("fixture.pop"));
   ASSERT_TRUE(settle());
 }
@@ -89,11 +93,21 @@ void WindowTest::showPage(const QString& page) {
 
 bool WindowTest::settle() {
   int quiet = 0;  // loading one thing may start another
-  return waitFor([&] { return (quiet = window->isSettled() ? quiet + 1 : 0) >= 10; });
+  return waitFor([&] { return (quiet = window->isSettled() ? quiet + 1 : 0) >= 4; });
 }
 
 bool WindowTest::waitFor(const std::function<bool()>& condition) {
   return QTest::qWaitFor(condition, 10'000);
+}
+
+void WindowTest::dragTo(QWidget* widget, const QPoint& at, Qt::KeyboardModifiers modifiers) {
+  QMouseEvent move(QEvent::MouseMove, at, widget->mapToGlobal(at), Qt::NoButton, Qt::LeftButton, modifiers);
+  QApplication::sendEvent(widget, &move);
+}
+
+void WindowTest::hover(QWidget* widget, const QPoint& at) {
+  QMouseEvent move(QEvent::MouseMove, at, widget->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+  QApplication::sendEvent(widget, &move);
 }
 
 void WindowTest::choose(QComboBox* box, int index) {
@@ -103,9 +117,9 @@ void WindowTest::choose(QComboBox* box, int index) {
 
 void WindowTest::picture(const char* name) {
   const QString folder = qEnvironmentVariable("PIPESCOPE_GUI_PICTURES");
-  if (!folder.isEmpty())
-    EXPECT_TRUE(
-        window->grab().save(folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png")));
+  if (folder.isEmpty()) return;
+  const QString file = folder + QLatin1Char('/') + QLatin1String(name) + QStringLiteral(".png");
+  EXPECT_TRUE(window->grab().save(file)) << file.toStdString();
 }
 
 }  // namespace pipescope::testing

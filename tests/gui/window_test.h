@@ -60,6 +60,10 @@ class WindowTest : public ::testing::Test {
     }
     return nullptr;
   }
+  /// Moves with the left button held; QTest's own move does not reach an offscreen window.
+  static void dragTo(QWidget* widget, const QPoint& at, Qt::KeyboardModifiers modifiers = {});
+  /// Moves without a button.
+  static void hover(QWidget* widget, const QPoint& at);
   /// Chooses as a user does.
   static void choose(QComboBox* box, int index);
   /// Saves what the window looks like where PIPESCOPE_GUI_PICTURES names a folder.

@@ -160,6 +160,7 @@ class SummaryPage : public shell::Page {
     area->top()->addLayout(cards);
     makeShares(*area);
     makeTables(*area);
+    area->setStretch(11, 9);
     setContent(area);
     const auto link = [this](int card, const QString& page) {
       connect(cards_[card], &FigureCard::clicked, this, [this, page] {
@@ -347,7 +348,10 @@ class SummaryPage : public shell::Page {
       delete item->widget();
       delete item;
     }
-    for (const model::Diagnostic& row : catalog.diagnostics) {
+    std::vector<model::Diagnostic> rows = catalog.diagnostics;
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.severity > b.severity; });
+    for (const model::Diagnostic& row : rows) {
       const bool error = row.severity == model::Severity::error,
                  warning = row.severity == model::Severity::warning;
       diagnostics_->addWidget(new IconSentence(context_.palette,

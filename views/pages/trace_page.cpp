@@ -67,8 +67,6 @@ class TracePage : public shell::Page {
     rest_.setInterval(kRestMs);
     connect(&rest_, &QTimer::timeout, this, &TracePage::readStatistics);
     connect(&context.timeRange, &shell::TimeRange::changed, this, &TracePage::followRange);
-    connect(&context.session, &shell::ProfileSession::opened, this, [this] { forget(); });
-    connect(&context.session, &shell::ProfileSession::executableChanged, this, [this] { forget(); });
     connect(&context.selection, &shell::Selection::changed, this, [this] {
       if (context_.selection.current().kind == shell::Selected::Kind::none) canvas_->select({});
     });
@@ -110,6 +108,12 @@ class TracePage : public shell::Page {
       auto model = geometry::TimelineModel::make(*std::move(trace));
       return Apply([this, request, model] { apply(request, model); });
     };
+  }
+
+  /// Its own last call, its own steps.
+  void forget() override {
+    call_ = kLastCall;
+    loaded_.reset();
   }
 
   void showEvent(QShowEvent* event) override {
@@ -299,12 +303,6 @@ class TracePage : public shell::Page {
     if (call_ == kAllCalls) return {executable, runs.front()->id, runs.back()->id};
     if (call_ == kLastCall) call_ = runs.back()->id.value;
     return {executable, model::RunId(call_), model::RunId(call_)};
-  }
-
-  /// Another profile or executable: its own last call, its own steps.
-  void forget() {
-    call_ = kLastCall;
-    loaded_.reset();
   }
 
   void apply(const analysis::TraceRequest& request, std::shared_ptr<const geometry::TimelineModel> model) {

@@ -49,9 +49,9 @@ Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
   layout->addWidget(recentTitle_);
   recent_->setFrameShape(QFrame::NoFrame);
   recent_->setAccessibleName(tr("Recent profiles"));
-  recent_->setMinimumHeight(240);
-  layout->addWidget(recent_, 3);
-  layout->addStretch(1);
+  recent_->setFixedHeight(260);
+  layout->addWidget(recent_);
+  layout->addStretch(3);
   outer->addWidget(column, 1, Qt::AlignHCenter);
   connect(open, &QPushButton::clicked, this, &Home::openRequested);
   connect(recent_, &QListWidget::itemActivated, this,

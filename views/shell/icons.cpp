@@ -17,7 +17,7 @@ constexpr double kUnits = 24, kStroke = 1.6;
 class PathParser {
  public:
   explicit PathParser(const QString& data) {
-    static const QRegularExpression token(QStringLiteral("[MLHVCAZmlhvcaz]|-?(?:\\d+\\.?\\d*|\\.\\d+)"));
+    static const QRegularExpression token(QStringLiteral("[A-Za-z]|-?(?:\\d+\\.?\\d*|\\.\\d+)"));
     for (auto match = token.globalMatch(data); match.hasNext();) tokens_ << match.next().captured();
   }
 

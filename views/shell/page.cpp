@@ -28,10 +28,14 @@ Page::Page(PageContext& context) : context_(context) {
   layout->addWidget(stacked, 1);
   connect(&context.session, &ProfileSession::opened, this, [this] {
     hasContent_ = false;
+    forget();
     reload();
   });
   connect(&context.session, &ProfileSession::grown, this, &Page::reload);
-  connect(&context.session, &ProfileSession::executableChanged, this, &Page::reload);
+  connect(&context.session, &ProfileSession::executableChanged, this, [this] {
+    forget();
+    reload();
+  });
 }
 
 QString Page::notice() const {

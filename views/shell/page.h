@@ -76,6 +76,8 @@ class Page : public QWidget {
 
   /// What to read for the present state of the page.
   virtual Load load() = 0;
+  /// Another profile or executable is shown from now on: what was chosen in the old one has no meaning.
+  virtual void forget() {}
   /// The widget that holds the content.
   void setContent(QWidget* content);
   /// Instead of the content: there is nothing to show, and why.

@@ -238,6 +238,7 @@ void TimelineCanvas::paintCallout(QPainter& painter) const {
   const QFontMetrics metrics(plain), boldMetrics(bold);
   int width = boldMetrics.horizontalAdvance(lines.front());
   for (const QString& line : lines) width = std::max(width, metrics.horizontalAdvance(line));
+  width += 2;  // advances are rounded, drawing is not
   width = std::min(width, viewport()->width() - 4 * kCalloutPadding);
   const int lineHeight = metrics.height() + 2;
   QRect box(pointer_ + QPoint(kCalloutGap, kCalloutGap),
@@ -264,7 +265,7 @@ void TimelineCanvas::paintCallout(QPainter& painter) const {
 /// The stretch that a drag with Ctrl marks, with its length.
 void TimelineCanvas::paintRange(QPainter& painter) const {
   if (drag_ != Drag::range) return;
-  const auto [left, right] = std::minmax(std::max(pressed_.x(), kGutter), std::max(pointer_.x(), kGutter));
+  const auto [left, right] = std::minmax({std::max(pressed_.x(), kGutter), std::max(pointer_.x(), kGutter)});
   QColor veil = palette_.ui(Ui::accent);
   veil.setAlpha(50);
   painter.fillRect(left, kStepBand, right - left, viewport()->height() - kStepBand, veil);

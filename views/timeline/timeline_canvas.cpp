@@ -256,7 +256,7 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
   if (was == Drag::pressed && event->button() == Qt::LeftButton) clickAt(event->pos());
   if (was == Drag::range && std::abs(event->x() - pressed_.x()) >= QApplication::startDragDistance()) {
     const TimeView view = window().view;
-    const auto [left, right] = std::minmax(pressed_.x() - kGutter, event->x() - kGutter);
+    const auto [left, right] = std::minmax({pressed_.x() - kGutter, event->x() - kGutter});
     zoomTo(view.time(left), view.time(right), 0);
   }
   viewport()->update();

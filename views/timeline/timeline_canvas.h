@@ -20,7 +20,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  static constexpr int kGutter = 136, kStepBand = 18, kAxis = 22, kTop = kStepBand + kAxis;
+  static constexpr int kGutter = 150, kStepBand = 18, kAxis = 22, kTop = kStepBand + kAxis;
 
   TimelineCanvas(const shell::Palette& palette, shell::TimeRange& range, QWidget* parent = nullptr);
 

@@ -266,9 +266,11 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
          tr("%1 that have work").arg(units)});
   if (row->kind == model::StepKind::compute) {
     const auto ticks = [&](double value) {
-      return text(formatDuration(base::Ticks(std::llround(value * on.axisTicksPerTick)), scale_));
+      const base::Ticks axis(std::llround(value * on.axisTicksPerTick));
+      return scale_.unit == geometry::TimeUnit::cycles ? text(geometry::groupedNumber(axis.count))
+                                                       : time(axis);
     };
-    facts.push_back({tr("Fastest, mean, slowest"),
+    facts.push_back({tr("Min · mean · max"),
                      tr("%1 · %2 · %3")
                          .arg(ticks(static_cast<double>(row->minTicks.count)), ticks(row->meanTicks),
                               ticks(static_cast<double>(row->maxTicks.count))),
