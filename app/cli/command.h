@@ -32,6 +32,8 @@ void registerCommands(CommandRegistry& registry);
 
 /// Prints "pipescope: <sentence>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
+/// The program's own command line, as typed but for quoting: what a profile keeps of its origin.
+const std::string& commandLine();
 /// Writes to standard output; a full disk or closed pipe is an error like any other.
 int print(const std::string& text);
 

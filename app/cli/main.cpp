@@ -39,13 +39,32 @@ namespace {
   std::_Exit(kInternalFault);
 }
 
+std::string& keptCommandLine() {
+  static std::string line;
+  return line;
+}
+
+/// The sentence for a first word that is no command; CLI11 would only say that one is missing.
+base::Status checkCommand(int argc, char** argv, const CommandRegistry& registry) {
+  if (argc < 2 || argv[1][0] == '-') return {};
+  std::string known;
+  for (const Command& command : registry.all()) {
+    if (command.name == argv[1]) return {};
+    known += (known.empty() ? "" : ", ") + command.name;
+  }
+  return base::badInput(std::string("There is no command \"") + argv[1] + "\"; known are " + known + ".");
+}
+
 int run(int argc, char** argv) {
+  for (int i = 0; i < argc; ++i)
+    keptCommandLine() += (i == 0 ? "" : " ") + std::string(i == 0 ? "pipescope" : argv[i]);
   CLI::App app("Runs models across emulated IPUs, records profiles, and reports what holds a pipeline up.",
                "pipescope");
   app.set_version_flag("--version", std::string("pipescope ") + base::version());
   app.require_subcommand(1);
   CommandRegistry registry;
   registerCommands(registry);
+  if (const base::Status known = checkCommand(argc, argv, registry); !known.ok()) return fail(known.error());
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands;
   for (const Command& command : registry.all()) {
     CLI::App* sub = app.add_subcommand(command.name, command.doc);
@@ -64,6 +83,11 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+const std::string& commandLine() {
+  return keptCommandLine();
+}
+
 }  // namespace pipescope::cli
 
 int main(int argc, char** argv) {

@@ -102,7 +102,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-base::Result<int> runOnce(const Options& options, const CLI::App& command, const std::string& commandLine) {
+base::Result<int> runOnce(const Options& options, const CLI::App& command) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::read(options.file));
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
@@ -111,7 +111,7 @@ base::Result<int> runOnce(const Options& options, const CLI::App& command, const
   catchInterrupts();
   const std::unique_ptr<base::Progress> progress = makeProgress(options.progress);
   const base::Result<app::RunResult> result =
-      app::runConfiguration(configuration, {output, commandLine}, *progress);
+      app::runConfiguration(configuration, {output, commandLine()}, *progress);
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   for (const std::string& notice : result->notices) say("note: " + notice);
@@ -146,8 +146,7 @@ std::function<int()> setUp(CLI::App& command) {
           "run needs a configuration: pipescope run CONFIG.toml. `pipescope run --help` lists the options."));
     if (options->debug)
       base::setLogSink([](base::LogLevel, const std::string& message) { say("debug: " + message); });
-    std::string commandLine = "pipescope run " + options->file;
-    const base::Result<int> status = runOnce(*options, command, commandLine);
+    const base::Result<int> status = runOnce(*options, command);
     return status.ok() ? *status : fail(status.error());
   };
 }

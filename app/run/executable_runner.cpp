@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "profiler/base/log.h"
+
 namespace pipescope::app {
 
 std::int64_t wallNow(const RunContext& context) {
@@ -23,6 +25,9 @@ base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable
   run.wallStartNs = wallStart;
   run.wallEndNs = wallEnd;
   const model::Run recorded = context.emulator.call(context.recorded.executables[executable], run);
+  base::log(base::LogLevel::debug, fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host",
+                                               recorded.name, samples, (recorded.end - recorded.start).count,
+                                               static_cast<double>(wallEnd - wallStart) * 1e-6));
   PIPESCOPE_TRY(context.recorder.commitIfDue());
   return recorded;
 }

@@ -8,6 +8,7 @@
 #include "app/run/compilation.h"
 #include "app/run/executable_runner.h"
 #include "engine/numerics/thread_pool.h"
+#include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/store/profile_writer.h"
 
@@ -61,6 +62,22 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   return {};
 }
 
+/// What `--debug` shows of a compilation.
+void logCompilation(const Compilation& compilation) {
+  const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
+  say(fmt::format("system {}: {}", compilation.system->name(), compilation.system->description()));
+  for (const CompiledExecutable& executable : compilation.executables) {
+    for (const devices::LoweredDevice& device : executable.lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        std::size_t steps = 0;
+        for (const devices::LoweredSegment& segment : pass.segments) steps += segment.steps.size();
+        say(fmt::format("{}: stage {} {} on device {}: {} ticks in {} steps", executable.plan.name,
+                        pass.stage, model::toString(pass.pass), device.device, pass.ticks().count, steps));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
@@ -72,6 +89,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& configurat
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
+  logCompilation(compilation);
   const RecordedCompilation recorded = recordCompilation(recorder, compilation, level);
   PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
   RunResult result;
