@@ -25,6 +25,10 @@ struct Hatch {
   ColourRole role = ColourRole::waitFill;
 };
 
+/// Boxes lower than this carry small text, kSmallText times as wide; those lower than kLowestText none.
+inline constexpr int kLowText = 12, kLowestText = 9;
+inline constexpr double kSmallText = 9.0 / 11;
+
 /// Text centred in a box, already cut to its width.
 struct Label {
   Box box;

@@ -118,4 +118,18 @@ TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions&
   return Builder(model, options, metrics).build();
 }
 
+RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
+                   const RowMetrics& metrics) {
+  const TimelineLayout layout = layOutTimeline(model, options, metrics);
+  const auto steps =
+      static_cast<int>(std::count_if(layout.rows.begin(), layout.rows.end(), [](const TimelineRow& row) {
+        return row.kind == RowKind::flame || row.kind == RowKind::flat;
+      }));
+  const int over = layout.height - height;
+  if (over <= 0 || steps == 0) return metrics;
+  RowMetrics fitted = metrics;
+  fitted.step -= (over + steps - 1) / steps;
+  return fitted.step >= kLowestStep ? fitted : metrics;
+}
+
 }  // namespace pipescope::geometry

@@ -54,8 +54,14 @@ struct TimelineLayout {
 
 /// Heights in pixels. Transfers lie close together, at least `transfer` high each and `transfers` in all.
 struct RowMetrics {
-  int activity = 22, step = 15, transfer = 5, transfers = 14, rowGap = 1, groupGap = 12;
+  int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8;
 };
+
+/// Metrics with rows of steps as high as lets all devices be seen in `height` pixels, between the given
+/// height and kLowestStep; the given metrics where that is not possible.
+inline constexpr int kLowestStep = 9;
+RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
+                   const RowMetrics& metrics = {});
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
                               const RowMetrics& metrics = {});

@@ -15,7 +15,7 @@ constexpr int kSetOff = 4;
 constexpr int kHatch = 3;
 /// Placements narrower than this show one colour per row instead of their steps.
 constexpr int kExpand = 3;
-constexpr int kLabel = 12, kPadding = 2, kLabelHeight = 11;
+constexpr int kLabel = 12, kPadding = 2;
 
 bool isBackward(model::Pass pass) {
   return pass == model::Pass::backward || pass == model::Pass::weightGradient;
@@ -177,8 +177,9 @@ class RowDrawer {
   }
 
   void label(const Box& box, const std::string& text, ColourRole role, bool hatched, bool path = false) {
-    if (box.width < kLabel || box.height < kLabelHeight) return;
-    const int room = box.width - 2 * kPadding;
+    if (box.width < kLabel || box.height < kLowestText) return;
+    const double scale = box.height < kLowText ? kSmallText : 1;
+    const int room = static_cast<int>((box.width - 2 * kPadding) / scale);
     std::string fitted = path ? fitPath(text, room, measure_) : fitText(text, room, measure_);
     if (!fitted.empty()) shapes_.labels.push_back({box, std::move(fitted), role, hatched});
   }

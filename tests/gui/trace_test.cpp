@@ -111,7 +111,7 @@ TEST_F(TracePageTest, ShowsPassesByNameAndWaitsHatched) {
   QStringList legend;
   for (const auto& entry : child<timeline::Legend>()->entries()) legend << entry.text;
   for (const char* text : {"forward", "recompute", "backward", "update", "compute", "exchange", "sync",
-                           "waits: slower stage", "waits: host", "→ gradient"}) {
+                           "slower stage", "host", "→ gradient"}) {
     EXPECT_TRUE(legend.contains(QString::fromUtf8(text))) << text;
   }
 }
@@ -414,6 +414,29 @@ TEST_F(TracePageTest, RowsAndColoursAreChosen) {
   EXPECT_TRUE(shapes.fills[static_cast<std::size_t>(geometry::ColourRole::forward)].empty());
   EXPECT_FALSE(shapes.fills[static_cast<std::size_t>(geometry::microBatchRole(3, false))].empty());
   picture("trace_micro_batches");
+}
+
+TEST_F(TracePageTest, RowHeightsFitOrAreChosen) {
+  openTrace();
+  const auto height = [&] {
+    for (const auto& row : canvas->scene().layout().rows) {
+      if (row.kind == RowKind::flame) return row.height;
+    }
+    return 0;
+  };
+  EXPECT_LE(canvas->scene().layout().height, canvas->window().height) << "all devices are seen at once";
+  const int fitted = height();
+  QTest::keyClick(canvas, Qt::Key_W, Qt::ShiftModifier);
+  EXPECT_EQ(height(), fitted + 3);
+  wheel({TimelineCanvas::kGutter + 50, 200}, 120, Qt::ControlModifier | Qt::ShiftModifier);
+  EXPECT_EQ(height(), fitted + 6);
+  QTest::keyClick(canvas, Qt::Key_S, Qt::ShiftModifier);
+  EXPECT_EQ(height(), fitted + 3);
+  QTest::keyClick(canvas, Qt::Key_R, Qt::ShiftModifier);
+  EXPECT_EQ(height(), fitted);
+  window->resize(1600, 700);
+  ASSERT_TRUE(settle());
+  EXPECT_LE(height(), 15);
 }
 
 TEST_F(TracePageTest, GroupsFoldByAClickOnTheirName) {

@@ -76,11 +76,13 @@ sections::Table figureTable(const sections::Section& section, const analysis::Ca
                          {"doc", "Of what", Format::plain, ""}},
                         {}};
   for (const model::Outcome& row : catalog.outcomes) {
-    const bool share = row.name.find("accuracy") != std::string::npos && row.unit.empty();
-    const std::string value = formatCell(row.value, share              ? Format::fraction
-                                                    : row.unit.empty() ? Format::plain
-                                                                       : Format::count);
-    table.rows.push_back({words(row.name), value + (row.unit.empty() ? "" : " " + row.unit), row.basis});
+    const bool share =
+        row.unit == "fraction" || (row.unit.empty() && row.name.find("accuracy") != std::string::npos);
+    const bool unit = !share && !row.unit.empty();
+    const std::string value = formatCell(row.value, share  ? Format::fraction
+                                                    : unit ? Format::count
+                                                           : Format::plain);
+    table.rows.push_back({words(row.name), unit ? value + " " + row.unit : value, row.basis});
   }
   for (const char* key : {"imbalance", "bubble_fraction"}) {
     const sections::Fact* fact = findFact(section, key);
@@ -218,6 +220,7 @@ class SummaryPage : public shell::Page {
     executables_ = addTable(area.bottom(), kTableRows);
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
+    target_->setColumnWidth(480);
     target->body()->addWidget(target_);
     area.left()->addWidget(target);
     area.left()->addStretch(1);

@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTimer>
@@ -249,7 +250,12 @@ class TracePage : public shell::Page {
     facts_ = new FactGrid(context_.palette, details);
     layout->addWidget(facts_);
     layout->addStretch();
-    tabs_->addTab(details, tr("Details"));
+    auto* scroll = new QScrollArea(tabs_);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setWidget(details);
+    tabs_->addTab(scroll, tr("Details"));
     connect(zoomHere_, &QPushButton::clicked, this, [this] { canvas_->zoomToSelection(); });
     connect(goCause_, &QPushButton::clicked, this, [this] { canvas_->followWait(); });
     followSelection();
@@ -280,6 +286,7 @@ class TracePage : public shell::Page {
         {tr("Zoom to a stretch"), tr("Ctrl+drag")},
         {tr("Zoom to the selection"), tr("F  ·  double click")},
         {tr("The whole trace"), tr("0")},
+        {tr("Higher, lower rows; as fits"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
         {tr("Undo zoom"), tr("Backspace")},
         {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
         {tr("Go to what a wait waits for"), tr("Enter")},
@@ -403,8 +410,12 @@ class TracePage : public shell::Page {
     }
     for (const model::StepKind kind : kinds)
       entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
-    for (const model::WaitCause cause : causes)
-      entries.push_back({tr("waits: %1").arg(text(model::toString(cause))), geometry::roleOf(cause), true});
+    // Hatching says that the rest are waits too.
+    for (const model::WaitCause cause : causes) {
+      const QString name = text(model::toString(cause));
+      entries.push_back(
+          {cause == *causes.begin() ? tr("waits: %1").arg(name) : name, geometry::roleOf(cause), true});
+    }
     legend_->setEntries(std::move(entries));
   }
 

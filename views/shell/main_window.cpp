@@ -364,7 +364,8 @@ QString MainWindow::executableText() const {
   if (row == nullptr) return {};
   QStringList parts;
   for (const std::string& word : {row->strategy, row->schedule}) {
-    if (!word.empty()) parts << QString::fromStdString(word);
+    const QString text = QString::fromStdString(word);
+    if (!text.isEmpty() && !parts.contains(text)) parts << text;
   }
   if (row->stages > 0) parts << tr("%1 stages").arg(row->stages);
   if (row->microBatches > 0 && row->microBatchSize > 0)

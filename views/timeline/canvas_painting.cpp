@@ -57,7 +57,7 @@ void TimelineCanvas::drawPicture() {
                      palette_.ui(Ui::grid));
   }
   for (const geometry::TimelineGroup& group : scene_.layout().groups) {
-    const int below = group.y + group.height - visible.top + geometry::RowMetrics().groupGap / 2;
+    const int below = group.y + group.height - visible.top + metrics_.groupGap / 2;
     if (below > 0 && below < visible.height)
       painter.fillRect(0, below, visible.view.width(), 1, palette_.ui(Ui::border));
   }
@@ -84,7 +84,7 @@ void TimelineCanvas::paintGutter(QPainter& painter) const {
 }
 
 void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const {
-  const int below = group.y + group.height + geometry::RowMetrics().groupGap / 2;
+  const int below = group.y + group.height + metrics_.groupGap / 2;
   painter.fillRect(0, below, kGutter, 1, palette_.ui(Ui::border));
   QFont bold = labels_.font();
   bold.setPixelSize(12);
@@ -123,8 +123,10 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   }
   const geometry::TimelineRow& second = at(scene_.layout().rows, group.firstRow + 1);
   const bool ownLine = second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat;
+  // The subtitle may reach over two low rows.
+  const int below2Height = std::max(second.height, metrics.height());
   const QRect below2 =
-      ownLine ? QRect(20, second.y, kGutter - 26, second.height) : line.adjusted(titleWidth + 8, 0, 0, 0);
+      ownLine ? QRect(20, second.y, kGutter - 26, below2Height) : line.adjusted(titleWidth + 8, 0, 0, 0);
   painter.drawText(below2, Qt::AlignVCenter | Qt::AlignLeft,
                    metrics.elidedText(subtitle, Qt::ElideRight, below2.width()));
   int transfersTop = -1, transfersEnd = 0;

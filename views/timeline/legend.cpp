@@ -7,7 +7,7 @@
 
 namespace pipescope::timeline {
 namespace {
-constexpr int kLine = 20, kSquare = 12, kAfterSquare = 6, kBetween = 16, kMargin = 8;
+constexpr int kLine = 20, kSquare = 12, kAfterSquare = 5, kBetween = 12, kMargin = 8;
 }  // namespace
 
 Legend::Legend(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {

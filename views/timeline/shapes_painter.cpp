@@ -51,9 +51,13 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
   }
   for (const geometry::Hatch& hatch : shapes.hatches)
     paintHatch(painter, rectOf(hatch.box), hatch.role, palette);
-  painter.setFont(labels);
-  const QFontMetrics metrics(labels);
+  QFont small = labels;
+  small.setPixelSize(static_cast<int>(std::lround(kLabelPixels * geometry::kSmallText)));
+  const QFontMetrics labelMetrics(labels), smallMetrics(small);
   for (const geometry::Label& label : shapes.labels) {
+    const bool low = label.box.height < geometry::kLowText;
+    painter.setFont(low ? small : labels);
+    const QFontMetrics& metrics = low ? smallMetrics : labelMetrics;
     const QRect rect = rectOf(label.box);
     const QString text = QString::fromStdString(label.text);
     if (label.hatched) {

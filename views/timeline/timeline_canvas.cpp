@@ -67,13 +67,31 @@ void TimelineCanvas::setTimeScale(const geometry::TimeScale& scale) {
   viewport()->update();
 }
 
+geometry::RowMetrics TimelineCanvas::rowMetrics() const {
+  geometry::RowMetrics metrics;
+  if (stepHeight_ > 0) {
+    metrics.step = stepHeight_;
+    return metrics;
+  }
+  return model_ ? geometry::fitRows(*model_, options_, viewport()->height() - kTop, metrics) : metrics;
+}
+
 void TimelineCanvas::layOut() {
-  scene_ = model_ ? geometry::TimelineScene(model_, geometry::layOutTimeline(*model_, options_), options_)
+  metrics_ = rowMetrics();
+  scene_ = model_ ? geometry::TimelineScene(model_, geometry::layOutTimeline(*model_, options_, metrics_),
+                                            options_)
                   : geometry::TimelineScene();
   const int visible = std::max(1, viewport()->height() - kTop);
   verticalScrollBar()->setPageStep(visible);
   verticalScrollBar()->setRange(0, std::max(0, scene_.layout().height - visible));
   refresh();
+}
+
+void TimelineCanvas::changeRowHeight(int direction) {
+  constexpr int kHighest = 30, kBy = 3;
+  stepHeight_ =
+      direction == 0 ? 0 : std::clamp(metrics_.step + direction * kBy, geometry::kLowestStep, kHighest);
+  layOut();
 }
 
 void TimelineCanvas::refresh() {
@@ -193,13 +211,10 @@ bool TimelineCanvas::viewportEvent(QEvent* event) {
 
 void TimelineCanvas::resizeEvent(QResizeEvent* event) {
   QAbstractScrollArea::resizeEvent(event);
-  const int visible = std::max(1, viewport()->height() - kTop);
-  verticalScrollBar()->setPageStep(visible);
-  verticalScrollBar()->setRange(0, std::max(0, scene_.layout().height - visible));
+  layOut();  // rows keep their order: what is selected stays
   TimeView view = range_.view();
   view.setWidth(rowsWidth());
   range_.show(view);
-  refresh();
 }
 
 void TimelineCanvas::scrollContentsBy(int, int) {
@@ -210,7 +225,11 @@ void TimelineCanvas::scrollContentsBy(int, int) {
 void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   const QPoint turn = event->angleDelta();
   pointer_ = event->position().toPoint();
-  if (event->modifiers() & Qt::ControlModifier) {
+  constexpr auto kRows = Qt::ControlModifier | Qt::ShiftModifier;
+  if ((event->modifiers() & kRows) == kRows) {
+    if (turn.y() != 0) changeRowHeight(turn.y() > 0 ? 1 : -1);
+    event->accept();
+  } else if (event->modifiers() & Qt::ControlModifier) {
     zoomBy(std::pow(kWheelStep, turn.y() / 120.0));
     event->accept();
   } else if ((event->modifiers() & Qt::ShiftModifier) || turn.x() != 0) {
@@ -314,6 +333,10 @@ bool TimelineCanvas::handleKey(int key, Qt::KeyboardModifiers modifiers) {
     if (key == Qt::Key_Left || key == Qt::Key_Right)
       return selectNeighbour(key == Qt::Key_Left ? -1 : 1), true;
     return false;
+  }
+  if (modifiers & Qt::ShiftModifier) {
+    if (key == Qt::Key_W || key == Qt::Key_S) return changeRowHeight(key == Qt::Key_W ? 1 : -1), true;
+    if (key == Qt::Key_R) return changeRowHeight(0), true;
   }
   switch (key) {
     case Qt::Key_W:

@@ -49,6 +49,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   /// About the middle, or about the pointer if it is over the rows.
   void zoomBy(double factor);
   void panBy(double fraction);
+  /// Higher (+1) or lower (−1) rows of steps; 0: as high as lets all devices be seen.
+  void changeRowHeight(int direction);
   /// Selects what the selected wait waited for, and shows it. False where there is nothing.
   bool followWait();
   void selectNeighbour(int direction);
@@ -75,6 +77,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   enum class Drag { none, pressed, pan, range };
 
   void layOut();
+  geometry::RowMetrics rowMetrics() const;
   void refresh();  ///< the rows' picture is out of date
   void apply(geometry::TimeView view);
   void rememberGesture();
@@ -108,6 +111,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   QPoint pressed_, pointer_{-1, -1};
   geometry::TimeView pressedView_;
   int pressedScroll_ = 0;
+  int stepHeight_ = 0;  ///< 0: what fits
+  geometry::RowMetrics metrics_;
   QElapsedTimer gesture_;
 };
 

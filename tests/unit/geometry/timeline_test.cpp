@@ -80,6 +80,18 @@ TEST(TimelineLayout, FlatFlameAndCollapsed) {
   EXPECT_EQ(collapsed.layout().groups[1].rows, 3);
 }
 
+TEST(TimelineLayout, RowsBecomeLowerSoThatAllDevicesAreSeen) {
+  SmallProfile small;
+  small.fill();
+  const auto model = TimelineModel::make(small.trace());
+  const int whole = layOutTimeline(*model, {}).height;
+  EXPECT_EQ(fitRows(*model, {}, whole).step, RowMetrics().step);
+  // Four rows of steps: each two pixels lower makes room for eight.
+  EXPECT_EQ(fitRows(*model, {}, whole - 8).step, RowMetrics().step - 2);
+  EXPECT_LE(layOutTimeline(*model, {}, fitRows(*model, {}, whole - 8)).height, whole - 8);
+  EXPECT_EQ(fitRows(*model, {}, 50).step, RowMetrics().step) << "it cannot fit: rows stay readable";
+}
+
 TEST(TimelineScene, DrawsPassesWaitsStepsAndTransfers) {
   const TimelineScene scene = smallScene();
   const Shapes shapes = scene.draw(whole(scene), {});

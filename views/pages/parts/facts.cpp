@@ -13,7 +13,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr int kLine = 22, kColumn = 370, kLabelPart = 36, kGap = 18, kIcon = 16;
+constexpr int kLine = 22, kLabelPart = 36, kGap = 18, kIcon = 16;
 }  // namespace
 
 FactGrid::FactGrid(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
@@ -32,6 +32,11 @@ void FactGrid::setFacts(std::vector<ShownFact> facts) {
   update();
 }
 
+void FactGrid::setColumnWidth(int width) {
+  columnWidth_ = width;
+  updateGeometry();
+}
+
 QString FactGrid::value(const QString& label) const {
   for (const ShownFact& fact : facts_) {
     if (fact.label == label) return fact.value;
@@ -40,7 +45,7 @@ QString FactGrid::value(const QString& label) const {
 }
 
 int FactGrid::columns(int width) const {
-  return std::clamp(width / kColumn, 1, 4);
+  return std::clamp(width / columnWidth_, 1, 4);
 }
 int FactGrid::lines(int columns) const {
   return (static_cast<int>(facts_.size()) + columns - 1) / columns;
@@ -49,7 +54,7 @@ int FactGrid::heightForWidth(int width) const {
   return std::max(1, lines(columns(width))) * kLine;
 }
 QSize FactGrid::sizeHint() const {
-  return {kColumn, heightForWidth(std::max(width(), kColumn))};
+  return {columnWidth_, heightForWidth(std::max(width(), columnWidth_))};
 }
 
 QRect FactGrid::cell(int index, int width) const {

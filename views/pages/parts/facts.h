@@ -18,6 +18,8 @@ class FactGrid : public QWidget {
  public:
   explicit FactGrid(const shell::Palette& palette, QWidget* parent = nullptr);
   void setFacts(std::vector<ShownFact> facts);
+  /// As many columns as have at least this width; 370 unless set.
+  void setColumnWidth(int width);
   const std::vector<ShownFact>& facts() const { return facts_; }
   /// The value of a fact; empty where there is none of that name.
   QString value(const QString& label) const;
@@ -37,6 +39,7 @@ class FactGrid : public QWidget {
 
   const shell::Palette& palette_;
   std::vector<ShownFact> facts_;
+  int columnWidth_ = 370;
 };
 
 /// One line that loses its middle where it does not fit; the whole is its tool tip.
