@@ -62,6 +62,15 @@ std::size_t partitionIndex(std::size_t size, const Before& before) {
   return low;
 }
 
+/// As partitionIndex from `from` on, for ranges that end soon: steps that double, then halves.
+template <class Before>
+std::size_t gallopIndex(std::size_t from, std::size_t size, const Before& before) {
+  std::size_t low = from, step = 1;
+  while (low + step <= size && before(low + step - 1)) low += step, step *= 2;
+  const std::size_t high = low + step < size ? low + step : size;
+  return low + partitionIndex(high - low, [&](std::size_t i) { return before(low + i); });
+}
+
 /// Calls visit(Folded) for what the columns of the view show of the list. startOf(i) and endOf(i) give times;
 /// no column is visited twice.
 template <class StartOf, class EndOf, class Visit>
@@ -84,9 +93,8 @@ void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns
       continue;
     }
     // All that begin in this column; a wide one at the end has its own turn.
-    std::size_t end = std::max(i + 1, partitionIndex(index.size(), [&](std::size_t at) {
-                                 return view.x(startOf(at)) < column + 1;
-                               }));
+    const Ticks next = view.firstAt(column + 1);
+    std::size_t end = gallopIndex(i + 1, index.size(), [&](std::size_t at) { return startOf(at) < next; });
     bool taken = false;
     if (!isNarrow(end - 1)) {
       --end;

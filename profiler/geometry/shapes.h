@@ -1,6 +1,7 @@
 #pragma once
 // What charts and timelines are made of before anybody paints them: rectangles by colour role, hatches,
 // labels, arrows. Coordinates are whole pixels from the top left of the canvas; a painter only replays them.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -51,6 +52,16 @@ struct Shapes {
   /// Boxes without area are dropped.
   void fill(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) fills[static_cast<std::size_t>(role)].push_back(box);
+  }
+  /// As fill, but continues the role's last box where that ends here: columns of one colour become one box.
+  void extend(ColourRole role, const Box& box) {
+    std::vector<Box>& boxes = fills[static_cast<std::size_t>(role)];
+    if (!boxes.empty() && boxes.back().right() == box.x && boxes.back().y == box.y &&
+        boxes.back().height == box.height) {
+      boxes.back().width += std::max(0, box.width);
+    } else {
+      fill(role, box);
+    }
   }
   void hatch(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) hatches.push_back({box, role});

@@ -43,6 +43,12 @@ Ticks TimeView::time(double x) const {
   return Ticks(origin_ + static_cast<std::int64_t>(std::floor(std::clamp(ticks, -kLatest, kLatest))));
 }
 
+Ticks TimeView::firstAt(int column) const {
+  const long double ticks = static_cast<long double>(fraction_) +
+                            static_cast<long double>(column) * static_cast<long double>(span_) / width_;
+  return Ticks(origin_ + static_cast<std::int64_t>(std::ceil(std::clamp(ticks, -kLatest, kLatest))));
+}
+
 void TimeView::moveBy(long double ticks) {
   const long double start = static_cast<long double>(fraction_) + std::clamp(ticks, -kLatest, kLatest);
   const long double whole = std::floor(start);

@@ -32,6 +32,8 @@ class TimeView {
   int column(Ticks time) const;
   /// Time at a position, rounded down.
   Ticks time(double x) const;
+  /// The first tick that lies at a column or right of it.
+  Ticks firstAt(int column) const;
 
   /// Keeps what lies at `x` there; `factor` > 1 shows less time. The span stays within [kShortest, longest].
   void zoomAbout(double x, double factor, double longest);

@@ -116,7 +116,7 @@ class RowDrawer {
   void drawWait(const model::Wait& wait, const Folded& folded) {
     const ColourRole role = roleOf(wait.cause);
     const Box box{folded.x, y_, folded.right - folded.x, height_};
-    if (box.width < kHatch) return shapes_.fill(role, box);
+    if (box.width < kHatch) return shapes_.extend(role, box);
     shapes_.hatch(role, {box.x, box.y, setOff(box.width), box.height});
     label(box, model::toString(wait.cause), role, true);
   }
@@ -137,7 +137,7 @@ class RowDrawer {
     if (boxes == nullptr || boxes->widest < 0) return;
     if (folded.right - folded.x < kExpand) {
       const analysis::FlameBox& widest = at(boxes->boxes, boxes->widest);
-      shapes_.fill(roleOf(widest.kind, widest.step < 0), {folded.x, y_, folded.right - folded.x, height_});
+      shapes_.extend(roleOf(widest.kind, widest.step < 0), {folded.x, y_, folded.right - folded.x, height_});
       return;
     }
     const BoxTimes times(trace_, row.device, placement, *boxes);
@@ -172,6 +172,7 @@ class RowDrawer {
 
   void box(ColourRole role, const Folded& folded, const std::string& text, bool path = false) {
     const Box box{folded.x, y_, setOff(folded.right - folded.x), height_};
+    if (folded.right - folded.x < kSetOff) return shapes_.extend(role, box);
     shapes_.fill(role, box);
     if (folded.alone()) label(box, text, role, false, path);
   }
@@ -246,7 +247,7 @@ Shapes overview(const TimelineModel& model, const TimeView& view, int height, bo
           if (shown.kind != analysis::Activity::Kind::pass) return;
           const analysis::PassSpan& pass = at(track.passes, shown.index);
           const ColourRole role = passRole(at(track.placements, pass.firstPlacement), byMicroBatch);
-          shapes.fill(role, {folded.x, top, folded.right - folded.x, std::max(1, bottom - top - gap)});
+          shapes.extend(role, {folded.x, top, folded.right - folded.x, std::max(1, bottom - top - gap)});
         });
   }
   return shapes;

@@ -169,7 +169,9 @@ class LivenessPage : public shell::Page {
       button->setAutoRaise(true);
       button->setToolTip(tip);
       button->setAccessibleName(tip);
-      const auto follow = [this, button, name] { button->setIcon(shell::icon(name, context_.palette)); };
+      const auto follow = [this, tool = button, drawing = name] {
+        tool->setIcon(shell::icon(drawing, context_.palette));
+      };
       follow();
       connect(&context_.palette, &shell::Palette::changed, button, follow);
       connect(button, &QToolButton::clicked, this, [this, move = by] { selectStep(chart_->mark() + move); });

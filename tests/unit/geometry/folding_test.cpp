@@ -52,6 +52,17 @@ TEST(WidestIndex, FindsWhatASearchFinds) {
   EXPECT_EQ(WidestIndex().size(), 0U);
 }
 
+TEST(Folding, GallopingFindsWhatHalvingFinds) {
+  for (std::size_t size = 0; size < 70; ++size) {
+    for (std::size_t edge = 0; edge <= size; ++edge) {
+      for (std::size_t from = 0; from <= edge; ++from) {
+        ASSERT_EQ(gallopIndex(from, size, [&](std::size_t i) { return i < edge; }), edge)
+            << from << " " << size;
+      }
+    }
+  }
+}
+
 TEST(Folding, WideThingsAreDrawnAlone) {
   const auto drawn = fold({{0, 100}, {100, 250}, {300, 400}}, TimeView(Ticks(0), Ticks(400), 40), {0, 40});
   ASSERT_EQ(drawn.size(), 3U);

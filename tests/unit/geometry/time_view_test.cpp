@@ -88,6 +88,16 @@ TEST(TimeView, AnotherWidthShowsTheSameStretch) {
   EXPECT_EQ(view.width(), 1);
 }
 
+TEST(TimeView, FirstTickOfAColumn) {
+  TimeView view(Ticks(1000), Ticks(1700), 97);
+  view.pan(0.3);
+  for (int column = 0; column <= 97; ++column) {
+    const Ticks first = view.firstAt(column);
+    EXPECT_GE(view.x(first), column - 1e-9);
+    EXPECT_LT(view.x(first - Ticks(1)), column);
+  }
+}
+
 TEST(TimeView, HostileTimesStayOnThePainter) {
   constexpr auto lowest = std::numeric_limits<std::int64_t>::min(),
                  highest = std::numeric_limits<std::int64_t>::max();

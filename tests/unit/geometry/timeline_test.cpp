@@ -154,8 +154,12 @@ TEST(TimelineScene, CostDependsOnPixels) {
   small.addRun(0, t);
   const TimelineScene scene = sceneOf(small.trace());
   const Shapes far = scene.draw({TimeView(Ticks(0), Ticks(t), 1600), 0, scene.layout().height}, {});
-  EXPECT_LE(far.fillCount(), 1600U * scene.layout().rows.size());
-  EXPECT_GE(far.fillCount(), 1600U);
+  std::int64_t columns = 0;
+  for (const auto& boxes : far.fills) {
+    for (const Box& box : boxes) columns += box.width;
+  }
+  EXPECT_EQ(columns, 1600 * 4) << "every column of the activity and of three levels of names";
+  EXPECT_LE(far.fillCount(), 40U) << "and columns of one colour are one box";
   const Shapes near =
       scene.draw({TimeView(Ticks(t / 2), Ticks(t / 2 + 140), 1600), 0, scene.layout().height}, {});
   EXPECT_LE(near.fillCount(), 30U);
