@@ -115,9 +115,10 @@ int run(int argc, char** argv, const Options& options) {
   std::unique_ptr<Screenshot> screenshot;
   for (const QString& profile : options.profiles.isEmpty() ? QStringList(QString()) : options.profiles) {
     shell::MainWindow& window = windows.add(profile);
-    window.resize(options.size);
+    if (options.size) window.resize(*options.size);
     window.show();
-    if (!options.screenshot.isEmpty())
+    if (!options.screenshot.isEmpty()) {
+      window.resize(options.size.value_or(QSize(1600, 900)));
       screenshot = std::make_unique<Screenshot>(window, QDir::current().absoluteFilePath(options.screenshot));
   }
   const int status = QApplication::exec();

@@ -13,7 +13,7 @@ constexpr Definition kDefinitions[] = {
     {"executable", "NAME", "show this executable: training, inference …"},
     {"at", "TIME", "show this time on the trace: cycles as 12345, or a length as 1.5ms"},
     {"screenshot", "FILE", "draw the page into a PNG file when it is loaded, and end; needs no display"},
-    {"size", "WxH", "size of the window or picture in pixels (default 1600x900)"},
+    {"size", "WxH", "size of the window or picture in pixels (pictures: 1600x900)"},
     {"theme", "THEME", "light or dark, whatever was chosen before"},
     {"help", "", "show this text, and end"},
     {"version", "", "show the version, and end"}};

@@ -13,7 +13,7 @@ struct Options {
   QStringList profiles;
   QString page, executable, at;  ///< empty: not given
   QString screenshot;            ///< empty: none
-  QSize size{1600, 900};
+  std::optional<QSize> size;     ///< of window or picture
   std::optional<QString> theme;  ///< light or dark
   bool help = false, version = false;
 };

@@ -54,7 +54,8 @@ void remarkLimitingStage(const StagesReport& r, Section& section) {
   const auto limiting = std::max_element(r.stages.begin(), r.stages.end(), [](const auto& a, const auto& b) {
     return occupied(a) < occupied(b);
   });
-  if (limiting == r.stages.end()) return;
+  // Where nothing has run no stage is slowest; a damaged file may also name one that is not there.
+  if (limiting == r.stages.end() || static_cast<std::size_t>(r.slowestStage) >= r.stages.size()) return;
   section.facts.push_back(
       {"limiting_stage", "Longest with stream copies", static_cast<std::int64_t>(limiting->index),
        Format::plain,
