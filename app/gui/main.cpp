@@ -3,9 +3,9 @@
 #include <QDir>
 #include <QFontDatabase>
 #include <QSettings>
-#include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QThreadPool>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "profiler/store/profile_reader.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
+#include "views/shell/style.h"
 
 namespace pipescope::gui {
 namespace {
@@ -32,6 +33,12 @@ base::Result<shell::OpenedSource> openProfile(const std::string& path) {
   return shell::OpenedSource{reader, [reader] { return reader->refresh(); }};
 }
 
+/// Qt's remarks on its surroundings are of no use to a user; its failures are.
+void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
+  if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
+    say(message.toStdString());
+}
+
 /// Without a display Qt ends the program with a riddle; this says what to do.
 bool hasDisplay() {
   return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
@@ -39,7 +46,7 @@ bool hasDisplay() {
 }
 
 void setLook(QApplication& application) {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new shell::Style);
   const QString wanted = QStringLiteral("DejaVu Sans");
   if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
 }
@@ -52,6 +59,10 @@ class Windows {
   }
 
   base::Status check() const {
+    if (!options_.at.isEmpty()) {
+      if (const auto time = geometry::parseTime(options_.at.toStdString(), {}); !time.ok())
+        return time.error();
+    }
     if (options_.page.isEmpty()) return {};
     QStringList known;
     for (const shell::PageDefinition& page : pages_.all()) known << page.id;
@@ -64,6 +75,7 @@ class Windows {
   shell::MainWindow& add(const QString& profile) {
     windows_.push_back(std::make_unique<shell::MainWindow>(pages_, palette_, openProfile));
     shell::MainWindow& window = *windows_.back();
+    QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
     if (!options_.page.isEmpty()) window.showPage(options_.page);
     if (profile.isEmpty()) return window;
@@ -76,6 +88,15 @@ class Windows {
   }
 
  private:
+  /// A closed window lets go of its profile, once it is out of its own event.
+  void forget(shell::MainWindow& window) {
+    const auto found =
+        std::find_if(windows_.begin(), windows_.end(), [&](const auto& w) { return w.get() == &window; });
+    if (found == windows_.end()) return;
+    found->release()->deleteLater();
+    windows_.erase(found);
+  }
+
   /// Only an open profile knows how long a tick is.
   void goToTime(shell::MainWindow& window) const {
     const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
@@ -94,6 +115,7 @@ class Windows {
 };
 
 int run(int argc, char** argv, const Options& options) {
+  qInstallMessageHandler(showQtMessage);
   QCoreApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
   QCoreApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
   QApplication application(argc, argv);
@@ -120,6 +142,7 @@ int run(int argc, char** argv, const Options& options) {
     if (!options.screenshot.isEmpty()) {
       window.resize(options.size.value_or(QSize(1600, 900)));
       screenshot = std::make_unique<Screenshot>(window, QDir::current().absoluteFilePath(options.screenshot));
+    }
   }
   const int status = QApplication::exec();
   QThreadPool::globalInstance()->waitForDone();

@@ -41,6 +41,14 @@ std::shared_ptr<const TimelineModel> TimelineModel::make(std::shared_ptr<const a
     }
     for (const analysis::FlameRow& row : segment.flat) index.flat.push_back(rowIndex(row));
   }
+  for (const analysis::TraceSegment& segment : trace->segments) {
+    model->passes.insert(segment.pass);
+    for (const model::Step& step : segment.steps) model->kinds.insert(step.kind);
+  }
+  for (const analysis::DeviceTrace& device : trace->devices) {
+    for (const model::Wait& wait : device.tracks.front().waits) model->causes.insert(wait.cause);
+  }
+  for (const model::Transfer& row : trace->transfers) model->transferKinds.insert(row.kind);
   for (std::size_t i = 0; i < trace->transfers.size(); ++i) {
     const model::Transfer& row = trace->transfers[i];
     if (row.microBatch < 0 || row.end == row.start) continue;

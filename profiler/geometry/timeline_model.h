@@ -1,6 +1,7 @@
 #pragma once
 // A trace prepared for drawing: the index of the widest for each of its lists. Made once, on a worker.
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "profiler/analysis/trace.h"
@@ -32,6 +33,12 @@ struct TimelineModel {
   std::vector<SegmentIndex> segments;               ///< as Trace::segments
   /// Transfers of a micro-batch: by run, iteration and micro-batch, with the index into Trace::transfers.
   std::vector<std::pair<MicroBatchKey, std::int32_t>> transfersOf;
+
+  /// What there is, for a legend.
+  std::set<model::Pass> passes;
+  std::set<model::StepKind> kinds;
+  std::set<model::WaitCause> causes;
+  std::set<model::TransferKind> transferKinds;
 
   static std::shared_ptr<const TimelineModel> make(std::shared_ptr<const analysis::Trace> trace);
 };

@@ -4,15 +4,16 @@
 #include <QApplication>
 #include <QFont>
 #include <QSettings>
-#include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QThreadPool>
+
+#include "views/shell/style.h"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new pipescope::shell::Style);
   application.setFont(QFont(QStringLiteral("DejaVu Sans"), 10));
   const QTemporaryDir settings;
   QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());

@@ -188,6 +188,17 @@ TEST_F(PageTest, StagesTablesNameTheirFigures) {
   EXPECT_NEAR(card(QStringLiteral("Imbalance"))->value().toDouble(), 265'200 / mean, 0.006);
 }
 
+TEST_F(PageTest, StagesSayWhenStreamCopiesHoldThemUp) {
+  openPage(QStringLiteral("stages"), {.slowHost = true});
+  QStringList sentences;
+  for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) sentences << label->text();
+  EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), [](const QString& sentence) {
+    return sentence.startsWith(
+        QStringLiteral("Stage 1 computes longest, but with its stream copies stage 0 takes longer"));
+  }));
+  picture("stages_remark");
+}
+
 TEST_F(PageTest, StagesFollowTheSelection) {
   openPage(QStringLiteral("stages"));
   auto* chart = child<BarChart>(QStringLiteral("One step on each stage's device"));

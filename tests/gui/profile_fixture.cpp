@@ -190,7 +190,8 @@ void ProfileFixture::Writer::addStage(FixtureExecutable& executable, int stage) 
   StageWork& work = executable.stages[static_cast<std::size_t>(stage)];
   const bool last = stage == n - 1;
   if (stage == 0 && !options_.fixed)
-    work.hostIn.push_back(addSegment(executable, stage, Pass::hostIn, {"images"}, 5'120));
+    work.hostIn.push_back(
+        addSegment(executable, stage, Pass::hostIn, {"images"}, options_.slowHost ? 250'000 : 5'120));
   if (last && executable.training && !options_.fixed)
     work.hostIn.push_back(addSegment(executable, stage, Pass::hostIn, {"labels"}, 1'400));
   work.forward.push_back(addSegment(executable, stage, Pass::forward, from.operations, forward));

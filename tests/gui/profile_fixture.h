@@ -11,6 +11,7 @@ struct FixtureOptions {
   int stages = 4, microBatches = 10, iterations = 4, runs = 3;
   bool fixed = false;     ///< cost units instead of chips: no steps, no memory
   bool inference = true;  ///< a second executable
+  bool slowHost = false;  ///< the first stage's samples take longer than any stage's work
   bool overflow = false;  ///< the second device does not fit
   bool finish = true;     ///< false: the profile is still being written
 };

@@ -531,6 +531,20 @@ TEST_F(TracePageTest, TimeInSeconds) {
   EXPECT_TRUE(canvas->selected()) << "nothing but the figures changed";
 }
 
+TEST_F(TracePageTest, TheAxisUnitIsALink) {
+  openTrace();
+  QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {},
+                    {TimelineCanvas::kGutter - 20, TimelineCanvas::kStepBand + 8});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(shell::Settings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("time"));
+  canvas->select(findPass(1, model::Pass::backward, 4, 0));
+  EXPECT_EQ(detail(QStringLiteral("Length")), QStringLiteral("98.8 µs"));
+  QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {},
+                    {TimelineCanvas::kGutter - 20, TimelineCanvas::kStepBand + 8});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(shell::Settings().value(QStringLiteral("time_unit")).toString(), QStringLiteral("cycles"));
+}
+
 TEST_F(TracePageTest, PlacesAreShown) {
   openTrace();
   const base::Ticks inFirstCall(1'000'000);

@@ -7,6 +7,7 @@
 #include "profiler/analysis/stages.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
@@ -102,6 +103,8 @@ class StagesPage : public shell::Page {
     cards->setSpacing(12);
     for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
     area->top()->addLayout(cards);
+    remarksPanel_ = new Panel(context.palette, tr("What to know"), this);
+    area->top()->addWidget(remarksPanel_);
     time_ = addChart(area->top(), tr("One step on each stage's device"), timeLegend_);
     lost_ = addChart(area->left(), tr("What a step is lost to"), lostLegend_);
     bubble_ = addChart(area->left(), tr("The bubble"), bubbleLegend_);
@@ -166,6 +169,7 @@ class StagesPage : public shell::Page {
       return showInstead(tr("Nothing of this executable has run, so there are no times per stage."));
     }
     applyCards();
+    applyRemarks();
     applyTime();
     applyLost();
     applyBubble();
@@ -208,6 +212,18 @@ class StagesPage : public shell::Page {
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
     cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"),
                          {});
+  }
+
+  void applyRemarks() {
+    while (QLayoutItem* item = remarksPanel_->body()->takeAt(0)) {
+      delete item->widget();
+      delete item;
+    }
+    for (const std::string& remark : data_->section.remarks) {
+      remarksPanel_->body()->addWidget(new IconSentence(context_.palette, QStringLiteral("info"), Ui::accent,
+                                                        text(remark), remarksPanel_));
+    }
+    remarksPanel_->setVisible(!data_->section.remarks.empty());
   }
 
   /// Bars of named parts; the legend lists what any of them has.
@@ -367,6 +383,7 @@ class StagesPage : public shell::Page {
 
   std::shared_ptr<const StagesData> data_;
   std::array<FigureCard*, 4> cards_{};
+  Panel* remarksPanel_ = nullptr;
   timeline::BarChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
   timeline::Legend *timeLegend_ = nullptr, *lostLegend_ = nullptr, *bubbleLegend_ = nullptr,
                    *memoryLegend_ = nullptr;

@@ -209,6 +209,7 @@ class TracePage : public shell::Page {
     layout->addWidget(canvas_, 1);
     layout->addWidget(legend_);
     connect(canvas_, &timeline::TimelineCanvas::selectionChanged, this, &TracePage::followSelection);
+    connect(canvas_, &timeline::TimelineCanvas::timeUnitClicked, this, [this] { context_.toggleTimeUnit(); });
     connect(canvas_, &timeline::TimelineCanvas::stepChosen, this, [this](int index) {
       const analysis::IterationSpan& step = model_->trace->iterations[static_cast<std::size_t>(index)];
       canvas_->zoomTo(step.start, step.end, kStepRoom);
@@ -381,40 +382,27 @@ class TracePage : public shell::Page {
   }
 
   void fillLegend() {
-    const analysis::Trace& trace = *model_->trace;
     const bool byMicroBatch = colours_->currentIndex() == 1;
-    std::set<model::Pass> passes;
-    std::set<model::StepKind> kinds;
-    std::set<model::WaitCause> causes;
-    std::set<model::TransferKind> transfers;
-    for (const analysis::TraceSegment& segment : trace.segments) {
-      passes.insert(segment.pass);
-      for (const model::Step& step : segment.steps) kinds.insert(step.kind);
-    }
-    for (const analysis::DeviceTrace& device : trace.devices) {
-      for (const model::Wait& wait : device.tracks.front().waits) causes.insert(wait.cause);
-    }
-    for (const model::Transfer& transfer : trace.transfers) transfers.insert(transfer.kind);
     std::vector<timeline::LegendEntry> entries;
     if (byMicroBatch) {
       entries.push_back({tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
       entries.push_back({tr("backward of the same"), geometry::microBatchRole(0, true), false});
     }
-    for (const model::Pass pass : passes) {
+    for (const model::Pass pass : model_->passes) {
       if (pass == model::Pass::sync || (byMicroBatch && model::isComputePass(pass))) continue;
       entries.push_back({text(model::toString(pass)), geometry::roleOf(pass), false});
     }
-    for (const model::TransferKind kind : transfers) {
+    for (const model::TransferKind kind : model_->transferKinds) {
       if (!byMicroBatch)
         entries.push_back({tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
     }
-    for (const model::StepKind kind : kinds)
+    for (const model::StepKind kind : model_->kinds)
       entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
     // Hatching says that the rest are waits too.
-    for (const model::WaitCause cause : causes) {
+    for (const model::WaitCause cause : model_->causes) {
       const QString name = text(model::toString(cause));
-      entries.push_back(
-          {cause == *causes.begin() ? tr("waits: %1").arg(name) : name, geometry::roleOf(cause), true});
+      entries.push_back({cause == *model_->causes.begin() ? tr("waits: %1").arg(name) : name,
+                         geometry::roleOf(cause), true});
     }
     legend_->setEntries(std::move(entries));
   }
@@ -437,7 +425,7 @@ class TracePage : public shell::Page {
 
   void followScale() {
     scale_ = timeScale();
-    canvas_->setTimeScale(scale_);
+    canvas_->setTimeScale(scale_, context_.session.snapshot()->catalog->target.family == "ipu");
     table_->ranges()->setRows(model_ ? model_->trace : nullptr, table_->ranges()->rows(), scale_);
     followRange();
     followSelection();

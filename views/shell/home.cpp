@@ -42,7 +42,7 @@ Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
   layout->addWidget(hint_);
   auto* open = new QPushButton(tr("Open a profile…"), column);
   open->setDefault(true);
-  open->setMinimumHeight(34);
+  open->setMinimumSize(160, 34);
   layout->addSpacing(6);
   layout->addWidget(open, 0, Qt::AlignLeft);
   layout->addSpacing(18);

@@ -12,6 +12,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPainter>
+#include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QUrl>
@@ -59,10 +60,13 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
       timeRange_(std::make_unique<TimeRange>()),
       actions_(std::make_unique<Actions>()) {
   context_.reset(new PageContext{*session_, palette_, *selection_, *timeRange_, *actions_, settings_,
-                                 [this](const Place& place) { go(place); }});
+                                 [this](const Place& place) { go(place); },
+                                 [this] { setTimeUnit(!timeAction_->isChecked()); }});
   setAcceptDrops(true);
   setAttribute(Qt::WA_DeleteOnClose, false);
-  resize(1600, 900);
+  const QSize wanted(1600, 900);
+  const QScreen* screen = QGuiApplication::primaryScreen();
+  resize(screen == nullptr ? wanted : wanted.boundedTo(screen->availableSize() * 0.95));
   setMinimumSize(760, 480);
   definitions_ = registry.all();
   makeActions();
@@ -431,6 +435,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::closeEvent(QCloseEvent* event) {
   settings_.setValue(kGeometry, saveGeometry());
   QMainWindow::closeEvent(event);
+  Q_EMIT closed();
 }
 
 }  // namespace pipescope::shell

@@ -44,6 +44,7 @@ class MainWindow : public QMainWindow {
 
  Q_SIGNALS:
   void newWindowRequested();
+  void closed();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;

@@ -39,6 +39,7 @@ struct PageContext {
   Actions& actions;
   Settings& settings;
   std::function<void(const Place&)> go;
+  std::function<void()> toggleTimeUnit;  ///< cycles or seconds, on all pages
 };
 
 /// A page shows a notice, or content that it loads on a worker. Its last good content stays until the next is

@@ -152,11 +152,12 @@ void TimelineCanvas::paintAxis(QPainter& painter) const {
   painter.fillRect(0, kTop - 1, viewport()->width(), 1, palette_.ui(Ui::border));
   painter.fillRect(kGutter - 1, kStepBand, 1, kAxis, palette_.ui(Ui::border));
   painter.setFont(labels_.font());
-  painter.setPen(palette_.ui(Ui::muted));
   const char* const unit = scale_.unit == geometry::TimeUnit::cycles ? "cycles"
                            : scale_.unit == geometry::TimeUnit::time ? "time"
                                                                      : "cost units";
+  painter.setPen(palette_.ui(unitClickable_ ? Ui::link : Ui::muted));
   painter.drawText(QRect(20, kStepBand, kGutter - 28, kAxis), Qt::AlignVCenter | Qt::AlignRight, tr(unit));
+  painter.setPen(palette_.ui(Ui::muted));
   painter.save();
   painter.setClipRect(kGutter, kStepBand, viewport()->width() - kGutter, kAxis);
   const QFontMetrics metrics(labels_.font());

@@ -62,9 +62,10 @@ void TimelineCanvas::setOptions(const geometry::TimelineOptions& options) {
   Q_EMIT selectionChanged();
 }
 
-void TimelineCanvas::setTimeScale(const geometry::TimeScale& scale) {
+void TimelineCanvas::setTimeScale(const geometry::TimeScale& scale, bool clickable) {
   scale_ = scale;
-  viewport()->update();
+  unitClickable_ = clickable;
+  refresh();
 }
 
 geometry::RowMetrics TimelineCanvas::rowMetrics() const {
@@ -283,6 +284,8 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void TimelineCanvas::clickAt(const QPoint& position) {
   if (position.y() < kTop) {
+    if (unitClickable_ && position.x() < kGutter && position.y() >= kStepBand)
+      return Q_EMIT timeUnitClicked();
     const int step = position.y() < kStepBand ? stepAt(position.x() - kGutter) : -1;
     if (step >= 0) Q_EMIT stepChosen(step);
     return;
@@ -308,6 +311,9 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 void TimelineCanvas::setHovered(const QPoint& position) {
   const bool inRows =
       position.x() >= kGutter && position.y() >= kTop && drag_ != Drag::pan && !scene_.empty();
+  const bool onUnit = unitClickable_ && position.x() >= 0 && position.x() < kGutter &&
+                      position.y() >= kStepBand && position.y() < kTop;
+  if (drag_ != Drag::pan) viewport()->setCursor(onUnit ? Qt::PointingHandCursor : Qt::ArrowCursor);
   hovered_ = inRows ? scene_.itemAt(window(), position.x() - kGutter, position.y() - kTop) : TimelineItem{};
   viewport()->update();
 }

@@ -28,7 +28,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   void setModel(std::shared_ptr<const geometry::TimelineModel> model);
   void setOptions(const geometry::TimelineOptions& options);
   const geometry::TimelineOptions& options() const { return scene_.options(); }
-  void setTimeScale(const geometry::TimeScale& scale);
+  /// `clickable`: the unit's name is a link that says so by timeUnitClicked().
+  void setTimeScale(const geometry::TimeScale& scale, bool clickable = false);
   /// What to say about an item next to the pointer: a heading, then lines.
   void setDescriber(std::function<QStringList(const geometry::TimelineItem&)> describe) {
     describe_ = std::move(describe);
@@ -60,6 +61,7 @@ class TimelineCanvas : public QAbstractScrollArea {
  Q_SIGNALS:
   void selectionChanged();
   void stepChosen(int iteration);  ///< index into Trace::iterations
+  void timeUnitClicked();
 
  protected:
   bool viewportEvent(QEvent* event) override;
@@ -113,6 +115,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   int pressedScroll_ = 0;
   int stepHeight_ = 0;  ///< 0: what fits
   geometry::RowMetrics metrics_;
+  bool unitClickable_ = false;
   QElapsedTimer gesture_;
 };
 

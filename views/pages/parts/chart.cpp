@@ -26,7 +26,7 @@ using shell::Ui;
 namespace {
 
 constexpr double kFewest = 8;  ///< indices shown at the deepest zoom
-constexpr int kTicks = 5, kBandHeight = 16;
+constexpr int kTicks = 5, kBandHeight = 16, kLimitRoom = 18, kTopRoom = 6;
 /// Files are not trusted: sums of what they claim must not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 54;
 
@@ -254,15 +254,23 @@ void Chart::setRange(double from, double to) {
   replot();
 }
 
+/// Leaves room for the names along the top, and for the limit's own.
 void Chart::scaleValues() {
-  double largest = std::max(limitBytes_ * 1.04, 1.0);
-  if (size() > 0)
-    largest =
-        std::max(largest, static_cast<double>(totals_.length(totals_.widest(0, totals_.size()))) * 1.06);
-  // Room for the names along the top.
-  if (!bands_.empty()) largest *= 1.06;
+  const double height = std::max(100, canvas()->height());
+  const auto above = [&](double value, int pixels) { return value * height / (height - pixels); };
+  const int names = bands_.empty() ? 0 : kBandHeight;
+  double largest = std::max(1.0, above(limitBytes_, names + kLimitRoom));
+  if (size() > 0) {
+    const auto most = static_cast<double>(totals_.length(totals_.widest(0, totals_.size())));
+    largest = std::max(largest, above(most, names + kTopRoom));
+  }
   setAxisScale(yLeft, 0, largest, bytesStep(largest));
   replot();
+}
+
+void Chart::resizeEvent(QResizeEvent* event) {
+  QwtPlot::resizeEvent(event);
+  scaleValues();
 }
 
 void Chart::follow() {

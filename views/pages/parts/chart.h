@@ -59,6 +59,7 @@ class Chart : public QwtPlot {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   class StackItem;

@@ -24,7 +24,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 130, kPadding = 3;
+constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3;
 
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
