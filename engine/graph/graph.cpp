@@ -81,5 +81,18 @@ std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& nam
                                         std::vector<std::int64_t> fallback) {
   return attributeOr(node, name, std::move(fallback));
 }
+std::vector<double> floatsAttribute(const Node& node, const std::string& name, std::vector<double> fallback) {
+  return attributeOr(node, name, std::move(fallback));
+}
+std::vector<std::string> stringsAttribute(const Node& node, const std::string& name,
+                                          std::vector<std::string> fallback) {
+  return attributeOr(node, name, std::move(fallback));
+}
+const TensorValue* tensorAttribute(const Node& node, const std::string& name) {
+  return attributeOr(node, name, std::shared_ptr<const TensorValue>()).get();
+}
+const Graph* graphAttribute(const Node& node, const std::string& name) {
+  return attributeOr(node, name, std::shared_ptr<const Graph>()).get();
+}
 
 }  // namespace pipescope::graph

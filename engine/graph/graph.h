@@ -3,6 +3,7 @@
 // operators that only gradients need are named Grad… (engine/ops/README.md).
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -17,8 +18,19 @@ namespace pipescope::graph {
 using TensorId = base::Id<struct TensorTag>;
 using NodeId = base::Id<struct NodeTag>;
 
-using Attribute =
-    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+class Graph;
+
+/// A tensor with its value, row-major and in host byte order.
+struct TensorValue {
+  TensorType type;
+  std::vector<std::byte> bytes;
+};
+
+/// A graph is the body of If, Loop and Scan: its inputs are the operator's own, then the tensors of the outer
+/// graph that it reads, which stand at the end of the node's inputs too.
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, std::vector<std::string>,
+                               std::shared_ptr<const TensorValue>, std::shared_ptr<const Graph>>;
 using Attributes = std::map<std::string, Attribute>;
 
 enum class TensorRole : std::uint8_t {
@@ -91,5 +103,11 @@ double floatAttribute(const Node& node, const std::string& name, double fallback
 std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback);
 std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& name,
                                         std::vector<std::int64_t> fallback);
+std::vector<double> floatsAttribute(const Node& node, const std::string& name, std::vector<double> fallback);
+std::vector<std::string> stringsAttribute(const Node& node, const std::string& name,
+                                          std::vector<std::string> fallback);
+/// Null where the node does not have it.
+const TensorValue* tensorAttribute(const Node& node, const std::string& name);
+const Graph* graphAttribute(const Node& node, const std::string& name);
 
 }  // namespace pipescope::graph

@@ -92,7 +92,7 @@ OperatorCall inputsOf(const graph::Graph& graph, const Node& node, std::size_t o
 
 Status checkAttributes(const OperatorCall& call, const OperatorDefinition& definition) {
   static constexpr const char* kinds[] = {"a whole number", "a number", "a text", "a list of whole numbers",
-                                          "a list of numbers"};
+                                          "a list of numbers", "a list of texts", "a tensor", "a graph"};
   for (const auto& [name, value] : call.node.attributes) {
     const auto rule = std::ranges::find(definition.attributes, name, &AttributeRule::name);
     if (rule == definition.attributes.end()) {

@@ -84,7 +84,7 @@ struct Kernel {
 };
 
 /// In the order of graph::Attribute's alternatives.
-enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals };
+enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph };
 
 struct AttributeRule {
   std::string name;
