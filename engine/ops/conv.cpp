@@ -1,8 +1,7 @@
 // Conv, GradConvInput, GradConvWeight. The bias' gradient is a ReduceSum.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "engine/ops/conv_kernels.h"
+#include "engine/ops/conv_plan.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 
@@ -11,75 +10,21 @@ namespace {
 
 using base::badInput;
 
-/// Checks x and w of a convolution against each other and its attributes.
-Result<ConvPlan> planOf(const OperatorCall& call, const Shape& x, const Shape& w) {
-  if (w.size() != x.size() || w.size() < 3) {
-    return badInput(fmt::format(
-        "{}: its weight has {} axes and its input {}; both need a batch or filters, channels and at "
-        "least one spatial axis",
-        call.title(), w.size(), x.size()));
-  }
-  const std::vector<std::int64_t> kernel(w.begin() + 2, w.end());
-  const std::vector<std::int64_t> said = graph::intsAttribute(call.node, "kernel_shape", kernel);
-  if (said != kernel) {
-    return badInput(fmt::format("{}: kernel_shape is {}, but its weight's kernel is {}", call.title(),
-                                fmt::join(said, "x"), fmt::join(kernel, "x")));
-  }
-  ConvPlan plan;
-  plan.batch = x[0];
-  plan.groups = graph::intAttribute(call.node, "group", 1);
-  if (plan.groups < 1 || w[0] % plan.groups != 0) {
-    return badInput(
-        fmt::format("{}: group is {}; it must divide the {} filters", call.title(), plan.groups, w[0]));
-  }
-  plan.inChannels = w[1];
-  plan.outChannels = w[0] / plan.groups;
-  if (x[1] % plan.groups != 0 || x[1] / plan.groups != plan.inChannels) {
-    return badInput(fmt::format("{}: its weight expects {} input channels, but its input has {}",
-                                call.title(), plan.inChannels * plan.groups, x[1]));
-  }
-  PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
-  return plan;
-}
-
-Shape outputShape(const ConvPlan& plan) {
-  Shape shape = plan.window.output;
-  shape.insert(shape.begin(), {plan.batch, plan.groups * plan.outChannels});
-  return shape;
-}
-
-Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, ElementType type) {
-  Contraction c;
-  c.phase = phase;
-  c.batch = plan.batch;
-  c.groups = plan.groups;
-  c.inputChannels = plan.inChannels;
-  c.outputChannels = plan.outChannels;
-  c.field = plan.window.input;
-  c.kernel = plan.window.kernel;
-  c.output = plan.window.output;
-  c.stride = plan.window.stride;
-  c.dilation = plan.window.dilation;
-  c.padding = plan.window.padding();
-  c.type = type;
-  return c;
-}
-
 // --- Conv: x, w, [bias] → y ------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
-  PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
+  PIPESCOPE_ASSIGN(const ConvPlan plan, convPlanOf(call, call.input(0).shape, call.input(1).shape));
   const std::int64_t filters = plan.groups * plan.outChannels;
   if (call.has(2) && call.input(2).shape != Shape{filters}) {
     return badInput(fmt::format("{}: its bias is {}; it must hold one number for each of the {} filters",
                                 call.title(), graph::toString(call.input(2)), filters));
   }
-  return std::vector<TensorType>{{call.input(0).element, outputShape(plan)}};
+  return std::vector<TensorType>{{call.input(0).element, convOutputShape(plan)}};
 }
 
 Result<Kernel> convKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
+  PIPESCOPE_ASSIGN(const ConvPlan plan, convPlanOf(call, call.input(0).shape, call.input(1).shape));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     convForward(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
@@ -91,11 +36,11 @@ Result<Kernel> convKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> convWork(const OperatorCall& call) {
-  const Result<ConvPlan> plan = planOf(call, call.input(0).shape, call.input(1).shape);
+  const Result<ConvPlan> plan = convPlanOf(call, call.input(0).shape, call.input(1).shape);
   const ElementType type = call.input(0).element;
-  std::vector<Work> work{{contractionOf(*plan, Contraction::Phase::forward, type), 1, "Convolve"}};
+  std::vector<Work> work{{convContraction(*plan, Contraction::Phase::forward, type), 1, "Convolve"}};
   if (call.has(2))
-    work.push_back({Map{"add", graph::elementCount(outputShape(*plan)), 2, type, true}, 1, "Bias"});
+    work.push_back({Map{"add", graph::elementCount(convOutputShape(*plan)), 2, type, true}, 1, "Bias"});
   return work;
 }
 
@@ -126,11 +71,11 @@ Status convGradient(GradientBuilder& builder) {
 // --- GradConvInput: dy, w → dx; attribute input_shape ----------------------------------
 
 Result<ConvPlan> checkedPlan(const OperatorCall& call, const Shape& x, const Shape& w, const Shape& dy) {
-  PIPESCOPE_ASSIGN(ConvPlan plan, planOf(call, x, w));
-  if (outputShape(plan) == dy) return plan;
+  PIPESCOPE_ASSIGN(ConvPlan plan, convPlanOf(call, x, w));
+  if (convOutputShape(plan) == dy) return plan;
   return badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}", call.title(),
                               graph::toString({call.input(0).element, dy}),
-                              graph::toString({call.input(0).element, outputShape(plan)})));
+                              graph::toString({call.input(0).element, convOutputShape(plan)})));
 }
 
 Result<ConvPlan> planOfInputGradient(const OperatorCall& call) {
@@ -157,7 +102,7 @@ Result<Kernel> inputGradientKernel(const OperatorCall& call) {
 
 std::vector<Work> inputGradientWork(const OperatorCall& call) {
   const Result<ConvPlan> plan = planOfInputGradient(call);
-  return {{contractionOf(*plan, Contraction::Phase::inputGradient, call.input(0).element), 1, "Convolve"}};
+  return {{convContraction(*plan, Contraction::Phase::inputGradient, call.input(0).element), 1, "Convolve"}};
 }
 
 // --- GradConvWeight: x, dy → dw; attribute weight_shape --------------------------------
@@ -187,16 +132,7 @@ Result<Kernel> weightGradientKernel(const OperatorCall& call) {
 
 std::vector<Work> weightGradientWork(const OperatorCall& call) {
   const Result<ConvPlan> plan = planOfWeightGradient(call);
-  return {{contractionOf(*plan, Contraction::Phase::weightGradient, call.input(0).element), 1, "Convolve"}};
-}
-
-std::vector<AttributeRule> convAttributes(const char* extra) {
-  std::vector<AttributeRule> rules{
-      {"auto_pad", AttributeKind::text}, {"dilations", AttributeKind::integers},
-      {"group", AttributeKind::integer}, {"kernel_shape", AttributeKind::integers},
-      {"pads", AttributeKind::integers}, {"strides", AttributeKind::integers}};
-  if (extra) rules.push_back({extra, AttributeKind::integers});
-  return rules;
+  return {{convContraction(*plan, Contraction::Phase::weightGradient, call.input(0).element), 1, "Convolve"}};
 }
 
 }  // namespace

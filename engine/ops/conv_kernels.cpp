@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
+#include "engine/ops/conv_panels.h"
 #include "engine/ops/matrix.h"
 
 namespace pipescope::ops {
@@ -170,8 +172,19 @@ std::int64_t ConvPlan::blockPositions() const {
   return std::min(window.positions(), most < width ? most : most / width * width);
 }
 
+std::int64_t ConvPlan::scratchElements() const {
+  std::int64_t elements = blockPositions() * depth();
+  if (PanelConv::fits(*this, false)) elements = std::max(elements, PanelConv::forward(*this).scratchElements());
+  if (PanelConv::fits(*this, true)) elements = std::max(elements, PanelConv::inputGradient(*this).scratchElements());
+  return elements;
+}
+
 template <class T>
 void convForward(const ConvPlan& plan, const T* x, const T* w, const T* bias, T* y, T* scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!plan.window.isIdentity() && PanelConv::fits(plan, false))
+      return PanelConv::forward(plan).run(x, w, bias, y, scratch);
+  }
   const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
   const bool identity = plan.window.isIdentity();
   forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
@@ -199,6 +212,10 @@ void convForward(const ConvPlan& plan, const T* x, const T* w, const T* bias, T*
 
 template <class T>
 void convInputGradient(const ConvPlan& plan, const T* dy, const T* w, T* dx, T* scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!plan.window.isIdentity() && PanelConv::fits(plan, true))
+      return PanelConv::inputGradient(plan).run(dy, w, nullptr, dx, scratch);
+  }
   const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
   const bool identity = plan.window.isIdentity();
   if (!identity) std::fill_n(dx, plan.batch * plan.groups * inputs, T(0));

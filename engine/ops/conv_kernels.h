@@ -15,7 +15,7 @@ struct ConvPlan {
   std::int64_t depth() const { return inChannels * window.taps(); }
   /// Output positions of one block.
   std::int64_t blockPositions() const;
-  std::int64_t scratchElements() const { return blockPositions() * depth(); }
+  std::int64_t scratchElements() const;
 };
 
 /// y = x ∗ w (+ bias where it is not null).

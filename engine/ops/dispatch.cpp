@@ -9,6 +9,11 @@ base::Error unsupportedType(const OperatorCall& call, ElementType type, const st
                                     graph::toString(type), supported));
 }
 
+bool isFloat(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
+         type == ElementType::bfloat16;
+}
+
 Status requireSameElementTypes(const OperatorCall& call, const std::vector<std::size_t>& inputs) {
   const std::size_t first = inputs.front();
   for (const std::size_t i : inputs) {

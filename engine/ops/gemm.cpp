@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
@@ -82,8 +83,46 @@ void gemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
   multiply(product, static_cast<T>(plan.alpha), a, b, y);
 }
 
+/// Whole numbers, modulo 2ⁿ, element by element.
+template <class T>
+void wholeGemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
+  const Product& p = plan.product;
+  const auto alpha = static_cast<std::uint64_t>(static_cast<std::int64_t>(plan.alpha)),
+             beta = static_cast<std::uint64_t>(static_cast<std::int64_t>(plan.beta));
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j, ++y) {
+      std::uint64_t sum = 0;
+      for (std::int64_t d = 0; d < p.k; ++d) {
+        sum += static_cast<std::uint64_t>(a[p.transposeA ? d * p.m + i : i * p.k + d]) *
+               static_cast<std::uint64_t>(b[p.transposeB ? j * p.k + d : d * p.n + j]);
+      }
+      const std::uint64_t bias =
+          c ? static_cast<std::uint64_t>(c[i * plan.biasRow + j * plan.biasColumn]) : 0;
+      *y = static_cast<T>(alpha * sum + beta * bias);
+    }
+  }
+}
+
+Result<Kernel> wholeGemmKernel(const OperatorCall& call, const GemmPlan& plan) {
+  for (const double factor : {plan.alpha, plan.beta}) {
+    if (std::nearbyint(factor) == factor && std::fabs(factor) < 0x1p62) continue;
+    return badInput(fmt::format("{}: its factors are whole numbers, but alpha or beta is {}", call.title(), factor));
+  }
+  return kernelForIntegers(
+      call, call.input(0).element,
+      [&plan]<class T>(T) {
+        return Kernel{[plan](const KernelArguments& a) -> Status {
+                        wholeGemm(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
+                        return {};
+                      },
+                      0};
+      },
+      "numbers");
+}
+
 Result<Kernel> gemmKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const GemmPlan plan, planOf(call));
+  if (!isFloat(call.input(0).element)) return wholeGemmKernel(call, plan);
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     gemm(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
@@ -114,16 +153,16 @@ std::vector<Work> gemmWork(const OperatorCall& call) {
 
 Status biasGradient(GradientBuilder& builder, const GemmPlan& plan) {
   const OperatorCall& call = builder.call();
-  if (plan.beta != 1) {
-    return badInput(fmt::format("{}: cannot train its bias with beta {}; write beta into the bias instead",
-                                call.title(), plan.beta));
-  }
   const Shape& c = call.input(2).shape;
   const Shape matrix = biasMatrix(c);
   std::vector<std::int64_t> axes;
   if (matrix[0] == 1 && plan.product.m != 1) axes.push_back(0);
   if (matrix[1] == 1 && plan.product.n != 1) axes.push_back(1);
   graph::TensorId gradient = builder.outputGradient(0);
+  if (plan.beta != 1) {
+    PIPESCOPE_ASSIGN(gradient,
+                     builder.add("GradScale", "grad_bias_scaled", {gradient}, {{"factor", plan.beta}}));
+  }
   if (!axes.empty()) {
     const bool dropRow = c.size() == 1 && axes == std::vector<std::int64_t>{0};
     PIPESCOPE_ASSIGN(gradient, builder.add("ReduceSum", "grad_bias", {gradient},

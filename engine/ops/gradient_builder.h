@@ -23,6 +23,11 @@ class GradientBuilder {
   /// Adds a backward node of one output, named "<forward node>/<suffix>"; the output has the same name.
   virtual Result<graph::TensorId> add(const std::string& op, const std::string& suffix,
                                       std::vector<graph::TensorId> inputs, graph::Attributes attributes) = 0;
+  /// The same for an operator of several outputs: the first is named as with add(), the others
+  /// "<forward node>/<suffix>_1", "…_2".
+  virtual Result<std::vector<graph::TensorId>> addMany(const std::string& op, const std::string& suffix,
+                                                       std::vector<graph::TensorId> inputs,
+                                                       graph::Attributes attributes, std::size_t outputs) = 0;
   /// Declares the gradient by an input; contributions of several consumers are added up by the caller.
   virtual void setInputGradient(std::size_t input, graph::TensorId gradient) = 0;
 

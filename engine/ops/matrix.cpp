@@ -1,5 +1,7 @@
 #include "engine/ops/matrix.h"
 
+#include "engine/ops/rows.h"
+
 #define EIGEN_DONT_PARALLELIZE
 // Packed blocks of a product go on the stack up to this size, so that steps allocate nothing; larger ones do.
 #define EIGEN_STACK_ALLOCATION_LIMIT (1024 * 1024)
@@ -53,28 +55,6 @@ void multiplyWithEigen(const Product& p, T scale, const T* a, const T* b, T* c) 
   }
 }
 
-template <class T>
-T sumInLanes(const T* values, std::int64_t count) {
-  constexpr std::int64_t kLanes = 32, kRun = 512;
-  T total = 0;
-  // Runs of bounded length keep the error of a lane's running sum small.
-  for (std::int64_t start = 0; start < count; start += kRun) {
-    const std::int64_t length = std::min(kRun, count - start);
-    const T* run = values + start;
-    T lanes[kLanes] = {};
-    std::int64_t i = 0;
-    for (; i + kLanes <= length; i += kLanes) {
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += run[i + lane];
-    }
-    for (; i < length; ++i) lanes[i % kLanes] += run[i];
-    for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (std::int64_t lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-    }
-    total += lanes[0];
-  }
-  return total;
-}
-
 }  // namespace
 
 Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB,
@@ -90,10 +70,10 @@ void multiply(const Product& product, double scale, const double* a, const doubl
 }
 
 float sumOf(const float* values, std::int64_t count) {
-  return sumInLanes(values, count);
+  return laneSum<float>(count, [values](std::int64_t i) { return values[i]; });
 }
 double sumOf(const double* values, std::int64_t count) {
-  return sumInLanes(values, count);
+  return laneSum<double>(count, [values](std::int64_t i) { return values[i]; });
 }
 
 }  // namespace pipescope::ops

@@ -1,4 +1,4 @@
-// MaxPool with its optional Indices, and GradMaxPool.
+// MaxPool with its optional Indices, GlobalMaxPool, and GradMaxPool.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,8 @@ using base::badInput;
 Result<PoolPlan> planOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   PoolPlan plan;
-  const std::vector<std::int64_t> kernel = graph::intsAttribute(call.node, "kernel_shape", {});
+  std::vector<std::int64_t> kernel = graph::intsAttribute(call.node, "kernel_shape", {});
+  if (call.node.op == "GlobalMaxPool" && x.size() > 2) kernel.assign(x.begin() + 2, x.end());
   if (kernel.empty()) return badInput(fmt::format("{}: attribute kernel_shape is missing", call.title()));
   PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
   const Window& w = plan.window;
@@ -68,7 +69,7 @@ Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
 Result<Kernel> maxPoolKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
   const bool columnMajor = graph::intAttribute(call.node, "storage_order", 0) == 1;
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+  const auto make = [&]<class T>(T) {
     return Kernel{[plan, columnMajor](const KernelArguments& a) -> Status {
                     maxPool(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     if (std::int64_t* indices = a.output<std::int64_t>(1)) {
@@ -77,7 +78,10 @@ Result<Kernel> maxPoolKernel(const OperatorCall& call) {
                     return {};
                   },
                   plan.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
-  });
+  };
+  if (call.input(0).element == ElementType::int8) return make(std::int8_t{});
+  if (call.input(0).element == ElementType::uint8) return make(std::uint8_t{});
+  return kernelForFloats(call, call.input(0).element, make);
 }
 
 std::vector<Work> maxPoolWork(const OperatorCall& call) {
@@ -88,6 +92,10 @@ Status maxPoolGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   graph::Attributes attributes = node.attributes;
   attributes.erase("storage_order");
+  if (node.op == "GlobalMaxPool") {
+    const Shape& x = builder.call().input(0).shape;
+    attributes["kernel_shape"] = std::vector<std::int64_t>(x.begin() + 2, x.end());
+  }
   return builder.addFor(0, "GradMaxPool", "grad_input",
                         {node.inputs[0], node.outputs[0], builder.outputGradient(0)}, std::move(attributes));
 }
@@ -133,6 +141,11 @@ PIPESCOPE_REGISTER_OPERATOR(max_pool) {
   registry.add({.type = "MaxPool",
                 .attributes = attributes,
                 .maxOutputs = 2,
+                .infer = inferMaxPool,
+                .kernel = maxPoolKernel,
+                .work = maxPoolWork,
+                .gradient = maxPoolGradient});
+  registry.add({.type = "GlobalMaxPool",
                 .infer = inferMaxPool,
                 .kernel = maxPoolKernel,
                 .work = maxPoolWork,

@@ -136,15 +136,27 @@ OperatorCall callOf(const graph::Graph& graph, const Node& node) {
   return call;
 }
 
-Result<std::vector<TensorType>> inferOutputs(const graph::Graph& graph, const Node& node, std::size_t outputs,
-                                             const OperatorRegistry& registry) {
-  PIPESCOPE_ASSIGN(const OperatorDefinition* definition, registry.require(node));
-  const OperatorCall call = inputsOf(graph, node, outputs);
+Result<std::vector<TensorType>> inferCall(const OperatorCall& call, const OperatorRegistry& registry) {
+  PIPESCOPE_ASSIGN(const OperatorDefinition* definition, registry.require(call.node));
   PIPESCOPE_TRY(checkCall(call, *definition));
   PIPESCOPE_ASSIGN(std::vector<TensorType> types, definition->infer(call));
-  PIPESCOPE_CHECK(types.size() >= outputs, call.title() + " inferred too few outputs");
-  types.resize(outputs);
+  if (types.size() < call.requestedOutputs) {  // some outputs go with an attribute, as batch norm's statistics
+    return badInput(fmt::format("{} has {} outputs; with its attributes it makes {}", call.title(),
+                                call.requestedOutputs, types.size()));
+  }
+  types.resize(call.requestedOutputs);
+  for (const TensorType& type : types) {
+    for (const std::int64_t extent : type.shape) {
+      if (extent >= 0) continue;
+      return badInput(fmt::format("{}: its output would have the negative extent {}", call.title(), extent));
+    }
+  }
   return types;
+}
+
+Result<std::vector<TensorType>> inferOutputs(const graph::Graph& graph, const Node& node, std::size_t outputs,
+                                             const OperatorRegistry& registry) {
+  return inferCall(inputsOf(graph, node, outputs), registry);
 }
 
 Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node,

@@ -47,12 +47,15 @@ struct RunIdentity {
   std::int64_t iteration = 0;
   std::int64_t microBatch = 0;  ///< within the iteration
   std::int64_t replica = 0;
+  /// Kernels in float16 and bfloat16 round results up with a probability that is their distance from the
+  /// number below over the gap, by random numbers keyed by the fields above; off: to nearest even.
+  bool stochasticRounding = false;
 };
 
 /// Buffers of one run of a kernel. All are row-major and dense; those of the arena start at multiples of 64
 /// bytes, inputs that belong to the caller may start anywhere their element type allows.
 struct KernelArguments {
-  std::span<const std::span<const std::byte>> inputs;  ///< empty: left out
+  std::span<const std::span<const std::byte>> inputs;  ///< without data(): left out
   std::span<const std::span<std::byte>> outputs;
   std::span<std::byte>
       scratch;  ///< of Kernel::scratchBytes; starts at a multiple of 64 bytes; contents undefined
@@ -60,12 +63,12 @@ struct KernelArguments {
 
   template <class T>
   const T* input(std::size_t index) const {
-    if (index >= inputs.size() || inputs[index].empty()) return nullptr;
+    if (index >= inputs.size() || inputs[index].data() == nullptr) return nullptr;
     return reinterpret_cast<const T*>(inputs[index].data());
   }
   template <class T>
   T* output(std::size_t index) const {
-    if (index >= outputs.size() || outputs[index].empty()) return nullptr;
+    if (index >= outputs.size() || outputs[index].data() == nullptr) return nullptr;
     return reinterpret_cast<T*>(outputs[index].data());
   }
   template <class T>
@@ -133,6 +136,10 @@ const OperatorRegistry& standardOperators();
 
 /// The call of a node that stands in the graph, outputs filled in.
 OperatorCall callOf(const graph::Graph& graph, const Node& node);
+
+/// Infers the types of a call's requested outputs; checks operator, inputs and attribute names first, and that
+/// no extent is negative.
+Result<std::vector<TensorType>> inferCall(const OperatorCall& call, const OperatorRegistry& registry);
 
 /// Infers the output types of a node whose inputs stand in the graph; checks operator, inputs and attribute
 /// names first.

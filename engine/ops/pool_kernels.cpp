@@ -203,8 +203,12 @@ void maxPoolGradient(const PoolPlan& plan, const T* x, const T* y, const T* dy, 
   });
 }
 
+template void maxPool(const PoolPlan&, const std::int8_t*, std::int8_t*, std::int8_t*);
+template void maxPool(const PoolPlan&, const std::uint8_t*, std::uint8_t*, std::uint8_t*);
 template void maxPool(const PoolPlan&, const float*, float*, float*);
 template void maxPool(const PoolPlan&, const double*, double*, double*);
+template void maxPoolIndices(const PoolPlan&, const std::int8_t*, const std::int8_t*, std::int64_t*, bool);
+template void maxPoolIndices(const PoolPlan&, const std::uint8_t*, const std::uint8_t*, std::int64_t*, bool);
 template void maxPoolIndices(const PoolPlan&, const float*, const float*, std::int64_t*, bool);
 template void maxPoolIndices(const PoolPlan&, const double*, const double*, std::int64_t*, bool);
 template void maxPoolGradient(const PoolPlan&, const float*, const float*, const float*, float*);

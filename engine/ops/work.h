@@ -25,6 +25,8 @@ struct Contraction {
       padding;  ///< padding: begin of each axis, then end of each axis
   bool transposed = false;
   ElementType type = ElementType::float32, accumulate = ElementType::float32;
+  /// One of the three products of a layer that is trained: a device may choose layouts for all three together.
+  bool trained = false;
   /// Multiply-adds of the phase: the same for all three.
   std::int64_t multiplyAdds() const;
 };
@@ -43,6 +45,9 @@ struct Reduce {
   std::int64_t outputs = 1, depth = 1;  ///< depth elements make one output
   bool contiguous = true;               ///< reduced axis is the innermost
   ElementType type = ElementType::float32;
+  /// In memory: `run` elements in a row that are all reduced (contiguous) or all kept, `rows` times, before the other
+  /// axes change. 0: all there are.
+  std::int64_t run = 0, rows = 0;
 };
 
 struct Pool {
@@ -100,6 +105,9 @@ struct Work {
   WorkItem item;
   std::int64_t repeat = 1;  ///< one after another
   std::string label;        ///< own part of the name path where an operator has several: "Reduce", "Bias"
+  /// Products of an operator with the same number above 0 do not depend on each other: a device may run them side by
+  /// side.
+  std::int64_t concurrent = 0;
 };
 
 /// "contraction", "map" …

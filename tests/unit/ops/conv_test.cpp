@@ -199,8 +199,8 @@ TEST(ConvOp, RefusesWithNodeAndFigures) {
   EXPECT_EQ(refusal("Conv", {x}), "Conv node has 1 inputs; it takes 2 to 3");
   EXPECT_EQ(refusal("Conv", {x, absent()}), "Conv node: input 1 is left out, but is needed");
   EXPECT_EQ(refusal("Conv", {x, w}, {}, 2), "Conv node has 2 outputs; it makes at most 1");
-  EXPECT_EQ(refusal("Conv", {x, w}, {}, 1, ElementType::float16),
-            "Conv node: cannot compute in float16; there are kernels for float32 and float64");
+  EXPECT_EQ(refusal("Conv", {x, w}, {}, 1, ElementType::int64),
+            "Conv node: cannot compute in int64; there are kernels for floating-point types");
   Value narrow = w;
   narrow.element = ElementType::float32;
   EXPECT_EQ(refusal("Conv", {x, narrow}),

@@ -8,6 +8,7 @@
 
 #include "engine/compile/gradients.h"
 #include "engine/numerics/program.h"
+#include "engine/ops/half.h"
 #include "engine/ops/operator.h"
 
 namespace pipescope::ops_test {
@@ -48,6 +49,13 @@ inline Value noise(Shape shape, unsigned seed) {
   return value;
 }
 
+template <class Half>
+Half halfOf(double x) {
+  Half half;
+  ops::narrow(static_cast<float>(x), half);
+  return half;
+}
+
 inline std::vector<std::byte> encode(const Value& value, ElementType element) {
   std::vector<std::byte> bytes;
   const auto append = [&bytes](auto number) {
@@ -59,6 +67,15 @@ inline std::vector<std::byte> encode(const Value& value, ElementType element) {
     if (element == ElementType::float32) append(static_cast<float>(x));
     if (element == ElementType::int64) append(static_cast<std::int64_t>(x));
     if (element == ElementType::int32) append(static_cast<std::int32_t>(x));
+    if (element == ElementType::int16) append(static_cast<std::int16_t>(x));
+    if (element == ElementType::int8) append(static_cast<std::int8_t>(x));
+    if (element == ElementType::uint64) append(static_cast<std::uint64_t>(x));
+    if (element == ElementType::uint32) append(static_cast<std::uint32_t>(x));
+    if (element == ElementType::uint16) append(static_cast<std::uint16_t>(x));
+    if (element == ElementType::uint8) append(static_cast<std::uint8_t>(x));
+    if (element == ElementType::boolean) append(x != 0);
+    if (element == ElementType::float16) append(halfOf<ops::Float16>(x));
+    if (element == ElementType::bfloat16) append(halfOf<ops::BFloat16>(x));
   }
   return bytes;
 }
@@ -68,12 +85,26 @@ inline Value decode(const graph::TensorType& type, std::span<const std::byte> by
   const auto read = [&](auto zero) {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(zero)) {
       std::memcpy(&zero, bytes.data() + at, sizeof(zero));
-      value.data.push_back(static_cast<double>(zero));
+      if constexpr (requires { ops::widened(zero); } && std::is_class_v<decltype(zero)>) {
+        value.data.push_back(static_cast<double>(ops::widened(zero)));
+      } else {
+        value.data.push_back(static_cast<double>(zero));
+      }
     }
   };
   if (type.element == ElementType::float64) read(0.0);
   if (type.element == ElementType::float32) read(0.0F);
   if (type.element == ElementType::int64) read(std::int64_t{0});
+  if (type.element == ElementType::int32) read(std::int32_t{0});
+  if (type.element == ElementType::int16) read(std::int16_t{0});
+  if (type.element == ElementType::int8) read(std::int8_t{0});
+  if (type.element == ElementType::uint64) read(std::uint64_t{0});
+  if (type.element == ElementType::uint32) read(std::uint32_t{0});
+  if (type.element == ElementType::uint16) read(std::uint16_t{0});
+  if (type.element == ElementType::uint8) read(std::uint8_t{0});
+  if (type.element == ElementType::boolean) read(std::uint8_t{0});
+  if (type.element == ElementType::float16) read(ops::Float16{});
+  if (type.element == ElementType::bfloat16) read(ops::BFloat16{});
   return value;
 }
 
@@ -152,12 +183,17 @@ inline void expectNear(const Value& actual, const std::vector<double>& expected,
   }
 }
 
-/// Compares the gradients of Σ r·out0 by every floating-point input, for pseudo-random r, with central
-/// differences in double precision.
+/// Compares the gradients of Σ r·output by every floating-point input, for pseudo-random r, with central
+/// differences in double precision. The output is one of `outputs`, the first unless said.
 class GradientCheck {
  public:
-  GradientCheck(std::string op, std::vector<Value> inputs, Attributes attributes)
-      : op_(std::move(op)), inputs_(std::move(inputs)), attributes_(std::move(attributes)) {}
+  GradientCheck(std::string op, std::vector<Value> inputs, Attributes attributes, std::size_t outputs = 1,
+                std::size_t output = 0)
+      : op_(std::move(op)),
+        inputs_(std::move(inputs)),
+        attributes_(std::move(attributes)),
+        outputs_(outputs),
+        output_(output) {}
 
   void run(double tolerance = 1e-7) {
     const graph::Graph graph = build();
@@ -184,7 +220,8 @@ class GradientCheck {
 
  private:
   graph::Graph build() {
-    auto one = oneNode(op_, inputs_, attributes_, 1, ElementType::float64, graph::TensorRole::parameter);
+    auto one =
+        oneNode(op_, inputs_, attributes_, outputs_, ElementType::float64, graph::TensorRole::parameter);
     PIPESCOPE_CHECK(one.ok(), one.error().message);
     graph::Graph graph = std::move(one->graph);
     inputBytes_ = std::move(one->bytes);
@@ -192,12 +229,19 @@ class GradientCheck {
       if (value.role == Value::Role::input && value.element == ElementType::float64)
         weights_.push_back(value.data);
     }
-    const std::int64_t n = graph.tensor(graph.outputs[0]).type.elements();
-    const Value factors = noise({n, 1}, 99);
-    const TensorId r =
-        graph.addConstant("r", {ElementType::float64, {n, 1}}, encode(factors, ElementType::float64));
-    append(graph, "Reshape", "flat", {graph.outputs[0]}, {{"shape", Ints{1, n}}});
-    append(graph, "Gemm", "product", {graph.outputs[0], r}, {});
+    graph.outputs = {graph.outputs[output_]};
+    std::vector<TensorId> totals;
+    for (const TensorId out : std::vector<TensorId>(graph.outputs)) {
+      const std::string own = totals.empty() ? "" : std::to_string(totals.size());
+      const std::int64_t n = graph.tensor(out).type.elements();
+      const Value factors = noise({n, 1}, 99 + static_cast<unsigned>(totals.size()));
+      const TensorId r =
+          graph.addConstant("r" + own, {ElementType::float64, {n, 1}}, encode(factors, ElementType::float64));
+      append(graph, "Reshape", "flat" + own, {out}, {{"shape", Ints{1, n}}});
+      append(graph, "Gemm", "product" + own, {graph.outputs[0], r}, {});
+      totals.push_back(graph.outputs[0]);
+    }
+    if (totals.size() > 1) append(graph, "Sum", "total", totals, {});
     graph.loss = graph.outputs[0];
     auto withGradients = compile::addGradients(graph, ops::standardOperators());
     PIPESCOPE_CHECK(withGradients.ok(), withGradients.error().message);
@@ -237,6 +281,7 @@ class GradientCheck {
   std::string op_;
   std::vector<Value> inputs_;
   Attributes attributes_;
+  std::size_t outputs_ = 1, output_ = 0;
   std::vector<std::vector<std::byte>> inputBytes_;
   std::vector<std::vector<double>> weights_;
 };

@@ -1,0 +1,176 @@
+// InstanceNormalization: x, scale, bias → y, each channel of each sample by its own mean and variance;
+// GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/broadcast.h"
+#include "engine/ops/dispatch.h"
+#include "engine/ops/gradient_builder.h"
+#include "engine/ops/rows.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct InstancePlan {
+  std::int64_t samples = 0, channels = 0, depth = 0;
+  double epsilon = 1e-5;
+};
+
+Result<InstancePlan> planOf(const OperatorCall& call) {
+  const Shape& x = call.input(0).shape;
+  if (x.size() < 3) {
+    return badInput(
+        fmt::format("{}: its input is {}; it needs a batch, channels and at least one spatial axis",
+                    call.title(), graph::toString(call.input(0))));
+  }
+  const TensorType expected{call.input(0).element, {x[1]}};
+  if (call.input(1) != expected) {
+    return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
+                                graph::toString(call.input(1)), graph::toString(expected)));
+  }
+  return InstancePlan{x[0], x[1], graph::elementCount(Shape(x.begin() + 2, x.end())),
+                      graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
+}
+
+template <class T>
+struct Statistics {
+  T mean = 0, inverse = 0;
+  Statistics(const InstancePlan& plan, const T* x) {
+    const T count = static_cast<T>(plan.depth);
+    mean = laneSum<T>(plan.depth, [x](std::int64_t i) { return x[i]; }) / count;
+    const T centre = mean;
+    const T squares =
+        laneSum<T>(plan.depth, [=](std::int64_t i) { return (x[i] - centre) * (x[i] - centre); });
+    inverse = T(1) / std::sqrt(squares / count + static_cast<T>(plan.epsilon));
+  }
+};
+
+Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(planOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  return std::vector<TensorType>{call.input(0)};
+}
+
+Result<Kernel> normKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const InstancePlan plan, planOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    const T* x = a.input<T>(0);
+                    T* y = a.output<T>(0);
+                    for (std::int64_t i = 0; i < plan.samples * plan.channels;
+                         ++i, x += plan.depth, y += plan.depth) {
+                      const Statistics<T> own(plan, x);
+                      const T mean = own.mean, factor = a.input<T>(1)[i % plan.channels] * own.inverse,
+                              bias = a.input<T>(2)[i % plan.channels];
+                      mapOne(x, y, plan.depth, [=](T value) { return (value - mean) * factor + bias; });
+                    }
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> normWork(const OperatorCall& call) {
+  const InstancePlan plan = *planOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
+  return {{Reduce{"mean", rows, plan.depth, true, type}, 1, "Mean"},
+          {Reduce{"square_sum", rows, plan.depth, true, type}, 1, "Variance"},
+          {Map{"rsqrt", rows, 1, type, true}, 1, "InverseDeviation"},
+          {Map{"subtract", all, 2, type, false}, 1, "Centre"},
+          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
+          {Map{"add", all, 2, type, true}, 1, "Bias"}};
+}
+
+Status normGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  PIPESCOPE_ASSIGN(
+      const std::vector<graph::TensorId> gradients,
+      builder.addMany("GradInstanceNormalization", "grad_input",
+                      {node.inputs[0], node.inputs[1], builder.outputGradient(0)}, node.attributes, 3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (builder.wants(i)) builder.setInputGradient(i, gradients[i]);
+  }
+  return {};
+}
+
+Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(planOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
+  return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
+}
+
+template <class T>
+void gradient(const InstancePlan& plan, const KernelArguments& a) {
+  const T *x = a.input<T>(0), *dy = a.input<T>(2);
+  T *dx = a.output<T>(0), *dscale = a.output<T>(1), *dbias = a.output<T>(2);
+  std::fill_n(dscale, plan.channels, T(0));
+  std::fill_n(dbias, plan.channels, T(0));
+  const T count = static_cast<T>(plan.depth);
+  for (std::int64_t i = 0; i < plan.samples * plan.channels;
+       ++i, x += plan.depth, dy += plan.depth, dx += plan.depth) {
+    const Statistics<T> own(plan, x);
+    const T mean = own.mean, inverse = own.inverse;
+    const T sum = laneSum<T>(plan.depth, [dy](std::int64_t at) { return dy[at]; });
+    const T product =
+        laneSum<T>(plan.depth, [=](std::int64_t at) { return dy[at] * (x[at] - mean); }) * inverse;
+    dscale[i % plan.channels] += product;
+    dbias[i % plan.channels] += sum;
+    const T factor = a.input<T>(1)[i % plan.channels] * inverse, shift = sum / count,
+            tilt = product / count * inverse;
+    PIPESCOPE_ELEMENTWISE
+    for (std::int64_t at = 0; at < plan.depth; ++at)
+      dx[at] = factor * (dy[at] - shift - (x[at] - mean) * tilt);
+  }
+}
+
+Result<Kernel> gradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const InstancePlan plan, planOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    gradient<T>(plan, a);
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> gradientWork(const OperatorCall& call) {
+  const InstancePlan plan = *planOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
+  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
+          {Reduce{"sum", rows, plan.depth, true, type}, 2, "Sums"},
+          {Reduce{"sum", plan.channels, plan.samples, false, type}, 2, "GradScaleBias"},
+          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
+          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(instance_normalization) {
+  registry.add({.type = "InstanceNormalization",
+                .attributes = {{"epsilon", AttributeKind::real}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferNorm,
+                .kernel = normKernel,
+                .work = normWork,
+                .gradient = normGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradInstanceNormalization",
+                .attributes = {{"epsilon", AttributeKind::real}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferGradient,
+                .kernel = gradientKernel,
+                .work = gradientWork,
+                .inPlaceInput = 2});
+}
+
+}  // namespace pipescope::ops

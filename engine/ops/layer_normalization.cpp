@@ -1,0 +1,219 @@
+// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization:
+// x, scale, dy → dx, dscale, dbias. Mean and variance over all axes from `axis` on, in two passes.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/ops/broadcast.h"
+#include "engine/ops/dispatch.h"
+#include "engine/ops/gradient_builder.h"
+#include "engine/ops/rows.h"
+#include "engine/ops/shape_tools.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct NormPlan {
+  std::int64_t rows = 1, depth = 1;
+  double epsilon = 1e-5;
+  Shape statistics;  ///< of the optional outputs
+};
+
+Result<NormPlan> planOf(const OperatorCall& call) {
+  const Shape& x = call.input(0).shape;
+  PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, x.size()));
+  NormPlan plan;
+  const Shape normalised(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
+  plan.depth = graph::elementCount(normalised);
+  plan.rows = graph::elementCount(Shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis)));
+  plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
+  plan.statistics = x;
+  for (std::size_t i = axis; i < x.size(); ++i) plan.statistics[i] = 1;
+  if (call.input(1) != TensorType{call.input(0).element, normalised}) {
+    return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
+                                graph::toString(call.input(1)),
+                                graph::toString({call.input(0).element, normalised})));
+  }
+  return plan;
+}
+
+template <class T>
+struct Statistics {
+  T mean = 0, inverse = 0;
+
+  Statistics(const T* x, const NormPlan& plan) {
+    const T count = static_cast<T>(plan.depth);
+    mean = laneSum<T>(plan.depth, [x](std::int64_t i) { return x[i]; }) / count;
+    const T centre = mean;
+    const T squares =
+        laneSum<T>(plan.depth, [=](std::int64_t i) { return (x[i] - centre) * (x[i] - centre); });
+    inverse = T(1) / std::sqrt(squares / count + static_cast<T>(plan.epsilon));
+  }
+};
+
+Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
+  if (call.has(2)) PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  const std::int64_t stash = graph::intAttribute(call.node, "stash_type", 1);
+  if (stash != 1)
+    return badInput(fmt::format("{}: stash_type is {}; it must be 1 (float32)", call.title(), stash));
+  const TensorType statistics{ElementType::float32, plan.statistics};
+  return std::vector<TensorType>{call.input(0), statistics, statistics};
+}
+
+template <class T>
+void normalise(const NormPlan& plan, const KernelArguments& a) {
+  const T *x = a.input<T>(0), *scale = a.input<T>(1), *bias = a.input<T>(2);
+  T* y = a.output<T>(0);
+  for (std::int64_t row = 0; row < plan.rows; ++row, x += plan.depth, y += plan.depth) {
+    const Statistics<T> own(x, plan);
+    const T mean = own.mean, inverse = own.inverse;
+    if (bias) {
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+    } else {
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
+    }
+    if (float* means = a.output<float>(1)) means[row] = static_cast<float>(mean);
+    if (float* inverses = a.output<float>(2)) inverses[row] = static_cast<float>(inverse);
+  }
+}
+
+Result<Kernel> normKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    normalise<T>(plan, a);
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> normWork(const OperatorCall& call) {
+  const NormPlan plan = *planOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  std::vector<Work> work{{Reduce{"mean", plan.rows, plan.depth, true, type}, 1, "Mean"},
+                         {Reduce{"square_sum", plan.rows, plan.depth, true, type}, 1, "Variance"},
+                         {Map{"rsqrt", plan.rows, 1, type, true}, 1, "InverseDeviation"},
+                         {Map{"subtract", all, 2, type, false}, 1, "Centre"},
+                         {Map{"multiply", all, 2, type, true}, 1, "Normalise"},
+                         {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  if (call.has(2)) work.push_back({Map{"add", all, 2, type, true}, 1, "Bias"});
+  return work;
+}
+
+Status normGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid() && builder.outputGradient(i).valid()) {
+      return badInput(
+          fmt::format("{}: cannot train through its mean and deviation outputs", builder.call().title()));
+    }
+  }
+  const graph::Attributes& attributes = node.attributes;
+  PIPESCOPE_ASSIGN(
+      const std::vector<graph::TensorId> gradients,
+      builder.addMany("GradLayerNormalization", "grad_input",
+                      {node.inputs[0], node.inputs[1], builder.outputGradient(0)}, attributes, 3));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (builder.wants(i)) builder.setInputGradient(i, gradients[i]);
+  }
+  return {};
+}
+
+// --- GradLayerNormalization ------------------------------------------------------------------
+
+Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(planOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
+  return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
+}
+
+template <class T>
+void gradient(const NormPlan& plan, const KernelArguments& a) {
+  const T *x = a.input<T>(0), *scale = a.input<T>(1), *dy = a.input<T>(2);
+  T* dx = a.output<T>(0);
+  T* __restrict dscale = a.output<T>(1), * __restrict dbias = a.output<T>(2);
+  std::fill_n(dscale, plan.depth, T(0));
+  std::fill_n(dbias, plan.depth, T(0));
+  const T count = static_cast<T>(plan.depth);
+  for (std::int64_t row = 0; row < plan.rows; ++row, x += plan.depth, dy += plan.depth, dx += plan.depth) {
+    const Statistics<T> own(x, plan);
+    const T mean = own.mean, inverse = own.inverse;
+    const auto sums = laneSums<T>(plan.depth, [=](std::int64_t i) {
+      const T up = dy[i] * scale[i];
+      return std::pair(up, up * (x[i] - mean));
+    });
+    const T sum = sums.first / count, product = sums.second * inverse / count;
+    for (std::int64_t i = 0; i < plan.depth; ++i) {
+      dscale[i] += dy[i] * ((x[i] - mean) * inverse);
+      dbias[i] += dy[i];
+    }
+    PIPESCOPE_ELEMENTWISE
+    for (std::int64_t i = 0; i < plan.depth; ++i)
+      dx[i] = inverse * (dy[i] * scale[i] - sum - (x[i] - mean) * inverse * product);
+  }
+}
+
+Result<Kernel> gradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    gradient<T>(plan, a);
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> gradientWork(const OperatorCall& call) {
+  const NormPlan plan = *planOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
+          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradScale"},
+          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradBias"},
+          {Map{"multiply", all, 2, type, false}, 1, "Scale"},
+          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Sum"},
+          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Product"},
+          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"},
+          {Map{"multiply", all, 2, type, true}, 1, "InverseDeviation"}};
+}
+
+const std::vector<AttributeRule>& attributes() {
+  static const std::vector<AttributeRule> rules{{"axis", AttributeKind::integer},
+                                                {"epsilon", AttributeKind::real},
+                                                {"stash_type", AttributeKind::integer}};
+  return rules;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(layer_normalization) {
+  registry.add({.type = "LayerNormalization",
+                .attributes = attributes(),
+                .minInputs = 2,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferNorm,
+                .kernel = normKernel,
+                .work = normWork,
+                .gradient = normGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradLayerNormalization",
+                .attributes = attributes(),
+                .minInputs = 3,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferGradient,
+                .kernel = gradientKernel,
+                .work = gradientWork,
+                .inPlaceInput = 2});
+}
+
+}  // namespace pipescope::ops

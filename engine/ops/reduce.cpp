@@ -1,0 +1,433 @@
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp,
+// ReduceSumSquare, and GradReduce (x, y, dy → dx; attributes `function` and `axes`). Sums have a fixed order;
+// sums of whole numbers wrap. ReduceMax and ReduceMin give NaN where there is one; their gradient is shared
+// evenly among ties, as PyTorch's amax does.
+#include "engine/ops/reduce_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/ops/dispatch.h"
+#include "engine/ops/gradient_builder.h"
+#include "engine/ops/lane_math.h"
+#include "engine/ops/rows.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <class T>
+T times(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a * b;
+  return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+template <class T>
+T magnitude(T x) {
+  if constexpr (std::is_unsigned_v<T>) return x;
+  return x < T(0) ? times(T(-1), x) : x;
+}
+
+// What a family member does: from what it starts, what it takes of an element, how two partial results meet,
+// what it makes of the result of n elements.
+struct Adding {
+  template <class T>
+  static T start() {
+    return T(0);
+  }
+  template <class T>
+  static T take(T x) {
+    return x;
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return plus(a, b);
+  }
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return sum;
+  }
+};
+struct SumOf : Adding {
+  static constexpr const char *kType = "ReduceSum", *kWork = "sum";
+};
+struct MeanOf : Adding {
+  static constexpr const char *kType = "ReduceMean", *kWork = "mean";
+  template <class T>
+  static T finish(T sum, std::int64_t count) {
+    if constexpr (std::is_integral_v<T>) {  // count may exceed T, and nothing has no mean
+      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      return count == 0 ? T(0) : static_cast<T>(static_cast<Wide>(sum) / static_cast<Wide>(count));
+    } else {
+      return sum / static_cast<T>(count);
+    }
+  }
+};
+struct LogSumOf : Adding {
+  static constexpr const char *kType = "ReduceLogSum", *kWork = "sum";
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return lanes::log(sum);
+  }
+};
+struct AbsoluteSum : Adding {
+  static constexpr const char *kType = "ReduceL1", *kWork = "abs_sum";
+  template <class T>
+  static T take(T x) {
+    return magnitude(x);
+  }
+};
+struct SquareSum : Adding {
+  static constexpr const char *kType = "ReduceSumSquare", *kWork = "square_sum";
+  template <class T>
+  static T take(T x) {
+    return times(x, x);
+  }
+};
+struct Length : SquareSum {
+  static constexpr const char *kType = "ReduceL2", *kWork = "square_sum";
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return static_cast<T>(std::sqrt(sum));
+  }
+};
+struct ProductOf : Adding {
+  static constexpr const char *kType = "ReduceProd", *kWork = "product";
+  template <class T>
+  static T start() {
+    return T(1);
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return times(a, b);
+  }
+};
+struct Largest : Adding {
+  static constexpr const char *kType = "ReduceMax", *kWork = "max";
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Smallest : Adding {
+  static constexpr const char *kType = "ReduceMin", *kWork = "min";
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+
+/// A run of neighbours, in 32 lanes over pieces of 2048.
+template <class Op, class T>
+T reduceRow(const T* x, std::int64_t count) {
+  constexpr std::int64_t kLanes = 32, kRun = 2048;
+  T total = Op::template start<T>();
+  for (std::int64_t begin = 0; begin < count; begin += kRun) {
+    const std::int64_t end = std::min(count, begin + kRun);
+    T partial[kLanes];
+    std::fill_n(partial, kLanes, Op::template start<T>());
+    std::int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        partial[lane] = Op::meet(partial[lane], Op::take(x[i + lane]));
+    }
+    for (std::int64_t lane = 0; i < end; ++i, ++lane) partial[lane] = Op::meet(partial[lane], Op::take(x[i]));
+    for (int lane = 0; lane < 16; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 16]);
+    for (int lane = 0; lane < 8; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 8]);
+    for (int lane = 0; lane < 4; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 4]);
+    total = Op::meet(total, Op::meet(Op::meet(partial[0], partial[2]), Op::meet(partial[1], partial[3])));
+  }
+  return total;
+}
+
+template <class Op, class T>
+void reduceAll(const ReducePlan& plan, const T* x, T* y) {
+  std::fill_n(y, plan.outputs, Op::template start<T>());
+  walkReduction(
+      plan.runs, 0, 0, 0,
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        y[to] = Op::meet(y[to], reduceRow<Op>(x + from, count));
+      },
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        const T* source = x + from;
+        T* __restrict target = y + to;
+        for (std::int64_t i = 0; i < count; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
+      });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = Op::finish(y[i], plan.depth);
+}
+
+Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+}
+
+template <class Op>
+Result<Kernel> reduceKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  const auto make = [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    reduceAll<Op>(plan, a.input<T>(0), a.output<T>(0));
+                    return {};
+                  },
+                  0};
+  };
+  if constexpr (std::is_same_v<Op, LogSumOf> || std::is_same_v<Op, Length>) {
+    return kernelForFloats(call, call.input(0).element, make);
+  } else {
+    return kernelForNumbers(call, call.input(0).element, make);
+  }
+}
+
+template <class Op>
+std::vector<Work> reduceWork(const OperatorCall& call) {
+  const ReducePlan plan = *reducePlanOf(call);
+  const ElementType type = call.input(0).element;
+  std::vector<Work> work{{Reduce{Op::kWork, plan.outputs, plan.depth, plan.contiguous(), type}, 1, ""}};
+  if constexpr (std::is_same_v<Op, Length>)
+    work.push_back({Map{"sqrt", plan.outputs, 1, type, true}, 1, "Sqrt"});
+  if constexpr (std::is_same_v<Op, LogSumOf>)
+    work.push_back({Map{"log", plan.outputs, 1, type, true}, 1, "Log"});
+  return work;
+}
+
+// --- ReduceLogSumExp: largest + log Σ exp(x − largest) -------------------------------------------
+
+struct LogSumExp {
+  static constexpr const char* kType = "ReduceLogSumExp";
+};
+
+template <class T>
+void logSumExp(const ReducePlan& plan, const T* x, T* y, T* largest) {
+  reduceAll<Largest>(plan, x, largest);
+  // Infinite maxima: e^(x − 0) already is the answer.
+  for (std::int64_t i = 0; i < plan.outputs; ++i) {
+    if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
+  }
+  std::fill_n(y, plan.outputs, T(0));
+  walkReduction(
+      plan.runs, 0, 0, 0,
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        const T shift = largest[to];
+        y[to] += laneSum<T>(count, [=](std::int64_t i) { return lanes::exp(x[from + i] - shift); });
+      },
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        for (std::int64_t i = 0; i < count; ++i) y[to + i] += lanes::exp(x[from + i] - largest[to + i]);
+      });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = lanes::log(y[i]) + largest[i];
+}
+
+Result<Kernel> logSumExpKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    logSumExp(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+                    return {};
+                  },
+                  plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> logSumExpWork(const OperatorCall& call) {
+  const ReducePlan plan = *reducePlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  return {{Reduce{"max", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Max"},
+          {Map{"subtract", all, 2, type, false}, 1, "Shift"},
+          {Map{"exp", all, 1, type, true}, 1, "Exp"},
+          {Reduce{"sum", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Sum"},
+          {Map{"log", plan.outputs, 1, type, true}, 1, "Log"},
+          {Map{"add", plan.outputs, 2, type, true}, 1, "Unshift"}};
+}
+
+// --- GradReduce -----------------------------------------------------------------------------------
+
+template <class Op>
+Status reduceGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(builder.call()));
+  const Shape& x = builder.call().input(0).shape;
+  std::vector<std::int64_t> axes;
+  for (std::size_t axis = 0; axis < x.size(); ++axis) {
+    if (plan.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  const Node& node = builder.node();
+  return builder.addFor(
+      0, "GradReduce", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
+      {{"function", std::string(Op::kType)}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});
+}
+
+Result<std::vector<TensorType>> inferGradReduce(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (call.input(i).elements() != plan.outputs) {
+      return badInput(fmt::format("{}: input {} is {}; reducing {} gives {} elements", call.title(), i,
+                                  graph::toString(call.input(i)), graph::toString(call.input(0)),
+                                  plan.outputs));
+    }
+  }
+  return std::vector<TensorType>{call.input(0)};
+}
+
+/// dx as a function of x, its result y and the gradient by that.
+template <class T>
+using Slope = T (*)(T x, T y, T dy);
+
+template <class T>
+Slope<T> slopeOf(const std::string& function) {
+  if (function == "ReduceL1") return [](T x, T, T dy) { return x > T(0) ? dy : x < T(0) ? -dy : x * T(0); };
+  if (function == "ReduceL2") return [](T x, T y, T dy) { return y == T(0) ? T(0) : x / y * dy; };
+  if (function == "ReduceLogSum") return [](T, T y, T dy) { return dy / lanes::exp(y); };
+  if (function == "ReduceLogSumExp") return [](T x, T y, T dy) { return dy * lanes::exp(x - y); };
+  if (function == "ReduceSumSquare") return [](T x, T, T dy) { return T(2) * x * dy; };
+  return nullptr;
+}
+
+/// Elements that equal the result share its gradient.
+template <class T>
+void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* y, const T* dy,
+                    T* dx, T* counts) {
+  std::fill_n(counts, plan.outputs, T(0));
+  const auto count = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
+    for (std::int64_t i = 0; i < n; ++i)
+      counts[to + i * step] += x[from + i] == y[to + i * step] ? T(1) : T(0);
+  };
+  walkReduction(
+      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
+      [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 1); });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) counts[i] = dy[i] / counts[i];
+  mapThree(spread, x, y, static_cast<const T*>(counts), dx,
+           [](T value, T result, T share) { return value == result ? share : T(0); });
+}
+
+/// dy times the product of the other elements of the row, also where some are zero.
+template <class T>
+void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* dy, T* dx,
+                     T* scratch) {
+  T *zeros = scratch, *others = scratch + plan.outputs;  // how many zeros; product of all that are not zero
+  std::fill_n(zeros, plan.outputs, T(0));
+  std::fill_n(others, plan.outputs, T(1));
+  const auto take = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T value = x[from + i];
+      if (value == T(0)) {
+        zeros[to + i * step] += T(1);
+      } else {
+        others[to + i * step] *= value;
+      }
+    }
+  };
+  walkReduction(
+      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
+      [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 1); });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) others[i] *= dy[i];
+  mapThree(spread, x, static_cast<const T*>(zeros), static_cast<const T*>(others), dx,
+           [](T value, T none, T product) {
+             if (value == T(0)) return none == T(1) ? product : T(0);
+             return none == T(0) ? product / value : T(0);
+           });
+}
+
+template <class T>
+void gradReduce(const std::string& function, const ReducePlan& plan, const Broadcast& spread,
+                const KernelArguments& a) {
+  const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
+  T* dx = a.output<T>(0);
+  if (function == "ReduceSum" || function == "ReduceMean") {
+    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(plan.depth);
+    // x serves as a shape only.
+    mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
+  } else if (function == "ReduceMax" || function == "ReduceMin") {
+    shareAmongTies(plan, spread, x, y, dy, dx, a.scratchAs<T>());
+  } else if (function == "ReduceProd") {
+    productGradient(plan, spread, x, dy, dx, a.scratchAs<T>());
+  } else {
+    const Slope<T> slope = slopeOf<T>(function);
+    mapThree(spread, x, y, dy, dx, [slope](T value, T result, T up) { return slope(value, result, up); });
+  }
+}
+
+Result<Kernel> gradReduceKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  const Broadcast spread(call.input(0).shape, {call.input(0).shape, plan.kept, plan.kept});
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[=](const KernelArguments& a) -> Status {
+                    gradReduce<T>(function, plan, spread, a);
+                    return {};
+                  },
+                  2 * plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> gradReduceWork(const OperatorCall& call) {
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  if (function == "ReduceSum") return {{Map{"copy", all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceMean") return {{Map{"multiply", all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceLogSumExp") {
+    return {{Map{"subtract", all, 2, type, false}, 1, "Shift"},
+            {Map{"exp", all, 1, type, true}, 1, "Exp"},
+            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  }
+  if (function == "ReduceMax" || function == "ReduceMin")
+    return {{Map{"equal", all, 2, type, false}, 1, "Equal"},
+            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  return {{Map{"multiply", all, 2, type, false}, 1, "Scale"}};
+}
+
+template <class Op>
+void addReduce(OperatorRegistry& registry, Result<Kernel> (*kernel)(const OperatorCall&),
+               std::vector<Work> (*work)(const OperatorCall&), bool axesAsInput) {
+  std::vector<AttributeRule> attributes{{"axes", AttributeKind::integers},
+                                        {"keepdims", AttributeKind::integer}};
+  if (axesAsInput) attributes.push_back({"noop_with_empty_axes", AttributeKind::integer});
+  registry.add({.type = Op::kType,
+                .attributes = attributes,
+                .maxInputs = axesAsInput ? 2U : 1U,
+                .infer = inferReduce,
+                .kernel = kernel,
+                .work = work,
+                .gradient = reduceGradient<Op>});
+}
+
+template <class... Ops>
+void addReductions(OperatorRegistry& registry) {
+  (addReduce<Ops>(registry, reduceKernel<Ops>, reduceWork<Ops>, std::is_same_v<Ops, SumOf>), ...);
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(reduce) {
+  addReductions<SumOf, MeanOf, Largest, Smallest, ProductOf, AbsoluteSum, Length, LogSumOf, SquareSum>(
+      registry);
+  addReduce<LogSumExp>(registry, logSumExpKernel, logSumExpWork, false);
+  registry.add({.type = "GradReduce",
+                .attributes = {{"axes", AttributeKind::integers},
+                               {"function", AttributeKind::text},
+                               {"noop_with_empty_axes", AttributeKind::integer}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferGradReduce,
+                .kernel = gradReduceKernel,
+                .work = gradReduceWork});
+}
+
+}  // namespace pipescope::ops
