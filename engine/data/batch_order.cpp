@@ -34,6 +34,14 @@ base::Status checkBatchShape(const BatchShape& shape) {
   return {};
 }
 
+OrderRange rangeOf(std::int64_t size, std::int64_t rows, const Partition& partition, std::int64_t epoch,
+                   bool shuffle) {
+  const std::int64_t each = size / (rows * partition.instances) * rows;
+  const std::int64_t left = size - each * partition.instances;
+  const bool rotated = shuffle && partition.instances > 1 && epoch % 2 == 1;
+  return {(rotated ? left : 0) + partition.instance * each, each};
+}
+
 std::vector<std::int64_t> epochOrder(std::int64_t size, std::uint64_t seed, std::int64_t epoch,
                                      bool shuffle) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(size));

@@ -24,6 +24,20 @@ struct BatchShape {
   }
 };
 
+/// Which of several processes reads: each takes its own part of the data set.
+struct Partition {
+  std::int64_t instances = 1;  ///< P
+  std::int64_t instance = 0;   ///< 0 … P − 1
+};
+
+/// A part of an epoch's order.
+struct OrderRange {
+  std::int64_t first = 0, count = 0;
+};
+/// The set is cut into P ranges one after another, each of rows · ⌊size / (rows · P)⌋ samples; of what is left
+/// over, shuffled epochs of odd number leave out the beginning instead of the end (PopTorch's data loader).
+OrderRange rangeOf(std::int64_t size, std::int64_t rows, const Partition& partition, std::int64_t epoch, bool shuffle);
+
 /// Refuses factors below 1 and products above 2³¹ − 1 rows.
 base::Status checkBatchShape(const BatchShape& shape);
 

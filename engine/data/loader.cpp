@@ -46,7 +46,8 @@ class Loader::Worker {
         sampleElements_(static_cast<std::size_t>(dataset_->sampleType().elements())),
         labelElements_(static_cast<std::size_t>(dataset_->labelType().elements())) {
     const std::int64_t rest = dataset_->size() % options_.shape.rows();
-    calls_ = dataset_->size() / options_.shape.rows() + (!options_.dropLast && rest > 0 ? 1 : 0);
+    calls_ = dataset_->size() / (options_.shape.rows() * options_.partition.instances) +
+             (!options_.dropLast && rest > 0 ? 1 : 0);
     if (!options_.dropLast && rest > 0) warning_ = shortCallWarning(*dataset_, options_.shape, rest);
   }
   ~Worker() {
@@ -114,9 +115,11 @@ class Loader::Worker {
     for (std::int64_t epoch = options_.firstEpoch; epoch < options_.firstEpoch + options_.epochs; ++epoch) {
       const std::vector<std::int64_t> order =
           epochOrder(dataset_->size(), options_.seed, epoch, options_.shuffle);
+      const std::int64_t start =
+          rangeOf(dataset_->size(), options_.shape.rows(), options_.partition, epoch, options_.shuffle).first;
       for (std::int64_t call = 0; call < calls_; ++call) {
         if (!waitForRoom()) return;
-        const std::int64_t first = call * options_.shape.rows();
+        const std::int64_t first = start + call * options_.shape.rows();
         const std::int64_t rows = std::min(options_.shape.rows(), dataset_->size() - first);
         Batch batch{epoch, call, rows, {}, {}};
         const auto indices =
@@ -191,6 +194,18 @@ base::Result<std::unique_ptr<Loader>> Loader::create(std::shared_ptr<const Datas
     return base::badInput(
         fmt::format("{} epochs from epoch {} cannot be read; give at least one epoch, the first not below 0",
                     options.epochs, options.firstEpoch));
+  }
+  const Partition& part = options.partition;
+  if (part.instances < 1 || part.instance < 0 || part.instance >= part.instances) {
+    return base::badInput(fmt::format("instance {} of {} cannot read; instances count from 0", part.instance,
+                                      part.instances));
+  }
+  if (part.instances > 1 && !options.dropLast)
+    return base::badInput("several instances read whole calls only: drop the last one (drop_last)");
+  if (part.instances > 1 && options.shape.rows() > dataset->size() / part.instances) {
+    return base::badInput(
+        fmt::format("one call takes {} samples in each of {} instances, but there are only {}: make one of them smaller",
+                    options.shape.rows(), part.instances, dataset->description()));
   }
   if (options.dropLast && options.shape.rows() > dataset->size()) {
     return base::badInput(

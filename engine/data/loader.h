@@ -19,6 +19,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool dropLast = true;  ///< else the rest of an epoch is a short last call, and warning() says so
+  Partition partition;   ///< several instances need dropLast
   std::int64_t firstEpoch = 0;
   std::int64_t epochs = 1;
 };

@@ -62,8 +62,18 @@ struct Node {
 
 /// What a parameter starts from. Values are drawn when numerics asks, never before.
 struct Initializer {
-  enum class Kind { zeros, ones, uniform } kind = Kind::zeros;
-  double bound = 0;  ///< uniform in [−bound, bound)
+  enum class Kind { zeros, ones, uniform, values, normal } kind = Kind::zeros;
+  double bound = 0;                           ///< uniform in [−bound, bound); normal: standard deviation
+  std::shared_ptr<const TensorValue> values;  ///< of kind values: of the parameter's type
+};
+
+/// A parameter that the forward pass moves and no optimizer, as the running statistics of a batch norm. A node
+/// computes result = keep·parameter + (1 − keep)·statistic; each micro-batch does so with a parameter of zeros,
+/// and then, in ascending order, parameter ← keep·parameter + scale·result.
+struct StateUpdate {
+  TensorId parameter, result;
+  double keep = 0.9;
+  double scale = 1;  ///< n / (n − 1) where the statistic is a variance that is to become an unbiased one
 };
 
 class Graph {
@@ -89,6 +99,7 @@ class Graph {
   std::optional<TensorId> loss;   ///< scalar, mean over the micro-batch
   /// parameter → its gradient for one micro-batch; filled by compile's gradients.
   std::map<TensorId, TensorId> parameterGradients;
+  std::vector<StateUpdate> stateUpdates;  ///< of training
 
  private:
   std::vector<Tensor> tensors_;

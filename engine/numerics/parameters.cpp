@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <numbers>
 
+#include "engine/numerics/values.h"
 #include "engine/ops/random.h"
 
 namespace pipescope::numerics {
@@ -32,23 +36,61 @@ Parameters& Parameters::operator=(const Parameters& other) {
   return *this;
 }
 
+namespace {
+
+/// Values first … first + values.size() − 1 of the normal distribution, by pairs of words (Box and Muller: "A
+/// note on the generation of random normal deviates", 1958).
+void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t first, std::span<float> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t pair = (first + i) / 2;
+    const std::array<std::uint32_t, 4> words = random.block(pair / 2);
+    const double u = (static_cast<double>(words[pair % 2 * 2]) + 0.5) * 0x1p-32,
+                 v = (static_cast<double>(words[pair % 2 * 2 + 1]) + 0.5) * 0x1p-32;
+    const double radius = deviation * std::sqrt(-2 * std::log(u)), angle = 2 * std::numbers::pi * v;
+    values[i] = static_cast<float>(radius * ((first + i) % 2 == 0 ? std::cos(angle) : std::sin(angle)));
+  }
+}
+
+/// In pieces, so that half weights need no float32 copy of the whole.
+void draw(const graph::Initializer& initializer, const graph::Tensor& tensor, const ops::RunIdentity& identity,
+          std::span<std::byte> bytes) {
+  using Kind = graph::Initializer::Kind;
+  const ops::RandomSequence random(identity, tensor.name);
+  std::array<float, 4096> piece;
+  const auto elements = static_cast<std::size_t>(tensor.type.elements());
+  for (std::size_t first = 0; first < elements; first += piece.size()) {
+    const auto values = std::span(piece).first(std::min(piece.size(), elements - first));
+    if (initializer.kind == Kind::uniform) {
+      random.uniform(values, static_cast<float>(initializer.bound), first);
+    } else if (initializer.kind == Kind::normal) {
+      drawNormal(random, initializer.bound, first, values);
+    } else {
+      std::ranges::fill(values, initializer.kind == Kind::ones ? 1.0F : 0.0F);
+    }
+    writeFloats(tensor.type.element, values, first, bytes);
+  }
+}
+
+}  // namespace
+
 Status Parameters::initialize(const graph::Graph& graph, std::uint64_t seed) {
   using Kind = graph::Initializer::Kind;
   for (const graph::Tensor& tensor : graph.tensors()) {
     if (tensor.role != graph::TensorRole::parameter) continue;
-    if (tensor.type.element != graph::ElementType::float32) {
-      return badInput(fmt::format("weight {} is {}; only float32 weights can be initialised", tensor.name,
-                                  graph::toString(tensor.type)));
+    if (const graph::Initializer& given = graph.initializer(tensor.id); given.kind == Kind::values) {
+      PIPESCOPE_CHECK(given.values && given.values->type == tensor.type, tensor.name);
+      std::ranges::copy(given.values->bytes, bytes(find(tensor.name)).begin());
+      continue;
+    }
+    if (!isTrainable(tensor.type.element)) {
+      return badInput(
+          fmt::format("weight {} is {}; only float32, float16 and bfloat16 weights can be initialised",
+                      tensor.name, graph::toString(tensor.type)));
     }
     const std::size_t index = find(tensor.name);
     PIPESCOPE_CHECK(index < count(), tensor.name);
     const graph::Initializer& initializer = graph.initializer(tensor.id);
-    const std::span<float> values = floats(index);
-    if (initializer.kind == Kind::uniform) {
-      ops::RandomSequence({.seed = seed}, tensor.name).uniform(values, static_cast<float>(initializer.bound));
-    } else {
-      std::ranges::fill(values, initializer.kind == Kind::ones ? 1.0F : 0.0F);
-    }
+    draw(initializer, tensor, {.seed = seed}, bytes(index));
   }
   return {};
 }

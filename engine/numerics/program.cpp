@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/numerics/collectives.h"
 #include "engine/numerics/program_builder.h"
 
 namespace pipescope::numerics {
@@ -50,19 +51,70 @@ std::span<std::byte> Program::write(const Place& place, const Bindings& bindings
                                           : std::span<std::byte>();
 }
 
-base::Status Program::run(const Bindings& bindings, Workspace& workspace) const {
-  for (const Step& step : steps_) {
-    for (std::size_t i = 0; i < step.inputs.size(); ++i)
-      workspace.inputs_[i] = read(step.inputs[i], bindings, workspace);
-    for (std::size_t i = 0; i < step.outputs.size(); ++i)
-      workspace.outputs_[i] = write(step.outputs[i], bindings, workspace);
-    ops::KernelArguments arguments;
-    arguments.inputs = std::span(workspace.inputs_).first(step.inputs.size());
-    arguments.outputs = std::span(workspace.outputs_).first(step.outputs.size());
-    arguments.scratch = workspace.arena_.part(step.scratch, step.kernel.scratchBytes);
-    arguments.identity = bindings.identity;
-    PIPESCOPE_TRY(step.kernel.run(arguments));
+base::Status Program::runStep(const Step& step, const Bindings& bindings, Workspace& workspace) const {
+  for (std::size_t i = 0; i < step.inputs.size(); ++i)
+    workspace.inputs_[i] = read(step.inputs[i], bindings, workspace);
+  for (std::size_t i = 0; i < step.outputs.size(); ++i)
+    workspace.outputs_[i] = write(step.outputs[i], bindings, workspace);
+  ops::KernelArguments arguments;
+  arguments.inputs = std::span(workspace.inputs_).first(step.inputs.size());
+  arguments.outputs = std::span(workspace.outputs_).first(step.outputs.size());
+  arguments.scratch = workspace.arena_.part(step.scratch, step.kernel.scratchBytes);
+  arguments.identity = bindings.identity;
+  return step.kernel.run(arguments);
+}
+
+/// Sums a step's input over each group of replicas, into the step's output.
+void Program::exchange(const Step& step, std::span<const Bindings> bindings,
+                       std::span<Workspace* const> workspaces) const {
+  const InProcessCollectives collectives;
+  const auto group = static_cast<std::size_t>(step.group);
+  PIPESCOPE_CHECK(workspaces.size() % group == 0, "replicas that do not divide into groups");
+  for (std::size_t first = 0; first < workspaces.size(); first += group) {
+    std::vector<std::span<float>> parts;
+    for (std::size_t replica = first; replica < first + group; ++replica) {
+      Workspace& workspace = *workspaces[replica];
+      const std::span<const std::byte> own = read(step.inputs[0], bindings[replica], workspace);
+      const std::span<std::byte> sum = write(step.outputs[0], bindings[replica], workspace);
+      if (sum.data() != own.data()) std::ranges::copy(own, sum.begin());
+      parts.push_back(valuesOf<float>(sum));
+    }
+    collectives.allReduceSum(parts);
   }
+}
+
+base::Status Program::runTogether(std::span<const Bindings> bindings,
+                                  std::span<Workspace* const> workspaces) const {
+  for (std::size_t from = 0; from < steps_.size();) {
+    std::size_t to = from;
+    while (to < steps_.size() && steps_[to].group == 0) ++to;
+    for (std::size_t replica = 0; replica < workspaces.size(); ++replica) {
+      for (std::size_t step = from; step < to; ++step)
+        PIPESCOPE_TRY(runStep(steps_[step], bindings[replica], *workspaces[replica]));
+    }
+    if (to < steps_.size()) exchange(steps_[to], bindings, workspaces);
+    from = to + 1;
+  }
+  for (std::size_t replica = 0; replica < workspaces.size(); ++replica) {
+    for (const auto& [from, to] : copies_) {
+      std::ranges::copy(read(from, bindings[replica], *workspaces[replica]),
+                        write(to, bindings[replica], *workspaces[replica]).begin());
+    }
+  }
+  return {};
+}
+
+bool Program::setConstant(const std::string& name, std::span<const std::byte> value) {
+  const auto found = std::ranges::find(constantNames_, name);
+  if (found == constantNames_.end()) return false;
+  std::vector<std::byte>& bytes = constants_[static_cast<std::size_t>(found - constantNames_.begin())];
+  PIPESCOPE_CHECK(bytes.size() == value.size(), name);
+  std::ranges::copy(value, bytes.begin());
+  return true;
+}
+
+base::Status Program::run(const Bindings& bindings, Workspace& workspace) const {
+  for (const Step& step : steps_) PIPESCOPE_TRY(runStep(step, bindings, workspace));
   for (const auto& [from, to] : copies_)
     std::ranges::copy(read(from, bindings, workspace), write(to, bindings, workspace).begin());
   return {};

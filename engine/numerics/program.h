@@ -50,10 +50,21 @@ class Program {
   Workspace makeWorkspace() const;
   /// Fails where an operator refuses a value (a label outside its classes).
   base::Status run(const Bindings& bindings, Workspace& workspace) const;
+  /// Whether replicas must run together because they exchange values within a micro-batch (ReplicaSum).
+  bool exchanges() const { return exchanges_; }
+  /// The same micro-batch of all replicas, in ascending order: in step at each exchange.
+  base::Status runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces) const;
+  /// Gives a constant another value between runs; as many bytes as it has. False: it has no constant of the name.
+  bool setConstant(const std::string& name, std::span<const std::byte> value);
   /// Graph output `index`, or the loss, after a run; valid until the workspace's next one.
   std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings,
                                     std::size_t index) const;
   std::span<const std::byte> loss(const Workspace& workspace, const Bindings& bindings) const;
+  /// Result `index` of Graph::stateUpdates.
+  std::span<const std::byte> stateResult(const Workspace& workspace, const Bindings& bindings,
+                                         std::size_t index) const {
+    return read(stateResults_[index], bindings, workspace);
+  }
   bool hasLoss() const { return loss_.kind != Place::Kind::none; }
 
  private:
@@ -68,7 +79,11 @@ class Program {
     ops::Kernel kernel;
     std::vector<Place> inputs, outputs;
     std::int64_t scratch = 0;  ///< offset in the arena
+    std::int64_t group = 0;    ///< ReplicaSum: replicas that sum up together; 0: any other operator
   };
+  base::Status runStep(const Step& step, const Bindings& bindings, Workspace& workspace) const;
+  void exchange(const Step& step, std::span<const Bindings> bindings,
+                std::span<Workspace* const> workspaces) const;
   std::span<const std::byte> read(const Place& place, const Bindings& bindings,
                                   const Workspace& workspace) const;
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;
@@ -77,9 +92,11 @@ class Program {
   /// A gradient that serves several parameters is copied to all but the first at the end.
   std::vector<std::pair<Place, Place>> copies_;
   std::vector<std::vector<std::byte>> constants_;
+  std::vector<std::string> constantNames_;
   std::vector<graph::TensorId> weights_, gradients_;
-  std::vector<Place> outputs_;
+  std::vector<Place> outputs_, stateResults_;
   Place loss_;
+  bool exchanges_ = false;
   std::int64_t arenaBytes_ = 0;
 };
 

@@ -33,7 +33,8 @@ base::Result<Program> ProgramBuilder::build() {
 /// Inputs, weights, constants and the gradients of weights have memory of their own.
 Status ProgramBuilder::placeOutside() {
   for (const graph::Tensor& tensor : graph_.tensors()) {
-    if (tensor.type.elements() == 0)
+    // A constant may be empty: the shape of a scalar, say.
+    if (tensor.type.elements() == 0 && tensor.role != graph::TensorRole::constant)
       return badInput(fmt::format("tensor {} ({}) has no elements to compute", tensor.name,
                                   graph::toString(tensor.type)));
     place(tensor.id).bytes = tensor.type.bytes().count;
@@ -49,6 +50,7 @@ Status ProgramBuilder::placeOutside() {
       place(tensor.id) = {Place::Kind::constant, static_cast<std::int64_t>(program_.constants_.size()),
                           tensor.type.bytes().count};
       program_.constants_.push_back(*value);
+      program_.constantNames_.push_back(tensor.name);
     } else if (tensor.role == graph::TensorRole::input) {
       const auto found = std::ranges::find(graph_.inputs, tensor.id);
       if (found == graph_.inputs.end())
@@ -79,6 +81,8 @@ void ProgramBuilder::findLastUses() {
   const auto end = static_cast<std::int64_t>(graph_.nodes().size());
   for (const TensorId output : graph_.outputs) lastUse_[static_cast<std::size_t>(output.value)] = end;
   if (graph_.loss) lastUse_[static_cast<std::size_t>(graph_.loss->value)] = end;
+  for (const graph::StateUpdate& update : graph_.stateUpdates)
+    lastUse_[static_cast<std::size_t>(update.result.value)] = end;
 }
 
 Status ProgramBuilder::makeKernels() {
@@ -142,7 +146,9 @@ void ProgramBuilder::placeInArena() {
 void ProgramBuilder::makeSteps() {
   for (const graph::Node& node : graph_.nodes()) {
     const auto index = static_cast<std::size_t>(node.id.value);
-    Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index]};
+    Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index], 0};
+    if (node.op == "ReplicaSum") step.group = graph::intAttribute(node, "replicas", 1);
+    program_.exchanges_ = program_.exchanges_ || step.group > 1;
     for (const TensorId input : node.inputs) step.inputs.push_back(input.valid() ? place(input) : Place());
     for (const TensorId output : node.outputs)
       step.outputs.push_back(output.valid() ? place(output) : Place());
@@ -150,6 +156,8 @@ void ProgramBuilder::makeSteps() {
   }
   for (const TensorId output : graph_.outputs) program_.outputs_.push_back(place(output));
   if (graph_.loss) program_.loss_ = place(*graph_.loss);
+  for (const graph::StateUpdate& update : graph_.stateUpdates)
+    program_.stateResults_.push_back(place(update.result));
 }
 
 }  // namespace pipescope::numerics

@@ -7,16 +7,13 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/numerics/values.h"
+
 namespace pipescope::numerics {
 
 using base::badInput;
 using base::Result;
 using base::Status;
-
-namespace {
-/// Elements that one task adds up and updates: a length of its own, so that tasks do not depend on threads.
-constexpr std::size_t kRangeElements = 8192;
-}  // namespace
 
 /// What a thread needs to run one micro-batch.
 struct Session::Worker {
@@ -36,8 +33,11 @@ Status checkTypes(const graph::Graph& graph) {
     const bool isLoss = graph.loss && *graph.loss == tensor.id;
     if (!isLoss && tensor.role != graph::TensorRole::parameter) continue;
     if (tensor.type.element == graph::ElementType::float32) continue;
-    return badInput(fmt::format("{} {} is {}; training and inference compute in float32",
-                                isLoss ? "loss" : "weight", tensor.name, graph::toString(tensor.type)));
+    if (!isLoss && isTrainable(tensor.type.element)) continue;
+    return badInput(fmt::format("{} {} is {}; {}", isLoss ? "loss" : "weight", tensor.name,
+                                graph::toString(tensor.type),
+                                isLoss ? "training and inference compute losses in float32"
+                                       : "weights can be float32, float16 or bfloat16"));
   }
   if (graph.inputs.empty()) return badInput("the model has no inputs");
   for (const graph::TensorId input : graph.inputs) {
@@ -56,6 +56,14 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
                                                  std::unique_ptr<optimizers::Optimizer> optimizer,
                                                  base::Executor& executor, SessionOptions options) {
   PIPESCOPE_TRY(checkTypes(graph));
+  if (options.replicas < 1 || options.replicas > 64)
+    return badInput(fmt::format("{} replicas in one process; give 1 to 64", options.replicas));
+  for (const graph::Node& node : graph.nodes()) {
+    const std::int64_t group = node.op == "ReplicaSum" ? graph::intAttribute(node, "replicas", 1) : 1;
+    if (group > 0 && options.replicas % group == 0) continue;
+    return badInput(fmt::format("{} sums over groups of {} replicas, but there are {}; they must divide into groups",
+                                node.name, group, options.replicas));
+  }
   PIPESCOPE_ASSIGN(Program program, Program::create(graph, registry));
   if (optimizer && (program.gradients().empty() || !program.hasLoss())) {
     return badInput("the model cannot be trained: it has no loss that depends on weights");
@@ -65,13 +73,13 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   std::unique_ptr<Session> session(
       new Session(std::move(program), graph, std::move(optimizer), executor, options));
   PIPESCOPE_TRY(session->parameters_.initialize(graph, options.seed));
+  session->weightsChanged();
   return session;
 }
 
 Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
                  base::Executor& executor, SessionOptions options)
     : program_(std::move(program)),
-      optimizer_(std::move(optimizer)),
       executor_(executor),
       options_(options),
       parameters_(graph) {
@@ -82,28 +90,19 @@ Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<opt
   for (const graph::TensorId output : graph.outputs) outputTypes_.push_back(graph.tensor(output).type);
   for (std::size_t i = 0; i < parameters_.count(); ++i)
     weights_.push_back(std::as_const(parameters_).bytes(i));
-  if (optimizer_) makeTrainingBuffers(graph);
+  if (!optimizer) return;
+  updater_ = std::make_unique<Updater>(graph, program_, parameters_, std::move(optimizer), executor_, options_);
+  for (const graph::StateUpdate& update : graph.stateUpdates) {
+    const std::size_t parameter = parameters_.find(graph.tensor(update.parameter).name);
+    const auto elements = static_cast<std::size_t>(parameters_.type(parameter).elements());
+    states_.push_back({parameter, update.keep, update.scale, std::vector<float>(elements),
+                       std::vector<float>(elements)});
+    zeros_.emplace_back(parameters_.bytes(parameter).size());
+  }
+  for (std::size_t i = 0; i < states_.size(); ++i) weights_[states_[i].parameter] = zeros_[i];
 }
 
 Session::~Session() = default;
-
-void Session::makeTrainingBuffers(const graph::Graph& graph) {
-  for (const graph::TensorId id : program_.gradients()) {
-    const graph::Tensor& parameter = graph.tensor(id);
-    const std::size_t index = gradientOffsets_.size();
-    gradientOffsets_.push_back(gradientBytes_);
-    gradientParameters_.push_back(parameters_.find(parameter.name));
-    gradientBytes_ += alignedBytes(parameter.type.bytes().count);
-    std::vector<AlignedBuffer>& state = state_.emplace_back();
-    for (const optimizers::StateTensor& tensor : optimizer_->stateOf(parameter.type))
-      state.emplace_back(tensor.type.bytes().count);
-    const auto elements = static_cast<std::size_t>(parameter.type.elements());
-    for (std::size_t first = 0; first < elements; first += kRangeElements) {
-      ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
-    }
-  }
-  accumulator_ = AlignedBuffer(gradientBytes_);
-}
 
 Result<std::size_t> Session::countMicroBatches(const Rows& rows) const {
   if (rows.size() != inputTypes_.size()) {
@@ -157,102 +156,115 @@ void Session::giveBack(std::unique_ptr<Worker> worker) {
   idle_.push_back(std::move(worker));
 }
 
-Status Session::runOne(const Rows& rows, std::size_t microBatch, std::size_t slot, Keep keep,
-                       Results& results, Worker& worker) {
+Bindings Session::bind(const Rows& rows, std::size_t microBatch, std::size_t slot, Worker& worker) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(inputTypes_[i].bytes().count);
     worker.inputs[i] = rows[i].subspan(microBatch * bytes, bytes);
   }
-  for (std::size_t i = 0; i < worker.gradients.size(); ++i) {
-    const std::int64_t bytes = parameters_.type(gradientParameters_[i]).bytes().count;
-    worker.gradients[i] = gradientSlots_[slot].part(gradientOffsets_[i], bytes);
-  }
-  Bindings bindings{worker.inputs,
-                    weights_,
-                    worker.gradients,
-                    {options_.seed, steps_, static_cast<std::int64_t>(microBatch), 0}};
-  PIPESCOPE_TRY(program_.run(bindings, worker.workspace));
+  for (std::size_t i = 0; i < worker.gradients.size(); ++i) worker.gradients[i] = updater_->slot(slot, i);
+  const ops::RunIdentity identity{options_.seed, steps_, static_cast<std::int64_t>(microBatch / replicas()),
+                                  static_cast<std::int64_t>(microBatch % replicas()),
+                                  options_.stochasticRounding};
+  return {worker.inputs, weights_, worker.gradients, identity};
+}
+
+void Session::collect(const Bindings& bindings, std::size_t microBatch, std::size_t slot, Keep keep,
+                      Results& results, const Worker& worker) {
   if (program_.hasLoss())
     results.losses[microBatch] = valuesOf<float>(program_.loss(worker.workspace, bindings))[0];
-  if (keep == Keep::none || (keep == Keep::last && microBatch + 1 != microBatches_)) return {};
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    std::ranges::copy(program_.stateResult(worker.workspace, bindings, i), stateResults_[slot][i].begin());
+  if (keep == Keep::none || (keep == Keep::last && microBatch + 1 != microBatches_)) return;
   for (std::size_t i = 0; i < outputTypes_.size(); ++i) {
     const std::span<const std::byte> output = program_.output(worker.workspace, bindings, i);
     std::ranges::copy(output,
                       results.outputs[i].begin() +
                           static_cast<std::ptrdiff_t>(keep == Keep::all ? microBatch * output.size() : 0));
   }
-  return {};
+}
+
+Status Session::runTask(const Rows& rows, std::size_t first, std::size_t slot, Keep keep, Results& results) {
+  if (!program_.exchanges()) {
+    std::unique_ptr<Worker> worker = takeWorker();
+    const Bindings bindings = bind(rows, first, slot, *worker);
+    Status status = program_.run(bindings, worker->workspace);
+    if (status.ok()) collect(bindings, first, slot, keep, results, *worker);
+    giveBack(std::move(worker));
+    return status;
+  }
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::vector<Bindings> bindings;
+  std::vector<Workspace*> workspaces;
+  for (std::size_t replica = 0; replica < replicas(); ++replica) {
+    workers.push_back(takeWorker());
+    bindings.push_back(bind(rows, first + replica, slot + replica, *workers.back()));
+    workspaces.push_back(&workers.back()->workspace);
+  }
+  Status status = program_.runTogether(bindings, workspaces);
+  for (std::size_t replica = 0; replica < replicas(); ++replica) {
+    if (status.ok())
+      collect(bindings[replica], first + replica, slot + replica, keep, results, *workers[replica]);
+    giveBack(std::move(workers[replica]));
+  }
+  return status;
 }
 
 Status Session::runWave(const Rows& rows, std::size_t first, std::size_t count, Keep keep, Results& results) {
-  statuses_.assign(count, Status());
-  const auto body = [&](std::size_t slot) {
-    std::unique_ptr<Worker> worker = takeWorker();
-    statuses_[slot] = runOne(rows, first + slot, slot, keep, results, *worker);
-    giveBack(std::move(worker));
+  const std::size_t each = program_.exchanges() ? replicas() : 1;
+  statuses_.assign(count / each, Status());
+  const auto body = [&](std::size_t task) {
+    statuses_[task] = runTask(rows, first + task * each, task * each, keep, results);
   };
-  executor_.parallelFor(count, std::ref(body));  // by reference: nothing to allocate
+  executor_.parallelFor(statuses_.size(), std::ref(body));  // by reference: nothing to allocate
   // The first micro-batch that failed, whichever thread came to it first.
   for (Status& status : statuses_) PIPESCOPE_TRY(std::move(status));
   return {};
 }
 
-std::span<float> Session::gradientOf(AlignedBuffer& buffer, const Range& range) const {
-  const std::int64_t bytes = parameters_.type(gradientParameters_[range.gradient]).bytes().count;
-  return valuesOf<float>(buffer.part(gradientOffsets_[range.gradient], bytes))
-      .subspan(range.first, range.count);
-}
-
-/// a ← a + g for the slots in ascending order; a starts from zero.
-void Session::accumulate(const Range& range, std::size_t slots, bool first) {
-  const std::span<float> sum = gradientOf(accumulator_, range);
-  if (first) std::ranges::fill(sum, 0.0F);
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    const std::span<const float> gradient = gradientOf(gradientSlots_[slot], range);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+void Session::moveStates(std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    const graph::ElementType type = parameters_.type(state.parameter).element;
+    const std::span<std::byte> bytes = parameters_.bytes(state.parameter);
+    const auto keep = static_cast<float>(state.keep), scale = static_cast<float>(state.scale);
+    readFloats(type, bytes, 0, state.old);
+    for (std::size_t slot = 0; slot < count; ++slot) {
+      if ((first + slot) % replicas() != 0) continue;
+      readFloats(type, stateResults_[slot][i], 0, state.moved);
+      for (std::size_t k = 0; k < state.old.size(); ++k)
+        state.old[k] = keep * state.old[k] + scale * state.moved[k];
+    }
+    writeFloats(type, state.old, 0, bytes);
   }
 }
 
-void Session::update(const Range& range) {
-  std::vector<AlignedBuffer>& state = state_[range.gradient];
-  std::array<std::span<float>, 8> parts;
-  PIPESCOPE_CHECK(state.size() <= parts.size(), "an optimizer keeps too many state tensors");
-  for (std::size_t i = 0; i < state.size(); ++i)
-    parts[i] = valuesOf<float>(state[i].bytes()).subspan(range.first, range.count);
-  optimizers::Update update;
-  update.step = steps_ + 1;
-  update.divisor = options_.meanGradient ? static_cast<double>(microBatches_) : 1;
-  update.weights = parameters_.floats(gradientParameters_[range.gradient]).subspan(range.first, range.count);
-  update.gradients = gradientOf(accumulator_, range);
-  update.state = std::span(parts).first(state.size());
-  optimizer_->update(update);
-}
-
 Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
-  if (!optimizer_)
+  if (!updater_)
     return badInput("this model was made for inference; training needs an optimizer and gradients");
   PIPESCOPE_ASSIGN(microBatches_, countMicroBatches(rows));
+  if (microBatches_ % replicas() != 0) {
+    return badInput(fmt::format("{} micro-batches do not divide by {} replicas", microBatches_, replicas()));
+  }
   prepare(microBatches_, keep, results);
-  const auto affordable =
-      static_cast<std::size_t>(options_.gradientBytes / std::max<std::int64_t>(1, gradientBytes_));
-  const std::size_t slots = std::min(microBatches_, std::max(executor_.threads(), affordable));
-  while (gradientSlots_.size() < slots) gradientSlots_.emplace_back(gradientBytes_);
+  if (!options_.lossScale.tensor.empty()) {
+    const auto scale = static_cast<float>(updater_->lossScale().value());
+    const bool there = program_.setConstant(options_.lossScale.tensor, std::as_bytes(std::span(&scale, 1)));
+    PIPESCOPE_CHECK(there, "no constant " + options_.lossScale.tensor);
+  }
+  const std::size_t slots = updater_->slotsFor(microBatches_);
+  while (!states_.empty() && stateResults_.size() < slots) stateResults_.push_back(zeros_);
   for (std::size_t first = 0; first < microBatches_; first += slots) {
     const std::size_t count = std::min(slots, microBatches_ - first);
     PIPESCOPE_TRY(runWave(rows, first, count, keep, results));
-    const bool last = first + count == microBatches_;
-    const auto body = [&](std::size_t i) {
-      accumulate(ranges_[i], count, first == 0);
-      if (last) update(ranges_[i]);
-    };
-    executor_.parallelFor(ranges_.size(), std::ref(body));
+    updater_->accumulate(first, count, microBatches_, steps_ + 1);
+    moveStates(first, count);
   }
   ++steps_;
   return {};
 }
 
 Status Session::infer(const Rows& rows, Keep keep, Results& results) {
-  if (optimizer_)
+  if (updater_)
     return badInput(
         "this model was made for training; infer with one without gradients that takes over its weights");
   PIPESCOPE_ASSIGN(microBatches_, countMicroBatches(rows));

@@ -7,20 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/numerics/optimizers/optimizer.h"
 #include "engine/numerics/parameters.h"
 #include "engine/numerics/program.h"
+#include "engine/numerics/session_options.h"
+#include "engine/numerics/updater.h"
 #include "profiler/base/executor.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::numerics {
-
-struct SessionOptions {
-  std::uint64_t seed = 42;
-  bool meanGradient = true;  ///< the optimizer gets the mean over micro-batches; false: their sum
-  /// Memory for gradients of micro-batches that are computed at the same time.
-  std::int64_t gradientBytes = std::int64_t{256} << 20;
-};
 
 /// Rows of one call: per graph input, the rows of all its micro-batches one after another. Values start where
 /// their type allows; `rowsOf` makes one from values.
@@ -32,7 +26,7 @@ std::span<const std::byte> rowsOf(std::span<const T> values) {
 
 /// What a call gives back. Reused from call to call, it allocates nothing.
 struct Results {
-  std::vector<float> losses;  ///< per micro-batch, ascending; empty where the graph has no loss
+  std::vector<float> losses;  ///< per micro-batch of the rows, ascending; empty where the graph has no loss
   /// Per graph output: rows of the kept micro-batches, ascending.
   std::vector<std::vector<std::byte>> outputs;
 
@@ -68,58 +62,64 @@ class Session {
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
+  /// To be called after weights were assigned in training.
+  void weightsChanged() {
+    if (updater_) updater_->weightsChanged();
+  }
   /// Null in inference.
-  optimizers::Optimizer* optimizer() { return optimizer_.get(); }
+  optimizers::Optimizer* optimizer() { return updater_ ? &updater_->optimizer() : nullptr; }
+  /// Null in inference: loss scale, gradient norm, the optimizer's state.
+  Updater* updater() { return updater_.get(); }
   /// Updates so far.
   std::int64_t steps() const { return steps_; }
+  void restoreSteps(std::int64_t steps) { steps_ = steps; }
   /// Arena of one worker.
   std::int64_t arenaBytes() const { return program_.arenaBytes(); }
 
  private:
   struct Worker;
-  struct Range {
-    std::size_t gradient = 0;  ///< index into Program::gradients()
-    std::size_t first = 0, count = 0;
-  };
 
   std::unique_ptr<Worker> takeWorker();
   void giveBack(std::unique_ptr<Worker> worker);
   Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
           base::Executor& executor, SessionOptions options);
-  void makeTrainingBuffers(const graph::Graph& graph);
   base::Result<std::size_t> countMicroBatches(const Rows& rows) const;
   void prepare(std::size_t microBatches, Keep keep, Results& results) const;
   /// Micro-batches [first, first + count) side by side; their gradients go to slots 0 … count − 1.
   base::Status runWave(const Rows& rows, std::size_t first, std::size_t count, Keep keep, Results& results);
-  base::Status runOne(const Rows& rows, std::size_t microBatch, std::size_t slot, Keep keep, Results& results,
-                      Worker& worker);
-  void accumulate(const Range& range, std::size_t slots, bool first);
-  void update(const Range& range);
-  std::span<float> gradientOf(AlignedBuffer& buffer, const Range& range) const;
+  /// One micro-batch, or with exchanges the same one of all replicas, from `slot` on.
+  base::Status runTask(const Rows& rows, std::size_t first, std::size_t slot, Keep keep, Results& results);
+  Bindings bind(const Rows& rows, std::size_t microBatch, std::size_t slot, Worker& worker);
+  void collect(const Bindings& bindings, std::size_t microBatch, std::size_t slot, Keep keep,
+               Results& results, const Worker& worker);
+  /// Running statistics, from the wave's micro-batches of the first replica.
+  void moveStates(std::size_t first, std::size_t count);
+  std::size_t replicas() const { return static_cast<std::size_t>(options_.replicas); }
 
   Program program_;
   std::vector<std::string> inputNames_;
   std::vector<graph::TensorType> inputTypes_, outputTypes_;
-  std::unique_ptr<optimizers::Optimizer> optimizer_;
   base::Executor& executor_;
   SessionOptions options_;
   Parameters parameters_;
-  std::vector<std::span<const std::byte>> weights_;  ///< into parameters_
+  std::vector<std::span<const std::byte>> weights_;  ///< into parameters_, or zeros_ for moved states
   std::int64_t steps_ = 0;
   std::size_t microBatches_ = 0;  ///< of the current call
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<Worker>> idle_;
+  std::vector<base::Status> statuses_;
 
   // Training only.
-  std::vector<std::int64_t> gradientOffsets_;  ///< within a gradient buffer, by Program::gradients()
-  std::vector<std::size_t> gradientParameters_;
-  std::int64_t gradientBytes_ = 0;
-  std::vector<AlignedBuffer> gradientSlots_;
-  AlignedBuffer accumulator_;
-  std::vector<std::vector<AlignedBuffer>> state_;  ///< per gradient, per state tensor
-  std::vector<Range> ranges_;
-  std::vector<base::Status> statuses_;
+  struct State {
+    std::size_t parameter = 0;
+    double keep = 0, scale = 1;
+    std::vector<float> old, moved;
+  };
+  std::unique_ptr<Updater> updater_;
+  std::vector<State> states_;
+  std::vector<std::vector<std::byte>> zeros_;
+  std::vector<std::vector<std::vector<std::byte>>> stateResults_;  ///< by slot and state
 };
 
 }  // namespace pipescope::numerics

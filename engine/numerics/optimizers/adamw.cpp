@@ -28,21 +28,17 @@ class AdamW : public Optimizer {
   std::string name() const override { return "adamw"; }
 
   std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
-    return {{"moment1", parameter}, {"moment2", parameter}};
+    return {stateLike("moment1", parameter), stateLike("moment2", parameter)};
   }
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
-    const std::int64_t n = parameter.elements();
-    std::vector<ops::Work> work;
-    const auto add = [&](const char* function, std::int64_t operands, const char* label) {
-      work.push_back({ops::Map{function, n, operands, parameter.element, true}, 1, label});
-    };
-    if (divisor != 1) add("multiply", 1, "Mean");
-    add("scaled_add", 2, "Moment1");
-    add("square_scaled_add", 2, "Moment2");
-    add("adam_step", 2, "Direction");
-    add("scaled_add", 2, "Step");
-    return work;
+    return UpdateWork(parameter)
+        .mapIf(divisor != 1, "multiply", 1, "Mean")
+        .map("scaled_add", 2, "Moment1")
+        .map("square_scaled_add", 2, "Moment2")
+        .map("adam_step", 2, "Direction")
+        .map("scaled_add", 2, "Step")
+        .done();
   }
 
   void update(const Update& u) const override {
@@ -53,7 +49,7 @@ class AdamW : public Optimizer {
     const auto correction1 = static_cast<float>(1 - std::pow(settings_.beta1, t));
     const auto correction2 = static_cast<float>(1 - std::pow(settings_.beta2, t));
     const auto epsilon = static_cast<float>(settings_.epsilon),
-               decay = static_cast<float>(settings_.weightDecay);
+               decay = u.decays ? static_cast<float>(settings_.weightDecay) : 0.0F;
     const auto rate = static_cast<float>(learningRate());
     // A block of a fixed length stays in the nearest cache over the four passes, and needs no memory of its
     // own.
@@ -75,7 +71,7 @@ class AdamW : public Optimizer {
   AdamWSettings settings_;
 };
 
-std::unique_ptr<Optimizer> create(const std::map<std::string, double>& s) {
+std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
   return std::make_unique<AdamW>(
       AdamWSettings{s.at("beta1"), s.at("beta2"), s.at("epsilon"), s.at("weight_decay")});
 }

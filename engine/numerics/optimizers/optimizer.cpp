@@ -34,6 +34,10 @@ base::Status checkNames(const OptimizerDefinition& definition, const std::vector
 
 }  // namespace
 
+void Optimizer::measure(const Update&, std::span<double> sums) const {
+  PIPESCOPE_CHECK(sums.empty(), name() + " needs no sums");
+}
+
 void OptimizerRegistry::add(OptimizerDefinition definition) {
   const std::string name = definition.name;
   const bool isNew = definitions_.emplace(name, std::move(definition)).second;
@@ -63,6 +67,7 @@ base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name
     }
     complete[setting.name] = value;
   }
+  if (found->second.check) PIPESCOPE_TRY(found->second.check(complete));
   std::unique_ptr<Optimizer> optimizer = found->second.create(complete);
   optimizer->setLearningRate(complete.at("learning_rate"));
   return optimizer;

@@ -46,6 +46,23 @@ TEST(BatchShape, RefusesFactorsBelowOneAndHugeProducts) {
   EXPECT_FALSE(checkBatchShape({huge, huge, huge, huge}).ok());
 }
 
+TEST(Partition, CutsTheSetForEachInstance) {
+  // Execution semantics §1.8: ranges of combined · ⌊len / (combined · P)⌋ items, one after another.
+  const auto range = [](std::int64_t size, std::int64_t rows, std::int64_t instances, std::int64_t instance,
+                        std::int64_t epoch, bool shuffle) {
+    const OrderRange found = rangeOf(size, rows, {instances, instance}, epoch, shuffle);
+    return std::pair(found.first, found.count);
+  };
+  EXPECT_EQ(range(60000, 4000, 1, 0, 0, true), std::pair(0L, 60000L));
+  EXPECT_EQ(range(60000, 512, 4, 0, 0, true), std::pair(0L, 14848L));  // 29 calls each
+  EXPECT_EQ(range(60000, 512, 4, 3, 0, true), std::pair(3 * 14848L, 14848L));
+  // What is left over, 608 samples, is left out at the end and, in odd shuffled epochs, at the beginning.
+  EXPECT_EQ(range(60000, 512, 4, 0, 1, true), std::pair(608L, 14848L));
+  EXPECT_EQ(range(60000, 512, 4, 3, 1, true), std::pair(60000L - 14848L, 14848L));
+  EXPECT_EQ(range(60000, 512, 4, 0, 1, false), std::pair(0L, 14848L));
+  EXPECT_EQ(range(10000, 800, 1, 0, 1, true), std::pair(0L, 9600L));
+}
+
 // Figures of an independent Python program: Philox4x32-10, Lemire's bounded numbers, Fisher–Yates from the
 // end.
 TEST(EpochOrder, KnownPermutations) {

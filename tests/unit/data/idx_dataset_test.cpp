@@ -189,13 +189,13 @@ TEST(DatasetRegistry, OpensByName) {
   expectError(openDataset("idx", request), ErrorKind::badInput,
               {"one label per image, the model takes 4 int32"});
   expectError(openDataset("cifar", request), ErrorKind::badInput,
-              {"no data-set format 'cifar'", "idx, synthetic"});
+              {"no data-set format 'cifar'", "cifar10", "idx", "synthetic"});
 }
 
 TEST(DatasetRegistry, EveryFormatIsDocumented) {
   DatasetRegistry registry;
   registerDatasets(registry);
-  ASSERT_EQ(registry.formats().size(), 2U);
+  ASSERT_GE(registry.formats().size(), 7U);
   for (const DatasetFormat& format : registry.formats()) EXPECT_FALSE(format.doc.empty());
 }
 

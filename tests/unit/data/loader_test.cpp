@@ -309,5 +309,40 @@ TEST(LoaderDeathTest, NoThreadCanBeStarted) {
 #endif
 }
 
+TEST(Loader, GivesEachInstanceItsPart) {
+  const auto dataset = std::make_shared<CountingDataset>(50);
+  std::set<std::int32_t> seen;
+  for (const std::int64_t instance : {0, 1, 2}) {
+    LoaderOptions options;
+    options.shape.microBatch = 4;
+    options.partition = {3, instance};
+    options.seed = 9;
+    const auto loader = Loader::create(dataset, options);
+    ASSERT_TRUE(loader.ok()) << loader.error().message;
+    EXPECT_EQ((*loader)->callsPerEpoch(), 4);
+    base::SilentProgress progress;
+    for (int call = 0; call < 4; ++call) {
+      const auto batch = (*loader)->next(progress);
+      ASSERT_TRUE(batch.ok() && *batch);
+      seen.insert((*batch)->labels.begin(), (*batch)->labels.end());
+    }
+    EXPECT_FALSE(*(*loader)->next(progress));
+  }
+  EXPECT_EQ(seen.size(), 48U) << "no sample is read twice";
+}
+
+TEST(Loader, RefusesPartsThatMakeNoSense) {
+  const auto dataset = std::make_shared<CountingDataset>(50);
+  LoaderOptions options;
+  options.partition = {2, 2};
+  expectError(Loader::create(dataset, options), ErrorKind::badInput, {"instance 2 of 2", "count from 0"});
+  options.partition = {2, 1};
+  options.dropLast = false;
+  expectError(Loader::create(dataset, options), ErrorKind::badInput, {"whole calls only"});
+  options.dropLast = true;
+  options.shape.microBatch = 26;
+  expectError(Loader::create(dataset, options), ErrorKind::badInput, {"26 samples in each of 2 instances"});
+}
+
 }  // namespace
 }  // namespace pipescope::data

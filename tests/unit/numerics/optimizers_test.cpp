@@ -1,30 +1,44 @@
 #include "engine/numerics/optimizers/optimizer.h"
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "engine/numerics/optimizers/learning_rate.h"
 
 namespace pipescope::optimizers {
 namespace {
 
-/// One weight under a rule.
+/// One parameter under a rule.
 struct One {
   std::unique_ptr<Optimizer> rule;
-  std::vector<float> weight{1.0F};
+  std::vector<float> weight;
   std::vector<std::vector<float>> state;
   std::int64_t step = 0;
+  bool decays = true;
 
-  One(const std::string& name, const std::map<std::string, double>& settings) {
+  One(const std::string& name, const std::map<std::string, double>& settings,
+      std::vector<float> start = {1.0F})
+      : weight(std::move(start)) {
     auto made = createOptimizer(name, settings);
     PIPESCOPE_CHECK(made.ok(), made.error().message);
     rule = std::move(*made);
-    for (const StateTensor& tensor : rule->stateOf({graph::ElementType::float32, {1}})) {
+    const auto count = static_cast<std::int64_t>(weight.size());
+    for (const StateTensor& tensor : rule->stateOf({graph::ElementType::float32, {count}})) {
       state.emplace_back(static_cast<std::size_t>(tensor.type.elements()), 0.0F);
     }
   }
   double update(float gradient, double divisor = 1) {
-    std::vector<std::span<float>> spans(state.begin(), state.end());
-    const std::vector<float> gradients{gradient};
-    rule->update({++step, divisor, weight, gradients, spans});
+    updateAll(std::vector<float>{gradient}, divisor);
     return static_cast<double>(weight[0]);
+  }
+  void updateAll(const std::vector<float>& gradients, double divisor = 1) {
+    std::vector<std::span<float>> spans(state.begin(), state.end());
+    Update all{++step, divisor, weight, gradients, spans, {}, decays};
+    std::vector<double> sums(rule->sumCount());
+    if (!sums.empty()) rule->measure(all, sums);
+    all.sums = sums;
+    rule->update(all);
   }
 };
 
@@ -117,6 +131,180 @@ TEST(Sgd, HonoursEverySetting) {
   }
 }
 
+TEST(Sgd, LooksAheadWithNesterov) {
+  // By hand: v = .5 + .01 = .51, step .51·.9 + .51 = .969; then v = .9·.51 + .5 + .01·w.
+  One one("sgd", {{"learning_rate", 0.1}, {"momentum", 0.9}, {"weight_decay", 0.01}, {"nesterov", 1}});
+  double w = 1, v = 0;
+  for (int t = 0; t < 5; ++t) {
+    v = 0.9 * v + 0.5 + 0.01 * w;
+    w -= 0.1 * (0.5 + 0.01 * w + 0.9 * v);
+    EXPECT_NEAR(one.update(2.0F, 4), w, 1e-6) << t;
+  }
+  EXPECT_EQ(refusal("sgd", {{"nesterov", 1}}),
+            "optimizer sgd: nesterov needs momentum; set a momentum above 0, or leave it out");
+}
+
+TEST(Adam, DecaysThroughTheGradient) {
+  // execution semantics §5.6: w = 1, lr = .1, β .9/.999, ε 1e−8, wd .01, g = .5 then −.25.
+  One one("adam", {{"learning_rate", 0.1}, {"weight_decay", 0.01}});
+  EXPECT_NEAR(one.update(0.5F), 0.90000000196, 1e-7);
+  EXPECT_NEAR(one.update(-0.25F), 0.8712293476, 1e-7);
+}
+
+TEST(Lamb, ScalesByTheNorms) {
+  // §5.7: w = (3, 4), g = (.3, −.4), lr = .01, step 1.
+  One corrected("lamb", {{"learning_rate", 0.01}}, {3, 4});
+  corrected.updateAll({0.3F, -0.4F});
+  EXPECT_NEAR(corrected.weight[0], 2.9634237, 1e-6);
+  EXPECT_NEAR(corrected.weight[1], 4.0340906, 1e-6);
+  One plain("lamb", {{"learning_rate", 0.01}, {"bias_correction", 0}}, {3, 4});
+  plain.updateAll({1.2F, -1.6F}, 4);
+  EXPECT_NEAR(plain.weight[0], 2.9642549, 1e-6);
+  EXPECT_NEAR(plain.weight[1], 4.0349613, 1e-6);
+}
+
+TEST(Lamb, BoundsTheWeightNormAndTakesZeroNorms) {
+  // ‖w‖ = 5 counts as 1 only: the step is a fifth.
+  One bounded("lamb", {{"learning_rate", 0.01}, {"max_weight_norm", 1}}, {3, 4});
+  bounded.updateAll({0.3F, -0.4F});
+  EXPECT_NEAR(3 - bounded.weight[0], (3 - 2.9634237) / 5, 1e-6);
+  One zero("lamb", {{"learning_rate", 0.01}}, {0, 0});
+  zero.updateAll({0.3F, -0.4F});  // ratio 1, m̂/√v̂ = ±1
+  EXPECT_NEAR(zero.weight[0], -0.01, 1e-7);
+  EXPECT_NEAR(zero.weight[1], 0.01, 1e-7);
+  One undecayed("lamb", {{"learning_rate", 0.01}}, {3, 4});
+  undecayed.decays = false;
+  undecayed.updateAll({0.3F, -0.4F});  // x = (1, −1), ratio 5/√2
+  EXPECT_NEAR(undecayed.weight[0], 3 - 0.01 * 5 / std::sqrt(2.0), 1e-6);
+}
+
+TEST(Lars, AdaptsByLayer) {
+  // §5.8: w = (3, 4), g = (.3, −.4), η = .001, wd = 1e−4, lr = 1, ε = 0: r = .00999001.
+  One one("lars", {{"learning_rate", 1}}, {3, 4});
+  one.updateAll({0.3F, -0.4F});
+  EXPECT_NEAR(3 - one.weight[0], 0.003, 1e-6);
+  EXPECT_NEAR(4 - one.weight[1], -0.003992008, 1e-6);
+  EXPECT_NEAR(one.state[0][0], 0.003, 1e-8);
+  EXPECT_NEAR(one.state[0][1], -0.003992008, 1e-8);
+  One biases("lars", {{"learning_rate", 0.1}}, {3, 4});
+  biases.decays = false;  // plain momentum
+  biases.updateAll({0.3F, -0.4F});
+  EXPECT_NEAR(biases.weight[0], 2.97, 1e-6);
+  EXPECT_NEAR(biases.weight[1], 4.04, 1e-6);
+  One zero("lars", {{"learning_rate", 0.1}, {"momentum", 0}}, {0, 0});
+  EXPECT_TRUE(zero.state.empty());
+  zero.updateAll({0.3F, -0.4F});
+  EXPECT_NEAR(zero.weight[0], -0.03, 1e-7);
+}
+
+TEST(Optimizers, LeaveOutDecayWhereAsked) {
+  for (const char* name : {"sgd", "adam", "adamw", "adamax", "rmsprop", "lamb", "lars"}) {
+    One excluded(name, {{"weight_decay", 0.5}}, {1, 2}), none(name, {{"weight_decay", 0}}, {1, 2}),
+        decayed(name, {{"weight_decay", 0.5}}, {1, 2});
+    excluded.decays = false;
+    none.decays = std::string(name) != "lars";  // LARS takes the adaptation away too
+    for (One* each : {&excluded, &none, &decayed}) {
+      each->updateAll({0.25F, 0.5F});
+      each->updateAll({-0.5F, 0.125F});  // the first step of some rules looks at signs only
+    }
+    EXPECT_EQ(excluded.weight, none.weight) << name;
+    EXPECT_NE(excluded.weight, decayed.weight) << name;
+  }
+}
+
+/// "key=value" words up to the colon.
+std::map<std::string, std::string> wordsOf(std::istringstream& line) {
+  std::map<std::string, std::string> words;
+  for (std::string word; line >> word && word != ":";)
+    words[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  return words;
+}
+
+TEST(Optimizers, EqualPyTorch) {
+  std::ifstream file(std::string(PIPESCOPE_TEST_DATA) + "/optimizers.golden");
+  int rules = 0, rates = 0;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream line(text);
+    std::string kind, name;
+    line >> kind >> name;
+    const std::map<std::string, std::string> words = wordsOf(line);
+    if (kind == "rule") {
+      ++rules;
+      std::map<std::string, double> settings;
+      for (const auto& [key, value] : words) settings[key] = std::stod(value);
+      One one(name, settings, {1.0F, -2.0F, 0.5F, 3.0F});
+      for (int step = 0; step < 10; ++step) {
+        std::vector<float> gradients;
+        for (int i = 0; i < 4; ++i) gradients.push_back(static_cast<float>(std::sin(1.0 + step + 0.7 * i)));
+        one.updateAll(gradients);
+      }
+      for (const float weight : one.weight) {
+        double expected = 0;
+        line >> expected;
+        EXPECT_NEAR(weight, expected, 2e-6 * (1 + std::abs(expected))) << text;
+      }
+    } else {
+      ++rates;
+      LearningRateSchedule schedule;
+      schedule.kind = name;
+      for (const auto& [key, value] : words) {
+        if (key == "base") schedule.base = std::stod(value);
+        if (key == "gamma") schedule.gamma = std::stod(value);
+        if (key == "end") schedule.end = std::stod(value);
+        if (key == "power") schedule.power = std::stod(value);
+        if (key == "total") schedule.total = std::stoll(value);
+        if (key == "stepSize") schedule.stepSize = std::stoll(value);
+        std::istringstream list(value);
+        for (std::string number; key == "milestones" && std::getline(list, number, ',');)
+          schedule.milestones.push_back(std::stoll(number));
+      }
+      ASSERT_TRUE(schedule.check().ok());
+      for (std::int64_t t = 0; t < 12; ++t) {
+        double expected = 0;
+        line >> expected;
+        EXPECT_NEAR(schedule.at(t), expected, 1e-9) << text << " update " << t;
+      }
+    }
+  }
+  EXPECT_EQ(rules, 10);
+  EXPECT_EQ(rates, 6);
+}
+
+TEST(LearningRate, WarmsUpThenFollowsItsSchedule) {
+  LearningRateSchedule s;
+  s.base = 0.8;
+  s.warmUp = 3;
+  EXPECT_DOUBLE_EQ(s.at(0), 0.2);
+  EXPECT_DOUBLE_EQ(s.at(1), 0.4);
+  EXPECT_NEAR(s.at(2), 0.6, 1e-15);
+  EXPECT_DOUBLE_EQ(s.at(3), 0.8);
+  EXPECT_DOUBLE_EQ(s.at(1000), 0.8);
+  s.kind = "linear";
+  s.total = 11;
+  EXPECT_DOUBLE_EQ(s.at(3), 0.8);
+  EXPECT_DOUBLE_EQ(s.at(7), 0.4);
+  EXPECT_DOUBLE_EQ(s.at(11), 0.0);
+  EXPECT_DOUBLE_EQ(s.at(50), 0.0);
+}
+
+TEST(LearningRate, RefusesWhatMakesNoSense) {
+  LearningRateSchedule s;
+  s.kind = "cosin";
+  EXPECT_EQ(s.check().error().message,
+            "the learning-rate schedule cosin is not known; known are constant, cosine, exponential, linear, "
+            "multi_step, polynomial, step");
+  s.kind = "multi_step";
+  EXPECT_EQ(s.check().error().message,
+            "the learning-rate schedule multi_step has the milestones []; give at least one, ascending");
+  s.milestones = {5, 3};
+  EXPECT_EQ(s.check().error().message,
+            "the learning-rate schedule multi_step has the milestones [5, 3]; give at least one, ascending");
+  s.kind = "cosine";
+  s.warmUp = s.total = 10;
+  EXPECT_EQ(s.check().error().message,
+            "the learning-rate schedule cosine ends at 10, but its warm-up takes 10; make the warm-up shorter");
+}
+
 TEST(Optimizers, SayTheirStateAndWork) {
   const graph::TensorType parameter{graph::ElementType::float32, {20, 10, 5, 5}};
   const auto adamw = std::move(*createOptimizer("adamw", {}));
@@ -143,12 +331,13 @@ TEST(Optimizers, LearningRateMoves) {
 }
 
 TEST(Optimizers, RefuseWithNameAndRange) {
-  EXPECT_EQ(refusal("adam", {}), "optimizer adam is not known; did you mean adamw?");
-  EXPECT_EQ(refusal("newton_raphson", {}), "optimizer newton_raphson is not known; known are adamw, sgd");
+  EXPECT_EQ(refusal("adamv", {}), "optimizer adamv is not known; did you mean adam?");
+  EXPECT_EQ(refusal("newton_raphson", {}), "optimizer newton_raphson is not known; known are adam, adamax, adamw, lamb, lars, "
+            "rmsprop, sgd");
   EXPECT_EQ(refusal("adamw", {{"beta3", 0.5}}), "optimizer adamw has no setting beta3; did you mean beta1?");
   EXPECT_EQ(refusal("sgd", {{"rho", 1}}),
             "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, "
-            "velocity_scaling, learning_rate");
+            "velocity_scaling, nesterov, learning_rate");
   EXPECT_EQ(refusal("adamw", {{"beta1", 1}}), "optimizer adamw: beta1 is 1; it must be 0 to 0.9999999");
   EXPECT_EQ(refusal("adamw", {{"learning_rate", std::nan("")}}),
             "optimizer adamw: learning_rate is nan; it must be 0 to 1000000");

@@ -322,9 +322,9 @@ TEST(Session, RefusesTheWrongUse) {
   graph::Graph scalar;
   scalar.inputs = {scalar.addTensor("x", {graph::ElementType::float32, {}}, graph::TensorRole::input)};
   EXPECT_EQ(create(scalar, nullptr), "input x has no axes; its first axis must be the micro-batch");
-  graph::Graph half;
-  half.addParameter("w", {graph::ElementType::float16, {2}}, {});
-  EXPECT_EQ(create(half, nullptr), "weight w is 2 float16; training and inference compute in float32");
+  graph::Graph whole;
+  whole.addParameter("w", {graph::ElementType::int32, {2}}, {});
+  EXPECT_EQ(create(whole, nullptr), "weight w is 2 int32; weights can be float32, float16 or bfloat16");
 }
 
 TEST(Program, RefusesWhatItCannotPlace) {

@@ -184,9 +184,9 @@ TEST(Parameters, CopiesAreTheirOwn) {
 
 TEST(Parameters, RefuseOtherTypes) {
   graph::Graph graph;
-  graph.addParameter("h", {graph::ElementType::float16, {2}}, {});
+  graph.addParameter("h", {graph::ElementType::int32, {2}}, {});
   EXPECT_EQ(Parameters(graph).initialize(graph, 1).error().message,
-            "weight h is 2 float16; only float32 weights can be initialised");
+            "weight h is 2 int32; only float32, float16 and bfloat16 weights can be initialised");
 }
 
 }  // namespace

@@ -1,0 +1,137 @@
+#include "engine/compile/precision.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/compile/graph_rewriter.h"
+#include "engine/ops/half.h"
+
+namespace pipescope::compile {
+namespace {
+
+using base::Result;
+using base::Status;
+using graph::ElementType;
+using graph::Node;
+using graph::Tensor;
+using graph::TensorId;
+
+/// ONNX's numbers of types, which Cast takes.
+std::int64_t numberOf(ElementType type) {
+  return type == ElementType::float16 ? 10 : type == ElementType::bfloat16 ? 16 : 1;
+}
+
+std::vector<std::byte> narrowed(const std::vector<std::byte>& floats, ElementType type) {
+  std::vector<std::byte> half(floats.size() / 2);
+  const auto count = static_cast<std::int64_t>(half.size() / 2);
+  const auto* from = reinterpret_cast<const float*>(floats.data());
+  if (type == ElementType::float16) ops::narrow(from, reinterpret_cast<ops::Float16*>(half.data()), count);
+  if (type == ElementType::bfloat16) ops::narrow(from, reinterpret_cast<ops::BFloat16*>(half.data()), count);
+  return half;
+}
+
+bool isLoss(const Node& node) {
+  return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
+}
+
+class PrecisionPass : public GraphRewriter {
+ public:
+  PrecisionPass(const graph::Graph& source, ElementType type, const ops::OperatorRegistry& registry)
+      : GraphRewriter(source, registry), type_(type) {}
+
+ protected:
+  Result<TensorId> copyRoot(const Tensor& tensor) override {
+    const bool statistic = std::ranges::any_of(source_.stateUpdates, [&](const graph::StateUpdate& update) {
+      return update.parameter == tensor.id;
+    });
+    if (tensor.type.element != ElementType::float32 || statistic || isRunningStatistic(tensor.id))
+      return GraphRewriter::copyRoot(tensor);
+    const graph::TensorType type{type_, tensor.type.shape};
+    if (tensor.role == graph::TensorRole::parameter) {
+      graph::Initializer initializer = source_.initializer(tensor.id);
+      if (initializer.kind == graph::Initializer::Kind::values) {
+        initializer.values = std::make_shared<const graph::TensorValue>(
+            graph::TensorValue{type, narrowed(initializer.values->bytes, type_)});
+      }
+      return result_.addParameter(tensor.name, type, std::move(initializer));
+    }
+    if (const std::vector<std::byte>* value = source_.constantValue(tensor.id))
+      return result_.addConstant(tensor.name, type, narrowed(*value, type_));
+    return result_.addTensor(tensor.name, type, tensor.role);
+  }
+
+  Status copyNode(const Node& node) override {
+    Node copy = node;
+    PIPESCOPE_TRY(convertAttributes(copy));
+    const bool wide = isLoss(node) || meetsFloat(node);
+    std::vector<TensorId> inputs;
+    for (const TensorId input : node.inputs) {
+      TensorId id = of(input);
+      if (wide && id.valid() && result_.tensor(id).type.element == type_) {
+        PIPESCOPE_ASSIGN(id, castUp(node, id, inputs.size()));
+      }
+      inputs.push_back(id);
+    }
+    return appendCopy(std::move(copy), std::move(inputs));
+  }
+
+  Status finish() override {
+    if (!result_.loss || result_.tensor(*result_.loss).type.element != type_) return {};
+    const Node& maker = result_.node(result_.tensor(*result_.loss).producer);
+    PIPESCOPE_ASSIGN(const TensorId loss, castUp(Node(maker), *result_.loss, 0));
+    result_.loss = loss;
+    return {};
+  }
+
+ private:
+  /// Mean and variance of a batch norm, which are float32 in inference too.
+  bool isRunningStatistic(TensorId id) const {
+    return std::ranges::any_of(source_.nodes(), [&](const Node& node) {
+      return node.op == "BatchNormalization" && node.inputs.size() == 5 &&
+             (node.inputs[3] == id || node.inputs[4] == id);
+    });
+  }
+
+  /// True where a value that is float32 in the copy too comes in: something after a loss.
+  bool meetsFloat(const Node& node) const {
+    if (node.op == "BatchNormalization" || node.op == "Cast") return false;
+    return std::ranges::any_of(node.inputs, [&](TensorId input) {
+      return input.valid() && result_.tensor(of(input)).type.element == ElementType::float32;
+    });
+  }
+
+  Status convertAttributes(Node& node) const {
+    for (auto& [name, value] : node.attributes) {
+      if (std::holds_alternative<std::shared_ptr<const graph::Graph>>(value)) {
+        return base::badInput(
+            fmt::format("Node {} holds a graph of its own ({}), which cannot be computed in {}: use float32.",
+                        node.name, node.op, graph::toString(type_)));
+      }
+      auto* tensor = std::get_if<std::shared_ptr<const graph::TensorValue>>(&value);
+      if (!tensor || (*tensor)->type.element != ElementType::float32) continue;
+      *tensor = std::make_shared<const graph::TensorValue>(
+          graph::TensorValue{{type_, (*tensor)->type.shape}, narrowed((*tensor)->bytes, type_)});
+    }
+    if (node.op == "Cast" && graph::intAttribute(node, "to", 0) == numberOf(ElementType::float32))
+      node.attributes["to"] = numberOf(type_);
+    return {};
+  }
+
+  Result<TensorId> castUp(const Node& node, TensorId id, std::size_t input) {
+    return add(node, fmt::format("float32_{}", input), "Cast", {id}, {{"to", numberOf(ElementType::float32)}});
+  }
+
+  ElementType type_;
+};
+
+}  // namespace
+
+Result<graph::Graph> withPrecision(const graph::Graph& forward, ElementType type,
+                                   const ops::OperatorRegistry& registry) {
+  if (type == ElementType::float32) return forward;
+  return PrecisionPass(forward, type, registry).run();
+}
+
+}  // namespace pipescope::compile

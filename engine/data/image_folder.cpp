@@ -1,0 +1,104 @@
+// Images in folders that are called as their classes: train/cat/1.png, test/dog/7.jpg; classes are numbered in the
+// order of their names.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/data/dataset_registry.h"
+#include "engine/data/image_file.h"
+#include "profiler/base/check.h"
+
+namespace pipescope::data {
+namespace {
+
+namespace fs = std::filesystem;
+using base::badInput;
+
+bool isImage(const fs::path& file) {
+  std::string extension = file.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
+/// Entries of a folder by name; those that cannot be listed are an error.
+base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    entries.push_back(entry->path());
+  if (error) return base::ioError(fmt::format("cannot list the folder '{}': {}", folder.string(), error.message()));
+  std::ranges::sort(entries);
+  return entries;
+}
+
+/// Decodes on reading: a set may be larger than memory.
+class ImageFolder : public Dataset {
+ public:
+  static base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request) {
+    if (request.directory.empty()) return badInput("the folder of the images is missing: give it with --data");
+    if (request.sampleShape.size() != 3 || (request.sampleShape[0] != 1 && request.sampleShape[0] != 3)) {
+      return badInput(fmt::format(
+          "images are 1 or 3 channels x height x width, the model takes {}; use another data set, or change its input",
+          toString(graph::TensorType{graph::ElementType::float32, request.sampleShape})));
+    }
+    const fs::path folder = request.directory / (request.split == Split::train ? "train" : "test");
+    auto dataset = std::unique_ptr<ImageFolder>(new ImageFolder);
+    PIPESCOPE_ASSIGN(dataset->table_, preprocessingTable(request.preprocessing));
+    dataset->shape_ = request.sampleShape;
+    PIPESCOPE_ASSIGN(const std::vector<fs::path> classes, entriesOf(folder));
+    std::error_code error;
+    for (const fs::path& each : classes) {
+      if (!fs::is_directory(each, error)) continue;
+      PIPESCOPE_ASSIGN(const std::vector<fs::path> files, entriesOf(each));
+      for (const fs::path& file : files) {
+        if (isImage(file)) dataset->files_.emplace_back(file, static_cast<std::int32_t>(dataset->classes_));
+      }
+      ++dataset->classes_;
+    }
+    if (dataset->files_.empty()) {
+      return badInput(fmt::format("'{}' has no images: it needs a folder for each class, with .png or .jpg files",
+                                  folder.string()));
+    }
+    dataset->description_ = fmt::format("{} images of {} classes in '{}'", dataset->files_.size(), dataset->classes_,
+                                        folder.string());
+    return std::unique_ptr<Dataset>(std::move(dataset));
+  }
+
+  std::string description() const override { return description_; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
+  graph::TensorType sampleType() const override { return {graph::ElementType::float32, shape_}; }
+  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
+  std::int64_t classes() const override { return classes_; }
+  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
+                    std::span<std::int32_t> labels) const override {
+    const auto width = static_cast<std::size_t>(graph::elementCount(shape_));
+    PIPESCOPE_CHECK(samples.size() == indices.size() * width && labels.size() == indices.size(),
+                    "buffers of another size than the samples");
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      const auto& [file, label] = files_.at(static_cast<std::size_t>(indices[row]));
+      PIPESCOPE_ASSIGN(const Image image, readImage(file, shape_[0]));
+      const std::vector<std::uint8_t> pixels = fitted(image, shape_[2], shape_[1]);
+      std::ranges::transform(pixels, samples.begin() + static_cast<std::ptrdiff_t>(row * width),
+                             [this](std::uint8_t byte) { return table_[byte]; });
+      labels[row] = label;
+    }
+    return {};
+  }
+
+ private:
+  ImageFolder() = default;
+  std::vector<std::pair<fs::path, std::int32_t>> files_;
+  std::string description_;
+  graph::Shape shape_;
+  std::int64_t classes_ = 0;
+  std::array<float, 256> table_{};
+};
+
+}  // namespace
+
+PIPESCOPE_REGISTER_DATASET(images) {
+  registry.add({"images", "PNG and JPEG images in folders called as their classes, below train and test",
+                ImageFolder::open});
+}
+
+}  // namespace pipescope::data

@@ -1,0 +1,225 @@
+// Zip archives of .npy files, for npy_file.h.
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "engine/data/npy_file.h"
+
+namespace pipescope::data {
+namespace {
+
+using base::badInput;
+using base::Result;
+using base::Status;
+
+constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
+constexpr std::size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22;
+constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  ///< the value is in the zip64 field
+
+template <class T>
+T at(std::span<const std::byte> file, std::size_t place) {
+  T value{};
+  std::memcpy(&value, file.data() + place, sizeof(T));
+  return value;
+}
+
+struct Member {
+  std::string name;
+  std::uint64_t packed = 0, size = 0, offset = 0;
+  unsigned method = 0;
+};
+
+/// Sizes that do not fit 32 bits stand in an extra field, in this order, those only that are left out elsewhere.
+void readZip64(std::span<const std::byte> extra, Member& member) {
+  for (std::size_t i = 0; i + 4 <= extra.size();) {
+    const auto id = at<std::uint16_t>(extra, i), length = at<std::uint16_t>(extra, i + 2);
+    i += 4;
+    if (id == 1 && i + length <= extra.size()) {
+      std::size_t place = i;
+      for (std::uint64_t* value : {&member.size, &member.packed, &member.offset}) {
+        if (*value != kIn64 || place + 8 > i + length) continue;
+        *value = at<std::uint64_t>(extra, place);
+        place += 8;
+      }
+    }
+    i += length;
+  }
+}
+
+Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std::string& name) {
+  const base::Error damaged = badInput(fmt::format("{} is no .npz file, or it is cut off or damaged", name));
+  if (file.size() < kEndBytes) return damaged;
+  std::size_t end = file.size() - kEndBytes;
+  const std::size_t least = end > 65535 ? end - 65535 : 0;
+  while (at<std::uint32_t>(file, end) != kEnd) {
+    if (end-- == least) return damaged;
+  }
+  const auto count = at<std::uint16_t>(file, end + 10);
+  std::size_t place = at<std::uint32_t>(file, end + 16);
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (place > end || end - place < kCentralBytes || at<std::uint32_t>(file, place) != kCentral) return damaged;
+    const std::size_t nameLength = at<std::uint16_t>(file, place + 28), extra = at<std::uint16_t>(file, place + 30),
+                      comment = at<std::uint16_t>(file, place + 32);
+    if (end - place - kCentralBytes < nameLength + extra + comment) return damaged;
+    Member member;
+    member.method = at<std::uint16_t>(file, place + 10);
+    member.packed = at<std::uint32_t>(file, place + 20);
+    member.size = at<std::uint32_t>(file, place + 24);
+    member.offset = at<std::uint32_t>(file, place + 42);
+    member.name.assign(reinterpret_cast<const char*>(file.data()) + place + kCentralBytes, nameLength);
+    readZip64(file.subspan(place + kCentralBytes + nameLength, extra), member);
+    members.push_back(std::move(member));
+    place += kCentralBytes + nameLength + extra + comment;
+  }
+  return members;
+}
+
+/// The member's bytes as they lie in the file.
+Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, const Member& member,
+                                               const std::string& name) {
+  const base::Error damaged = badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
+  if (member.offset > file.size() || file.size() - member.offset < kLocalBytes) return damaged;
+  const auto place = static_cast<std::size_t>(member.offset);
+  if (at<std::uint32_t>(file, place) != kLocal) return damaged;
+  const std::size_t skip = kLocalBytes + at<std::uint16_t>(file, place + 26) + at<std::uint16_t>(file, place + 28);
+  if (file.size() - place < skip || file.size() - place - skip < member.packed) return damaged;
+  return file.subspan(place + skip, static_cast<std::size_t>(member.packed));
+}
+
+Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const Member& member,
+                                        const std::string& name) {
+  const base::Error damaged = badInput(fmt::format("{}: member {} is damaged", name, member.name));
+  // Deflate packs at most 1,032 to 1.
+  if (member.size > (packed.size() + 64) * 1032) return damaged;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(member.size));
+  z_stream stream{};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return badInput(fmt::format("{}: not enough memory", name));
+  std::size_t in = 0, out = 0;
+  int state = Z_OK;
+  Bytef nothing = 0;
+  while (state == Z_OK) {
+    constexpr std::size_t kPiece = 1 << 30;
+    const std::size_t more = std::min(packed.size() - in, kPiece), room = std::min(bytes.size() - out, kPiece);
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()) + in);
+    stream.avail_in = static_cast<uInt>(more);
+    stream.next_out = room > 0 ? reinterpret_cast<Bytef*>(bytes.data() + out) : &nothing;
+    stream.avail_out = static_cast<uInt>(room);
+    state = inflate(&stream, Z_NO_FLUSH);
+    in += more - stream.avail_in;
+    out += room - stream.avail_out;
+  }
+  inflateEnd(&stream);
+  if (state != Z_STREAM_END || out != bytes.size()) return damaged;
+  return bytes;
+}
+
+template <class T>
+void put(std::string& to, T value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+/// What local and central headers have in common: version, flags, method, time, checksum, sizes, length of the name.
+void putFacts(std::string& to, std::uint32_t checksum, std::uint32_t size, const std::string& name) {
+  put<std::uint16_t>(to, 20);
+  put<std::uint16_t>(to, 0);
+  put<std::uint16_t>(to, 0);
+  put<std::uint32_t>(to, 0x00210000);  // 1 January 1980: the same bytes whenever it is written
+  put(to, checksum);
+  put(to, size);
+  put(to, size);
+  put(to, static_cast<std::uint16_t>(name.size()));
+}
+
+Status writeAll(std::ofstream& stream, std::span<const NpzMember> members) {
+  std::string central;
+  std::uint64_t offset = 0;
+  for (const NpzMember& member : members) {
+    const std::string name = member.name + ".npy";
+    const std::vector<std::byte> bytes = npyBytes(member.type, member.values);
+    if (offset + bytes.size() + kLocalBytes + name.size() >= kIn64)
+      return badInput("an .npz file holds less than 4 GiB, and these weights with their optimizer's state are more");
+    const auto size = static_cast<std::uint32_t>(bytes.size());
+    const auto checksum = static_cast<std::uint32_t>(
+        crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    std::string local;
+    put(local, kLocal);
+    putFacts(local, checksum, size, name);
+    put<std::uint16_t>(local, 0);
+    local += name;
+    put(central, kCentral);
+    put<std::uint16_t>(central, 20);
+    putFacts(central, checksum, size, name);
+    central.append(8, '\0');  // extra, comment, disk, internal attributes
+    put<std::uint32_t>(central, 0);
+    put(central, static_cast<std::uint32_t>(offset));
+    central += name;
+    stream.write(local.data(), static_cast<std::streamsize>(local.size()));
+    stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    offset += local.size() + bytes.size();
+  }
+  std::string end;
+  put(end, kEnd);
+  put<std::uint32_t>(end, 0);
+  put(end, static_cast<std::uint16_t>(members.size()));
+  put(end, static_cast<std::uint16_t>(members.size()));
+  put(end, static_cast<std::uint32_t>(central.size()));
+  put(end, static_cast<std::uint32_t>(offset));
+  put<std::uint16_t>(end, 0);
+  central += end;
+  stream.write(central.data(), static_cast<std::streamsize>(central.size()));
+  stream.flush();
+  return {};
+}
+
+}  // namespace
+
+Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem::path& path) {
+  const std::string name = "'" + path.string() + "'";
+  PIPESCOPE_ASSIGN(const std::vector<std::byte> file, readWholeFile(path, "archive of arrays"));
+  PIPESCOPE_ASSIGN(const std::vector<Member> members, membersOf(file, name));
+  std::map<std::string, graph::TensorValue> arrays;
+  for (const Member& member : members) {
+    PIPESCOPE_ASSIGN(const std::span<const std::byte> packed, packedBytes(file, member, name));
+    const std::string what = fmt::format("{}: member {}", name, member.name);
+    std::string key = member.name;
+    if (key.ends_with(".npy")) key.resize(key.size() - 4);
+    if (member.method == 0) {
+      PIPESCOPE_ASSIGN(arrays[key], parseNpy(packed, what));
+    } else if (member.method == Z_DEFLATED) {
+      PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, inflated(packed, member, name));
+      PIPESCOPE_ASSIGN(arrays[key], parseNpy(bytes, what));
+    } else {
+      return badInput(fmt::format("{} is packed by method {}; stored and deflated ones are read", what, member.method));
+    }
+  }
+  return arrays;
+}
+
+Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members) {
+  if (members.size() > 65535) return badInput(fmt::format("{} arrays are more than an .npz file holds", members.size()));
+  const std::filesystem::path temporary = file.string() + fmt::format(".{}.part", getpid());
+  std::error_code error;
+  {
+    std::ofstream stream(temporary, std::ios::binary);
+    if (!stream)
+      return base::ioError(fmt::format("cannot write '{}': no such folder, or no permission", file.string()));
+    Status written = writeAll(stream, members);
+    stream.close();
+    if (written.ok() && !stream) written = base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
+    if (!written.ok()) {
+      std::filesystem::remove(temporary, error);
+      return written;
+    }
+  }
+  std::filesystem::rename(temporary, file, error);
+  if (!error) return {};
+  const std::string why = error.message();
+  std::filesystem::remove(temporary, error);
+  return base::ioError(fmt::format("cannot write '{}': {}", file.string(), why));
+}
+
+}  // namespace pipescope::data

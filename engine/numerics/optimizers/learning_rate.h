@@ -1,0 +1,38 @@
+#pragma once
+// How the learning rate moves over a run. Pure functions of the number of the update, so that a resumed run
+// goes on where it stopped.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::optimizers {
+
+/// t counts from 0; t' and T' leave out the warm-up. With the base rate r and the end rate e:
+///   constant     r
+///   step         r·gamma^⌊t' / stepSize⌋
+///   multi_step   r·gamma^(number of milestones ≤ t)
+///   exponential  r·gamma^t'
+///   linear       r + (e − r)·min(t'/T', 1)
+///   cosine       e + (r − e)·(1 + cos(π·min(t'/T', 1))) / 2
+///   polynomial   e + (r − e)·(1 − min(t'/T', 1))^power
+/// During the warm-up: r·(t + 1) / (warmUp + 1), so that r itself comes right after it.
+struct LearningRateSchedule {
+  std::string kind = "constant";
+  double base = 1e-3, end = 0;
+  double gamma = 0.1, power = 1;
+  std::int64_t stepSize = 1;
+  std::vector<std::int64_t> milestones;
+  std::int64_t warmUp = 0;
+  std::int64_t total = 1;  ///< T: where linear, cosine and polynomial end
+
+  /// Refuses unknown kinds, milestones that do not ascend, a warm-up that leaves nothing after it.
+  base::Status check() const;
+  double at(std::int64_t t) const;
+};
+
+/// Kinds that there are, sorted.
+std::vector<std::string> learningRateSchedules();
+
+}  // namespace pipescope::optimizers

@@ -1,0 +1,279 @@
+#include "engine/numerics/updater.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "engine/numerics/values.h"
+#include "engine/ops/random.h"
+
+namespace pipescope::numerics {
+namespace {
+
+constexpr std::size_t kRangeElements = 8192;
+constexpr std::size_t kMostStates = 8;
+using Scratch = std::array<float, kRangeElements>;
+
+std::span<float> floatsOf(AlignedBuffer& buffer, std::size_t first, std::size_t count) {
+  return valuesOf<float>(buffer.bytes()).subspan(first, count);
+}
+
+}  // namespace
+
+Updater::Updater(const graph::Graph& graph, const Program& program, Parameters& parameters,
+                 std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
+                 const SessionOptions& options)
+    : parameters_(parameters),
+      optimizer_(std::move(optimizer)),
+      executor_(executor),
+      options_(options),
+      lossScale_(options.lossScale) {
+  for (const graph::TensorId id : program.gradients()) {
+    const graph::Tensor& parameter = graph.tensor(id);
+    const std::size_t index = slotOffsets_.size();
+    const auto elements = static_cast<std::size_t>(parameter.type.elements());
+    slotOffsets_.push_back(slotBytes_);
+    sumOffsets_.push_back(sumBytes_);
+    gradientParameters_.push_back(parameters_.find(parameter.name));
+    slotBytes_ += alignedBytes(parameter.type.bytes().count);
+    sumBytes_ += alignedBytes(parameter.type.elements() * 4);
+    stateTypes_.push_back(optimizer_->stateOf(parameter.type));
+    PIPESCOPE_CHECK(stateTypes_.back().size() <= kMostStates, "an optimizer keeps too many state tensors");
+    std::vector<AlignedBuffer>& state = state_.emplace_back();
+    for (const optimizers::StateTensor& tensor : stateTypes_.back())
+      state.emplace_back(tensor.type.bytes().count);
+    const bool master = options_.masterWeights && parameter.type.element != graph::ElementType::float32;
+    masters_.emplace_back(master ? parameter.type.elements() * 4 : 0);
+    for (std::size_t first = 0; first < elements; first += kRangeElements)
+      ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
+  }
+  for (std::int64_t replica = 0; replica < options_.replicas; ++replica) accumulators_.emplace_back(sumBytes_);
+  sums_.resize(ranges_.size());
+  ruleSums_.resize(slotOffsets_.size());
+  PIPESCOPE_CHECK(optimizer_->sumCount() <= ruleSums_.front().size(), "an optimizer needs too many sums");
+}
+
+void Updater::weightsChanged() {
+  for (const Range& range : ranges_) {
+    AlignedBuffer& master = masters_[range.gradient];
+    if (master.bytes().empty()) continue;
+    readFloats(typeOf(range), std::as_const(parameters_).bytes(gradientParameters_[range.gradient]), range.first,
+               floatsOf(master, range.first, range.count));
+  }
+}
+
+std::size_t Updater::slotsFor(std::size_t all) {
+  const auto affordable =
+      static_cast<std::size_t>(options_.gradientBytes / std::max<std::int64_t>(1, slotBytes_));
+  std::size_t count = std::min(all, std::max(executor_.threads(), affordable));
+  // A whole step of all replicas at a time.
+  const auto replicas = static_cast<std::size_t>(options_.replicas);
+  count = std::max<std::size_t>(1, count / replicas) * replicas;
+  while (slots_.size() < count) slots_.emplace_back(slotBytes_);
+  return count;
+}
+
+std::span<std::byte> Updater::slot(std::size_t slot, std::size_t index) {
+  return slots_[slot].part(slotOffsets_[index], parameters_.type(gradientParameters_[index]).bytes().count);
+}
+
+std::span<float> Updater::accumulator(std::size_t replica, const Range& range) {
+  const std::int64_t bytes = parameters_.type(gradientParameters_[range.gradient]).elements() * 4;
+  return valuesOf<float>(accumulators_[replica].part(sumOffsets_[range.gradient], bytes))
+      .subspan(range.first, range.count);
+}
+
+/// One micro-batch's part onto a sum; micro-batch within its replica.
+void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotIndex, std::int64_t microBatch,
+                     std::int64_t step) {
+  const graph::ElementType type = typeOf(range);
+  const std::span<const std::byte> bytes = slot(slotIndex, range.gradient);
+  Scratch wide;
+  std::span<const float> gradient;
+  if (type == graph::ElementType::float32) {
+    gradient = valuesOf<float>(bytes).subspan(range.first, range.count);
+  } else {
+    const auto own = std::span(wide).first(range.count);
+    readFloats(type, bytes, range.first, own);
+    gradient = own;
+  }
+  if (options_.meanGradient && options_.meanStrategy == MeanStrategy::running) {
+    const auto f = static_cast<float>(microBatch);
+    const float keep = f / (f + 1), take = 1 / (f + 1);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = keep * sum[i] + take * gradient[i];
+  } else {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += gradient[i];
+  }
+  if (options_.accumulator == graph::ElementType::float32) return;
+  std::optional<ops::RandomSequence> random;
+  if (options_.stochasticRounding)
+    random.emplace(ops::RunIdentity{options_.seed, step, microBatch, 0},
+                   fmt::format("{}/accumulator/{}", nameOf(range), range.first));
+  roundTo(options_.accumulator, sum, random ? &*random : nullptr);
+}
+
+/// a ← a + g for the slots in ascending order, each onto its replica's sum; a starts from zero.
+void Updater::add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step) {
+  const Range& range = ranges_[index];
+  const auto replicas = static_cast<std::size_t>(options_.replicas);
+  for (std::size_t replica = 0; replica < replicas; ++replica) {
+    const std::span<float> sum = accumulator(replica, range);
+    if (first == 0) std::ranges::fill(sum, 0.0F);
+    for (std::size_t slotIndex = replica; slotIndex < count; slotIndex += replicas)
+      addOne(range, sum, slotIndex, static_cast<std::int64_t>((first + slotIndex) / replicas), step);
+  }
+  if (lossScale_.counts()) countLarge(index, count);
+}
+
+void Updater::countLarge(std::size_t index, std::size_t count) {
+  const Range& range = ranges_[index];
+  Sums& sums = sums_[index];
+  Scratch wide;
+  const auto values = std::span(wide).first(range.count);
+  for (std::size_t slotIndex = 0; slotIndex < count; ++slotIndex) {
+    readFloats(typeOf(range), slot(slotIndex, range.gradient), range.first, values);
+    // Written so that a NaN counts as large.
+    const std::int64_t small =
+        std::ranges::count_if(values, [](float g) { return std::abs(g) <= kLossScaleEdge; });
+    sums.below += small;
+    sums.above += static_cast<std::int64_t>(values.size()) - small;
+  }
+}
+
+/// The sum over replicas, ascending.
+void Updater::reduce(const Range& range) {
+  constexpr std::size_t kMost = 64;
+  if (accumulators_.size() == 1) return;
+  std::array<std::span<float>, kMost> parts;
+  PIPESCOPE_CHECK(accumulators_.size() <= kMost, "too many replicas in one process");
+  for (std::size_t replica = 0; replica < accumulators_.size(); ++replica)
+    parts[replica] = accumulator(replica, range);
+  collectives_.allReduceSum(std::span(parts).first(accumulators_.size()));
+}
+
+optimizers::Update Updater::updateOf(const Range& range, std::span<float> weights,
+                                     std::span<std::span<float>> state) const {
+  optimizers::Update update;
+  update.step = step_;
+  update.divisor = divisor_;
+  update.weights = weights;
+  update.state = state;
+  update.sums = std::span(ruleSums_[range.gradient]).first(optimizer_->sumCount());
+  update.decays =
+      options_.decayVectors || parameters_.type(gradientParameters_[range.gradient]).shape.size() > 1;
+  return update;
+}
+
+/// Measures or updates a range. Half weights without a master copy are widened, moved and rounded.
+void Updater::runRule(std::size_t index, bool measure) {
+  const Range& range = ranges_[index];
+  const std::size_t parameter = gradientParameters_[range.gradient];
+  std::array<std::span<float>, kMostStates> parts;
+  std::vector<AlignedBuffer>& state = state_[range.gradient];
+  for (std::size_t i = 0; i < state.size(); ++i) parts[i] = floatsOf(state[i], range.first, range.count);
+  const graph::ElementType type = typeOf(range);
+  AlignedBuffer& master = masters_[range.gradient];
+  Scratch wide;
+  std::span<float> weights;
+  if (type == graph::ElementType::float32) {
+    weights = parameters_.floats(parameter).subspan(range.first, range.count);
+  } else if (!master.bytes().empty()) {
+    weights = floatsOf(master, range.first, range.count);
+  } else {
+    weights = std::span(wide).first(range.count);
+    readFloats(type, std::as_const(parameters_).bytes(parameter), range.first, weights);
+  }
+  optimizers::Update update = updateOf(range, weights, std::span(parts).first(state.size()));
+  update.gradients = accumulator(0, range);
+  if (measure) {
+    optimizer_->measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
+    return;
+  }
+  optimizer_->update(update);
+  if (type == graph::ElementType::float32) return;
+  std::optional<ops::RandomSequence> random;
+  if (options_.stochasticRounding && master.bytes().empty())
+    random.emplace(ops::RunIdentity{options_.seed, step_, 0, 0},
+                   fmt::format("{}/update/{}", nameOf(range), range.first));
+  writeFloats(type, weights, range.first, parameters_.bytes(parameter), random ? &*random : nullptr);
+}
+
+/// The norm over all gradients; what is above the bound goes into the divisor (as PyTorch's clip_grad_norm_).
+void Updater::clip() {
+  const auto body = [&](std::size_t i) {
+    double square = 0;
+    for (const float sum : accumulator(0, ranges_[i])) {
+      const double g = static_cast<double>(sum) / divisor_;
+      square += g * g;
+    }
+    sums_[i].square = square;
+  };
+  executor_.parallelFor(ranges_.size(), std::ref(body));
+  double square = 0;
+  for (const Sums& sums : sums_) square += sums.square;
+  norm_ = std::sqrt(square);
+  constexpr double kSmall = 1e-6;
+  const double factor = options_.clipNorm / (norm_ + kSmall);
+  if (factor < 1) divisor_ /= factor;
+}
+
+/// The steps that need all of a gradient, one after another.
+void Updater::finish() {
+  if (options_.clipNorm > 0) clip();
+  if (const std::size_t count = optimizer_->sumCount(); count > 0) {
+    const auto measure = [&](std::size_t i) { runRule(i, true); };
+    executor_.parallelFor(ranges_.size(), std::ref(measure));
+    for (std::array<double, 4>& sums : ruleSums_) sums.fill(0);
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+      for (std::size_t s = 0; s < count; ++s) ruleSums_[ranges_[i].gradient][s] += sums_[i].rule[s];
+    }
+  }
+  const auto update = [&](std::size_t i) { runRule(i, false); };
+  executor_.parallelFor(ranges_.size(), std::ref(update));
+}
+
+void Updater::accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step) {
+  const bool last = first + count == all, atOnce = last && !needsWholeGradients();
+  step_ = step;
+  const bool running = options_.meanStrategy == MeanStrategy::running;
+  const auto micro = static_cast<double>(running ? static_cast<std::size_t>(options_.replicas) : all);
+  divisor_ = (options_.meanGradient ? micro : 1) * lossScale_.value();
+  if (first == 0) std::ranges::fill(sums_, Sums());
+  const auto body = [&](std::size_t i) {
+    add(i, first, count, step);
+    if (last) reduce(ranges_[i]);
+    if (atOnce) runRule(i, false);
+  };
+  executor_.parallelFor(ranges_.size(), std::ref(body));
+  if (last && !atOnce) finish();
+  if (!last || !lossScale_.counts()) return;
+  std::int64_t above = 0, below = 0;
+  for (const Sums& sums : sums_) {
+    above += sums.above;
+    below += sums.below;
+  }
+  lossScale_.update(above, below);
+}
+
+std::vector<NamedState> Updater::state() {
+  std::vector<NamedState> all;
+  for (std::size_t gradient = 0; gradient < state_.size(); ++gradient) {
+    const std::string& parameter = parameters_.name(gradientParameters_[gradient]);
+    for (std::size_t i = 0; i < state_[gradient].size(); ++i) {
+      all.push_back({parameter + "/" + stateTypes_[gradient][i].name, stateTypes_[gradient][i].type,
+                     state_[gradient][i].bytes()});
+    }
+    if (!masters_[gradient].bytes().empty()) {
+      all.push_back({parameter + "/master",
+                     {graph::ElementType::float32, parameters_.type(gradientParameters_[gradient]).shape},
+                     masters_[gradient].bytes()});
+    }
+  }
+  return all;
+}
+
+}  // namespace pipescope::numerics

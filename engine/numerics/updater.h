@@ -1,0 +1,98 @@
+#pragma once
+// From the gradients of micro-batches to new weights: accumulation, the sum over replicas, loss scale,
+// clipping, the optimizer, rounding.
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "engine/numerics/collectives.h"
+#include "engine/numerics/optimizers/optimizer.h"
+#include "engine/numerics/parameters.h"
+#include "engine/numerics/program.h"
+#include "engine/numerics/session_options.h"
+#include "profiler/base/executor.h"
+
+namespace pipescope::numerics {
+
+/// One tensor of an optimizer's state: "layer1/conv/weight/moment1".
+struct NamedState {
+  std::string name;
+  graph::TensorType type;
+  std::span<std::byte> bytes;
+};
+
+class Updater {
+ public:
+  /// `parameters` must outlive the updater and stay at its address.
+  Updater(const graph::Graph& graph, const Program& program, Parameters& parameters,
+          std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
+          const SessionOptions& options);
+
+  /// How many micro-batches of `all` may be computed before accumulate() is called.
+  std::size_t slotsFor(std::size_t all);
+  /// Where the micro-batch of a slot puts gradient `index` of the program.
+  std::span<std::byte> slot(std::size_t slot, std::size_t index);
+
+  /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in slots 0 …; after the
+  /// last one updates the weights. `step` counts updates, this one included.
+  void accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step);
+  /// Weights were assigned from outside: master copies start from them.
+  void weightsChanged();
+
+  optimizers::Optimizer& optimizer() { return *optimizer_; }
+  LossScale& lossScale() { return lossScale_; }
+  /// Norm of the last update's gradients before clipping; 0 where nothing clips.
+  double gradientNorm() const { return norm_; }
+  std::vector<NamedState> state();
+
+ private:
+  /// A part of one gradient: what one task adds up and updates, of a length that does not depend on threads.
+  struct Range {
+    std::size_t gradient = 0;  ///< index into Program::gradients()
+    std::size_t first = 0, count = 0;
+  };
+  struct Sums {
+    std::int64_t above = 0, below = 0;  ///< the loss scale's edge
+    double square = 0;                  ///< of the gradient's elements
+    std::array<double, 4> rule{};       ///< the optimizer's
+  };
+
+  const std::string& nameOf(const Range& range) const { return parameters_.name(gradientParameters_[range.gradient]); }
+  graph::ElementType typeOf(const Range& range) const {
+    return parameters_.type(gradientParameters_[range.gradient]).element;
+  }
+  std::span<float> accumulator(std::size_t replica, const Range& range);
+  void add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step);
+  void addOne(const Range& range, std::span<float> sum, std::size_t slot, std::int64_t microBatch,
+              std::int64_t step);
+  void countLarge(std::size_t index, std::size_t count);
+  void reduce(const Range& range);
+  optimizers::Update updateOf(const Range& range, std::span<float> weights,
+                              std::span<std::span<float>> state) const;
+  void runRule(std::size_t index, bool measure);
+  void clip();
+  void finish();
+  bool needsWholeGradients() const { return options_.clipNorm > 0 || optimizer_->sumCount() > 0; }
+
+  Parameters& parameters_;
+  std::unique_ptr<optimizers::Optimizer> optimizer_;
+  base::Executor& executor_;
+  SessionOptions options_;
+  InProcessCollectives collectives_;
+  LossScale lossScale_;
+
+  std::vector<std::int64_t> slotOffsets_, sumOffsets_;  ///< within a slot and an accumulator, by gradient
+  std::vector<std::size_t> gradientParameters_;
+  std::int64_t slotBytes_ = 0, sumBytes_ = 0;
+  std::vector<AlignedBuffer> slots_, accumulators_;  ///< accumulators by replica
+  std::vector<std::vector<AlignedBuffer>> state_;    ///< per gradient, per state tensor
+  std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
+  std::vector<AlignedBuffer> masters_;  ///< per gradient; empty where the weight is its own
+  std::vector<Range> ranges_;
+  std::vector<Sums> sums_;  ///< per range
+  std::vector<std::array<double, 4>> ruleSums_;  ///< per gradient
+  double divisor_ = 1, norm_ = 0;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace pipescope::numerics

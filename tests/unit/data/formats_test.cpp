@@ -1,0 +1,311 @@
+// CIFAR, NumPy, TensorProto and image folders. Files of other programs are in data/ (make_files.py).
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "engine/data/dataset_registry.h"
+#include "engine/data/image_file.h"
+#include "engine/data/npy_file.h"
+#include "engine/graph/onnx/reader.h"
+#include "test_files.h"
+
+namespace pipescope::data {
+namespace {
+
+using base::ErrorKind;
+using graph::ElementType;
+using testing::Bytes;
+using testing::expectError;
+using testing::Folder;
+
+std::filesystem::path sample(const std::string& name) {
+  return std::filesystem::path(PIPESCOPE_TEST_DATA) / name;
+}
+
+DatasetRequest request(const std::filesystem::path& directory, Split split = Split::train) {
+  DatasetRequest asked;
+  asked.directory = directory;
+  asked.split = split;
+  asked.preprocessing.normalise = false;
+  return asked;
+}
+
+struct Read {
+  std::vector<float> samples;
+  std::vector<std::int32_t> labels;
+};
+Read readAll(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
+  Read read;
+  read.samples.resize(indices.size() * static_cast<std::size_t>(dataset.sampleType().elements()));
+  read.labels.resize(indices.size() * static_cast<std::size_t>(dataset.labelType().elements()));
+  const base::Status status = dataset.read(indices, read.samples, read.labels);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return read;
+}
+
+/// A record of CIFAR-10: the label, then 3,072 bytes that grow from `first`.
+Bytes record(std::uint8_t label, std::uint8_t first) {
+  Bytes bytes{label};
+  for (int i = 0; i < 3072; ++i) bytes.push_back(static_cast<std::uint8_t>(first + i));
+  return bytes;
+}
+Bytes operator+(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(Cifar, ReadsTenClasses) {
+  const Folder folder;
+  for (int i = 1; i <= 5; ++i)
+    folder.write("data_batch_" + std::to_string(i) + ".bin", record(static_cast<std::uint8_t>(i), 0) + record(9, 51));
+  folder.write("test_batch.bin", record(0, 255));
+  const auto train = openDataset("cifar10", request(folder.path()));
+  ASSERT_TRUE(train.ok()) << train.error().message;
+  EXPECT_EQ((*train)->size(), 10);
+  EXPECT_EQ((*train)->classes(), 10);
+  EXPECT_EQ((*train)->sampleType().shape, (graph::Shape{3, 32, 32}));
+  const Read read = readAll(**train, {4, 1});
+  EXPECT_EQ(read.labels, (std::vector<std::int32_t>{3, 9}));
+  EXPECT_FLOAT_EQ(read.samples[255], 1.0F);
+  EXPECT_FLOAT_EQ(read.samples[3072], 0.2F);
+  const auto test = openDataset("cifar10", request(folder.path(), Split::test));
+  ASSERT_TRUE(test.ok()) << test.error().message;
+  EXPECT_EQ((*test)->size(), 1);
+}
+
+TEST(Cifar, TakesTheFineLabelsOfAHundred) {
+  const Folder folder;
+  folder.write("train.bin", Bytes{5} + record(99, 0));
+  const auto dataset = openDataset("cifar100", request(folder.path()));
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ(readAll(**dataset, {0}).labels, std::vector<std::int32_t>{99});
+  EXPECT_EQ((*dataset)->classes(), 100);
+}
+
+TEST(Cifar, RefusesBadFiles) {
+  const Folder folder;
+  expectError(openDataset("cifar10", request(folder.path())), ErrorKind::io, {"data_batch_1.bin"});
+  expectError(openDataset("cifar10", request({})), ErrorKind::badInput, {"CIFAR-10", "--data"});
+  Bytes cut = record(1, 0);
+  cut.pop_back();
+  folder.write("test_batch.bin", cut);
+  expectError(openDataset("cifar10", request(folder.path(), Split::test)), ErrorKind::badInput,
+              {"3072 bytes", "whole CIFAR-10 records of 3073"});
+  folder.write("test_batch.bin", record(1, 0) + record(10, 0));
+  expectError(openDataset("cifar10", request(folder.path(), Split::test)), ErrorKind::badInput,
+              {"label 10 of item 1", "0…9"});
+}
+
+TEST(Numpy, ReadsWhatNumpyWrote) {
+  for (const char* name : {"stored.npz", "packed.npz"}) {
+    const auto arrays = readNpz(sample(name));
+    ASSERT_TRUE(arrays.ok()) << arrays.error().message;
+    ASSERT_EQ(arrays->size(), 2U);
+    EXPECT_EQ(arrays->at("samples").type.shape, (graph::Shape{3, 2, 2}));
+    const Folder folder;
+    std::filesystem::copy(sample(name), folder.path() / "train.npz");
+    const auto dataset = openDataset("numpy", request(folder.path()));
+    ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+    EXPECT_EQ((*dataset)->size(), 3);
+    EXPECT_EQ((*dataset)->classes(), 3);
+    const Read read = readAll(**dataset, {2, 0});
+    EXPECT_EQ(read.samples, (std::vector<float>{2, 2.25F, 2.5F, 2.75F, 0, 0.25F, 0.5F, 0.75F}));
+    EXPECT_EQ(read.labels, (std::vector<std::int32_t>{1, 2}));
+  }
+  const auto scalar = readNpy(sample("scalar.npy"));
+  ASSERT_TRUE(scalar.ok()) << scalar.error().message;
+  EXPECT_EQ(scalar->type, (graph::TensorType{ElementType::float64, {}}));
+}
+
+TEST(Numpy, RefusesOtherArrays) {
+  expectError(readNpy(sample("columns.npy")), ErrorKind::badInput, {"column-major", "ascontiguousarray"});
+  expectError(readNpy(sample("complex.npy")), ErrorKind::badInput, {"'<c8'"});
+  expectError(readNpy(sample("big_endian.npy")), ErrorKind::badInput, {"'>f4'", "little-endian"});
+  expectError(readNpy(sample("nothing.npy")), ErrorKind::io, {"nothing.npy", "no such file"});
+  expectError(readNpy(sample("six.png")), ErrorKind::badInput, {"no .npy file"});
+  expectError(readNpz(sample("scalar.npy")), ErrorKind::badInput, {"no .npz file"});
+}
+
+TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
+  const Folder folder;
+  for (const char* name : {"stored.npz", "packed.npz"}) {
+    const Bytes whole = testing::readBytes(sample(name));
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const auto file = folder.write("cut.npz", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      EXPECT_FALSE(readNpz(file).ok()) << length;
+    }
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      Bytes changed = whole;
+      changed[at] ^= 0xFF;
+      const auto arrays = readNpz(folder.write("changed.npz", changed));
+      EXPECT_TRUE(arrays.ok() || !arrays.error().message.empty());
+    }
+  }
+}
+
+TEST(Numpy, WritesWhatItReads) {
+  const Folder folder;
+  const std::vector<float> floats{1, -2.5F, 3};
+  const std::vector<std::uint16_t> half{0x3C00, 0xC000}, bfloat{0x3F80, 0xC000};
+  const std::int64_t number = -7;
+  const std::vector<NpzMember> members{
+      {"layer1/weight", {ElementType::float32, {3, 1}}, std::as_bytes(std::span(floats))},
+      {"half", {ElementType::float16, {2}}, std::as_bytes(std::span(half))},
+      {"bfloat", {ElementType::bfloat16, {2}}, std::as_bytes(std::span(bfloat))},
+      {"number", {ElementType::int64, {}}, std::as_bytes(std::span(&number, 1))}};
+  const auto file = folder.path() / "weights.npz";
+  ASSERT_TRUE(writeNpz(file, members).ok());
+  const auto arrays = readNpz(file);
+  ASSERT_TRUE(arrays.ok()) << arrays.error().message;
+  for (const NpzMember& member : members) {
+    if (member.name == "bfloat") continue;
+    EXPECT_EQ(arrays->at(member.name).type, member.type);
+    EXPECT_TRUE(std::ranges::equal(arrays->at(member.name).bytes, member.values)) << member.name;
+  }
+  // NumPy has no bfloat16: it becomes float32.
+  EXPECT_EQ(arrays->at("bfloat").type, (graph::TensorType{ElementType::float32, {2}}));
+  float second = 0;
+  std::memcpy(&second, arrays->at("bfloat").bytes.data() + 4, 4);
+  EXPECT_EQ(second, -2.0F);
+  const Bytes once = testing::readBytes(file);
+  ASSERT_TRUE(writeNpz(file, members).ok());
+  EXPECT_EQ(testing::readBytes(file), once);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  expectError(writeNpz(folder.path() / "no" / "w.npz", members), ErrorKind::io, {"no such folder"});
+}
+
+TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
+  const Folder folder;
+  const auto write = [&](const std::string& name, const graph::TensorType& type, const auto& values) {
+    const auto raw = npyBytes(type, std::as_bytes(std::span(values)));
+    Bytes bytes;
+    for (const std::byte byte : raw) bytes.push_back(std::to_integer<std::uint8_t>(byte));
+    folder.write(name, bytes);
+  };
+  // Bytes are scaled as images are.
+  write("test_samples.npy", {ElementType::uint8, {2, 2}}, std::vector<std::uint8_t>{0, 51, 102, 255});
+  write("test_labels.npy", {ElementType::int32, {2, 1}}, std::vector<std::int32_t>{4, 0});
+  const auto dataset = openDataset("numpy", request(folder.path(), Split::test));
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  const Read read = readAll(**dataset, {0, 1});
+  EXPECT_FLOAT_EQ(read.samples[1], 0.2F);
+  EXPECT_FLOAT_EQ(read.samples[3], 1.0F);
+  EXPECT_EQ(read.labels, (std::vector<std::int32_t>{4, 0}));
+  EXPECT_EQ((*dataset)->labelType().shape, graph::Shape{});
+  const auto refused = [&](const std::vector<std::string>& parts) {
+    expectError(openDataset("numpy", request(folder.path(), Split::test)), ErrorKind::badInput, parts);
+  };
+  write("test_labels.npy", {ElementType::int32, {1}}, std::vector<std::int32_t>{4});
+  refused({"2 samples, but 1 labels"});
+  write("test_labels.npy", {ElementType::float32, {2}}, std::vector<float>{1, 0.5F});
+  refused({"label 0.5 of sample 1 is no class"});
+  write("test_labels.npy", {ElementType::int32, {2}}, std::vector<std::int32_t>{-1, 0});
+  refused({"label -1 of sample 0"});
+  write("test_labels.npy", {ElementType::int32, {}}, std::vector<std::int32_t>{3});
+  refused({"first axis that counts them"});
+  write("test_labels.npy", {ElementType::int32, {2, 0}}, std::vector<std::int32_t>{});
+  refused({"an axis of no elements"});
+  ASSERT_TRUE(writeNpz(folder.path() / "test.npz", std::vector<NpzMember>{}).ok());
+  refused({"no array called samples"});
+  expectError(openDataset("numpy", request({})), ErrorKind::badInput, {"NumPy", "--data"});
+}
+
+TEST(TensorProto, IsADataSetToo) {
+  const Folder folder;
+  const auto write = [&](const std::string& name, const graph::TensorType& type, const auto& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    ASSERT_TRUE(onnx::writeTensorFile(folder.path() / name, "t", {type, {bytes.begin(), bytes.end()}}).ok());
+  };
+  write("train_samples.pb", {ElementType::float32, {2, 3}}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  write("train_labels.pb", {ElementType::int64, {2}}, std::vector<std::int64_t>{1, 0});
+  const auto dataset = openDataset("tensor_proto", request(folder.path()));
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  const Read read = readAll(**dataset, {1});
+  EXPECT_EQ(read.samples, (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(read.labels, std::vector<std::int32_t>{0});
+  expectError(openDataset("tensor_proto", request({})), ErrorKind::badInput, {"TensorProto", "--data"});
+  EXPECT_FALSE(openDataset("tensor_proto", request(folder.path(), Split::test)).ok());
+}
+
+TEST(Images, DecodePngAndJpeg) {
+  const auto png = readImage(sample("six.png"), 3);
+  ASSERT_TRUE(png.ok()) << png.error().message;
+  EXPECT_EQ(png->width, 3);
+  EXPECT_EQ(png->height, 2);
+  EXPECT_EQ(png->pixels, (std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  const auto jpeg = readImage(sample("even.jpg"), 3);
+  ASSERT_TRUE(jpeg.ok()) << jpeg.error().message;
+  ASSERT_EQ(jpeg->pixels.size(), 16U * 8 * 3);
+  for (std::size_t i = 0; i < jpeg->pixels.size(); ++i)
+    EXPECT_NEAR(jpeg->pixels[i], (std::array{200, 100, 50})[i % 3], 4) << i;
+  const auto grey = readImage(sample("even.jpg"), 1);
+  ASSERT_TRUE(grey.ok()) << grey.error().message;
+  EXPECT_NEAR(grey->pixels[0], 0.299 * 200 + 0.587 * 100 + 0.114 * 50, 4);
+}
+
+TEST(Images, FitByCuttingTheLongerSide) {
+  Image image{4, 2, 1, {0, 10, 20, 30, 40, 50, 60, 70}};
+  EXPECT_EQ(fitted(image, 4, 2), image.pixels);
+  EXPECT_EQ(fitted(image, 2, 2), (std::vector<std::uint8_t>{10, 20, 50, 60}));  // the middle
+  EXPECT_EQ(fitted(image, 2, 1), (std::vector<std::uint8_t>{25, 45}));          // means of four
+  // Channels come first.
+  Image colours{2, 1, 3, {1, 2, 3, 4, 5, 6}};
+  EXPECT_EQ(fitted(colours, 2, 1), (std::vector<std::uint8_t>{1, 4, 2, 5, 3, 6}));
+}
+
+TEST(Images, FoldersAreClasses) {
+  const Folder folder;
+  for (const char* place : {"train/cat/b.png", "train/ape/a.PNG"}) {
+    std::filesystem::create_directories((folder.path() / place).parent_path());
+    std::filesystem::copy(sample("six.png"), folder.path() / place);
+  }
+  std::filesystem::copy(sample("even.jpg"), folder.path() / "train/cat/a.jpeg");
+  folder.write("train/cat/notes.txt", {1, 2});
+  DatasetRequest asked = request(folder.path());
+  asked.sampleShape = {3, 2, 3};
+  const auto dataset = openDataset("images", asked);
+  ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+  EXPECT_EQ((*dataset)->size(), 3);
+  EXPECT_EQ((*dataset)->classes(), 2);
+  const Read read = readAll(**dataset, {0, 1, 2});
+  EXPECT_EQ(read.labels, (std::vector<std::int32_t>{0, 1, 1}));
+  EXPECT_FLOAT_EQ(read.samples[0], 1.0F);
+  EXPECT_FLOAT_EQ(read.samples[4], 128.0F / 255);
+  EXPECT_NEAR(read.samples[18], 200.0F / 255, 0.02);
+}
+
+TEST(Images, RefuseWithTheFilesName) {
+  const Folder folder;
+  DatasetRequest asked = request(folder.path());
+  expectError(openDataset("images", asked), ErrorKind::badInput, {"1 or 3 channels"});
+  asked.sampleShape = {3, 2, 2};
+  expectError(openDataset("images", asked), ErrorKind::io, {"cannot list the folder", "train"});
+  std::filesystem::create_directories(folder.path() / "train" / "cat");
+  expectError(openDataset("images", asked), ErrorKind::badInput, {"has no images", ".png or .jpg"});
+  asked.directory.clear();
+  expectError(openDataset("images", asked), ErrorKind::badInput, {"--data"});
+  expectError(readImage(folder.write("a.png", {1, 2, 3}), 3), ErrorKind::badInput, {"a.png", "neither PNG nor JPEG"});
+  for (const char* name : {"six.png", "even.jpg", "grey.png"}) {
+    const Bytes whole = testing::readBytes(sample(name));
+    for (std::size_t length = 0; length + 16 < whole.size(); length += 3) {
+      const auto file = folder.write("cut", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      EXPECT_FALSE(readImage(file, 3).ok()) << name << " " << length;
+    }
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      Bytes changed = whole;
+      changed[at] ^= 0xFF;
+      const auto image = readImage(folder.write("changed", changed), 3);
+      EXPECT_TRUE(image.ok() || image.error().message.find("changed") != std::string::npos);
+    }
+  }
+}
+
+TEST(Registry, KnowsEveryFormat) {
+  expectError(openDataset("tiff", {}), ErrorKind::badInput,
+              {"no data-set format 'tiff'", "cifar10", "cifar100", "idx", "images", "numpy", "synthetic", "tensor_proto"});
+}
+
+}  // namespace
+}  // namespace pipescope::data

@@ -1,0 +1,182 @@
+#include "engine/graph/builders/builder.h"
+
+#include <algorithm>
+
+namespace pipescope::builders {
+namespace {
+
+using Settings = std::map<std::string, Setting>;
+
+base::Result<graph::Graph> model(const std::string& builder, const Settings& settings, bool training = true,
+                                 std::int64_t microBatch = 2) {
+  return buildModel({builder, settings, microBatch, training}, ops::standardOperators());
+}
+
+std::int64_t count(const std::string& builder, const Settings& settings, bool training = true) {
+  const auto graph = model(builder, settings, training);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return graph.ok() ? trainedElements(*graph) : 0;
+}
+
+std::string refusal(const std::string& builder, const Settings& settings) {
+  const auto graph = model(builder, settings);
+  return graph.ok() ? "" : graph.error().message;
+}
+
+Setting n(std::int64_t value) {
+  return value;
+}
+Setting t(const char* text) {
+  return std::string(text);
+}
+
+// torchvision's published numbers of parameters.
+TEST(ResNet, HasThePublishedParameters) {
+  EXPECT_EQ(count("resnet", {{"depth", n(18)}}), 11'689'512);
+  EXPECT_EQ(count("resnet", {{"depth", n(34)}}), 21'797'672);
+  EXPECT_EQ(count("resnet", {{"depth", n(50)}}), 25'557'032);
+  EXPECT_EQ(count("resnet", {{"depth", n(101)}}), 44'549'160);
+  EXPECT_EQ(count("resnet", {{"depth", n(152)}}), 60'192'808);
+  EXPECT_EQ(count("resnet", {{"depth", n(50)}, {"groups", n(32)}, {"width_per_group", n(4)}}), 25'028'904);
+  EXPECT_EQ(count("resnet", {{"depth", n(101)}, {"groups", n(32)}, {"width_per_group", n(8)}}), 88'791'336);
+  // In inference the running statistics are weights like the others.
+  EXPECT_EQ(count("resnet", {{"depth", n(50)}}, false), 25'557'032 + 53'120);
+}
+
+TEST(ResNet, HasASmallStemForSmallImages) {
+  const auto graph = model("resnet", {{"depth", n(18)}, {"stem", t("cifar")}, {"image_size", n(32)},
+                                      {"classes", n(10)}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::map<std::string, graph::Shape> shapes;
+  for (const graph::Tensor& tensor : graph->tensors()) shapes[tensor.name] = tensor.type.shape;
+  EXPECT_EQ(shapes["stem/relu/out"], (graph::Shape{2, 64, 32, 32}));
+  EXPECT_EQ(shapes["layer4/block1/relu/out"], (graph::Shape{2, 512, 4, 4}));
+  EXPECT_EQ(shapes["head/linear/out"], (graph::Shape{2, 10}));
+  // 11,689,512 less 7×7 kernels and 990 classes, plus 3×3 kernels.
+  EXPECT_EQ(trainedElements(*graph), 11'689'512 - 64 * 3 * 40 - 990 * 513);
+}
+
+TEST(ResNet, MovesItsRunningStatistics) {
+  const auto graph = model("resnet", {{"depth", n(18)}, {"image_size", n(64)}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_EQ(graph->stateUpdates.size(), 2U * 20);
+  const graph::StateUpdate& mean = graph->stateUpdates[0];
+  const graph::StateUpdate& variance = graph->stateUpdates[1];
+  EXPECT_EQ(graph->tensor(mean.parameter).name, "stem/norm/running_mean");
+  EXPECT_EQ(mean.scale, 1);
+  EXPECT_NEAR(variance.scale, 2048.0 / 2047, 1e-12);  // 2 images of 32×32
+  EXPECT_TRUE(model("resnet", {}, false)->stateUpdates.empty());
+}
+
+/// BERT's parameters by formula: embeddings, their norm; per layer four projections, feed-forward, two norms.
+std::int64_t bertFormula(std::int64_t layers, std::int64_t h, std::int64_t ff, std::int64_t vocabulary) {
+  return (vocabulary + 512 + 2) * h + 2 * h + layers * (4 * (h * h + h) + h * ff + ff + ff * h + h + 4 * h);
+}
+
+TEST(Bert, HasTheParametersOfItsFormula) {
+  const Settings large{{"layers", n(24)}, {"hidden", n(1024)}, {"heads", n(16)}, {"feed_forward", n(4096)},
+                       {"sequence", n(384)}};
+  const std::int64_t body = bertFormula(24, 1024, 4096, 30522);
+  EXPECT_EQ(body, 334'092'288);  // 335,141,888 published with the pooler's 1024·1025
+  EXPECT_EQ(body + 1024 * 1025, 335'141'888);
+  EXPECT_EQ(count("bert", large), body + 2 * 1024 + 2);
+  Settings mlm = large;
+  mlm["head"] = t("mlm");
+  EXPECT_EQ(count("bert", mlm), body + 1024 * 1025 + 2 * 1024 + 30522 * 1025);
+  mlm["tie_embeddings"] = true;
+  EXPECT_EQ(count("bert", mlm), body + 1024 * 1025 + 2 * 1024 + 30522);
+  Settings classes = large;
+  classes["head"] = t("classification");
+  classes["classes"] = n(3);
+  EXPECT_EQ(count("bert", classes), body + 1024 * 1025 + 3 * 1025);
+}
+
+TEST(Vit, HasThePublishedParameters) {
+  EXPECT_EQ(count("vit", {}), 86'567'656);
+  EXPECT_EQ(count("vit", {{"layers", n(24)}, {"hidden", n(1024)}, {"heads", n(16)}, {"feed_forward", n(4096)}}),
+            304'326'632);
+  EXPECT_EQ(count("vit", {{"patch_size", n(32)}}), 88'224'232);
+}
+
+const Settings gptJ{{"layers", n(28)},       {"hidden", n(4096)},        {"heads", n(16)},
+                    {"feed_forward", n(16384)}, {"vocabulary", n(50400)}, {"sequence", n(2048)},
+                    {"rotary_size", n(64)},  {"parallel", true},         {"feed_forward_bias", true},
+                    {"head_bias", true}};
+const Settings llama{{"layers", n(32)},           {"hidden", n(4096)},       {"heads", n(32)},
+                     {"key_heads", n(8)},         {"feed_forward", n(14336)}, {"vocabulary", n(128256)},
+                     {"sequence", n(2048)},       {"norm", t("rms")},         {"gated", true},
+                     {"activation", t("silu")},   {"rotary_base", 500000.0}};
+const Settings falcon{{"layers", n(60)},     {"hidden", n(8192)},         {"heads", n(128)},
+                      {"key_heads", n(8)},   {"feed_forward", n(32768)},  {"vocabulary", n(65024)},
+                      {"sequence", n(2048)}, {"parallel", true},          {"shared_norm", false},
+                      {"tie_embeddings", true}};
+
+TEST(Decoder, HasThePublishedParameters) {
+  EXPECT_EQ(count("decoder", gptJ), 6'050'882'784);
+  EXPECT_EQ(count("decoder", llama), 8'030'261'248);
+  // 60 · (2·8192² + 2·8192·512 + 2·8192·32768 + 4·8192) + 65024·8192 + 2·8192
+  EXPECT_EQ(count("decoder", falcon), 41'303'293'952);
+  // GPT-2: learned positions (the sample's length of them), biases everywhere, tied embeddings.
+  EXPECT_EQ(count("decoder", {{"position", t("learned")}, {"sequence", n(1024)}, {"attention_bias", true},
+                              {"feed_forward_bias", true}, {"tie_embeddings", true}}),
+            124'439'808);
+}
+
+TEST(Decoder, WeightsAreShapesOnly) {
+  // Forty thousand million weights would take 160 GB: constants (mask and turns) are all that has values.
+  const auto graph = model("decoder", falcon, false);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::int64_t bytes = 0;
+  for (const graph::Tensor& tensor : graph->tensors()) {
+    if (const auto* value = graph->constantValue(tensor.id)) bytes += static_cast<std::int64_t>(value->size());
+  }
+  EXPECT_LT(bytes, 8 << 20);
+}
+
+TEST(Builders, NameTheirBlocksByLayers) {
+  const auto graph = model("bert", {{"layers", n(2)}});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::vector<std::string> blocks;
+  for (const graph::Node& node : graph->nodes()) {
+    if (std::ranges::find(blocks, node.block) == blocks.end()) blocks.push_back(node.block);
+  }
+  EXPECT_EQ(blocks, (std::vector<std::string>{"embeddings", "encoder/layer0", "encoder/layer1", "head"}));
+  EXPECT_EQ(graph->node(graph->tensor(*graph->loss).producer).block, "head");
+}
+
+TEST(Builders, RefuseWithTheNearestName) {
+  EXPECT_EQ(refusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
+  EXPECT_EQ(refusal("bert", {{"layer", n(3)}}),
+            "model.layer is given, but the builder bert has no such setting; did you mean layers?");
+  EXPECT_EQ(refusal("resnet", {{"hidden", n(3)}}),
+            "model.hidden is given, but the builder resnet has no such setting; known are depth, groups, "
+            "width_per_group, stem, image_size, channels, classes");
+  EXPECT_EQ(refusal("resnet", {{"depth", n(51)}}), "model.depth is 51; it must be one of 18, 34, 50, 101, 152");
+  EXPECT_EQ(refusal("resnet", {{"depth", n(18)}, {"groups", n(2)}}),
+            "model.groups and model.width_per_group need bottleneck blocks: depth 50, 101 or 152, not 18");
+  EXPECT_EQ(refusal("resnet", {{"stem", t("small")}}),
+            "model.stem is \"small\"; it must be one of imagenet, cifar");
+  EXPECT_EQ(refusal("resnet", {{"classes", n(0)}}), "model.classes is 0; it must be 1 to 10000000");
+  EXPECT_EQ(refusal("bert", {{"layers", true}}), "model.layers must be a whole number");
+  EXPECT_EQ(refusal("bert", {{"dropout", 1.0}}), "model.dropout is 1; it must be 0 to 0.999999");
+  EXPECT_EQ(refusal("bert", {{"hidden", n(100)}}), "model.hidden is 100; it must divide by model.heads = 12");
+  EXPECT_EQ(refusal("bert", {{"sequence", n(1024)}}),
+            "model.sequence is 1024, but there are only model.positions = 512");
+  EXPECT_EQ(refusal("bert", {{"tie_embeddings", true}}),
+            "model.tie_embeddings needs model.head = \"mlm\": no other head has token scores");
+  EXPECT_EQ(refusal("vit", {{"patch_size", n(15)}}),
+            "model.image_size is 224; it must divide by model.patch_size = 15");
+  EXPECT_EQ(refusal("vit", {{"hidden", n(100)}}), "model.hidden is 100; it must divide by model.heads = 12");
+  EXPECT_EQ(refusal("decoder", {{"hidden", n(100)}}),
+            "model.hidden is 100; it must divide by model.heads = 12, or give model.head_size");
+  EXPECT_EQ(refusal("decoder", {{"key_heads", n(5)}}), "model.heads is 12; it must divide by model.key_heads = 5");
+  EXPECT_EQ(refusal("decoder", {{"rotary_size", n(66)}}),
+            "model.rotary_size is 66; it must be even and at most the head's size, 64");
+  EXPECT_EQ(buildModel({"decoder", {{"phase", t("decode")}}, 1, false}, ops::standardOperators()).error().message,
+            "model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+  EXPECT_EQ(buildModel({"vit", {}, 0, false}, ops::standardOperators()).error().message,
+            "the micro-batch size is 0; it must be at least 1");
+}
+
+}  // namespace
+}  // namespace pipescope::builders
