@@ -28,12 +28,14 @@ class Emulator::Call {
     for (int iteration = 0; iteration < executable_.facts.iterations; ++iteration) {
       barrier ? barrier_.run(iteration) : dependency_.run(iteration);
       update(iteration);
+      writer_.commitIfDue();
     }
     const int slowest = slowestDevice();
-    const Where end{-1, -1, static_cast<int>(executable_.facts.iterations) - 1, -1};
+    const Where end{-1, -1, static_cast<int>(executable_.facts.iterations) - 1, -1, 0};
     align(model::WaitCause::drain, slowest, end);
     return clocks_[static_cast<std::size_t>(slowest)].free;
   }
+  const ComputeSpan& computed() const { return writer_.computed(); }
 
  private:
   int count() const { return static_cast<int>(clocks_.size()); }
@@ -50,7 +52,7 @@ class Emulator::Call {
   }
 
   void update(int iteration) {
-    const Where where{-1, -1, iteration, -1};
+    const Where where{-1, -1, iteration, -1, 0};
     const bool serial = executable_.order.update == schedules::UpdateOrder::serial;
     if (serial) align(model::WaitCause::drain, slowestDevice(), where);
     for (int d = 0; d < count(); ++d) {
@@ -59,7 +61,7 @@ class Emulator::Call {
         if (executable_.deviceOfStage[s] != d) continue;
         const SegmentRefs& segments = executable_.stages[s].update;
         any = any || !segments.empty();
-        writer_.place(d, segments, {static_cast<int>(s), -1, iteration, -1});
+        writer_.place(d, segments, {static_cast<int>(s), -1, iteration, -1, executable_.chunkOfStage[s]});
       }
       if (serial && any) align(model::WaitCause::update, d, where);
     }
@@ -84,6 +86,7 @@ model::Run Emulator::call(const Executable& executable, model::Run run) {
   nextRun_ = model::RunId(nextRun_.value + 1);
   Call call(*this, executable, run.id);
   now_ = call.run(run.start, system_.callTicks());
+  computed_ = call.computed();
   run.end = now_;
   const model::RunId recorded = recorder_.add(run);
   PIPESCOPE_CHECK(recorded == run.id, "runs are recorded by the emulator only");

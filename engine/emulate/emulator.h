@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/emulate/executable.h"
+#include "engine/emulate/timeline_writer.h"
 
 namespace pipescope::emulate {
 
@@ -18,6 +19,8 @@ class Emulator {
   /// One call from the host: call overhead, then facts.iterations flushes with their weight updates. The
   /// run's samples and wall times are recorded as given. Returns the recorded run.
   model::Run call(const Executable& executable, model::Run run);
+  /// What devices computed in the last call, whatever is recorded.
+  const ComputeSpan& computed() const { return computed_; }
 
  private:
   class Call;
@@ -26,6 +29,7 @@ class Emulator {
   const SystemIds& ids_;
   RecordLevel level_;
   Ticks now_;
+  ComputeSpan computed_;
   model::RunId nextRun_{0};
 };
 

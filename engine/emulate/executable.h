@@ -35,14 +35,23 @@ struct SegmentRef {
 using SegmentRefs = std::vector<SegmentRef>;
 
 struct StageSegments {
-  SegmentRefs hostIn, forward, hostOut, recompute, backward, update;
+  SegmentRefs hostIn, forward, hostOut, recompute, backward, weight, update;
 };
 
-/// Bytes per micro-batch over a boundary between two stages.
+/// Bytes per micro-batch over a boundary between two stages on different devices.
 struct BoundaryFlow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
   Bytes bytes;
+  devices::Flow flow;
+  model::LaneId fromLane, toLane;
+  model::LinkId link;  ///< none: the way leads over several
+};
+
+/// Bytes of a device's first memory space, sums over units: what the counter live_bytes adds up.
+struct LiveBytes {
+  Bytes always;                                       ///< always live, stash rings left out
+  std::map<std::pair<int, model::Pass>, Bytes> peak;  ///< largest not-always-live of (stage, pass)
 };
 
 /// Which micro-batches of a call send their outputs to the host (PopTorch's output modes).
@@ -69,10 +78,16 @@ struct Executable {
   ExecutableFacts facts;
   schedules::Order order;
   std::vector<int> deviceOfStage;
+  std::vector<int> chunkOfStage;  ///< earlier stages on the same device
+  std::vector<std::int64_t> stashEntries;
+  std::vector<Bytes> stashBytesPerEntry;  ///< by stage
   std::vector<StageSegments> stages;
   std::vector<BoundaryFlow> boundaries;
   std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
-  std::vector<model::CounterId> liveMicroBatches;  ///< by device; empty in inference
+  // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
+  // are none.
+  std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
+  std::vector<LiveBytes> liveBytes;  ///< by device
 };
 
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit

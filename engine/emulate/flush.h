@@ -1,18 +1,19 @@
 #pragma once
 // One flush of a pipeline: all micro-batches of an iteration through an order's tasks, by either sync
 // discipline.
+#include <cstdint>
+
+#include "engine/emulate/link_contention.h"
+#include "engine/emulate/live_counters.h"
 #include "engine/emulate/timeline_writer.h"
 
 namespace pipescope::emulate {
 
-/// What both disciplines share: how a task becomes placements, and which boundaries leave a stage.
+/// What both disciplines share: how a task becomes placements.
 class FlushBase {
  public:
-  FlushBase(const Executable& executable, const devices::System& system, TimelineWriter& writer)
-      : executable_(executable),
-        system_(system),
-        writer_(writer),
-        live_(executable.order.devices.size(), 0) {}
+  FlushBase(const Executable& executable, TimelineWriter& writer)
+      : executable_(executable), writer_(writer), live_(executable, writer) {}
 
  protected:
   const StageSegments& segments(int stage) const {
@@ -23,19 +24,21 @@ class FlushBase {
   const std::vector<schedules::Task>& tasks(int device) const {
     return executable_.order.devices[static_cast<std::size_t>(device)];
   }
+  Where where(const schedules::Task& task, int iteration) const {
+    return {task.stage, task.microBatch, iteration, task.slot,
+            executable_.chunkOfStage[static_cast<std::size_t>(task.stage)]};
+  }
 
-  /// The compute part of a task: forward, or recompute and backward.
-  void placeCompute(int device, const schedules::Task& task, int iteration);
-  void placeHostIn(int device, const schedules::Task& task, int iteration);
-  void placeHostOut(int device, const schedules::Task& task, int iteration);
+  /// Tasks first … end−1 of a device from its free time on: host loads, compute, host stores.
+  void placeTasks(int device, std::size_t first, std::size_t end, int iteration);
 
   const Executable& executable_;
-  const devices::System& system_;
   TimelineWriter& writer_;
+  LiveCounters live_;
 
  private:
-  void countLive(int device, int change);
-  std::vector<int> live_;  ///< micro-batches between their forward and the end of their backward, by device
+  /// The compute part of a task: forward, recompute and backward, or weight gradients.
+  void placeCompute(int device, const schedules::Task& task, int iteration);
 };
 
 /// A barrier and all boundary copies after every slot.
@@ -45,18 +48,18 @@ class BarrierFlush : public FlushBase {
   void run(int iteration);
 
  private:
-  /// A device's tasks of the slot, from `next` on, which moves behind them. Returns how many there were.
-  int runDevice(int device, std::size_t& next, int slot, int iteration);
   void exchange(int slot, int iteration, int slowest);
   void waitForSlowest(int slot, int iteration, int slowest);
+  /// The micro-batch that the boundary's sender has just finished; −1: none, its copy carries nothing.
+  int microBatchOn(const BoundaryFlow& boundary, int slot) const;
 
-  std::vector<devices::Flow> flows_;  ///< of executable_.boundaries, in order
-  std::vector<Ticks> flowTicks_;
+  std::vector<Ticks> flowTicks_;  ///< of executable_.boundaries, in order
   Ticks exchangeTicks_;
   std::vector<std::size_t> next_;
 };
 
-/// A task starts when its device is free and its input has arrived.
+/// A task starts when its device is free and its inputs have arrived. Where transfers under way at the same
+/// time share links, events are taken in the order of time; otherwise any order gives the same times.
 class DependencyFlush : public FlushBase {
  public:
   DependencyFlush(const Executable& executable, const devices::System& system, TimelineWriter& writer);
@@ -64,24 +67,63 @@ class DependencyFlush : public FlushBase {
 
  private:
   struct Arrival {
-    bool known = false;
     Ticks sent, arrived;  ///< when the producer ended, and when its bytes are here
     model::PlacementId source;
     int device = -1;
+    std::int32_t flush = -1;  ///< it is of this flush; otherwise not known yet
   };
-  /// Runs the device's tasks until one lacks its input. True if at least one ran.
-  bool advance(int device, int iteration);
-  /// The input a task waits for; null: none.
-  const Arrival* input(const schedules::Task& task, bool& ready) const;
-  void runTask(int device, const schedules::Task& task, int iteration, const Arrival* arrival);
-  void send(int device, const schedules::Task& task, int iteration);
-  Arrival& arrival(int stage, model::Pass pass, int microBatch);
-  const Arrival& arrival(int stage, model::Pass pass, int microBatch) const;
+  /// A transfer under way.
+  struct Sending {
+    int flow = -1;
+    schedules::Task task;
+    Ticks start, end,
+        ticks;  ///< expected end; what it would take from start to end among those now under way
+    model::PlacementId source;
+    int device = -1;
+    std::uint32_t changes = 0;
+  };
+  struct Event {
+    Ticks time;
+    int id = 0;                 ///< device, or place in sending_
+    std::uint32_t changes = 0;  ///< of the transfer when this was foreseen
+    bool task = false;          ///< a device's block ends; otherwise a transfer does
+  };
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const;
+  };
+  static constexpr int kNoFlow = -1;
 
-  std::vector<std::size_t> next_;
-  std::vector<Arrival>
-      arrivals_;               ///< end of (stage, forward | backward, micro-batch) as the neighbour sees it
-  std::vector<Arrival> left_;  ///< end of a micro-batch's last task, for one-at-a-time orders
+  void push(Event event);
+  void runOrdered(int iteration);
+  void runUnordered(int iteration);
+  /// Starts the device's next block if its inputs' arrivals are known.
+  void start(int device, int iteration);
+  /// The input that a task waits for, if any. False: it is not known yet.
+  bool input(const schedules::Task& task, const Arrival*& needed) const;
+  void waitFor(const Arrival& arrival, int device, const schedules::Task& task, int iteration);
+  void blockEnds(int device, int iteration);
+  void send(int device, const schedules::Task& task, int iteration);
+  void transferEnds(int sending, int iteration);
+  /// Transfers of a group whose members have changed take as long as they do together.
+  void retime(Ticks now);
+  void arrive(const schedules::Task& task, const Arrival& arrival, int iteration);
+  std::size_t index(int stage, model::Pass pass, int microBatch) const;
+  bool firstOfPipe(int stage) const { return stage % stagesOfPipe_ == 0; }
+  bool lastOfPipe(int stage) const { return (stage + 1) % stagesOfPipe_ == 0; }
+
+  int stagesOfPipe_;
+  std::int64_t blocks_ = 0;  ///< done so far
+  std::int32_t flush_ = -1;
+  LinkContention links_;
+  std::vector<int> flowOf_;              ///< by stage and direction: index of its boundary; kNoFlow
+  std::vector<std::size_t> next_, end_;  ///< by device: its block; nothing runs where they are equal
+  std::vector<Arrival> arrivals_;  ///< of (stage, forward | backward, micro-batch) as the neighbour sees it
+  std::vector<Arrival> left_;      ///< end of a micro-batch's last task, for one-at-a-time orders
+  std::vector<Event> events_;      ///< a heap where transfers share links
+  std::vector<Sending> sending_;
+  std::vector<int> unused_;               ///< places in sending_
+  std::vector<std::vector<int>> active_;  ///< by group of links: places in sending_, ascending flow
+  std::vector<int> changed_;              ///< groups
 };
 
 }  // namespace pipescope::emulate

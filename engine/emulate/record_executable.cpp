@@ -41,9 +41,10 @@ class ExecutableRecorder {
     recordFacts();
     recordStages();
     recordBoundaries();
+    result_.liveBytes.resize(result_.order.devices.size());
     for (const devices::LoweredDevice& device : lowered) recordDevice(device);
     recordSync();
-    recordCounters();
+    recordCounters(lowered);
     return std::move(result_);
   }
 
@@ -65,7 +66,11 @@ class ExecutableRecorder {
 
   void recordStages() {
     for (const compile::StagePlan& stage : plan_.stages) {
+      result_.chunkOfStage.push_back(static_cast<int>(
+          std::count(result_.deviceOfStage.begin(), result_.deviceOfStage.end(), stage.device)));
       result_.deviceOfStage.push_back(stage.device);
+      result_.stashEntries.push_back(stage.stashEntries);
+      result_.stashBytesPerEntry.push_back(stage.stashBytesPerEntry);
       std::string blocks;
       for (const std::string& block : stage.blocks) blocks += (blocks.empty() ? "" : " ") + block;
       recorder_.add(model::Stage{result_.id, stage.index, deviceId(stage.device), blocks, stage.stashEntries,
@@ -81,18 +86,28 @@ class ExecutableRecorder {
       if (from != to) ticks = system_.transferTicks({{from, to, tensor.type.bytes()}}).front();
       recorder_.add(model::Boundary{result_.id, tensor.fromStage, tensor.toStage, tensor.kind, tensor.name,
                                     toString(tensor.type), tensor.type.bytes(), ticks});
-      if (from != to) addFlow(tensor);
+      if (from != to) addFlow(tensor, from, to);
     }
   }
 
-  void addFlow(const compile::BoundaryTensor& tensor) {
+  void addFlow(const compile::BoundaryTensor& tensor, int from, int to) {
     for (BoundaryFlow& flow : result_.boundaries) {
       if (flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind) {
         flow.bytes += tensor.type.bytes();
+        flow.flow.bytes = flow.bytes;
         return;
       }
     }
-    result_.boundaries.push_back({tensor.fromStage, tensor.toStage, tensor.kind, tensor.type.bytes()});
+    const Bytes bytes = tensor.type.bytes();
+    const auto link = ids_.links.find({from, to});
+    result_.boundaries.push_back({tensor.fromStage,
+                                  tensor.toStage,
+                                  tensor.kind,
+                                  bytes,
+                                  {from, to, bytes},
+                                  lane(from, model::LaneRole::exchange),
+                                  lane(to, model::LaneRole::exchange),
+                                  link == ids_.links.end() ? model::LinkId() : link->second});
   }
 
   void recordDevice(const devices::LoweredDevice& device) {
@@ -214,12 +229,53 @@ class ExecutableRecorder {
     }
   }
 
-  void recordCounters() {
+  void recordCounters(const std::vector<devices::LoweredDevice>& lowered) {
     if (plan_.kind != model::ExecutableKind::training || level_ == RecordLevel::off) return;
-    for (std::size_t d = 0; d < result_.order.devices.size(); ++d) {
-      result_.liveMicroBatches.push_back(recorder_.add(model::Counter{
-          {}, result_.id, deviceId(static_cast<int>(d)), "live_micro_batches", "micro-batches"}));
+    const auto counter = [&](std::size_t device, const char* name, const char* unit) {
+      return recorder_.add(model::Counter{{}, result_.id, deviceId(static_cast<int>(device)), name, unit});
+    };
+    const std::size_t count = result_.order.devices.size();
+    result_.stashCounters.resize(count);
+    result_.liveBytesCounters.resize(count);
+    for (std::size_t d = 0; d < count; ++d)
+      result_.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
+    for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
+      const auto d = static_cast<std::size_t>(result_.deviceOfStage[s]);
+      if (result_.stashEntries[s] > 0 && !result_.stashCounters[d].valid())
+        result_.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
     }
+    for (const devices::LoweredDevice& device : lowered) {
+      if (device.memory.empty()) continue;
+      const auto d = static_cast<std::size_t>(device.device);
+      result_.liveBytesCounters[d] = counter(d, "live_bytes", "B");
+      result_.liveBytes[d] = liveBytesOf(device);
+    }
+  }
+
+  LiveBytes liveBytesOf(const devices::LoweredDevice& device) const {
+    LiveBytes live;
+    std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
+    for (const devices::LoweredPass& pass : device.passes) {
+      for (const devices::LoweredSegment& segment : pass.segments) {
+        for (const devices::LoweredStep& step : segment.steps)
+          stageOfStep[{step.name, pass.pass}] = pass.stage;
+      }
+    }
+    const devices::LoweredMemory& memory = device.memory.front();
+    for (const devices::LoweredVariable& variable : memory.variables) {
+      if (variable.alwaysLive) live.always += variable.bytes;
+    }
+    for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
+      if (result_.deviceOfStage[s] == device.device)
+        live.always -= result_.stashBytesPerEntry[s] * result_.stashEntries[s];
+    }
+    for (const devices::LivenessStep& step : memory.steps) {
+      const auto stage = stageOfStep.find({step.name, step.pass});
+      if (stage == stageOfStep.end()) continue;
+      Bytes& peak = live.peak[{stage->second, step.pass}];
+      peak = std::max(peak, step.notAlwaysLive);
+    }
+    return live;
   }
 
   model::DeviceId deviceId(int index) const { return ids_.devices[static_cast<std::size_t>(index)]; }
@@ -242,6 +298,8 @@ class ExecutableRecorder {
         return stage.recompute;
       case model::Pass::backward:
         return stage.backward;
+      case model::Pass::weightGradient:
+        return stage.weight;
       case model::Pass::update:
         return stage.update;
       default:

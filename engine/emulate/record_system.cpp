@@ -1,11 +1,34 @@
+#include <set>
+
+#include "engine/devices/bands.h"
 #include "engine/emulate/executable.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::emulate {
+namespace {
+
+/// What the figures of these kinds of device were checked against, and how far off they were: key
+/// "band.mk2.convolution.cycles". A kind of layer without an entry is unchecked, as is how a layer's time
+/// divides into its passes.
+void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds) {
+  const base::Result<std::vector<devices::Band>> bands = devices::embeddedBands();
+  PIPESCOPE_CHECK(bands.ok(), "the program's own error bands cannot be read");
+  for (const devices::Band& band : *bands) {
+    if (kinds.contains(band.device))
+      recorder.add(
+          model::Property{"band." + band.device + "." + band.kind + "." + band.quantity, band.describe()});
+  }
+}
+
+}  // namespace
 
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed) {
   SystemIds ids;
   recorder.add(model::Target{system.name(), system.family(), system.description(),
                              static_cast<std::int64_t>(system.devices().size()), devicesUsed});
+  std::set<std::string> kinds;
+  for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);
+  recordBands(recorder, kinds);
   for (const devices::DeviceInfo& info : system.devices()) {
     model::Device device;
     device.kind = info.kind;

@@ -1,5 +1,7 @@
 #include "engine/emulate/timeline_writer.h"
 
+#include <algorithm>
+
 namespace pipescope::emulate {
 
 void TimelineWriter::place(int device, const SegmentRefs& segments, const Where& where) {
@@ -7,6 +9,11 @@ void TimelineWriter::place(int device, const SegmentRefs& segments, const Where&
   for (const SegmentRef& segment : segments) {
     const Ticks start = at.free;
     at.free += segment.ticks;
+    if (model::isComputePass(segment.pass)) {
+      computed_.start = std::min(computed_.start, start);
+      computed_.end = std::max(computed_.end, at.free);
+      computed_.busy += segment.ticks;
+    }
     if (!record_) continue;
     model::Placement row;
     row.segment = segment.id;
@@ -15,6 +22,7 @@ void TimelineWriter::place(int device, const SegmentRefs& segments, const Where&
     row.end = at.free;
     row.run = run_;
     row.stage = where.stage;
+    row.chunk = where.chunk;
     row.pass = segment.pass;
     row.microBatch = where.microBatch;
     row.iteration = where.iteration;
@@ -44,15 +52,15 @@ void TimelineWriter::wait(int device, Ticks until, model::WaitCause cause, model
   at.free = until;
 }
 
-void TimelineWriter::transfer(int from, int to, model::TransferKind kind, Bytes bytes, Ticks start, Ticks end,
-                              model::PlacementId source, const Where& where) {
+void TimelineWriter::transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
+                              const Where& where) {
   if (!record_ || end <= start) return;
   model::Transfer row;
-  row.fromLane = ids_.lanes[static_cast<std::size_t>(from)].at(model::LaneRole::exchange);
-  row.toLane = ids_.lanes[static_cast<std::size_t>(to)].at(model::LaneRole::exchange);
-  if (const auto link = ids_.links.find({from, to}); link != ids_.links.end()) row.link = link->second;
-  row.kind = kind;
-  row.bytes = bytes;
+  row.fromLane = flow.fromLane;
+  row.toLane = flow.toLane;
+  row.link = flow.link;
+  row.kind = flow.kind;
+  row.bytes = flow.bytes;
   row.start = start;
   row.end = end;
   row.from = source;

@@ -16,7 +16,13 @@ struct DeviceClock {
 
 /// What a micro-batch's work belongs to.
 struct Where {
-  int stage = -1, microBatch = -1, iteration = -1, slot = -1;
+  int stage = -1, microBatch = -1, iteration = -1, slot = -1, chunk = 0;
+};
+
+/// What devices compute, from the first start to the last end.
+struct ComputeSpan {
+  Ticks start{INT64_MAX}, end{INT64_MIN};
+  Ticks busy;  ///< sum over devices
 };
 
 class TimelineWriter {
@@ -31,11 +37,17 @@ class TimelineWriter {
   void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
             int waitedForDevice, const Where& where);
   /// Records a transfer; moves no clock.
-  void transfer(int from, int to, model::TransferKind kind, Bytes bytes, Ticks start, Ticks end,
-                model::PlacementId source, const Where& where);
+  void transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
+                const Where& where);
   /// A device is taken up to `until` by transfers that transfer() recorded.
   void occupied(int device, Ticks until);
   void count(model::CounterId counter, Ticks time, double value);
+
+  /// Hands rows on where many have gathered. An error stays with the recorder, which reports it at its next
+  /// commit.
+  void commitIfDue() { (void)recorder_.commitIfDue(); }
+  bool records() const { return record_; }
+  const ComputeSpan& computed() const { return computed_; }
 
   DeviceClock& clock(int device) { return clocks_[static_cast<std::size_t>(device)]; }
 
@@ -45,6 +57,7 @@ class TimelineWriter {
   bool record_;
   model::RunId run_;
   std::vector<DeviceClock>& clocks_;
+  ComputeSpan computed_;
 };
 
 }  // namespace pipescope::emulate

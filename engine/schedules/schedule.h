@@ -13,18 +13,22 @@
 namespace pipescope::schedules {
 
 struct Shape {
-  int stages = 1;        ///< N, forward stages
+  int stages = 1;        ///< N, forward stages; all chunks of all pipes
   int microBatches = 1;  ///< per flush: G in training, device iterations in inference
   bool training = true;
   std::vector<int> deviceOfStage;  ///< as many as stages
 };
 
-/// One micro-batch through one stage. A backward task includes its recompute.
+/// One micro-batch through one stage. A backward task includes its recompute, and its weight gradients unless
+/// the order splits them off.
 struct Task {
   int stage = 0;
-  model::Pass pass = model::Pass::forward;  ///< forward or backward
   int microBatch = 0;
-  int slot = -1;  ///< pipeline cycle; −1 where the schedule has none
+  int slot = -1;                            ///< pipeline cycle; −1 where the schedule has none
+  model::Pass pass = model::Pass::forward;  ///< forward, backward or weightGradient
+  /// One block with the task before it: the block starts when the inputs of all its tasks are there, and what
+  /// they make leaves when the last of them ends.
+  bool joined = false;
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -33,6 +37,7 @@ enum class Sync {
   barrier,     ///< all devices start a slot together; all boundary copies follow each slot, wanted or not
   dependency,  ///< a task starts when its inputs have arrived
 };
+std::string toString(Sync sync);
 
 /// How weight updates follow the flush.
 enum class UpdateOrder {
@@ -46,10 +51,25 @@ struct Order {
   /// A micro-batch enters only when the one before has left the last device: sharded execution, also in
   /// inference, where no backward pass holds the first device back.
   bool oneAtATime = false;
+  /// Weight gradients are tasks of their own; backward tasks make input gradients only.
+  bool splitBackward = false;
+  /// Ways through the devices. Stages are numbered pipe by pipe, equally many each, and data flows between
+  /// neighbours of one pipe only; a micro-batch goes through one pipe.
+  int pipes = 1;
   int slots = 0;                           ///< pipeline cycles of a flush; 0 where there are none
   std::vector<std::vector<Task>> devices;  ///< tasks by device, in order
-  std::vector<std::int64_t>
-      stashEntries;  ///< by stage: ring entries its stashed tensors need; 0: none is stashed
+  /// By stage: ring entries for what its forward pass leaves to its backward (and weight-gradient) pass; 0:
+  /// none is stashed, because there is never more than one micro-batch.
+  std::vector<std::int64_t> stashEntries;
+  /// By stage: ring entries for what its backward pass leaves to its weight-gradient pass; 0: none needed.
+  std::vector<std::int64_t> weightEntries;
+};
+
+/// How stages lie on devices unless somebody says where they are.
+enum class Layout {
+  own,      ///< a device for each stage
+  wrapped,  ///< `chunks` rounds: stage s on device s mod p
+  vee,      ///< two chunks, there and back: stage s on device s, then on 2p − 1 − s
 };
 
 struct ScheduleDefinition {
@@ -58,6 +78,12 @@ struct ScheduleDefinition {
   std::function<base::Result<Order>(const Shape&)> make;
   /// False for the one that a strategy picks by itself (sharded).
   bool pipelined = true;
+  Layout layout = Layout::own;
+  /// Ways through the devices. With two, devices hold the model twice: stages of the second pipe have the
+  /// work of those of the first.
+  int pipes = 1;
+  /// Backward passes are split into input and weight gradients.
+  bool splitBackward = false;
 };
 
 class ScheduleRegistry {
@@ -74,9 +100,20 @@ void registerSchedules(ScheduleRegistry& registry);
 /// All schedules, made once.
 const ScheduleRegistry& scheduleRegistry();
 
-/// The order of a named schedule; errors: unknown name (with the known ones), impossible shape, the
-/// schedule's rule.
+/// An unknown name is refused with the known ones.
+base::Result<const ScheduleDefinition*> findSchedule(std::string_view name);
+/// "1f1b, gpipe, …".
+std::string scheduleNames();
+
+/// The order of a named schedule; errors: unknown name, impossible shape, the schedule's rule.
 base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape);
+
+/// Devices of `stages` stages where nobody says otherwise. `chunks` stages on each device; 0: as the schedule
+/// wants it (two where it needs several). Refused: chunks that the schedule cannot have, or that do not
+/// divide the stages.
+base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int stages, int chunks);
+/// The chunks that layOut takes: `chunks`, or the schedule's own where it is 0.
+base::Result<int> chunksOf(const ScheduleDefinition& schedule, int chunks);
 
 /// Tasks of a device with several stages are given stage by stage; devices = highest index + 1.
 int deviceCount(const Shape& shape);

@@ -1,25 +1,28 @@
-// Sharded execution (PopTorch ShardedExecution): one micro-batch at a time, one device at a time. Step time
-// is D·(G·Σ(F+B) + ΣU).
-#include "engine/schedules/schedule.h"
+// Sharded execution (PopTorch ShardedExecution) and TensorFlow's sequential pipeline: one micro-batch at a
+// time, one device at a time. Step time is D·(G·Σ(F+B) + ΣU).
+#include "engine/schedules/chunks.h"
 
 namespace pipescope::schedules {
 namespace {
 
 base::Result<Order> makeSharded(const Shape& shape) {
-  Order order;
-  order.update = UpdateOrder::serial;
-  order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
-  const auto tasksOf = [&](int stage) -> std::vector<Task>& {
-    return order.devices[static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(stage)])];
-  };
-  order.oneAtATime = true;
+  TaskList tasks(shape);
+  const std::vector<Chunk> chunks = chunksOf(shape);
   for (int k = 0; k < shape.microBatches; ++k) {
-    for (int s = 0; s < shape.stages; ++s) tasksOf(s).push_back({s, model::Pass::forward, k});
-    for (int s = shape.stages - 1; shape.training && s >= 0; --s)
-      tasksOf(s).push_back({s, model::Pass::backward, k});
+    for (const Chunk& chunk : chunks) tasks.forward(chunk, k);
+    for (auto chunk = chunks.rbegin(); shape.training && chunk != chunks.rend(); ++chunk)
+      tasks.backward(*chunk, k);
   }
-  order.stashEntries.assign(static_cast<std::size_t>(shape.stages), 0);
+  Order order = tasks.take();
+  order.update = UpdateOrder::serial;
+  order.oneAtATime = true;
   return order;
+}
+
+base::Result<Order> makeTfSequential(const Shape& shape) {
+  if (shape.stages < 2)
+    return base::badInput("The tf-sequential schedule needs at least 2 stages, but there is 1.");
+  return makeSharded(shape);
 }
 
 }  // namespace
@@ -27,6 +30,12 @@ base::Result<Order> makeSharded(const Shape& shape) {
 PIPESCOPE_REGISTER_SCHEDULE(sharded) {
   registry.add(
       {"sharded", "One micro-batch and one device at a time (the sharded strategy)", makeSharded, false});
+}
+
+PIPESCOPE_REGISTER_SCHEDULE(tf_sequential) {
+  registry.add({"tf-sequential",
+                "TensorFlow for IPU, sequential: one micro-batch and one device at a time, nothing stashed",
+                makeTfSequential});
 }
 
 }  // namespace pipescope::schedules

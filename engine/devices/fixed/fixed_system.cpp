@@ -49,10 +49,12 @@ class FixedSystem : public System {
             fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
       }
       const FixedStageCost& cost = costs_.stages[static_cast<std::size_t>(stage->index)];
-      addPass(lowered, stage->index, model::Pass::forward, cost.forward);
-      addPass(lowered, stage->index, model::Pass::recompute, cost.recompute);
-      addPass(lowered, stage->index, model::Pass::backward, cost.backward);
-      addPass(lowered, stage->index, model::Pass::update, cost.update);
+      addPass(lowered, stage->index, model::Pass::forward, ticksOf(cost.forward));
+      addPass(lowered, stage->index, model::Pass::recompute, ticksOf(cost.recompute));
+      const Ticks backward = ticksOf(cost.backward), weight = ticksOf(costs_.splitBackward ? cost.weight : 0);
+      addPass(lowered, stage->index, model::Pass::backward, backward - weight);
+      addPass(lowered, stage->index, model::Pass::weightGradient, weight);
+      addPass(lowered, stage->index, model::Pass::update, ticksOf(cost.update));
     }
     return lowered;
   }
@@ -60,13 +62,14 @@ class FixedSystem : public System {
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
     return std::vector<Ticks>(concurrent.size(), ticksOf(costs_.exchange));
   }
+  /// None: a boundary's cost is given, whatever else is under way.
+  std::vector<std::int64_t> linksOf(const Flow&) const override { return {}; }
   Ticks syncTicks(int) const override { return Ticks(0); }
   Ticks callTicks() const override { return ticksOf(costs_.call); }
 
  private:
-  static void addPass(LoweredDevice& lowered, int stage, model::Pass pass, double units) {
-    if (units <= 0) return;
-    const Ticks ticks = ticksOf(units);
+  static void addPass(LoweredDevice& lowered, int stage, model::Pass pass, Ticks ticks) {
+    if (ticks.count <= 0) return;
     const std::string name = fmt::format("stage{}/{}", stage, model::toString(pass));
     LoweredStep step;
     step.program = "OnTileExecute";

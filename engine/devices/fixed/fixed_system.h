@@ -14,12 +14,14 @@ inline constexpr std::int64_t kFixedTicksPerUnit = 1'000'000;
 /// In cost units.
 struct FixedStageCost {
   double forward = 0, recompute = 0, backward = 0, update = 0;
+  double weight = 0;  ///< weight gradients within backward
 };
 
 struct FixedCosts {
   std::vector<FixedStageCost> stages;
-  double exchange = 0;  ///< of each boundary copy, whatever else is under way
-  double call = 0;      ///< host time of each call
+  double exchange = 0;         ///< of each boundary copy, whatever else is under way
+  double call = 0;             ///< host time of each call
+  bool splitBackward = false;  ///< weight gradients are a pass of their own
 };
 
 /// As many devices as `devices`; at least one.

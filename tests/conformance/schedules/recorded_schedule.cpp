@@ -8,6 +8,7 @@
 
 #include "engine/devices/fixed/fixed_system.h"
 #include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
 #include "profiler/store/profile_reader.h"
 #include "profiler/store/profile_writer.h"
 
@@ -40,30 +41,61 @@ app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std:
   return run;
 }
 
-RecordedSchedule record(const app::FixedRun& run, int calls) {
-  static int number = 0;
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() /
-      ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
-  {
-    const app::Compilation compilation = must(app::compileFixed(run));
-    const auto writer = must(store::ProfileWriter::create(path));
-    record::Recorder recorder(*writer);
-    const app::RecordedCompilation recorded =
-        app::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
-    emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::steps);
-    for (int call = 0; call < calls; ++call) emulator.call(recorded.executables.front(), {});
-    must(recorder.finish(model::ProfileState::complete));
+app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
+                         const std::vector<double>& forward, const std::vector<double>& backward) {
+  app::FixedRun run;
+  run.schedule = schedule;
+  run.microBatches = microBatches;
+  const schedules::ScheduleDefinition* definition = must(schedules::findSchedule(schedule));
+  const int chunks = must(schedules::chunksOf(*definition, 0));
+  const int stages = definition->pipes > 1 ? devices : devices * chunks;
+  for (int s = 0; s < stages; ++s) {
+    const std::size_t i = static_cast<std::size_t>(s);
+    run.stages.push_back({forward[i % forward.size()], 0, backward[i % backward.size()], 0, -1});
   }
+  return run;
+}
+
+namespace {
+
+void emulate(const app::FixedRun& run, int calls, record::Sink& sink) {
+  const app::Compilation compilation = must(app::compileFixed(run));
+  record::Recorder recorder(sink);
+  const app::RecordedCompilation recorded =
+      app::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::steps);
+  for (int call = 0; call < calls; ++call) emulator.call(recorded.executables.front(), {});
+  must(recorder.finish(model::ProfileState::complete));
+}
+
+RecordedSchedule readBack(std::shared_ptr<model::ProfileSource> source) {
   RecordedSchedule read;
-  read.file = must(store::ProfileReader::open(path));
+  read.file = std::move(source);
   read.catalog = must(analysis::loadCatalog(*read.file));
   read.placements = *must(read.file->rows<model::Placement>());
   read.waits = *must(read.file->rows<model::Wait>());
   read.transfers = *must(read.file->rows<model::Transfer>());
   read.executable = read.catalog->executables.front().id;
+  return read;
+}
+
+}  // namespace
+
+RecordedSchedule record(const app::FixedRun& run, int calls) {
+  static int number = 0;
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() /
+      ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
+  emulate(run, calls, *must(store::ProfileWriter::create(path)));
+  RecordedSchedule read = readBack(must(store::ProfileReader::open(path)));
   std::filesystem::remove(path);  // the open reader keeps it
   return read;
+}
+
+RecordedSchedule recordInMemory(const app::FixedRun& run, int calls) {
+  const auto profile = std::make_shared<record::MemoryProfile>();
+  emulate(run, calls, *profile);
+  return readBack(profile);
 }
 
 double computeSpan(const RecordedSchedule& recorded) {

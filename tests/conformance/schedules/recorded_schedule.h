@@ -21,6 +21,12 @@ struct RecordedSchedule {
 
 /// CHECK-fails the test on any error.
 RecordedSchedule record(const app::FixedRun& run, int calls = 1);
+/// The same without a file.
+RecordedSchedule recordInMemory(const app::FixedRun& run, int calls = 1);
+/// A schedule with as many stages on each of `devices` devices as it wants; costs are of a stage, weight
+/// gradients half of the backward pass.
+app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
+                         const std::vector<double>& forward, const std::vector<double>& backward);
 app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
                        const std::vector<double>& backward);
 /// Cost units.

@@ -1,0 +1,94 @@
+#include "engine/emulate/forecast.h"
+
+#include <set>
+
+#include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::emulate {
+namespace {
+
+struct Flush {
+  double ticks = 0, busy = 0;
+};
+
+class Forecaster {
+ public:
+  Forecaster(const devices::System& system, const SystemIds& ids, const Executable& executable)
+      : system_(system), ids_(ids), executable_(executable) {
+    devices_ = static_cast<double>(
+        std::set<int>(executable.deviceOfStage.begin(), executable.deviceOfStage.end()).size());
+  }
+
+  std::optional<BubbleForecast> forecast() {
+    const std::int64_t g = executable_.facts.microBatches, stages = stageCount();
+    const std::int64_t tasks = stages * g * (executable_.order.splitBackward ? 3 : 2);
+    std::optional<Flush> two, four;
+    constexpr std::int64_t kMostTasks = 150'000;
+    // Twice the stages: a number of micro-batches that every schedule's divisibility rule takes.
+    const std::int64_t step = 2 * stages;
+    if (tasks <= kMostTasks || g < 2 * step) {
+      two = flush(2 * g);
+      four = flush(4 * g);
+    } else {
+      const std::optional<Flush> now = flush(g), before = flush(g - step);
+      if (now && before) {
+        two = further(*now, *before, step, g);
+        four = further(*now, *before, step, 3 * g);
+      }
+    }
+    if (!two || !four || four->busy <= 0) return std::nullopt;
+    const Flush each{(four->ticks - two->ticks) / static_cast<double>(2 * g),
+                     (four->busy - two->busy) / static_cast<double>(2 * g)};
+    return BubbleForecast{bubble(*two), bubble(*four), bubble(each)};
+  }
+
+ private:
+  std::int64_t stageCount() const { return static_cast<std::int64_t>(executable_.stages.size()); }
+
+  double bubble(const Flush& flush) const { return 1 - flush.busy / (devices_ * flush.ticks); }
+
+  /// `more` micro-batches after `now`, each as long as the last `step` were.
+  static Flush further(const Flush& now, const Flush& before, std::int64_t step, std::int64_t more) {
+    const double times = static_cast<double>(more) / static_cast<double>(step);
+    return {now.ticks + (now.ticks - before.ticks) * times, now.busy + (now.busy - before.busy) * times};
+  }
+
+  /// None where the schedule refuses so many.
+  std::optional<Flush> flush(std::int64_t microBatches) const {
+    schedules::Shape shape;
+    shape.stages = static_cast<int>(stageCount());
+    shape.microBatches = static_cast<int>(microBatches);
+    shape.training = executable_.training;
+    shape.deviceOfStage = executable_.deviceOfStage;
+    base::Result<schedules::Order> order = schedules::makeOrder(executable_.facts.schedule, shape);
+    if (!order.ok()) return std::nullopt;
+    Executable longer = executable_;
+    longer.order = std::move(order).value();
+    longer.facts.microBatches = microBatches;
+    longer.facts.iterations = 1;
+    longer.liveMicroBatches.clear();
+    longer.liveBytesCounters.clear();
+    record::MemoryProfile nowhere;
+    record::Recorder recorder(nowhere);
+    Emulator emulator(recorder, system_, ids_, RecordLevel::off);
+    emulator.call(longer, {});
+    const ComputeSpan& span = emulator.computed();
+    if (span.busy.count <= 0) return std::nullopt;
+    return Flush{static_cast<double>((span.end - span.start).count), static_cast<double>(span.busy.count)};
+  }
+
+  const devices::System& system_;
+  const SystemIds& ids_;
+  const Executable& executable_;
+  double devices_ = 1;
+};
+
+}  // namespace
+
+std::optional<BubbleForecast> forecastBubble(const devices::System& system, const SystemIds& ids,
+                                             const Executable& executable) {
+  return Forecaster(system, ids, executable).forecast();
+}
+
+}  // namespace pipescope::emulate

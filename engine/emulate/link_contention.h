@@ -1,0 +1,41 @@
+#pragma once
+// How long transfers take that share links: solved per set of concurrent ones by the device family, and
+// remembered by that set.
+#include <unordered_map>
+#include <vector>
+
+#include "engine/devices/device_family.h"
+
+namespace pipescope::emulate {
+
+class LinkContention {
+ public:
+  LinkContention(const devices::System& system, std::vector<devices::Flow> flows);
+
+  /// Flows in one group share links, directly or through others of the group; flows of different groups never
+  /// meet. kAlone: the flow meets nobody, itself included.
+  static constexpr int kAlone = -1;
+  int groupOf(int flow) const { return groups_[static_cast<std::size_t>(flow)]; }
+  int groups() const { return groupCount_; }
+  base::Ticks alone(int flow) const { return alone_[static_cast<std::size_t>(flow)]; }
+  /// Ticks of each of several flows of one group that go on together, in the order given. `flows` is
+  /// ascending; a flow may be there several times.
+  const std::vector<base::Ticks>& together(const std::vector<int>& flows);
+  /// Sets solved so far.
+  std::size_t solved() const { return known_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<int>& flows) const;
+  };
+  void findGroups();
+
+  const devices::System& system_;
+  std::vector<devices::Flow> flows_;
+  std::vector<base::Ticks> alone_;
+  std::vector<int> groups_;
+  int groupCount_ = 0;
+  std::unordered_map<std::vector<int>, std::vector<base::Ticks>, Hash> known_;
+};
+
+}  // namespace pipescope::emulate

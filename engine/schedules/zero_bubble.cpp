@@ -1,0 +1,59 @@
+// Zero-bubble schedules H1 and H2 (Qi et al. 2023): the backward pass is split into input gradients (B),
+// which the stage before waits for, and weight gradients (W), which nobody waits for and which fill the gaps.
+//   H1: order of 1F1B; W(j) of the s-th chunk follows B(j + s), the rest comes at the end. Holds min(p, m)
+//       micro-batches everywhere.
+//   H2: 2(p − 1 − s) forwards of warm-up, W(j) follows B(j + 2s): no gaps within a device where F = B = W,
+//   but
+//       spans are shifted by a device each; here as an isolated flush. Holds min(2p − 1, m).
+#include <algorithm>
+
+#include "engine/schedules/chunks.h"
+
+namespace pipescope::schedules {
+namespace {
+
+base::Result<Order> make(const Shape& shape, const char* name, int factor) {
+  const std::vector<Chunk> chunks = chunksOf(shape);
+  PIPESCOPE_TRY(requireOwnDevices(chunks, name));
+  const int p = static_cast<int>(chunks.size()), m = shape.microBatches;
+  TaskList tasks(shape);
+  for (int s = 0; s < p; ++s) {
+    const Chunk& chunk = chunks[static_cast<std::size_t>(s)];
+    const int warmUp = shape.training ? std::min(factor * (p - 1 - s), m) : m, delay = factor * s;
+    const auto backward = [&](int k) {
+      tasks.backward(chunk, k);
+      if (k >= delay) tasks.weight(chunk, k - delay);
+    };
+    for (int k = 0; k < warmUp; ++k) tasks.forward(chunk, k);
+    for (int k = warmUp; k < m; ++k) {
+      tasks.forward(chunk, k);
+      backward(k - warmUp);
+    }
+    for (int k = m - warmUp; shape.training && k < m; ++k) backward(k);
+    for (int k = std::max(0, m - delay); shape.training && k < m; ++k) tasks.weight(chunk, k);
+  }
+  return tasks.take();
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SCHEDULE(zb_h1) {
+  ScheduleDefinition definition;
+  definition.name = "zb-h1";
+  definition.doc =
+      "Zero bubble H1: weight gradients fill the gaps of 1F1B, with as much stashed as its first stage";
+  definition.make = [](const Shape& shape) { return make(shape, "zb-h1", 1); };
+  definition.splitBackward = true;
+  registry.add(std::move(definition));
+}
+
+PIPESCOPE_REGISTER_SCHEDULE(zb_h2) {
+  ScheduleDefinition definition;
+  definition.name = "zb-h2";
+  definition.doc = "Zero bubble H2: no gaps within a device, for twice the stash; shown as an isolated flush";
+  definition.make = [](const Shape& shape) { return make(shape, "zb-h2", 2); };
+  definition.splitBackward = true;
+  registry.add(std::move(definition));
+}
+
+}  // namespace pipescope::schedules

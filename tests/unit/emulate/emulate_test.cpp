@@ -1,0 +1,211 @@
+// Transfers that share links, counters of memory, and what does not depend on what is recorded.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "bus_system.h"
+#include "engine/emulate/forecast.h"
+#include "engine/emulate/link_contention.h"
+
+namespace pipescope::tests {
+namespace {
+
+int oneBus(const devices::Flow&) {
+  return 0;
+}
+int ownBus(const devices::Flow& flow) {
+  return flow.from;
+}
+int noBus(const devices::Flow&) {
+  return -1;
+}
+
+std::vector<std::pair<std::int64_t, std::int64_t>> spans(const std::vector<model::Transfer>& transfers) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> list;
+  for (const model::Transfer& t : transfers) list.emplace_back(t.start.count, t.end.count);
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+TEST(Contention, TransfersUnderWayShareTheirLink) {
+  // Stages of 4, 4 and 1 ticks, 10 bytes (12 for whole floats) a boundary, one byte a tick. Stage 0 sends at
+  // 4 and 8; by hand: from 8 on both go at half pace, so the first (8 left) ends at 24, when the second has 4
+  // left and the bus for itself until stage 1 sends, at 28, as that one ends.
+  BusSystem system(3, {4, 4, 1}, {}, oneBus);
+  BusRun run;
+  emulateOn(system, "gpipe", 3, 2, false, 12, emulate::RecordLevel::stages, run);
+  // 4–24: 4 alone, then 8 left at half pace. 8–28: 16 at half pace for 8, then 4 alone. Stage 1 computes
+  // 24–28 and 28–32, sends 12 at 28 and at 32: 4 alone, 8 at half pace until 48; the other 8 of 12 until 48,
+  // 4 alone.
+  EXPECT_EQ(spans(run.transfers),
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 24}, {8, 28}, {28, 48}, {32, 52}}));
+  EXPECT_EQ(run.run.end.count, 53);
+}
+
+TEST(Contention, FlowsOnOtherLinksDoNotSlowEachOther) {
+  BusSystem system(3, {4, 4, 1}, {}, ownBus);
+  BusRun run;
+  emulateOn(system, "gpipe", 3, 2, false, 4, emulate::RecordLevel::stages, run);
+  EXPECT_EQ(spans(run.transfers),
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 8}, {8, 12}, {12, 16}, {16, 20}}));
+}
+
+TEST(Contention, WithoutLinksTheTimeIsAsGiven) {
+  BusSystem system(3, {4, 4, 1}, {}, noBus);
+  BusRun run;
+  emulateOn(system, "gpipe", 3, 2, false, 12, emulate::RecordLevel::stages, run);
+  EXPECT_EQ(spans(run.transfers),
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 16}, {8, 20}, {20, 32}, {24, 36}}));
+}
+
+/// Every byte takes a tick of the bus: between two moments at which it is idle, it carries as many bytes as
+/// ticks.
+TEST(Contention, ABusyBusCarriesItsFullRate) {
+  for (const char* schedule : {"1f1b", "gpipe"}) {
+    for (const int stages : {3, 5, 8}) {
+      BusSystem system(stages, std::vector<std::int64_t>(static_cast<std::size_t>(stages), 7),
+                       std::vector<std::int64_t>(static_cast<std::size_t>(stages), 13), oneBus);
+      BusRun run;
+      emulateOn(system, schedule, stages, 12, true, 20, emulate::RecordLevel::stages, run);
+      const auto all = spans(run.transfers);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(12 * 2 * (stages - 1)));
+      std::int64_t start = all.front().first, end = start, bytes = 0, periods = 0;
+      std::size_t members = 0;
+      const auto check = [&] {
+        // Each change of the set may round a transfer up by a tick.
+        EXPECT_GE(end - start, bytes) << schedule;
+        EXPECT_LE(end - start, bytes + static_cast<std::int64_t>(members) * 2) << schedule;
+        ++periods;
+      };
+      for (const auto& [from, to] : all) {
+        if (from > end) {
+          check();
+          start = from;
+          bytes = 0;
+          members = 0;
+        }
+        bytes += 20;
+        ++members;
+        end = std::max(end, to);
+      }
+      check();
+      EXPECT_GT(periods, 0);
+    }
+  }
+}
+
+TEST(Contention, SetsAreSolvedOnce) {
+  std::vector<devices::Flow> flows;
+  for (int i = 0; i < 4; ++i) flows.push_back({i, i + 1, Bytes(10)});
+  BusSystem system(5, {1, 1, 1, 1, 1}, {}, [](const devices::Flow& flow) { return flow.from / 2; });
+  emulate::LinkContention links(system, flows);
+  EXPECT_EQ(links.groups(), 2);
+  EXPECT_EQ(links.groupOf(0), links.groupOf(1));
+  EXPECT_NE(links.groupOf(1), links.groupOf(2));
+  const int before = system.solved;
+  EXPECT_EQ(links.together({0, 1}), (std::vector<Ticks>{Ticks(20), Ticks(20)}));
+  EXPECT_EQ(links.together({0, 0, 1}), (std::vector<Ticks>{Ticks(30), Ticks(30), Ticks(30)}));
+  for (int i = 0; i < 5; ++i) (void)links.together({0, 1});
+  EXPECT_EQ(system.solved, before + 2);
+  EXPECT_EQ(links.solved(), 2u);
+}
+
+TEST(Emulate, TheClockDoesNotFeelWhatIsRecorded) {
+  for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
+    BusSystem system(4, {3, 5, 2, 4}, {6, 9, 5, 8}, oneBus);
+    BusRun recorded, silent;
+    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::stages, recorded, 3);
+    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::off, silent, 3);
+    EXPECT_EQ(recorded.run.end, silent.run.end) << schedule;
+    EXPECT_TRUE(silent.placements.empty());
+    EXPECT_EQ(recorded.placements.size(), 9u * 4 * 2 * 3);
+    EXPECT_EQ(recorded.computed.busy.count, 9 * 3 * (14 + 28));
+    EXPECT_EQ(silent.computed.busy, recorded.computed.busy);
+    EXPECT_EQ(silent.computed.end, recorded.computed.end);
+  }
+}
+
+TEST(Emulate, LiveBytesAreWhatThePlacementsHold) {
+  for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
+    BusSystem system(4, {3, 5, 2, 4}, {6, 9, 5, 8}, oneBus);
+    BusRun run;
+    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::stages, run);
+    const auto samples = run.profile.rows<model::CounterSample>();
+    for (int d = 0; d < 4; ++d) {
+      const auto device = static_cast<std::size_t>(d);
+      // At every start and end of a placement: 1000 bytes always, 100 for each micro-batch held where there
+      // is a stash, 10 or 20 while a pass runs.
+      const bool stash = run.executable.stashEntries[device] > 0;
+      std::map<std::int64_t, std::int64_t> expected;
+      const auto bytesAt = [&](std::int64_t time) {
+        std::int64_t bytes = 1000;
+        std::map<int, std::pair<std::int64_t, std::int64_t>> held;
+        for (const model::Placement& p : run.placements) {
+          if (p.device.value != d) continue;
+          if (p.pass == model::Pass::forward) held[p.microBatch].first = p.start.count;
+          if (p.pass == model::Pass::backward) held[p.microBatch].second = p.end.count;
+          if (p.start.count <= time && time < p.end.count) bytes += p.pass == model::Pass::forward ? 10 : 20;
+        }
+        for (const auto& [microBatch, span] : held)
+          bytes += stash && span.first <= time && time < span.second ? 100 : 0;
+        return bytes;
+      };
+      for (const model::Placement& p : run.placements) {
+        if (p.device.value != d) continue;
+        expected[p.start.count] = bytesAt(p.start.count);
+        expected[p.end.count] = bytesAt(p.end.count);
+      }
+      std::map<std::int64_t, std::int64_t> counted;
+      for (const model::CounterSample& sample : **samples) {
+        if (sample.counter == run.executable.liveBytesCounters[device])
+          counted[sample.time.count] = static_cast<std::int64_t>(sample.value);
+      }
+      std::int64_t last = -1;
+      ASSERT_FALSE(counted.empty());
+      for (const auto& [time, bytes] : expected) {
+        if (const auto found = counted.find(time); found != counted.end()) last = found->second;
+        EXPECT_EQ(last, bytes) << schedule << " device " << d << " at " << time;
+      }
+    }
+  }
+}
+
+TEST(Forecast, IsWhatLongerIterationsGive) {
+  BusSystem system(4, {3, 5, 2, 4}, {6, 9, 5, 8}, noBus);
+  for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
+    const auto bubble = [&](int microBatches) {
+      BusRun run;
+      emulateOn(system, schedule, 4, microBatches, true, 4, emulate::RecordLevel::off, run);
+      return 1 - static_cast<double>(run.computed.busy.count) /
+                     (4 * static_cast<double>((run.computed.end - run.computed.start).count));
+    };
+    BusRun run;
+    emulateOn(system, schedule, 4, 8, true, 4, emulate::RecordLevel::stages, run);
+    record::MemoryProfile nowhere;
+    record::Recorder recorder(nowhere);
+    const emulate::SystemIds ids = emulate::recordSystem(recorder, system, 4);
+    const auto forecast = emulate::forecastBubble(system, ids, run.executable);
+    ASSERT_TRUE(forecast.has_value());
+    EXPECT_NEAR(forecast->twice, bubble(16), 1e-12);
+    EXPECT_NEAR(forecast->fourTimes, bubble(32), 1e-12);
+    // All that is left in the limit is imbalance, and on top of it the barrier's exchange; 1F1B holds too
+    // little back to hide its transfers.
+    const double slowest = 14 + (std::string(schedule) == "popart" ? 4 : 0);
+    if (std::string(schedule) == "1f1b") {
+      EXPECT_GT(forecast->limit, 1 - 42 / (4 * slowest));
+    } else {
+      EXPECT_NEAR(forecast->limit, 1 - 42 / (4 * slowest), 1e-9) << schedule;
+    }
+    EXPECT_LE(forecast->limit, forecast->fourTimes);
+    EXPECT_LE(forecast->fourTimes, forecast->twice);
+    // Long iterations are extended instead of emulated: 20,000 micro-batches.
+    BusRun longRun;
+    emulateOn(system, schedule, 4, 20'000, true, 4, emulate::RecordLevel::off, longRun);
+    const auto extended = emulate::forecastBubble(system, ids, longRun.executable);
+    ASSERT_TRUE(extended.has_value());
+    EXPECT_NEAR(extended->twice, bubble(40'000), 1e-9);
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::tests
