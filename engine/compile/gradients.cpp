@@ -21,8 +21,8 @@ using graph::TensorId;
 /// Reverse-mode differentiation of one graph.
 class Differentiator {
  public:
-  Differentiator(const graph::Graph& forward, const ops::OperatorRegistry& registry)
-      : graph_(forward), registry_(registry), forwardNodes_(forward.nodes().size()) {
+  Differentiator(const graph::Graph& forward, const ops::OperatorRegistry& registry, TensorId root)
+      : graph_(forward), registry_(registry), root_(root), forwardNodes_(forward.nodes().size()) {
     findTrainable();
   }
 
@@ -63,6 +63,7 @@ class Differentiator {
 
   graph::Graph graph_;
   const ops::OperatorRegistry& registry_;
+  TensorId root_;
   std::size_t forwardNodes_;
   std::vector<bool> trainable_;
   std::map<TensorId, NodeId> firstConsumer_;
@@ -81,12 +82,19 @@ class Differentiator::Builder : public ops::GradientBuilder {
     if (found != owner_.gradients_.end()) return found->second;
     return isLoss(output) ? owner_.one() : TensorId();
   }
-  bool isLoss(std::size_t output) const override { return owner_.graph_.loss == node_.outputs.at(output); }
+  bool isLoss(std::size_t output) const override { return owner_.root_ == node_.outputs.at(output); }
   bool wants(std::size_t input) const override {
     return input < node_.inputs.size() && owner_.trainable(node_.inputs[input]);
   }
   Result<TensorId> add(const std::string& op, const std::string& suffix, std::vector<TensorId> inputs,
                        graph::Attributes attributes) override {
+    PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
+                     addMany(op, suffix, std::move(inputs), std::move(attributes), 1));
+    return outputs[0];
+  }
+  Result<std::vector<TensorId>> addMany(const std::string& op, const std::string& suffix,
+                                        std::vector<TensorId> inputs, graph::Attributes attributes,
+                                        std::size_t outputs) override {
     Node node;
     node.op = op;
     node.name = node_.name + "/" + suffix;
@@ -94,11 +102,10 @@ class Differentiator::Builder : public ops::GradientBuilder {
     node.pass = model::Pass::backward;
     node.inputs = std::move(inputs);
     node.attributes = std::move(attributes);
-    const std::string name = node.name;
-    PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
-                     ops::appendNode(owner_.graph_, std::move(node), {name}, graph::TensorRole::gradient,
-                                     owner_.registry_));
-    return outputs[0];
+    std::vector<std::string> names{node.name};
+    while (names.size() < outputs) names.push_back(node.name + "_" + std::to_string(names.size()));
+    return ops::appendNode(owner_.graph_, std::move(node), names, graph::TensorRole::gradient,
+                           owner_.registry_);
   }
   void setInputGradient(std::size_t input, TensorId gradient) override {
     PIPESCOPE_CHECK(owner_.graph_.tensor(gradient).type == call_.input(input),
@@ -143,7 +150,7 @@ std::vector<std::byte> bitsOfOne(graph::ElementType type) {
 }
 
 TensorId Differentiator::one() {
-  const graph::Tensor& loss = graph_.tensor(*graph_.loss);
+  const graph::Tensor& loss = graph_.tensor(root_);
   TensorId& gradient = gradients_[loss.id];
   gradient = graph_.addConstant(loss.name + "/grad", loss.type, bitsOfOne(loss.type.element));
   return gradient;
@@ -197,7 +204,7 @@ Status Differentiator::visit(NodeId id) {
   for (const TensorId output : node.outputs) {
     if (!output.valid()) continue;
     PIPESCOPE_TRY(collect(output, node.block));
-    reached = reached || output == graph_.loss || gradients_.contains(output);
+    reached = reached || output == root_ || gradients_.contains(output);
   }
   for (const TensorId input : node.inputs) wanted = wanted || trainable(input);
   if (reached && wanted) PIPESCOPE_TRY(differentiate(id));
@@ -206,16 +213,17 @@ Status Differentiator::visit(NodeId id) {
 
 }  // namespace
 
-Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry) {
+Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
+                                 std::optional<TensorId> root) {
   if (!forward.loss)
     return badInput(
         "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
-  const graph::Tensor& loss = forward.tensor(*forward.loss);
+  const graph::Tensor& loss = forward.tensor(root.value_or(*forward.loss));
   if (bitsOfOne(loss.type.element).empty() || loss.type.elements() != 1) {
     return badInput(fmt::format("the loss {} is {}; it must be one floating-point number", loss.name,
                                 graph::toString(loss.type)));
   }
-  return Differentiator(forward, registry).run();
+  return Differentiator(forward, registry, loss.id).run();
 }
 
 }  // namespace pipescope::compile

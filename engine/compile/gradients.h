@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "engine/graph/graph.h"
 #include "engine/ops/operator.h"
 #include "profiler/base/result.h"
@@ -11,6 +13,8 @@ namespace pipescope::compile {
 /// "<tensor>/grad_sum" adds their gradients, last consumer first. Fills parameterGradients for every
 /// parameter that the loss depends on. Nothing is computed for inputs, or where nothing trainable lies
 /// upstream. Errors: no loss, an operator without gradient on the way.
-base::Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry);
+/// `root` is what is differentiated where it is not the loss itself (a scaled loss).
+base::Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
+                                        std::optional<graph::TensorId> root = {});
 
 }  // namespace pipescope::compile

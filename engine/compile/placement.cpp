@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/compile/block_pattern.h"
+
 namespace pipescope::compile {
 
 std::vector<std::string> blocksOf(const graph::Graph& graph) {
@@ -91,10 +93,32 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
 
 }  // namespace
 
+namespace {
+
+/// Patterns replaced by the blocks that they name. What names nothing stays, for checkBlocks to refuse.
+std::vector<StageSpec> expanded(const std::vector<std::string>& blocks, std::vector<StageSpec> stages) {
+  for (StageSpec& stage : stages) {
+    std::vector<std::string> all;
+    for (const std::string& pattern : stage.blocks) {
+      std::vector<std::string> named = blocksNamed(pattern, blocks);
+      const bool own = named.empty() || named == std::vector<std::string>{pattern};
+      if (named.empty()) named = {pattern};
+      for (std::string& block : named) {
+        // Patterns of one stage may overlap; a block that is named twice as it is remains a mistake.
+        if (own || std::find(all.begin(), all.end(), block) == all.end()) all.push_back(std::move(block));
+      }
+    }
+    stage.blocks = std::move(all);
+  }
+  return stages;
+}
+
+}  // namespace
+
 base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
                                                  const std::vector<StageSpec>& asked) {
   const std::vector<std::string> blocks = blocksOf(graph);
-  std::vector<StageSpec> stages = asked;
+  std::vector<StageSpec> stages = expanded(blocks, asked);
   if (stages.empty()) {
     for (const std::string& block : blocks) stages.push_back({{block}, -1});
   }

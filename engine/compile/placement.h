@@ -10,7 +10,7 @@
 namespace pipescope::compile {
 
 struct StageSpec {
-  std::vector<std::string> blocks;
+  std::vector<std::string> blocks;  ///< asked for: also patterns (block_pattern.h)
   int device = 0;
 };
 

@@ -2,6 +2,7 @@
 // From a graph and its placement to a plan: what each stage computes in each pass, what it keeps, what it
 // sends.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,12 @@ struct PlanOptions {
   bool recompute = false;         ///< stages with a stash recompute their forward before the backward pass
   std::int64_t microBatches = 1;  ///< above 1, training has accumulation buffers
   std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
+  bool splitBackward = false;              ///< weight gradients are a pass of their own
+  /// By stage, with splitBackward: micro-batches whose weight gradients are put off at once; 0: what they need
+  /// lives on from the backward pass.
+  std::vector<std::int64_t> weightEntries;
   OptimizerCost optimizer;                 ///< of training
+  std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
 };
 
 /// `graph` has its gradients already (training) or is a forward graph (inference). Stages come from

@@ -58,8 +58,8 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 
 PassPlan& StageBuilder::pass(Pass kind) {
   // In the order in which a micro-batch goes through them.
-  static constexpr Pass order[] = {Pass::hostIn,   Pass::forward, Pass::recompute,
-                                   Pass::backward, Pass::hostOut, Pass::update};
+  static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute, Pass::backward,
+                                   Pass::weightGradient, Pass::hostOut, Pass::update};
   const auto rank = [](Pass p) {
     return std::find(std::begin(order), std::end(order), p) - std::begin(order);
   };
@@ -69,11 +69,27 @@ PassPlan& StageBuilder::pass(Pass kind) {
   return *plan_.passes.insert(place, PassPlan{kind, {}});
 }
 
+/// Whether the node takes a parameter, or makes the gradient of one.
+bool StageBuilder::touchesParameter(const Node& node) const {
+  const bool takes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
+    return input.valid() && graph_.tensor(input).role == TensorRole::parameter;
+  });
+  return takes || std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
+    return std::any_of(graph_.parameterGradients.begin(), graph_.parameterGradients.end(),
+                       [&](const auto& entry) { return entry.second == output; });
+  });
+}
+
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   PlanOperator op;
   op.name = node.name;
   op.kind = node.op;
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
+  if (training() && touchesParameter(node)) {
+    for (ops::Work& work : op.work) {
+      if (auto* product = std::get_if<ops::Contraction>(&work.item)) product->trained = true;
+    }
+  }
   for (const TensorId input : node.inputs) {
     if (input.valid()) op.inputs.push_back(tensorFor(input));
   }
@@ -130,6 +146,7 @@ void StageBuilder::addStash(TensorId id) {
   const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1,
                        ""};
   pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring}});
+  rings_[id] = ring;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
   known_[id] = restored;
   PassPlan& first = pass(options_.recompute ? Pass::recompute : Pass::backward);
@@ -174,31 +191,101 @@ base::Status StageBuilder::addBackward() {
   } else if (stashes()) {
     for (const TensorId id : needed) addStash(id);
   }
-  std::map<TensorId, TensorId> parameterOf;
-  for (const auto& [parameter, gradient] : graph_.parameterGradients) parameterOf[gradient] = parameter;
-  for (const Node& node : graph_.nodes()) {
-    if (node.pass != Pass::backward || !mine(node)) continue;
-    PIPESCOPE_TRY(addNode(node, Pass::backward));
-    for (const TensorId output : node.outputs) {
-      const auto parameter = parameterOf.find(output);
-      if (parameter == parameterOf.end()) continue;
-      if (options_.microBatches <= 1) {
-        accumulators_[parameter->second] = tensorFor(output);
-        continue;
-      }
-      const Tensor& tensor = graph_.tensor(parameter->second);
-      const PlanTensorId accumulator = add(tensor.name + "/accumulator", tensor.type, TensorUse::accumulator);
-      accumulators_[parameter->second] = accumulator;
-      const ops::Work sum{ops::Map{"add", tensor.type.elements(), 2, tensor.type.element, true}, 1, ""};
-      pass(Pass::backward)
-          .operators.push_back({tensor.name + "/accumulate",
-                                "Accumulate",
-                                {sum},
-                                {tensorFor(output), accumulator},
-                                {accumulator}});
+  std::set<graph::NodeId> weightNodes;
+  if (options_.splitBackward) weightNodes = weightGradientNodes();
+  for (const bool weights : {false, true}) {
+    if (weights) addWeightStash(weightNodes);
+    for (const Node& node : graph_.nodes()) {
+      if (node.pass != Pass::backward || !mine(node) || weightNodes.contains(node.id) != weights) continue;
+      PIPESCOPE_TRY(addGradientNode(node, weights ? Pass::weightGradient : Pass::backward));
     }
   }
   return {};
+}
+
+base::Status StageBuilder::addGradientNode(const Node& node, Pass kind) {
+  PIPESCOPE_TRY(addNode(node, kind));
+  for (const auto& [parameterId, gradient] : graph_.parameterGradients) {
+    if (std::find(node.outputs.begin(), node.outputs.end(), gradient) == node.outputs.end()) continue;
+    if (options_.microBatches <= 1) {
+      accumulators_[parameterId] = tensorFor(gradient);
+      continue;
+    }
+    const Tensor& tensor = graph_.tensor(parameterId);
+    const graph::TensorType sums{options_.accumulator.value_or(tensor.type.element), tensor.type.shape};
+    const PlanTensorId accumulator = add(tensor.name + "/accumulator", sums, TensorUse::accumulator);
+    accumulators_[parameterId] = accumulator;
+    const ops::Work sum{ops::Map{"add", sums.elements(), 2, sums.element, true}, 1, ""};
+    pass(kind).operators.push_back({tensor.name + "/accumulate",
+                                    "Accumulate",
+                                    {sum},
+                                    {tensorFor(gradient), accumulator},
+                                    {accumulator}});
+  }
+  return {};
+}
+
+std::set<graph::NodeId> StageBuilder::weightGradientNodes() const {
+  std::set<TensorId> ofParameters, sent;
+  for (const auto& [parameter, gradient] : graph_.parameterGradients) ofParameters.insert(gradient);
+  for (const StageBoundary& b : boundaries_) sent.insert(b.tensor);
+  // What a layer still does with its own weight gradient, a bias's sum that is reshaped, belongs to it; so
+  // does the sum over the uses of a shared parameter.
+  const auto layer = [](const Node& node) { return node.name.substr(0, node.name.rfind('/')); };
+  const auto belongs = [&](const Node& user, const Node& node) {
+    return user.op == "Sum" || layer(user) == layer(node);
+  };
+  std::map<TensorId, std::vector<const Node*>> users;
+  std::set<graph::NodeId> found;
+  for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
+    if (node->pass != Pass::backward) continue;
+    const bool weights = std::all_of(node->outputs.begin(), node->outputs.end(), [&](TensorId output) {
+      const bool parameter = ofParameters.contains(output);
+      const std::vector<const Node*>& readers = users[output];
+      return !sent.contains(output) && (parameter || !readers.empty()) &&
+             std::all_of(readers.begin(), readers.end(), [&](const Node* user) {
+               return found.contains(user->id) && (parameter || belongs(*user, *node));
+             });
+    });
+    if (weights && mine(*node)) found.insert(node->id);
+    for (const TensorId input : node->inputs) {
+      if (input.valid()) users[input].push_back(&*node);
+    }
+  }
+  return found;
+}
+
+void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
+  if (nodes.empty() || !stashes() || options_.weightEntries[static_cast<std::size_t>(stage_)] <= 1) return;
+  std::set<TensorId> read, made;
+  for (const graph::NodeId id : nodes) {
+    const Node& node = graph_.node(id);
+    made.insert(node.outputs.begin(), node.outputs.end());
+    for (const TensorId input : node.inputs) {
+      if (input.valid()) read.insert(input);
+    }
+  }
+  for (const TensorId id : read) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (made.contains(id) || tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant)
+      continue;
+    const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element},
+                         1, ""};
+    // What the forward pass has stashed stays in its ring until here; the rest gets a ring of its own.
+    auto ring = rings_.find(id);
+    if (ring == rings_.end()) {
+      const PlanTensorId entries = add(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
+                                       options_.weightEntries[static_cast<std::size_t>(stage_)]);
+      pass(Pass::backward)
+          .operators.push_back({tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
+      ring = rings_.emplace(id, entries).first;
+    }
+    const PlanTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
+    pass(Pass::weightGradient)
+        .operators.push_back(
+            {tensor.name + "/weight_restore", "Restore", {copy}, {ring->second}, {restored}});
+    known_[id] = restored;
+  }
 }
 
 void StageBuilder::addUpdate() {

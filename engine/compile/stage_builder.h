@@ -33,6 +33,7 @@ class StageBuilder {
   PlanTensorId tensorFor(graph::TensorId id);
   PassPlan& pass(model::Pass kind);
 
+  bool touchesParameter(const graph::Node& node) const;
   base::Status addNode(const graph::Node& node, model::Pass kind);
   void addHostIn();
   base::Status addForward();
@@ -41,6 +42,13 @@ class StageBuilder {
   void addStash(graph::TensorId id);
   base::Status addRecompute(const std::set<graph::TensorId>& needed);
   base::Status addBackward();
+  /// Backward nodes that only parameter gradients come of: weight-gradient work, which no neighbour waits
+  /// for.
+  std::set<graph::NodeId> weightGradientNodes() const;
+  /// Rings for what put-off weight gradients read, where several micro-batches wait for them at once.
+  void addWeightStash(const std::set<graph::NodeId>& nodes);
+  /// A backward node in its pass, and the sum of the parameter gradient that it makes.
+  base::Status addGradientNode(const graph::Node& node, model::Pass kind);
   void addUpdate();
   void addHostOut();
 
@@ -53,6 +61,7 @@ class StageBuilder {
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
   std::map<graph::TensorId, PlanTensorId> accumulators_;  ///< by parameter
+  std::map<graph::TensorId, PlanTensorId> rings_;         ///< stashed values
 };
 
 }  // namespace pipescope::compile

@@ -155,6 +155,9 @@ class System {
 
   /// Ticks each flow takes when all start together; in the order given. Called with device-to-device flows.
   virtual std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const = 0;
+  /// Links that a flow goes through, numbered by the system: flows without a common one do not slow each other,
+  /// and one without any is not slowed by another of its kind either. Here all share one.
+  virtual std::vector<std::int64_t> linksOf(const Flow&) const { return {0}; }
   /// Ticks of an external sync of `devices` devices, paid before an inter-device exchange.
   virtual Ticks syncTicks(int devices) const = 0;
   /// Ticks between two calls from the host.

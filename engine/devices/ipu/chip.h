@@ -31,6 +31,7 @@ struct Chip {
   double syncHopSeconds = 0;
   double hostBytesPerSecond = 1, hostLatencySeconds = 0, callSeconds = 0;
   std::int64_t stackBytes = 0;
+  bool compilesCode = true;  ///< an IPU Model may leave vertex and control code out of memory
 
   std::int64_t halfWidth() const { return vectorBytes / 2; }
   /// Elements of a type per vector; integers of 4 bytes and more count as 4.

@@ -87,6 +87,10 @@ class Builder {
                piecesOf(costs_.arrangeBytes));
     }
     copies("PreArrange/OnTileCopy", costs_.arrange);
+    if (costs_.arrangeExchange > 0) {
+      exchange("PreArrange/Place", costs_.arrangeExchange, everywhere(costs_.arrangeBytes),
+               piecesOf(costs_.arrangeBytes));
+    }
     arrangeFirst_ = first;
     work_.hold("PreArrange/Source", everywhere(costs_.arrangeBytes), first, work_.steps.size());
   }
@@ -113,17 +117,18 @@ class Builder {
     convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
                               {vertexName(form.shape, form.vertex, oneByOne),
                                codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
-    const bool wide =
-        form.vertex.method == ConvVertex::Method::amp || form.vertex.method == ConvVertex::Method::slic;
-    const Place place = wide ? Place::interleaved : Place::anywhere;
-    work_.hold("Inputs", runs([](const ConvCosts& c) { return c.inputBytes; }), first, convolve_ + 1, place);
-    work_.hold("Weights", runs([](const ConvCosts& c) { return c.weightBytes; }), first, convolve_ + 1,
-               place);
+    // What of the operands lies on the tile already is used where it is.
+    work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
+    work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
   }
 
   void reduce() {
     const ConvShape& shape = plan_.form.shape;
     const std::size_t count = costs_.stages.count;
+    const ConvVertex::Method method = plan_.form.vertex.method;
+    // The AMP's sums are loaded and stored 128 bits at a time, which takes interleaved memory.
+    const bool wide = method == ConvVertex::Method::amp || method == ConvVertex::Method::slic;
+    Place place = wide ? Place::interleaved : Place::ownElement;
     const bool finalPartials = count == 0 && costs_.cast == 0;
     TileRuns partials = runs([](const ConvCosts& c) { return c.partialBytes; });
     std::size_t from = convolve_;
@@ -136,18 +141,19 @@ class Builder {
           work_.compute(chip_, name, everywhere(costs_.stageCompute[i]),
                         {i + 1 == count ? "poplin::ReduceAdd" : "poplin::ReduceAddPartials", kCodeReduceAdd,
                          kStateReduce, 4 * stage.depth});
-      work_.hold("Partials" + std::to_string(i), partials, from, last + 1, Place::ownElement);
-      partials = everywhere(stage.depth * stage.outputs * shape.partialBytes());
+      work_.hold("Partials" + std::to_string(i), partials, from, last + 1, place);
+      place = Place::anywhere;
+      partials = everywhere((stage.depth - 1) * stage.outputs * shape.partialBytes());
       from = last;
-      work_.hold("ReduceBuffer" + std::to_string(i), partials, last, last + 1, Place::ownElement);
+      work_.hold("ReduceBuffer" + std::to_string(i), partials, last - 1, last + 1);
       partials = everywhere(stage.outputs * shape.partialBytes());
     }
     if (costs_.cast > 0) {
       const std::size_t last = work_.compute(chip_, "Cast", everywhere(costs_.cast),
                                              {"popops::Cast1D<float,half>", kCodeCast, kStateSimple, 0});
-      work_.hold("Partials", partials, from, last + 1, Place::ownElement);
+      work_.hold("Partials", partials, from, last + 1, place);
     } else if (finalPartials && plan_.form.serial > 1) {
-      work_.hold("Partials", partials, from, work_.steps.size(), Place::ownElement);
+      work_.hold("Partials", partials, from, work_.steps.size(), place);
     }
   }
 

@@ -221,6 +221,7 @@ base::Result<ConvShape> shapeOf(const ops::Contraction& c, const std::string& wh
   ConvShape shape = forwardShape(c);
   PIPESCOPE_TRY(checkSize(shape, what));
   if (shape.matmul) {
+    shape.trained = c.trained;
     shape.batch = shape.dimCount ? shape.dims[0].output : 1;  // the rows of [m,k]·[k,n]
     shape.dimCount = 0;
     shape.dims = {};

@@ -36,6 +36,8 @@ enum class ProductPass : std::uint8_t { forward, inputGradient, weightGradient }
 
 struct ConvShape {
   bool matmul = false;  ///< a matrix product: the planner treats its operands' layouts otherwise
+  /// A matrix product of a layer that is trained: its three passes share the forward pass' layout.
+  bool trained = false;
   ProductPass pass = ProductPass::forward;
   std::int64_t groups = 1, batch = 1, inputChannels = 1, outputChannels = 1;  ///< channels per group
   std::size_t dimCount = 0;
@@ -43,6 +45,9 @@ struct ConvShape {
   bool half = false;          ///< operands float16, else float32
   bool halfPartials = false;  ///< sums kept in float16
 
+  /// Neighbouring tiles hold neighbouring output channels. In a layout that was made for another pass they do not (C:
+  /// PopLibs planner, order of tiles).
+  bool neighboursShareInputs() const { return !trained || pass == ProductPass::forward; }
   std::int64_t operandBytes() const { return half ? 2 : 4; }
   std::int64_t partialBytes() const { return halfPartials ? 2 : 4; }
   std::int64_t inputElements() const;

@@ -1,4 +1,4 @@
-// Rows picked from a table: every tile looks through all indices for those in its part. (Cycles: PopLibs
+// Rows picked from a table: a tile looks through its indices for those in its part. (Cycles: PopLibs
 // popops, C.)
 #include <algorithm>
 
@@ -14,24 +14,28 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
-  const SlicePlan plan = planSlices(chip, work.rowElements, work.tableRows, bytes);
+  const SlicePlan plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
   // Indices fall evenly on the parts of the table.
-  const std::int64_t inRange = ceilDiv(work.rows, plan.tableParts), outOfRange = work.rows - inRange;
+  const std::int64_t inRange = ceilDiv(plan.rows, plan.tableParts);
   const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));
-  const std::int64_t indices = ceilDiv(inRange, chip.workers), others = ceilDiv(outOfRange, chip.workers);
-  const std::int64_t cycles = chip.workers * (30 + 19 * indices + 2 * vectors * indices + 8 * others);
+  const std::int64_t slices = plan.rows * plan.columns * bytes, copy = plan.tableBytes(bytes);
+  const VertexUse vertex{isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>",
+                         kCodeMultiSlice, kStateSimple, 0};
   LoweredWork lowered;
-  lowered.exchange(chip, "Indices/Exchange", {{0, plan.tiles(), work.rows * 4}}, chip.exchangePairFactor,
-                   128);
-  lowered.compute(chip, "MultiSlice", {{0, plan.tiles(), cycles}},
-                  {isHalf(work.type) ? "popops::MultiSlice<half>" : "popops::MultiSlice<float>",
-                   kCodeMultiSlice, kStateSimple, 0});
+  const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
+  lowered.exchange(chip, "Indices/Exchange", on(plan.rows * 4), chip.exchangePairFactor, 128);
+  if (plan.rowParts > 1) lowered.exchange(chip, "Table/Exchange", on(copy), 1, copy);
+  const std::size_t slice =
+      lowered.compute(chip, "MultiSlice", on(gatherCycles(chip, plan.rows, inRange, vectors)), vertex);
   if (plan.tableParts > 1) {
-    const std::int64_t received = ceilDiv(work.rows * work.rowElements, chip.tiles) * bytes;
-    lowered.exchange(chip, "Slices/Exchange", {{0, chip.tiles, received}}, 1, plan.columns * bytes);
+    // What the parts of the table gave is put together: each of their tiles picks its share of the rows.
+    lowered.exchange(chip, "Slices/Exchange", on(slices), 1, ceilDiv(slices, plan.tableParts));
+    lowered.compute(chip, "MultiSlice/Combine", on(gatherCycles(chip, inRange, inRange, vectors)), vertex);
+    lowered.hold("Parts", on(slices), slice + 1, lowered.steps.size());
   }
-  lowered.hold("Indices", {{0, plan.tiles(), work.rows * 4}}, 0, lowered.steps.size());
-  lowered.hold("Slices", {{0, plan.tiles(), inRange * plan.columns * bytes}}, 0, lowered.steps.size());
+  lowered.hold("Indices", on(plan.rows * 4), 0, lowered.steps.size());
+  if (plan.rowParts > 1) lowered.hold("Table", on(copy), 0, slice + 1);
+  lowered.hold("Slices", on(slices), slice, lowered.steps.size());
   return lowered;
 }
 

@@ -88,6 +88,14 @@ class IpuSystem final : public System {
     return ticks;
   }
 
+  std::vector<std::int64_t> linksOf(const Flow& flow) const override {
+    std::vector<std::int64_t> links;
+    for (const Ladder::Hop hop : ladder_.route(flow.from, flow.to))
+      links.push_back(std::int64_t{hop.from} * static_cast<std::int64_t>(Ladder::kWays) +
+                      static_cast<std::int64_t>(hop.way));
+    return links;
+  }
+
   /// 15 ns a hop, there and back; a hop per four IPUs and one more (C: PopLibs test library).
   Ticks syncTicks(int devices) const override {
     const int hops = 1 + devices / 4;
@@ -122,6 +130,9 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     available = figures.count("devices", "IPUs", 1024) * request.boxes;
     largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
     hostBytesPerSecond = std::min(hostBytesPerSecond, figures.positive("machine_host_bandwidth", "B/s"));
+    // For people only, so far: nothing is placed in streaming memory.
+    figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
+    figures.positiveOr("streaming_bandwidth", "B/s", 0);
     const std::int64_t wanted = request.devices == 0 ? available : request.devices;
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
   }

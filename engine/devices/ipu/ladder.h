@@ -14,8 +14,10 @@ namespace pipescope::devices::ipu {
 
 class Ladder {
  public:
-  /// One of an IPU's four ways out.
-  enum class Way : std::uint8_t { partner, transit, up, down };
+  /// One of an IPU's ways out. Machines of four IPUs share a gateway to other IPU-Link domains, where a route
+  /// arrives at the IPU of the same place.
+  enum class Way : std::uint8_t { partner, transit, up, down, gateway };
+  static constexpr std::size_t kWays = 5;
   struct Hop {
     int from = 0;
     Way way = Way::partner;
@@ -37,7 +39,8 @@ class Ladder {
 
  private:
   int devices_ = 1;
-  double capacity_[4] = {1, 1, 1, 1};
+  int domain_ = 1 << 20;  ///< IPUs that links join; further ones are behind gateways
+  double capacity_[kWays] = {1, 1, 1, 1, 1};
   double startup_ = 0;
 };
 

@@ -86,6 +86,11 @@ base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& 
 base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context);
 base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context);
 
+/// Products that do not depend on each other, each on a share of the tiles by its multiply-adds. What they have in
+/// common of their steps they do in the same steps. (As PopLibs' multi-convolutions do.)
+base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
+                                          const LoweringContext& context);
+
 /// A sentence unless the vector unit computes in this type.
 base::Status checkComputes(ElementType type, const LoweringContext& context);
 /// A sentence unless the product of the extents is between 1 and 2^40, and each of them at least 1.

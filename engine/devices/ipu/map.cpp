@@ -58,6 +58,27 @@ constexpr Function kFunctions[] = {
     // (X: sum of the rows above).
     {"adam", {41, 2}, {65, 4}, {}},
     {"adamw", {44, 2}, {68, 4}, {}},
+    // Functions without published cycles: the C library's scalar ones as sin, others as the sum of the rows above
+    // that they are made of (X).
+    {"tan", {2300, 1}, {25, 1}, {}},
+    {"asin", {2300, 1}, {25, 1}, {}},
+    {"acos", {2300, 1}, {25, 1}, {}},
+    {"atan", {2300, 1}, {25, 1}, {}},
+    {"sinh", {2300, 1}, {25, 1}, {}},
+    {"cosh", {2300, 1}, {25, 1}, {}},
+    {"asinh", {2300, 1}, {25, 1}, {}},
+    {"acosh", {2300, 1}, {25, 1}, {}},
+    {"atanh", {2300, 1}, {25, 1}, {}},
+    {"elu", {12, 2}, {10, 4}, {}},
+    {"selu", {15, 2}, {13, 4}, {}},
+    {"celu", {15, 2}, {13, 4}, {}},
+    {"softplus", {21, 2}, {11, 4}, {}},
+    {"softsign", {16, 2}, {27, 4}, {}},
+    {"erf_gradient", {22, 1}, {16, 1}, {}},
+    {"tanh_gradient", {6, 2}, {6, 4}, {}},
+    {"sigmoid_gradient", {6, 2}, {6, 4}, {}},
+    {"softplus_gradient", {15, 2}, {9, 4}, {}},
+    {"remainder", {16, 2}, {27, 4}, {}},
 };
 
 /// Loops that are not written in assembly take 5 cycles more per vector than an addition.

@@ -112,8 +112,7 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   std::int64_t best = cycles(parts) + added;
   if (split.depth() == 1) {
     const bool cast = form_.shape.half != form_.shape.halfPartials;
-    const std::int64_t whole = cycles(1) + (cast ? castCycles(chip_, partials / form_.shape.partialBytes(),
-                                                              form_.shape.halfPartials, form_.shape.half)
+    const std::int64_t whole = cycles(1) + (cast ? castVertexCycles(chip_, partials / form_.shape.partialBytes())
                                                  : 0);
     best = parts == 1 ? whole : std::min(best, whole);
   }

@@ -85,9 +85,11 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   const std::int64_t inChannels = tile.inGroups * form.vertex.inGroup,
                      outChannels = tile.outGroups * form.vertex.outGroup;
   std::int64_t inputs = groups * tile.batch * inChannels, weights = groups * inChannels * outChannels;
-  std::int64_t partials = groups * tile.batch * outChannels;
+  std::int64_t partials = groups * tile.batch * outChannels, own = inputs;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
-    inputs *= shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
+    const std::int64_t taken = shape.dims[i].inputsFor(tile.output[i], tile.kernel[i]);
+    inputs *= taken;
+    own *= std::min(taken, ceilDiv(shape.dims[i].input, split.output[i]));
     weights *= tile.kernel[i];
     partials *= tile.output[i];
   }
@@ -96,14 +98,18 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.inputBytes = (inputs + zeros.input) * element;
   costs.weightBytes = (weights + zeros.kernel) * element;
   costs.partialBytes = partials * shape.partialBytes();
-  // Operands lie spread evenly over the tiles that use them, so that part is there already. Neighbouring
-  // tiles hold neighbouring output channels: pairs that want the same inputs share an exchange bus.
-  const std::int64_t moveInputs = (inputs - inputs / split.outChannels) * element;
+  // Operands lie spread evenly over the tiles that use them, so that part is there already; what windows have
+  // in common with their neighbours' comes from there. Neighbouring tiles hold neighbouring output channels:
+  // pairs that want the same inputs share an exchange bus.
+  const std::int64_t moveInputs = (inputs - own / split.outChannels) * element;
   const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
+  const bool shared = split.outChannels % 2 == 0 && shape.neighboursShareInputs();
   costs.receivedBytes = moveInputs + moveWeights;
-  costs.operandExchange =
-      exchangeCycles(chip, moveInputs, split.outChannels % 2 == 0 ? chip.exchangePairFactor : 1) +
-      exchangeCycles(chip, moveWeights) + exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
+  costs.movedInputBytes = moveInputs + zeros.input * element;
+  costs.movedWeightBytes = moveWeights + zeros.kernel * element;
+  costs.operandExchange = exchangeCycles(chip, moveInputs, shared ? chip.exchangePairFactor : 1) +
+                          exchangeCycles(chip, moveWeights) +
+                          exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
   // Serial parts all take from what was arranged before them.
   const std::int64_t kept = form.serial > 1 && !form.arrangeEach ? costs.arrangeBytes : 0;
   costs.temporaryBytes =
@@ -123,8 +129,7 @@ void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split
         reduceCycles(chip, stage, shape.halfPartials, last ? shape.half : shape.halfPartials);
     costs.temporaryBytes = std::max(costs.temporaryBytes, stage.depth * stage.outputs * partial);
   }
-  if (depth == 1 && shape.half != shape.halfPartials)
-    costs.cast = castCycles(chip, partials, shape.halfPartials, shape.half);
+  if (depth == 1 && shape.half != shape.halfPartials) costs.cast = castVertexCycles(chip, partials);
 }
 
 /// Launches, syncs and the loop over serial parts.
@@ -141,6 +146,7 @@ void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
   std::int64_t& arranging = form.arrangeEach ? each : once;
   add(arranging, costs.arrangeExchange, chip.exchangeOverhead);
   add(arranging, costs.arrange, chip.computeSetOverhead);
+  add(arranging, costs.arrangeExchange, chip.exchangeOverhead);
   add(each, costs.slice, chip.computeSetOverhead);
   add(each, costs.operandExchange, chip.exchangeOverhead);
   add(each, costs.compute, chip.computeSetOverhead);
@@ -203,7 +209,7 @@ std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
-  return (costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) +
+  return (2 * costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) +
          costs.outputExchange + costs.output;
 }
 

@@ -45,7 +45,7 @@ std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int
 }
 
 std::string keyOf(const ConvShape& shape, std::int64_t memory) {
-  std::string key = fmt::format("{} {} {} {} {} {} {} {} {}", memory, shape.matmul,
+  std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", memory, shape.matmul, shape.trained,
                                 static_cast<int>(shape.pass), shape.groups, shape.batch, shape.inputChannels,
                                 shape.outputChannels, shape.half, shape.halfPartials);
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
@@ -67,6 +67,13 @@ std::string ConvPlan::describe() const {
       form.vertex.outGroup, split.tiles(), split.groups, split.batch, split.output[0], split.output[1],
       split.output[2], split.kernel[0], split.kernel[1], split.kernel[2], split.inChannels, split.outChannels,
       form.serial, form.serial == 1 ? "" : "s", form.swapped ? ", operands swapped" : "");
+}
+
+Planner::Share& Planner::share(std::int64_t tiles) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Share>& share = shares_[tiles];
+  if (!share) share = std::make_shared<Share>(chip_, tiles);
+  return *share;
 }
 
 std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double proportion) {

@@ -47,10 +47,21 @@ class Planner {
   /// the one that takes least memory.
   std::shared_ptr<const ConvPlan> plan(const ConvShape& shape, double proportion);
 
+  /// A part of the chip with its planner.
+  struct Share;
+  Share& share(std::int64_t tiles);
+
  private:
   const Chip& chip_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const ConvPlan>> plans_;
+  std::map<std::int64_t, std::shared_ptr<Share>> shares_;
+};
+
+struct Planner::Share {
+  explicit Share(const Chip& whole, std::int64_t tiles) : chip(whole), planner(chip) { chip.tiles = tiles; }
+  Chip chip;
+  Planner planner;
 };
 
 }  // namespace pipescope::devices::ipu

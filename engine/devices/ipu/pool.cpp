@@ -1,9 +1,10 @@
-// Pooling: rows of outputs per group of channels, spread over the tiles; the windows' inputs come by
-// exchange. (Cycles: PopLibs popnn, C.)
+// Pooling: batch, groups of channels and field are cut over the tiles so that vertex and exchange take least;
+// all of a tile's inputs come by exchange. (Plan and cycles: PopLibs popnn, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/plan_cost.h"
 #include "engine/devices/ipu/rounding.h"
 
 namespace pipescope::devices::ipu {
@@ -36,13 +37,143 @@ base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& cont
   return extent;
 }
 
-/// A worker goes through rows of `width` positions of one channel vector, once per window element.
-std::int64_t cyclesOf(const Chip& chip, const ops::Pool& work, std::int64_t rows, std::int64_t width,
-                      std::int64_t window) {
-  const std::int64_t perWorker = ceilDiv(rows, chip.workers);
-  const std::int64_t item = 20 + (work.backward ? 7 + 5 * width : 5 + 3 * width);
-  return 11 + chip.workers * (13 * perWorker + perWorker * window * item);
-}
+/// Extents that are cut over the tiles: batch, groups of channels, field.
+struct Cut {
+  std::int64_t batch = 1, groups = 1;
+  std::vector<std::int64_t> field;
+};
+
+class PoolPlan {
+ public:
+  PoolPlan(const Chip& chip, const ops::Pool& work)
+      : chip_(chip),
+        work_(work),
+        // The gradient of a pooling is pooled back: its results are as large as the input.
+        results_(work.backward ? work.field : work.output),
+        bytes_(graph::sizeOf(work.type)),
+        vector_(chip.vectorWidth(work.type)) {
+    const std::int64_t most =
+        std::max<std::int64_t>(1, std::min<std::int64_t>(kGrains, work.channels / vector_));
+    for (grains_ = 1; grains_ <= most; grains_ *= 2) search();
+    grains_ = bestGrains_;
+  }
+
+  std::int64_t tiles() const { return tilesOf(best_); }
+  std::int64_t compute() const { return vertexCycles(shareOf(best_)); }
+  /// What arrived is put in rows of the vertex' groups of channels.
+  std::int64_t arrangement() const { return arrangeCycles(received(), grains_ * chip_.vectorBytes); }
+  std::int64_t received() const { return receivedBytes(shareOf(best_)); }
+  std::int64_t rowBytes() const { return results_.back() * grains_ * vector_ * bytes_; }
+  std::int64_t results() const {
+    const Cut share = shareOf(best_);
+    std::int64_t count = share.batch * share.groups * grains_ * vector_;
+    for (const std::int64_t extent : share.field) count *= extent;
+    return count * bytes_;
+  }
+
+ private:
+  /// Vectors of channels that a vertex does together at most: 16 channels of float16.
+  static constexpr std::int64_t kGrains = 4;
+
+  std::int64_t groups() const { return ceilDiv(work_.channels, grains_ * vector_); }
+  static std::int64_t tilesOf(const Cut& cut) {
+    std::int64_t tiles = cut.batch * cut.groups;
+    for (const std::int64_t parts : cut.field) tiles *= parts;
+    return tiles;
+  }
+  Cut shareOf(const Cut& cut) const {
+    Cut share{ceilDiv(work_.batch, cut.batch), ceilDiv(groups(), cut.groups), {}};
+    for (std::size_t i = 0; i < results_.size(); ++i)
+      share.field.push_back(ceilDiv(results_[i], cut.field[i]));
+    return share;
+  }
+
+  void search() {
+    Cut cut;
+    cut.field.assign(results_.size(), 1);
+    each(work_.batch, 1, [&](std::int64_t batch) {
+      cut.batch = batch;
+      each(groups(), batch, [&](std::int64_t parts) {
+        cut.groups = parts;
+        searchField(cut, 0, batch * parts);
+      });
+    });
+  }
+  void searchField(Cut& cut, std::size_t axis, std::int64_t used) {
+    if (axis == results_.size()) {
+      const Cut share = shareOf(cut);
+      const std::int64_t cycles =
+          vertexCycles(share) +
+          static_cast<std::int64_t>(static_cast<double>(receivedBytes(share)) / chip_.exchangeBytesPerCycle);
+      if (cycles >= least_) return;
+      least_ = cycles;
+      best_ = cut;
+      bestGrains_ = grains_;
+      return;
+    }
+    each(results_[axis], used, [&](std::int64_t parts) {
+      cut.field[axis] = parts;
+      searchField(cut, axis + 1, used * parts);
+    });
+    cut.field[axis] = 1;
+  }
+  /// Numbers of parts with shares of different sizes.
+  template <class F>
+  void each(std::int64_t extent, std::int64_t used, F visit) const {
+    for (std::int64_t parts = 1; parts <= extent && parts * used <= chip_.tiles;) {
+      const std::int64_t share = ceilDiv(extent, parts);
+      visit(parts);
+      if (share == 1) break;
+      parts = std::max(parts + 1, ceilDiv(extent, share - 1));
+    }
+  }
+
+  /// Results are dealt to the workers row by row. A row takes 15 cycles, an element of the window 23 and for
+  /// each group of channels 11 (21 in a gradient), and for each vector its loop over the row.
+  std::int64_t vertexCycles(const Cut& share) const {
+    std::int64_t positions = share.batch;
+    for (const std::int64_t extent : share.field) positions *= extent;
+    const std::int64_t mine = ceilDiv(positions, chip_.workers);
+    std::int64_t width = std::min(mine, share.field.back());
+    const std::int64_t rows = ceilDiv(mine, share.field.back());
+    double window = 1;
+    for (std::size_t i = 0; i < work_.kernel.size(); ++i) {
+      const bool last = i + 1 == work_.kernel.size();
+      // Of a stride's results only some touch an element of the window.
+      const std::int64_t skipped = work_.backward && !last ? std::min(work_.stride[i], work_.kernel[i]) : 1;
+      window *= static_cast<double>(work_.kernel[i]) / static_cast<double>(skipped);
+    }
+    if (work_.backward) width = ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back()));
+    const std::int64_t loop = work_.backward ? 7 + 5 * width : (work_.function == "max" ? 4 : 5) + 3 * width;
+    const std::int64_t item = 23 + share.groups * ((work_.backward ? 21 : 11) + grains_ * (3 + loop));
+    const auto items = static_cast<std::int64_t>(window * static_cast<double>(item));
+    return 13 + chip_.workers * (34 + rows * (15 + items));
+  }
+
+  std::int64_t receivedBytes(const Cut& share) const {
+    std::int64_t inputs = share.batch * share.groups * grains_ * vector_, outputs = inputs;
+    for (std::size_t i = 0; i < share.field.size(); ++i) {
+      const std::int64_t stride = work_.stride[i], kernel = work_.kernel[i];
+      if (work_.backward) {
+        inputs *= share.field[i];
+        outputs *= std::min(work_.output[i], (share.field[i] + kernel - 2) / stride + 1);
+      } else {
+        inputs *= std::min(work_.field[i], (share.field[i] - 1) * stride + kernel);
+      }
+    }
+    // A gradient of a maximum takes the input, what was made of it and its gradient; one of an average the
+    // last.
+    if (!work_.backward) return inputs * bytes_;
+    return (work_.function == "max" ? inputs + 2 * outputs : outputs) * bytes_;
+  }
+
+  const Chip& chip_;
+  const ops::Pool& work_;
+  const std::vector<std::int64_t>& results_;
+  std::int64_t bytes_, vector_, grains_ = 1, bestGrains_ = 1;
+  Cut best_;
+  std::int64_t least_ = INT64_MAX;
+};
 
 }  // namespace
 
@@ -50,34 +181,19 @@ base::Result<LoweredWork> lower(const ops::Pool& work, const LoweringContext& co
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("batch", {work.batch}, context));
   PIPESCOPE_TRY(checkElements("channels", {work.channels}, context));
-  PIPESCOPE_ASSIGN(const Extent extent, extentOf(work, context));
+  PIPESCOPE_TRY(extentOf(work, context));
   const Chip& chip = context.chip;
-  const std::int64_t bytes = graph::sizeOf(work.type), vector = chip.vectorWidth(work.type);
-  // The gradient of a pooling is pooled back: its rows are those of the input.
-  const auto& rowsOver = work.backward ? work.field : work.output;
-  const std::int64_t positions = work.backward ? extent.inputs : extent.outputs;
-  const std::int64_t row = rowsOver.back();
-  const std::int64_t rows = work.batch * ceilDiv(work.channels, vector) * (positions / row);
-  const std::int64_t pieces = std::clamp<std::int64_t>(chip.tiles / std::max<std::int64_t>(1, rows), 1, row);
-  const std::int64_t width = ceilDiv(row, pieces), items = rows * ceilDiv(row, width);
-  const std::int64_t window =
-      work.backward ? std::max<std::int64_t>(1, ceilDiv(extent.window * extent.outputs, extent.inputs))
-                    : extent.window;
-  const std::int64_t tiles = std::min(chip.tiles, items), most = ceilDiv(items, tiles),
-                     full = items - (most - 1) * tiles;
+  const PoolPlan plan(chip, work);
   LoweredWork lowered;
-  const std::int64_t elements =
-      work.batch * work.channels * (work.backward ? 2 * extent.outputs + extent.inputs : extent.inputs);
-  const TileRuns received = {{0, tiles, ceilDiv(elements, tiles) * bytes}};
-  lowered.exchange(chip, "Pool/Exchange", received, 1, row * vector * bytes);
-  TileRuns cycles{{0, full, cyclesOf(chip, work, most, width, window)}};
-  if (most > 1 && full < tiles)
-    cycles.push_back({full, tiles - full, cyclesOf(chip, work, most - 1, width, window)});
+  const TileRuns received = {{0, plan.tiles(), plan.received()}};
+  lowered.exchange(chip, "Pool/Exchange", received, 1, plan.rowBytes());
+  lowered.compute(chip, "Pool/OnTileCopy", {{0, plan.tiles(), plan.arrangement()}},
+                  {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
   const std::string name = work.function + (work.backward ? "PoolGradient" : "Pool");
-  const std::size_t last = lowered.compute(chip, "Pool", cycles,
+  const std::size_t last = lowered.compute(chip, "Pool", {{0, plan.tiles(), plan.compute()}},
                                            {"popnn::" + name + (isHalf(work.type) ? "<half>" : "<float>"),
                                             kCodePooling, kStateSimple, 12 * chip.workers});
-  lowered.hold("Windows", received, 0, last + 1);
+  lowered.hold("Windows", received, 0, last + 1, Temporary::Place::ownElement);
   return lowered;
 }
 

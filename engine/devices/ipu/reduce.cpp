@@ -1,7 +1,9 @@
 // Reductions: each tile first reduces what it holds; where an output's elements lie on several tiles, the
 // partial results meet on one in further stages. (Cycles: PopLibs popops and poplin, C.)
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
@@ -11,32 +13,58 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// What a tile reduces by itself.
+/// Partial results arrive in small pieces from many tiles, at 2.75 of the 4 bytes a cycle (M: lbm-graphcore's
+/// halo exchange).
+constexpr double kSmallPieces = 2.75 / 4;
+
+/// From so many partial results of an output on, two stages add them.
+constexpr std::int64_t kTwoStages = 16;
+
+/// What a tile reduces by itself: of `outputs` results `depth` elements each, in `pieces` pieces of memory.
 struct LocalPart {
-  std::int64_t outputs = 1, depth = 1;
+  std::int64_t outputs = 1, depth = 1, pieces = 1;
 };
 
+/// Elements lie in memory as [repeats][rows][run]; contiguous: the run is reduced and the rows are kept,
+/// otherwise the other way round.
 LocalPart localPart(const ops::Reduce& work, std::int64_t elements) {
+  const std::int64_t run = work.run > 0 ? work.run : work.contiguous ? work.depth : work.outputs;
+  const std::int64_t rows = work.rows > 0 ? work.rows : work.contiguous ? work.outputs : work.depth;
+  const std::int64_t inRun = std::min(run, elements), inRows = std::min(rows, ceilDiv(elements, inRun));
+  const std::int64_t repeats = std::max<std::int64_t>(1, elements / (inRun * inRows));
   LocalPart local;
-  if (work.contiguous) {
-    local.outputs = std::max<std::int64_t>(1, elements / work.depth);
-    local.depth = std::min(work.depth, elements);
-  } else {
-    local.outputs = std::min(work.outputs, elements);
-    local.depth = std::max<std::int64_t>(1, ceilDiv(elements, local.outputs));
-  }
+  local.outputs = work.contiguous ? inRows : inRun;
+  local.depth = work.contiguous ? inRun : inRows;
+  // Further repeats are reduced into the same results, or are others, by what the whole has more of.
+  const bool deeper = work.contiguous ? work.depth > run : work.outputs <= run;
+  (deeper ? local.depth : local.outputs) *= repeats;
+  local.depth = std::min(local.depth, work.depth);
+  local.outputs = std::min(local.outputs, work.outputs);
+  local.pieces =
+      work.contiguous ? local.outputs * ceilDiv(local.depth, inRun) : ceilDiv(local.outputs, inRun);
   return local;
 }
 
 std::int64_t localCycles(const Chip& chip, const ops::Reduce& work, const LocalPart& local) {
   const std::int64_t width = chip.vectorWidth(work.type);
   if (work.contiguous) {
-    // An output costs 12 cycles and its elements as they load.
-    const std::int64_t perWorker = ceilDiv(local.outputs * local.depth, chip.workers);
-    return 33 + chip.workers * (20 + 12 * ceilDiv(local.outputs, chip.workers) + ceilDiv(perWorker, width));
+    // Each piece costs 12 cycles and its elements as they load.
+    const std::int64_t each = 12 + ceilDiv(ceilDiv(local.outputs * local.depth, local.pieces), width);
+    return 33 + chip.workers * (20 + each * ceilDiv(local.pieces, chip.workers));
   }
-  const std::int64_t vectors = ceilDiv(ceilDiv(local.outputs, width), chip.workers);
-  return 33 + chip.workers * (16 + vectors * (3 + 8 + 3 + local.depth - 1));
+  const bool whole = local.depth >= work.depth;
+  return scatteredReduceCycles(chip, {local.depth, local.outputs}, isHalf(work.type),
+                               whole && isHalf(work.type));
+}
+
+/// Results of a stage on each tile: whole vectors, over as many tiles as there are vectors.
+TileRuns spreadVectors(const Chip& chip, std::int64_t count, std::int64_t width) {
+  const std::int64_t vectors = ceilDiv(count, width), tiles = std::min(chip.tiles, vectors);
+  const std::int64_t each = vectors / tiles, more = vectors % tiles;
+  TileRuns runs;
+  if (more > 0) runs.push_back({0, more, std::min(count, (each + 1) * width)});
+  runs.push_back({more, tiles - more, std::min(count, each * width)});
+  return runs;
 }
 
 }  // namespace
@@ -56,27 +84,35 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
       chip, "Reduce/OnTile",
       transformed(elements, [&](std::int64_t n) { return localCycles(chip, work, localPart(work, n)); }),
       {type, kCodeReduce, kStateReduce, 4 * std::min<std::int64_t>(local.outputs, 64)});
-  const std::int64_t parts = std::min(ceilDiv(work.depth, local.depth), spread.active);
+  const std::int64_t parts = ceilDiv(work.depth, local.depth);
   std::size_t from = first;
+  // Partial sums of float16 are kept in float32 (C: PopLibs popops).
+  const std::int64_t partialBytes = parts > 1 ? std::max<std::int64_t>(4, bytes) : bytes;
   TileRuns partials =
-      transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * bytes; });
+      transformed(elements, [&](std::int64_t n) { return localPart(work, n).outputs * partialBytes; });
   std::int64_t left = parts;
-  for (const ReduceStage& cut : reduceStages(parts, parts)) {
+  // Many partial results meet in two stages of about equal depth (C: PopLibs popops), few in one.
+  std::vector<std::int64_t> depths;
+  if (parts >= kTwoStages) {
+    depths.push_back(static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(parts)))));
+    depths.push_back(ceilDiv(parts, depths.front()));
+  } else if (parts > 1) {
+    depths.push_back(parts);
+  }
+  for (const std::int64_t depth : depths) {
     // Of each output `left` partial results remain after this stage, spread evenly again.
-    left = ceilDiv(left, cut.depth);
-    const TileRuns results = spreadEvenly(chip, work.outputs * left, bytes);
+    left = ceilDiv(left, depth);
+    const TileRuns results = spreadVectors(chip, work.outputs * left, half ? 8 : 4);
     const std::string name = "Reduce/Stage" + std::to_string(lowered.steps.size() / 2 + 1);
-    const auto arriving = [&](std::int64_t n) { return n * cut.depth * bytes; };
-    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), 1,
-                     spreadOf(results).most * bytes);
-    const auto cycles = [&](std::int64_t n) { return reduceCycles(chip, {cut.depth, n}, half, half); };
-    const std::size_t last =
-        lowered.compute(chip, name, transformed(results, cycles),
-                        {"poplin::ReduceAdd", kCodeReduceAdd, kStateReduce, 4 * cut.depth});
-    lowered.hold("Partials" + std::to_string(from), partials, from, last, Temporary::Place::ownElement);
-    lowered.hold("Arriving" + std::to_string(last), transformed(results, arriving), last - 1, last + 1,
-                 Temporary::Place::ownElement);
-    partials = transformed(results, [&](std::int64_t n) { return n * bytes; });
+    const auto arriving = [&](std::int64_t n) { return n * depth * partialBytes; };
+    lowered.exchange(chip, name + "/Exchange", transformed(results, arriving), kSmallPieces,
+                     spreadOf(results).most * partialBytes);
+    const auto cycles = [&](std::int64_t n) { return scatteredReduceCycles(chip, {depth, n}, half, half); };
+    const std::size_t last = lowered.compute(chip, name, transformed(results, cycles),
+                                             {"poplin::ReduceAdd", kCodeReduceAdd, kStateReduce, 4 * depth});
+    lowered.hold("Partials" + std::to_string(from), partials, from, last);
+    lowered.hold("Arriving" + std::to_string(last), transformed(results, arriving), last - 1, last + 1);
+    partials = transformed(results, [&](std::int64_t n) { return n * partialBytes; });
     from = last;
   }
   return lowered;

@@ -86,9 +86,13 @@ std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfP
   return scatteredInputs(chip, stage, halfPartials, halfOutput);
 }
 
-std::int64_t castCycles(const Chip& chip, std::int64_t elements, bool fromHalf, bool toHalf) {
-  const std::int64_t narrow = chip.vectorBytes / (fromHalf && toHalf ? 2 : 4);
-  return chip.workers * (26 + ceilDiv(ceilDiv(elements, chip.workers), narrow));
+std::int64_t castVertexCycles(const Chip& chip, std::int64_t elements) {
+  return 12 + chip.workers * (37 + ceilDiv(ceilDiv(elements, 4), chip.workers));
+}
+
+std::int64_t scatteredReduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials,
+                                   bool halfOutput) {
+  return scatteredInputs(chip, stage, halfPartials, halfOutput);
 }
 
 }  // namespace pipescope::devices::ipu

@@ -28,7 +28,12 @@ ReduceStages reduceStages(std::int64_t depth, std::int64_t partials);
 /// Tile cycles of one stage (C: PopLibs poplin). `halfPartials`, `halfOutput`: float16, else float32.
 std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput);
 
-/// Tile cycles to change the type of `elements` (C: PopLibs poplin).
-std::int64_t castCycles(const Chip& chip, std::int64_t elements, bool fromHalf, bool toHalf);
+/// The same where partial sums lie scattered over memory, as in reductions that are not of a product.
+std::int64_t scatteredReduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials,
+                                   bool halfOutput);
+
+/// Tile cycles of the vertex that changes the type of `elements` from float32 to float16 or back: four at a
+/// time (C: PopLibs popops).
+std::int64_t castVertexCycles(const Chip& chip, std::int64_t elements);
 
 }  // namespace pipescope::devices::ipu

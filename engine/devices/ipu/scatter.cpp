@@ -3,6 +3,7 @@
 
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/reduce_cost.h"
 #include "engine/devices/ipu/rounding.h"
 #include "engine/devices/ipu/slices.h"
 
@@ -14,20 +15,30 @@ base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext&
   PIPESCOPE_TRY(checkElements("number of table elements", {work.tableRows, work.rowElements}, context));
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
-  const SlicePlan plan = planSlices(chip, work.rowElements, work.tableRows, bytes);
-  // The rows are dealt to the tiles that hold their part of the table; several rows may be the same, so one
-  // worker adds to a row and workers share its columns.
-  const std::int64_t inRange = ceilDiv(work.rows, plan.tableParts);
-  const std::int64_t atoms = ceilDiv(ceilDiv(plan.columns, chip.vectorWidth(work.type)), chip.workers);
-  const std::int64_t perIndex = work.accumulate ? 12 + 3 * atoms : 12 + 2 * atoms;
+  const SlicePlan plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
+  const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));
+  const std::int64_t received = plan.rows * (4 + plan.columns * bytes), sums = plan.tableRows * plan.columns;
+  const bool half = isHalf(work.type);
   LoweredWork lowered;
-  const std::int64_t received = work.rows * 4 + inRange * plan.columns * bytes;
-  lowered.exchange(chip, "Rows/Exchange", {{0, plan.tiles(), received}}, 1, plan.columns * bytes);
-  lowered.compute(chip, work.accumulate ? "MultiUpdateAdd" : "MultiUpdate",
-                  {{0, plan.tiles(), chip.workers * (33 + perIndex * inRange)}},
-                  {isHalf(work.type) ? "popops::MultiUpdateAdd<half>" : "popops::MultiUpdateAdd<float>",
-                   kCodeMultiUpdate, kStateSimple, 0});
-  lowered.hold("Rows", {{0, plan.tiles(), received}}, 0, lowered.steps.size());
+  const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
+  // Rows lie as gathered ones do, over the tiles that share their columns.
+  const std::int64_t senders = plan.tableParts * plan.rowParts;
+  lowered.exchange(chip, "Rows/Exchange", on(received), 1, ceilDiv(received, senders));
+  const std::size_t update =
+      lowered.compute(chip, work.accumulate ? "MultiUpdateAdd" : "MultiUpdate",
+                      on(scatterCycles(chip, plan.rows, vectors, work.accumulate)),
+                      {half ? "popops::MultiUpdateAdd<half>" : "popops::MultiUpdateAdd<float>",
+                       kCodeMultiUpdate, kStateSimple, 0});
+  lowered.hold("Rows", on(received), 0, update + 1);
+  if (plan.rowParts > 1) {
+    // Each part of the rows added into a table of its own; these are added up, each tile a share.
+    const std::int64_t share = ceilDiv(sums, plan.rowParts);
+    lowered.exchange(chip, "Reduce/Exchange", on(share * (plan.rowParts - 1) * bytes), 1, share * bytes);
+    lowered.compute(chip, "Reduce", on(reduceCycles(chip, {plan.rowParts, share}, half, half)),
+                    {"popops::Reduce<add>", kCodeReduceAdd, kStateReduce, 4 * plan.rowParts});
+    lowered.hold("Sums", on(sums * bytes), update, lowered.steps.size(), Temporary::Place::ownElement);
+    lowered.hold("Arriving", on(share * plan.rowParts * bytes), update + 1, lowered.steps.size());
+  }
   return lowered;
 }
 

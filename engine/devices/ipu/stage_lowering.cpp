@@ -100,8 +100,9 @@ class StageLowering {
     }
     lives.leavePass(memory_.steps());
     const std::int64_t programs = memory_.steps() - first;
-    memory_.addAlwaysLive(segment.name, "controlCode",
-                          {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
+    if (context_.chip.compilesCode)
+      memory_.addAlwaysLive(segment.name, "controlCode",
+                            {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
     pass.segments.push_back(std::move(segment));
     return pass;
   }
@@ -117,14 +118,31 @@ class StageLowering {
     return lowered;
   }
 
+  /// The products from `first` on that may run side by side with it; at least one if it is a product.
+  static std::vector<ops::Contraction> sideBySide(const std::vector<ops::Work>& work, std::size_t first) {
+    std::vector<ops::Contraction> products;
+    for (std::size_t i = first; i < work.size(); ++i) {
+      const auto* product = std::get_if<ops::Contraction>(&work[i].item);
+      if (!product || work[i].concurrent <= 0 || work[i].concurrent != work[first].concurrent ||
+          work[i].repeat != work[first].repeat)
+        break;
+      products.push_back(*product);
+    }
+    return products;
+  }
+
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                              LoweredSegment& segment) {
     const std::int32_t first = memory_.steps();
-    for (const ops::Work& work : op.work) {
+    for (std::size_t i = 0; i < op.work.size(); ++i) {
+      const ops::Work& work = op.work[i];
       LoweringContext context = context_;
       context.what = op.name + " (" + op.kind + ")";
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
-      PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerWork(work.item, context));
+      const std::vector<ops::Contraction> together = sideBySide(op.work, i);
+      PIPESCOPE_ASSIGN(const LoweredWork lowered, together.size() > 1 ? lowerSideBySide(together, context)
+                                                                      : lowerWork(work.item, context));
+      if (together.size() > 1) i += together.size() - 1;
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
       for (const ProgramStep& step : lowered.steps) {

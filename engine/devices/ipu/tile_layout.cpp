@@ -68,12 +68,13 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
     Room room{{chip.interleavedStart, chip.bytesPerTile - chip.interleavedStart, INT64_MAX / 2}};
     std::int64_t sharedHere[3] = {0, 0, 0};
     room.take(peaks.wide[i], 1, sharedHere);
+    const std::int64_t low = std::max(peaks.own[i], peaks.all[i] - peaks.wide[i]);
     for (std::size_t c = 0; c < categories.size(); ++c) {
       std::int64_t here[3] = {0, 0, 0};
       room.take((*amounts[c])[i], 0, here);
       categories[c].add(tile, here);
     }
-    room.take(peaks.low[i] - peaks.own[i], 0, sharedHere);
+    room.take(low - peaks.own[i], 0, sharedHere);
     std::int64_t gaps[3] = {0, 0, 0};
     const std::int64_t below = chip.interleavedStart - room.left[0];
     const std::int64_t skip = roundUp(below, chip.elementBytes) - below;

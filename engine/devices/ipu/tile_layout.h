@@ -12,7 +12,8 @@ namespace pipescope::devices::ipu {
 
 /// Most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
-  explicit TilePeaks(std::size_t tiles) : low(tiles), wide(tiles), own(tiles) {}
+  explicit TilePeaks(std::size_t tiles) : all(tiles), low(tiles), wide(tiles), own(tiles) {}
+  std::vector<std::int64_t> all;   ///< together
   std::vector<std::int64_t> low;   ///< may lie anywhere
   std::vector<std::int64_t> wide;  ///< must lie in interleaved memory
   std::vector<std::int64_t> own;   ///< of low: needs a memory element of its own
@@ -26,7 +27,8 @@ struct TileLayout {
 
 /// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a
 /// memory element of its own from the next element on; from the start of interleaved memory what needs that,
-/// then what spilled over; past the tile's end what overflows.
+/// then what spilled over; past the tile's end what overflows. Interleaved memory is free for anything while nothing
+/// that needs it is live, so that a tile takes no more than the most that lives at once.
 TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
                        const TilePeaks& peaks);
 

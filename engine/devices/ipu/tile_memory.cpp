@@ -88,7 +88,7 @@ void TileMemory::addAlwaysLive(const std::string& name, const std::string& categ
 void TileMemory::addVertices(const std::string& name, const ProgramStep& step, int stage) {
   for (const VertexUse& use : step.vertices) {
     Code& code = code_[use.type];
-    code.bytes = std::max(code.bytes, use.codeBytes);
+    if (chip_.compilesCode) code.bytes = std::max(code.bytes, use.codeBytes);
     code.tiles.resize(static_cast<std::size_t>(chip_.tiles));
     for (const TileRun& run : step.cycles) {
       for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
@@ -156,6 +156,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     std::int64_t most = 0;
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       most = std::max(most, low[tile] + wide[tile]);
+      peaks.all[tile] = std::max(peaks.all[tile], low[tile] + wide[tile]);
       peaks.low[tile] = std::max(peaks.low[tile], low[tile]);
       peaks.wide[tile] = std::max(peaks.wide[tile], wide[tile]);
       peaks.own[tile] = std::max(peaks.own[tile], own[tile]);

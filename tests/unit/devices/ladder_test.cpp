@@ -31,6 +31,8 @@ Ladder ladderOf(int devices) {
   FigureReader reader(file);
   reader.count("devices", "IPUs", 64);
   reader.positive("machine_host_bandwidth", "B/s");
+  reader.positive("streaming_memory", "B");
+  reader.positive("streaming_bandwidth", "B/s");
   return Ladder::read(reader, devices).value();
 }
 
@@ -42,6 +44,29 @@ TEST(Ladder, RoutesCrossTheRungFirst) {
   EXPECT_EQ(ladder.route(0, 3), (Hops{{0, Way::transit}, {1, Way::up}}));
   EXPECT_EQ(ladder.route(7, 0), (Hops{{7, Way::transit}, {6, Way::down}, {4, Way::down}, {2, Way::down}}));
   EXPECT_TRUE(ladder.route(3, 3).empty());
+}
+
+TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
+  const Ladder ladder = ladderOf(128);
+  using Hops = std::vector<Ladder::Hop>;
+  // To the IPU of the same place in the other rack, then along its ladder; four IPUs share a gateway.
+  EXPECT_EQ(ladder.route(5, 69), (Hops{{4, Way::gateway}}));
+  EXPECT_EQ(ladder.route(5, 70), (Hops{{4, Way::gateway}, {69, Way::transit}, {68, Way::up}}));
+  EXPECT_EQ(ladder.route(62, 63), (Hops{{62, Way::partner}}));
+  const auto system = testing::systemOf("pod128");
+  constexpr std::int64_t megabyte = 1 << 20;
+  const std::int64_t alone = cycles(kStartup + megabyte / 25e9);
+  EXPECT_EQ(ticksOf(*system, {{0, 64, base::Bytes(megabyte)}}), std::vector{alone});
+  EXPECT_EQ(ticksOf(*system, {{0, 64, base::Bytes(megabyte)}, {3, 67, base::Bytes(megabyte)}}),
+            (std::vector<std::int64_t>(2, cycles(kStartup + 2 * megabyte / 25e9))));
+  EXPECT_EQ(ticksOf(*system, {{0, 64, base::Bytes(megabyte)}, {4, 68, base::Bytes(megabyte)}}),
+            (std::vector<std::int64_t>(2, alone)));
+  // No link leads from one rack's ladder to the next one's.
+  for (const LinkInfo& link : ladder.links()) {
+    if (link.name.starts_with("IPU-Link")) {
+      EXPECT_EQ(link.from / 64, link.to / 64);
+    }
+  }
 }
 
 TEST(Ladder, OneFlowTakesItsSlowestLink) {

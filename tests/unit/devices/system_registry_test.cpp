@@ -19,7 +19,8 @@ SystemOptions withFolder(const TemporaryFolder& folder) {
 
 TEST(SystemRegistry, ListsChipsAndSystems) {
   EXPECT_THAT(knownSystems(), IsSupersetOf({"mk1", "mk2", "bow", "c600", "c2", "m2000", "bow-2000", "pod4",
-                                            "pod8", "pod16", "bow-pod4", "bow-pod16"}));
+                                            "pod8", "pod16", "pod64", "pod128", "pod256", "bow-pod4",
+                                            "bow-pod16", "bow-pod64", "bow-pod128", "bow-pod256"}));
 }
 
 TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
@@ -49,6 +50,8 @@ TEST(SystemRegistry, Pod4HasFourMk2) {
 TEST(SystemRegistry, TakesPartsAndBoxes) {
   EXPECT_EQ(systemOf("pod4:2")->devices().size(), 2u);
   EXPECT_EQ(systemOf("pod16")->devices().size(), 16u);
+  EXPECT_EQ(systemOf("pod64")->devices().size(), 64u);
+  EXPECT_EQ(systemOf("pod256")->devices().size(), 256u);
   EXPECT_EQ(systemOf("c2x8")->devices().size(), 16u);
   EXPECT_EQ(systemOf("c2:3x4")->devices().size(), 4u);
   EXPECT_EQ(systemOf("mk2")->devices().size(), 1u);

@@ -1,0 +1,110 @@
+#include "tests/conformance/ipu/layer_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/devices/device_files.h"
+#include "engine/devices/ipu/stage_lowering.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using devices::LoweredDevice;
+
+std::int64_t cyclesOf(const LoweredDevice& device) {
+  std::int64_t cycles = 0;
+  for (const devices::LoweredPass& pass : device.passes) cycles += pass.ticks().count;
+  return cycles;
+}
+
+/// Whether the tool had its code compiled, and so counted (PopLibs' tools: createTestDevice's
+/// compileIPUCode).
+bool compilesCode(const std::string& tool) {
+  return tool == "general_matrix_multiply" || tool == "single_conv_layer" || tool == "oct_conv_layer" ||
+         tool == "embedding_layer";
+}
+
+/// Sums over the runs of equal tiles.
+LayerFigures memoryOf(const LoweredDevice& device, std::int64_t tiles) {
+  LayerFigures figures;
+  std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
+  for (const devices::UnitRun& run : device.memory.front().units) {
+    if (run.category != "gap") figures.totalBytes += run.bytes.count * run.unitCount;
+    for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
+      perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
+  }
+  figures.maxTileBytes = *std::max_element(perTile.begin(), perTile.end());
+  return figures;
+}
+
+}  // namespace
+
+base::Result<LayerModel::Target*> LayerModel::target(const std::string& name, std::int64_t tiles, bool code) {
+  const std::map<std::string, std::string> chips{
+      {"IpuModel1", "mk1"}, {"IpuModel2", "mk2"}, {"IpuModel21", "c600"}};
+  const auto chip = chips.find(name);
+  if (chip == chips.end()) return base::badInput(fmt::format("target \"{}\" is not known", name));
+  std::unique_ptr<Target>& slot = targets_[{name, tiles, code}];
+  if (!slot) {
+    PIPESCOPE_ASSIGN(const devices::FigureFile file, devices::DeviceFiles({}).chip(chip->second));
+    slot = std::make_unique<Target>();
+    PIPESCOPE_ASSIGN(slot->chip, devices::ipu::readChip(file));
+    if (tiles > 0) slot->chip.tiles = tiles;
+    slot->chip.stackBytes = 0;  // the IPU Model has none
+    slot->chip.compilesCode = code;
+    slot->planner = std::make_unique<devices::ipu::Planner>(slot->chip);
+  }
+  return slot.get();
+}
+
+base::Result<LoweredDevice> LayerModel::lower(const LayerRow& row, devices::ipu::Chip& chip) {
+  PIPESCOPE_ASSIGN(const LayerPlan plan, planLayer(row));
+  PIPESCOPE_ASSIGN(Target* const on, target(row.target, plan.tiles, compilesCode(row.tool)));
+  chip = on->chip;
+  const devices::ipu::LoweringContext context{on->chip, *on->planner, 0.6, on->chip.hostBytesPerSecond, {}};
+  return devices::ipu::lowerStages({&plan.stage}, "IPU0", context);
+}
+
+LayerResult LayerModel::emulate(const LayerRow& row) {
+  LayerResult result;
+  result.row = row;
+  result.modelled = isModelled(row.tool);
+  if (!result.modelled) return result;
+  devices::ipu::Chip chip;
+  const base::Result<LoweredDevice> device = lower(row, chip);
+  if (!device) {
+    result.fault = device.error().message;
+    return result;
+  }
+  result.ours = memoryOf(*device, chip.tiles);
+  result.ours.cycles = cyclesOf(*device);
+  return result;
+}
+
+std::string LayerModel::explain(const LayerRow& row) {
+  devices::ipu::Chip chip;
+  const base::Result<LoweredDevice> device = lower(row, chip);
+  if (!device) return device.error().message + "\n";
+  std::string text;
+  for (const devices::LoweredPass& pass : device->passes) {
+    for (const devices::LoweredSegment& segment : pass.segments) {
+      for (const devices::LoweredStep& step : segment.steps) {
+        if (step.program == "Sync") continue;
+        text += fmt::format("{:>9} {:>5} tiles  {:<14} {}\n", step.ticks.count, step.activeUnits,
+                            step.program, step.name);
+      }
+    }
+  }
+  std::map<std::string, std::int64_t> categories;
+  for (const devices::UnitRun& run : device->memory.front().units)
+    categories[run.category + (run.alwaysLive ? ", always live" : "")] += run.bytes.count * run.unitCount;
+  for (const auto& [category, bytes] : categories) text += fmt::format("{:>12} B  {}\n", bytes, category);
+  for (const devices::LoweredVariable& variable : device->memory.front().variables) {
+    text += fmt::format("{:>12} B  {:>8} B/tile  {:<20} {}\n", variable.bytes.count,
+                        variable.maxUnitBytes.count, variable.category, variable.name);
+  }
+  return text;
+}
+
+}  // namespace pipescope::conformance

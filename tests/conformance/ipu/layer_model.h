@@ -1,0 +1,42 @@
+#pragma once
+// Emulates the layers of a table and compares.
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/planner.h"
+#include "tests/conformance/ipu/layer_plan.h"
+
+namespace pipescope::conformance {
+
+struct LayerResult {
+  LayerRow row;
+  bool modelled = true;
+  std::string fault;  ///< why there is no figure
+  LayerFigures ours;
+
+  bool compared() const { return modelled && fault.empty(); }
+};
+
+/// Chips by the tables' names of targets, with the plans made on them.
+class LayerModel {
+ public:
+  LayerResult emulate(const LayerRow& row);
+  /// The layer's steps with their cycles, or its variables with their bytes, for people.
+  std::string explain(const LayerRow& row);
+
+ private:
+  struct Target {
+    devices::ipu::Chip chip;
+    std::unique_ptr<devices::ipu::Planner> planner;
+  };
+  base::Result<Target*> target(const std::string& name, std::int64_t tiles, bool code);
+  base::Result<devices::LoweredDevice> lower(const LayerRow& row, devices::ipu::Chip& chip);
+
+  std::map<std::tuple<std::string, std::int64_t, bool>, std::unique_ptr<Target>> targets_;
+};
+
+}  // namespace pipescope::conformance

@@ -1,0 +1,61 @@
+#pragma once
+// Rows of a table of measured layers: which tool built the layer with which options, and what was measured.
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::conformance {
+
+/// What was measured, or is emulated. Bytes: the sum over tiles without gaps, the largest tile with them.
+struct LayerFigures {
+  std::int64_t cycles = 0, totalBytes = 0, maxTileBytes = 0;
+};
+
+struct LayerRow {
+  std::string target;  ///< IpuModel1, IpuModel2
+  std::string name;
+  std::string tool;    ///< PopLibs' program: single_conv_layer …
+  std::string params;  ///< its options
+  LayerFigures measured;
+};
+
+/// A CSV with columns target, name, tool, params, cycles, total_memory_bytes and
+/// max_tile_memory_incl_gaps_bytes, in any order, quoted where they hold commas; lines that begin with # are
+/// comments. Errors name file and line.
+base::Result<std::vector<LayerRow>> readLayers(const std::filesystem::path& file);
+
+/// The options of a row: `--name value`, `--name=value`; a value in braces is a list. Each may be asked for
+/// once it is known; what nobody asked for is an error.
+class LayerOptions {
+ public:
+  static base::Result<LayerOptions> parse(const std::string& params);
+
+  bool has(const std::string& name) const { return values_.contains(name); }
+  std::string text(const std::string& name, const std::string& fallback = "");
+  std::int64_t number(const std::string& name, std::int64_t fallback);
+  double real(const std::string& name, double fallback);
+  bool flag(const std::string& name, bool fallback);
+  /// A list of `count` numbers; one number stands for all.
+  std::vector<std::int64_t> list(const std::string& name, std::size_t count, std::int64_t fallback);
+  /// A list of any length.
+  std::vector<std::int64_t> list(const std::string& name);
+  void require(const std::string& name);
+  /// Options that say how the tool reports or checks, not what it builds.
+  void ignore(const std::vector<std::string>& names);
+
+  /// The first fault: a missing, malformed or unknown option.
+  base::Status status() const;
+
+ private:
+  std::int64_t parseNumber(const std::string& name, const std::string& text);
+
+  std::map<std::string, std::string> values_;
+  std::map<std::string, bool> used_;
+  std::string fault_;
+};
+
+}  // namespace pipescope::conformance
