@@ -6,13 +6,22 @@ namespace pipescope::analysis {
 namespace {
 
 template <class Row>
+base::Error unreadable(const base::Error& why) {
+  return {why.kind, fmt::format("Table {} of the profile cannot be read: {}", Row::kTable, why.message)};
+}
+
+template <class Row>
 base::Status load(const model::ProfileSource& source, std::vector<Row>& into) {
   const Result<model::Rows<Row>> rows = source.rows<Row>();
-  if (!rows.ok()) {
-    return base::Error{rows.error().kind, fmt::format("Table {} of the profile cannot be read: {}",
-                                                      Row::kTable, rows.error().message)};
-  }
+  if (!rows.ok()) return unreadable<Row>(rows.error());
   into = **rows;
+  return {};
+}
+
+template <class Row>
+base::Status loadLazily(const model::ProfileSource& source, LazyTable<Row>& into) {
+  const base::Status status = into.load(source);
+  if (!status.ok()) return unreadable<Row>(status.error());
   return {};
 }
 
@@ -39,9 +48,9 @@ Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& s
   PIPESCOPE_TRY(load(source, catalog->executables));
   PIPESCOPE_TRY(load(source, catalog->stages));
   PIPESCOPE_TRY(load(source, catalog->boundaries));
-  PIPESCOPE_TRY(load(source, catalog->debugContexts));
-  PIPESCOPE_TRY(load(source, catalog->operators));
-  PIPESCOPE_TRY(load(source, catalog->programs));
+  PIPESCOPE_TRY(loadLazily(source, catalog->debugContexts));
+  PIPESCOPE_TRY(loadLazily(source, catalog->operators));
+  PIPESCOPE_TRY(loadLazily(source, catalog->programs));
   PIPESCOPE_TRY(load(source, catalog->segments));
   PIPESCOPE_TRY(load(source, catalog->runs));
   PIPESCOPE_TRY(load(source, catalog->outcomes));
@@ -54,10 +63,10 @@ std::string Catalog::namePath(model::DebugContextId id) const {
   std::string path;
   constexpr int kDeepest = 64;
   for (int depth = 0; depth < kDeepest; ++depth) {
-    const model::DebugContext* context = at(debugContexts, id);
-    if (context == nullptr) break;
-    path = path.empty() ? context->name : context->name + "/" + path;
-    id = context->parent;
+    if (!id.valid() || static_cast<std::size_t>(id.value) >= debugContexts.size()) break;
+    const model::DebugContext context = debugContexts[static_cast<std::size_t>(id.value)];
+    path = path.empty() ? context.name : context.name + "/" + path;
+    id = context.parent;
   }
   return path;
 }

@@ -1,11 +1,16 @@
 #pragma once
 // The small facts of a profile, loaded once and shared: what every question starts from.
+//
+// Bounded by the number of devices, lanes, links, segments, runs and options; names, operators and programs,
+// of which there can be a million, are read by block when they are asked for. A catalog asks its source then:
+// it must not outlive it.
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "profiler/analysis/lazy_table.h"
 #include "profiler/model/source.h"
 
 namespace pipescope::analysis {
@@ -25,9 +30,9 @@ struct Catalog {
   std::vector<model::Executable> executables;    ///< by ExecutableId
   std::vector<model::Stage> stages;
   std::vector<model::Boundary> boundaries;
-  std::vector<model::DebugContext> debugContexts;  ///< by DebugContextId
-  std::vector<model::Operator> operators;          ///< by OperatorId
-  std::vector<model::Program> programs;            ///< by ProgramId
+  LazyTable<model::DebugContext> debugContexts;  ///< by DebugContextId
+  LazyTable<model::Operator> operators;          ///< by OperatorId
+  LazyTable<model::Program> programs;            ///< by ProgramId
   std::vector<model::Segment> segments;            ///< by SegmentId
   std::vector<model::Run> runs;                    ///< by RunId
   std::vector<model::Outcome> outcomes;

@@ -1,26 +1,31 @@
 #pragma once
 // What an iteration would have taken with other costs: its order of work, replayed without exchange.
+#include <set>
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::analysis {
 
-/// One micro-batch through one stage: forward, or recompute with backward.
+/// One micro-batch through one stage: forward, recompute with backward, or weight gradients where they are a
+/// pass of their own.
 struct ReplayTask {
+  enum class Kind { forward, backward, weight };
   int device = 0, stage = 0, microBatch = 0, slot = -1;
-  bool forward = true;
+  Kind kind = Kind::forward;
 };
 
-/// Ticks of a stage's two directions.
+/// Ticks of a stage's passes; weight only where weight gradients are a pass of their own.
 struct StageCost {
-  double forward = 0, backward = 0;
+  double forward = 0, backward = 0, weight = 0;
 };
 
 class Replay {
  public:
-  /// The tasks of one iteration in each device's order, from its compute placements.
-  Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime);
+  /// The tasks of one iteration in each device's order, from its compute placements. `pipeStarts`: stages
+  /// that take no data from the stage before, besides stage 0.
+  Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime,
+         std::set<int> pipeStarts = {});
 
   /// Makespan from the first forward to the last backward. With slots: the sum of the slowest devices;
   /// without: each task starts when its device is free and its neighbour's task is done. 0 where the order
@@ -32,9 +37,14 @@ class Replay {
  private:
   double bySlots(const std::vector<StageCost>& costs) const;
   double byDependencies(const std::vector<StageCost>& costs) const;
+  /// Place in a table of what forward and backward tasks ended at; −1: nothing is waited for.
+  std::int64_t input(const ReplayTask& task) const;
+  std::int64_t place(ReplayTask::Kind kind, int stage, int microBatch) const;
+
   std::vector<ReplayTask> tasks_;  ///< by device, then in time
-  int stages_ = 0;
-  bool oneAtATime_ = false, hasSlots_ = false;
+  int stages_ = 0, microBatches_ = 0;
+  bool oneAtATime_ = false, hasSlots_ = false, training_ = false;
+  std::set<int> pipeStarts_;
 };
 
 }  // namespace pipescope::analysis

@@ -103,10 +103,12 @@ void addPasses(const RunRows& rows, StagesReport& report) {
 
 void addWaits(const RunRows& rows, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
-  for (const model::Wait& wait : rows.waits) {
-    for (StageReport& stage : report.stages) {
-      if (stage.device == static_cast<int>(wait.device.value))
-        stage.waits[wait.cause] += length(wait.start, wait.end) / iterations;
+  std::map<std::pair<std::int64_t, model::WaitCause>, double> sums;
+  for (const model::Wait& wait : rows.waits)
+    sums[{wait.device.value, wait.cause}] += length(wait.start, wait.end) / iterations;
+  for (StageReport& stage : report.stages) {
+    for (const auto& [key, ticks] : sums) {
+      if (key.first == stage.device) stage.waits[key.second] += ticks;
     }
   }
 }
@@ -222,20 +224,23 @@ Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model
 /// Ticks in which transfers occupy a device, per iteration: the union over its incoming and outgoing ones.
 double transferTicks(const RunRows& rows, const Catalog& catalog, int iteration,
                      const std::set<model::DeviceId>& devices) {
+  std::map<model::DeviceId, std::vector<Span>> spans;
+  for (const model::Transfer& t : rows.transfers) {
+    const auto owner = [&](model::LaneId lane) {
+      const auto index = static_cast<std::size_t>(lane.value);
+      return lane.valid() && index < catalog.lanes.size() ? catalog.lanes[index].device : model::DeviceId();
+    };
+    if (t.iteration != iteration) continue;
+    const model::DeviceId from = owner(t.fromLane), to = owner(t.toLane);
+    spans[from].push_back({at(t.start), at(t.end)});
+    if (to != from) spans[to].push_back({at(t.start), at(t.end)});
+  }
   double sum = 0;
-  for (const model::DeviceId device : devices) {
-    std::vector<Span> spans;
-    for (const model::Transfer& t : rows.transfers) {
-      const auto owner = [&](model::LaneId lane) {
-        const auto index = static_cast<std::size_t>(lane.value);
-        return lane.valid() && index < catalog.lanes.size() ? catalog.lanes[index].device : model::DeviceId();
-      };
-      if (t.iteration == iteration && (owner(t.fromLane) == device || owner(t.toLane) == device))
-        spans.push_back({at(t.start), at(t.end)});
-    }
-    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
+  for (auto& [device, list] : spans) {
+    if (!devices.contains(device)) continue;
+    std::sort(list.begin(), list.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
     double reached = -1e300;
-    for (const Span& span : spans) {
+    for (const Span& span : list) {
       sum += std::max(0.0, span.end - std::max(span.start, reached));
       reached = std::max(reached, span.end);
     }
@@ -266,24 +271,38 @@ void addBubble(const RunRows& rows, const Catalog& catalog, StagesReport& report
 
 // --- Lost time, operations, memory -----------------------------------------------------
 
-void addLostTime(const RunRows& rows, StagesReport& report) {
+/// Stages behind a gap: nothing passes between them and the stage before (a second pipe begins there).
+std::set<int> pipeStarts(const Catalog& catalog, const RunRows& rows) {
+  std::set<int> starts;
+  for (int s = 1; s < rows.stageCount(); ++s) starts.insert(s);
+  for (const model::Boundary& b : catalog.boundaries) {
+    if (b.executable == rows.executable->id) starts.erase(std::max(b.fromStage, b.toStage));
+  }
+  return starts;
+}
+
+void addLostTime(const RunRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
   std::vector<StageCost> actual;
   StageCost mean;
   const double count = static_cast<double>(report.stages.size());
   for (const StageReport& stage : report.stages) {
-    const StageCost cost{stage.forward, stage.recompute + stage.backward + stage.weightGradient};
+    const StageCost cost{stage.forward, stage.recompute + stage.backward, stage.weightGradient};
     actual.push_back(cost);
     mean.forward += cost.forward / count;
     mean.backward += cost.backward / count;
+    mean.weight += cost.weight / count;
   }
-  const Replay replay(rows.iterations.front(), rows.stageCount(), rows.executable->strategy == "sharded");
+  const bool oneAtATime =
+      rows.executable->strategy == "sharded" || rows.executable->schedule == "tf-sequential";
+  const Replay replay(rows.iterations.front(), rows.stageCount(), oneAtATime, pipeStarts(catalog, rows));
   const double devices = static_cast<double>(rows.devices().size());
   const double tActual = replay.makespan(actual);
   const double tMean = replay.makespan(std::vector<StageCost>(report.stages.size(), mean));
   LostTime& lost = report.lost;
   lost.step = length(rows.run->start, rows.run->end) / static_cast<double>(rows.iterations.size());
-  lost.useful = static_cast<double>(report.microBatches) * (mean.forward + mean.backward) * count / devices;
+  lost.useful = static_cast<double>(report.microBatches) * (mean.forward + mean.backward + mean.weight) *
+                count / devices;
   lost.fillAndDrain = tMean - lost.useful;
   lost.imbalance = tActual - tMean;
   lost.exchangeUpdateHost = lost.step - tActual;
@@ -381,7 +400,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
       imbalance(report, [](const StageReport& s) { return s.recompute + s.backward + s.weightGradient; });
   if (rows.run != nullptr) {
     addBubble(rows, catalog, report);
-    addLostTime(rows, report);
+    addLostTime(rows, catalog, report);
   }
   PIPESCOPE_TRY(addOperations(source, catalog, rows, report));
   PIPESCOPE_TRY(addMemory(source, catalog, id, report));

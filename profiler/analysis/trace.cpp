@@ -5,15 +5,12 @@
 #include <set>
 #include <tuple>
 
+#include "profiler/analysis/trace_levels.h"
 #include "profiler/analysis/trace_segment.h"
+#include "profiler/analysis/trace_tracks.h"
 
 namespace pipescope::analysis {
 namespace {
-
-template <class Row>
-bool meets(const model::BlockInfo& block, Ticks start, Ticks end, bool sameTimebase) {
-  return !sameTimebase || !block.hasTime || (block.start <= end && block.end >= start);
-}
 
 class Loader {
  public:
@@ -24,27 +21,36 @@ class Loader {
         request_(request),
         progress_(progress),
         trace_(std::make_shared<Trace>()),
-        names_(trace_->names) {}
+        names_(trace_->names) {
+    if (request.large) names_.take(request.large->names);
+  }
 
   Result<std::shared_ptr<const Trace>> load() {
     trace_->executable = request_.executable;
     takeRuns();
     takeDevices();
     takeSegments();
+    PIPESCOPE_TRY(chooseDetail());
+    if (trace_->far) {
+      PIPESCOPE_TRY(readFar());
+    } else {
+      PIPESCOPE_TRY(readPlacements());
+      PIPESCOPE_TRY(readWaits());
+      PIPESCOPE_TRY(readTransfers());
+    }
     PIPESCOPE_TRY(readSteps());
-    PIPESCOPE_TRY(readPlacements());
-    PIPESCOPE_TRY(readWaits());
-    PIPESCOPE_TRY(readTransfers());
     for (DeviceTrace& device : trace_->devices) finishDevice(device);
     for (TraceSegment& segment : trace_->segments) {
       if (segment.flame.empty()) sumSegment(segment, 1);
     }
     indexPlacements();
-    findIterations();
+    PIPESCOPE_TRY(findIterations());
     return std::shared_ptr<const Trace>(std::move(trace_));
   }
 
  private:
+  using LaneNodes = std::map<model::LaneId, std::vector<model::LevelNode>>;
+
   void takeRuns() {
     std::vector<const model::Run*> runs;
     if (request_.firstRun.valid()) {
@@ -119,33 +125,46 @@ class Loader {
     }
   }
 
-  base::Status readSteps() {
-    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      PIPESCOPE_TRY(report(0.3, i, blocks.size(), "reading steps"));
-      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
-      for (const model::Step& step : *rows) {
-        const auto found = segmentIndex_.find(step.segment);
-        if (found == segmentIndex_.end()) continue;
-        if (step.offset.count < 0 || step.ticks.count < 0) {
-          ++trace_->damagedRows;
-          continue;
-        }
-        trace_->segments[static_cast<std::size_t>(found->second)].steps.push_back(step);
-      }
+  /// What is read one by one, and whether the runs are so long that rows must not depend on the window.
+  base::Status chooseDetail() {
+    trace_->loadedFrom = trace_->start;
+    trace_->loadedTo = trace_->end;
+    if (request_.large) {
+      trace_->loadedFrom = std::max(trace_->start, request_.from);
+      trace_->loadedTo = std::min(trace_->end, request_.to);
     }
-    for (TraceSegment& segment : trace_->segments) {
-      std::stable_sort(segment.steps.begin(), segment.steps.end(),
-                       [](const auto& a, const auto& b) { return a.offset < b.offset; });
-    }
+    PIPESCOPE_ASSIGN(const std::int64_t placements, countRows<model::Placement>());
+    PIPESCOPE_ASSIGN(const std::int64_t waits, countRows<model::Wait>());
+    PIPESCOPE_ASSIGN(const std::int64_t transfers, countRows<model::Transfer>());
+    trace_->far = std::max({placements, waits, transfers}) > request_.mostRows;
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> steps, source_.blocks<model::Step>());
+    std::int64_t rows = 0;
+    for (const model::BlockInfo& block : steps) rows += block.rows;
+    trace_->large = request_.large || trace_->far || rows > request_.mostSteps;
     return {};
+  }
+
+  template <class Row>
+  Result<std::int64_t> countRows() const {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<Row>());
+    std::int64_t rows = 0;
+    for (const model::BlockInfo& block : blocks) rows += inWindow(block) ? block.rows : 0;
+    return rows;
+  }
+
+  bool inWindow(const model::BlockInfo& block) const {
+    return block.rows > 0 && (!sameTimebase_ || !block.hasTime ||
+                              (block.start <= trace_->loadedTo && block.end >= trace_->loadedFrom));
+  }
+  bool inWindow(Ticks start, Ticks end) const {
+    return !request_.large || (start <= trace_->loadedTo && end >= trace_->loadedFrom);
   }
 
   base::Status readPlacements() {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       PIPESCOPE_TRY(report(0.5, i, blocks.size(), "reading placements"));
-      if (!meets<model::Placement>(blocks[i], trace_->start, trace_->end, sameTimebase_)) continue;
+      if (!inWindow(blocks[i])) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
       for (const model::Placement& row : *rows) takePlacement(row);
     }
@@ -163,6 +182,7 @@ class Loader {
     placement.id = row.id;
     placement.start = toAxis(*device, row.start);
     placement.end = toAxis(*device, row.end);
+    if (!inWindow(placement.start, placement.end)) return;
     const auto segment = segmentIndex_.find(row.segment);
     if (segment != segmentIndex_.end()) placement.segment = segment->second;
     placement.run = row.run;
@@ -179,7 +199,7 @@ class Loader {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Wait>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       PIPESCOPE_TRY(report(0.7, i, blocks.size(), "reading waits"));
-      if (!meets<model::Wait>(blocks[i], trace_->start, trace_->end, sameTimebase_)) continue;
+      if (!inWindow(blocks[i])) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Wait> rows, source_.block<model::Wait>(i));
       for (model::Wait row : *rows) {
         if (wanted_.count(row.run) == 0) continue;
@@ -190,7 +210,8 @@ class Loader {
         }
         row.start = toAxis(*device, row.start);
         row.end = toAxis(*device, row.end);
-        waits_[static_cast<std::size_t>(deviceIndex_[row.device])].push_back(row);
+        if (inWindow(row.start, row.end))
+          waits_[static_cast<std::size_t>(deviceIndex_[row.device])].push_back(row);
       }
     }
     return {};
@@ -200,7 +221,7 @@ class Loader {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Transfer>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       PIPESCOPE_TRY(report(0.8, i, blocks.size(), "reading transfers"));
-      if (!meets<model::Transfer>(blocks[i], trace_->start, trace_->end, sameTimebase_)) continue;
+      if (!inWindow(blocks[i])) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source_.block<model::Transfer>(i));
       for (model::Transfer row : *rows) {
         if (wanted_.count(row.run) == 0) continue;
@@ -212,51 +233,171 @@ class Loader {
         const DeviceTrace& clock = trace_->devices[static_cast<std::size_t>(from >= 0 ? from : to)];
         row.start = toAxis(clock, row.start);
         row.end = toAxis(clock, row.end);
-        trace_->transfers.push_back(row);
+        if (inWindow(row.start, row.end)) trace_->transfers.push_back(row);
       }
     }
     std::stable_sort(trace_->transfers.begin(), trace_->transfers.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
-    shareTransfers();
+    shareTransfers(*trace_);
     return {};
   }
 
-  using LaneGroups = std::map<std::tuple<std::int32_t, bool, std::int32_t>, std::vector<TransferLane>>;
-
-  /// Lanes per device, direction and peer, outgoing ones first.
-  void shareTransfers() {
-    LaneGroups groups;
-    for (std::size_t i = 0; i < trace_->transfers.size(); ++i) {
-      const model::Transfer& row = trace_->transfers[i];
-      if (row.end == row.start) continue;
-      const std::int32_t from = trace_->deviceOfLane(row.fromLane), to = trace_->deviceOfLane(row.toLane);
-      if (from >= 0) addTransfer(groups[{from, false, to}], i, to, true);
-      if (to >= 0) addTransfer(groups[{to, true, from}], i, from, false);
+  base::Status readFar() {
+    const auto inside = [&](const model::LevelNode& node) {
+      const DeviceTrace* device = deviceOf(model::DeviceId(node.owner));
+      return device != nullptr && toAxis(*device, node.end) >= trace_->loadedFrom &&
+             toAxis(*device, node.start) <= trace_->loadedTo;
+    };
+    const auto most = static_cast<std::size_t>(std::max<std::int64_t>(
+        64,
+        request_.mostRows / std::max<std::int64_t>(1, static_cast<std::int64_t>(trace_->devices.size()))));
+    PIPESCOPE_ASSIGN(farPlacements_,
+                     readLevels(source_, model::LevelContent::placements, most, inside, progress_));
+    PIPESCOPE_ASSIGN(farWaits_, readLevels(source_, model::LevelContent::waits, most, inside, progress_));
+    for (Levels* levels : {&farPlacements_, &farWaits_}) {
+      for (auto& [key, nodes] : *levels) {
+        const DeviceTrace& device = *deviceOf(model::DeviceId(key.first));
+        for (model::LevelNode& node : nodes)
+          node.start = toAxis(device, node.start), node.end = toAxis(device, node.end);
+      }
     }
-    for (auto& [key, lanes] : groups) {
-      auto& all = trace_->devices[static_cast<std::size_t>(std::get<0>(key))].transferLanes;
-      for (TransferLane& lane : lanes) all.push_back(std::move(lane));
+    shareTransfers(*trace_);
+    return {};
+  }
+
+  /// The part of a segment that is placed in the window, in ticks of its device.
+  struct Wanted {
+    bool any = false;
+    Ticks from, to;
+  };
+
+  std::vector<Wanted> wantedSteps() const {
+    std::vector<Wanted> wanted(trace_->segments.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      wanted[i] = {trace_->far || !trace_->large, Ticks(0), trace_->segments[i].ticks};
+    if (trace_->far || !trace_->large) return wanted;
+    for (std::size_t d = 0; d < placements_.size(); ++d) {
+      const double scale = trace_->devices[d].axisTicksPerTick;
+      const auto offset = [&](Ticks time) {
+        return Ticks(static_cast<std::int64_t>(static_cast<double>(time.count) / scale));
+      };
+      for (const TracePlacement& placement : placements_[d]) {
+        if (placement.segment < 0) continue;
+        Wanted& part = wanted[static_cast<std::size_t>(placement.segment)];
+        const Ticks length = trace_->segments[static_cast<std::size_t>(placement.segment)].ticks;
+        const Ticks from = std::max(Ticks(0), offset(trace_->loadedFrom - placement.start));
+        const Ticks to = std::min(length, offset(trace_->loadedTo - placement.start) + Ticks(1));
+        part = part.any ? Wanted{true, std::min(part.from, from), std::max(part.to, to)}
+                        : Wanted{true, from, to};
+      }
+    }
+    return wanted;
+  }
+
+  /// Takes from an earlier window what that has whole.
+  void reuseSegments(std::vector<Wanted>& wanted) {
+    for (std::size_t i = 0; request_.large && i < wanted.size(); ++i) {
+      const TraceSegment& known = request_.large->segments[i];
+      if (!wanted[i].any || !known.whole || known.steps.empty()) continue;
+      trace_->segments[i] = known;
+      wanted[i].any = false;
     }
   }
 
-  /// On the first lane that is free.
-  void addTransfer(std::vector<TransferLane>& lanes, std::size_t index, std::int32_t peer, bool outgoing) {
-    const auto row = [&](std::int32_t i) -> const model::Transfer& {
-      return trace_->transfers[static_cast<std::size_t>(i)];
-    };
-    const Ticks start = trace_->transfers[index].start;
-    auto lane = std::find_if(lanes.begin(), lanes.end(),
-                             [&](const TransferLane& l) { return row(l.transfers.back()).end <= start; });
-    if (lane == lanes.end()) {
-      if (lanes.size() >= TransferLane::kMost) {
-        ++trace_->crowdedTransfers;
-        return;
-      }
-      lane = lanes.insert(lanes.end(), TransferLane{});
-      lane->outgoing = outgoing;
-      if (peer >= 0) lane->peer = trace_->devices[static_cast<std::size_t>(peer)].id;
+  bool mayHold(const std::vector<model::ColumnRange>& ranges, const std::vector<Wanted>& wanted) const {
+    const auto &segment = ranges[0], &offset = ranges[2], &ticks = ranges[3];
+    if (!segment.known) return true;
+    auto next = segmentIndex_.lower_bound(model::SegmentId(segment.smallest));
+    for (; next != segmentIndex_.end() && next->first.value <= segment.largest; ++next) {
+      const Wanted& part = wanted[static_cast<std::size_t>(next->second)];
+      if (!part.any) continue;
+      if (segment.smallest != segment.largest || !offset.known || !ticks.known) return true;
+      if (offset.smallest <= part.to.count && offset.largest + ticks.largest >= part.from.count) return true;
     }
-    lane->transfers.push_back(static_cast<std::int32_t>(index));
+    return false;
+  }
+
+  base::Status readSteps() {
+    std::vector<Wanted> wanted = wantedSteps();
+    reuseSegments(wanted);
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    std::vector<std::size_t> chosen;
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].rows == 0) {
+        chosen.push_back(i);  // damaged: reading it says so
+        continue;
+      }
+      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(i));
+      if (!mayHold(ranges, wanted)) continue;
+      chosen.push_back(i);
+      rows += blocks[i].rows;
+    }
+    if (trace_->large && !request_.large) {
+      PIPESCOPE_TRY(sampleDepth(blocks));
+    }
+    if (rows > request_.mostSteps) return readFarSteps(wanted);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      PIPESCOPE_TRY(report(0.3, i, chosen.size(), "reading steps"));
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> block, source_.block<model::Step>(chosen[i]));
+      for (const model::Step& step : *block) takeStep(step, wanted);
+    }
+    for (std::size_t i = 0; i < trace_->segments.size(); ++i) {
+      if (!wanted[i].any) continue;
+      std::vector<model::Step>& steps = trace_->segments[i].steps;
+      trace_->segments[i].whole = wanted[i].from.count <= 0 && wanted[i].to >= trace_->segments[i].ticks;
+      std::stable_sort(steps.begin(), steps.end(),
+                       [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    }
+    return {};
+  }
+
+  void takeStep(const model::Step& step, const std::vector<Wanted>& wanted) {
+    const auto found = segmentIndex_.find(step.segment);
+    if (found == segmentIndex_.end()) return;
+    const Wanted& part = wanted[static_cast<std::size_t>(found->second)];
+    if (!part.any) return;
+    if (step.offset.count < 0 || step.ticks.count < 0) {
+      ++trace_->damagedRows;
+      return;
+    }
+    if (trace_->large && (step.offset > part.to || step.offset + step.ticks < part.from)) return;
+    trace_->segments[static_cast<std::size_t>(found->second)].steps.push_back(step);
+  }
+
+  base::Status readFarSteps(const std::vector<Wanted>& wanted) {
+    trace_->farSteps = true;
+    const auto inside = [&](const model::LevelNode& node) {
+      const auto found = segmentIndex_.find(model::SegmentId(node.owner));
+      if (found == segmentIndex_.end()) return false;
+      const Wanted& part = wanted[static_cast<std::size_t>(found->second)];
+      return part.any && node.end >= part.from && node.start <= part.to;
+    };
+    constexpr std::size_t kFew = 64, kMost = 4096, kAll = 120'000;
+    const std::size_t each =
+        std::clamp(kAll / std::max<std::size_t>(1, trace_->segments.size()), kFew, kMost);
+    PIPESCOPE_ASSIGN(Levels levels, readLevels(source_, model::LevelContent::steps, each, inside, progress_));
+    for (auto& [key, nodes] : levels) farSteps_[key.first][key.second] = std::move(nodes);
+    return {};
+  }
+
+  /// How deep name paths go, from steps at the beginning, in the middle and at the end.
+  base::Status sampleDepth(const std::vector<model::BlockInfo>& blocks) {
+    constexpr std::size_t kSteps = 400;
+    sampledDepth_ = 1;
+    std::set<std::size_t> sample;
+    if (!blocks.empty()) sample = {0, blocks.size() / 2, blocks.size() - 1};
+    for (const std::size_t i : sample) {
+      if (blocks[i].rows == 0) continue;
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
+      for (std::size_t r = 0; r < rows->size(); r += std::max<std::size_t>(1, rows->size() / kSteps)) {
+        const std::string path = textsOf((*rows)[r]).first;
+        const auto parts = 1 + std::count(path.begin(), path.end(), '/');
+        sampledDepth_ =
+            std::max(sampledDepth_, static_cast<std::int32_t>(std::min<std::ptrdiff_t>(12, parts)));
+      }
+    }
+    return {};
   }
 
   /// Cuts the device's placements into tracks and gives each its rows.
@@ -266,7 +407,10 @@ class Loader {
     std::stable_sort(placements.begin(), placements.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     std::map<model::LaneId, TraceTrack> tracks;
-    const bool byLane = lanesOverlap(placements);
+    const bool byLane = trace_->large ? worksSideBySide(device.id) : lanesOverlap(placements);
+    if (trace_->large && byLane) {
+      for (const model::LaneId lane : lanesOf(device.id)) tracks[lane].lane = lane;
+    }
     for (const TracePlacement& placement : placements) {
       const model::LaneId lane = byLane && placement.segment >= 0
                                      ? trace_->segments[static_cast<std::size_t>(placement.segment)].lane
@@ -290,10 +434,42 @@ class Loader {
     std::stable_sort(waits.begin(), waits.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     for (TraceTrack& track : device.tracks) {
-      findPasses(track);
-      listActivities(device, track);
+      if (trace_->far) {
+        layOutFar(device, track);
+      } else {
+        findPasses(track);
+        listActivities(*trace_, device, track);
+      }
       layOutSteps(device, track);
     }
+  }
+
+  void layOutFar(const DeviceTrace& device, TraceTrack& track) {
+    std::vector<model::LevelNode> placements;
+    for (const auto& [key, nodes] : farPlacements_) {
+      if (key.first == device.id.value && (!track.lane.valid() || key.second == track.lane))
+        placements.insert(placements.end(), nodes.begin(), nodes.end());
+    }
+    const auto waits = farWaits_.find({device.id.value, model::LaneId()});
+    static const std::vector<model::LevelNode> none;
+    FarActivities far = farActivities(std::move(placements), waits == farWaits_.end() ? none : waits->second);
+    track.activities = std::move(far.activities);
+    track.far = std::move(far.spans);
+  }
+
+  /// Without having seen all placements: whether lanes of the device work at the same time.
+  bool worksSideBySide(model::DeviceId device) const {
+    for (const model::Lane& lane : catalog_.lanes) {
+      if (lane.device == device && lane.role > model::LaneRole::host) return true;
+    }
+    return false;
+  }
+  std::vector<model::LaneId> lanesOf(model::DeviceId device) const {
+    std::vector<model::LaneId> lanes;
+    for (const model::Lane& lane : catalog_.lanes) {
+      if (lane.device == device && lane.clock == model::ClockDomain::emulated) lanes.push_back(lane.id);
+    }
+    return lanes;
   }
 
   bool lanesOverlap(const std::vector<TracePlacement>& placements) const {
@@ -307,129 +483,104 @@ class Loader {
     return false;
   }
 
-  static void findPasses(TraceTrack& track) {
-    for (std::size_t i = 0; i < track.placements.size(); ++i) {
-      const TracePlacement& now = track.placements[i];
-      if (!track.passes.empty()) {
-        PassSpan& open = track.passes.back();
-        const TracePlacement& before = track.placements[i - 1];
-        const auto key = [](const TracePlacement& p) {
-          return std::tie(p.run, p.iteration, p.stage, p.pass, p.microBatch, p.replica);
-        };
-        if (before.end == now.start && key(before) == key(now)) {
-          open.end = now.end;
-          ++open.placements;
-          continue;
-        }
-      }
-      track.passes.push_back({now.start, now.end, static_cast<std::int32_t>(i), 1});
-    }
-  }
-
-  void listActivities(const DeviceTrace& device, TraceTrack& track) {
-    std::vector<Activity> all;
-    for (std::size_t i = 0; i < track.passes.size(); ++i) {
-      all.push_back(
-          {track.passes[i].start, track.passes[i].end, Activity::Kind::pass, static_cast<std::int32_t>(i)});
-    }
-    for (std::size_t i = 0; i < track.waits.size(); ++i) {
-      all.push_back(
-          {track.waits[i].start, track.waits[i].end, Activity::Kind::wait, static_cast<std::int32_t>(i)});
-    }
-    std::stable_sort(all.begin(), all.end(), byStart);
-    for (const Activity& item : all) {
-      if (item.end == item.start) continue;
-      if (!track.activities.empty() && item.start < track.activities.back().end) {
-        ++trace_->damagedRows;
-        continue;
-      }
-      track.activities.push_back(item);
-    }
-    if (&track == &device.tracks.front()) addTransferTime(device, track.activities);
-  }
-
-  static bool byStart(const Activity& a, const Activity& b) { return a.start < b.start; }
-
-  /// What is left between passes and waits, where transfers take the device.
-  void addTransferTime(const DeviceTrace& device, std::vector<Activity>& activities) const {
-    std::vector<std::int32_t> transfers;
-    for (const TransferLane& lane : device.transferLanes) {
-      transfers.insert(transfers.end(), lane.transfers.begin(), lane.transfers.end());
-    }
-    std::sort(transfers.begin(), transfers.end());  // by start, as Trace::transfers is
-    std::vector<Activity> moving;
-    for (const std::int32_t index : transfers) {
-      const model::Transfer& row = trace_->transfers[static_cast<std::size_t>(index)];
-      if (moving.empty() || row.start >= moving.back().end) {
-        moving.push_back({row.start, row.end, Activity::Kind::transfer, index});
-        continue;
-      }
-      const model::Transfer& longest = trace_->transfers[static_cast<std::size_t>(moving.back().index)];
-      if (row.end - row.start > longest.end - longest.start) moving.back().index = index;
-      moving.back().end = std::max(moving.back().end, row.end);
-    }
-    std::vector<Activity> rest;
-    std::size_t next = 0;
-    for (Activity piece : moving) {
-      while (next < activities.size() && activities[next].end <= piece.start) ++next;
-      for (std::size_t i = next; i < activities.size() && activities[i].start < piece.end; ++i) {
-        if (activities[i].start > piece.start)
-          rest.push_back({piece.start, activities[i].start, piece.kind, piece.index});
-        piece.start = std::max(piece.start, activities[i].end);
-      }
-      if (piece.start < piece.end) rest.push_back(piece);
-    }
-    const auto before = static_cast<std::ptrdiff_t>(activities.size());
-    activities.insert(activities.end(), rest.begin(), rest.end());
-    std::inplace_merge(activities.begin(), activities.begin() + before, activities.end(), byStart);
-  }
-
   void layOutSteps(const DeviceTrace& device, TraceTrack& track) {
     std::vector<std::size_t> used;
     std::set<model::LaneId> lanes;
     bool sequential = true;
     for (std::size_t i = 0; i < trace_->segments.size(); ++i) {
       const TraceSegment& segment = trace_->segments[i];
-      if (segmentDevice_[i] != device.id || (track.lane.valid() && segment.lane != track.lane) ||
-          segment.steps.empty())
-        continue;
+      if (segmentDevice_[i] != device.id || (track.lane.valid() && segment.lane != track.lane)) continue;
+      if (segment.steps.empty() && farSteps_.count(segment.id.value) == 0) continue;
       used.push_back(i);
       sequential = sequential && isSequential(segment.steps);
       for (const model::Step& step : segment.steps) lanes.insert(step.lane);
     }
-    track.flatLanes.assign(lanes.begin(), lanes.end());
-    if (sequential) {
-      track.flameLanes.push_back({});
+    if (trace_->large) {
+      fixLanes(device, track);
     } else {
-      for (const model::LaneId lane : lanes) track.flameLanes.push_back({lane, 0});
+      track.flatLanes.assign(lanes.begin(), lanes.end());
+      if (sequential) {
+        track.flameLanes.push_back({});
+      } else {
+        for (const model::LaneId lane : lanes) track.flameLanes.push_back({lane, 0});
+      }
     }
     for (const std::size_t i : used) layOutSegment(device, track, trace_->segments[i]);
   }
 
+  /// Lanes and depths that hold for every window of a large trace.
+  void fixLanes(const DeviceTrace& device, TraceTrack& track) {
+    if (request_.large) {
+      const auto place = static_cast<std::size_t>(deviceIndex_[device.id]);
+      for (const TraceTrack& known : request_.large->devices[place].tracks) {
+        if (known.lane == track.lane) track.flameLanes = known.flameLanes, track.flatLanes = known.flatLanes;
+      }
+      return;
+    }
+    std::set<model::LaneRole> roles;
+    bool distinct = !worksSideBySide(device.id);
+    for (const model::LaneId lane : lanesOf(device.id)) {
+      if (track.lane.valid() && lane != track.lane) continue;
+      const model::LaneRole role = catalog_.lanes[static_cast<std::size_t>(lane.value)].role;
+      distinct = roles.insert(role).second && distinct;
+      if (role != model::LaneRole::host) track.flatLanes.push_back(lane);
+    }
+    if (distinct) {
+      track.flameLanes.push_back({model::LaneId(), sampledDepth_});
+    } else {
+      for (const model::LaneId lane : track.flatLanes) track.flameLanes.push_back({lane, sampledDepth_});
+    }
+  }
+
   void layOutSegment(const DeviceTrace& device, TraceTrack& track, TraceSegment& segment) {
+    if (!segment.flame.empty()) return;  // taken from an earlier window
+    if (const auto far = farSteps_.find(segment.id.value); far != farSteps_.end())
+      return layOutFarSegment(track, segment, far->second);
     std::vector<std::string> paths;
     segment.stepNames.clear();
     for (const model::Step& step : segment.steps) {
-      paths.push_back(pathOf(step));
-      segment.stepNames.push_back(names_.indexOf(paths.back()));
+      auto [path, kind] = textsOf(step);
+      segment.stepNames.push_back(names_.indexOf(path));
+      segment.stepPrograms.push_back(names_.indexOf(kind));
+      paths.push_back(std::move(path));
     }
     for (FlameLane& lane : track.flameLanes) {
       segment.flame.push_back(flameRows(segment, lane.lane, paths, names_));
-      lane.depth = std::max(lane.depth, static_cast<std::int32_t>(segment.flame.back().size()));
+      const auto depth = static_cast<std::int32_t>(segment.flame.back().size());
+      if (!trace_->large) lane.depth = std::max(lane.depth, depth);
     }
     for (const model::LaneId lane : track.flatLanes)
       segment.flat.push_back(flatRow(segment, lane, paths, names_));
     sumSegment(segment, device.units);
   }
 
-  /// The name path of a step; its program's kind where it has no name.
-  std::string pathOf(const model::Step& step) {
+  static void layOutFarSegment(const TraceTrack& track, TraceSegment& segment, const LaneNodes& nodes) {
+    segment.whole = false;
+    const auto rowOf = [&](model::LaneId lane) {
+      const auto found = nodes.find(lane);
+      return found == nodes.end() ? FlameRow() : farRow(found->second);
+    };
+    for (const FlameLane& lane : track.flameLanes) {
+      model::LaneId busiest = lane.lane;
+      Ticks most;
+      for (const auto& [key, list] : nodes) {
+        Ticks busy;
+        for (const model::LevelNode& node : list) busy += node.busy;
+        if (!lane.lane.valid() && busy > most) busiest = key, most = busy;
+      }
+      segment.flame.push_back({rowOf(busiest)});
+    }
+    for (const model::LaneId lane : track.flatLanes) segment.flat.push_back(rowOf(lane));
+  }
+
+  /// The name path of a step, its program's kind where it has no name; and that kind.
+  std::pair<std::string, std::string> textsOf(const model::Step& step) {
     const auto index = static_cast<std::size_t>(step.program.value);
     if (!step.program.valid() || index >= catalog_.programs.size()) return {};
-    const model::Program& program = catalog_.programs[index];
+    const model::Program program = catalog_.programs[index];
     auto [place, added] = paths_.try_emplace(program.debugContext);
     if (added) place->second = catalog_.namePath(program.debugContext);
-    return place->second.empty() ? program.kind : place->second;
+    return {place->second.empty() ? program.kind : place->second, program.kind};
   }
 
   void indexPlacements() {
@@ -447,7 +598,11 @@ class Loader {
               [](const auto& a, const auto& b) { return a.first < b.first; });
   }
 
-  void findIterations() {
+  base::Status findIterations() {
+    if (request_.large) {
+      trace_->iterations = request_.large->iterations;
+      return {};
+    }
     std::map<std::pair<model::RunId, std::int32_t>, IterationSpan> spans;
     const auto extend = [&](model::RunId run, std::int32_t iteration, Ticks start, Ticks end) {
       if (iteration < 0) return;
@@ -462,9 +617,42 @@ class Loader {
       }
     }
     for (const model::Transfer& row : trace_->transfers) extend(row.run, row.iteration, row.start, row.end);
+    if (trace_->far) {
+      PIPESCOPE_TRY(findFarIterations(extend));
+    }
     for (const auto& [key, span] : spans) trace_->iterations.push_back(span);
     std::sort(trace_->iterations.begin(), trace_->iterations.end(),
               [](const auto& a, const auto& b) { return a.start < b.start; });
+    return {};
+  }
+
+  /// From what the directory says of each block; blocks in which one iteration follows another are read.
+  template <class Extend>
+  base::Status findFarIterations(const Extend& extend) {
+    constexpr std::size_t kRun = 5, kIteration = 11, kMostRead = 64;
+    std::size_t read = 0;
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (!inWindow(blocks[i])) continue;
+      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Placement>(i));
+      const auto& run = ranges[kRun];
+      const auto& iteration = ranges[kIteration];
+      if (run.known && iteration.known && run.smallest == run.largest &&
+          iteration.smallest == iteration.largest) {
+        if (wanted_.count(model::RunId(run.smallest)) > 0)
+          extend(model::RunId(run.smallest), static_cast<std::int32_t>(iteration.smallest), blocks[i].start,
+                 blocks[i].end);
+      } else if (read++ < kMostRead) {
+        PIPESCOPE_TRY(report(0.9, i, blocks.size(), "reading steps of the run"));
+        PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
+        for (const model::Placement& row : *rows) {
+          const DeviceTrace* device = deviceOf(row.device);
+          if (device != nullptr && wanted_.count(row.run) > 0)
+            extend(row.run, row.iteration, toAxis(*device, row.start), toAxis(*device, row.end));
+        }
+      }
+    }
+    return {};
   }
 
   base::Status report(double from, std::size_t block, std::size_t blocks, const char* what) {
@@ -482,11 +670,14 @@ class Loader {
   bool sameTimebase_ = true;
   std::set<model::RunId> wanted_;
   std::unordered_map<model::DeviceId, std::int32_t> deviceIndex_;
-  std::unordered_map<model::SegmentId, std::int32_t> segmentIndex_;
+  std::map<model::SegmentId, std::int32_t> segmentIndex_;
   std::vector<model::DeviceId> segmentDevice_;
   std::vector<std::vector<TracePlacement>> placements_;
   std::vector<std::vector<model::Wait>> waits_;
   std::unordered_map<model::DebugContextId, std::string> paths_;
+  Levels farPlacements_, farWaits_;                       // times in ticks of the axis
+  std::unordered_map<std::int64_t, LaneNodes> farSteps_;  // by segment
+  std::int32_t sampledDepth_ = 1;
 };
 
 }  // namespace

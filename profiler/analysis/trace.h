@@ -52,6 +52,7 @@ struct TraceSegment {
   Ticks ticks;
   std::vector<model::Step> steps;            ///< by offset
   std::vector<std::int32_t> stepNames;       ///< name path of each step, index into Trace::names
+  std::vector<std::int32_t> stepPrograms;    ///< kind of program of each step, index into Trace::names
   std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
   std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
   /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to
@@ -61,6 +62,9 @@ struct TraceSegment {
   double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
   double balanceSum = 0;        ///< Σ mean ÷ slowest unit over compute steps
   std::int64_t computeSteps = 0;
+  /// The steps are there one by one and all of them; otherwise those of the window, or boxes that stand for
+  /// many.
+  bool whole = true;
 };
 
 /// Neighbouring placements of one pass of one micro-batch: the box labelled F3.
@@ -80,10 +84,20 @@ struct TracePlacement {
 
 /// What a track does: a pass, nothing for a cause, or only transfers. Ascending, not overlapping.
 struct Activity {
-  enum class Kind : std::uint8_t { pass, wait, transfer };
+  enum class Kind : std::uint8_t { pass, wait, transfer, far };
   Ticks start, end;
   Kind kind = Kind::pass;
-  std::int32_t index = 0;  ///< into TraceTrack::passes or TraceTrack::waits, or of the longest transfer
+  /// Into TraceTrack::passes, waits or far; of a transfer: the longest one's into Trace::transfers.
+  std::int32_t index = 0;
+};
+
+/// Many placements that follow each other, seen from afar.
+struct FarSpan {
+  model::Pass pass = model::Pass::forward;  ///< that takes most of their time
+  bool waits = false;                       ///< the device does nothing for more than half of the stretch
+  model::WaitCause cause = model::WaitCause::slowerStage;
+  std::int64_t rows = 0;  ///< placements
+  double busy = 0;        ///< share of the stretch that they fill
 };
 
 struct FlameLane {
@@ -100,6 +114,7 @@ struct TraceTrack {
   std::vector<PassSpan> passes;
   std::vector<model::Wait> waits;  ///< on the first track only
   std::vector<Activity> activities;
+  std::vector<FarSpan> far;  ///< of a trace that is far
   std::vector<FlameLane> flameLanes;
   std::vector<model::LaneId> flatLanes;  ///< lanes that have steps, in the order of their ids
 };
@@ -147,6 +162,15 @@ struct Trace {
   std::vector<std::string> names;
   std::int64_t damagedRows = 0;       ///< rows that contradict others and were left out
   std::int64_t crowdedTransfers = 0;  ///< transfers that found no lane, because too many overlap
+  /// What was read one by one; the whole of the runs unless a window was asked for.
+  Ticks loadedFrom, loadedTo;
+  /// Too many placements to be read one by one: activities are far, and there are no waits or transfers.
+  bool far = false;
+  /// Too many steps: some segments have boxes that stand for many.
+  bool farSteps = false;
+  /// The runs are too long to be read at once: tracks and rows do not depend on the window, so that traces of
+  /// different windows fit below each other.
+  bool large = false;
 
   std::optional<PlacementPlace> find(model::PlacementId id) const;
   const TracePlacement& at(const PlacementPlace& place) const {
@@ -170,8 +194,16 @@ struct Trace {
 
 /// Which runs of an executable: [firstRun, lastRun], or none for the last run that has one.
 struct TraceRequest {
+  static constexpr std::int64_t kUnbounded = std::int64_t{1} << 62;
   model::ExecutableId executable;
   model::RunId firstRun, lastRun;
+  /// Placements, waits and transfers, and steps, that are read one by one; where there are more, the
+  /// profile's LevelNodes stand for them.
+  std::int64_t mostRows = kUnbounded, mostSteps = kUnbounded;
+  /// Only [from, to), in ticks of the axis, of runs that are known to be large: what came of an earlier
+  /// request without a window. Segments that it holds whole are taken from it.
+  std::shared_ptr<const Trace> large;
+  Ticks from, to;
 };
 
 /// Reads the blocks that meet the runs, and the steps of the executable's segments. An error names what could

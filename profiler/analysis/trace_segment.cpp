@@ -139,6 +139,12 @@ std::int32_t NameTable::indexOf(const std::string& text) {
   return place->second;
 }
 
+void NameTable::take(const std::vector<std::string>& names) {
+  names_ = names;
+  known_.clear();
+  for (std::size_t i = 0; i < names.size(); ++i) known_.try_emplace(names[i], static_cast<std::int32_t>(i));
+}
+
 bool isSequential(const std::vector<model::Step>& steps) {
   for (std::size_t i = 1; i < steps.size(); ++i) {
     if (steps[i].offset < endOf(steps[i - 1])) return false;

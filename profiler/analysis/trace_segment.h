@@ -13,6 +13,8 @@ class NameTable {
  public:
   explicit NameTable(std::vector<std::string>& names) : names_(names) { indexOf(""); }
   std::int32_t indexOf(const std::string& text);
+  /// Begins with the texts of another table: what indexes those stays valid.
+  void take(const std::vector<std::string>& names);
 
  private:
   std::vector<std::string>& names_;

@@ -72,6 +72,12 @@ enum class ColourRole : std::uint8_t {
   lostImbalance,
   lostExchange,
   idle,
+  // One micro-batch's path through the pipeline, the critical path, what is not in question.
+  pathForward,
+  pathBackward,
+  critical,
+  dimmed,
+  counter,
   count
 };
 

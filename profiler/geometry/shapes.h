@@ -38,6 +38,12 @@ struct Label {
   bool hatched = false;              ///< what lies behind is hatched
 };
 
+/// The edge of a rectangle.
+struct Outline {
+  Box box;
+  ColourRole role = ColourRole::critical;
+};
+
 struct Arrow {
   int x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   ColourRole role = ColourRole::activation;
@@ -48,6 +54,7 @@ struct Shapes {
   std::vector<Hatch> hatches;
   std::vector<Label> labels;
   std::vector<Arrow> arrows;
+  std::vector<Outline> outlines;
 
   /// Boxes without area are dropped.
   void fill(ColourRole role, const Box& box) {

@@ -1,5 +1,6 @@
 // What lies where on a timeline, what belongs together: the questions of pointing and selecting.
 #include <algorithm>
+#include <cctype>
 
 #include "profiler/geometry/box_times.h"
 #include "profiler/geometry/element.h"
@@ -21,6 +22,8 @@ TimelineItem TimelineScene::itemAt(const TimelineWindow& window, int x, int y) c
   if (hit < 0 || x < 0 || x >= window.view.width()) return {};
   const TimelineRow& row = at(layout_.rows, hit);
   if (row.kind == RowKind::flame || row.kind == RowKind::flat) return stepItemAt(hit, window.view, x);
+  if (row.kind == RowKind::counter)
+    return counterItem(hit, analysis::pointAt(at(*model_->counters, row.lane), window.view.time(x + 1)));
   if (row.kind == RowKind::transfer) {
     const auto& lane = at(at(model_->trace->devices, row.device).transferLanes, row.lane);
     const auto transfer = [&](std::size_t i) -> const model::Transfer& {
@@ -67,8 +70,25 @@ TimelineItem TimelineScene::activityItem(int row, std::size_t index) const {
   using Activity = analysis::Activity;
   const auto kind = activity.kind == Activity::Kind::wait   ? TimelineItem::Kind::wait
                     : activity.kind == Activity::Kind::pass ? TimelineItem::Kind::pass
+                    : activity.kind == Activity::Kind::far  ? TimelineItem::Kind::far
                                                             : TimelineItem::Kind::transfer;
   return {kind, row, place.device, place.track, activity.index, -1, -1, activity.start, activity.end};
+}
+
+TimelineItem TimelineScene::counterItem(int row, std::ptrdiff_t point) const {
+  const TimelineRow& place = at(layout_.rows, row);
+  const auto& points = at(*model_->counters, place.lane).points;
+  if (point < 0 || point >= static_cast<std::ptrdiff_t>(points.size())) return {};
+  const bool last = point + 1 == static_cast<std::ptrdiff_t>(points.size());
+  return {TimelineItem::Kind::counter,
+          row,
+          place.device,
+          0,
+          static_cast<int>(point),
+          -1,
+          -1,
+          at(points, point).time,
+          last ? std::max(at(points, point).time, model_->trace->end) : at(points, point + 1).time};
 }
 
 TimelineItem TimelineScene::boxItem(int row, std::size_t placement, std::size_t box) const {
@@ -107,6 +127,7 @@ TimelineItem TimelineScene::neighbour(const TimelineItem& item, int direction) c
   const TimelineRow& row = at(layout_.rows, item.row);
   const auto step = static_cast<std::ptrdiff_t>(direction);
   if (row.kind == RowKind::flame || row.kind == RowKind::flat) return nextBox(item, direction);
+  if (row.kind == RowKind::counter) return counterItem(item.row, item.index + direction);
   if (row.kind == RowKind::transfer) {
     const auto& lane = at(at(model_->trace->devices, row.device).transferLanes, row.lane).transfers;
     const auto place = std::lower_bound(lane.begin(), lane.end(), item.index) - lane.begin() + step;
@@ -148,12 +169,17 @@ TimelineItem TimelineScene::nextBox(const TimelineItem& item, int direction) con
 std::string TimelineScene::labelOf(const TimelineItem& item) const {
   if (!item) return {};
   const analysis::Trace& trace = *model_->trace;
+  if (item.kind == TimelineItem::Kind::counter) return at(layout_.rows, item.row).label;
   if (item.kind == TimelineItem::Kind::transfer) {
     const model::Transfer& row = at(trace.transfers, item.index);
     return model::toString(row.kind) + (row.microBatch >= 0 ? " " + std::to_string(row.microBatch) : "");
   }
   const analysis::TraceTrack& from = at(at(trace.devices, item.device).tracks, item.track);
   if (item.kind == TimelineItem::Kind::wait) return model::toString(at(from.waits, item.index).cause);
+  if (item.kind == TimelineItem::Kind::far) {
+    const analysis::FarSpan& span = at(from.far, item.index);
+    return std::to_string(span.rows) + " passes, mostly " + model::toString(span.pass);
+  }
   if (item.kind == TimelineItem::Kind::pass) {
     const auto& first = at(from.placements, at(from.passes, item.index).firstPlacement);
     return passLabel(first.pass, first.microBatch);
@@ -161,7 +187,10 @@ std::string TimelineScene::labelOf(const TimelineItem& item) const {
   const WidestIndex* index = nullptr;
   const analysis::FlameRow* boxes =
       flameRow(at(layout_.rows, item.row), at(from.placements, item.placement), &index);
-  return boxes == nullptr ? std::string() : at(trace.names, at(boxes->boxes, item.box).name);
+  if (boxes == nullptr) return {};
+  const analysis::FlameBox& box = at(boxes->boxes, item.box);
+  const std::string& name = at(trace.names, box.name);
+  return name.empty() ? "steps, mostly " + model::toString(box.kind) : name;
 }
 
 std::string TimelineScene::pathOf(const TimelineItem& item) const {
@@ -305,6 +334,56 @@ std::vector<int> TimelineScene::transfersOf(const TimelineItem& item) const {
     if (transfer >= 0) found.push_back(transfer);
   }
   return found;
+}
+
+TimelineItem TimelineScene::find(const std::string& text, const TimelineItem& from, int direction) const {
+  if (!model_ || text.empty()) return {};
+  const analysis::Trace& trace = *model_->trace;
+  std::vector<char> matches;
+  for (std::string name : trace.names) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    matches.push_back(name.find(text) != std::string::npos ? 1 : 0);
+  }
+  // The order of search: by start, then by row.
+  const auto key = [](const TimelineItem& item) { return std::pair(item.start, item.row); };
+  const bool back = direction < 0;
+  TimelineItem best;
+  const auto offer = [&](const TimelineItem& item) {
+    if (from && (back             ? !(key(item) < key(from))
+                 : direction == 0 ? key(item) < key(from)
+                                  : !(key(from) < key(item))))
+      return;
+    if (!best || (back ? key(best) < key(item) : key(item) < key(best))) best = item;
+  };
+  for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
+    const TimelineRow& row = layout_.rows[r];
+    if (row.kind != RowKind::flame && row.kind != RowKind::flat) continue;
+    const auto& placements = track(row).placements;
+    const auto count = static_cast<std::ptrdiff_t>(placements.size());
+    // From the placement that holds the start; enough of them to pass over those without a match.
+    std::ptrdiff_t i = from ? std::partition_point(placements.begin(), placements.end(),
+                                                   [&](const auto& p) { return p.end <= from.start; }) -
+                                  placements.begin()
+                            : 0;
+    if (back) i = std::min(i, count - 1);
+    for (int passed = 0; passed < kFarthest && i >= 0 && i < count; ++passed, i += back ? -1 : 1) {
+      if (best && (back ? placements[static_cast<std::size_t>(i)].end < best.start
+                        : best.start < placements[static_cast<std::size_t>(i)].start))
+        break;
+      const WidestIndex* index = nullptr;
+      const analysis::FlameRow* boxes = flameRow(row, placements[static_cast<std::size_t>(i)], &index);
+      bool any = false;
+      for (std::size_t b = 0; boxes != nullptr && b < boxes->boxes.size(); ++b) {
+        if (matches[static_cast<std::size_t>(boxes->boxes[b].name)] == 0) continue;
+        const TimelineItem before = best;
+        offer(boxItem(static_cast<int>(r), static_cast<std::size_t>(i), b));
+        any = any || !(best == before);
+      }
+      if (any) break;
+    }
+  }
+  return best;
 }
 
 std::vector<Arrow> TimelineScene::arrows(const TimelineWindow& window, const TimelineItem& item) const {

@@ -10,11 +10,19 @@ namespace {
 class Builder {
  public:
   Builder(const TimelineModel& model, const TimelineOptions& options, const RowMetrics& metrics)
-      : trace_(*model.trace), options_(options), metrics_(metrics) {}
+      : model_(model), trace_(*model.trace), options_(options), metrics_(metrics) {}
 
   TimelineLayout build() {
     y_ = metrics_.groupGap / 2;
-    for (std::size_t d = 0; d < trace_.devices.size(); ++d) addDevice(static_cast<int>(d));
+    const std::vector<int> shown = shownDevices(trace_, options_);
+    for (const int device : shown) {
+      if (options_.pinned.count(device) > 0) addDevice(device);
+    }
+    layout_.pinned = layout_.groups.empty() ? 0 : y_;
+    for (const int device : shown) {
+      if (options_.pinned.count(device) == 0) addDevice(device);
+    }
+    addWhole();
     layout_.height = y_;
     return std::move(layout_);
   }
@@ -34,10 +42,38 @@ class Builder {
       if (!group.collapsed) addSteps(index, static_cast<int>(t), device.tracks[t]);
     }
     if (!group.collapsed && options_.transfers) addTransfers(index, device);
+    if (!group.collapsed && options_.counters) addCounters(index, device.id);
     group.rows = static_cast<int>(layout_.rows.size()) - group.firstRow;
     group.height = y_ - metrics_.rowGap - group.y;
     y_ += metrics_.groupGap - metrics_.rowGap;
     layout_.groups.push_back(std::move(group));
+  }
+
+  /// Counters that belong to no device.
+  void addWhole() {
+    if (!options_.counters || !model_.counters) return;
+    TimelineGroup group;
+    group.device = -1;
+    group.y = y_;
+    group.firstRow = static_cast<int>(layout_.rows.size());
+    group.title = "Run";
+    addCounters(-1, model::DeviceId());
+    group.rows = static_cast<int>(layout_.rows.size()) - group.firstRow;
+    if (group.rows == 0) return;
+    group.height = y_ - metrics_.rowGap - group.y;
+    y_ += metrics_.groupGap - metrics_.rowGap;
+    layout_.groups.push_back(std::move(group));
+  }
+
+  void addCounters(int index, model::DeviceId device) {
+    if (!model_.counters) return;
+    for (std::size_t i = 0; i < model_.counters->size(); ++i) {
+      const model::Counter& counter = (*model_.counters)[i].counter;
+      if (counter.device != device) continue;
+      std::string name = counter.name;
+      std::replace(name.begin(), name.end(), '_', ' ');
+      add({RowKind::counter, index, 0, static_cast<int>(i), 0, 0, metrics_.counter, std::move(name)});
+    }
   }
 
   static std::string subtitle(const analysis::DeviceTrace& device) {
@@ -88,6 +124,7 @@ class Builder {
     layout_.rows.push_back(std::move(row));
   }
 
+  const TimelineModel& model_;
   const analysis::Trace& trace_;
   const TimelineOptions& options_;
   const RowMetrics& metrics_;
@@ -111,6 +148,28 @@ int TimelineLayout::rowAt(int y) const {
 }
 int TimelineLayout::groupAt(int y) const {
   return indexAt(groups, y);
+}
+
+std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options) {
+  std::vector<int> devices;
+  const auto count = static_cast<int>(trace.devices.size());
+  std::vector<bool> taken(trace.devices.size(), false);
+  const auto take = [&](int device) {
+    if (device < 0 || device >= count || taken[static_cast<std::size_t>(device)]) return;
+    taken[static_cast<std::size_t>(device)] = true;
+    if (options.hidden.count(device) == 0) devices.push_back(device);
+  };
+  for (const int device : options.order) take(device);
+  if (options.byStage) {
+    std::vector<std::pair<std::int32_t, int>> byStage;
+    for (int d = 0; d < count; ++d) {
+      if (!at(trace.devices, d).stages.empty()) byStage.emplace_back(at(trace.devices, d).stages.front(), d);
+    }
+    std::stable_sort(byStage.begin(), byStage.end());
+    for (const auto& [stage, device] : byStage) take(device);
+  }
+  for (int d = 0; d < count; ++d) take(d);
+  return devices;
 }
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,

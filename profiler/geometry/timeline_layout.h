@@ -13,6 +13,7 @@ enum class RowKind {
   flame,     ///< one level of the name path of steps
   flat,      ///< steps of one lane
   transfer,  ///< transfers with one peer, in one direction
+  counter,   ///< a value over time
 };
 
 enum class StepRows { flame, flat, none };
@@ -22,20 +23,25 @@ struct TimelineOptions {
   StepRows steps = StepRows::flame;
   bool transfers = true;
   std::set<int> collapsed;  ///< devices that show their activity only
+  bool counters = true;
+  std::set<int> hidden;    ///< devices that are not shown
+  std::vector<int> order;  ///< devices that come first, in this order; the others follow
+  std::set<int> pinned;    ///< devices that stay in sight above the others
+  bool byStage = false;    ///< all stages' devices first, in the order of stages
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
 };
 
 struct TimelineRow {
   RowKind kind = RowKind::activity;
   int device = 0, track = 0;
-  int lane = 0;   ///< flame lane, flat lane or transfer lane
+  int lane = 0;  ///< flame lane, flat lane or transfer lane; of a counter: index into TimelineModel::counters
   int level = 0;  ///< of a flame lane
   int y = 0, height = 0;
   std::string label;
 };
 
 struct TimelineGroup {
-  int device = 0;
+  int device = 0;  ///< −1: of the whole run
   int y = 0, height = 0;
   int firstRow = 0, rows = 0;
   std::string title, subtitle;
@@ -43,8 +49,9 @@ struct TimelineGroup {
 };
 
 struct TimelineLayout {
-  std::vector<TimelineGroup> groups;
-  std::vector<TimelineRow> rows;  ///< by y
+  std::vector<TimelineGroup> groups;  ///< by y
+  int pinned = 0;                     ///< height of the pinned groups at the top
+  std::vector<TimelineRow> rows;      ///< by y
   int height = 0;
 
   /// Index of the row at `y`; −1: between rows.
@@ -54,7 +61,7 @@ struct TimelineLayout {
 
 /// Heights in pixels. Transfers lie close together, at least `transfer` high each and `transfers` in all.
 struct RowMetrics {
-  int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8;
+  int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8, counter = 26;
 };
 
 /// Metrics with rows of steps as high as lets all devices be seen in `height` pixels, between the given
@@ -62,6 +69,9 @@ struct RowMetrics {
 inline constexpr int kLowestStep = 9;
 RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
                    const RowMetrics& metrics = {});
+
+/// The devices that are shown, in their order.
+std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,
                               const RowMetrics& metrics = {});

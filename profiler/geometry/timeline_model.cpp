@@ -21,8 +21,11 @@ WidestIndex rowIndex(const analysis::FlameRow& row) {
 
 }  // namespace
 
-std::shared_ptr<const TimelineModel> TimelineModel::make(std::shared_ptr<const analysis::Trace> trace) {
+std::shared_ptr<const TimelineModel> TimelineModel::make(
+    std::shared_ptr<const analysis::Trace> trace,
+    std::shared_ptr<const std::vector<analysis::CounterSeries>> counters) {
   auto model = std::make_shared<TimelineModel>();
+  model->counters = std::move(counters);
   const auto span = [](const auto& item) { return (item.end - item.start).count; };
   for (const analysis::DeviceTrace& device : trace->devices) {
     auto& tracks = model->tracks.emplace_back();
@@ -44,9 +47,19 @@ std::shared_ptr<const TimelineModel> TimelineModel::make(std::shared_ptr<const a
   for (const analysis::TraceSegment& segment : trace->segments) {
     model->passes.insert(segment.pass);
     for (const model::Step& step : segment.steps) model->kinds.insert(step.kind);
+    for (const analysis::FlameRow& row : segment.flat) {
+      for (const analysis::FlameBox& box : row.boxes) {
+        if (box.step < 0) model->kinds.insert(box.kind);
+      }
+    }
   }
   for (const analysis::DeviceTrace& device : trace->devices) {
     for (const model::Wait& wait : device.tracks.front().waits) model->causes.insert(wait.cause);
+    for (const analysis::TraceTrack& track : device.tracks) {
+      for (const analysis::FarSpan& far : track.far) {
+        if (far.waits) model->causes.insert(far.cause);
+      }
+    }
   }
   for (const model::Transfer& row : trace->transfers) model->transferKinds.insert(row.kind);
   for (std::size_t i = 0; i < trace->transfers.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "profiler/analysis/counters.h"
 #include "profiler/analysis/trace.h"
 #include "profiler/geometry/folding.h"
 
@@ -34,13 +35,18 @@ struct TimelineModel {
   /// Transfers of a micro-batch: by run, iteration and micro-batch, with the index into Trace::transfers.
   std::vector<std::pair<MicroBatchKey, std::int32_t>> transfersOf;
 
+  /// Values over time, drawn below the device they belong to, those of the whole run at the end.
+  std::shared_ptr<const std::vector<analysis::CounterSeries>> counters;
+
   /// What there is, for a legend.
   std::set<model::Pass> passes;
   std::set<model::StepKind> kinds;
   std::set<model::WaitCause> causes;
   std::set<model::TransferKind> transferKinds;
 
-  static std::shared_ptr<const TimelineModel> make(std::shared_ptr<const analysis::Trace> trace);
+  static std::shared_ptr<const TimelineModel> make(
+      std::shared_ptr<const analysis::Trace> trace,
+      std::shared_ptr<const std::vector<analysis::CounterSeries>> counters = {});
 };
 
 }  // namespace pipescope::geometry

@@ -81,6 +81,8 @@ class RowDrawer {
         return drawSteps(row);
       case RowKind::transfer:
         return drawTransfers(row);
+      case RowKind::counter:
+        return drawCounter(at(*scene_.model_->counters, row.lane));
     }
   }
 
@@ -102,6 +104,8 @@ class RowDrawer {
               return drawWait(at(track.waits, shown.index), folded);
             case analysis::Activity::Kind::transfer:
               return box(ColourRole::globalExchange, folded, "exchange");
+            case analysis::Activity::Kind::far:
+              return drawFar(at(track.far, shown.index), folded);
           }
         });
   }
@@ -113,12 +117,23 @@ class RowDrawer {
     box(role, folded, passLabel(placement.pass, placement.microBatch));
   }
 
-  void drawWait(const model::Wait& wait, const Folded& folded) {
-    const ColourRole role = roleOf(wait.cause);
+  /// Filled as high as the placements fill the stretch; above it waits show.
+  void drawFar(const analysis::FarSpan& span, const Folded& folded) {
+    const int width = folded.right - folded.x;
+    const int busy = std::clamp(static_cast<int>(std::lround(span.busy * height_)), 0, height_);
+    shapes_.extend(roleOf(span.pass), {folded.x, y_ + height_ - busy, width, busy});
+    if (busy == height_) return;
+    const Box rest{folded.x, y_, width, height_ - busy};
+    width < kHatch ? shapes_.extend(roleOf(span.cause), rest) : shapes_.hatch(roleOf(span.cause), rest);
+  }
+
+  void drawWait(const model::Wait& wait, const Folded& folded) { drawWait(wait.cause, folded); }
+  void drawWait(model::WaitCause cause, const Folded& folded) {
+    const ColourRole role = roleOf(cause);
     const Box box{folded.x, y_, folded.right - folded.x, height_};
     if (box.width < kHatch) return shapes_.extend(role, box);
     shapes_.hatch(role, {box.x, box.y, setOff(box.width), box.height});
-    label(box, model::toString(wait.cause), role, true);
+    label(box, model::toString(cause), role, true);
   }
 
   void drawSteps(const TimelineRow& row) {
@@ -168,6 +183,40 @@ class RowDrawer {
         });
   }
 
+  /// A filled curve: in each column from the smallest to the largest value, below it the area.
+  void drawCounter(const analysis::CounterSeries& series) {
+    const double low = std::min(0.0, series.smallest), high = std::max(series.largest, low + 1e-12);
+    const auto level = [&](double value) {
+      const double part = (value - low) / (high - low);
+      return y_ + height_ - 1 - static_cast<int>(std::lround(part * (height_ - 2)));
+    };
+    const auto& points = series.points;
+    std::ptrdiff_t i = analysis::pointAt(series, view_.firstAt(0));
+    int column = i < 0 ? -1 : 0;
+    double last = i < 0 ? 0 : points[static_cast<std::size_t>(i)].last;
+    const auto count = static_cast<std::ptrdiff_t>(points.size());
+    for (++i; i <= count && column < view_.width(); ++i) {
+      const int next = i == count
+                           ? view_.width()
+                           : std::min(view_.width(), view_.column(points[static_cast<std::size_t>(i)].time));
+      if (column >= 0 && next > column)
+        shapes_.extend(ColourRole::counter, {column, level(last), next - column, y_ + height_ - level(last)});
+      if (i == count || next >= view_.width()) break;
+      // What shares the column: its peak decides how high it is drawn.
+      const Ticks end = view_.firstAt(next + 1);
+      double peak = points[static_cast<std::size_t>(i)].largest;
+      while (i + 1 < count && points[static_cast<std::size_t>(i + 1)].time < end)
+        peak = std::max(peak, points[static_cast<std::size_t>(++i)].largest);
+      last = points[static_cast<std::size_t>(i)].last;
+      if (next >= 0 && peak > last) {
+        shapes_.extend(ColourRole::counter, {next, level(peak), 1, y_ + height_ - level(peak)});
+        column = next + 1;
+      } else {
+        column = std::max(0, next);
+      }
+    }
+  }
+
   static int setOff(int width) { return width >= kSetOff ? width - 1 : width; }
 
   void box(ColourRole role, const Folded& folded, const std::string& text, bool path = false) {
@@ -202,10 +251,54 @@ Shapes TimelineScene::draw(const TimelineWindow& window, const TextMeasure& meas
   Shapes shapes;
   if (!model_) return shapes;
   RowDrawer drawer(*this, window, measure, shapes);
-  for (const TimelineRow& row : layout_.rows) {
-    if (row.y + row.height > window.top && row.y < window.top + window.height) drawer.draw(row);
-  }
+  // Rows are sorted by y: those above the window are passed over at once.
+  auto row = std::partition_point(layout_.rows.begin(), layout_.rows.end(), [&](const TimelineRow& above) {
+    return above.y + above.height <= window.top;
+  });
+  for (; row != layout_.rows.end() && row->y < window.top + window.height; ++row) drawer.draw(*row);
   return shapes;
+}
+
+namespace {
+
+bool sameKind(const analysis::Trace& trace, const TimelineItem& a, const TimelineItem& b) {
+  using Kind = TimelineItem::Kind;
+  if (a.kind != b.kind) return false;
+  const analysis::TraceTrack& track = at(at(trace.devices, a.device).tracks, a.track);
+  if (a.kind == Kind::wait) return at(track.waits, a.index).cause == at(track.waits, b.index).cause;
+  if (a.kind == Kind::transfer) return at(trace.transfers, a.index).kind == at(trace.transfers, b.index).kind;
+  if (a.kind != Kind::pass) return true;
+  const auto pass = [&](const TimelineItem& item) {
+    return at(track.placements, at(track.passes, item.index).firstPlacement).pass;
+  };
+  return pass(a) == pass(b);
+}
+
+}  // namespace
+
+TimelineItem TimelineScene::nextLike(const TimelineItem& item, int direction) const {
+  constexpr int kMost = 200'000;
+  const bool named = item.kind == TimelineItem::Kind::step || item.kind == TimelineItem::Kind::group;
+  const std::string name = named ? labelOf(item) : std::string();
+  TimelineItem next = neighbour(item, direction);
+  for (int passed = 0; next && passed < kMost; ++passed, next = neighbour(next, direction)) {
+    if (named ? labelOf(next) == name : sameKind(*model_->trace, item, next)) return next;
+  }
+  return {};
+}
+
+Ticks TimelineScene::snap(const TimelineWindow& window, int x, int y, int reach) const {
+  Ticks best = window.view.time(x);
+  double nearest = reach + 1.0;
+  for (int shift = -reach; shift <= reach; ++shift) {
+    const TimelineItem item = itemAt(window, x + shift, y);
+    if (!item || item.kind == TimelineItem::Kind::counter) continue;
+    for (const Ticks edge : {item.start, item.end}) {
+      const double distance = std::abs(window.view.x(edge) - x);
+      if (distance < nearest) nearest = distance, best = edge;
+    }
+  }
+  return best;
 }
 
 const analysis::TraceTrack& TimelineScene::track(const TimelineRow& row) const {
@@ -244,6 +337,12 @@ Shapes overview(const TimelineModel& model, const TimeView& view, int height, bo
         [&](std::size_t i) { return track.activities[i].end; },
         [&](const Folded& folded) {
           const analysis::Activity& shown = track.activities[folded.shown];
+          if (shown.kind == analysis::Activity::Kind::far) {
+            const analysis::FarSpan& span = at(track.far, shown.index);
+            if (span.waits) return;
+            return shapes.extend(roleOf(span.pass),
+                                 {folded.x, top, folded.right - folded.x, std::max(1, bottom - top - gap)});
+          }
           if (shown.kind != analysis::Activity::Kind::pass) return;
           const analysis::PassSpan& pass = at(track.passes, shown.index);
           const ColourRole role = passRole(at(track.placements, pass.firstPlacement), byMicroBatch);

@@ -10,11 +10,11 @@ namespace pipescope::geometry {
 
 /// Something on a timeline that can be pointed at.
 struct TimelineItem {
-  enum class Kind { none, pass, wait, group, step, transfer };
+  enum class Kind { none, pass, wait, group, step, transfer, far, counter };
   Kind kind = Kind::none;
   int row = -1;  ///< index into TimelineLayout::rows
   int device = -1, track = 0;
-  int index = -1;      ///< pass, wait (of the track) or transfer (of the trace)
+  int index = -1;  ///< pass, wait, far span (of the track), transfer (of the trace) or point (of the counter)
   int placement = -1;  ///< of a group or step: index into TraceTrack::placements
   int box = -1;        ///< of a group or step: index into its FlameRow
   Ticks start, end;
@@ -65,6 +65,19 @@ class TimelineScene {
   /// The transfers that brought a pass its input and took its output away; indices into Trace::transfers.
   std::vector<int> transfersOf(const TimelineItem& pass) const;
 
+  /// The next (+1) or previous (−1) item like this one: a pass of the same kind, a wait of the same cause, a
+  /// step of the same name, a transfer of the same kind, on the same row; none at the end.
+  TimelineItem nextLike(const TimelineItem& item, int direction) const;
+
+  /// Times at which something on the row under `y` begins or ends near `x`: the closest within `reach`
+  /// pixels; the time at `x` itself where there is none.
+  Ticks snap(const TimelineWindow& window, int x, int y, int reach) const;
+
+  /// The next (+1), previous (−1) or first (0: at or after `from`) step or group whose name contains the text
+  /// (small letters); passes over whatever is not shown. Looks at one placement of each row and segment at a
+  /// time.
+  TimelineItem find(const std::string& text, const TimelineItem& from, int direction) const;
+
   /// Arrows that explain the item: its transfer, a pass's input and output, what a wait waited for.
   std::vector<Arrow> arrows(const TimelineWindow& window, const TimelineItem& item) const;
 
@@ -74,6 +87,7 @@ class TimelineScene {
   const analysis::FlameRow* flameRow(const TimelineRow& row, const analysis::TracePlacement& placement,
                                      const WidestIndex** index) const;
   TimelineItem activityItem(int row, std::size_t index) const;
+  TimelineItem counterItem(int row, std::ptrdiff_t point) const;
   TimelineItem boxItem(int row, std::size_t placement, std::size_t box) const;
   TimelineItem stepItemAt(int row, const TimeView& view, int x) const;
   TimelineItem nextBox(const TimelineItem& item, int direction) const;

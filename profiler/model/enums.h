@@ -68,6 +68,9 @@ enum class TransferKind : std::uint8_t {
 };
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
+/// What a LevelNode stands for.
+enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
+
 /// How a profile ended, or that it is still being written.
 enum class ProfileState : std::uint8_t { running = 0, complete = 1, cancelled = 2, incomplete = 3 };
 
@@ -79,6 +82,7 @@ std::string toString(ExecutableKind kind);
 std::string toString(WaitCause cause);
 std::string toString(TransferKind kind);
 std::string toString(Severity severity);
+std::string toString(LevelContent content);
 std::string toString(ProfileState state);
 
 }  // namespace pipescope::model

@@ -215,7 +215,7 @@ struct Boundary {
 struct DebugContext {
   DebugContextId id, parent;
   std::string name, layer;
-  PIPESCOPE_ROW("debug_context", plain, "Names as a tree: the name path of an operation or variable") {
+  PIPESCOPE_ROW("debug_context", blocks, "Names as a tree: the name path of an operation or variable") {
     visit("id", row.id, "", "");
     visit("parent", row.parent, "", "");
     visit("name", row.name, "", "own part of the path");
@@ -232,7 +232,7 @@ struct Operator {
   Pass pass = Pass::forward;
   double flops = 0;
   Bytes bytes;
-  PIPESCOPE_ROW("operator", plain, "An operation of the graph in one pass of one stage, per micro-batch") {
+  PIPESCOPE_ROW("operator", blocks, "An operation of the graph in one pass of one stage, per micro-batch") {
     visit("id", row.id, "", "");
     visit("executable", row.executable, "", "");
     visit("debug_context", row.debugContext, "", "");
@@ -251,7 +251,7 @@ struct Program {
   std::string kind;
   DebugContextId debugContext;
   OperatorId op;
-  PIPESCOPE_ROW("program", plain, "The program tree: Sequence, OnTileExecute, DoExchange …") {
+  PIPESCOPE_ROW("program", blocks, "The program tree: Sequence, OnTileExecute, DoExchange …") {
     visit("id", row.id, "", "");
     visit("parent", row.parent, "", "");
     visit("executable", row.executable, "", "");
@@ -321,7 +321,7 @@ struct Variable {
   Bytes bytes, maxUnitBytes;
   bool alwaysLive = false;
   std::int32_t stage = -1;
-  PIPESCOPE_ROW("variable", plain, "A tensor or piece of program in a memory space") {
+  PIPESCOPE_ROW("variable", blocks, "A tensor or piece of program in a memory space") {
     visit("id", row.id, "", "");
     visit("executable", row.executable, "", "");
     visit("memory_space", row.space, "", "");
@@ -548,12 +548,38 @@ struct Note {
   }
 };
 
+/// What many rows that follow each other look like from afar. Made by the store while it writes (pyramid.h): a
+/// node of level 1 stands for the next few rows of its lane, one of level n + 1 for eight of level n.
+struct LevelNode {
+  LevelContent content = LevelContent::placements;
+  std::int32_t level = 1;
+  LaneId lane;
+  std::int64_t owner = -1;
+  Ticks start, end, busy;
+  std::int64_t count = 0;
+  std::int32_t dominant = 0;
+  Ticks dominantTicks;
+  PIPESCOPE_ROW("level_node", blocks, "Neighbouring rows of one lane taken together, for pictures from afar") {
+    visit("content", row.content, "", "LevelContent: what the rows are");
+    visit("level", row.level, "", "1: of rows; n + 1: of eight nodes of level n");
+    visit("lane", row.lane, "", "placements: of the segment; transfers: the sender's; none: waits");
+    visit("owner", row.owner, "", "device; of steps the segment");
+    visit("start", row.start, "ticks", "of the first row; steps: within the segment");
+    visit("end", row.end, "ticks", "largest end");
+    visit("busy", row.busy, "ticks", "sum of the rows' lengths");
+    visit("count", row.count, "", "rows");
+    visit("dominant", row.dominant, "", "Pass, WaitCause, TransferKind or StepKind with most time");
+    visit("dominant_ticks", row.dominantTicks, "ticks", "its time");
+  }
+};
+
 #undef PIPESCOPE_ROW
 
 /// All row types; a table's index is its place here, and its number in files: add new ones at the end.
 using AllRows =
     std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
-               UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note>;
+               UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
+               LevelNode>;
 
 }  // namespace pipescope::model

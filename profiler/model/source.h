@@ -17,6 +17,22 @@ struct BlockInfo {
   /// rows; hasTime is false for rows without one.
   bool hasTime = false;
   Ticks start, end;
+  /// How many rows lie before it. Rows that damage took away leave a gap: a block of 0 rows stands for them.
+  std::int64_t firstRow = 0;
+};
+
+/// Smallest and largest value of a column in a block. Texts, reals that are all not-a-number, and sources that
+/// do not know have none.
+struct ColumnRange {
+  bool known = false;
+  std::int64_t smallest = 0, largest = 0;    ///< of integer columns
+  double smallestReal = 0, largestReal = 0;  ///< of real columns
+  /// False: no value of the (integer) column can be `value`.
+  bool mayHold(std::int64_t value) const { return !known || (smallest <= value && value <= largest); }
+  /// False: no value can lie in [first, last].
+  bool mayMeet(std::int64_t first, std::int64_t last) const {
+    return !known || (smallest <= last && first <= largest);
+  }
 };
 
 template <class Row>
@@ -47,6 +63,12 @@ class ProfileSource {
     return std::static_pointer_cast<const std::vector<Row>>(data);
   }
 
+  /// Smallest and largest value of every column of a block, in the order of Row::fields, without reading it.
+  template <class Row>
+  base::Result<std::vector<ColumnRange>> ranges(std::size_t index) const {
+    return columnRanges(tableIndexOf<Row>(), index);
+  }
+
   /// The whole table. For tables that can be long, prefer blocks() and block().
   template <class Row>
   base::Result<Rows<Row>> rows() const {
@@ -62,6 +84,8 @@ class ProfileSource {
 
  protected:
   virtual base::Result<std::vector<BlockInfo>> directory(std::size_t table) const = 0;
+  /// A range per column. Here: nothing is known.
+  virtual base::Result<std::vector<ColumnRange>> columnRanges(std::size_t table, std::size_t block) const;
   /// A shared std::vector<Row> of the table's row type.
   virtual base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const = 0;
 };

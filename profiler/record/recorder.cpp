@@ -12,6 +12,11 @@ base::Status Recorder::commit() {
 }
 
 base::Status Recorder::commitIfDue() {
+  if (sink_.buffers()) {
+    if (pendingRows_ == 0) return {};
+    pendingRows_ = 0;
+    return sink_.take(pending_);
+  }
   constexpr std::size_t kMostPendingRows = 1'000'000;
   constexpr auto kLongestDelay = std::chrono::milliseconds(900);  // the file is at most a second behind
   const bool late = std::chrono::steady_clock::now() - lastCommit_ > kLongestDelay;

@@ -16,12 +16,21 @@ class Sink {
   /// Appends the rows as one transaction: after it returns all of them are readable, or none.
   /// On failure nothing of the batch is kept.
   virtual base::Status commit(const model::RowSet& rows) = 0;
+  /// True for sinks with a thread of their own: take() returns before the rows are written.
+  virtual bool buffers() const { return false; }
+  /// Takes the rows over, leaving `rows` empty; they are readable within a second. An error is that of rows
+  /// taken earlier, and the profile ends there.
+  virtual base::Status take(model::RowSet& rows) {
+    base::Status status = commit(rows);
+    if (status.ok()) rows.clear();
+    return status;
+  }
   /// Ends the profile; no commit follows. `reason` is a sentence for cancelled and incomplete.
   virtual base::Status finish(model::ProfileState state, const std::string& reason) = 0;
 };
 
 /// Collects rows, hands out ids, and commits to the sink: when asked, or when more than a second or too much
-/// has gathered. One thread at a time.
+/// has gathered. A sink that buffers is given the rows whenever commitIfDue() is called. One thread at a time.
 class Recorder {
  public:
   explicit Recorder(Sink& sink) : sink_(sink) {}
@@ -42,7 +51,7 @@ class Recorder {
 
   /// Writes everything gathered so far.
   base::Status commit();
-  /// commit() if the last one is more than a second ago or more than a million rows wait.
+  /// For loops, as often as they like: what was added so far is readable at most a second after the next call.
   base::Status commitIfDue();
   /// Commits, then ends the profile.
   base::Status finish(model::ProfileState state, const std::string& reason = {});

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cmath>
 
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
 namespace {
+
+std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
 
 std::string withSeparators(std::int64_t number) {
   std::string digits = std::to_string(number);
@@ -43,8 +46,21 @@ std::string seconds(double value) {
   return significant(value * 1e9) + " ns";
 }
 
+std::string formatBytes(double value) {
+  static constexpr const char* binary[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  static constexpr const char* decimal[] = {"B", "kB", "MB", "GB", "TB"};
+  switch (byteUnits.load()) {
+    case ByteUnits::decimal:
+      return scaled(value, decimal, 5, 1000);
+    case ByteUnits::bytes:
+      return withSeparators(std::llround(value)) + " B";
+    case ByteUnits::binary:
+      break;
+  }
+  return scaled(value, binary, 5, 1024);
+}
+
 std::string formatNumber(double value, Format format) {
-  static constexpr const char* byteUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   if (std::isnan(value)) return "not a number";
   if (std::isinf(value)) return value > 0 ? "infinite" : "−infinite";
   switch (format) {
@@ -52,7 +68,7 @@ std::string formatNumber(double value, Format format) {
     case Format::ticks:
       return withSeparators(std::llround(value));
     case Format::bytes:
-      return scaled(value, byteUnits, 5, 1024);
+      return formatBytes(value);
     case Format::fraction:
       return fmt::format("{:.1f} %", value * 100);
     case Format::ratio:
@@ -91,6 +107,10 @@ struct CellFormatter {
 };
 
 }  // namespace
+
+void setByteUnits(ByteUnits units) {
+  byteUnits = units;
+}
 
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit) {
   return std::visit(CellFormatter{format, ticksPerShownUnit}, cell);

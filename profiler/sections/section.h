@@ -91,6 +91,11 @@ const SectionRegistry& sectionRegistry();
 /// Makes a section and sets how it shows ticks.
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
 
+/// How people read amounts of memory: 1.0 KiB, 1.0 kB, 1,024 B. One setting of the program; reports of the
+/// command line are binary.
+enum class ByteUnits { binary, decimal, bytes };
+void setByteUnits(ByteUnits units);
+
 /// "1,472", "3.2 MiB", "12.3 %"; "–" for nothing.
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
 

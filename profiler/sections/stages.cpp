@@ -45,6 +45,23 @@ std::vector<Fact> facts(const StagesReport& r) {
   };
 }
 
+/// What the bubble would be with more micro-batches, where the run says so.
+void addForecast(const Context& context, std::vector<Fact>& all) {
+  const auto add = [&](const char* outcome, const char* key, const char* label, const char* doc) {
+    if (const auto value = context.catalog.outcome(context.executable, outcome)) {
+      const auto place =
+          std::find_if(all.begin(), all.end(), [](const Fact& f) { return f.key == "step_cycles"; });
+      all.insert(place, {key, label, *value, Format::fraction, doc});
+    }
+  };
+  add("bubble_fraction_2g", "bubble_fraction_2g", "  with 2 × micro-batches",
+      "What the bubble would be with twice the micro-batches in an iteration, all else equal.");
+  add("bubble_fraction_4g", "bubble_fraction_4g", "  with 4 × micro-batches",
+      "Likewise with four times as many.");
+  add("bubble_fraction_limit", "bubble_fraction_limit", "  with ever more",
+      "Likewise in the limit: what imbalance and exchange alone cost.");
+}
+
 double occupied(const analysis::StageReport& stage) {
   return stage.busy + stage.hostIn + stage.hostOut;
 }
@@ -162,6 +179,7 @@ base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const StagesReport report,
                    analysis::stagesReport(context.source, context.catalog, context.executable));
   Section section{"stages", "Stages", facts(report), {stageTable(report), memoryTable(report)}, {}};
+  addForecast(context, section.facts);
   remarkLimitingStage(report, section);
   if (!report.slowestOperations.empty()) section.tables.push_back(operationTable(report));
   if (!report.boundaries.empty()) section.tables.push_back(boundaryTable(report));

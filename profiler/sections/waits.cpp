@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <map>
 
 #include "profiler/sections/section.h"
@@ -14,7 +15,57 @@ std::string deviceName(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "host" : device->name;
 }
 
-Table waitTable(const analysis::Catalog& catalog, const std::vector<analysis::WaitGroup>& groups) {
+/// "412 k": three significant digits and a thousand's prefix.
+std::string shortCount(double value) {
+  static constexpr const char* kPrefixes[] = {"", " k", " M", " G", " T"};
+  std::size_t prefix = 0;
+  for (; value >= 999.5 && prefix + 1 < std::size(kPrefixes); ++prefix) value /= 1000;
+  return fmt::format("{:.3g}{}", value, kPrefixes[prefix]);
+}
+
+/// What is waited for, and why: "stage 3: slower stage".
+std::string reason(const analysis::WaitGroup& g) {
+  const std::string stage = g.waitedForStage < 0 ? "" : fmt::format("stage {}", g.waitedForStage);
+  switch (g.cause) {
+    case model::WaitCause::fill:
+      return stage.empty() ? "its first micro-batch: fill"
+                           : fmt::format("its first micro-batch from {}: fill", stage);
+    case model::WaitCause::drain:
+      return stage.empty() ? "the end of the step: drain" : fmt::format("{} to end the step: drain", stage);
+    case model::WaitCause::slowerStage:
+      return fmt::format("{}: slower stage", stage.empty() ? "another device" : stage);
+    case model::WaitCause::exchange:
+      return g.device == g.waitedForDevice || stage.empty() ? "copies between devices: exchange"
+                                                            : fmt::format("data of {}: exchange", stage);
+    case model::WaitCause::collective:
+      return "the other replicas: collective";
+    case model::WaitCause::host:
+      return "the host: call";
+    case model::WaitCause::update:
+      return stage.empty() ? "another device's weight update" : fmt::format("the weight update of {}", stage);
+  }
+  return model::toString(g.cause);
+}
+
+std::string sentence(const Context& context, const analysis::WaitGroup& g) {
+  const bool units = context.catalog.target.family == "fixed";
+  const double each = units ? static_cast<double>(context.catalog.timebase({}).ticksPerSecond) : 1;
+  return fmt::format("{} waits {} {} per step for {}.", deviceName(context.catalog, g.device),
+                     shortCount(g.ticksPerIteration / each), units ? "cost units" : "cycles", reason(g));
+}
+
+/// The longest waits in words.
+void remarkLongest(const Context& context, const std::vector<analysis::WaitGroup>& groups, Section& section) {
+  constexpr std::size_t kMostSentences = 5;
+  constexpr double kLeastShare = 0.01;
+  for (const analysis::WaitGroup& g : groups) {
+    if (section.remarks.size() == kMostSentences || g.share < kLeastShare) return;
+    section.remarks.push_back(sentence(context, g));
+  }
+}
+
+Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& groups) {
+  const analysis::Catalog& catalog = context.catalog;
   Table table{"waits", "Waits", "cycles per iteration; share of the call", {}, {}};
   table.columns = {{"device", "Device", Format::plain, ""},
                    {"waits_for", "Waits for", Format::plain, ""},
@@ -22,11 +73,13 @@ Table waitTable(const analysis::Catalog& catalog, const std::vector<analysis::Wa
                    {"cause", "Cause", Format::plain, ""},
                    {"cycles", "Cycles", Format::ticks, ""},
                    {"count", "Count", Format::plain, "waits per iteration"},
-                   {"share", "Share", Format::fraction, "of the call's time"}};
+                   {"share", "Share", Format::fraction, "of the call's time"},
+                   {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
     table.rows.push_back({deviceName(catalog, g.device), deviceName(catalog, g.waitedForDevice),
                           g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
-                          model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share});
+                          model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
+                          sentence(context, g)});
   }
   return table;
 }
@@ -57,7 +110,7 @@ Table pathTable(const std::vector<analysis::CriticalLink>& path) {
 base::Result<Section> makeWaits(const Context& context) {
   PIPESCOPE_ASSIGN(const auto groups,
                    analysis::waitGroups(context.source, context.catalog, context.executable));
-  Section section{"waits", "Waits", {}, {waitTable(context.catalog, groups)}, {}};
+  Section section{"waits", "Waits", {}, {waitTable(context, groups)}, {}};
   const model::Run* run = context.catalog.lastRunOf(context.executable);
   if (run == nullptr) {
     section.remarks.push_back("Nothing has run.");
@@ -69,6 +122,7 @@ base::Result<Section> makeWaits(const Context& context) {
   section.facts.push_back({"critical_path_cycles", "Critical path", sum, Format::ticks,
                            "Sum of its links: the length of the last call."});
   section.tables.push_back(pathTable(path));
+  remarkLongest(context, groups, section);
   return section;
 }
 

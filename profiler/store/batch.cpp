@@ -3,8 +3,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <span>
+#include <tuple>
 
 #include "profiler/store/row_columns.h"
 
@@ -15,21 +17,6 @@ constexpr const char* kAdding = "adding rows";
 
 // Rows with long texts make shorter blocks, so that reading one never takes much memory.
 constexpr std::size_t kBlockTextBytes = std::size_t{8} << 20;
-
-template <class Row>
-void bindRow(Statement& statement, const Row& row) {
-  int parameter = 0;
-  Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
-    ++parameter;
-    if constexpr (std::is_same_v<decltype(field), const std::string&>) {
-      statement.bindText(parameter, field);
-    } else if constexpr (std::is_same_v<decltype(field), const double&>) {
-      statement.bindReal(parameter, canonical(field));
-    } else {
-      statement.bind(parameter, model::toInteger(field));
-    }
-  });
-}
 
 template <class Row>
 base::Status insertRows(Database& database, const std::vector<Row>& rows) {
@@ -50,10 +37,21 @@ void countRows(const std::vector<Row>& rows, TableTotals& totals) {
   totals.rows += static_cast<std::int64_t>(rows.size());
 }
 
+/// Nodes of different levels are never asked for together.
+template <class Row>
+bool sharesBlock(const Row& first, const Row& other) {
+  if constexpr (requires { first.content, first.level; }) {
+    return first.content == other.content && first.level == other.level;
+  } else {
+    return true;
+  }
+}
+
 template <class Row>
 std::size_t blockLength(std::span<const Row> rows) {
   std::size_t count = 0, textBytes = 0;
   while (count < rows.size() && count < kMostRowsPerBlock) {
+    if (count > 0 && !sharesBlock(rows[0], rows[count])) break;
     textBytes += textBytesOf(rows[count]);
     if (count > 0 && textBytes > kBlockTextBytes) break;
     ++count;
@@ -66,9 +64,10 @@ base::Status encodeRows(const std::vector<Row>& rows, BlockEncoder& encoder, Tot
                         std::vector<PreparedBlock>& blocks) {
   constexpr std::size_t kNumber = model::tableIndexOf<Row>();
   TableTotals& table = totals.tables[kNumber];
+  static const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<Row>());
   for (std::span<const Row> left(rows); !left.empty();) {
     const std::span<const Row> block = left.first(blockLength(left));
-    PIPESCOPE_ASSIGN(EncodedBlock encoded, encoder.encode(toColumns(block)));
+    PIPESCOPE_ASSIGN(EncodedBlock encoded, encoder.encode(toColumns(block), kNumber, predictions));
     BlockRecord record;
     record.id = totals.nextBlock++;
     record.table = kNumber;
@@ -86,28 +85,32 @@ base::Status encodeRows(const std::vector<Row>& rows, BlockEncoder& encoder, Tot
   return {};
 }
 
-base::Status insertBlock(Database& database, const PreparedBlock& block) {
-  const BlockRecord& record = block.record;
+base::Status insertBlocks(Database& database, const std::vector<PreparedBlock>& blocks) {
+  if (blocks.empty()) return {};
   PIPESCOPE_ASSIGN(
       Statement directory,
       database.prepare("INSERT INTO \"store_block\" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kAdding));
-  int parameter = 0;
-  for (const std::int64_t number :
-       {record.id, record.table, record.firstRow, record.info.rows, std::int64_t{record.info.hasTime},
-        record.info.start.count, record.info.end.count}) {
-    directory.bind(++parameter, number);
-  }
-  directory.bindBlob(++parameter, record.ranges);
-  for (const std::int64_t number : {record.rawBytes, record.payloadBytes, std::int64_t{record.payloadCrc32},
-                                    std::int64_t{checksumOf(record)}}) {
-    directory.bind(++parameter, number);
-  }
-  PIPESCOPE_TRY(directory.run());
   PIPESCOPE_ASSIGN(Statement payload,
                    database.prepare("INSERT INTO \"store_payload\" VALUES (?, ?)", kAdding));
-  payload.bind(1, record.id);
-  payload.bindBlob(2, block.payload);
-  return payload.run();
+  for (const PreparedBlock& block : blocks) {
+    const BlockRecord& record = block.record;
+    int parameter = 0;
+    for (const std::int64_t number :
+         {record.id, record.table, record.firstRow, record.info.rows, std::int64_t{record.info.hasTime},
+          record.info.start.count, record.info.end.count}) {
+      directory.bind(++parameter, number);
+    }
+    directory.bindBlob(++parameter, record.ranges);
+    for (const std::int64_t number : {record.rawBytes, record.payloadBytes, std::int64_t{record.payloadCrc32},
+                                      std::int64_t{checksumOf(record)}}) {
+      directory.bind(++parameter, number);
+    }
+    PIPESCOPE_TRY(directory.run());
+    payload.bind(1, record.id);
+    payload.bindBlob(2, block.payload);
+    PIPESCOPE_TRY(payload.run());
+  }
+  return {};
 }
 
 }  // namespace
@@ -151,16 +154,23 @@ std::uint32_t checksumOfState(const Totals& totals) {
       .value();
 }
 
-base::Result<Batch> Batch::prepare(const model::RowSet& rows, BlockEncoder& encoder, const std::string& path,
-                                   Totals& totals) {
-  Batch batch(rows);
+base::Result<Batch> Batch::prepare(const model::RowSet& rows, std::vector<model::LevelNode> nodes,
+                                   BlockEncoder& encoder, const std::string& path, Totals& totals) {
+  Batch batch;
+  std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.content, a.level) < std::tie(b.content, b.level);
+  });
   base::Status status;
   model::forEachRowType([&]<class Row>() {
     constexpr std::size_t kNumber = model::tableIndexOf<Row>();
     if constexpr (Row::kStorage == model::Storage::plain) {
       countRows(rows.of<Row>(), totals.tables[kNumber]);
     } else if (status.ok()) {
-      status = encodeRows(rows.of<Row>(), encoder, totals, batch.blocks_);
+      if constexpr (std::is_same_v<Row, model::LevelNode>) {
+        status = encodeRows(nodes, encoder, totals, batch.blocks_);
+      } else {
+        status = encodeRows(rows.of<Row>(), encoder, totals, batch.blocks_);
+      }
       if (!status.ok()) {
         status = base::Error{status.error().kind, fmt::format("{}: the rows of table {} make {}.", path,
                                                               Row::kTable, status.error().message)};
@@ -168,6 +178,9 @@ base::Result<Batch> Batch::prepare(const model::RowSet& rows, BlockEncoder& enco
     }
   });
   PIPESCOPE_TRY(status);
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (Row::kStorage == model::Storage::plain) batch.rows_.of<Row>() = rows.of<Row>();
+  });
   return batch;
 }
 
@@ -175,12 +188,17 @@ base::Status Batch::write(Database& database) const {
   base::Status status;
   model::forEachRowType([&]<class Row>() {
     if constexpr (Row::kStorage == model::Storage::plain) {
-      if (status.ok() && !rows_->of<Row>().empty()) status = insertRows(database, rows_->of<Row>());
+      if (status.ok() && !rows_.of<Row>().empty()) status = insertRows(database, rows_.of<Row>());
     }
   });
   PIPESCOPE_TRY(status);
-  for (const PreparedBlock& block : blocks_) PIPESCOPE_TRY(insertBlock(database, block));
-  return {};
+  return insertBlocks(database, blocks_);
+}
+
+std::int64_t Batch::payloadBytes() const {
+  std::int64_t bytes = 0;
+  for (const PreparedBlock& block : blocks_) bytes += block.record.payloadBytes;
+  return bytes;
 }
 
 base::Status writeTables(Database& database, const Totals& totals) {

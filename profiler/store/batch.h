@@ -58,16 +58,17 @@ struct PreparedBlock {
 class Batch {
  public:
   /// Codes the block rows and counts all rows into `totals`, whose copy is thrown away if the commit fails.
-  /// `rows` must outlive the batch. `path` is for the sentence of a row that is too long.
-  static base::Result<Batch> prepare(const model::RowSet& rows, BlockEncoder& encoder,
-                                     const std::string& path, Totals& totals);
+  /// Its LevelNodes are left out, `nodes` are the ones that are written. `path` is for the sentence of a row
+  /// that is too long.
+  static base::Result<Batch> prepare(const model::RowSet& rows, std::vector<model::LevelNode> nodes,
+                                     BlockEncoder& encoder, const std::string& path, Totals& totals);
 
   /// Within a transaction: adds rows and blocks.
   base::Status write(Database& database) const;
+  std::int64_t payloadBytes() const;
 
  private:
-  explicit Batch(const model::RowSet& rows) : rows_(&rows) {}
-  const model::RowSet* rows_;
+  model::RowSet rows_;  // the plain ones
   std::vector<PreparedBlock> blocks_;
 };
 

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "profiler/base/result.h"
+#include "profiler/model/source.h"
 #include "profiler/store/column_codec.h"
+#include "profiler/store/prediction.h"
 
 namespace pipescope::store {
 
@@ -17,16 +19,23 @@ struct EncodedBlock {
   std::string ranges;         ///< smallest and largest value of each column; see decodeRanges
 };
 
-/// Keeps the compressor's memory between blocks. One thread at a time.
+/// Keeps the compressor's memory between blocks, and of each kind of block what its columns were last coded best
+/// with: that is tried out anew for every eighth block. One thread at a time.
 class BlockEncoder {
  public:
   BlockEncoder();
   ~BlockEncoder();
-  /// Fails where a block is longer than kMostBytes.
-  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns);
+  /// Fails where a block is longer than kMostBytes. `kind`: blocks of one kind have the same columns (a table).
+  /// `predictions`: what may be tried.
+  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t kind = 0,
+                                    const std::vector<Prediction>& predictions = {});
 
  private:
   struct Compressor;
+  struct Choice;
+  struct Kind;
+  void choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions, Kind& kind);
+  void encodeColumns(const std::vector<ColumnData>& columns, const Kind& kind, std::string& raw);
   std::unique_ptr<Compressor> compressor_;
 };
 
@@ -41,16 +50,13 @@ struct DecodedBlock {
 /// knows where.
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types);
+/// Gives a block's memory back, for the next one that this thread decodes.
+void recycle(DecodedBlock block);
 /// The second half of decodeBlock: columns from decompressed bytes.
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
                                                     const std::vector<model::ColumnType>& types);
 
-/// Smallest and largest value of a column in a block. Texts, and reals that are all not-a-number, have none.
-struct ColumnRange {
-  bool known = false;
-  std::int64_t smallest = 0, largest = 0;    ///< of integer columns
-  double smallestReal = 0, largestReal = 0;  ///< of real columns
-};
+using model::ColumnRange;
 std::string encodeRanges(const std::vector<ColumnData>& columns);
 /// False: malformed.
 bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& types,

@@ -3,8 +3,11 @@
 namespace pipescope::store {
 
 void appendVarint(std::string& out, std::uint64_t number) {
-  for (; number >= 0x80; number >>= 7) out.push_back(static_cast<char>(number | 0x80));
-  out.push_back(static_cast<char>(number));
+  char bytes[10];
+  std::size_t count = 0;
+  for (; number >= 0x80; number >>= 7) bytes[count++] = static_cast<char>(number | 0x80);
+  bytes[count++] = static_cast<char>(number);
+  out.append(bytes, count);
 }
 
 std::uint8_t ByteReader::byte() {

@@ -24,6 +24,8 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
 
   std::uint8_t byte();
+  /// The next byte, which stays; −1 at the end.
+  int peek() const { return bytes_.empty() ? -1 : static_cast<unsigned char>(bytes_.front()); }
   std::uint64_t varint();
   std::int64_t signedVarint() { return unZigZag(varint()); }
   std::string_view take(std::uint64_t count);

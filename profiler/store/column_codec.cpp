@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 
+#include "profiler/base/check.h"
 #include "profiler/store/format.h"
 
 namespace pipescope::store {
@@ -90,18 +93,29 @@ void encodeTexts(std::span<const std::string_view> texts, const CompressedSize& 
   encodeIntegers(indices, chooseIntegerCoding(indices, compressedSize), out);
 }
 
+template <class Number>
+void joinPlanes(const char* planes, std::size_t count, std::int64_t base, std::int64_t* values) {
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t number = 0;
+    for (std::size_t b = 0; b < Number::value; ++b)
+      number |= std::uint64_t{static_cast<std::uint8_t>(planes[b * count + i])} << (8 * b);
+    values[i] = sum(base, static_cast<std::int64_t>(number));
+  }
+}
+
 bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::size_t width,
                   std::vector<std::int64_t>& values) {
   const std::string_view bytes = in.take(std::uint64_t{count} * width);
   if (in.failed()) return false;
-  std::vector<std::uint64_t> numbers(count, 0);
-  for (std::size_t b = 0; b < width; ++b) {
-    const char* plane = bytes.data() + b * count;
-    for (std::size_t i = 0; i < count; ++i) {
-      numbers[i] |= std::uint64_t{static_cast<std::uint8_t>(plane[i])} << (8 * b);
-    }
-  }
-  for (const std::uint64_t number : numbers) values.push_back(sum(base, static_cast<std::int64_t>(number)));
+  const std::size_t first = values.size();
+  values.resize(first + count);
+  std::int64_t* into = values.data() + first;
+  // One loop a width: the compiler knows how many planes there are.
+  using Join = void (*)(const char*, std::size_t, std::int64_t, std::int64_t*);
+  static constexpr auto kJoins = []<std::size_t... W>(std::index_sequence<W...>) {
+    return std::array<Join, sizeof...(W)>{&joinPlanes<std::integral_constant<std::size_t, W>>...};
+  }(std::make_index_sequence<9>());
+  kJoins[width](bytes.data(), count, base, into);
   return true;
 }
 
@@ -204,6 +218,8 @@ void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, 
         appendVarint(out, zigZag(difference(values[i], i == 0 ? 0 : values[i - 1])));
       }
       break;
+    case IntegerCoding::predicted:
+      PIPESCOPE_CHECK(false, "differences are coded by the block");
   }
 }
 
@@ -223,7 +239,9 @@ IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values,
     buffer.clear();
     encodeIntegers(values, candidate, buffer);
     const std::size_t size = compressedSize(buffer);
-    if (smallest == 0 || size < smallest) best = candidate, smallest = size;
+    // Varints are several times slower both ways: they have to be worth it.
+    const bool varint = candidate == IntegerCoding::plainVarint || candidate == IntegerCoding::deltaVarint;
+    if (smallest == 0 || size < (varint ? smallest - smallest / 16 : smallest)) best = candidate, smallest = size;
   }
   return best;
 }

@@ -28,6 +28,7 @@ enum class IntegerCoding : std::uint8_t {
   deltaBytes = 2,   ///< the same of the differences of neighbours
   plainVarint = 3,  ///< zig-zag varints
   deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
+  predicted = 5,    ///< differences from what other columns foretell (prediction.h), coded as one of the above
 };
 enum class RealCoding : std::uint8_t { constant = 0, bytes = 1 };
 enum class TextCoding : std::uint8_t { plain = 0, dictionary = 1 };

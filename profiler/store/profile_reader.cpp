@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "profiler/base/version.h"
+#include "profiler/store/block_codec.h"
 #include "profiler/store/checksum.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/row_reader.h"
@@ -178,10 +179,10 @@ base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry
     return unreadable(name, "the block does not agree with its checksum");
   }
   const auto rows = static_cast<std::size_t>(record.info.rows);
-  const base::Result<DecodedBlock> block =
-      decodeBlock(payload, rows, record.rawBytes, rowReader(table).types);
+  base::Result<DecodedBlock> block = decodeBlock(payload, rows, record.rawBytes, rowReader(table).types);
   if (!block.ok()) return unreadable(name, block.error().message);
   base::Result<DecodedRows> decoded = rowReader(table).toRows(*block, rows);
+  recycle(std::move(*block));
   if (!decoded.ok()) return unreadable(name, decoded.error().message);
   return decoded;
 }
@@ -289,6 +290,7 @@ base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t t
   const auto snapshot = impl_->current();
   const TableContent& content = snapshot->tables[table];
   std::vector<ColumnRange> ranges;
+  if (isPlain(table)) return std::vector<ColumnRange>(model::tables()[table].columns.size());
   if (block >= content.blocks.size() || !content.blocks[block].problem.empty() ||
       !decodeRanges(content.blocks[block].record.ranges, rowReader(table).types, ranges)) {
     return base::badInput(fmt::format("{}: block {} of table {} has no ranges.", impl_->path, block,

@@ -8,7 +8,6 @@
 
 #include "profiler/model/source.h"
 #include "profiler/store/block_cache.h"
-#include "profiler/store/block_codec.h"
 
 namespace pipescope::store {
 
@@ -48,21 +47,15 @@ class ProfileReader : public model::ProfileSource {
   /// When the writer last committed, in UTC (2026-01-31T23:59:59Z); empty where damaged.
   std::string lastCommitUtc() const;
 
-  /// Smallest and largest value of every column in a block of a table in Storage::blocks, without reading the
-  /// block.
-  template <class Row>
-  base::Result<std::vector<ColumnRange>> ranges(std::size_t block) const {
-    return columnRanges(model::tableIndexOf<Row>(), block);
-  }
-
  protected:
   base::Result<std::vector<model::BlockInfo>> directory(std::size_t table) const override;
   base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const override;
 
+  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table, std::size_t block) const override;
+
  private:
   struct Impl;
   explicit ProfileReader(std::unique_ptr<Impl> impl);
-  base::Result<std::vector<ColumnRange>> columnRanges(std::size_t table, std::size_t block) const;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "profiler/model/pyramid.h"
 #include "profiler/store/batch.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/sqlite_database.h"
@@ -20,15 +21,24 @@ struct ProfileWriter::Impl {
   WriterLock lock;
   std::optional<Database> database;  // of the file at `path`
   Totals totals;                     // of what is committed
+  model::PyramidBuilder pyramid;     // of the same
   BlockEncoder encoder;
+  std::vector<Batch> prepared;  // rows that are coded and not committed
+  Totals preparedTotals;        // of all rows, once they are
+  model::PyramidBuilder preparedPyramid;
+  std::int64_t payloadBytes = 0;
   bool atPath = false;
   bool finished = false;
 
+  base::Status prepare(const model::RowSet& rows);
+  base::Status commitPrepared();
+  void begin();
   base::Status openAtPath();
-  base::Status commitFirst(const model::RowSet& rows);
-  base::Status commitMore(const model::RowSet& rows);
-  base::Status writeTemporary(const Batch& batch, Totals& next);
+  base::Status commitFirst();
+  base::Status commitMore();
+  base::Status writeTemporary();
   base::Status writeEnd(model::ProfileState state, const std::string& reason);
+  void commitLastNodes();
 };
 
 namespace {
@@ -47,8 +57,8 @@ base::Status transaction(Database& database, Body&& body) {
   return status;
 }
 
-base::Status writeAll(Database& database, const Batch& batch, Totals& totals) {
-  PIPESCOPE_TRY(batch.write(database));
+base::Status writeAll(Database& database, const std::vector<Batch>& batches, Totals& totals) {
+  for (const Batch& batch : batches) PIPESCOPE_TRY(batch.write(database));
   PIPESCOPE_TRY(writeTables(database, totals));
   return writeState(database, totals);
 }
@@ -62,30 +72,57 @@ base::Status createTables(Database& database) {
 
 }  // namespace
 
-base::Status ProfileWriter::Impl::writeTemporary(const Batch& batch, Totals& next) {
+void ProfileWriter::Impl::begin() {
+  prepared.clear();
+  preparedTotals = totals;
+  preparedPyramid = pyramid;
+}
+
+base::Status ProfileWriter::Impl::prepare(const model::RowSet& rows) {
+  if (prepared.empty()) begin();
+  std::vector<model::LevelNode> nodes;
+  preparedPyramid.add(rows, nodes);
+  Totals next = preparedTotals;
+  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(rows, std::move(nodes), encoder, path.string(), next));
+  preparedTotals = next;
+  prepared.push_back(std::move(batch));
+  return {};
+}
+
+base::Status ProfileWriter::Impl::commitPrepared() {
+  if (prepared.empty()) return {};
+  PIPESCOPE_TRY(atPath ? commitMore() : commitFirst());
+  for (const Batch& batch : prepared) payloadBytes += batch.payloadBytes();
+  totals = preparedTotals;
+  pyramid = std::move(preparedPyramid);
+  prepared.clear();
+  return {};
+}
+
+base::Status ProfileWriter::Impl::writeTemporary() {
   PIPESCOPE_ASSIGN(Database file, Database::open(temporary.string(), Database::Mode::create, kNoPatience));
   // A failed first commit throws the file away, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
   return transaction(file, [&]() -> base::Status {
     PIPESCOPE_TRY(createTables(file));
-    return writeAll(file, batch, next);
+    return writeAll(file, prepared, preparedTotals);
   });
 }
 
-base::Status ProfileWriter::Impl::commitFirst(const model::RowSet& rows) {
+base::Status ProfileWriter::Impl::commitFirst() {
   PIPESCOPE_TRY(checkReplaceable(path));  // again: somebody may have put another file there since
   removeWithSiblings(temporary);
-  Totals next = totals;
-  PIPESCOPE_ASSIGN(const Batch batch, Batch::prepare(rows, encoder, path.string(), next));
-  base::Status status = writeTemporary(batch, next);
+  const Totals before = preparedTotals;
+  base::Status status = writeTemporary();
   if (status.ok()) status = moveInto(temporary, path);
   if (!status.ok()) {
+    preparedTotals = before;
     removeWithSiblings(temporary);
     return status;
   }
-  totals = next;
   atPath = true;
+  totals = preparedTotals;
   // If it cannot be opened now, the next commit tries again and says why: these rows are safe.
   static_cast<void>(openAtPath());
   return {};
@@ -112,13 +149,27 @@ base::Status ProfileWriter::Impl::openAtPath() {
   return {};
 }
 
-base::Status ProfileWriter::Impl::commitMore(const model::RowSet& rows) {
+base::Status ProfileWriter::Impl::commitMore() {
   PIPESCOPE_TRY(openAtPath());
-  Totals next = totals;
-  PIPESCOPE_ASSIGN(const Batch batch, Batch::prepare(rows, encoder, path.string(), next));
-  PIPESCOPE_TRY(transaction(*database, [&] { return writeAll(*database, batch, next); }));
-  totals = next;
-  return {};
+  const Totals before = preparedTotals;
+  const base::Status status =
+      transaction(*database, [&] { return writeAll(*database, prepared, preparedTotals); });
+  if (!status.ok()) preparedTotals = before;
+  return status;
+}
+
+/// The nodes of the lanes' last rows. Readers do without where the disk has no room for them.
+void ProfileWriter::Impl::commitLastNodes() {
+  begin();
+  std::vector<model::LevelNode> nodes;
+  preparedPyramid.flush(nodes);
+  if (nodes.empty()) return;
+  base::Result<Batch> batch =
+      Batch::prepare(model::RowSet(), std::move(nodes), encoder, path.string(), preparedTotals);
+  if (!batch.ok()) return;
+  prepared.push_back(std::move(batch).value());
+  static_cast<void>(commitPrepared());
+  prepared.clear();
 }
 
 base::Status ProfileWriter::Impl::writeEnd(model::ProfileState state, const std::string& reason) {
@@ -149,15 +200,43 @@ base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::pat
 }
 
 base::Status ProfileWriter::commit(const model::RowSet& rows) {
+  base::Status status = prepare(rows);
+  if (status.ok()) status = commitPrepared();
+  if (!status.ok()) discardPrepared();
+  return status;
+}
+
+base::Status ProfileWriter::prepare(const model::RowSet& rows) {
   if (impl_->finished) return base::internalError(impl_->path.string() + ": rows after the profile's end.");
-  return impl_->atPath ? impl_->commitMore(rows) : impl_->commitFirst(rows);
+  return impl_->prepare(rows);
+}
+
+base::Status ProfileWriter::commitPrepared() {
+  return impl_->commitPrepared();
+}
+
+void ProfileWriter::discardPrepared() {
+  impl_->begin();
+}
+
+const fs::path& ProfileWriter::path() const {
+  return impl_->path;
+}
+
+bool ProfileWriter::exists() const {
+  return impl_->atPath;
+}
+
+std::int64_t ProfileWriter::payloadBytes() const {
+  return impl_->payloadBytes;
 }
 
 base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason) {
   Impl& impl = *impl_;
   if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
-  if (!impl.atPath && state == model::ProfileState::complete) PIPESCOPE_TRY(impl.commitFirst({}));
+  if (!impl.atPath && state == model::ProfileState::complete) PIPESCOPE_TRY(commit({}));
   if (impl.atPath) {
+    impl.commitLastNodes();
     base::Status status = impl.writeEnd(state, reason);
     if (!status.ok() && impl.database && status.error().kind == base::ErrorKind::refused) {
       // A full disk has no room for a journal, but the row itself is only overwritten: this change of one

@@ -25,6 +25,12 @@ class ProfileWriter : public record::Sink {
   static base::Result<std::unique_ptr<ProfileWriter>> create(const std::filesystem::path& path,
                                                              WriterOptions options = {});
 
+  const std::filesystem::path& path() const;
+  /// True from the first commit on.
+  bool exists() const;
+  /// Bytes of payload that were committed so far.
+  std::int64_t payloadBytes() const;
+
   /// Without finish() the profile's state stays `running`, which readers show as incomplete once this process
   /// is gone.
   ~ProfileWriter() override;
@@ -32,6 +38,13 @@ class ProfileWriter : public record::Sink {
   /// One transaction. A failed commit (refused: disk full; io: I/O error, file removed or locked) leaves the
   /// file as it was and may be tried again with the same rows.
   base::Status commit(const model::RowSet& rows) override;
+
+  /// The two halves of commit(), for a sink that codes while rows still come: prepare() codes rows and keeps
+  /// them, commitPrepared() writes all of them as one transaction. After a failure they are still there and
+  /// commitPrepared() may be tried again; discardPrepared() forgets them.
+  base::Status prepare(const model::RowSet& rows);
+  base::Status commitPrepared();
+  void discardPrepared();
 
   /// Writes state and reason and leaves one plain file. Before the first commit only `complete` leaves a file
   /// (without rows); cancelled and incomplete leave nothing. Works on a full disk, so that `incomplete` can

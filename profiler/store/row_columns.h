@@ -10,6 +10,7 @@
 #include "profiler/model/source.h"
 #include "profiler/store/checksum.h"
 #include "profiler/store/column_codec.h"
+#include "profiler/store/sqlite_database.h"
 
 namespace pipescope::store {
 
@@ -35,6 +36,22 @@ std::vector<model::ColumnType> columnTypesOf() {
   return types;
 }
 
+/// Binds a row's fields to the parameters of an INSERT, in order.
+template <class Row>
+void bindRow(Statement& statement, const Row& row) {
+  int parameter = 0;
+  Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+    ++parameter;
+    if constexpr (std::is_same_v<decltype(field), const std::string&>) {
+      statement.bindText(parameter, field);
+    } else if constexpr (std::is_same_v<decltype(field), const double&>) {
+      statement.bindReal(parameter, canonical(field));
+    } else {
+      statement.bind(parameter, model::toInteger(field));
+    }
+  });
+}
+
 /// The columns of some rows; texts are borrowed from them.
 template <class Row>
 std::vector<ColumnData> toColumns(std::span<const Row> rows) {
@@ -42,20 +59,20 @@ std::vector<ColumnData> toColumns(std::span<const Row> rows) {
   for (const model::ColumnType type : columnTypesOf<Row>()) {
     ColumnData& column = columns.emplace_back();
     column.type = type;
-    if (type == model::ColumnType::integer) column.integers.reserve(rows.size());
-    if (type == model::ColumnType::real) column.reals.reserve(rows.size());
-    if (type == model::ColumnType::text) column.texts.reserve(rows.size());
+    if (type == model::ColumnType::integer) column.integers.resize(rows.size());
+    if (type == model::ColumnType::real) column.reals.resize(rows.size());
+    if (type == model::ColumnType::text) column.texts.resize(rows.size());
   }
-  for (const Row& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     std::size_t place = 0;
-    Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+    Row::fields(rows[i], [&](const char*, const auto& field, const char*, const char*) {
       ColumnData& column = columns[place++];
       if constexpr (std::is_same_v<decltype(field), const std::string&>) {
-        column.texts.push_back(field);
+        column.texts[i] = field;
       } else if constexpr (std::is_same_v<decltype(field), const double&>) {
-        column.reals.push_back(field);
+        column.reals[i] = field;
       } else {
-        column.integers.push_back(model::toInteger(field));
+        column.integers[i] = model::toInteger(field);
       }
     });
   }

@@ -138,6 +138,7 @@ bool readRecord(const Statement& rows, BlockRecord& record) {
   record.id = row.integer();
   record.table = row.integer();
   record.firstRow = row.integer();
+  record.info.firstRow = record.firstRow;
   record.info.rows = row.integer();
   const std::int64_t hasTime = row.integer();
   record.info.hasTime = hasTime != 0;
@@ -174,7 +175,7 @@ base::Status loadBlocks(Database& database, Snapshot& snapshot) {
 
 BlockEntry hole(std::int64_t firstRow, std::int64_t endRow) {
   BlockEntry entry;
-  entry.record.firstRow = firstRow;
+  entry.record.firstRow = entry.record.info.firstRow = firstRow;
   entry.problem =
       fmt::format("rows {} to {} are lost, because the directory of blocks is damaged", firstRow, endRow - 1);
   return entry;

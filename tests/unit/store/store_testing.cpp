@@ -114,7 +114,10 @@ std::string textValue(std::uint64_t n) {
 
 model::RowSet makeRowSet(std::size_t count, std::uint64_t seed) {
   model::RowSet set;
-  model::forEachRowType([&]<class Row>() { set.of<Row>() = makeRows<Row>(count, seed); });
+  model::forEachRowType([&]<class Row>() {
+    // The store makes the nodes itself; pyramid_test.cpp looks at them.
+    if constexpr (!std::is_same_v<Row, model::LevelNode>) set.of<Row>() = makeRows<Row>(count, seed);
+  });
   return set;
 }
 
@@ -149,6 +152,7 @@ static std::string renderRow(const Row& row) {
 std::vector<std::string> render(const model::RowSet& rows) {
   std::vector<std::string> lines;
   model::forEachRowType([&]<class Row>() {
+    if constexpr (std::is_same_v<Row, model::LevelNode>) return;
     for (const Row& row : rows.of<Row>()) lines.push_back(renderRow(row));
   });
   return lines;

@@ -1,0 +1,241 @@
+// The Python module: profiles by libpva's names (profiler/analysis/pva), tables as NumPy columns, runs.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <cstdlib>
+
+#include "app/python/columns.h"
+#include "app/run/run.h"
+#include "profiler/analysis/pva/report.h"
+#include "profiler/base/version.h"
+#include "profiler/store/profile_reader.h"
+
+namespace pipescope::python {
+namespace {
+
+namespace py = pybind11;
+
+pva::Report openReport(const std::string& path) {
+  std::optional<base::Error> error;
+  std::optional<pva::Report> report;
+  {
+    const py::gil_scoped_release release;
+    auto reader = store::ProfileReader::open(path);
+    if (reader.ok()) {
+      auto made = pva::Report::make(*reader);
+      made.ok() ? void(report = std::move(*made)) : void(error = made.error());
+    } else {
+      error = reader.error();
+    }
+  }
+  if (error) raise(*error);
+  return *report;
+}
+
+/// Ctrl-C ends a run as it ends the command's: with the profile so far.
+class Interruptible : public base::Progress {
+ public:
+  void report(double, std::string_view) override {}
+  bool cancelled() const override {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) interrupted_ = true;
+    return interrupted_;
+  }
+  bool interrupted() const { return interrupted_; }
+
+ private:
+  mutable bool interrupted_ = false;
+};
+
+std::string textOf(const py::handle& value) {
+  if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
+  return py::str(value);
+}
+
+pva::Report run(const std::string& file, const std::string& output, const py::dict& settings) {
+  auto configuration = must(config::Configuration::read(file));
+  const auto set = [](const base::Status& status) {
+    if (!status.ok()) raise(status.error());
+  };
+  set(configuration.applyEnvironment([](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  for (const auto& [key, value] : settings)
+    set(configuration.setText(textOf(key), textOf(value), config::Origin::flag));
+  Interruptible progress;
+  std::optional<base::Error> error;
+  {
+    const py::gil_scoped_release release;
+    const auto result = app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")"}, progress);
+    if (!result.ok()) error = result.error();
+  }
+  if (progress.interrupted()) throw py::error_already_set();
+  if (error) raise(*error);
+  return openReport(output);
+}
+
+void defineTarget(py::module_& m) {
+  py::class_<pva::Target>(m, "Target", "The emulated system")
+      .def_readonly("type", &pva::Target::type)
+      .def_readonly("architecture", &pva::Target::architecture)
+      .def_readonly("numIPUs", &pva::Target::numIPUs)
+      .def_readonly("tilesPerIpu", &pva::Target::tilesPerIpu)
+      .def_readonly("numTiles", &pva::Target::numTiles)
+      .def_readonly("bytesPerTile", &pva::Target::bytesPerTile)
+      .def_readonly("bytesPerIPU", &pva::Target::bytesPerIPU)
+      .def_readonly("totalMemory", &pva::Target::totalMemory)
+      .def_readonly("clockFrequency", &pva::Target::clockFrequency)
+      .def_readonly("numReplicas", &pva::Target::numReplicas)
+      .def_readonly("ipusPerReplica", &pva::Target::ipusPerReplica)
+      .def_readonly("tilesPerReplica", &pva::Target::tilesPerReplica)
+      .def_readonly("memoryPerReplica", &pva::Target::memoryPerReplica);
+}
+
+void defineMemory(py::module_& m) {
+  py::class_<pva::GapBytes>(m, "GapBytes")
+      .def_readonly("includingGaps", &pva::GapBytes::includingGaps)
+      .def_readonly("excludingGaps", &pva::GapBytes::excludingGaps);
+  py::class_<pva::TileMemory>(m, "TileMemory")
+      .def_readonly("total", &pva::TileMemory::total)
+      .def_readonly("interleaved", &pva::TileMemory::interleaved)
+      .def_readonly("nonInterleaved", &pva::TileMemory::nonInterleaved)
+      .def_readonly("overflowed", &pva::TileMemory::overflowed)
+      .def_readonly("alwaysLiveBytes", &pva::TileMemory::alwaysLiveBytes)
+      .def_readonly("notAlwaysLiveBytes", &pva::TileMemory::notAlwaysLiveBytes)
+      .def_readonly("category", &pva::TileMemory::category);
+  py::class_<pva::Tile>(m, "Tile")
+      .def_readonly("id", &pva::Tile::id)
+      .def_readonly("ipu", &pva::Tile::ipu)
+      .def_readonly("memory", &pva::Tile::memory);
+  py::class_<pva::Variable>(m, "Variable")
+      .def_readonly("name", &pva::Variable::name)
+      .def_readonly("size", &pva::Variable::size);
+  py::class_<pva::LiveMemory>(m, "LiveMemory")
+      .def_readonly("bytes", &pva::LiveMemory::bytes)
+      .def_readonly("variables", &pva::LiveMemory::variables);
+}
+
+/// Overridden in Python.
+class PythonVisitor : public pva::ProgramVisitor {
+ public:
+  void visitOnTileExecute(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitOnTileExecute, p); }
+  void visitDoExchange(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitDoExchange, p); }
+  void visitGlobalExchange(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitGlobalExchange, p); }
+  void visitStreamCopy(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitStreamCopy, p); }
+  void visitSync(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSync, p); }
+  void visitSequence(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSequence, p); }
+  void visitProgram(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitProgram, p); }
+};
+
+void definePrograms(py::module_& m) {
+  py::class_<pva::DebugContext>(m, "DebugContext")
+      .def_readonly("id", &pva::DebugContext::id)
+      .def_readonly("name", &pva::DebugContext::name)
+      .def_readonly("layer", &pva::DebugContext::layer)
+      .def_readonly("parents", &pva::DebugContext::parents);
+  py::class_<pva::Program>(m, "Program")
+      .def_property_readonly("_id", &pva::Program::id)
+      .def_property_readonly("name", &pva::Program::name)
+      .def_property_readonly("type", &pva::Program::type)
+      .def_property_readonly("children", &pva::Program::children)
+      .def_property_readonly("debugContext", &pva::Program::debugContext)
+      .def("accept", &pva::Program::accept, py::arg("visitor"));
+  using Visitor = pva::ProgramVisitor;
+  py::class_<Visitor, PythonVisitor>(m, "ProgramVisitor", "Subclass it and override visit… members")
+      .def(py::init<>())
+      .def("visitOnTileExecute", &Visitor::visitOnTileExecute)
+      .def("visitDoExchange", &Visitor::visitDoExchange)
+      .def("visitGlobalExchange", &Visitor::visitGlobalExchange)
+      .def("visitStreamCopy", &Visitor::visitStreamCopy)
+      .def("visitSync", &Visitor::visitSync)
+      .def("visitSequence", &Visitor::visitSequence)
+      .def("visitProgram", &Visitor::visitProgram);
+  py::class_<pva::LivenessProgramStep>(m, "LivenessProgramStep")
+      .def_property_readonly("index", &pva::LivenessProgramStep::index)
+      .def_property_readonly("program", &pva::LivenessProgramStep::program)
+      .def_property_readonly("notAlwaysLiveBytes", &pva::LivenessProgramStep::notAlwaysLiveBytes)
+      .def_property_readonly("notAlwaysLiveMemory",
+                             [](const pva::LivenessProgramStep& step) { return must(step.notAlwaysLiveMemory()); });
+}
+
+void defineExecution(py::module_& m) {
+  py::class_<pva::StepIpu>(m, "StepIpu")
+      .def_readonly("ipu", &pva::StepIpu::ipu)
+      .def_readonly("cycles", &pva::StepIpu::cycles)
+      .def_readonly("cyclesFrom", &pva::StepIpu::cyclesFrom)
+      .def_readonly("cyclesTo", &pva::StepIpu::cyclesTo)
+      .def_readonly("activeTiles", &pva::StepIpu::activeTiles)
+      .def_readonly("tileBalance", &pva::StepIpu::tileBalance)
+      .def_readonly("dataIn", &pva::StepIpu::dataIn)
+      .def_readonly("dataOut", &pva::StepIpu::dataOut);
+  py::class_<pva::ExecutionStep>(m, "ExecutionStep")
+      .def_property_readonly("program", &pva::ExecutionStep::program)
+      .def_property_readonly("name", &pva::ExecutionStep::name)
+      .def_property_readonly("kind", &pva::ExecutionStep::kind)
+      .def_property_readonly("ipu", &pva::ExecutionStep::ipu)
+      .def_property_readonly("stage", &pva::ExecutionStep::stage)
+      .def_property_readonly("microBatch", &pva::ExecutionStep::microBatch);
+  py::class_<pva::Run>(m, "Run")
+      .def_readonly("_id", &pva::Run::id)
+      .def_readonly("name", &pva::Run::name)
+      .def_readonly("cyclesFrom", &pva::Run::cyclesFrom)
+      .def_readonly("cyclesTo", &pva::Run::cyclesTo)
+      .def_readonly("startMicroseconds", &pva::Run::startMicroseconds)
+      .def_readonly("endMicroseconds", &pva::Run::endMicroseconds)
+      .def_readonly("samples", &pva::Run::samples);
+  py::class_<pva::Execution>(m, "Execution")
+      .def_property_readonly("runs", &pva::Execution::runs)
+      .def("steps", [](const pva::Execution& e, std::int64_t run, std::size_t most) { return must(e.steps(run, most)); },
+           py::arg("run"), py::arg("most") = 10'000'000, "Steps of a run; refused where there are more than `most`");
+}
+
+void defineReport(py::module_& m) {
+  py::class_<pva::Compilation>(m, "Compilation")
+      .def_property_readonly("target", &pva::Compilation::target)
+      .def_property_readonly("programs", &pva::Compilation::programs)
+      .def_property_readonly("tiles", [](const pva::Compilation& c) { return must(c.tiles()); })
+      .def("livenessProgramSteps", [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
+           py::arg("ipu") = 0)
+      .def_property_readonly("alwaysLiveVariables", [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); });
+  py::class_<pva::Operation>(m, "Operation")
+      .def_readonly("debugContext", &pva::Operation::debugContext)
+      .def_readonly("name", &pva::Operation::name)
+      .def_readonly("kind", &pva::Operation::kind)
+      .def_readonly("pass_", &pva::Operation::pass)
+      .def_readonly("stage", &pva::Operation::stage)
+      .def_readonly("flops", &pva::Operation::flops)
+      .def_readonly("bytes", &pva::Operation::bytes);
+  using pva::Report;
+  py::class_<Report>(m, "Report", "A profile; everything is read when it is asked for")
+      .def_property_readonly("executables", &Report::executables)
+      .def_property_readonly("compilation", [](const Report& r) { return must(r.compilation()); })
+      .def_property_readonly("execution", [](const Report& r) { return must(r.execution()); })
+      .def("compilationOf", [](const Report& r, const std::string& e) { return must(r.compilation(e)); }, py::arg("executable"))
+      .def("executionOf", [](const Report& r, const std::string& e) { return must(r.execution(e)); }, py::arg("executable"))
+      .def("operations", [](const Report& r, const std::string& e) { return must(r.operations(e)); }, py::arg("executable") = "")
+      .def("property", &Report::property, py::arg("key"))
+      .def_property_readonly("pipescopeVersion", &Report::pipescopeVersion)
+      .def("table", [](const Report& r, const std::string& table, std::int64_t start, std::int64_t stop) {
+            return tableColumns(r.source(), table, start, stop);
+          },
+          py::arg("name"), py::arg("start") = 0, py::arg("stop") = -1,
+          "Rows [start, stop) of a table as {column: NumPy array or list of texts}; only their blocks are read");
+}
+
+}  // namespace
+
+PYBIND11_MODULE(pipescope, m) {
+  m.doc() = "Profiles of models on emulated IPUs and Gaudis, by the names of libpva.";
+  m.attr("__version__") = base::version();
+  defineTarget(m);
+  defineMemory(m);
+  definePrograms(m);
+  defineExecution(m);
+  defineReport(m);
+  m.def("openReport", &openReport, py::arg("path"), "Opens a profile.pop");
+  m.def(
+      "run",
+      [](const std::string& config, const std::string& output, const py::dict& settings) { return run(config, output, settings); },
+      py::arg("config"), py::arg("output") = "profile.pop", py::arg("settings") = py::dict(),
+      "Runs a configuration file and opens the profile; settings: {key: value} as for --set");
+}
+
+}  // namespace pipescope::python

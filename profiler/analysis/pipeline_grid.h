@@ -1,0 +1,68 @@
+#pragma once
+// One step (device iteration) of a pipeline as cells: what each device did for which micro-batch, when, and
+// in which column of a schedule table with equal cells.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::analysis {
+
+/// A pass of one micro-batch on one stage: forward, backward (with its recomputation) or weight gradient.
+struct PipelineCell {
+  std::int32_t row = 0;  ///< index into PipelineGrid::rows
+  std::int32_t stage = -1, microBatch = -1, slot = -1;
+  model::Pass pass = model::Pass::forward;
+  Ticks start, end;  ///< in ticks of device 0; backward from its recomputation's start
+  Ticks recompute;   ///< part of it
+  std::int32_t column = 0;
+  model::PlacementId placement;  ///< its first
+  bool critical = false;         ///< on the critical path of the call
+};
+
+struct PipelineRow {
+  model::DeviceId device;
+  std::string name;
+  std::vector<std::int32_t> stages;
+  std::vector<std::int32_t> cells;  ///< indices into PipelineGrid::cells, by start
+  Ticks busy;                       ///< sum of its cells
+};
+
+struct PipelineGrid {
+  model::RunId run;
+  std::int32_t iteration = 0, iterations = 1;  ///< iterations: of the call
+  std::int64_t microBatches = 0;               ///< of the step
+  std::int64_t shownMicroBatches = 0;          ///< fewer where the step is too long for a table
+  std::vector<PipelineRow> rows;               ///< devices that hold a stage
+  std::vector<PipelineCell> cells;             ///< by start
+  std::int32_t columns = 0;
+  /// Heads of the columns: pipeline cycle and half ("3 F"), or the number.
+  std::vector<std::string> heads;
+  bool hasSlots = false;
+  /// First forward to last backward (inference: last forward).
+  Ticks start, end;
+  /// When the last device has begun, and when the first device has ended. Steady lies between; none where the
+  /// second comes before the first.
+  Ticks rampUpEnd, rampDownStart;
+  /// The first column in which every row has a cell; −1: none. With slots: of the first cycle in which every
+  /// row does both halves it has to do.
+  std::int32_t firstFullColumn = -1;
+  std::int32_t firstFullSlot = -1;
+  bool criticalKnown = false;
+};
+
+struct PipelineRequest {
+  model::ExecutableId executable;
+  model::RunId run;  ///< none: the executable's last one
+  std::int32_t iteration = 0;
+  std::int64_t mostCells = 60'000;
+};
+
+/// An error names what could not be read. A run without placements gives a grid without cells.
+Result<PipelineGrid> pipelineGrid(const model::ProfileSource& source, const Catalog& catalog,
+                                  const PipelineRequest& request, base::Progress& progress);
+
+}  // namespace pipescope::analysis

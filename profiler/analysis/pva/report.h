@@ -1,0 +1,195 @@
+#pragma once
+// A profile through the names that libpva's users know: Report, Compilation, Execution, Tile, LivenessProgramStep,
+// ExecutionStep … (meanings: the public libpva reference). Everything is read when it is asked for, by block; objects
+// are small handles that may be copied and used from several threads, and keep the profile open.
+//
+// What differs from libpva: a Compilation and an Execution are of one executable (a profile holds several); a lookup
+// that damage makes impossible is a Result; memory is of what the profile records, without per-tile variables.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::pva {
+
+using base::Result;
+
+struct GapBytes {
+  std::int64_t includingGaps = 0, excludingGaps = 0;
+};
+struct TileMemory {
+  GapBytes total, interleaved, nonInterleaved, overflowed;
+  std::int64_t alwaysLiveBytes = 0, notAlwaysLiveBytes = 0;
+  std::map<std::string, std::int64_t> category;  ///< libpva's category names → bytes
+};
+struct Tile {
+  std::int64_t id = 0;  ///< over all devices
+  std::int64_t ipu = 0;
+  TileMemory memory;
+};
+struct Variable {
+  std::string name;
+  std::int64_t size = 0;
+};
+struct LiveMemory {
+  std::int64_t bytes = 0;
+  std::vector<Variable> variables;
+};
+struct Target {
+  std::string type, architecture;
+  std::int64_t numIPUs = 0, tilesPerIpu = 0, numTiles = 0;
+  std::int64_t bytesPerTile = 0, bytesPerIPU = 0, totalMemory = 0;
+  std::int64_t clockFrequency = 0;  ///< Hz
+  std::int64_t numReplicas = 1, ipusPerReplica = 0, tilesPerReplica = 0, memoryPerReplica = 0;
+};
+struct DebugContext {
+  std::int64_t id = -1;
+  std::string name, layer;
+  std::vector<std::int64_t> parents;
+};
+
+namespace detail {
+struct Profile;
+}
+
+class ProgramVisitor;
+
+class Program {
+ public:
+  Program() = default;
+  std::int64_t id() const { return id_; }
+  std::string name() const;  ///< name path
+  std::string type() const;  ///< OnTileExecute, DoExchange, Sync …
+  std::vector<Program> children() const;
+  DebugContext debugContext() const;
+  /// Calls the visitor's member for the type; children are not visited by themselves.
+  void accept(ProgramVisitor& visitor) const;
+
+ private:
+  friend class Compilation;
+  friend class Execution;
+  friend class ExecutionStep;
+  friend class LivenessProgramStep;
+  Program(std::shared_ptr<const detail::Profile> profile, std::int64_t id) : profile_(std::move(profile)), id_(id) {}
+  std::shared_ptr<const detail::Profile> profile_;
+  std::int64_t id_ = -1;
+};
+
+/// Override what is of interest; the defaults do nothing, and visitProgram() is called for every other type.
+class ProgramVisitor {
+ public:
+  virtual ~ProgramVisitor() = default;
+  virtual void visitOnTileExecute(const Program&) {}
+  virtual void visitDoExchange(const Program&) {}
+  virtual void visitGlobalExchange(const Program&) {}
+  virtual void visitStreamCopy(const Program&) {}
+  virtual void visitSync(const Program&) {}
+  virtual void visitSequence(const Program&) {}
+  virtual void visitProgram(const Program&) {}
+};
+
+class LivenessProgramStep {
+ public:
+  std::int64_t index() const { return row_.index; }
+  Program program() const;
+  std::int64_t notAlwaysLiveBytes() const { return row_.notAlwaysLive.count; }
+  /// With the variables: reads the life intervals.
+  Result<LiveMemory> notAlwaysLiveMemory() const;
+
+ private:
+  friend class Compilation;
+  std::shared_ptr<const detail::Profile> profile_;
+  model::LivenessStep row_;
+};
+
+class Compilation {
+ public:
+  Target target() const;
+  /// Tiles of all devices of the executable: memory by unit.
+  Result<std::vector<Tile>> tiles() const;
+  std::vector<Program> programs() const;                               ///< roots: those without a parent
+  Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
+  Result<std::vector<Variable>> alwaysLiveVariables() const;
+
+ private:
+  friend class Report;
+  std::shared_ptr<const detail::Profile> profile_;
+  model::ExecutableId executable_;
+};
+
+struct StepIpu {
+  std::int64_t ipu = 0, cycles = 0;
+  std::int64_t cyclesFrom = 0, cyclesTo = 0;  ///< absolute, in the device's ticks
+  std::int64_t activeTiles = 0;
+  double tileBalance = 0;  ///< mean ÷ slowest over all tiles
+  std::int64_t dataIn = 0, dataOut = 0;
+};
+
+class ExecutionStep {
+ public:
+  Program program() const;
+  std::string name() const { return program().name(); }
+  std::string kind() const { return model::toString(step_.kind); }
+  StepIpu ipu() const;
+  std::int64_t stage() const { return placement_.stage; }
+  std::int64_t microBatch() const { return placement_.microBatch; }
+
+ private:
+  friend class Execution;
+  std::shared_ptr<const detail::Profile> profile_;
+  model::Placement placement_;
+  model::Step step_;
+};
+
+struct Run {
+  std::int64_t id = 0;
+  std::string name;
+  std::int64_t cyclesFrom = 0, cyclesTo = 0;
+  double startMicroseconds = 0, endMicroseconds = 0;  ///< emulated
+  std::int64_t samples = 0;
+};
+
+class Execution {
+ public:
+  std::vector<Run> runs() const;
+  /// Calls visit for every step of a run, placement by placement, until it returns false; nothing is gathered, so that
+  /// a run of any length can be walked.
+  base::Status forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const;
+  /// The steps of a run, refused where there are more than `most`.
+  Result<std::vector<ExecutionStep>> steps(std::int64_t run, std::size_t most = 10'000'000) const;
+
+ private:
+  friend class Report;
+  std::shared_ptr<const detail::Profile> profile_;
+  model::ExecutableId executable_;
+};
+
+struct Operation {
+  DebugContext debugContext;
+  std::string name, kind, pass;
+  std::int64_t stage = -1;
+  double flops = 0;
+  std::int64_t bytes = 0;
+};
+
+class Report {
+ public:
+  static Result<Report> make(std::shared_ptr<const model::ProfileSource> source);
+  std::vector<std::string> executables() const;
+  /// Of the executable of this name; empty: the first.
+  Result<Compilation> compilation(const std::string& executable = "") const;
+  Result<Execution> execution(const std::string& executable = "") const;
+  Result<std::vector<Operation>> operations(const std::string& executable = "") const;
+  std::string property(const std::string& key) const;
+  std::string pipescopeVersion() const { return property("tool_version"); }
+  const model::ProfileSource& source() const;
+
+ private:
+  std::shared_ptr<const detail::Profile> profile_;
+};
+
+}  // namespace pipescope::pva

@@ -1,0 +1,130 @@
+#include "profiler/model/pyramid.h"
+
+#include <algorithm>
+
+namespace pipescope::model {
+namespace {
+
+std::size_t kindPlace(std::int32_t kind) {
+  return kind >= 0 && kind < 15 ? static_cast<std::size_t>(kind) : 15;
+}
+
+/// Rows are drawn from these, so a row that cannot be drawn is in no node.
+bool isPossible(Ticks start, Ticks length) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 61;
+  return start.count >= 0 && start.count <= kMost && length.count >= 0 && length.count <= kMost;
+}
+
+/// Sums of very long lengths wrap instead of being undefined.
+Ticks sum(Ticks a, Ticks b) {
+  return Ticks(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count) + static_cast<std::uint64_t>(b.count)));
+}
+
+}  // namespace
+
+void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
+  for (const Lane& row : rows.of<Lane>()) deviceOfLane_[row.id.value] = row.device.value;
+  for (const Segment& row : rows.of<Segment>()) laneOfSegment_[row.id.value] = row.lane.value;
+  for (const Step& row : rows.of<Step>()) {
+    if (row.segment != segment_) closeSegment(nodes);
+    segment_ = row.segment;
+    StepLane& lane = stepLanes_[row.lane.value];
+    ++lane.steps;
+    const Key key{LevelContent::steps, row.segment.value, row.lane.value};
+    addTo(key, lane.levels, {row.offset, row.ticks, static_cast<std::int32_t>(row.kind)}, kStepsPerNode, lane.nodes);
+  }
+  for (const Placement& row : rows.of<Placement>()) {
+    addRow({LevelContent::placements, row.device.value, laneOf(row.segment)}, row.start, row.end,
+           static_cast<std::int32_t>(row.pass), nodes);
+  }
+  for (const Wait& row : rows.of<Wait>()) {
+    addRow({LevelContent::waits, row.device.value, -1}, row.start, row.end,
+           static_cast<std::int32_t>(row.cause), nodes);
+  }
+  for (const Transfer& row : rows.of<Transfer>()) {
+    addRow({LevelContent::transfers, deviceOf(row.fromLane), row.fromLane.value}, row.start, row.end,
+           static_cast<std::int32_t>(row.kind), nodes);
+  }
+}
+
+void PyramidBuilder::flush(std::vector<LevelNode>& nodes) {
+  closeSegment(nodes);
+  for (auto& [key, levels] : open_) flushLevels(key, levels, nodes);
+  open_.clear();
+}
+
+void PyramidBuilder::addRow(const Key& key, Ticks start, Ticks end, std::int32_t kind,
+                            std::vector<LevelNode>& nodes) {
+  if (end < start || start.count < 0) return;
+  addTo(key, open_[key], {start, end - start, kind}, kRowsPerNode, nodes);
+}
+
+void PyramidBuilder::addTo(const Key& key, Levels& levels, const Item& item, std::int64_t perNode,
+                           std::vector<LevelNode>& nodes) {
+  if (!isPossible(item.start, item.length)) return;
+  if (levels.empty()) levels.emplace_back();
+  Open& open = levels.front();
+  const Ticks end = item.start + item.length;
+  if (open.members == 0) open.node.start = item.start, open.node.end = end;
+  open.node.start = std::min(open.node.start, item.start);
+  open.node.end = std::max(open.node.end, end);
+  open.node.busy = sum(open.node.busy, item.length);
+  ++open.node.count;
+  std::int64_t& ticks = open.ticksOf[kindPlace(item.kind)];
+  ticks = sum(Ticks(ticks), item.length).count;
+  if (++open.members == perNode) close(key, levels, 0, nodes);
+}
+
+/// Writes the open node of a level and counts it into the one above.
+void PyramidBuilder::close(const Key& key, Levels& levels, std::size_t level, std::vector<LevelNode>& nodes) {
+  if (levels.size() == level + 1) levels.emplace_back();
+  Open& closed = levels[level];
+  LevelNode& node = closed.node;
+  node.content = key.content;
+  node.level = static_cast<std::int32_t>(level) + 1;
+  node.lane = LaneId(key.lane);
+  node.owner = key.owner;
+  const auto most = std::max_element(closed.ticksOf.begin(), closed.ticksOf.end());
+  node.dominant = static_cast<std::int32_t>(most - closed.ticksOf.begin());
+  node.dominantTicks = Ticks(*most);
+  Open& above = levels[level + 1];
+  if (above.members == 0) above.node.start = node.start, above.node.end = node.end;
+  above.node.start = std::min(above.node.start, node.start);
+  above.node.end = std::max(above.node.end, node.end);
+  above.node.busy = sum(above.node.busy, node.busy);
+  above.node.count += node.count;
+  for (std::size_t kind = 0; kind < closed.ticksOf.size(); ++kind)
+    above.ticksOf[kind] = sum(Ticks(above.ticksOf[kind]), Ticks(closed.ticksOf[kind])).count;
+  nodes.push_back(node);
+  levels[level] = {};
+  if (++above.members == kNodesPerNode) close(key, levels, level + 1, nodes);
+}
+
+void PyramidBuilder::flushLevels(const Key& key, Levels& levels, std::vector<LevelNode>& nodes) {
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    const bool top = level + 1 == levels.size();
+    if (top && level > 0 && levels[level].members == 1) break;  // it would say what its only member says
+    if (levels[level].members > 0) close(key, levels, level, nodes);
+  }
+}
+
+void PyramidBuilder::closeSegment(std::vector<LevelNode>& nodes) {
+  for (auto& [lane, steps] : stepLanes_) {
+    if (steps.steps < kLeastStepsWithNodes) continue;
+    flushLevels({LevelContent::steps, segment_.value, lane}, steps.levels, steps.nodes);
+    nodes.insert(nodes.end(), steps.nodes.begin(), steps.nodes.end());
+  }
+  stepLanes_.clear();
+}
+
+std::int64_t PyramidBuilder::laneOf(SegmentId segment) const {
+  const auto found = laneOfSegment_.find(segment.value);
+  return found == laneOfSegment_.end() ? -1 : found->second;
+}
+
+std::int64_t PyramidBuilder::deviceOf(LaneId lane) const {
+  const auto found = deviceOfLane_.find(lane.value);
+  return found == deviceOfLane_.end() ? -1 : found->second;
+}
+
+}  // namespace pipescope::model

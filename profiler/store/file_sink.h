@@ -1,0 +1,49 @@
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "profiler/base/result.h"
+#include "profiler/record/recorder.h"
+#include "profiler/store/profile_writer.h"
+
+namespace pipescope::store {
+
+struct FileSinkOptions {
+  WriterOptions writer;
+  /// Rows that wait for the sink's thread; take() waits when there are more (about 100 bytes each).
+  std::size_t mostWaitingRows = 1'000'000;
+  /// From rows taken to rows readable, at most, as long as the disk keeps up.
+  std::chrono::milliseconds delay{700};
+};
+
+/// Writes a profile.pop on a thread of its own: take() hands rows over and returns; the thread codes them as they
+/// come and writes a transaction when the oldest row has waited for `delay`. The engine's thread waits only when
+/// the disk cannot keep up. One caller at a time.
+///
+/// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds (the
+/// engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's thread),
+/// recorder_bytes (payload of all blocks).
+class FileSink : public record::Sink {
+ public:
+  /// As ProfileWriter::create.
+  static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
+                                                        FileSinkOptions options = {});
+  /// Without finish(): what was taken is written, the state stays `running`.
+  ~FileSink() override;
+
+  /// Everything taken so far and `rows` are readable when it returns. After a failure the file holds what was
+  /// committed before.
+  base::Status commit(const model::RowSet& rows) override;
+  bool buffers() const override { return true; }
+  base::Status take(model::RowSet& rows) override;
+  base::Status finish(model::ProfileState state, const std::string& reason) override;
+
+ private:
+  struct Impl;
+  explicit FileSink(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipescope::store

@@ -1,0 +1,33 @@
+#pragma once
+// Integer columns that other columns of their block foretell: a lane's next start is where its last row ended, a
+// program takes about as long as it took last time. What is stored is the difference. Layout: README.md.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "profiler/model/columns.h"
+#include "profiler/store/column_codec.h"
+
+namespace pipescope::store {
+
+/// How `column` is foretold; columns by their place in the row, kNone: not used. With x = value − value of `base`:
+/// without `length`, x is expected to be what it was in the last row with the same `key`; with `length`, to be
+/// that row's x plus its `length` (of a column with a base of its own: without that base).
+struct Prediction {
+  static constexpr std::uint8_t kNone = 255;
+  std::uint8_t column = 0, key = kNone, base = kNone, length = kNone;
+  friend bool operator==(const Prediction&, const Prediction&) = default;
+};
+
+/// What may pay off for a table, by the names of its columns; the writer tries it on a sample.
+std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns);
+
+/// The differences, for all rows. `others`: what else of the block is stored as differences.
+std::vector<std::int64_t> residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
+                                      const std::vector<Prediction>& others);
+
+/// Turns differences back into values, in place. `predicted`: the columns that hold differences. False: columns
+/// that do not exist, are no integers, or foretell each other in a circle.
+bool resolvePredictions(std::vector<ColumnData>& columns, const std::vector<Prediction>& predicted);
+
+}  // namespace pipescope::store

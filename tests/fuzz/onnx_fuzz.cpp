@@ -1,0 +1,79 @@
+// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate, plan,
+// interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "engine/graph/onnx/loss.h"
+#include "engine/graph/onnx/reader.h"
+#include "engine/numerics/interpreter.h"
+#include "engine/numerics/program.h"
+
+namespace {
+
+using namespace pipescope;
+
+constexpr std::int64_t kMostBytes = 1 << 20;
+constexpr std::int64_t kMostSteps = 2000;
+constexpr std::int64_t kMostInputElements = 1 << 10;
+
+/// Inputs of zeros of the declared shapes, open extents 2; none where they would be large.
+bool makeInputs(const onnx::ModelGraph& graph, std::vector<graph::TensorValue>& inputs) {
+  for (const onnx::ValueId id : graph.inputs) {
+    const onnx::ModelValue& declared = graph.value(id);
+    graph::TensorValue value{{declared.element.value_or(graph::ElementType::float32), {}}, {}};
+    std::int64_t elements = 1;
+    for (const onnx::Dimension& dimension : declared.shape.value_or(std::vector<onnx::Dimension>())) {
+      const std::int64_t extent = dimension.extent.value_or(2);
+      if (extent > kMostInputElements) return false;
+      elements *= extent;
+      if (elements > kMostInputElements) return false;
+      value.type.shape.push_back(extent);
+    }
+    value.bytes.resize(static_cast<std::size_t>(value.type.bytes().count));
+    inputs.push_back(std::move(value));
+  }
+  return true;
+}
+
+void instantiate(const onnx::Model& model) {
+  for (const char* loss : {"cross_entropy", "model"}) {
+    onnx::TrainingModelOptions options;
+    options.loss = loss;
+    options.instantiate.microBatch = 2;
+    options.instantiate.training = true;
+    options.instantiate.maxNodes = static_cast<std::size_t>(kMostSteps);
+    options.instantiate.maxFoldedBytes = kMostBytes;
+    (void)onnx::instantiateWithLoss(model, ops::standardOperators(), options);
+  }
+  onnx::InstantiateOptions options;
+  options.microBatch = 2;
+  options.maxNodes = static_cast<std::size_t>(kMostSteps);
+  options.maxFoldedBytes = kMostBytes;
+  const auto instance = onnx::instantiate(model, ops::standardOperators(), options);
+  if (!instance.ok()) return;
+  std::int64_t bytes = 0;
+  for (const graph::Tensor& tensor : instance->graph.tensors()) {
+    bytes += tensor.type.bytes().count;
+    if (bytes > kMostBytes) return;
+  }
+  (void)numerics::Program::create(instance->graph, ops::standardOperators());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  auto read = onnx::parseModel(std::as_bytes(std::span(data, size)), ".", "fuzz.onnx", ops::standardOperators());
+  if (!read.ok()) return 0;
+  const auto model = std::make_shared<const onnx::Model>(std::move(*read));
+  instantiate(*model);
+  std::vector<graph::TensorValue> inputs;
+  if (!makeInputs(model->graph, inputs)) return 0;
+  base::SerialExecutor executor;
+  numerics::InterpreterOptions options;
+  options.maxBytes = kMostBytes;
+  options.maxSteps = kMostSteps;
+  (void)numerics::Interpreter(model, ops::standardOperators(), executor, options).run(inputs);
+  return 0;
+}

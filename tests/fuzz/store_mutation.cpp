@@ -1,0 +1,288 @@
+// store_mutation [COUNT [SEED]]: opens and reads COUNT mutated profiles. Mutations know the structure: bytes of SQLite's
+// pages and their headers, swapped and repeated pages, cuts; and below the checksums, which are made right again, fields
+// of the directory and the decompressed bytes of blocks. Each file must end in a sentence or in rows, within 2 s and 512
+// MB; sanitizers say the rest. COUNT: 300, or 100,000 with PIPESCOPE_FULL_TESTS set.
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include "profiler/analysis/diff.h"
+#include "profiler/analysis/export/export.h"
+#include "profiler/analysis/range.h"
+#include "profiler/store/batch.h"
+#include "profiler/store/checksum.h"
+#include "profiler/store/profile_reader.h"
+#include "profiler/store/profile_writer.h"
+#include "tests/bench/big_profile.h"
+
+namespace {
+
+using namespace pipescope;
+namespace fs = std::filesystem;
+using Random = std::mt19937_64;
+
+[[noreturn]] void fault(const std::string& what) {
+  std::fprintf(stderr, "store_mutation: %s\n", what.c_str());
+  std::exit(1);
+}
+
+std::string readFile(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void writeFile(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+class Connection {
+ public:
+  explicit Connection(const fs::path& path) {
+    if (sqlite3_open(path.c_str(), &handle_) != SQLITE_OK) fault("cannot open " + path.string());
+    run("PRAGMA journal_mode = OFF");
+    run("PRAGMA synchronous = OFF");
+  }
+  ~Connection() { sqlite3_close(handle_); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  void run(const std::string& sql) {
+    char* message = nullptr;
+    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, &message) != SQLITE_OK) fault(sql + ": " + message);
+  }
+  sqlite3* get() { return handle_; }
+
+ private:
+  sqlite3* handle_ = nullptr;
+};
+
+std::string hex(const std::string& bytes) {
+  std::string out = "x'";
+  constexpr const char* kDigits = "0123456789abcdef";
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out + "'";
+}
+
+struct Block {
+  store::BlockRecord record;
+  std::string payload;
+};
+
+Block readBlock(Connection& file, Random& random) {
+  sqlite3_stmt* statement = nullptr;
+  sqlite3_prepare_v2(file.get(),
+                     "SELECT b.id, table_number, first_row, rows, has_time, start, end, ranges, raw_bytes, payload_bytes, "
+                     "payload FROM store_block b JOIN store_payload p ON p.id = b.id",
+                     -1, &statement, nullptr);
+  std::vector<Block> all;
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    const auto integer = [&](int c) { return sqlite3_column_int64(statement, c); };
+    const auto blob = [&](int c) {
+      return std::string(static_cast<const char*>(sqlite3_column_blob(statement, c)),
+                         static_cast<std::size_t>(sqlite3_column_bytes(statement, c)));
+    };
+    Block block;
+    block.record.id = integer(0), block.record.table = integer(1), block.record.firstRow = integer(2);
+    block.record.info.rows = integer(3), block.record.info.hasTime = integer(4) != 0;
+    block.record.info.start = model::Ticks(integer(5)), block.record.info.end = model::Ticks(integer(6));
+    block.record.ranges = blob(7), block.record.rawBytes = integer(8), block.record.payloadBytes = integer(9);
+    block.payload = blob(10);
+    all.push_back(std::move(block));
+  }
+  sqlite3_finalize(statement);
+  return all[random() % all.size()];
+}
+
+void writeBlock(Connection& file, Block& block) {
+  block.record.payloadCrc32 = store::Checksum().bytes(block.payload).value();
+  const store::BlockRecord& r = block.record;
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  file.run("UPDATE store_block SET table_number=" + text(r.table) + ", first_row=" + text(r.firstRow) + ", rows=" +
+           text(r.info.rows) + ", start=" + text(r.info.start.count) + ", end=" + text(r.info.end.count) + ", ranges=" +
+           hex(r.ranges) + ", raw_bytes=" + text(r.rawBytes) + ", payload_bytes=" + text(r.payloadBytes) +
+           ", payload_crc32=" + text(r.payloadCrc32) + ", crc32=" + text(store::checksumOf(r)) + " WHERE id=" + text(r.id));
+  file.run("UPDATE store_payload SET payload=" + hex(block.payload) + " WHERE id=" + text(r.id));
+}
+
+void changeBytes(std::string& bytes, Random& random) {
+  for (std::size_t n = random() % 4 + 1; n > 0 && !bytes.empty(); --n) {
+    const std::size_t at = random() % bytes.size();
+    switch (random() % 5) {
+      case 0:
+        bytes[at] = static_cast<char>(random());
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
+        break;
+      case 2:
+        bytes.erase(at, random() % 8 + 1);
+        break;
+      case 3:
+        bytes.insert(at, std::string(random() % 8 + 1, static_cast<char>(random() % 2 == 0 ? 0xff : random())));
+        break;
+      default:
+        bytes[at] = static_cast<char>(random() % 7);  // codings and flags
+    }
+  }
+}
+
+/// What a forger can do who makes every checksum right.
+void changeBelowChecksums(const fs::path& path, Random& random) {
+  Connection file(path);
+  Block block = readBlock(file, random);
+  if (random() % 3 != 0) {
+    std::string raw(static_cast<std::size_t>(block.record.rawBytes), ' ');
+    raw.resize(ZSTD_decompress(raw.data(), raw.size(), block.payload.data(), block.payload.size()));
+    changeBytes(raw, random);
+    block.payload.resize(ZSTD_compressBound(raw.size()));
+    block.payload.resize(ZSTD_compress(block.payload.data(), block.payload.size(), raw.data(), raw.size(), 1));
+    block.record.rawBytes = static_cast<std::int64_t>(raw.size());
+    block.record.payloadBytes = static_cast<std::int64_t>(block.payload.size());
+  } else {
+    std::int64_t* const fields[] = {&block.record.table,          &block.record.firstRow, &block.record.info.rows,
+                                    &block.record.info.start.count, &block.record.info.end.count,
+                                    &block.record.rawBytes,       &block.record.payloadBytes};
+    std::int64_t& field = *fields[random() % std::size(fields)];
+    const std::int64_t values[] = {0, -1, 1, 16'384, 16'385, std::int64_t{1} << 31, std::int64_t{1} << 62, field + 1, field * 2,
+                                   static_cast<std::int64_t>(random())};
+    field = values[random() % std::size(values)];
+    if (random() % 4 == 0) changeBytes(block.record.ranges, random);
+    if (random() % 4 == 0) changeBytes(block.payload, random);
+  }
+  writeBlock(file, block);
+}
+
+void changePages(std::string& bytes, Random& random) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t pages = bytes.size() / kPage;
+  const std::size_t page = random() % pages * kPage, other = random() % pages * kPage;
+  switch (random() % 6) {
+    case 0:
+      bytes.resize(random() % bytes.size());
+      break;
+    case 1:
+      bytes.replace(page, kPage, bytes.substr(other, kPage));
+      break;
+    case 2:  // the page's header: kind, free blocks, cells
+      for (int i = 0; i < 2; ++i) bytes[page + (page == 0 ? 100 : 0) + random() % 12] = static_cast<char>(random());
+      break;
+    case 3:  // pointers to cells
+      bytes[page + 8 + random() % 64] = static_cast<char>(random());
+      break;
+    case 4:  // the file's header
+      bytes[random() % 100] = static_cast<char>(random());
+      break;
+    default:
+      for (std::size_t n = random() % 8 + 1; n > 0; --n) bytes[page + random() % kPage] = static_cast<char>(random());
+  }
+}
+
+/// Everything that a reader can be asked.
+int readAll(const fs::path& path) {
+  store::OpenOptions options;
+  options.cache = std::make_shared<store::BlockCache>(std::size_t{32} << 20);
+  options.patience = std::chrono::milliseconds(0);
+  const auto opened = store::ProfileReader::open(path, options);
+  if (!opened.ok()) {
+    if (opened.error().kind == base::ErrorKind::internal) fault(opened.error().message);
+    return 1;
+  }
+  const std::shared_ptr<const store::ProfileReader> reader = *opened;
+  int refusals = 0;
+  model::forEachRowType([&]<class Row>() {
+    const auto blocks = reader->blocks<Row>();
+    for (std::size_t b = 0; blocks.ok() && b < blocks->size(); ++b) {
+      refusals += !reader->block<Row>(b).ok();
+      static_cast<void>(reader->ranges<Row>(b));
+    }
+    refusals += !blocks.ok();
+  });
+  const auto catalog = analysis::loadCatalog(*reader);
+  if (!catalog.ok()) return refusals + 1;
+  base::SilentProgress progress;
+  const auto index = analysis::RangeIndex::make(reader, *catalog);
+  if (!index.ok()) return refusals + 1;
+  const model::ExecutableId executable(0);
+  const model::Run* run = (*catalog)->lastRunOf(executable);
+  const model::Ticks end = run == nullptr ? model::Ticks(1000) : run->end;
+  for (const model::Ticks resolution : {model::Ticks(0), model::Ticks(end.count / 16)})
+    refusals += !(*index)->steps({executable, model::Ticks(0), end, {}}, resolution, progress).ok();
+  refusals += !(*index)->sums({executable, model::Ticks(0), end, {}}, analysis::SumBy::operation, progress).ok();
+  refusals += !(*index)->liveAt(model::MemorySpaceId(0), 3, true, progress).ok();
+  refusals += !(*index)->peakIn(executable, model::MemorySpaceId(0), 0, 1000, progress).ok();
+  refusals += !(*index)->search("attention", 10, progress).ok();
+  const analysis::DiffSide side{*reader, **catalog, executable};
+  refusals += !analysis::diff(side, side).ok();
+  const auto nowhere = [](std::string_view) { return base::Status(); };
+  refusals += !analysis::exportChrome({*reader, **catalog, executable, true}, nowhere, progress).ok();
+  return refusals;
+}
+
+double processorSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+std::string makeProfile(const fs::path& path) {
+  auto writer = store::ProfileWriter::create(path);
+  if (!writer.ok()) fault(writer.error().message);
+  record::Recorder recorder(**writer);
+  bench::PipelineShape shape;
+  shape.devices = 3, shape.microBatches = 12, shape.forwardSteps = 20;
+  if (!bench::recordPipeline(recorder, shape).ok()) fault("cannot write a profile");
+  return readFile(path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* full = std::getenv("PIPESCOPE_FULL_TESTS");
+  const int count = argc > 1 ? std::atoi(argv[1]) : full != nullptr && *full != '\0' ? 100'000 : 300;
+  const int seed = argc > 2 ? std::atoi(argv[2]) : 1;
+  const fs::path folder = fs::temp_directory_path() / ("store_mutation." + std::to_string(getpid()));
+  fs::create_directories(folder);
+#if !defined(__SANITIZE_ADDRESS__)
+  const rlimit limit{std::size_t{512} << 20, std::size_t{512} << 20};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) fault("cannot bound the memory");
+#endif
+  const std::string whole = makeProfile(folder / "whole.pop");
+  if (readAll(folder / "whole.pop") != 0) fault("the unchanged profile is refused");
+  const fs::path path = folder / "changed.pop";
+  int refused = 0;
+  double longest = 0;
+  for (int i = 0; i < count; ++i) {
+    Random random(static_cast<std::uint64_t>(seed) * 1'000'003 + static_cast<std::uint64_t>(i));
+    if (i % 2 == 0) {
+      std::string bytes = whole;
+      changePages(bytes, random);
+      writeFile(path, bytes);
+    } else {
+      writeFile(path, whole);
+      changeBelowChecksums(path, random);
+    }
+    const double start = processorSeconds();
+    refused += readAll(path) > 0;
+    const double seconds = processorSeconds() - start;
+    longest = std::max(longest, seconds);
+    if (seconds > 2) {
+      fs::copy_file(path, "store_mutation_slow.pop", fs::copy_options::overwrite_existing);
+      fault("file " + std::to_string(i) + " of seed " + std::to_string(seed) + " took " + std::to_string(seconds) + " s");
+    }
+  }
+  fs::remove_all(folder);
+  std::printf("%d files, %d of them refused or with holes, at most %.3f s each\n", count, refused, longest);
+  return refused > count / 4 ? 0 : 1;
+}

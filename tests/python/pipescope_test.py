@@ -1,0 +1,90 @@
+"""The Python module against a run whose figures are known: the fixed sample (costs are in its file)."""
+
+import os
+import tempfile
+import unittest
+
+import numpy
+import pipescope
+
+SAMPLES = os.environ["PIPESCOPE_SAMPLES"]
+
+
+class Module(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.folder.name, "p.pop")
+        cls.report = pipescope.run(os.path.join(SAMPLES, "fixed", "imbalanced.toml"), cls.path)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.report = None
+        cls.folder.cleanup()
+
+    def test_runs_and_opens(self):
+        again = pipescope.openReport(self.path)
+        self.assertEqual(again.executables, ["training"])
+        self.assertEqual(again.pipescopeVersion, pipescope.__version__)
+        runs = again.execution.runs
+        self.assertEqual(len(runs), 2)
+        self.assertEqual(runs[0].cyclesTo, runs[1].cyclesFrom)
+
+    def test_columns_are_arrays_of_the_rows(self):
+        columns = self.report.table("placement")
+        start, end = columns["start"], columns["end"]
+        self.assertEqual(start.dtype, numpy.int64)
+        self.assertTrue((end >= start).all())
+        some = self.report.table("placement", 3, 7)
+        self.assertTrue((some["start"] == start[3:7]).all())
+        self.assertEqual(self.report.table("device")["kind"], ["fixed"] * 4)
+        # 4 stages, 8 micro-batches, 4 device iterations, 2 calls
+        forward = columns["pass"] == 0
+        self.assertEqual(int(forward.sum()), 4 * 8 * 4 * 2)
+
+    def test_target_and_steps(self):
+        target = self.report.compilation.target
+        self.assertEqual(target.numIPUs, 4)
+        self.assertEqual(target.clockFrequency, 1_000_000)
+        run = self.report.execution.runs[-1]
+        steps = self.report.execution.steps(run._id)
+        for step in steps:
+            self.assertLessEqual(run.cyclesFrom, step.ipu.cyclesFrom)
+            self.assertLessEqual(step.ipu.cyclesTo, run.cyclesTo)
+
+    def test_settings_change_the_run(self):
+        path = os.path.join(self.folder.name, "other.pop")
+        other = pipescope.run(os.path.join(SAMPLES, "fixed", "imbalanced.toml"), path, {"training.gradient_accumulation": 16})
+        forward = other.table("placement")["pass"] == 0
+        self.assertEqual(int(forward.sum()) % (4 * 16), 0)
+
+    def test_visitor(self):
+        class Count(pipescope.ProgramVisitor):
+            def __init__(self):
+                super().__init__()
+                self.seen = 0
+
+            def visitProgram(self, program):
+                self.seen += 1
+
+            visitOnTileExecute = visitSequence = visitProgram
+
+        visitor = Count()
+        programs = self.report.compilation.programs
+        for program in programs:
+            program.accept(visitor)
+        self.assertLessEqual(visitor.seen, len(programs))
+
+    def test_errors_are_sentences(self):
+        with self.assertRaisesRegex(ValueError, "no table \"nothing\""):
+            self.report.table("nothing")
+        with self.assertRaisesRegex((ValueError, OSError), "none.pop"):
+            pipescope.openReport(os.path.join(self.folder.name, "none.pop"))
+        with self.assertRaisesRegex(ValueError, "no run 77"):
+            self.report.execution.steps(77)
+        with self.assertRaisesRegex(ValueError, "no executable \"validation\""):
+            self.report.compilationOf("validation")
+
+
+if __name__ == "__main__":
+    unittest.main()

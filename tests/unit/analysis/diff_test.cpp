@@ -1,0 +1,84 @@
+#include "profiler/analysis/diff.h"
+
+#include <map>
+
+#include "trace_fixture.h"
+
+namespace pipescope::analysis {
+namespace {
+
+using testing::TraceFixture;
+
+Diff diffOf(const TraceFixture& a, const TraceFixture& b) {
+  const auto before = loadCatalog(*a.profile).value(), after = loadCatalog(*b.profile).value();
+  const auto found = diff({*a.profile, *before, model::ExecutableId(0)}, {*b.profile, *after, model::ExecutableId(0)});
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? *found : Diff();
+}
+
+TEST(Diff, PartsAddUpToTheWholeExactly) {
+  const TraceFixture quick(20), slow(20, 5);
+  const Diff found = diffOf(quick, slow);
+  EXPECT_EQ(found.before, quick.end().count);
+  EXPECT_EQ(found.after, slow.end().count);
+  EXPECT_GT(found.after, found.before);
+  std::int64_t sum = 0, slower = 0;
+  for (std::size_t i = 0; i < found.time.size(); ++i) {
+    sum += found.time[i].delta();
+    if (found.time[i].operation == "layer/MatMul") slower += found.time[i].delta();
+    const std::int64_t larger = found.time[i == 0 ? 0 : i - 1].delta();
+    EXPECT_GE(std::abs(larger), std::abs(found.time[i].delta()));
+  }
+  EXPECT_EQ(sum, found.after - found.before);
+  EXPECT_EQ(slower, sum) << "only that operation takes longer, and the path is the same device's";
+  EXPECT_EQ(found.time[0].kind, "placement");
+  EXPECT_EQ(found.time[0].microBatchesBefore, found.time[0].microBatchesAfter);
+}
+
+TEST(Diff, OfAProfileWithItselfIsNothing) {
+  const TraceFixture fixture(10);
+  const Diff found = diffOf(fixture, fixture);
+  EXPECT_TRUE(found.time.empty());
+  EXPECT_TRUE(found.options.empty());
+  EXPECT_TRUE(found.versions.empty());
+  EXPECT_TRUE(found.memory.empty());
+}
+
+TEST(Diff, OptionsVersionsAndMemoryThatChanged) {
+  TraceFixture a(2), b(2);
+  model::RowSet rows;
+  rows.of<model::MemorySpace>() = {{model::MemorySpaceId(0), model::DeviceId(0), "tile_memory", 4, {}, {}}};
+  rows.of<model::ConfigurationEntry>() = {{"same", "1", "default"}, {"changed", "1", "file"}, {"gone", "1", "file"}};
+  rows.of<model::UnitMemory>() = {{model::ExecutableId(0), model::MemorySpaceId(0), "variable", "", true, 0, 4, model::Bytes(10)},
+                                  {model::ExecutableId(0), model::MemorySpaceId(0), "gap", "", true, 0, 4, model::Bytes(99)}};
+  ASSERT_TRUE(a.profile->commit(rows).ok());
+  rows.of<model::ConfigurationEntry>() = {{"same", "1", "flag"}, {"changed", "2", "file"}, {"new", "1", "file"}};
+  rows.of<model::UnitMemory>()[0].unitCount = 3;
+  rows.of<model::Property>() = {{"model", "other"}};
+  ASSERT_TRUE(b.profile->commit(rows).ok());
+  const Diff found = diffOf(a, b);
+  ASSERT_EQ(found.options.size(), 3U);
+  EXPECT_EQ(found.options[0].path + found.options[0].before + found.options[0].after, "changed12");
+  EXPECT_EQ(found.options[1].path + found.options[1].after, "gone");
+  EXPECT_EQ(found.options[2].path + found.options[2].before, "new");
+  ASSERT_EQ(found.versions.size(), 1U);
+  EXPECT_EQ(found.versions[0].after, "other");
+  ASSERT_EQ(found.memory.size(), 1U);
+  EXPECT_EQ(found.memory[0].delta(), -10);
+  EXPECT_EQ(found.memory[0].device, "D0");
+}
+
+TEST(Diff, WithoutACallThereIsNothingToCompare) {
+  const TraceFixture whole(2);
+  auto empty = std::make_shared<record::MemoryProfile>();
+  model::RowSet rows;
+  rows.of<model::Executable>() = {model::Executable{}};
+  ASSERT_TRUE(empty->commit(rows).ok());
+  const auto before = loadCatalog(*whole.profile).value(), after = loadCatalog(*empty).value();
+  const auto found = diff({*whole.profile, *before, model::ExecutableId(0)}, {*empty, *after, model::ExecutableId(0)});
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().message, "The second profile has no call of this executable: there is no time to compare.");
+}
+
+}  // namespace
+}  // namespace pipescope::analysis

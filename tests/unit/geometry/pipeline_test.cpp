@@ -1,0 +1,196 @@
+// The pipeline as cells: columns of the four-stage picture that everybody knows, and where cells are drawn.
+#include <gtest/gtest.h>
+
+#include "profiler/analysis/pipeline_grid.h"
+#include "profiler/geometry/pipeline_scene.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::geometry {
+namespace {
+
+using analysis::PipelineGrid;
+using model::Pass;
+
+/// The schedule with one cycle's forward and backward on each stage: forward of m on stage s in cycle m + s,
+/// backward in cycle m + 2N − 2 − s. Each half takes 10 ticks.
+struct CycleProfile {
+  record::MemoryProfile profile;
+  record::Recorder recorder{profile};
+  model::ExecutableId executable;
+
+  CycleProfile(int stages, int microBatches, bool slots) {
+    model::Executable row;
+    row.name = "training";
+    row.stages = stages;
+    row.microBatches = microBatches;
+    row.deviceIterations = 1;
+    executable = recorder.add(row);
+    for (int s = 0; s < stages; ++s) {
+      model::Device device;
+      device.name = "D" + std::to_string(s);
+      const auto id = recorder.add(device);
+      recorder.add(model::Stage{executable, s, id, "B", 0, {}});
+      for (const Pass pass : {Pass::forward, Pass::backward})
+        recorder.add(model::Segment{{}, executable, id, {}, s, 0, pass, "work", Ticks(10)});
+    }
+    const int cycles = microBatches + 2 * stages - 2;
+    for (int cycle = 0; cycle < cycles; ++cycle) {
+      for (int s = 0; s < stages; ++s) {
+        const int forward = cycle - s, backward = cycle - (2 * stages - 2 - s);
+        if (forward >= 0 && forward < microBatches)
+          place(s, Pass::forward, forward, slots ? cycle : -1, cycle * 20);
+        if (backward >= 0 && backward < microBatches)
+          place(s, Pass::backward, backward, slots ? cycle : -1, cycle * 20 + 10);
+      }
+    }
+    model::Run run;
+    run.executable = executable;
+    run.end = Ticks(cycles * 20);
+    recorder.add(run);
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  }
+
+  void place(int stage, Pass pass, int microBatch, int slot, std::int64_t start) {
+    model::Placement row;
+    row.segment = model::SegmentId(stage * 2 + (pass == Pass::forward ? 0 : 1));
+    row.device = model::DeviceId(stage);
+    row.start = Ticks(start);
+    row.end = Ticks(start + 10);
+    row.run = model::RunId(0);
+    row.stage = stage;
+    row.pass = pass;
+    row.microBatch = microBatch;
+    row.iteration = 0;
+    row.slot = slot;
+    recorder.add(row);
+  }
+
+  std::shared_ptr<const PipelineGrid> grid(std::int64_t mostCells = 60'000) {
+    const auto catalog = analysis::loadCatalog(profile);
+    EXPECT_TRUE(catalog.ok());
+    base::SilentProgress progress;
+    auto made = analysis::pipelineGrid(profile, **catalog, {executable, {}, 0, mostCells}, progress);
+    EXPECT_TRUE(made.ok());
+    return std::make_shared<const PipelineGrid>(*std::move(made));
+  }
+};
+
+/// The micro-batches in a column, from the last stage to the first, as the picture's caption lists them.
+std::string column(const PipelineGrid& grid, int wanted) {
+  std::string text;
+  for (auto row = grid.rows.rbegin(); row != grid.rows.rend(); ++row) {
+    for (const std::int32_t index : row->cells) {
+      const analysis::PipelineCell& cell = grid.cells[static_cast<std::size_t>(index)];
+      if (cell.column == wanted)
+        text =
+            std::string(cell.pass == Pass::forward ? "F" : "B") + std::to_string(cell.microBatch + 1) + text;
+    }
+  }
+  return text;
+}
+
+TEST(PipelineGrid, HasTheColumnsOfTheFourStagePicture) {
+  CycleProfile made(4, 8, true);
+  const auto grid = made.grid();
+  ASSERT_EQ(grid->rows.size(), 4U);
+  const char* const picture[] = {"F1",   "F2F1",     "F3F2F1", "F4F3F2F1", "B1",       "F5F4F3F2",
+                                 "B1B2", "F6F5F4F3", "B1B2B3", "F7F6F5F4", "B1B2B3B4", "F8F7F6F5"};
+  for (int c = 0; c < 12; ++c) EXPECT_EQ(column(*grid, c), picture[c]) << c;
+  // Nine columns before the first that both halves of all four fill; in cycles: number 2N − 2, from 0.
+  EXPECT_EQ(grid->firstFullColumn, 9);
+  EXPECT_EQ(grid->firstFullSlot, 6);
+  EXPECT_EQ(grid->heads[4], "3 B");
+}
+
+TEST(PipelineGrid, WithoutCyclesColumnsFollowTheOrderOfWork) {
+  CycleProfile made(2, 3, false);
+  const auto grid = made.grid();
+  EXPECT_FALSE(grid->hasSlots);
+  // D0: F0 F1 F2 .. B0 ..; D1: . F0 B0 F1 B1 F2 B2
+  EXPECT_EQ(column(*grid, 0), "F1");
+  EXPECT_EQ(column(*grid, 1), "F2F1");
+  for (const analysis::PipelineCell& cell : grid->cells) {
+    for (const analysis::PipelineCell& other : grid->cells) {
+      const bool before =
+          other.microBatch == cell.microBatch && other.pass == cell.pass &&
+          (cell.pass == Pass::forward ? other.stage == cell.stage - 1 : other.stage == cell.stage + 1);
+      if (before) {
+        EXPECT_LT(other.column, cell.column);
+      }
+      if (&other != &cell && other.row == cell.row) {
+        EXPECT_NE(other.column, cell.column);
+      }
+    }
+  }
+}
+
+TEST(PipelineGrid, PhasesEndWhereTheLastStageBeginsAndTheFirstEnds) {
+  CycleProfile made(4, 8, true);
+  const auto grid = made.grid();
+  EXPECT_EQ(grid->start, Ticks(0));
+  EXPECT_EQ(grid->rampUpEnd, Ticks(60));       // stage 3 begins in cycle 3
+  EXPECT_EQ(grid->rampDownStart, Ticks(220));  // stage 3 ends micro-batch 7 in cycle 10
+  EXPECT_EQ(grid->end, Ticks(280));
+}
+
+TEST(PipelineGrid, LongStepsShowTheirFirstMicroBatches) {
+  CycleProfile made(2, 8, true);
+  const auto grid = made.grid(8);
+  EXPECT_EQ(grid->microBatches, 8);
+  EXPECT_EQ(grid->shownMicroBatches, 2);
+  for (const analysis::PipelineCell& cell : grid->cells) EXPECT_LT(cell.microBatch, 2);
+}
+
+PipelineScene scene(const PipelineOptions& options) {
+  CycleProfile made(4, 8, true);
+  return PipelineScene(made.grid(), options);
+}
+
+TEST(PipelineScene, CellsOfATableAreEqual) {
+  const PipelineScene made = scene({true, true, false, -1});
+  const int columns = made.grid()->columns;
+  const TimeView view(made.start(), made.end(), columns * 20);
+  for (int cell = 0; cell < static_cast<int>(made.grid()->cells.size()); ++cell) {
+    const Box box = made.boxOf(view, 0, cell);
+    EXPECT_EQ(box.width, 19) << cell;
+    EXPECT_EQ(made.cellAt(view, 0, box.x + 5, box.y + 5), cell);
+  }
+  EXPECT_EQ(made.cellAt(view, 0, 5, made.metrics().row + 1), -1) << "between rows is nothing";
+  EXPECT_EQ(made.firstFull(view), 9 * 20);
+}
+
+TEST(PipelineScene, TimeShowsEachPassAsLongAsItIs) {
+  const PipelineScene made = scene({});
+  const TimeView view(made.start(), made.end(), 280);
+  const Shapes shapes = made.draw(view, 0, made.height(), {});
+  EXPECT_EQ(shapes.fillCount(), made.grid()->cells.size());
+  EXPECT_EQ(made.boxOf(view, 0, made.cellAt(view, 0, 3, 3)).width, 9);
+}
+
+TEST(PipelineScene, OneMicroBatchIsLitGreenThenRed) {
+  const PipelineScene made = scene({false, true, false, 2});
+  const TimeView view(made.start(), made.end(), 2800);
+  const Shapes shapes = made.draw(view, 0, made.height(), {});
+  const auto count = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)].size(); };
+  EXPECT_EQ(count(ColourRole::pathForward), 4U);
+  EXPECT_EQ(count(ColourRole::pathBackward), 4U);
+  EXPECT_EQ(count(ColourRole::dimmed), made.grid()->cells.size() - 8);
+  EXPECT_EQ(made.pathArrows(view, 0).size(), 6U) << "three down, three up; the turn is on one device";
+}
+
+TEST(PipelineScene, KeysGoAlongTheDeviceAndTheMicroBatch) {
+  const PipelineScene made = scene({});
+  EXPECT_EQ(made.labelOf(0), "F0");
+  EXPECT_EQ(made.labelOf(made.neighbour(0, 1)), "F1");
+  EXPECT_EQ(made.neighbour(0, -1), -1);
+  int cell = 0;
+  std::string path;
+  for (; cell >= 0; cell = made.alongPath(cell, 1))
+    path +=
+        made.labelOf(cell) + std::to_string(made.grid()->cells[static_cast<std::size_t>(cell)].stage) + " ";
+  EXPECT_EQ(path, "F00 F01 F02 F03 B03 B02 B01 B00 ");
+}
+
+}  // namespace
+}  // namespace pipescope::geometry

@@ -1,0 +1,148 @@
+#include "profiler/store/file_sink.h"
+
+#include "fault_vfs.h"
+#include "profiler/store/verify.h"
+#include "store_testing.h"
+
+namespace pipescope::store::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string property(const ProfileReader& reader, const std::string& key) {
+  const auto rows = reader.rows<model::Property>();
+  for (const model::Property& row : **rows) {
+    if (row.key == key) return row.value;
+  }
+  return "";
+}
+
+TEST(FileSink, WritesWhatItTookInOrder) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  auto sink = FileSink::create(path);
+  ASSERT_OK(sink);
+  ASSERT_OK((*sink)->commit(makeRowSet(3, 0)));
+  EXPECT_EQ(readProfile(path), render(makeRowSet(3, 0))) << "commit() returns when rows are readable";
+  model::RowSet all = makeRowSet(3, 0);
+  for (std::uint64_t i = 1; i < 50; ++i) {
+    model::RowSet rows = makeRowSet(i, i);
+    append(all, rows);
+    ASSERT_OK((*sink)->take(rows));
+    EXPECT_TRUE(rows.empty());
+  }
+  ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::complete);
+  EXPECT_GE(std::stod(property(**reader, "recorder_blocked_seconds")), 0);
+  EXPECT_GT(std::stod(property(**reader, "recorder_thread_seconds")), 0);
+  EXPECT_GT(std::stoll(property(**reader, "recorder_bytes")), 0);
+  auto found = readAll(**reader);
+  ASSERT_OK(found);
+  found->of<model::Property>().resize(found->of<model::Property>().size() - 3);
+  EXPECT_EQ(render(*found), render(all));
+  EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
+}
+
+TEST(FileSink, RowsThatWereTakenAreWrittenAlsoWithoutAnEnd) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  {
+    auto sink = FileSink::create(path);
+    ASSERT_OK(sink);
+    model::RowSet rows = makeRowSet(5, 3);
+    ASSERT_OK((*sink)->take(rows));
+  }
+  EXPECT_EQ(readProfile(path), render(makeRowSet(5, 3)));
+}
+
+TEST(FileSink, AFullDiskIsSaidOnceAndTheProfileSoFarIsKept) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  FaultVfs faults;
+  auto sink = FileSink::create(path);
+  ASSERT_OK(sink);
+  ASSERT_OK((*sink)->commit(makeRowSet(2, 0)));
+  faults.setDiskFull(true);
+  const base::Status status = (*sink)->commit(makeRowSet(4, 9));
+  EXPECT_THAT(status, FailsWith("no space is left on the disk"));
+  model::RowSet more = makeRowSet(1, 1);
+  EXPECT_THAT((*sink)->take(more), FailsWith("no space is left on the disk"));
+  EXPECT_THAT((*sink)->finish(model::ProfileState::complete, ""), FailsWith("no space is left on the disk"));
+  EXPECT_EQ(readProfile(path), render(makeRowSet(2, 0)));
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::incomplete);
+  EXPECT_EQ((*reader)->state()->reason, status.error().message);
+}
+
+TEST(FileSink, ASecondWriterAndAReadOnlyFolderAreRefused) {
+  const Folder folder;
+  auto sink = FileSink::create(folder / "profile.pop");
+  ASSERT_OK(sink);
+  EXPECT_FALSE(FileSink::create(folder / "profile.pop").ok());
+  EXPECT_FALSE(FileSink::create(folder / "missing" / "profile.pop").ok());
+}
+
+TEST(FileSink, CancelledBeforeTheFirstCommitLeavesNothing) {
+  const Folder folder;
+  {
+    auto sink = FileSink::create(folder / "profile.pop");
+    ASSERT_OK(sink);
+    EXPECT_OK((*sink)->finish(model::ProfileState::cancelled, "stopped"));
+  }
+  EXPECT_TRUE(folder.files().empty());
+}
+
+TEST(Verify, CountsAWholeProfileAndNamesEachHole) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  writeProfile(path, {makeRowSet(3, 0), makeRowSet(2, 11), makeRowSet(4, 5)});
+  base::SilentProgress progress;
+  const auto whole = verify(path, progress);
+  ASSERT_OK(whole);
+  EXPECT_TRUE(whole->holes.empty());
+  EXPECT_EQ(whole->tables, static_cast<std::int64_t>(model::kTableCount));
+  EXPECT_GE(whole->rows, 9 * (static_cast<std::int64_t>(model::kTableCount) - 1));
+  EXPECT_EQ(whole->contentHash.size(), 32u);
+  const std::string placement = std::to_string(model::tableIndexOf<model::Placement>());
+  runSql(path, "DELETE FROM store_block WHERE first_row = 3 AND table_number = " + placement +
+                   "; UPDATE device SET name = 'other' WHERE rowid = 2");
+  const auto damaged = verify(path, progress);
+  ASSERT_OK(damaged);
+  ASSERT_EQ(damaged->holes.size(), 2u);
+  EXPECT_NE(damaged->holes[0].find("table device cannot be read: its rows do not agree"), std::string::npos);
+  EXPECT_NE(damaged->holes[1].find("table placement cannot be read: rows 3 to 4 are lost"), std::string::npos);
+  EXPECT_TRUE(damaged->contentHash.empty());
+  EXPECT_THAT(verify(folder / "none.pop", progress), FailsWith("none.pop"));
+}
+
+TEST(Verify, TheContentHashIgnoresTheHostAndNothingElse) {
+  const Folder folder;
+  base::SilentProgress progress;
+  const auto hashOf = [&](auto&& change) {
+    model::RowSet rows = makeRowSet(3, 0);
+    rows.of<model::Property>() = {{"created_utc", "a"}, {"model", "m"}, {"recorder_bytes", "1"}};
+    rows.of<model::Outcome>() = {{{}, "host_samples_per_second", "", "", 5}, {{}, "final_loss", "", "", 0.5}};
+    change(rows);
+    const fs::path path = folder / "profile.pop";
+    writeProfile(path, {rows});
+    const auto verified = verify(path, progress);
+    return verified.ok() ? verified->contentHash : verified.error().message;
+  };
+  const std::string hash = hashOf([](model::RowSet&) {});
+  EXPECT_EQ(hash, hashOf([](model::RowSet& rows) {
+              rows.of<model::Property>()[0].value = "b";
+              rows.of<model::Property>()[2].value = "2";
+              rows.of<model::Outcome>()[0].value = 6;
+              rows.of<model::Run>()[0].wallStartNs += 1;
+            }));
+  EXPECT_NE(hash, hashOf([](model::RowSet& rows) { rows.of<model::Property>()[1].value = "n"; }));
+  EXPECT_NE(hash, hashOf([](model::RowSet& rows) { rows.of<model::Outcome>()[1].value = 0.25; }));
+  EXPECT_NE(hash, hashOf([](model::RowSet& rows) { rows.of<model::Placement>()[1].microBatch ^= 1; }));
+  EXPECT_NE(hash, hashOf([](model::RowSet& rows) { rows.of<model::Step>().pop_back(); }));
+}
+
+}  // namespace
+}  // namespace pipescope::store::testing
