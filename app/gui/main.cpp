@@ -1,8 +1,11 @@
 // pipescope-gui: the window.
 #include <QApplication>
 #include <QDir>
+#include <QFileInfo>
 #include <QFontDatabase>
+#include <QProcess>
 #include <QSettings>
+#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QThreadPool>
 #include <algorithm>
@@ -10,12 +13,14 @@
 #include <memory>
 #include <vector>
 
+#include "app/gui/log_file.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
+#include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
@@ -29,14 +34,52 @@ void say(const std::string& sentence) {
 }
 
 base::Result<shell::OpenedSource> openProfile(const std::string& path) {
-  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(path));
-  return shell::OpenedSource{reader, [reader] { return reader->refresh(); }};
+  // The window keeps what it shows; decoded blocks are only needed again when the view moves.
+  constexpr std::size_t kCache = std::size_t{64} << 20;
+  static const auto cache = std::make_shared<store::BlockCache>(kCache);
+  store::OpenOptions open;
+  open.cache = cache;
+  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
+                   store::ProfileReader::open(path, open));
+  return shell::OpenedSource{reader, [reader] { return reader->refresh(); },
+                             [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
 }
 
 /// Qt's remarks on its surroundings are of no use to a user; its failures are.
 void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
     say(message.toStdString());
+}
+
+/// Runs the sample that comes with the program, beside it or installed, and says where its profile is.
+void makeDemo(const std::function<void(base::Result<QString>)>& done) {
+  const QDir beside(QCoreApplication::applicationDirPath());
+  const QString program = beside.filePath(QStringLiteral("pipescope"));
+  QString sample;
+  for (const char* place : {"../share/pipescope/samples", "../../samples", "../samples", PIPESCOPE_SAMPLES}) {
+    const QString found = beside.filePath(QLatin1String(place) + QStringLiteral("/mnist/pipelined.toml"));
+    if (sample.isEmpty() && QFileInfo::exists(found)) sample = found;
+  }
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
+  QDir().mkpath(folder);
+  const QString profile = folder + QStringLiteral("/demo.pop");
+  auto* run = new QProcess(qApp);
+  run->setProcessChannelMode(QProcess::MergedChannels);
+  QObject::connect(run, &QProcess::errorOccurred, run, [run, program, done](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    run->deleteLater();
+    done(base::ioError("The demo profile could not be made: " + program.toStdString() +
+                       " cannot be started."));
+  });
+  QObject::connect(run, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), run,
+                   [run, profile, done](int status, QProcess::ExitStatus) {
+                     const std::string said = run->readAll().trimmed().toStdString();
+                     run->deleteLater();
+                     status == 0 ? done(profile)
+                                 : done(base::ioError("The demo profile could not be made: " + said));
+                   });
+  run->start(program, {QStringLiteral("run"), sample, QStringLiteral("-o"), profile,
+                       QStringLiteral("--no-numerics"), QStringLiteral("--progress"), QStringLiteral("off")});
 }
 
 /// Without a display Qt ends the program with a riddle; this says what to do.
@@ -77,9 +120,10 @@ class Windows {
     shell::MainWindow& window = *windows_.back();
     QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
+    window.setDemo(makeDemo);
     if (!options_.page.isEmpty()) window.showPage(options_.page);
     if (profile.isEmpty()) return window;
-    if (!options_.at.isEmpty()) {
+    if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {
       QObject::connect(&window.session(), &shell::ProfileSession::opened, &window,
                        [this, &window] { goToTime(window); });
     }
@@ -99,13 +143,14 @@ class Windows {
 
   /// Only an open profile knows how long a tick is.
   void goToTime(shell::MainWindow& window) const {
+    if (options_.at.isEmpty()) return window.go({QStringLiteral("trace"), {}, -1, options_.lane});
     const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
     geometry::TimeScale scale;
     if (!catalog.devices.empty()) scale.ticksPerSecond = catalog.devices.front().ticksPerSecond;
     if (catalog.target.family == "fixed") scale.unit = geometry::TimeUnit::costUnits;
     const auto time = geometry::parseTime(options_.at.toStdString(), scale);
     if (!time.ok()) return say(time.error().message);
-    window.go({QStringLiteral("trace"), *time, -1});
+    window.go({QStringLiteral("trace"), *time, -1, options_.lane});
   }
 
   const Options& options_;
@@ -158,8 +203,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
     std::_Exit(3);
   });
-  base::setLogSink([](base::LogLevel level, const std::string& message) {
+  gui::LogFile log;
+  base::setLogSink([&log](base::LogLevel level, const std::string& message) {
     if (level >= base::LogLevel::warning) gui::say(message);
+    log.write(level, message);
   });
   QStringList arguments;
   for (int i = 1; i < argc; ++i) arguments << QString::fromLocal8Bit(argv[i]);

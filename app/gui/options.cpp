@@ -9,9 +9,11 @@ struct Definition {
   const char *name, *value, *help;
 };
 constexpr Definition kDefinitions[] = {
-    {"page", "PAGE", "open on this page: summary, trace, stages, memory or liveness"},
+    {"page", "PAGE",
+     "open on this page: summary, pipeline, trace, stages, memory, liveness, system or training"},
     {"executable", "NAME", "show this executable: training, inference …"},
     {"at", "TIME", "show this time on the trace: cycles as 12345, or a length as 1.5ms"},
+    {"lane", "DEVICE", "show this device on the trace, as IPU2"},
     {"screenshot", "FILE", "draw the page into a PNG file when it is loaded, and end; needs no display"},
     {"size", "WxH", "size of the window or picture in pixels (pictures: 1600x900)"},
     {"theme", "THEME", "light or dark, whatever was chosen before"},
@@ -40,6 +42,7 @@ base::Status take(Options& options, const QString& name, const QString& value) {
   if (name == QLatin1String("page")) options.page = value;
   if (name == QLatin1String("executable")) options.executable = value;
   if (name == QLatin1String("at")) options.at = value;
+  if (name == QLatin1String("lane")) options.lane = value;
   if (name == QLatin1String("screenshot")) options.screenshot = value;
   if (name == QLatin1String("help")) options.help = true;
   if (name == QLatin1String("version")) options.version = true;

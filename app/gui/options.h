@@ -11,10 +11,10 @@ namespace pipescope::gui {
 /// What pipescope-gui is asked to do.
 struct Options {
   QStringList profiles;
-  QString page, executable, at;  ///< empty: not given
-  QString screenshot;            ///< empty: none
-  std::optional<QSize> size;     ///< of window or picture
-  std::optional<QString> theme;  ///< light or dark
+  QString page, executable, at, lane;  ///< empty: not given
+  QString screenshot;                  ///< empty: none
+  std::optional<QSize> size;           ///< of window or picture
+  std::optional<QString> theme;        ///< light or dark
   bool help = false, version = false;
 };
 

@@ -34,7 +34,8 @@ TEST(GuiOptions, RefusesWithASentence) {
       {{"--colour"}, "--colour is no option. See pipescope-gui --help."},
       {{"-x"}, "-x is no option. See pipescope-gui --help."},
       {{"--page"},
-       "--page needs a value: open on this page: summary, trace, stages, memory or liveness. See "
+       "--page needs a value: open on this page: summary, pipeline, trace, stages, memory, liveness, "
+       "system or training. See "
        "pipescope-gui --help."},
       {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
       {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},

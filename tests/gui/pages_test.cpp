@@ -244,7 +244,7 @@ TEST_F(PageTest, MemoryByDeviceAndBreakdown) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->size(), 1472);
   const std::int64_t before = chart->total(7);
-  choose(child<QComboBox>(QStringLiteral("Breakdown")), 2);
+  choose(child<QComboBox>(QStringLiteral("Breakdown")), 3);
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 3U) << "always live, not always live, gaps";
   EXPECT_EQ(chart->total(7), before) << "another breakdown of the same bytes";

@@ -43,7 +43,8 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_TRUE(window->home()->isVisible());
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
-  EXPECT_EQ(window->pageIds(), (QStringList{"summary", "trace", "stages", "memory", "liveness"}));
+  EXPECT_EQ(window->pageIds(),
+            (QStringList{"summary", "pipeline", "trace", "stages", "memory", "liveness", "system", "training"}));
   picture("home");
 }
 

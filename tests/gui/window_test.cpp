@@ -5,6 +5,7 @@
 #include <QSettings>
 #include <QThreadPool>
 
+#include "profiler/store/notes.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::testing {
@@ -55,7 +56,8 @@ base::Result<std::shared_ptr<const void>> WatchedProfile::decode(std::size_t tab
 
 base::Result<shell::OpenedSource> openFile(const std::string& path) {
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(path));
-  return shell::OpenedSource{reader, [reader] { return reader->refresh(); }};
+  return shell::OpenedSource{reader, [reader] { return reader->refresh(); },
+                             [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
 }
 
 void WindowTest::SetUp() {
@@ -82,7 +84,7 @@ void WindowTest::open(std::shared_ptr<const model::ProfileSource> source, const 
   if (!page.isEmpty()) {
     ASSERT_TRUE(window->showPage(page));
   }
-  window->openSource({std::move(source), {}}, QStringLiteral("fixture.pop"));
+  window->openSource({std::move(source), {}, {}}, QStringLiteral("fixture.pop"));
   ASSERT_TRUE(settle());
 }
 

@@ -3,12 +3,17 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
 
 #include "profiler/analysis/memory.h"
+#include "profiler/analysis/tile_memory.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
@@ -104,9 +109,18 @@ class LivenessPage : public shell::Page {
     upper->body()->addWidget(chart_, 1);
     upper->body()->addWidget(legend_);
     auto* lower = new Panel(context.palette, {}, splitter);
-    table_ = new DataTable(context.palette, lower);
-    lower->body()->addWidget(table_);
+    tabs_ = new QTabWidget(lower);
+    tabs_->setDocumentMode(true);
+    table_ = new DataTable(context.palette, tabs_);
+    vertices_ = new DataTable(context.palette, tabs_);
+    cycles_ = new DataTable(context.palette, tabs_);
     table_->setFilterVisible(true);
+    vertices_->setFilterVisible(true);
+    tabs_->addTab(table_, tr("Variables"));
+    tabs_->addTab(vertices_, tr("Vertices"));
+    tabs_->addTab(cycles_, tr("Cycles"));
+    lower->body()->addWidget(tabs_);
+    upper_ = upper;
     splitter->addWidget(upper);
     splitter->addWidget(lower);
     splitter->setStretchFactor(0, 3);
@@ -119,6 +133,7 @@ class LivenessPage : public shell::Page {
             [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
     context.actions.describe(tr("Liveness"), tr("Previous or next step"), tr(",  ."));
     context.actions.describe(tr("Liveness"), tr("Step with most live"), tr("P"));
+    context.actions.describe(tr("Liveness"), tr("Show the step on the trace"), tr("T"));
     context.actions.describe(tr("Charts"), tr("Zoom, pan, all"), tr("wheel, drag, double click"));
   }
 
@@ -142,10 +157,16 @@ class LivenessPage : public shell::Page {
         return selectStep(chart_->mark() + 1);
       case Qt::Key_P:
         return selectPeak();
+      case Qt::Key_T:
+        return jump();
       default:
         Page::keyPressEvent(event);
     }
   }
+
+  QWidget* picture() override { return upper_; }
+
+  void forget() override { chart_->setMark(-1); }
 
  private:
   QHBoxLayout* makeToolbar() {
@@ -177,7 +198,18 @@ class LivenessPage : public shell::Page {
       connect(button, &QToolButton::clicked, this, [this, move = by] { selectStep(chart_->mark() + move); });
     }
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
-    for (QWidget* widget : std::initializer_list<QWidget*>{device_, always_, previous, peak, next})
+    jump_ = new QPushButton(tr("Show on the trace"), this);
+    jump_->setToolTip(tr("Where this program step ran first in the last call (T)"));
+    jump_->setEnabled(false);
+    connect(jump_, &QPushButton::clicked, this, &LivenessPage::jump);
+    filter_ = new QLineEdit(this);
+    filter_->setPlaceholderText(tr("Next step named…"));
+    filter_->setAccessibleName(tr("Step name"));
+    filter_->setToolTip(tr("Enter goes to the next step whose name contains this"));
+    filter_->setMaximumWidth(170);
+    connect(filter_, &QLineEdit::returnPressed, this, &LivenessPage::goToNamed);
+    for (QWidget* widget :
+         std::initializer_list<QWidget*>{device_, always_, previous, peak, next, filter_, jump_})
       bar->addWidget(widget);
     bar->addWidget(readout_, 1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
@@ -241,6 +273,67 @@ class LivenessPage : public shell::Page {
     legend_->setEntries(std::move(entries));
   }
 
+  void goToNamed() {
+    const QString wanted = filter_->text().trimmed();
+    if (!data_ || wanted.isEmpty()) return;
+    const int count = static_cast<int>(data_->names.size());
+    for (int i = 1; i <= count; ++i) {
+      const int step = (chart_->mark() + i) % count;
+      if (data_->names[static_cast<std::size_t>(step)].contains(wanted, Qt::CaseInsensitive))
+        return selectStep(step);
+    }
+    readout_->setText(tr("No step of this device is named like “%1”.").arg(wanted));
+  }
+
+  /// To the first placement of the selected step in the last call.
+  void jump() {
+    if (place_ && place_->ran) context_.go({QStringLiteral("trace"), place_->time, -1, QString()});
+  }
+
+  /// Cycles of the selected program step, and where it runs.
+  void readProgram(model::ProgramId program) {
+    const shell::Snapshot* snapshot = context_.session.snapshot();
+    place_.reset();
+    jump_->setEnabled(false);
+    const auto progress = std::make_shared<shell::SharedProgress>();
+    if (programProgress_) programProgress_->cancel();
+    programProgress_ = progress;
+    readBeside(
+        [held = *snapshot, executable = context_.session.executable(), program, progress] {
+          return analysis::programPlace(*held.source, *held.catalog, executable, program, *progress);
+        },
+        [this, progress](base::Result<analysis::ProgramPlace>&& place) {
+          if (progress != programProgress_) return;
+          if (place.ok()) place_ = *std::move(place);
+          jump_->setEnabled(place_ && place_->ran);
+          showCycles();
+        });
+  }
+
+  void showCycles() {
+    sections::Table table{"cycles",
+                          "Cycles of the step",
+                          "estimated by the device model, per execution",
+                          {{"figure", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}},
+                          {}};
+    if (!place_ || !place_->found) {
+      table.basis = "this program step takes no time of its own on the trace, or steps were not recorded";
+    } else {
+      const model::Step& step = place_->step;
+      const auto count = [](std::int64_t value) { return geometry::groupedNumber(value); };
+      table.rows = {{"Program", place_->kind},
+                    {"Kind", model::toString(step.kind)},
+                    {"Length", count(step.ticks.count)},
+                    {"Active tiles", count(step.activeUnits)},
+                    {"Fastest active tile", count(step.minTicks.count)},
+                    {"Mean over all tiles", count(std::llround(step.meanTicks))},
+                    {"Slowest tile", count(step.maxTicks.count)},
+                    {"Received", formatCell(step.bytesIn.count, Format::bytes)},
+                    {"Sent", formatCell(step.bytesOut.count, Format::bytes)}};
+    }
+    cycles_->setTable(std::move(table));
+  }
+
   void selectPeak() {
     if (data_) selectStep(static_cast<int>(data_->liveness.peakStep));
   }
@@ -271,6 +364,7 @@ class LivenessPage : public shell::Page {
     if (!data_ || snapshot == nullptr || step < 0 || step >= static_cast<int>(data_->liveness.steps.size()))
       return;
     const std::int32_t index = data_->liveness.steps[static_cast<std::size_t>(step)].step;
+    readProgram(data_->liveness.steps[static_cast<std::size_t>(step)].program);
     readBeside(
         [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index,
          withAlways = always_->isChecked()]() -> base::Result<sections::Table> {
@@ -282,6 +376,15 @@ class LivenessPage : public shell::Page {
         [this, generation = ++generation_](base::Result<sections::Table>&& table) {
           if (generation != generation_) return;
           if (!table.ok()) return table_->setTable({"variables", table.error().message, "", {}, {}});
+          sections::Table vertices = *table;
+          vertices.key = "vertices";
+          vertices.title = "Live vertices";
+          vertices.rows.erase(std::remove_if(vertices.rows.begin(), vertices.rows.end(),
+                                             [](const auto& row) {
+                                               return std::get<std::string>(row[3]).rfind("vertex", 0) != 0;
+                                             }),
+                              vertices.rows.end());
+          vertices_->setTable(std::move(vertices));
           table_->setTable(*std::move(table));
         });
   }
@@ -292,7 +395,13 @@ class LivenessPage : public shell::Page {
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable* table_ = nullptr;
+  DataTable *table_ = nullptr, *vertices_ = nullptr, *cycles_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+  QWidget* upper_ = nullptr;
+  QPushButton* jump_ = nullptr;
+  QLineEdit* filter_ = nullptr;
+  std::optional<analysis::ProgramPlace> place_;
+  std::shared_ptr<shell::SharedProgress> programProgress_;
   int generation_ = 0;
 };
 

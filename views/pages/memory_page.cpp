@@ -1,20 +1,26 @@
 // Memory by tile: where it is full, and with what.
+#include <QApplication>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QLineEdit>
 #include <QSplitter>
+#include <QTabWidget>
 #include <QVBoxLayout>
 #include <numeric>
 
 #include "profiler/analysis/memory.h"
+#include "profiler/analysis/tile_memory.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/unit_tables.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/shapes_painter.h"
+#include "views/timeline/tile_map.h"
 
 namespace pipescope::pages {
 namespace {
@@ -22,7 +28,7 @@ namespace {
 using geometry::ColourRole;
 using sections::Format;
 
-enum class Breakdown { none, category, liveness };
+enum class Breakdown { none, category, region, liveness };
 
 constexpr const char* kGap = "gap";
 /// Categories beyond these share a colour and a row in the legend.
@@ -83,6 +89,11 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
     std::map<std::string, std::vector<std::int64_t>> here;
     if (choice.breakdown == Breakdown::category) {
       auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      here = *std::move(made);
+      if (!choice.gaps) here.erase(kGap);
+    } else if (choice.breakdown == Breakdown::region) {
+      auto made = analysis::unitUseByRegion(context.source, context.catalog, context.executable, space.id);
       if (!made.ok()) return status = made.error(), std::vector<Layer>();
       here = *std::move(made);
       if (!choice.gaps) here.erase(kGap);
@@ -201,11 +212,23 @@ class MemoryPage : public shell::Page {
     chart_ = new Chart(context.palette, upper);
     chart_->setAccessibleName(tr("Memory by tile"));
     legend_ = new timeline::Legend(context.palette, upper);
+    map_ = new timeline::TileMap(context.palette, upper);
+    map_->setVisible(false);
     upper->body()->addWidget(chart_, 1);
+    upper->body()->addWidget(map_, 1);
     upper->body()->addWidget(legend_);
+    upper_ = upper;
     auto* lower = new Panel(context.palette, {}, splitter);
-    table_ = new DataTable(context.palette, lower);
-    lower->body()->addWidget(table_);
+    tabs_ = new QTabWidget(lower);
+    tabs_->setDocumentMode(true);
+    for (const QString& name :
+         {tr("Breakdown"), tr("Details"), tr("Variables"), tr("Vertices"), tr("Exchanges")}) {
+      tables_.push_back(new DataTable(context.palette, tabs_));
+      tables_.back()->setFilterVisible(tables_.size() > 1);
+      tabs_->addTab(tables_.back(), name);
+    }
+    table_ = tables_.front();
+    lower->body()->addWidget(tabs_);
     splitter->addWidget(upper);
     splitter->addWidget(lower);
     splitter->setStretchFactor(0, 3);
@@ -214,13 +237,25 @@ class MemoryPage : public shell::Page {
     setContent(content);
     connect(chart_, &Chart::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
     connect(chart_, &Chart::clicked, this, [this](int unit) {
-      chart_->setMark(chart_->mark() == unit ? -1 : unit);
-      readout_->setText(describe(unit));
+      selectUnits(QApplication::keyboardModifiers() & Qt::ShiftModifier ? added(unit)
+                  : chosen_ == std::vector<int>{unit}                   ? std::vector<int>()
+                                                                        : std::vector<int>{unit});
     });
+    connect(map_, &timeline::TileMap::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
+    connect(map_, &timeline::TileMap::clicked, this,
+            [this](int unit, bool add) { selectUnits(add ? added(unit) : std::vector<int>{unit}); });
+    connect(view_, QOverload<int>::of(&QComboBox::activated), this, [this] { followView(); });
+    connect(units_, &QLineEdit::editingFinished, this, [this] { selectUnits(unitsIn(units_->text())); });
+    context.actions.describe(tr("Memory"), tr("Select a tile; several"), tr("click; Shift+click"));
     connect(&context.palette, &shell::Palette::changed, this, [this] { mark(); });
   }
 
  protected:
+  void forget() override {
+    chosen_.clear();
+    units_->clear();
+  }
+
   Load load() override {
     Choice choice;
     choice.space =
@@ -235,7 +270,83 @@ class MemoryPage : public shell::Page {
     };
   }
 
+  QWidget* picture() override { return upper_; }
+
  private:
+  /// "0,5-7" as numbers; what is none is left out.
+  std::vector<int> unitsIn(const QString& list) const {
+    std::vector<int> units;
+    const int count = chart_->size();
+    for (const QString& part : list.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
+      bool first = false, second = true;
+      const int from = part.section(QLatin1Char('-'), 0, 0).trimmed().toInt(&first);
+      const int to =
+          part.contains(QLatin1Char('-')) ? part.section(QLatin1Char('-'), 1).trimmed().toInt(&second) : from;
+      for (int unit = from; first && second && unit <= to && unit < count; ++unit) {
+        if (unit >= 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
+      }
+    }
+    return units;
+  }
+
+  std::vector<int> added(int unit) const {
+    std::vector<int> units = chosen_;
+    const auto known = std::find(units.begin(), units.end(), unit);
+    known == units.end() ? static_cast<void>(units.push_back(unit)) : static_cast<void>(units.erase(known));
+    return units;
+  }
+
+  /// What is selected is said in the list, in chart and map, and fills the tabs.
+  void selectUnits(std::vector<int> units) {
+    chosen_ = std::move(units);
+    std::sort(chosen_.begin(), chosen_.end());
+    QStringList parts;
+    for (std::size_t i = 0; i < chosen_.size();) {
+      std::size_t end = i + 1;
+      while (end < chosen_.size() && chosen_[end] == chosen_[end - 1] + 1) ++end;
+      parts << (end - i == 1 ? QString::number(chosen_[i])
+                             : QStringLiteral("%1-%2").arg(chosen_[i]).arg(chosen_[end - 1]));
+      i = end;
+    }
+    units_->setText(parts.join(QLatin1Char(',')));
+    chart_->setMark(chosen_.empty() ? -1 : chosen_.front());
+    map_->setSelected(chosen_);
+    readout_->setText(describe(chart_->mark()));
+    readTabs();
+  }
+
+  void followView() {
+    const bool map = view_->currentIndex() == 1;
+    chart_->setVisible(!map);
+    legend_->setVisible(!map);
+    map_->setVisible(map);
+  }
+
+  /// Details of the selected tiles, or of all that are shown; variables of their devices.
+  void readTabs() {
+    const shell::Snapshot* snapshot = context_.session.snapshot();
+    if (!data_ || snapshot == nullptr || data_->shown.empty()) return;
+    WantedUnits wanted;
+    std::int64_t before = 0;
+    for (const Space& space : data_->shown) {
+      std::vector<std::int64_t> units;
+      for (const int unit : chosen_) {
+        if (unit >= before && unit < before + space.units) units.push_back(unit - before);
+      }
+      before += space.units;
+      if (chosen_.empty() || !units.empty()) wanted.emplace_back(space.id, std::move(units));
+    }
+    readBeside([held = *snapshot, executable = context_.session.executable(), wanted,
+                unit = data_->unitName] { return unitTables(held, executable, wanted, unit); },
+               [this, generation = ++generation_](base::Result<std::vector<sections::Table>>&& made) {
+                 if (generation != generation_) return;
+                 for (std::size_t i = 1; i < tables_.size(); ++i) {
+                   made.ok() ? tables_[i]->setTable(std::move((*made)[i - 1]))
+                             : tables_[i]->setTable({"error", made.error().message, "", {}, {}});
+                 }
+               });
+  }
+
   QHBoxLayout* makeToolbar() {
     auto* bar = new QHBoxLayout;
     bar->setSpacing(8);
@@ -243,7 +354,7 @@ class MemoryPage : public shell::Page {
     device_->setAccessibleName(tr("Device"));
     device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     breakdown_ = new QComboBox(this);
-    breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By liveness")});
+    breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
     breakdown_->setCurrentIndex(static_cast<int>(Breakdown::category));
     breakdown_->setAccessibleName(tr("Breakdown"));
     gaps_ = new QCheckBox(tr("With gaps"), this);
@@ -252,12 +363,22 @@ class MemoryPage : public shell::Page {
     capacity_ = new QCheckBox(tr("Capacity"), this);
     capacity_->setChecked(true);
     capacity_->setToolTip(tr("A line at what a tile has"));
+    view_ = new QComboBox(this);
+    view_->addItems({tr("Chart"), tr("Tile map")});
+    view_->setAccessibleName(tr("View"));
+    view_->setToolTip(tr("Bytes by tile, or the tiles as squares in the order of their numbers"));
+    units_ = new QLineEdit(this);
+    units_->setPlaceholderText(tr("tiles: 0,5-7"));
+    units_->setAccessibleName(tr("Selected tiles"));
+    units_->setToolTip(tr("Tiles to look at, counted over the devices shown; empty: all"));
+    units_->setMaximumWidth(130);
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
-    for (QWidget* widget : std::initializer_list<QWidget*>{device_, breakdown_, gaps_, capacity_})
+    for (QWidget* widget :
+         std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_, units_})
       bar->addWidget(widget);
     bar->addWidget(readout_, 1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
-      chart_->setMark(-1);
+      forget();
       reload();
     });
     connect(breakdown_, QOverload<int>::of(&QComboBox::activated), this, &MemoryPage::reload);
@@ -296,7 +417,22 @@ class MemoryPage : public shell::Page {
     legend_->setEntries(std::move(entries));
     table_->setTable(data_->table);
     mark();
-    readout_->setText(describe(chart_->mark()));
+    fillMap();
+    selectUnits(chosen_);
+  }
+
+  void fillMap() {
+    std::vector<std::int64_t> bytes;
+    for (int unit = 0; unit < chart_->size(); ++unit) bytes.push_back(chart_->total(unit));
+    std::vector<std::pair<int, QString>> breaks;
+    int from = 0;
+    for (const Space& space : data_->shown) {
+      breaks.emplace_back(from, space.name);
+      from += static_cast<int>(space.units);
+    }
+    map_->setUnits(std::move(bytes), std::move(breaks));
+    map_->setScale(0, data_->capacity);
+    map_->setNames(QStringLiteral("0"), bytesText(data_->capacity));
   }
 
   void fillDevices() {
@@ -350,6 +486,14 @@ class MemoryPage : public shell::Page {
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   DataTable* table_ = nullptr;
+  timeline::TileMap* map_ = nullptr;
+  QWidget* upper_ = nullptr;
+  QComboBox* view_ = nullptr;
+  QLineEdit* units_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+  std::vector<DataTable*> tables_;
+  std::vector<int> chosen_;  ///< units of the chart
+  int generation_ = 0;
 };
 
 }  // namespace pipescope::pages

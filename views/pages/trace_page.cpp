@@ -1,9 +1,10 @@
 // The pipeline and trace: what every device does when, what it waits for, and what each step is.
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QInputDialog>
 #include <QLabel>
-#include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTimer>
@@ -11,11 +12,12 @@
 #include <QVBoxLayout>
 
 #include "profiler/analysis/trace.h"
-#include "views/pages/parts/facts.h"
 #include "views/pages/parts/range_table.h"
-#include "views/pages/parts/trace_texts.h"
-#include "views/shell/icons.h"
+#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/trace_details.h"
 #include "views/shell/page.h"
+#include "views/shell/picture.h"
+#include "views/shell/settings_dialog.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/overview_strip.h"
 #include "views/timeline/timeline_canvas.h"
@@ -31,6 +33,10 @@ using shell::Ui;
 
 /// Statistics follow the view once it rests this long.
 constexpr int kRestMs = 60;
+/// A trace with more than these is shown from afar first; then what is in view is read row by row.
+constexpr std::int64_t kFirstRows = 60'000, kFirstSteps = 120'000, kWindowRows = 240'000,
+                       kWindowSteps = 600'000;
+constexpr std::size_t kCounterPoints = 4'000;
 constexpr qlonglong kAllCalls = -2, kLastCall = -1;
 const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/by_micro_batch"),
            kSplitterKey = QStringLiteral("trace/splitter");
@@ -66,17 +72,19 @@ class TracePage : public shell::Page {
     makeActions();
     rest_.setSingleShot(true);
     rest_.setInterval(kRestMs);
-    connect(&rest_, &QTimer::timeout, this, &TracePage::readStatistics);
+    connect(&rest_, &QTimer::timeout, this, &TracePage::followView);
     connect(&context.timeRange, &shell::TimeRange::changed, this, &TracePage::followRange);
-    connect(&context.selection, &shell::Selection::changed, this, [this] {
-      if (context_.selection.current().kind == shell::Selected::Kind::none) canvas_->select({});
-    });
+    connect(&context.selection, &shell::Selection::changed, this, &TracePage::followOthers);
     applyOptions();
   }
 
   /// Shows a time: the call that holds it, around it about an eighth of a step.
   void show(const shell::Place& place) override {
     canvas_->setFocus();
+    if (!place.lane.isEmpty()) {
+      pendingLane_ = place.lane;
+      if (model_ && isSettled() && !place.time) showPendingLane();
+    }
     if (!place.time) return;
     pendingTime_ = place.time;
     const shell::Snapshot* snapshot = context_.session.snapshot();
@@ -104,17 +112,44 @@ class TracePage : public shell::Page {
     return [this, request](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto trace = analysis::loadTrace(job.source, job.catalog, request, job.progress);
+      analysis::TraceRequest first = request;
+      first.mostRows = kFirstRows;
+      first.mostSteps = kFirstSteps;
+      auto trace = analysis::loadTrace(job.source, job.catalog, first, job.progress);
       if (!trace.ok()) return trace.error();
-      auto model = geometry::TimelineModel::make(*std::move(trace));
+      analysis::CounterRequest counters;
+      counters.executable = request.executable;
+      counters.firstRun = request.firstRun;
+      counters.lastRun = request.lastRun;
+      counters.mostPoints = kCounterPoints;
+      auto series = analysis::counterSeries(job.source, job.catalog, counters, job.progress);
+      if (!series.ok()) return series.error();
+      auto model = geometry::TimelineModel::make(
+          *std::move(trace),
+          std::make_shared<const std::vector<analysis::CounterSeries>>(*std::move(series)));
       return Apply([this, request, model] { apply(request, model); });
     };
   }
 
+  QWidget* picture() override { return canvas_->parentWidget(); }
+
+  shell::Place place() const override {
+    shell::Place here;
+    here.time = context_.timeRange.view().time(context_.timeRange.view().width() / 2.0);
+    if (canvas_->selected()) here.time = canvas_->selected().start;
+    const int device = canvas_->currentDevice();
+    if (model_ && device >= 0)
+      here.lane = text(model_->trace->devices[static_cast<std::size_t>(device)].name);
+    return here;
+  }
+
+ protected:
   /// Its own last call, its own steps.
   void forget() override {
     call_ = kLastCall;
     loaded_.reset();
+    if (windowProgress_) windowProgress_->cancel();
+    windowProgress_.reset();
   }
 
   void showEvent(QShowEvent* event) override {
@@ -127,49 +162,33 @@ class TracePage : public shell::Page {
   // ------------------------------------------------------------------------------------------------------
 
   QWidget* makeToolbar() {
-    auto* bar = new QWidget(this);
-    auto* layout = new QHBoxLayout(bar);
-    layout->setContentsMargins(12, 6, 12, 6);
-    layout->setSpacing(6);
-    const auto combo = [&](const QStringList& items, const QString& name, const QString& tip) {
-      auto* box = new QComboBox(bar);
-      box->addItems(items);
-      box->setAccessibleName(name);
-      box->setToolTip(tip);
-      box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-      box->setFocusPolicy(Qt::TabFocus);
-      layout->addWidget(box);
-      return box;
-    };
-    rows_ = combo({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
-                  tr("Steps nested by name path, steps by lane, or no steps"));
+    auto* bar = new ToolRow(context_, this);
+    rows_ = bar->combo({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
+                       tr("Steps nested by name path, steps by lane, or no steps"));
     rows_->setCurrentIndex(std::clamp(context_.settings.value(kStepsKey, 0).toInt(), 0, 2));
-    colours_ = combo({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
-                     tr("Passes and transfers by what they are, or by micro-batch (M)"));
+    colours_ = bar->combo({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
+                          tr("Passes and transfers by what they are, or by micro-batch (M)"));
     colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
-    layout->addSpacing(8);
-    calls_ = combo({}, tr("Call"), tr("Which call from the host"));
-    layout->addSpacing(8);
-    layout->addWidget(
-        previous_ = button(bar, QStringLiteral("previous"), tr("Previous step ([)"), [this] { goStep(-1); }));
+    bar->space();
+    calls_ = bar->combo({}, tr("Call"), tr("Which call from the host"));
+    bar->space();
+    previous_ = bar->button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { goStep(-1); });
     step_ = new QLabel(bar);
     step_->setAlignment(Qt::AlignCenter);
     step_->setMinimumWidth(
         QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2–%3").arg(88).arg(0).arg(88)) + 10);
-    layout->addWidget(step_);
-    layout->addWidget(next_ =
-                          button(bar, QStringLiteral("next"), tr("Next step (])"), [this] { goStep(1); }));
-    layout->addStretch();
+    bar->add(step_);
+    next_ = bar->button(QStringLiteral("next"), tr("Next step (])"), [this] { goStep(1); });
+    bar->stretch();
     span_ = new QLabel(bar);
-    layout->addWidget(span_);
-    layout->addSpacing(8);
-    layout->addWidget(
-        button(bar, QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); }));
-    layout->addWidget(
-        button(bar, QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); }));
-    layout->addWidget(button(bar, QStringLiteral("fit"), tr("Show this step (1)"), [this] { goStep(0); }));
-    layout->addWidget(button(bar, QStringLiteral("undo"), tr("Undo zoom (Backspace)"),
-                             [this] { context_.timeRange.undo(); }));
+    bar->add(span_);
+    bar->space();
+    bar->button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
+    bar->button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); });
+    bar->button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { goStep(0); });
+    bar->button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { context_.timeRange.undo(); });
+    bar->button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"),
+                [this] { shell::savePicture(*picture(), QStringLiteral("trace"), context_); });
     connect(rows_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
       context_.settings.setValue(kStepsKey, index);
       applyOptions();
@@ -183,19 +202,6 @@ class TracePage : public shell::Page {
       reload();
     });
     return bar;
-  }
-
-  QToolButton* button(QWidget* parent, const QString& name, const QString& tip, std::function<void()> run) {
-    auto* made = new QToolButton(parent);
-    made->setAutoRaise(true);
-    made->setToolTip(tip);
-    made->setAccessibleName(tip);
-    made->setFocusPolicy(Qt::TabFocus);
-    const auto follow = [this, made, name] { made->setIcon(shell::icon(name, context_.palette)); };
-    follow();
-    connect(&context_.palette, &shell::Palette::changed, made, follow);
-    connect(made, &QToolButton::clicked, this, [run = std::move(run)] { run(); });
-    return made;
   }
 
   QWidget* makeCanvas() {
@@ -227,40 +233,45 @@ class TracePage : public shell::Page {
     summaryLayout->setContentsMargins(8, 4, 8, 4);
     summaryLayout->addWidget(table_);
     tabs_->addTab(summary, tr("Summary"));
-    auto* details = new QWidget(tabs_);
-    auto* layout = new QVBoxLayout(details);
-    layout->setContentsMargins(14, 10, 14, 8);
-    layout->setSpacing(6);
-    auto* head = new QHBoxLayout;
-    head->setSpacing(8);
-    detailTitle_ = new QLabel(details);
-    detailTitle_->setTextFormat(Qt::PlainText);
-    QFont bold = font();
-    bold.setBold(true);
-    detailTitle_->setFont(bold);
-    zoomHere_ = new QPushButton(tr("Zoom here (F)"), details);
-    goCause_ = new QPushButton(tr("Go to what it waits for (Enter)"), details);
-    head->addWidget(detailTitle_, 1);
-    head->addWidget(goCause_);
-    head->addWidget(zoomHere_);
-    layout->addLayout(head);
-    detailSentence_ = new QLabel(details);
-    detailSentence_->setTextFormat(Qt::PlainText);
-    detailSentence_->setWordWrap(true);
-    layout->addWidget(detailSentence_);
-    facts_ = new FactGrid(context_.palette, details);
-    layout->addWidget(facts_);
-    layout->addStretch();
+    details_ = new TraceDetails(context_.palette, tabs_);
     auto* scroll = new QScrollArea(tabs_);
     scroll->setFrameShape(QFrame::NoFrame);
     scroll->setWidgetResizable(true);
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidget(details);
+    scroll->setWidget(details_);
     tabs_->addTab(scroll, tr("Details"));
-    connect(zoomHere_, &QPushButton::clicked, this, [this] { canvas_->zoomToSelection(); });
-    connect(goCause_, &QPushButton::clicked, this, [this] { canvas_->followWait(); });
+    tabs_->addTab(makeTiles(), tr("Tiles"));
+    connect(details_, &TraceDetails::zoomWanted, this, [this] { canvas_->zoomToSelection(); });
+    connect(details_, &TraceDetails::causeWanted, this, [this] { canvas_->followWait(); });
     followSelection();
     return tabs_;
+  }
+
+  /// What is known of single tiles. A profile has their least, mean and most per step.
+  QWidget* makeTiles() {
+    tiles_ = new QLabel(tabs_);
+    tiles_->setContentsMargins(14, 10, 14, 8);
+    tiles_->setWordWrap(true);
+    tiles_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    tiles_->setTextFormat(Qt::PlainText);
+    tiles_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return tiles_;
+  }
+
+  QString tilesText(const TimelineItem& item) const {
+    const QString missing =
+        tr("Tiles were not recorded one by one in this profile. Record tiles and re-run (execution.record = "
+           "\"tiles\") to see compute, exchange and sync of every tile.");
+    if (!item || item.kind != TimelineItem::Kind::step || !model_)
+      return missing + QStringLiteral("\n\n") +
+             tr("Select a step to see its fastest, mean and slowest tile.");
+    QStringList lines = {missing, QString(), texts().title(item)};
+    for (const ShownFact& fact : texts().facts(item)) {
+      if (fact.label.startsWith(tr("Active")) || fact.label.startsWith(tr("Min")) ||
+          fact.label == tr("Balance"))
+        lines << QStringLiteral("%1: %2").arg(fact.label, fact.value);
+    }
+    return lines.join(QLatin1Char('\n'));
   }
 
   void makeActions() {
@@ -275,6 +286,13 @@ class TracePage : public shell::Page {
     add(tr("Previous step"), {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))},
         [this] { goStep(-1); });
     add(tr("Show this step"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
+    add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))},
+        [this] { addNote(); });
+    add(tr("Counters"), {QKeySequence(QStringLiteral("C"))}, [this] {
+      geometry::TimelineOptions options = canvas_->options();
+      options.counters = !options.counters;
+      canvas_->setOptions(options);
+    });
     add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))}, [this] {
       colours_->setCurrentIndex(1 - colours_->currentIndex());
       context_.settings.setValue(kColoursKey, colours_->currentIndex() == 1);
@@ -291,7 +309,10 @@ class TracePage : public shell::Page {
         {tr("Undo zoom"), tr("Backspace")},
         {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
         {tr("Go to what a wait waits for"), tr("Enter")},
-        {tr("Select nothing"), tr("Esc")},
+        {tr("Next, previous of the same kind or name"), tr(">  <  ·  Shift+.  Shift+,")},
+        {tr("Measure, edges are caught; keep the selection's span"), tr("Shift+drag; R")},
+        {tr("Select nothing; forget measured spans"), tr("Esc; Esc again")},
+        {tr("Pin, hide, move a device; show all"), tr("P  H  Shift+↑  Shift+↓; Shift+H")},
         {tr("Fold or unfold a device"), tr("click on its name")}};
     for (const auto& [what, key] : keys) context_.actions.describe(group, what, key);
   }
@@ -324,16 +345,33 @@ class TracePage : public shell::Page {
       model_.reset();
       return showInstead(tr("Nothing of this executable has run yet, so there is no trace."));
     }
+    near_.reset();
+    // What another page selected stays selected: it is found again below.
+    applying_ = true;
     canvas_->setModel(model_);
     overview_->setModel(model_);
     followScale();
+    applying_ = false;
     fillCalls();
     fillLegend();
     if (!grew) openOnStep();
     table_->ranges()->setRows(model_->trace, {}, scale_);
-    readStatistics();
+    followView();
     remarkOnDamage();
     if (pendingTime_) showPendingTime();
+    if (!pendingLane_.isEmpty()) showPendingLane();
+    followNotes();
+    followOthers();
+  }
+
+  QString find(const QString& wanted, int direction) override {
+    if (wanted.isEmpty() || !model_) return {};
+    const TimelineItem found =
+        canvas_->scene().find(wanted.toLower().toStdString(), canvas_->selected(), direction);
+    if (!found) return tr("nothing found; steps outside of what was read are not looked at");
+    canvas_->select(found);
+    canvas_->reveal(found);
+    return text(canvas_->scene().pathOf(found));
   }
 
   /// A trace opens on one step, from fill to flush.
@@ -423,8 +461,75 @@ class TracePage : public shell::Page {
     if (model_) fillLegend();
   }
 
+  /// What another page selected is lit here.
+  void followOthers() {
+    if (following_ || !model_) return;
+    const shell::Selected& selected = context_.selection.current();
+    if (selected.kind == shell::Selected::Kind::none) return canvas_->select({});
+    if (selected.kind == shell::Selected::Kind::placement) canvas_->selectPlacement(selected.placement);
+  }
+
+  void showPendingLane() {
+    const QString name = std::exchange(pendingLane_, {});
+    for (const geometry::TimelineGroup& group : canvas_->scene().layout().groups) {
+      if (text(group.title).compare(name, Qt::CaseInsensitive) == 0)
+        return canvas_->verticalScrollBar()->setValue(std::max(0, group.y - 4));
+    }
+    remark(tr("There is no device %1 on this trace.").arg(name));
+  }
+
+  /// Notes of the profile as flags.
+  void followNotes() {
+    const shell::Snapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr) return;
+    readBeside(
+        [held = *snapshot]() -> base::Result<std::vector<model::Note>> {
+          PIPESCOPE_ASSIGN(const model::Rows<model::Note> rows, held.source->rows<model::Note>());
+          return std::vector<model::Note>(*rows);
+        },
+        [this](base::Result<std::vector<model::Note>>&& notes) {
+          if (!notes.ok()) return;
+          notes_ = *std::move(notes);
+          std::vector<timeline::TimelineCanvas::Flag> flags;
+          for (const model::Note& note : notes_) flags.push_back({note.start, text(note.text)});
+          canvas_->setFlags(std::move(flags));
+        });
+  }
+
+  void addNote() {
+    if (!model_) return;
+    if (!context_.session.canKeepNotes())
+      return remark(tr("Notes cannot be kept in this profile: it cannot be written to."));
+    const TimelineItem item = canvas_->selected();
+    model::Note note;
+    note.id = notes_.empty() ? 0 : notes_.back().id + 1;
+    note.start = item ? item.start : context_.timeRange.view().time(context_.timeRange.view().width() / 2.0);
+    note.end = item ? item.end : note.start;
+    if (item && item.device >= 0)
+      note.device = model_->trace->devices[static_cast<std::size_t>(item.device)].id;
+    auto* dialog = new QInputDialog(this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Note"));
+    dialog->setLabelText(
+        tr("Note at %1; an empty one is removed").arg(text(formatDuration(note.start, scale_))));
+    connect(dialog, &QInputDialog::textValueSelected, this, [this, note](const QString& written) mutable {
+      std::vector<model::Note> notes = notes_;
+      notes.erase(std::remove_if(notes.begin(), notes.end(),
+                                 [&](const auto& old) { return old.start == note.start; }),
+                  notes.end());
+      note.text = written.trimmed().toStdString();
+      if (!note.text.empty()) notes.push_back(note);
+      context_.session.keepNotes(this, std::move(notes), [this](const base::Status& kept) {
+        kept.ok() ? followNotes() : remark(text(kept.error().message));
+      });
+    });
+    dialog->open();
+  }
+
   void followScale() {
     scale_ = timeScale();
+    canvas_->setWheelZooms(context_.settings.value(shell::setting::kWheelZooms).toBool());
+    canvas_->setFrameTimeShown(context_.settings.value(shell::setting::kFrameTime).toBool());
     canvas_->setTimeScale(scale_, context_.session.snapshot()->catalog->target.family == "ipu");
     table_->ranges()->setRows(model_ ? model_->trace : nullptr, table_->ranges()->rows(), scale_);
     followRange();
@@ -453,11 +558,58 @@ class TracePage : public shell::Page {
                      : tr("Step %1 of 0–%2").arg(step.iteration).arg(last);
   }
 
-  void readStatistics() {
+  /// After the view has rested: what it shows in detail, and its sums.
+  void followView() {
     if (!model_) return;
-    const Ticks from = std::max(context_.timeRange.start(), model_->trace->start),
-                to = std::min(context_.timeRange.end(), model_->trace->end);
-    readBeside([trace = model_->trace, from, to] { return analysis::rangeStatistics(*trace, from, to); },
+    if (!canvas_->isNear()) {
+      readWindow();
+    } else {
+      readStatistics();
+    }
+  }
+
+  /// Three times what is in view, so that small moves need nothing new. What is on the screen stays until
+  /// then.
+  void readWindow() {
+    if (windowProgress_) windowProgress_->cancel();
+    const shell::Snapshot* snapshot = context_.session.snapshot();
+    if (snapshot == nullptr || !loaded_) return;
+    windowProgress_ = std::make_shared<shell::SharedProgress>();
+    analysis::TraceRequest request = *loaded_;
+    const Ticks from = context_.timeRange.start(), to = context_.timeRange.end();
+    request.large = near_ ? near_->trace : model_->trace;
+    request.from = from - (to - from);
+    request.to = to + (to - from);
+    request.mostRows = kWindowRows;
+    request.mostSteps = kWindowSteps;
+    readBeside(
+        [held = *snapshot, request, progress = windowProgress_,
+         counters = model_->counters]() -> base::Result<std::shared_ptr<const geometry::TimelineModel>> {
+          auto trace = analysis::loadTrace(*held.source, *held.catalog, request, *progress);
+          if (!trace.ok()) return trace.error();
+          return geometry::TimelineModel::make(*std::move(trace), counters);
+        },
+        [this, progress = windowProgress_, base = model_](auto&& read) {
+          if (progress != windowProgress_ || base != model_) return;
+          windowProgress_.reset();
+          if (!read.ok()) return remark(text(read.error().message));
+          near_ = *read;
+          canvas_->setNear(near_);
+          readStatistics();
+        });
+  }
+
+  void readStatistics() {
+    if (!model_ || canvas_->scene().empty()) return;
+    const std::shared_ptr<const analysis::Trace> shown = canvas_->scene().model()->trace;
+    const Ticks from = std::max(context_.timeRange.start(), shown->start),
+                to = std::min(context_.timeRange.end(), shown->end);
+    if (shown->far || shown->farSteps) {
+      ++statistics_;
+      table_->ranges()->setRows(model_->trace, {}, scale_);
+      return;
+    }
+    readBeside([shown, from, to] { return analysis::rangeStatistics(*shown, from, to); },
                [this, trace = model_->trace,
                 generation = ++statistics_](std::vector<analysis::RangeStatistics>&& rows) {
                  if (generation != statistics_ || !model_ || trace != model_->trace) return;
@@ -470,56 +622,19 @@ class TracePage : public shell::Page {
   void followSelection() {
     const TimelineItem item = canvas_->selected();
     const bool any = item && model_;
-    zoomHere_->setVisible(any);
-    goCause_->setVisible(any && static_cast<bool>(canvas_->scene().waitedFor(item)));
-    detailSentence_->setVisible(any && item.kind == TimelineItem::Kind::wait);
     if (!any) {
-      detailTitle_->setText(tr("Nothing is selected: click something on the timeline."));
-      facts_->setFacts({});
-      if (context_.selection.current().kind != shell::Selected::Kind::stage) context_.selection.clear();
+      details_->clear();
+      tiles_->setText(tilesText({}));
+      if (!applying_ && context_.selection.current().kind != shell::Selected::Kind::stage)
+        context_.selection.clear();
       return;
     }
-    detailTitle_->setText(texts().title(item));
-    detailSentence_->setText(texts().sentence(item));
-    facts_->setFacts(texts().facts(item));
-    tabs_->setCurrentIndex(1);
-    context_.selection.set(selectedOf(item));
-  }
-
-  shell::Selected selectedOf(const TimelineItem& item) const {
-    const analysis::DeviceTrace& device = model_->trace->devices[static_cast<std::size_t>(item.device)];
-    const analysis::TraceTrack& track = device.tracks[static_cast<std::size_t>(item.track)];
-    shell::Selected selected;
-    selected.device = device.id;
-    selected.start = item.start;
-    selected.end = item.end;
-    switch (item.kind) {
-      case TimelineItem::Kind::pass:
-      case TimelineItem::Kind::group:
-      case TimelineItem::Kind::step: {
-        const int index = item.kind == TimelineItem::Kind::pass
-                              ? track.passes[static_cast<std::size_t>(item.index)].firstPlacement
-                              : item.placement;
-        const analysis::TracePlacement& placement = track.placements[static_cast<std::size_t>(index)];
-        selected.kind = item.kind == TimelineItem::Kind::step ? shell::Selected::Kind::step
-                                                              : shell::Selected::Kind::placement;
-        selected.placement = placement.id;
-        selected.stage = placement.stage;
-        selected.step = item.box;
-        break;
-      }
-      case TimelineItem::Kind::wait:
-        selected.kind = shell::Selected::Kind::wait;
-        selected.stage = track.waits[static_cast<std::size_t>(item.index)].stage;
-        break;
-      case TimelineItem::Kind::transfer:
-        selected.kind = shell::Selected::Kind::transfer;
-        selected.transfer = model_->trace->transfers[static_cast<std::size_t>(item.index)].id;
-        break;
-      case TimelineItem::Kind::none:
-        break;
-    }
-    return selected;
+    details_->show(texts(), item, static_cast<bool>(canvas_->scene().waitedFor(item)));
+    tiles_->setText(tilesText(item));
+    if (tabs_->currentIndex() == 0) tabs_->setCurrentIndex(1);
+    following_ = true;
+    context_.selection.set(selectedOf(*canvas_->scene().model()->trace, item));
+    following_ = false;
   }
 
   // --- Moving
@@ -590,20 +705,23 @@ class TracePage : public shell::Page {
 
   QComboBox *rows_ = nullptr, *colours_ = nullptr, *calls_ = nullptr;
   QToolButton *previous_ = nullptr, *next_ = nullptr;
-  QLabel *step_ = nullptr, *span_ = nullptr, *detailTitle_ = nullptr, *detailSentence_ = nullptr;
-  QPushButton *zoomHere_ = nullptr, *goCause_ = nullptr;
+  QLabel *step_ = nullptr, *span_ = nullptr, *tiles_ = nullptr;
   timeline::OverviewStrip* overview_ = nullptr;
   timeline::TimelineCanvas* canvas_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   QSplitter* splitter_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   RangeTable* table_ = nullptr;
-  FactGrid* facts_ = nullptr;
+  TraceDetails* details_ = nullptr;
+  std::vector<model::Note> notes_;
+  bool following_ = false, applying_ = false;
 
-  std::shared_ptr<const geometry::TimelineModel> model_;
+  std::shared_ptr<const geometry::TimelineModel> model_, near_;
+  std::shared_ptr<shell::SharedProgress> windowProgress_;
   std::optional<analysis::TraceRequest> loaded_;
   qlonglong call_ = kLastCall;  ///< RunId, or one of the two above
   std::optional<Ticks> pendingTime_;
+  QString pendingLane_;
   bool enterFromEnd_ = false;
   geometry::TimeScale scale_;
   QTimer rest_;

@@ -1,6 +1,7 @@
 #include "views/shell/home.h"
 
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QListWidget>
 #include <QPushButton>
@@ -44,7 +45,16 @@ Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
   open->setDefault(true);
   open->setMinimumSize(160, 34);
   layout->addSpacing(6);
-  layout->addWidget(open, 0, Qt::AlignLeft);
+  demo_ = new QPushButton(tr("Open the demo profile"), column);
+  demo_->setMinimumSize(160, 34);
+  demo_->setVisible(false);
+  demo_->setToolTip(tr("Trains a small model on four emulated IPUs, and shows what happened"));
+  auto* buttons = new QHBoxLayout;
+  buttons->addWidget(open);
+  buttons->addWidget(demo_);
+  buttons->addStretch();
+  layout->addLayout(buttons);
+  connect(demo_, &QPushButton::clicked, this, &Home::demoRequested);
   layout->addSpacing(18);
   layout->addWidget(recentTitle_);
   recent_->setFrameShape(QFrame::NoFrame);
@@ -77,6 +87,10 @@ void Home::refresh() {
 
 void Home::setReading(const QString& file) {
   notice_->setNotice(NoticeKind::info, tr("Reading %1…").arg(file));
+}
+
+void Home::setDemoVisible(bool visible) {
+  demo_->setVisible(visible);
 }
 
 void Home::setError(const QString& sentence) {

@@ -3,6 +3,7 @@
 
 class QListWidget;
 class QLabel;
+class QPushButton;
 
 namespace pipescope::shell {
 
@@ -20,10 +21,12 @@ class Home : public QWidget {
   void refresh();
   void setReading(const QString& file);
   void setError(const QString& sentence);
+  void setDemoVisible(bool visible);
   QString notice() const;
 
  Q_SIGNALS:
   void openRequested();
+  void demoRequested();
   void fileChosen(const QString& path);
 
  private:
@@ -33,6 +36,7 @@ class Home : public QWidget {
   NoticeBar* notice_;
   QLabel *mark_, *title_, *hint_, *recentTitle_;
   QListWidget* recent_;
+  QPushButton* demo_;
 };
 
 }  // namespace pipescope::shell

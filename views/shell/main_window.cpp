@@ -2,16 +2,19 @@
 
 #include <QActionGroup>
 #include <QApplication>
+#include <QClipboard>
 #include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPainter>
+#include <QPointer>
 #include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -19,10 +22,15 @@
 #include <QVBoxLayout>
 
 #include "profiler/base/version.h"
+#include "views/shell/command_palette.h"
+#include "views/shell/find_bar.h"
+#include "views/shell/glossary.h"
 #include "views/shell/home.h"
 #include "views/shell/icons.h"
 #include "views/shell/keys_dialog.h"
 #include "views/shell/notice.h"
+#include "views/shell/picture.h"
+#include "views/shell/settings_dialog.h"
 #include "views/shell/sidebar.h"
 
 namespace pipescope::shell {
@@ -91,6 +99,8 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     followExecutables();
   });
   connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
+  applyByteUnits(settings_);
+  palette_.setSafe(settings_.value(setting::kSafeColours, false).toBool());
   restoreGeometry(settings_.value(kGeometry).toByteArray());
   fillRecent();
   followPalette();
@@ -115,6 +125,15 @@ void MainWindow::makePages(const PageRegistry& registry) {
   column->setSpacing(0);
   column->addWidget(makeHeader());
   column->addWidget(bar_);
+  find_ = new FindBar(palette_, inner);
+  column->addWidget(find_);
+  connect(find_, &FindBar::wanted, this, [this](const QString& text, int direction) {
+    if (Page* page = currentPage()) find_->setAnswer(page->find(text, direction));
+  });
+  connect(find_, &FindBar::closed, this, [this] {
+    if (Page* page = currentPage()) page->find({}, 0), page->setFocus();
+    find_->hide();
+  });
   column->addWidget(stack_, 1);
   auto* row = new QHBoxLayout(inner);
   row->setContentsMargins(0, 0, 0, 0);
@@ -123,6 +142,7 @@ void MainWindow::makePages(const PageRegistry& registry) {
   row->addLayout(column, 1);
   home_ = new Home(palette_, settings_, this);
   connect(home_, &Home::openRequested, this, &MainWindow::chooseFile);
+  connect(home_, &Home::demoRequested, this, &MainWindow::openDemo);
   connect(home_, &Home::fileChosen, this, [this](const QString& path) { open(path); });
   outer_ = new QStackedWidget(this);
   outer_->addWidget(home_);
@@ -166,10 +186,22 @@ void MainWindow::makeActions() {
                       QStringLiteral("open"));
   actions_->add(file, tr("&Reload"), {QKeySequence(Qt::Key_F5), QKeySequence(QStringLiteral("Ctrl+R"))},
                 [this] { session_->reload(); });
+  actions_->add(file, tr("Open the &demo profile"), {}, [this] { openDemo(); });
+  actions_->add(file, tr("&Save picture…"), {QKeySequence(QStringLiteral("Ctrl+Shift+S"))}, [this] {
+    if (session_->snapshot() != nullptr)
+      savePicture(*currentPage()->picture(),
+                  definitions_[static_cast<std::size_t>(stack_->currentIndex())].id, *context_);
+  });
+  actions_->add(file, tr("&Copy link to this place"), {QKeySequence(QStringLiteral("Ctrl+Shift+C"))},
+                [this] { QApplication::clipboard()->setText(link()); });
+  actions_->add(file, tr("Se&ttings…"), {QKeySequence(QStringLiteral("Ctrl+,"))}, [this] { showSettings(); });
   actions_->add(file, tr("&New window"), {QKeySequence::New}, [this] { Q_EMIT newWindowRequested(); });
   actions_->add(file, tr("&Close window"), {QKeySequence(QStringLiteral("Ctrl+W"))}, [this] { close(); });
   actions_->add(file, tr("&Quit"), {QKeySequence(QStringLiteral("Ctrl+Q"))},
                 [] { QApplication::closeAllWindows(); });
+  actions_->add(goGroup, tr("&Find on this page…"), {QKeySequence::Find}, [this] { showFind(); });
+  actions_->add(goGroup, tr("C&ommands…"), {QKeySequence(QStringLiteral("Ctrl+Shift+P"))},
+                [this] { showCommands(); });
   for (std::size_t i = 0; i < definitions_.size(); ++i) {
     const QKeySequence key(QStringLiteral("Ctrl+%1").arg(i + 1));
     icons_.emplace_back(
@@ -201,6 +233,7 @@ void MainWindow::makeActions() {
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
   });
+  actions_->add(help, tr("&Words"), {}, [this] { showGlossary(); });
   actions_->add(help, tr("&About Pipescope"), {}, [this] {
     QMessageBox::about(this, tr("About Pipescope"),
                        tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come from "
@@ -254,6 +287,94 @@ void MainWindow::chooseFile() {
   dialog->open();
 }
 
+void MainWindow::setDemo(Demo demo) {
+  demo_ = std::move(demo);
+  home_->setDemoVisible(static_cast<bool>(demo_));
+}
+
+void MainWindow::openDemo() {
+  if (!demo_) return;
+  home_->setReading(tr("the demo profile; it is being made"));
+  demo_([this, guard = QPointer<MainWindow>(this)](const base::Result<QString>& made) {
+    if (guard.isNull()) return;
+    if (made.ok()) return open(*made);
+    home_->setError(QString::fromStdString(made.error().message));
+  });
+}
+
+QString MainWindow::link() const {
+  if (session_->path().isEmpty()) return {};
+  QStringList parts = {QStringLiteral("pipescope-gui"),
+                       QLatin1Char('\'') + session_->path() + QLatin1Char('\''), QStringLiteral("--page"),
+                       definitions_[static_cast<std::size_t>(stack_->currentIndex())].id};
+  const model::Executable* row = session_->snapshot() == nullptr
+                                     ? nullptr
+                                     : session_->snapshot()->catalog->executable(session_->executable());
+  if (row != nullptr && !row->name.empty())
+    parts << QStringLiteral("--executable") << QString::fromStdString(row->name);
+  const Place place = currentPage() == nullptr ? Place{} : currentPage()->place();
+  if (place.time) parts << QStringLiteral("--at") << QString::number(place.time->count);
+  if (!place.lane.isEmpty()) parts << QStringLiteral("--lane") << place.lane;
+  return parts.join(QLatin1Char(' '));
+}
+
+void MainWindow::showCommands() {
+  std::vector<Command> commands;
+  for (const Actions::Entry& entry : actions_->entries()) {
+    if (entry.action == nullptr || !entry.action->isEnabled()) continue;
+    const QString keys =
+        entry.keys.isEmpty() ? entry.group : entry.group + QStringLiteral(" · ") + entry.keys;
+    commands.push_back({entry.what, keys, [action = entry.action] { action->trigger(); }});
+  }
+  if (session_->snapshot() != nullptr) {
+    for (const model::Executable& row : session_->snapshot()->catalog->executables) {
+      commands.push_back({tr("Show executable %1").arg(QString::fromStdString(row.name)), tr("Executable"),
+                          [this, id = row.id] { session_->setExecutable(id); }});
+    }
+    for (const model::Device& row : session_->snapshot()->catalog->devices) {
+      const QString name = QString::fromStdString(row.name);
+      commands.push_back({tr("Go to %1 on the trace").arg(name), tr("Device"), [this, name] {
+                            Place place{QStringLiteral("trace"), {}, -1, name};
+                            go(place);
+                          }});
+    }
+  }
+  for (const QString& path : settings_.recentFiles())
+    commands.push_back({tr("Open %1").arg(QFileInfo(path).fileName()), path, [this, path] { open(path); }});
+  auto* palette = new CommandPalette(std::move(commands), this);
+  palette->setAttribute(Qt::WA_DeleteOnClose);
+  palette->open();
+}
+
+void MainWindow::showSettings() {
+  auto* dialog = new SettingsDialog(
+      settings_, palette_, [this] { showAgain(); }, this);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->open();
+}
+
+/// After a setting has changed.
+void MainWindow::showAgain() {
+  const bool time = settings_.value(kTimeUnit).toString() == QLatin1String("time");
+  (time ? timeAction_ : cyclesAction_)->setChecked(true);
+  for (Page* page : pages_) page->reload();
+}
+
+void MainWindow::showGlossary() {
+  std::vector<Command> words;
+  for (const auto& [word, sentence] : glossary()) words.push_back({word, sentence, [] {}});
+  auto* dialog = new CommandPalette(std::move(words), this);
+  dialog->setWindowTitle(tr("Words"));
+  dialog->box()->setPlaceholderText(tr("A word"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->resize(860, 520);
+  dialog->open();
+}
+
+void MainWindow::showFind() {
+  if (session_->snapshot() != nullptr) find_->begin();
+}
+
 void MainWindow::setTheme(Theme theme) {
   settings_.setTheme(theme);
   palette_.setTheme(theme);
@@ -279,6 +400,7 @@ QStringList MainWindow::pageIds() const {
 }
 
 void MainWindow::selectPage(int index) {
+  if (find_ != nullptr && find_->isVisible()) Q_EMIT find_->closed();
   if (index < 0 || index >= static_cast<int>(pages_.size())) return;
   sidebar_->setCurrent(index);
   stack_->setCurrentIndex(index);

@@ -11,6 +11,7 @@ class QStackedWidget;
 
 namespace pipescope::shell {
 
+class FindBar;
 class Home;
 class NoticeBar;
 class Sidebar;
@@ -25,6 +26,13 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   void open(const QString& path, const QString& executable = {});
+  /// How the demo profile is made: calls back with its path, or with the sentence of a failure.
+  using Demo = std::function<void(std::function<void(base::Result<QString>)>)>;
+  void setDemo(Demo demo);
+  /// The command that opens this place again.
+  QString link() const;
+  FindBar* findBar() const { return find_; }
+  Settings& settings() { return settings_; }
   void openSource(OpenedSource source, const QString& title);
   /// False where there is no such page.
   bool showPage(const QString& id);
@@ -57,6 +65,12 @@ class MainWindow : public QMainWindow {
   void makePages(const PageRegistry& registry);
   QWidget* makeHeader();
   void chooseFile();
+  void showCommands();
+  void showSettings();
+  void showGlossary();
+  void showFind();
+  void openDemo();
+  void showAgain();
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void followSession();
@@ -82,6 +96,8 @@ class MainWindow : public QMainWindow {
   Home* home_ = nullptr;
   Sidebar* sidebar_ = nullptr;
   NoticeBar* bar_ = nullptr;
+  FindBar* find_ = nullptr;
+  Demo demo_;
   QWidget* header_ = nullptr;
   QLabel *title_ = nullptr, *badge_ = nullptr, *facts_ = nullptr, *executableLabel_ = nullptr,
          *emulated_ = nullptr;

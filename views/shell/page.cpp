@@ -1,5 +1,6 @@
 #include "views/shell/page.h"
 
+#include <QLineEdit>
 #include <QShowEvent>
 #include <QStackedLayout>
 #include <QTimer>
@@ -107,6 +108,21 @@ void Page::finish(base::Result<Apply>&& result) {
     stack_->setCurrentWidget(pane_);
   }
   Q_EMIT settled();
+}
+
+QString Page::find(const QString& text, int direction) {
+  Q_UNUSED(direction)
+  int rows = 0, tables = 0;
+  for (QLineEdit* filter : findChildren<QLineEdit*>(QStringLiteral("table_filter"))) {
+    if (filter->parentWidget() == nullptr || !filter->parentWidget()->isVisible()) continue;
+    filter->setVisible(true);
+    filter->setText(text);
+    rows += filter->property("rows").toInt();
+    ++tables;
+  }
+  if (text.isEmpty()) return {};
+  if (tables == 0) return tr("there is no table on this page");
+  return rows == 0 ? tr("nothing found") : tr("%1 rows").arg(rows);
 }
 
 geometry::TimeScale Page::timeScale() const {

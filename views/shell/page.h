@@ -28,6 +28,7 @@ struct Place {
   QString page;                     ///< empty: the present one
   std::optional<base::Ticks> time;  ///< of device 0's timebase
   std::int32_t stage = -1;
+  QString lane;  ///< device by name
 };
 
 /// What all pages of a window share.
@@ -58,6 +59,13 @@ class Page : public QWidget {
   virtual void show(const Place&) {}
   /// Reads again what the page shows, now or when the page is next seen.
   void reload();
+  /// What "Save picture" draws: the page's main chart; the whole page where it has none.
+  virtual QWidget* picture() { return this; }
+  /// Finds text on the page: the next (+1) or previous (−1) place, or the first one after the text has
+  /// changed (0). Returns what to say: "12 rows", "nothing found". Here: filters the page's tables.
+  virtual QString find(const QString& text, int direction);
+  /// What a link to this place needs beside page and executable.
+  virtual Place place() const { return {}; }
 
  Q_SIGNALS:
   void settled();

@@ -48,10 +48,22 @@ void Palette::setTheme(Theme theme) {
   Q_EMIT changed();
 }
 
+void Palette::setSafe(bool safe) {
+  if (safe == safe_) return;
+  safe_ = safe;
+  load();
+  Q_EMIT changed();
+}
+
 void Palette::load() {
   dark_ = theme_ == Theme::dark || (theme_ == Theme::system && systemIsDark_);
-  const auto colours = parseTheme(
+  auto colours = parseTheme(
       embeddedText(dark_ ? QStringLiteral("themes/dark.theme") : QStringLiteral("themes/light.theme")));
+  if (safe_) {
+    const auto over = parseTheme(embeddedText(QStringLiteral("themes/safe.theme")));
+    for (auto entry = over.begin(); entry != over.end(); ++entry) colours.insert(entry.key(), entry.value());
+    if (dark_) colours.insert(QStringLiteral("path.critical"), Qt::white);
+  }
   const auto take = [&](const QString& key) {
     PIPESCOPE_CHECK(colours.contains(key), "the theme lacks " + key.toStdString());
     return colours.value(key);

@@ -42,6 +42,9 @@ class Palette : public QObject {
   Theme theme() const { return theme_; }
   bool isDark() const { return dark_; }
   void setTheme(Theme theme);
+  /// Colours and patterns that eyes which mix up red and green can tell apart.
+  bool isSafe() const { return safe_; }
+  void setSafe(bool safe);
 
   QColor colour(geometry::ColourRole role) const { return roles_[static_cast<std::size_t>(role)]; }
   QColor ui(Ui role) const { return ui_[static_cast<std::size_t>(role)]; }
@@ -62,7 +65,7 @@ class Palette : public QObject {
 
  private:
   void load();
-  bool systemIsDark_ = false, dark_ = false;
+  bool systemIsDark_ = false, dark_ = false, safe_ = false;
   Theme theme_ = Theme::system;
   std::array<QColor, geometry::kColourRoles> roles_;
   std::array<QColor, static_cast<std::size_t>(Ui::count)> ui_;

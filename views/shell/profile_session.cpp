@@ -131,6 +131,21 @@ void ProfileSession::poll() {
       });
 }
 
+void ProfileSession::keepNotes(QObject* context, std::vector<model::Note> notes,
+                               std::function<void(const base::Status&)> done) {
+  if (!opened_.keepNotes) return done(base::badInput("Notes cannot be kept in this profile."));
+  inBackground(
+      context,
+      [opened = opened_, notes = std::move(notes)]() -> base::Status {
+        PIPESCOPE_TRY(opened.keepNotes(notes));
+        if (opened.refresh) {
+          PIPESCOPE_TRY(opened.refresh());
+        }
+        return {};
+      },
+      [done = std::move(done)](const base::Status& status) { done(status); });
+}
+
 void ProfileSession::setExecutable(model::ExecutableId executable) {
   if (executable == executable_ || snapshot() == nullptr ||
       snapshot_.catalog->executable(executable) == nullptr)

@@ -16,6 +16,8 @@ struct OpenedSource {
   std::shared_ptr<const model::ProfileSource> source;
   /// Moves on to the last commit; true: there was one. Empty: the source moves on by itself.
   std::function<base::Result<bool>()> refresh;
+  /// Puts these notes in place of those that the profile has. Empty: it cannot be written to.
+  std::function<base::Status(const std::vector<model::Note>&)> keepNotes;
 };
 /// Opens a file. The program hands it in, so that views know no file format.
 using Opener = std::function<base::Result<OpenedSource>(const std::string& path)>;
@@ -49,6 +51,10 @@ class ProfileSession : public QObject {
 
   model::ExecutableId executable() const { return executable_; }
   void setExecutable(model::ExecutableId executable);
+  bool canKeepNotes() const { return static_cast<bool>(opened_.keepNotes); }
+  /// On a worker; then done(status) on the window's thread, unless `context` is gone.
+  void keepNotes(QObject* context, std::vector<model::Note> notes,
+                 std::function<void(const base::Status&)> done);
   /// False, with nothing changed, where the profile has none of that name.
   bool setExecutableByName(const QString& name);
 

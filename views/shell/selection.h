@@ -7,10 +7,10 @@ namespace pipescope::shell {
 
 /// What the user has selected, by its place in the profile: every page can light it.
 struct Selected {
-  enum class Kind { none, placement, step, wait, transfer, stage };
+  enum class Kind { none, placement, step, wait, transfer, stage, device, memory, program };
   Kind kind = Kind::none;
   model::DeviceId device;
-  std::int32_t stage = -1;
+  std::int32_t stage = -1, microBatch = -1;
   model::PlacementId placement;  ///< of a placement or step
   std::int32_t step = -1;        ///< index within its segment
   model::TransferId transfer;

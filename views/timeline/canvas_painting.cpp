@@ -1,11 +1,13 @@
 // How a timeline looks: the picture of the rows, and what is painted over it.
 #include <QElapsedTimer>
+#include <QPaintEngine>
 #include <QPaintEvent>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
 #include "profiler/geometry/element.h"
+#include "views/timeline/callout.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace pipescope::timeline {
@@ -17,7 +19,6 @@ using shell::Ui;
 namespace {
 
 constexpr double kAxisSpacing = 120;
-constexpr int kCalloutGap = 14, kCalloutPadding = 7;
 
 QRect rectOf(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
@@ -28,11 +29,25 @@ QRect rectOf(const geometry::Box& box) {
 void TimelineCanvas::paintEvent(QPaintEvent*) {
   drawPicture();
   QPainter painter(viewport());
-  painter.drawPixmap(0, 0, picture_);
+  // A drawing for a file is made of vectors.
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {
+    paintPicture(painter);
+  } else {
+    painter.drawPixmap(0, 0, picture_);
+  }
   if (!model_) return;
   paintOverlay(painter);
+  paintFlags(painter);
+  paintSpans(painter);
   paintRange(painter);
   paintCallout(painter);
+  if (!frameTimeShown_) return;
+  const QString text = tr("%1 ms").arg(lastDrawMs_, 0, 'f', 2);
+  painter.setFont(labels_.font());
+  const QRect box(viewport()->width() - 70, viewport()->height() - 20, 66, 16);
+  painter.fillRect(box, palette_.ui(Ui::raised));
+  painter.setPen(palette_.ui(Ui::text));
+  painter.drawText(box, Qt::AlignCenter, text);
 }
 
 /// Rows, gutter and axis: everything that only changes with the view.
@@ -45,8 +60,13 @@ void TimelineCanvas::drawPicture() {
   if (picture_.size() != size) picture_ = QPixmap(size);
   picture_.setDevicePixelRatio(ratio);
   QPainter painter(&picture_);
-  painter.fillRect(QRect(QPoint(), viewport()->size()), palette_.ui(Ui::surface));
+  paintPicture(painter);
   pictureStale_ = false;
+  if (model_) lastDrawMs_ = static_cast<double>(clock.nsecsElapsed()) / 1e6;
+}
+
+void TimelineCanvas::paintPicture(QPainter& painter) const {
+  painter.fillRect(QRect(QPoint(), viewport()->size()), palette_.ui(Ui::surface));
   if (!model_) return;
   const geometry::TimelineWindow visible = window();
   painter.save();
@@ -56,17 +76,27 @@ void TimelineCanvas::drawPicture() {
     painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, visible.height),
                      palette_.ui(Ui::grid));
   }
-  for (const geometry::TimelineGroup& group : scene_.layout().groups) {
-    const int below = group.y + group.height - visible.top + metrics_.groupGap / 2;
-    if (below > 0 && below < visible.height)
-      painter.fillRect(0, below, visible.view.width(), 1, palette_.ui(Ui::border));
+  const int pinned = scene().layout().pinned;
+  const auto paintRows = [&](const geometry::TimelineWindow& rows, int from, int to) {
+    painter.save();
+    painter.setClipRect(0, from, visible.view.width(), to - from);
+    for (const geometry::TimelineGroup& group : scene().layout().groups) {
+      const int below = group.y + group.height - rows.top + metrics_.groupGap / 2;
+      if (below > from && below < to)
+        painter.fillRect(0, below, visible.view.width(), 1, palette_.ui(Ui::border));
+    }
+    paintShapes(painter, scene().draw(rows, labels_.measure()), palette_, labels_.font());
+    painter.restore();
+  };
+  paintRows(visible, pinned, visible.height);
+  if (pinned > 0) {
+    paintRows({visible.view, 0, pinned}, 0, pinned);
+    painter.fillRect(0, pinned - 2, visible.view.width(), 2, palette_.ui(Ui::accent));
   }
-  paintShapes(painter, scene_.draw(visible, labels_.measure()), palette_, labels_.font());
   painter.restore();
   paintGutter(painter);
   paintSteps(painter);
   paintAxis(painter);
-  lastDrawMs_ = static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
 void TimelineCanvas::paintGutter(QPainter& painter) const {
@@ -74,12 +104,19 @@ void TimelineCanvas::paintGutter(QPainter& painter) const {
   painter.fillRect(0, kTop, kGutter, height - kTop, palette_.ui(Ui::raised));
   painter.fillRect(kGutter - 1, 0, 1, height, palette_.ui(Ui::border));
   painter.save();
-  painter.setClipRect(0, kTop, kGutter - 1, height - kTop);
-  painter.translate(0, kTop - verticalScrollBar()->value());
-  for (const geometry::TimelineGroup& group : scene_.layout().groups) {
-    const int y = group.y - verticalScrollBar()->value();
-    if (y + group.height >= -20 && y <= height) paintGroup(painter, group);
-  }
+  const int pinned = scene().layout().pinned;
+  const auto paintGroups = [&](int top, int from, int to) {
+    painter.save();
+    painter.setClipRect(0, kTop + from, kGutter - 1, to - from);
+    painter.translate(0, kTop - top);
+    for (const geometry::TimelineGroup& group : scene().layout().groups) {
+      const int y = group.y - top;
+      if (y + group.height >= from - 20 && y <= to) paintGroup(painter, group);
+    }
+    painter.restore();
+  };
+  paintGroups(verticalScrollBar()->value(), pinned, height - kTop);
+  if (pinned > 0) paintGroups(0, 0, pinned);
   painter.restore();
 }
 
@@ -91,7 +128,13 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   bold.setBold(true);
   painter.setFont(bold);
   painter.setPen(palette_.ui(Ui::text));
-  const geometry::TimelineRow& first = at(scene_.layout().rows, group.firstRow);
+  const geometry::TimelineRow& first = at(scene().layout().rows, group.firstRow);
+  if (group.device < 0) {
+    painter.drawText(QRect(20, first.y, kGutter - 26, first.height), Qt::AlignVCenter | Qt::AlignLeft,
+                     tr("Run"));
+    paintCounterNames(painter, group, QFontMetrics(bold).horizontalAdvance(tr("Run")));
+    return;
+  }
   // A small triangle says that a click folds the group.
   const QPoint centre(10, first.y + first.height / 2);
   QPolygon triangle;
@@ -121,7 +164,7 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
                      metrics.elidedText(subtitle, Qt::ElideRight, rest.width()));
     return;
   }
-  const geometry::TimelineRow& second = at(scene_.layout().rows, group.firstRow + 1);
+  const geometry::TimelineRow& second = at(scene().layout().rows, group.firstRow + 1);
   const bool ownLine = second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat;
   // The subtitle may reach over two low rows.
   const int below2Height = std::max(second.height, metrics.height());
@@ -131,18 +174,33 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
                    metrics.elidedText(subtitle, Qt::ElideRight, below2.width()));
   int transfersTop = -1, transfersEnd = 0;
   for (int i = 1; i < group.rows; ++i) {
-    const geometry::TimelineRow& row = at(scene_.layout().rows, group.firstRow + i);
+    const geometry::TimelineRow& row = at(scene().layout().rows, group.firstRow + i);
     if (row.kind == geometry::RowKind::transfer) {
       if (transfersTop < 0) transfersTop = row.y;
       transfersEnd = row.y + row.height;
-    } else if (row.kind == geometry::RowKind::flat || row.kind == geometry::RowKind::activity) {
+    } else if (row.kind == geometry::RowKind::flat || row.kind == geometry::RowKind::activity ||
+               row.kind == geometry::RowKind::counter) {
       painter.drawText(QRect(20, row.y, kGutter - 28, row.height), Qt::AlignVCenter | Qt::AlignRight,
-                       QString::fromStdString(row.label));
+                       metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutter - 28));
     }
   }
   if (transfersTop >= 0) {
     painter.drawText(QRect(20, transfersTop, kGutter - 28, transfersEnd - transfersTop),
                      Qt::AlignVCenter | Qt::AlignRight, tr("transfers"));
+  }
+}
+
+void TimelineCanvas::paintCounterNames(QPainter& painter, const geometry::TimelineGroup& group,
+                                       int indent) const {
+  painter.setFont(labels_.font());
+  painter.setPen(palette_.ui(Ui::muted));
+  const QFontMetrics metrics(labels_.font());
+  for (int i = 0; i < group.rows; ++i) {
+    const geometry::TimelineRow& row = at(scene().layout().rows, group.firstRow + i);
+    const int left = i == 0 ? 28 + indent : 20;
+    painter.drawText(
+        QRect(left, row.y, kGutter - left - 8, row.height), Qt::AlignVCenter | Qt::AlignRight,
+        metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutter - left - 8));
   }
 }
 
@@ -214,13 +272,16 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const {
   painter.setClipRect(kGutter, kTop, viewport()->width() - kGutter, viewport()->height() - kTop);
   painter.translate(kGutter, kTop);
   const geometry::TimelineWindow visible = window();
-  for (const geometry::Arrow& arrow : scene_.arrows(visible, selected_)) paintArrow(painter, arrow, palette_);
+  if (selectedIn_ == scene().model()) {
+    for (const geometry::Arrow& arrow : scene().arrows(visible, selected_))
+      paintArrow(painter, arrow, palette_);
+  }
   painter.setBrush(Qt::NoBrush);
-  if (const auto box = scene_.boxOf(visible, hovered_); box && !(hovered_ == selected_)) {
+  if (const auto box = scene().boxOf(windowOf(hovered_), hovered_); box && !(hovered_ == selected_)) {
     painter.setPen(palette_.ui(Ui::text));
     painter.drawRect(rectOf(*box).adjusted(0, 0, -1, -1));
   }
-  if (const auto box = scene_.boxOf(visible, selected_)) {
+  if (const auto box = scene().boxOf(windowOf(selected_), selected_)) {
     painter.setPen(QPen(palette_.ui(Ui::surface), 1));
     painter.drawRect(rectOf(*box).adjusted(1, 1, -2, -2));
     QPen pen(palette_.ui(Ui::accent), 2);
@@ -236,53 +297,68 @@ void TimelineCanvas::paintCallout(QPainter& painter) const {
   if (!hovered_ || !describe_ || drag_ != Drag::none) return;
   const QStringList lines = describe_(hovered_);
   if (lines.isEmpty()) return;
-  QFont plain = labels_.font(), bold = plain;
-  bold.setBold(true);
-  const QFontMetrics metrics(plain), boldMetrics(bold);
-  int width = boldMetrics.horizontalAdvance(lines.front());
-  for (const QString& line : lines) width = std::max(width, metrics.horizontalAdvance(line));
-  width += 2;  // advances are rounded, drawing is not
-  width = std::min(width, viewport()->width() - 4 * kCalloutPadding);
-  const int lineHeight = metrics.height() + 2;
-  QRect box(pointer_ + QPoint(kCalloutGap, kCalloutGap),
-            QSize(width + 2 * kCalloutPadding, lineHeight * lines.size() + 2 * kCalloutPadding - 2));
-  if (box.right() > viewport()->width() - 4)
-    box.moveRight(std::max(box.width() + 4, pointer_.x() - kCalloutGap));
-  if (box.bottom() > viewport()->height() - 4) box.moveBottom(pointer_.y() - kCalloutGap);
-  painter.save();
-  painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(palette_.ui(Ui::border));
-  painter.setBrush(palette_.ui(Ui::raised));
-  painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-  int y = box.y() + kCalloutPadding - 1;
-  for (int i = 0; i < lines.size(); ++i, y += lineHeight) {
-    painter.setFont(i == 0 ? bold : plain);
-    painter.setPen(palette_.ui(i == 0 ? Ui::text : Ui::muted));
-    const QFontMetrics& used = i == 0 ? boldMetrics : metrics;
-    painter.drawText(QRect(box.x() + kCalloutPadding, y, width + 2, lineHeight),
-                     Qt::AlignVCenter | Qt::AlignLeft, used.elidedText(lines[i], Qt::ElideRight, width));
-  }
-  painter.restore();
+  timeline::paintCallout(painter, lines, pointer_, viewport()->rect(), labels_.font(), palette_);
 }
 
 /// The stretch that a drag with Ctrl marks, with its length.
 void TimelineCanvas::paintRange(QPainter& painter) const {
   if (drag_ != Drag::range) return;
+  const geometry::TimeView view = window().view;
   const auto [left, right] = std::minmax({std::max(pressed_.x(), kGutter), std::max(pointer_.x(), kGutter)});
+  paintSpan(painter, view.time(left - kGutter), view.time(right - kGutter));
+}
+
+void TimelineCanvas::paintSpans(QPainter& painter) const {
+  for (const Span& span : spans_) paintSpan(painter, span.from, span.to);
+  if (drag_ == Drag::measure && measureFrom_ != measureTo_)
+    paintSpan(painter, std::min(measureFrom_, measureTo_), std::max(measureFrom_, measureTo_));
+}
+
+void TimelineCanvas::paintSpan(QPainter& painter, base::Ticks from, base::Ticks to) const {
+  const geometry::TimeView view = window().view;
+  const double start = view.x(from), end = view.x(to);
+  if (end < 0 || start > view.width()) return;
+  const int left = kGutter + std::max(0, view.column(from)),
+            right = kGutter + std::clamp(view.column(to), 0, view.width());
   QColor veil = palette_.ui(Ui::accent);
-  veil.setAlpha(50);
-  painter.fillRect(left, kStepBand, right - left, viewport()->height() - kStepBand, veil);
+  veil.setAlpha(44);
+  painter.save();
+  painter.setClipRect(kGutter, 0, view.width(), viewport()->height());
+  painter.fillRect(left, kTop, right - left, viewport()->height() - kTop, veil);
   painter.fillRect(left, kStepBand, 1, viewport()->height(), palette_.ui(Ui::accent));
   painter.fillRect(right, kStepBand, 1, viewport()->height(), palette_.ui(Ui::accent));
-  const geometry::TimeView view = window().view;
-  const base::Ticks length = view.time(right - kGutter) - view.time(left - kGutter);
   painter.setFont(labels_.font());
-  const QString text = QString::fromStdString(formatDuration(length, scale_));
+  const QString text = QString::fromStdString(formatDuration(to - from, scale_));
   const int wide = QFontMetrics(labels_.font()).horizontalAdvance(text) + 12;
-  const QRect box((left + right - wide) / 2, kStepBand + 2, wide, kAxis - 4);
+  const int x = std::clamp((left + right - wide) / 2, kGutter, std::max(kGutter, viewport()->width() - wide));
+  const QRect box(x, kStepBand + 2, wide, kAxis - 4);
   painter.fillRect(box, palette_.ui(Ui::accent));
   painter.setPen(palette_.ui(Ui::accentText));
   painter.drawText(box, Qt::AlignCenter, text);
+  painter.restore();
+}
+
+/// Notes: a flag at the top, a thin line down.
+void TimelineCanvas::paintFlags(QPainter& painter) const {
+  const geometry::TimeView view = window().view;
+  painter.save();
+  painter.setClipRect(kGutter, 0, view.width(), viewport()->height());
+  painter.setFont(labels_.font());
+  const QFontMetrics metrics(labels_.font());
+  constexpr int kWidest = 160;
+  for (const Flag& flag : flags_) {
+    const double x = view.x(flag.time);
+    if (x < -kWidest || x > view.width()) continue;
+    const int left = kGutter + static_cast<int>(x);
+    const QColor colour = palette_.ui(Ui::warning);
+    painter.fillRect(left, 0, 1, viewport()->height(), colour);
+    const QString text = metrics.elidedText(flag.text, Qt::ElideRight, kWidest);
+    const QRect box(left, 1, metrics.horizontalAdvance(text) + 10, kStepBand - 3);
+    painter.fillRect(box, colour);
+    painter.setPen(shell::Palette::textOn(colour));
+    painter.drawText(box, Qt::AlignCenter, text);
+  }
+  painter.restore();
 }
 
 }  // namespace pipescope::timeline

@@ -1,8 +1,11 @@
 #include "views/timeline/legend.h"
 
 #include <QFontMetrics>
+#include <QHelpEvent>
 #include <QPainter>
+#include <QToolTip>
 
+#include "views/shell/glossary.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::timeline {
@@ -62,6 +65,20 @@ void Legend::paintEvent(QPaintEvent*) {
     painter.drawText(QRect(x + kSquare + kAfterSquare, y, width(), kLine), Qt::AlignVCenter | Qt::AlignLeft,
                      entry.text);
   });
+}
+
+/// What a word means, on hover.
+bool Legend::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QFontMetrics metrics(smallFont());
+  QString sentence;
+  arrange(width(), [&](const LegendEntry& entry, int x, int y) {
+    const QRect place(x, y, kSquare + kAfterSquare + metrics.horizontalAdvance(entry.text), kLine);
+    if (place.contains(help->pos())) sentence = shell::glossaryOf(entry.text);
+  });
+  sentence.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), sentence, this);
+  return true;
 }
 
 }  // namespace pipescope::timeline

@@ -28,6 +28,7 @@ class Legend : public QWidget {
 
  protected:
   void paintEvent(QPaintEvent* event) override;
+  bool event(QEvent* event) override;
 
  private:
   /// Calls visit(entry, x, y) for each entry; returns the height.

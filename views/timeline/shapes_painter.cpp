@@ -15,6 +15,16 @@ QRect rectOf(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
 }
 
+/// A pattern of its own per cause of waiting, for eyes that cannot tell the colours.
+Qt::BrushStyle patternOf(geometry::ColourRole role) {
+  constexpr Qt::BrushStyle patterns[] = {Qt::BDiagPattern, Qt::FDiagPattern, Qt::DiagCrossPattern,
+                                         Qt::HorPattern,   Qt::CrossPattern, Qt::Dense6Pattern,
+                                         Qt::VerPattern,   Qt::Dense7Pattern};
+  const int first = static_cast<int>(geometry::ColourRole::waitFill);
+  return patterns[static_cast<std::size_t>(std::max(0, static_cast<int>(role) - first)) %
+                  std::size(patterns)];
+}
+
 }  // namespace
 
 LabelFont::LabelFont(const QFont& base) : font_(base) {
@@ -39,7 +49,7 @@ LabelFont::LabelFont(const QFont& base) : font_(base) {
 void paintHatch(QPainter& painter, const QRect& rect, geometry::ColourRole role,
                 const shell::Palette& palette) {
   painter.fillRect(rect, palette.hatchGround(role));
-  painter.fillRect(rect, QBrush(palette.colour(role), Qt::BDiagPattern));
+  painter.fillRect(rect, QBrush(palette.colour(role), palette.isSafe() ? patternOf(role) : Qt::BDiagPattern));
 }
 
 void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
@@ -51,6 +61,13 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
   }
   for (const geometry::Hatch& hatch : shapes.hatches)
     paintHatch(painter, rectOf(hatch.box), hatch.role, palette);
+  painter.setBrush(Qt::NoBrush);
+  for (const geometry::Outline& outline : shapes.outlines) {
+    QPen pen(palette.colour(outline.role), 2);
+    pen.setJoinStyle(Qt::MiterJoin);
+    painter.setPen(pen);
+    painter.drawRect(rectOf(outline.box).adjusted(1, 1, -1, -1));
+  }
   QFont small = labels;
   small.setPixelSize(static_cast<int>(std::lround(kLabelPixels * geometry::kSmallText)));
   const QFontMetrics labelMetrics(labels), smallMetrics(small);

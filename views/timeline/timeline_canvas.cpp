@@ -1,8 +1,10 @@
 #include "views/timeline/timeline_canvas.h"
 
 #include <QApplication>
+#include <QContextMenuEvent>
 #include <QElapsedTimer>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
@@ -20,6 +22,9 @@ namespace {
 constexpr double kWheelStep = 1.25, kKeyStep = 1.6, kPanStep = 0.2;
 /// Gestures further apart than this are undone one by one.
 constexpr int kGestureMs = 600;
+/// Edges within this many pixels are caught when measuring.
+constexpr int kSnap = 6;
+constexpr std::size_t kMostSpans = 20;
 
 }  // namespace
 
@@ -40,9 +45,59 @@ TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& 
 
 void TimelineCanvas::setModel(std::shared_ptr<const geometry::TimelineModel> model) {
   model_ = std::move(model);
+  nearModel_.reset();
   selected_ = hovered_ = {};
   layOut();
   Q_EMIT selectionChanged();
+}
+
+void TimelineCanvas::setNear(std::shared_ptr<const geometry::TimelineModel> model) {
+  nearModel_ = std::move(model);
+  hovered_ = {};
+  layOut();
+}
+
+bool TimelineCanvas::isNear() const {
+  if (!model_ || !model_->trace->large) return true;
+  const analysis::Trace& trace = *scene().model()->trace;
+  if (!useNear_) return !trace.far && !trace.farSteps;
+  // A window that was too wide for single rows or steps may be fine now that less of it shows.
+  constexpr double kFiner = 4;
+  const double loaded = static_cast<double>((trace.loadedTo - trace.loadedFrom).count);
+  return !(trace.far || trace.farSteps) || window().view.span() * kFiner > loaded ||
+         loaded <= TimeView::kShortest * kFiner;
+}
+
+/// The window in detail where it covers the view, else the whole from afar.
+void TimelineCanvas::chooseScene() {
+  bool fits = nearModel_ != nullptr;
+  if (fits) {
+    const analysis::Trace& trace = *nearModel_->trace;
+    const TimeView view = window().view;
+    fits = std::max(view.start(), trace.start) >= trace.loadedFrom &&
+           std::min(view.end(), trace.end) <= trace.loadedTo;
+  }
+  if (fits == useNear_) return;
+  useNear_ = fits;
+  hovered_ = {};
+  findSelectionAgain();
+}
+
+void TimelineCanvas::findSelectionAgain() {
+  const geometry::TimelineModel* now = scene().model();
+  if (!selected_ || now == nullptr || now == selectedIn_) return;
+  TimelineItem found;
+  if (selected_.kind == TimelineItem::Kind::transfer) {
+    const auto& all = now->trace->transfers;
+    const auto place =
+        std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.id == selectedTransfer_; });
+    if (place != all.end()) found = scene().transferItem(static_cast<int>(place - all.begin()));
+  } else if (selected_.kind == TimelineItem::Kind::pass) {
+    if (const auto place = now->trace->find(selectedPlacement_)) found = scene().passItem(*place);
+  }
+  if (!found) return;  // the outline stays where it was
+  selected_ = found;
+  selectedIn_ = now;
 }
 
 void TimelineCanvas::setOptions(const geometry::TimelineOptions& options) {
@@ -50,13 +105,16 @@ void TimelineCanvas::setOptions(const geometry::TimelineOptions& options) {
   options_ = options;
   // Rows move: what was selected is found again by what it is.
   const TimelineItem before = selected_;
+  const bool known = selectedIn_ == scene().model();
   layOut();
   selected_ = {};
-  if (before.kind == TimelineItem::Kind::transfer) selected_ = scene_.transferItem(before.index);
-  if (before.kind == TimelineItem::Kind::wait) selected_ = scene_.waitItem(before.device, before.index);
-  if (before.kind == TimelineItem::Kind::pass) {
-    const auto& track = at(at(model_->trace->devices, before.device).tracks, before.track);
-    selected_ = scene_.passItem({before.device, before.track, at(track.passes, before.index).firstPlacement});
+  if (known && before.kind == TimelineItem::Kind::transfer) selected_ = scene().transferItem(before.index);
+  if (known && before.kind == TimelineItem::Kind::wait)
+    selected_ = scene().waitItem(before.device, before.index);
+  if (known && before.kind == TimelineItem::Kind::pass) {
+    const auto& track = at(at(scene().model()->trace->devices, before.device).tracks, before.track);
+    selected_ =
+        scene().passItem({before.device, before.track, at(track.passes, before.index).firstPlacement});
   }
   hovered_ = {};
   Q_EMIT selectionChanged();
@@ -79,12 +137,16 @@ geometry::RowMetrics TimelineCanvas::rowMetrics() const {
 
 void TimelineCanvas::layOut() {
   metrics_ = rowMetrics();
-  scene_ = model_ ? geometry::TimelineScene(model_, geometry::layOutTimeline(*model_, options_, metrics_),
-                                            options_)
-                  : geometry::TimelineScene();
+  geometry::TimelineLayout layout;
+  if (model_) layout = geometry::layOutTimeline(*model_, options_, metrics_);
+  near_ = nearModel_ ? geometry::TimelineScene(nearModel_, layout, options_) : geometry::TimelineScene();
+  base_ = model_ ? geometry::TimelineScene(model_, std::move(layout), options_) : geometry::TimelineScene();
+  useNear_ = false;
   const int visible = std::max(1, viewport()->height() - kTop);
   verticalScrollBar()->setPageStep(visible);
-  verticalScrollBar()->setRange(0, std::max(0, scene_.layout().height - visible));
+  verticalScrollBar()->setRange(0, std::max(0, base_.layout().height - visible));
+  chooseScene();
+  findSelectionAgain();
   refresh();
 }
 
@@ -96,6 +158,7 @@ void TimelineCanvas::changeRowHeight(int direction) {
 }
 
 void TimelineCanvas::refresh() {
+  chooseScene();
   pictureStale_ = true;
   viewport()->update();
 }
@@ -126,6 +189,15 @@ void TimelineCanvas::rememberGesture() {
 void TimelineCanvas::select(const TimelineItem& item) {
   if (item == selected_) return;
   selected_ = item;
+  selectedIn_ = scene().model();
+  selectedPlacement_ = {};
+  selectedTransfer_ = {};
+  if (item.kind == TimelineItem::Kind::transfer)
+    selectedTransfer_ = at(selectedIn_->trace->transfers, item.index).id;
+  if (item.kind == TimelineItem::Kind::pass) {
+    const auto& track = at(at(selectedIn_->trace->devices, item.device).tracks, item.track);
+    selectedPlacement_ = at(track.placements, at(track.passes, item.index).firstPlacement).id;
+  }
   viewport()->update();
   Q_EMIT selectionChanged();
 }
@@ -133,10 +205,12 @@ void TimelineCanvas::select(const TimelineItem& item) {
 void TimelineCanvas::reveal(const TimelineItem& item) {
   if (!item) return;
   if (item.row >= 0) {
-    const geometry::TimelineRow& row = at(scene_.layout().rows, item.row);
+    const geometry::TimelineRow& row = at(scene().layout().rows, item.row);
     const int top = verticalScrollBar()->value(), visible = viewport()->height() - kTop;
-    if (row.y < top) verticalScrollBar()->setValue(row.y - 8);
-    if (row.y + row.height > top + visible) verticalScrollBar()->setValue(row.y + row.height - visible + 8);
+    const int pinned = scene().layout().pinned;
+    if (row.y >= pinned && row.y < top + pinned) verticalScrollBar()->setValue(row.y - pinned - 8);
+    if (row.y >= pinned && row.y + row.height > top + visible)
+      verticalScrollBar()->setValue(row.y + row.height - visible + 8);
   }
   TimeView view = window().view;
   const double left = view.x(item.start), right = view.x(item.end), width = view.width();
@@ -187,7 +261,8 @@ void TimelineCanvas::panBy(double fraction) {
 }
 
 bool TimelineCanvas::followWait() {
-  const TimelineItem cause = scene_.empty() ? TimelineItem{} : scene_.waitedFor(selected_);
+  const bool known = !scene().empty() && selectedIn_ == scene().model();
+  const TimelineItem cause = known ? scene().waitedFor(selected_) : TimelineItem{};
   if (!cause) return false;
   select(cause);
   reveal(cause);
@@ -195,7 +270,8 @@ bool TimelineCanvas::followWait() {
 }
 
 void TimelineCanvas::selectNeighbour(int direction) {
-  const TimelineItem next = scene_.empty() ? TimelineItem{} : scene_.neighbour(selected_, direction);
+  const bool known = !scene().empty() && selectedIn_ == scene().model();
+  const TimelineItem next = known ? scene().neighbour(selected_, direction) : TimelineItem{};
   if (!next) return;
   select(next);
   reveal(next);
@@ -230,7 +306,8 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
   if ((event->modifiers() & kRows) == kRows) {
     if (turn.y() != 0) changeRowHeight(turn.y() > 0 ? 1 : -1);
     event->accept();
-  } else if (event->modifiers() & Qt::ControlModifier) {
+  } else if (((event->modifiers() & Qt::ControlModifier) != 0) != wheelZooms_ && turn.x() == 0 &&
+             !(event->modifiers() & Qt::ShiftModifier)) {
     zoomBy(std::pow(kWheelStep, turn.y() / 120.0));
     event->accept();
   } else if ((event->modifiers() & Qt::ShiftModifier) || turn.x() != 0) {
@@ -245,8 +322,15 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
 
 void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return event->ignore();
-  drag_ = event->modifiers() & Qt::ControlModifier ? Drag::range : Drag::pressed;
+  const bool onRows = event->x() >= kGutter && event->y() >= kTop && model_;
+  drag_ = event->modifiers() & Qt::ControlModifier                  ? Drag::range
+          : (event->modifiers() & Qt::ShiftModifier) != 0 && onRows ? Drag::measure
+                                                                    : Drag::pressed;
   pressed_ = event->pos();
+  if (drag_ == Drag::measure) {
+    const geometry::TimelineWindow at = windowAt(event->y() - kTop);
+    measureFrom_ = measureTo_ = scene().snap(at, event->x() - kGutter, event->y() - kTop, kSnap);
+  }
   pressedView_ = window().view;
   pressedScroll_ = verticalScrollBar()->value();
 }
@@ -266,8 +350,12 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
     apply(view);
     verticalScrollBar()->setValue(pressedScroll_ - moved.y());
   }
+  if (drag_ == Drag::measure) {
+    measureTo_ = scene().snap(windowAt(event->y() - kTop), std::max(0, event->x() - kGutter),
+                              event->y() - kTop, kSnap);
+  }
   setHovered(event->pos());
-  if (drag_ == Drag::range) viewport()->update();
+  if (drag_ == Drag::range || drag_ == Drag::measure) viewport()->update();
 }
 
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
@@ -279,7 +367,152 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
     const auto [left, right] = std::minmax({pressed_.x() - kGutter, event->x() - kGutter});
     zoomTo(view.time(left), view.time(right), 0);
   }
+  if (was == Drag::measure) {
+    if (measureFrom_ == measureTo_) {
+      clickAt(event->pos());
+    } else {
+      spans_.push_back({std::min(measureFrom_, measureTo_), std::max(measureFrom_, measureTo_)});
+      if (spans_.size() > kMostSpans) spans_.erase(spans_.begin());
+    }
+  }
   viewport()->update();
+}
+
+geometry::TimelineWindow TimelineCanvas::windowAt(int y) const {
+  geometry::TimelineWindow at = window();
+  if (y >= 0 && y < scene().layout().pinned) at.top = 0;
+  return at;
+}
+
+geometry::TimelineWindow TimelineCanvas::windowOf(const TimelineItem& item) const {
+  geometry::TimelineWindow of = window();
+  const auto& rows = scene().layout().rows;
+  if (item.row >= 0 && item.row < static_cast<int>(rows.size()) &&
+      at(rows, item.row).y < scene().layout().pinned)
+    of.top = 0;
+  return of;
+}
+
+TimelineItem TimelineCanvas::itemUnder(const QPoint& position) const {
+  if (position.x() < kGutter || position.y() < kTop) return {};
+  return scene().itemAt(windowAt(position.y() - kTop), position.x() - kGutter, position.y() - kTop);
+}
+
+void TimelineCanvas::selectLike(int direction) {
+  const bool known = !scene().empty() && selectedIn_ == scene().model();
+  const TimelineItem next = known ? scene().nextLike(selected_, direction) : TimelineItem{};
+  if (!next) return;
+  select(next);
+  reveal(next);
+}
+
+bool TimelineCanvas::selectPlacement(model::PlacementId id) {
+  if (scene().empty() || !id.valid()) return false;
+  const auto place = scene().model()->trace->find(id);
+  const TimelineItem item = place ? scene().passItem(*place) : TimelineItem{};
+  if (!item) return false;
+  select(item);
+  reveal(item);
+  return true;
+}
+
+void TimelineCanvas::measureSelection() {
+  if (!selected_ || selected_.end <= selected_.start) return;
+  spans_.push_back({selected_.start, selected_.end});
+  viewport()->update();
+}
+
+void TimelineCanvas::setFlags(std::vector<Flag> flags) {
+  flags_ = std::move(flags);
+  viewport()->update();
+}
+
+void TimelineCanvas::setFrameTimeShown(bool shown) {
+  frameTimeShown_ = shown;
+  viewport()->update();
+}
+
+int TimelineCanvas::currentDevice() const {
+  if (selected_) return selected_.device;
+  if (pointer_.y() < kTop || !model_) return -1;
+  const int group = scene().layout().groupAt(pointer_.y() - kTop + windowAt(pointer_.y() - kTop).top);
+  return group < 0 ? -1 : at(scene().layout().groups, group).device;
+}
+
+void TimelineCanvas::changeGroup(GroupChange change, int device) {
+  if (!model_) return;
+  geometry::TimelineOptions options = options_;
+  const auto toggle = [&](std::set<int>& set) {
+    if (set.erase(device) == 0) set.insert(device);
+  };
+  const std::vector<int> shown = geometry::shownDevices(*model_->trace, options);
+  switch (change) {
+    case GroupChange::fold:
+      toggle(options.collapsed);
+      break;
+    case GroupChange::pin:
+      toggle(options.pinned);
+      break;
+    case GroupChange::hide:
+      if (shown.size() > 1) options.hidden.insert(device);
+      break;
+    case GroupChange::up:
+    case GroupChange::down: {
+      options.order = shown;
+      const auto here = std::find(options.order.begin(), options.order.end(), device);
+      const bool up = change == GroupChange::up;
+      if (here == options.order.end() ||
+          (up ? here == options.order.begin() : here + 1 == options.order.end()))
+        return;
+      std::iter_swap(here, up ? here - 1 : here + 1);
+      break;
+    }
+    case GroupChange::showAll:
+      options.hidden.clear();
+      options.pinned.clear();
+      options.order.clear();
+      options.collapsed.clear();
+      options.byStage = false;
+      break;
+    case GroupChange::byStage:
+      options.byStage = !options.byStage;
+      options.order.clear();
+      break;
+    case GroupChange::foldAll: {
+      const bool any = options.collapsed.size() < shown.size();
+      options.collapsed = any ? std::set<int>(shown.begin(), shown.end()) : std::set<int>();
+      break;
+    }
+  }
+  setOptions(options);
+  Q_EMIT optionsChanged();
+}
+
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (!model_) return;
+  const int group = scene().layout().groupAt(event->pos().y() - kTop + windowAt(event->pos().y() - kTop).top);
+  showGroupMenu(event->globalPos(), group < 0 ? -1 : at(scene().layout().groups, group).device);
+}
+
+void TimelineCanvas::showGroupMenu(const QPoint& position, int device) {
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const auto add = [&](const QString& text, GroupChange change) {
+    menu->addAction(text, this, [this, change, device] { changeGroup(change, device); });
+  };
+  if (device >= 0) {
+    add(options_.collapsed.count(device) > 0 ? tr("Unfold") : tr("Fold"), GroupChange::fold);
+    add(options_.pinned.count(device) > 0 ? tr("Unpin (P)") : tr("Pin to the top (P)"), GroupChange::pin);
+    add(tr("Hide (H)"), GroupChange::hide);
+    add(tr("Move up (Shift+↑)"), GroupChange::up);
+    add(tr("Move down (Shift+↓)"), GroupChange::down);
+    menu->addSeparator();
+  }
+  add(tr("Fold or unfold all"), GroupChange::foldAll);
+  add(options_.byStage ? tr("In the order of devices") : tr("In the order of stages"), GroupChange::byStage);
+  add(tr("Show all as at first (Shift+H)"), GroupChange::showAll);
+  for (QAction* action : actions()) menu->addAction(action);
+  menu->popup(position);
 }
 
 void TimelineCanvas::clickAt(const QPoint& position) {
@@ -290,19 +523,14 @@ void TimelineCanvas::clickAt(const QPoint& position) {
     if (step >= 0) Q_EMIT stepChosen(step);
     return;
   }
-  if (position.x() >= kGutter)
-    return select(scene_.itemAt(window(), position.x() - kGutter, position.y() - kTop));
-  const int group = scene_.layout().groupAt(position.y() - kTop + verticalScrollBar()->value());
-  if (group < 0) return;
-  geometry::TimelineOptions options = options_;
-  const int device = at(scene_.layout().groups, group).device;
-  if (options.collapsed.erase(device) == 0) options.collapsed.insert(device);
-  setOptions(options);
+  if (position.x() >= kGutter) return select(itemUnder(position));
+  const int group = scene().layout().groupAt(position.y() - kTop + windowAt(position.y() - kTop).top);
+  if (group >= 0) changeGroup(GroupChange::fold, at(scene().layout().groups, group).device);
 }
 
 void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->pos().x() < kGutter || event->pos().y() < kTop) return;
-  const TimelineItem item = scene_.itemAt(window(), event->pos().x() - kGutter, event->pos().y() - kTop);
+  const TimelineItem item = itemUnder(event->pos());
   if (!item) return;
   select(item);
   zoomToSelection();
@@ -310,11 +538,11 @@ void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 
 void TimelineCanvas::setHovered(const QPoint& position) {
   const bool inRows =
-      position.x() >= kGutter && position.y() >= kTop && drag_ != Drag::pan && !scene_.empty();
+      position.x() >= kGutter && position.y() >= kTop && drag_ != Drag::pan && !scene().empty();
   const bool onUnit = unitClickable_ && position.x() >= 0 && position.x() < kGutter &&
                       position.y() >= kStepBand && position.y() < kTop;
   if (drag_ != Drag::pan) viewport()->setCursor(onUnit ? Qt::PointingHandCursor : Qt::ArrowCursor);
-  hovered_ = inRows ? scene_.itemAt(window(), position.x() - kGutter, position.y() - kTop) : TimelineItem{};
+  hovered_ = inRows ? itemUnder(position) : TimelineItem{};
   viewport()->update();
 }
 
@@ -343,6 +571,10 @@ bool TimelineCanvas::handleKey(int key, Qt::KeyboardModifiers modifiers) {
   if (modifiers & Qt::ShiftModifier) {
     if (key == Qt::Key_W || key == Qt::Key_S) return changeRowHeight(key == Qt::Key_W ? 1 : -1), true;
     if (key == Qt::Key_R) return changeRowHeight(0), true;
+    if (key == Qt::Key_H) return changeGroup(GroupChange::showAll, -1), true;
+    if (key == Qt::Key_Up || key == Qt::Key_Down)
+      return changeGroup(key == Qt::Key_Up ? GroupChange::up : GroupChange::down, currentDevice()), true;
+    if (key == Qt::Key_Comma || key == Qt::Key_Period) return selectLike(key == Qt::Key_Comma ? -1 : 1), true;
   }
   switch (key) {
     case Qt::Key_W:
@@ -366,6 +598,16 @@ bool TimelineCanvas::handleKey(int key, Qt::KeyboardModifiers modifiers) {
       return bar->setValue(bar->value() - bar->pageStep()), true;
     case Qt::Key_PageDown:
       return bar->setValue(bar->value() + bar->pageStep()), true;
+    case Qt::Key_Less:
+      return selectLike(-1), true;
+    case Qt::Key_Greater:
+      return selectLike(1), true;
+    case Qt::Key_R:
+      return measureSelection(), true;
+    case Qt::Key_P:
+      return changeGroup(GroupChange::pin, currentDevice()), true;
+    case Qt::Key_H:
+      return changeGroup(GroupChange::hide, currentDevice()), true;
     case Qt::Key_Comma:
       return selectNeighbour(-1), true;
     case Qt::Key_Period:
@@ -377,6 +619,7 @@ bool TimelineCanvas::handleKey(int key, Qt::KeyboardModifiers modifiers) {
     case Qt::Key_Backspace:
       return range_.undo(), true;
     case Qt::Key_Escape:
+      if (!selected_) spans_.clear(), viewport()->update();
       return select({}), true;
     case Qt::Key_Return:
     case Qt::Key_Enter:

@@ -26,8 +26,13 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   /// Another trace, or null. Keeps rows' options, forgets the selection.
   void setModel(std::shared_ptr<const geometry::TimelineModel> model);
+  /// A window of the same, large trace in full detail, or null: drawn wherever the view lies within it, the
+  /// whole from afar elsewhere.
+  void setNear(std::shared_ptr<const geometry::TimelineModel> model);
+  /// The view lies in what was read one by one, as finely as that is possible.
+  bool isNear() const;
   void setOptions(const geometry::TimelineOptions& options);
-  const geometry::TimelineOptions& options() const { return scene_.options(); }
+  const geometry::TimelineOptions& options() const { return options_; }
   /// `clickable`: the unit's name is a link that says so by timeUnitClicked().
   void setTimeScale(const geometry::TimeScale& scale, bool clickable = false);
   /// What to say about an item next to the pointer: a heading, then lines.
@@ -35,7 +40,8 @@ class TimelineCanvas : public QAbstractScrollArea {
     describe_ = std::move(describe);
   }
 
-  const geometry::TimelineScene& scene() const { return scene_; }
+  /// What is drawn now.
+  const geometry::TimelineScene& scene() const { return useNear_ ? near_ : base_; }
   /// What the rows show; x and y of its answers are relative to (kGutter, kTop) of the viewport.
   geometry::TimelineWindow window() const;
 
@@ -55,6 +61,32 @@ class TimelineCanvas : public QAbstractScrollArea {
   /// Selects what the selected wait waited for, and shows it. False where there is nothing.
   bool followWait();
   void selectNeighbour(int direction);
+  /// The next item of the same kind or name on the row.
+  void selectLike(int direction);
+  /// Spans that were measured (Shift+drag, snapping to edges); Esc forgets them.
+  struct Span {
+    base::Ticks from, to;
+  };
+  const std::vector<Span>& spans() const { return spans_; }
+  /// Keeps the selected item's span.
+  void measureSelection();
+  /// Notes at times, drawn as flags.
+  struct Flag {
+    base::Ticks time;
+    QString text;
+  };
+  void setFlags(std::vector<Flag> flags);
+  /// Plain wheel zooms, Ctrl+wheel scrolls rows: as users of PopVision know it.
+  void setWheelZooms(bool zooms) { wheelZooms_ = zooms; }
+  /// Says how long the last frame took, in a corner.
+  void setFrameTimeShown(bool shown);
+  /// What can be done with the device of a group, or with all.
+  enum class GroupChange { fold, pin, hide, up, down, showAll, byStage, foldAll };
+  void changeGroup(GroupChange change, int device);
+  /// The device that keys of groups mean: of the selection, else under the pointer; −1: none.
+  int currentDevice() const;
+  /// Selects what is at a placement, and shows it. False where this trace does not have it.
+  bool selectPlacement(model::PlacementId id);
   /// How long the last drawing of the rows took.
   double lastDrawMs() const { return lastDrawMs_; }
 
@@ -62,6 +94,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void selectionChanged();
   void stepChosen(int iteration);  ///< index into Trace::iterations
   void timeUnitClicked();
+  void optionsChanged();  ///< rows were folded, pinned, hidden or moved by the user
 
  protected:
   bool viewportEvent(QEvent* event) override;
@@ -73,19 +106,32 @@ class TimelineCanvas : public QAbstractScrollArea {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
   void scrollContentsBy(int dx, int dy) override;
 
  private:
-  enum class Drag { none, pressed, pan, range };
+  enum class Drag { none, pressed, pan, range, measure };
+  /// A window whose rows are where they are drawn: pinned ones do not scroll.
+  geometry::TimelineWindow windowAt(int y) const;
+  geometry::TimelineWindow windowOf(const geometry::TimelineItem& item) const;
+  geometry::TimelineItem itemUnder(const QPoint& position) const;
+  void showGroupMenu(const QPoint& position, int device);
+  void paintSpans(QPainter& painter) const;
+  void paintFlags(QPainter& painter) const;
+  void paintSpan(QPainter& painter, base::Ticks from, base::Ticks to) const;
 
   void layOut();
+  void chooseScene();
+  void findSelectionAgain();
   geometry::RowMetrics rowMetrics() const;
   void refresh();  ///< the rows' picture is out of date
   void apply(geometry::TimeView view);
   void rememberGesture();
   void drawPicture();
+  void paintPicture(QPainter& painter) const;
   void paintGutter(QPainter& painter) const;
   void paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const;
+  void paintCounterNames(QPainter& painter, const geometry::TimelineGroup& group, int indent) const;
   void paintAxis(QPainter& painter) const;
   void paintSteps(QPainter& painter) const;
   void paintOverlay(QPainter& painter) const;
@@ -99,8 +145,13 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   const shell::Palette& palette_;
   shell::TimeRange& range_;
-  geometry::TimelineScene scene_;
-  std::shared_ptr<const geometry::TimelineModel> model_;
+  geometry::TimelineScene base_, near_;
+  bool useNear_ = false;
+  std::shared_ptr<const geometry::TimelineModel> model_, nearModel_;
+  /// What is selected, by ids: traces of other windows have other indices.
+  const geometry::TimelineModel* selectedIn_ = nullptr;
+  model::PlacementId selectedPlacement_;
+  model::TransferId selectedTransfer_;
   geometry::TimelineOptions options_;
   geometry::TimeScale scale_;
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
@@ -115,7 +166,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   int pressedScroll_ = 0;
   int stepHeight_ = 0;  ///< 0: what fits
   geometry::RowMetrics metrics_;
-  bool unitClickable_ = false;
+  bool unitClickable_ = false, wheelZooms_ = false, frameTimeShown_ = false;
+  std::vector<Span> spans_;
+  std::vector<Flag> flags_;
+  base::Ticks measureFrom_, measureTo_;
   QElapsedTimer gesture_;
 };
 

@@ -2,21 +2,27 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QMenu>
+#include <QMessageBox>
 #include <QPainter>
 #include <QResizeEvent>
 #include <QScrollBar>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "views/pages/parts/section_table_model.h"
+#include "views/shell/background.h"
+#include "views/shell/picture.h"
 
 namespace pipescope::pages {
 
@@ -65,7 +71,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
       basis_(new QLabel(this)),
       count_(new QLabel(this)),
       filter_(new QLineEdit(this)),
-      view_(new QTableView(this)) {
+      view_(new QTableView(this)),
+      more_(new QToolButton(this)) {
   proxy_->setSourceModel(model_);
   proxy_->setSortRole(SectionTableModel::kSortRole);
   proxy_->setFilterKeyColumn(-1);
@@ -79,10 +86,31 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   head->addWidget(basis_, 1);
   head->addWidget(count_);
   head->addWidget(filter_);
+  head->addWidget(more_);
   layout->addLayout(head);
+  more_->setAutoRaise(true);
+  more_->setText(QStringLiteral("⋯"));
+  more_->setToolTip(tr("Columns, copy, save as CSV"));
+  more_->setAccessibleName(tr("Table menu"));
+  more_->setFocusPolicy(Qt::TabFocus);
+  const auto popUp = [this](const QPoint& at) {
+    QMenu* menu = makeMenu();
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->popup(at);
+  };
+  connect(more_, &QToolButton::clicked, this, [this, popUp] {
+    popUp(more_->mapToGlobal({0, more_->height()}));
+  });
+  view_->setContextMenuPolicy(Qt::CustomContextMenu);
+  view_->horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
+  connect(view_, &QWidget::customContextMenuRequested, this,
+          [this, popUp](const QPoint& at) { popUp(view_->viewport()->mapToGlobal(at)); });
+  connect(view_->horizontalHeader(), &QWidget::customContextMenuRequested, this,
+          [this, popUp](const QPoint& at) { popUp(view_->horizontalHeader()->mapToGlobal(at)); });
   layout->addWidget(view_, 1);
   filter_->setPlaceholderText(tr("Filter"));
   filter_->setClearButtonEnabled(true);
+  filter_->setObjectName(QStringLiteral("table_filter"));
   filter_->setMaximumWidth(220);
   filter_->setAccessibleName(tr("Filter"));
   setFilterVisible(false);
@@ -129,7 +157,11 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
       if (c < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
     }
   }
+  // Another table than before shows all its columns.
+  const bool same =
+      table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
   model_->setTable(std::move(table), ticksPerShownUnit);
+  for (int c = 0; !same && c < model_->columnCount(); ++c) view_->setColumnHidden(c, false);
   countRows();
   fitColumns();
   fitHeight();
@@ -194,6 +226,7 @@ void DataTable::fitHeight() {
 
 void DataTable::countRows() {
   const int all = model_->rowCount(), now = proxy_->rowCount();
+  filter_->setProperty("rows", now);
   count_->setText(all == now ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(now).arg(all));
 }
 
@@ -229,6 +262,76 @@ void DataTable::copySelection() const {
     lines << cells.join(QLatin1Char('\t'));
   }
   QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+void DataTable::markRow(int row) {
+  const QModelIndex shown = proxy_->mapFromSource(model_->index(row, 0));
+  if (row < 0 || !shown.isValid()) return view_->clearSelection();
+  view_->selectRow(shown.row());
+  view_->scrollTo(shown);
+}
+
+QString DataTable::csv() const {
+  const auto quoted = [](QString field) {
+    if (!field.contains(QLatin1Char(',')) && !field.contains(QLatin1Char('"')) &&
+        !field.contains(QLatin1Char('\n')))
+      return field;
+    return QLatin1Char('"') + field.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+  };
+  QStringList lines;
+  for (int row = -1; row < proxy_->rowCount(); ++row) {
+    QStringList fields;
+    for (int c = 0; c < proxy_->columnCount(); ++c) {
+      if (view_->isColumnHidden(c)) continue;
+      fields << quoted(row < 0 ? proxy_->headerData(c, Qt::Horizontal).toString()
+                               : proxy_->index(row, c).data().toString());
+    }
+    lines << fields.join(QLatin1Char(','));
+  }
+  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+QMenu* DataTable::makeMenu() {
+  auto* menu = new QMenu(this);
+  menu->addAction(tr("Copy selected rows"), this, &DataTable::copySelection);
+  menu->addAction(tr("Copy all as CSV"), this, [this] { QApplication::clipboard()->setText(csv()); });
+  menu->addAction(tr("Save as CSV…"), this, &DataTable::saveCsv);
+  QAction* filter = menu->addAction(tr("Filter"), this, [this] {
+    setFilterVisible(!filter_->isVisible());
+    filter_->isVisible() ? filter_->setFocus() : filter_->clear();
+  });
+  filter->setCheckable(true);
+  filter->setChecked(filter_->isVisible());
+  menu->addSeparator();
+  for (int c = 0; c < model_->columnCount(); ++c) {
+    QAction* column = menu->addAction(model_->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString());
+    column->setCheckable(true);
+    column->setChecked(!view_->isColumnHidden(c));
+    connect(column, &QAction::toggled, this, [this, c](bool on) {
+      int shown = 0;
+      for (int i = 0; i < model_->columnCount(); ++i) shown += view_->isColumnHidden(i) ? 0 : 1;
+      if (on || shown > 1) view_->setColumnHidden(c, !on);
+    });
+  }
+  return menu;
+}
+
+void DataTable::saveCsv() {
+  auto* dialog =
+      new QFileDialog(window(), tr("Save the table"), QString(), tr("Comma-separated values (*.csv)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDefaultSuffix(QStringLiteral("csv"));
+  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    shell::inBackground(
+        this, [path, bytes = csv().toUtf8()] { return shell::writeFile(path, bytes); },
+        [this](const base::Status& status) {
+          if (!status.ok())
+            QMessageBox::warning(window(), tr("Save the table"),
+                                 QString::fromStdString(status.error().message));
+        });
+  });
+  dialog->open();
 }
 
 void DataTable::follow() {

@@ -6,14 +6,17 @@
 
 class QLabel;
 class QLineEdit;
+class QMenu;
 class QSortFilterProxyModel;
 class QTableView;
+class QToolButton;
 
 namespace pipescope::pages {
 
 class SectionTableModel;
 
-/// A table with its title and denominator above; sorts by a click on a heading, filters, copies rows.
+/// A table with its title and denominator above; sorts by a click on a heading, filters, shows chosen
+/// columns, copies rows, saves as CSV (the menu of the "⋯" button, also by a right click).
 class DataTable : public QWidget {
   Q_OBJECT
 
@@ -26,6 +29,11 @@ class DataTable : public QWidget {
   /// As tall as its rows, up to `rows`; 0: as tall as there is room.
   void setRowsShown(int rows);
   void sortBy(int column, Qt::SortOrder order);
+  /// Selects a row of the model and scrolls to it; −1: none.
+  void markRow(int row);
+  /// Shown columns and rows, as filtered and sorted: fields with a comma, quote or line end are quoted.
+  QString csv() const;
+  QMenu* makeMenu();
 
   SectionTableModel* model() const { return model_; }
   QSortFilterProxyModel* shown() const { return proxy_; }
@@ -45,6 +53,7 @@ class DataTable : public QWidget {
   void fitHeight();
   void countRows();
   void copySelection() const;
+  void saveCsv();
   void follow();
 
   const shell::Palette& palette_;
@@ -53,6 +62,7 @@ class DataTable : public QWidget {
   QLabel *title_, *basis_, *count_;
   QLineEdit* filter_;
   QTableView* view_;
+  QToolButton* more_;
   int rowsShown_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <QToolTip>
 #include <algorithm>
 
+#include "views/shell/glossary.h"
 #include "views/shell/icons.h"
 
 namespace pipescope::pages {
@@ -85,8 +86,11 @@ bool FactGrid::event(QEvent* event) {
   for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
     if (!cell(i, width()).contains(help->pos())) continue;
     const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
-    QToolTip::showText(help->globalPos(),
-                       fact.doc.isEmpty() ? fact.value : fact.value + QStringLiteral("\n") + fact.doc, this);
+    QStringList lines = {fact.value};
+    if (!fact.doc.isEmpty()) lines << fact.doc;
+    if (const QString word = shell::glossaryOf(fact.label); !word.isEmpty())
+      lines << QStringLiteral("%1: %2").arg(fact.label, word);
+    QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
     return true;
   }
   QToolTip::hideText();

@@ -1,5 +1,7 @@
 #include "views/pages/parts/section_table_model.h"
 
+#include "views/shell/glossary.h"
+
 namespace pipescope::pages {
 namespace {
 
@@ -86,7 +88,12 @@ QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation,
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
   const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return QString::fromStdString(column.heading);
-  if (role == Qt::ToolTipRole && !column.doc.empty()) return QString::fromStdString(column.doc);
+  if (role == Qt::ToolTipRole) {
+    const QString doc = QString::fromStdString(column.doc),
+                  word = shell::glossaryOf(QString::fromStdString(column.heading));
+    if (doc.isEmpty() || word.isEmpty()) return doc + word;
+    return doc + QLatin1Char('\n') + word;
+  }
   if (role == Qt::TextAlignmentRole)
     return static_cast<int>((isNumber(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   return {};

@@ -83,15 +83,26 @@ QString TraceTexts::length(const TimelineItem& item) const {
       time(ticks), text(formatDuration(ticks, {geometry::TimeUnit::time, scale_.ticksPerSecond})));
 }
 
-const model::Step* TraceTexts::step(const TimelineItem& item) const {
-  if (item.kind != Kind::step) return nullptr;
+const analysis::FlameBox& TraceTexts::box(const TimelineItem& item) const {
   const analysis::TraceSegment* segment = trace_.segmentOf(placement(item));
   const geometry::TimelineRow& row = at(scene_.layout().rows, item.row);
   const analysis::FlameRow& boxes = row.kind == geometry::RowKind::flat
                                         ? at(segment->flat, row.lane)
                                         : at(at(segment->flame, row.lane), row.level);
-  const analysis::FlameBox& box = at(boxes.boxes, item.box);
-  return box.step < 0 ? nullptr : &at(segment->steps, box.step);
+  return at(boxes.boxes, item.box);
+}
+
+const model::Step* TraceTexts::step(const TimelineItem& item) const {
+  if (item.kind != Kind::step) return nullptr;
+  const analysis::FlameBox& found = box(item);
+  return found.step < 0 ? nullptr : &at(trace_.segmentOf(placement(item))->steps, found.step);
+}
+
+/// The kind of a step's program; the catalog would have to be read for it.
+QString TraceTexts::programOf(const TimelineItem& item) const {
+  const auto& programs = trace_.segmentOf(placement(item))->stepPrograms;
+  const auto index = static_cast<std::size_t>(box(item).step);
+  return index < programs.size() ? text(at(trace_.names, programs[index])) : QString();
 }
 
 QString TraceTexts::title(const TimelineItem& item) const {
@@ -109,6 +120,8 @@ QString TraceTexts::title(const TimelineItem& item) const {
     case Kind::step:
       return text(scene_.pathOf(item));
     case Kind::transfer:
+    case Kind::far:
+    case Kind::counter:
       return text(scene_.labelOf(item));
     case Kind::none:
       break;
@@ -131,6 +144,16 @@ QString TraceTexts::sentence(const TimelineItem& item) const {
   if (row.cause == model::WaitCause::host) return why + QLatin1Char('.');
   const bool own = row.waitedForDevice.valid() && trace_.deviceIndex(row.waitedForDevice) == item.device;
   return own ? why + QLatin1Char('.') : tr("%1. It waits for %2.").arg(why, waitedFor(item));
+}
+
+QString TraceTexts::counterValue(const TimelineItem& item) const {
+  const analysis::CounterSeries& series =
+      at(*scene_.model()->counters, at(scene_.layout().rows, item.row).lane);
+  const analysis::CounterPoint& point = at(series.points, item.index);
+  const QString unit = series.counter.unit.empty() ? QString() : QLatin1Char(' ') + text(series.counter.unit);
+  if (point.count > 1 && point.smallest < point.largest)
+    return tr("%1 … %2%3, %4 samples").arg(point.smallest).arg(point.largest).arg(unit).arg(point.count);
+  return QString::number(point.last) + unit;
 }
 
 QStringList TraceTexts::callout(const TimelineItem& item) const {
@@ -161,6 +184,15 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
       lines << tr("%1 → %2, %3").arg(peer(row.fromLane), peer(row.toLane), bytesText(row.bytes));
       break;
     }
+    case Kind::far: {
+      const analysis::FarSpan& span = at(track(item).far, item.index);
+      lines << tr("%1, busy %2; zoom in to see them").arg(device(item.device), percent(span.busy));
+      break;
+    }
+    case Kind::counter:
+      lines[1] = counterValue(item);
+      lines << tr("at %1").arg(time(item.start));
+      break;
     case Kind::none:
       break;
   }
@@ -183,6 +215,16 @@ std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
       break;
     case Kind::transfer:
       addTransfer(facts, item);
+      break;
+    case Kind::counter:
+      facts.push_back({tr("Value"), counterValue(item), {}});
+      if (item.device >= 0) facts.push_back({tr("Device"), device(item.device), {}});
+      addWhen(facts, item);
+      break;
+    case Kind::far:
+      facts.push_back({tr("Device"), device(item.device), {}});
+      facts.push_back({tr("Busy"), percent(at(track(item).far, item.index).busy), tr("of this stretch")});
+      addWhen(facts, item);
       break;
     case Kind::none:
       break;
@@ -249,9 +291,8 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
   const analysis::DeviceTrace& on = at(trace_.devices, item.device);
   if (row != nullptr) {
     facts.push_back({tr("Kind"), text(model::toString(row->kind)), {}});
-    const auto program = static_cast<std::size_t>(row->program.value);
-    if (row->program.valid() && program < catalog_.programs.size())
-      facts.push_back({tr("Program"), text(catalog_.programs[program].kind), {}});
+    const QString program = programOf(item);
+    if (!program.isEmpty()) facts.push_back({tr("Program"), program, {}});
   }
   facts.push_back({tr("Device"), device(item.device), {}});
   addWhere(facts, placement(item));

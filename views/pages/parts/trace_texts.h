@@ -41,7 +41,10 @@ class TraceTexts {
   void addStep(Facts& facts, const geometry::TimelineItem& item) const;
   void addWait(Facts& facts, const geometry::TimelineItem& item) const;
   void addTransfer(Facts& facts, const geometry::TimelineItem& item) const;
+  QString counterValue(const geometry::TimelineItem& item) const;
+  const analysis::FlameBox& box(const geometry::TimelineItem& item) const;
   const model::Step* step(const geometry::TimelineItem& item) const;
+  QString programOf(const geometry::TimelineItem& item) const;
 
   const geometry::TimelineScene& scene_;
   const analysis::Trace& trace_;

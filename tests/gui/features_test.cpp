@@ -1,0 +1,277 @@
+// Pipeline, system and training pages; commands, finding, settings, links, pictures, tables as CSV.
+#include <QAbstractItemModelTester>
+#include <QApplication>
+#include <QCheckBox>
+#include <QClipboard>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QTableView>
+
+#include "profiler/sections/section.h"
+#include "views/pages/parts/curve_chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/shell/command_palette.h"
+#include "views/shell/find_bar.h"
+#include "views/shell/glossary.h"
+#include "views/shell/picture.h"
+#include "views/shell/settings_dialog.h"
+#include "views/timeline/bar_chart.h"
+#include "views/timeline/legend.h"
+#include "views/timeline/pipeline_canvas.h"
+#include "views/timeline/tile_map.h"
+#include "views/timeline/timeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using timeline::PipelineCanvas;
+using timeline::TimelineCanvas;
+
+class FeatureTest : public WindowTest {
+ protected:
+  void openPage(const QString& page, const FixtureOptions& options = {}) {
+    shell::Settings().setValue(QStringLiteral("pipeline/grid"), false);
+    shell::Settings().setValue(QStringLiteral("pipeline/by_pass"), false);
+    shell::Settings().setValue(QStringLiteral("pipeline/critical"), false);
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), page);
+  }
+  DataTable* table(const QString& title) const {
+    for (DataTable* found : window->currentPage()->findChildren<DataTable*>()) {
+      if (found->title().startsWith(title)) return found;
+    }
+    return nullptr;
+  }
+  QString fact(const QString& label) const { return child<pages::FactGrid>()->value(label); }
+  QAction* action(const QString& what) const {
+    for (const auto& entry : window->actions().entries()) {
+      if (entry.what == what) return entry.action;
+    }
+    return nullptr;
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(FeatureTest, PipelineLightsWhatIsClicked) {
+  openPage(QStringLiteral("pipeline"));
+  auto* canvas = child<PipelineCanvas>();
+  ASSERT_EQ(canvas->scene().grid()->cells.size(), 80U) << "four stages, ten micro-batches, two ways";
+  EXPECT_EQ(fact(QStringLiteral("Micro-batches")), QStringLiteral("10"));
+  EXPECT_EQ(fact(QStringLiteral("First full cycle")), QStringLiteral("6"));
+  QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {}, canvas->cellRect(0).center());
+  EXPECT_EQ(canvas->selected(), 0);
+  EXPECT_EQ(canvas->options().path, 0);
+  EXPECT_EQ(child<QSpinBox>(QStringLiteral("Lit micro-batch"))->value(), 0);
+  EXPECT_EQ(table(QStringLiteral("Path of micro-batch 0"))->model()->rowCount(), 8);
+  EXPECT_EQ(window->selection().current().microBatch, 0);
+  QTest::keyClick(canvas, Qt::Key_Down);
+  const auto& cells = canvas->scene().grid()->cells;
+  EXPECT_EQ(cells[static_cast<std::size_t>(canvas->selected())].stage, 1) << "along the micro-batch";
+  QTest::keyClick(canvas, Qt::Key_Escape);
+  EXPECT_EQ(canvas->options().path, -1);
+  picture("pipeline");
+}
+
+TEST_F(FeatureTest, PipelineIsATableOfEqualCells) {
+  openPage(QStringLiteral("pipeline"));
+  auto* canvas = child<PipelineCanvas>();
+  choose(child<QComboBox>(QStringLiteral("View")), 1);
+  ASSERT_TRUE(canvas->options().grid);
+  for (const int cell : {0, 7, 30})
+    EXPECT_NEAR(canvas->cellRect(cell).width(), canvas->cellRect(0).width(), 1);
+  picture("pipeline_grid");
+}
+
+TEST_F(FeatureTest, PipelineSaysWhyThereIsNothing) {
+  FixtureOptions options;
+  options.runs = 0;
+  openPage(QStringLiteral("pipeline"), options);
+  EXPECT_TRUE(
+      window->currentPage()->notice().startsWith(QStringLiteral("Nothing of this executable has run")));
+}
+
+TEST_F(FeatureTest, SelectingOnOnePageLightsItOnOthers) {
+  openPage(QStringLiteral("pipeline"));
+  auto* canvas = child<PipelineCanvas>();
+  canvas->select(12);
+  const auto cell = canvas->scene().grid()->cells[12];
+  showPage(QStringLiteral("trace"));
+  auto* trace = child<TimelineCanvas>();
+  ASSERT_TRUE(static_cast<bool>(trace->selected()));
+  EXPECT_EQ(trace->selected().start, cell.start);
+  showPage(QStringLiteral("system"));
+  EXPECT_EQ(table(QStringLiteral("Devices"))->view()->selectionModel()->selectedRows().size(), 1);
+}
+
+TEST_F(FeatureTest, SystemShowsLinksAndSpaces) {
+  openPage(QStringLiteral("system"));
+  const DataTable* links = table(QStringLiteral("Links"));
+  ASSERT_EQ(links->model()->rowCount(), 6);
+  EXPECT_EQ(links->model()->index(0, 0).data().toString(), QStringLiteral("IPU0"));
+  EXPECT_EQ(child<timeline::BarChart>(QStringLiteral("Busiest links"))->bars().size(), 6U);
+  EXPECT_EQ(table(QStringLiteral("Memory spaces"))->model()->rowCount(), 4);
+  QAbstractItemModelTester tester(links->model());
+}
+
+TEST_F(FeatureTest, TrainingShowsTheLoss) {
+  openPage(QStringLiteral("training"));
+  auto* chart = child<pages::CurveChart>(QStringLiteral("Loss"));
+  ASSERT_NE(chart, nullptr);
+  EXPECT_EQ(chart->series()->samples, 3);
+  EXPECT_EQ(table(QStringLiteral("Outcomes"))->model()->rowCount(), 2);
+}
+
+TEST_F(FeatureTest, CommandsAreFoundByTyping) {
+  openPage(QStringLiteral("summary"));
+  action(QStringLiteral("Commands"))->trigger();
+  auto* commands = window->findChild<shell::CommandPalette*>();
+  ASSERT_NE(commands, nullptr);
+  QTest::keyClicks(commands->box(), QStringLiteral("live"));
+  ASSERT_GT(commands->list()->count(), 0);
+  while (!commands->list()->currentItem()->text().startsWith(QStringLiteral("Liveness")))
+    QTest::keyClick(commands->box(), Qt::Key_Down);
+  QTest::keyClick(commands->box(), Qt::Key_Return);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->accessibleName(), QStringLiteral("Liveness"));
+}
+
+TEST_F(FeatureTest, FindingSelectsStepsAndFiltersTables) {
+  openPage(QStringLiteral("trace"));
+  action(QStringLiteral("Find on this page"))->trigger();
+  ASSERT_TRUE(window->findBar()->isVisible());
+  auto* canvas = child<TimelineCanvas>();
+  QTest::keyClicks(window->findBar()->box(), QStringLiteral("conv"));
+  ASSERT_TRUE(static_cast<bool>(canvas->selected()));
+  const base::Ticks first = canvas->selected().start;
+  EXPECT_TRUE(window->findBar()->answer().contains(QStringLiteral("conv")))
+      << window->findBar()->answer().toStdString();
+  QTest::keyClick(window->findBar()->box(), Qt::Key_Return);
+  EXPECT_GE(canvas->selected().start, first);
+  window->findBar()->box()->setText(QStringLiteral("no such step"));
+  EXPECT_TRUE(window->findBar()->answer().startsWith(QStringLiteral("nothing found")));
+  QTest::keyClick(window->findBar(), Qt::Key_Escape);
+  EXPECT_FALSE(window->findBar()->isVisible());
+}
+
+TEST_F(FeatureTest, SettingsHoldAtOnce) {
+  openPage(QStringLiteral("memory"));
+  action(QStringLiteral("Settings"))->trigger();
+  auto* dialog = window->findChild<shell::SettingsDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  for (QComboBox* box : dialog->findChildren<QComboBox*>()) {
+    if (box->accessibleName() == QStringLiteral("Memory")) choose(box, 2);
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(sections::formatCell(sections::Cell(std::int64_t{2048}), sections::Format::bytes), "2,048 B");
+  for (QComboBox* box : dialog->findChildren<QComboBox*>()) {
+    if (box->accessibleName() == QStringLiteral("Memory")) choose(box, 0);
+  }
+  EXPECT_EQ(sections::formatCell(sections::Cell(std::int64_t{2048}), sections::Format::bytes), "2.00 KiB");
+  const QColor before = palette->colour(geometry::ColourRole::backward);
+  for (QCheckBox* box : dialog->findChildren<QCheckBox*>()) {
+    if (box->text().startsWith(QStringLiteral("Colours and patterns"))) {
+      box->setChecked(true);
+      EXPECT_NE(palette->colour(geometry::ColourRole::backward), before);
+      box->setChecked(false);
+    }
+  }
+  EXPECT_EQ(palette->colour(geometry::ColourRole::backward), before);
+}
+
+TEST_F(FeatureTest, TablesBecomeCsv) {
+  openPage(QStringLiteral("system"));
+  DataTable* links = table(QStringLiteral("Links"));
+  const QString csv = links->csv();
+  EXPECT_TRUE(csv.startsWith(QStringLiteral("From,To,Link,"))) << csv.toStdString();
+  EXPECT_EQ(csv.count(QLatin1Char('\n')), 7);
+  std::unique_ptr<QMenu> menu(links->makeMenu());
+  for (QAction* entry : menu->actions()) {
+    if (entry->text() == QStringLiteral("From")) entry->setChecked(false);
+  }
+  EXPECT_TRUE(links->csv().startsWith(QStringLiteral("To,Link,")));
+  links->filter()->setText(QStringLiteral("IPU3"));
+  EXPECT_EQ(links->csv().count(QLatin1Char('\n')), 3);
+}
+
+TEST_F(FeatureTest, PicturesSayWhatTheyAreOf) {
+  openPage(QStringLiteral("trace"));
+  const QString caption = shell::provenance(window->session());
+  EXPECT_TRUE(caption.startsWith(QStringLiteral("Emulated · device model"))) << caption.toStdString();
+  const QByteArray svg = shell::pictureOf(*window->currentPage()->picture(), caption, true, *palette);
+  EXPECT_TRUE(svg.contains("<svg"));
+  EXPECT_TRUE(svg.contains(caption.toUtf8()));
+  EXPECT_FALSE(svg.contains("<image")) << "drawn as vectors";
+  const QByteArray png = shell::pictureOf(*window->currentPage()->picture(), caption, false, *palette);
+  const QImage image = QImage::fromData(png, "PNG");
+  EXPECT_EQ(image.width(), 2 * window->currentPage()->picture()->width());
+  EXPECT_EQ(image.text(QStringLiteral("Description")), caption);
+  EXPECT_FALSE(shell::writeFile(QStringLiteral("/nowhere/picture.png"), png).ok());
+}
+
+TEST_F(FeatureTest, TheGlossaryKnowsTheWords) {
+  EXPECT_FALSE(shell::glossary().empty());
+  EXPECT_FALSE(shell::glossaryOf(QStringLiteral("Tiles")).isEmpty());
+  EXPECT_FALSE(shell::glossaryOf(QStringLiteral("waits: fill")).isEmpty());
+  EXPECT_TRUE(shell::glossaryOf(QStringLiteral("zebra")).isEmpty());
+}
+
+TEST_F(FeatureTest, MeasuringPinningAndHidingOnTheTrace) {
+  openPage(QStringLiteral("trace"));
+  auto* canvas = child<TimelineCanvas>();
+  const QPoint from(TimelineCanvas::kGutter + 200, TimelineCanvas::kTop + 10);
+  QTest::mousePress(canvas->viewport(), Qt::LeftButton, Qt::ShiftModifier, from);
+  dragTo(canvas->viewport(), from + QPoint(300, 0), Qt::ShiftModifier);
+  QTest::mouseRelease(canvas->viewport(), Qt::LeftButton, Qt::ShiftModifier, from + QPoint(300, 0));
+  ASSERT_EQ(canvas->spans().size(), 1U);
+  EXPECT_LT(canvas->spans()[0].from, canvas->spans()[0].to);
+  const std::size_t groups = canvas->scene().layout().groups.size();
+  canvas->changeGroup(TimelineCanvas::GroupChange::pin, 3);
+  EXPECT_EQ(canvas->scene().layout().groups.front().device, 3);
+  EXPECT_GT(canvas->scene().layout().pinned, 0);
+  canvas->changeGroup(TimelineCanvas::GroupChange::hide, 1);
+  EXPECT_EQ(canvas->scene().layout().groups.size(), groups - 1);
+  canvas->changeGroup(TimelineCanvas::GroupChange::showAll, -1);
+  EXPECT_EQ(canvas->scene().layout().groups.size(), groups);
+  EXPECT_EQ(canvas->scene().layout().pinned, 0);
+}
+
+TEST_F(FeatureTest, TilesAreSelectedOnTheMapAndByNumber) {
+  openPage(QStringLiteral("memory"));
+  choose(child<QComboBox>(QStringLiteral("View")), 1);
+  auto* map = child<timeline::TileMap>();
+  ASSERT_TRUE(map->isVisible());
+  QTest::mouseClick(map, Qt::LeftButton, {}, map->unitRect(7).center());
+  auto* units = child<QLineEdit>(QStringLiteral("Selected tiles"));
+  EXPECT_EQ(units->text(), QStringLiteral("7"));
+  QTest::mouseClick(map, Qt::LeftButton, Qt::ShiftModifier, map->unitRect(8).center());
+  EXPECT_EQ(units->text(), QStringLiteral("7-8"));
+  ASSERT_TRUE(settle());
+  EXPECT_GT(table(QStringLiteral("Details"))->model()->rowCount(), 0);
+  picture("tile_map");
+}
+
+TEST_F(FeatureTest, AProgramStepWithoutTimeSaysSo) {
+  openPage(QStringLiteral("liveness"));
+  ASSERT_TRUE(settle());
+  auto* jump = child<QPushButton>();
+  for (QPushButton* button : window->currentPage()->findChildren<QPushButton*>()) {
+    if (button->text() == QStringLiteral("Show on the trace")) jump = button;
+  }
+  ASSERT_EQ(jump->text(), QStringLiteral("Show on the trace"));
+  // The fixture's liveness steps name programs that no step of the trace has.
+  EXPECT_FALSE(jump->isEnabled());
+  EXPECT_EQ(table(QStringLiteral("Cycles of the step"))->model()->rowCount(), 0);
+}
+
+}  // namespace
+}  // namespace pipescope::testing

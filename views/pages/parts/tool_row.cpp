@@ -1,0 +1,45 @@
+#include "views/pages/parts/tool_row.h"
+
+#include "views/shell/icons.h"
+#include "views/shell/picture.h"
+
+namespace pipescope::pages {
+
+ToolRow::ToolRow(shell::PageContext& context, QWidget* parent)
+    : QWidget(parent), context_(context), layout_(new QHBoxLayout(this)) {
+  layout_->setContentsMargins(12, 6, 12, 6);
+  layout_->setSpacing(6);
+}
+
+QComboBox* ToolRow::combo(const QStringList& items, const QString& name, const QString& tip) {
+  auto* box = new QComboBox(this);
+  box->addItems(items);
+  box->setAccessibleName(name);
+  box->setToolTip(tip);
+  box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  box->setFocusPolicy(Qt::TabFocus);
+  layout_->addWidget(box);
+  return box;
+}
+
+QToolButton* ToolRow::button(const QString& name, const QString& tip, std::function<void()> run) {
+  auto* made = new QToolButton(this);
+  made->setAutoRaise(true);
+  made->setToolTip(tip);
+  made->setAccessibleName(tip);
+  made->setFocusPolicy(Qt::TabFocus);
+  const auto follow = [this, made, name] { made->setIcon(shell::icon(name, context_.palette)); };
+  follow();
+  connect(&context_.palette, &shell::Palette::changed, made, follow);
+  connect(made, &QToolButton::clicked, this, [run = std::move(run)] { run(); });
+  layout_->addWidget(made);
+  return made;
+}
+
+QToolButton* ToolRow::pictureButton(QWidget& widget, const QString& name) {
+  shell::addPictureAction(widget, widget, name, context_);
+  return button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"),
+                [this, &widget, name] { shell::savePicture(widget, name, context_); });
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,32 @@
+#pragma once
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QToolButton>
+#include <functional>
+
+#include "views/shell/page.h"
+
+namespace pipescope::pages {
+
+/// The row of controls above a chart.
+class ToolRow : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ToolRow(shell::PageContext& context, QWidget* parent = nullptr);
+
+  QComboBox* combo(const QStringList& items, const QString& name, const QString& tip);
+  /// An icon that follows the theme.
+  QToolButton* button(const QString& icon, const QString& tip, std::function<void()> run);
+  /// Saves the widget's picture.
+  QToolButton* pictureButton(QWidget& widget, const QString& name);
+  void add(QWidget* widget, int stretch = 0) { layout_->addWidget(widget, stretch); }
+  void space(int pixels = 8) { layout_->addSpacing(pixels); }
+  void stretch() { layout_->addStretch(); }
+
+ private:
+  shell::PageContext& context_;
+  QHBoxLayout* layout_;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,36 @@
+#pragma once
+#include <QWidget>
+#include <functional>
+
+#include "views/pages/parts/trace_texts.h"
+#include "views/shell/selection.h"
+
+class QLabel;
+class QPushButton;
+
+namespace pipescope::pages {
+
+/// Everything there is to say about what is selected on a timeline.
+class TraceDetails : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit TraceDetails(const shell::Palette& palette, QWidget* parent = nullptr);
+  void show(const TraceTexts& texts, const geometry::TimelineItem& item, bool hasCause);
+  void clear();
+  FactGrid* facts() const { return facts_; }
+
+ Q_SIGNALS:
+  void zoomWanted();
+  void causeWanted();
+
+ private:
+  QLabel *title_, *sentence_;
+  QPushButton *zoom_, *cause_;
+  FactGrid* facts_;
+};
+
+/// What an item is for other pages.
+shell::Selected selectedOf(const analysis::Trace& trace, const geometry::TimelineItem& item);
+
+}  // namespace pipescope::pages

@@ -1,0 +1,106 @@
+#include "views/pages/parts/unit_tables.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include "profiler/analysis/tile_memory.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Format;
+
+/// Variables of a device that are read at most; the largest ones.
+constexpr std::size_t kMost = 3000;
+
+bool startsWith(const std::string& text, const char* with) {
+  return text.rfind(with, 0) == 0;
+}
+bool isVertex(const std::string& category) {
+  return startsWith(category, "vertex");
+}
+bool isExchange(const std::string& category) {
+  return category.find("xchange") != std::string::npos || category == "copyDescriptor";
+}
+
+sections::Table variableTable(const char* key, const char* title,
+                              const std::vector<analysis::SpaceVariable>& all, const std::string& unit,
+                              const std::function<bool(const std::string&)>& takes) {
+  sections::Table table{key,
+                        title,
+                        "of the devices of the selection, sum over their " + unit + "s",
+                        {{"name", "Name", Format::plain, "name path"},
+                         {"bytes", "Bytes", Format::bytes, ""},
+                         {"most", "Most on one", Format::bytes, "on the " + unit + " that holds most of it"},
+                         {"category", "Category", Format::plain, ""},
+                         {"shape", "Shape", Format::plain, ""},
+                         {"live", "Live", Format::plain, ""}},
+                        {}};
+  for (const analysis::SpaceVariable& row : all) {
+    if (!takes(row.category)) continue;
+    table.rows.push_back({row.name, row.bytes.count, row.maxUnitBytes.count, row.category, row.shape,
+                          std::string(row.alwaysLive ? "always" : "not always")});
+  }
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<std::int64_t>(a[1]) > std::get<std::int64_t>(b[1]);
+  });
+  return table;
+}
+
+}  // namespace
+
+base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& held,
+                                                      model::ExecutableId executable,
+                                                      const WantedUnits& wanted,
+                                                      const std::string& unitName) {
+  const std::string unit = unitName.empty() ? "unit" : unitName;
+  const bool some =
+      std::any_of(wanted.begin(), wanted.end(), [](const auto& one) { return !one.second.empty(); });
+  std::map<std::tuple<std::string, std::string, bool>, std::int64_t> sums;
+  std::int64_t whole = 0, all = 0;
+  base::SilentProgress progress;
+  std::vector<analysis::SpaceVariable> variables;
+  for (const auto& [space, list] : wanted) {
+    PIPESCOPE_ASSIGN(const auto use, analysis::tileUse(*held.source, executable, space, list));
+    for (const analysis::TileUse& row : use) {
+      sums[{row.category, row.region, row.alwaysLive}] += row.bytes.count;
+      whole += row.bytes.count;
+    }
+    PIPESCOPE_ASSIGN(const auto found, analysis::spaceVariables(*held.source, *held.catalog, executable,
+                                                                space, kMost, progress));
+    all += found.all;
+    variables.insert(variables.end(), found.variables.begin(), found.variables.end());
+  }
+  sections::Table details{
+      "details",
+      "Details",
+      (some ? "sum over the selected " : "sum over all ") + unit + (some ? "s" : "s shown"),
+      {{"category", "Category", Format::plain, ""},
+       {"region", "Region", Format::plain, ""},
+       {"liveness", "Liveness", Format::plain, ""},
+       {"bytes", "Bytes", Format::bytes, ""},
+       {"share", "Share", Format::fraction, "of what these " + unit + "s hold, gaps included"}},
+      {}};
+  for (const auto& [key, bytes] : sums) {
+    const bool alwaysLive = std::get<2>(key);
+    details.rows.push_back({std::get<0>(key), std::get<1>(key),
+                            std::string(alwaysLive ? "always live" : "not always live (peak)"), bytes,
+                            whole > 0 ? static_cast<double>(bytes) / static_cast<double>(whole) : 0.0});
+  }
+  std::stable_sort(details.rows.begin(), details.rows.end(), [](const auto& a, const auto& b) {
+    return std::get<std::int64_t>(a[3]) > std::get<std::int64_t>(b[3]);
+  });
+  std::vector<sections::Table> tables = {std::move(details)};
+  tables.push_back(variableTable("variables", "Variables", variables, unit,
+                                 [](const std::string& c) { return !isVertex(c) && !isExchange(c); }));
+  tables.push_back(variableTable("vertices", "Vertices", variables, unit, isVertex));
+  tables.push_back(variableTable("exchanges", "Exchanges", variables, unit, isExchange));
+  if (all > static_cast<std::int64_t>(variables.size())) {
+    for (std::size_t i = 1; i < tables.size(); ++i) tables[i].basis += "; the smallest are left out";
+  }
+  return tables;
+}
+
+}  // namespace pipescope::pages

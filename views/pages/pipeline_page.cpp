@@ -1,0 +1,444 @@
+// One step of the pipeline: which device has which micro-batch when, or in which cycle.
+#include <QCheckBox>
+#include <QLabel>
+#include <QSpinBox>
+#include <QSplitter>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/analysis/pipeline_grid.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/tool_row.h"
+#include "views/shell/page.h"
+#include "views/timeline/legend.h"
+#include "views/timeline/pipeline_canvas.h"
+
+namespace pipescope::pages {
+namespace {
+
+using analysis::PipelineCell;
+using analysis::PipelineGrid;
+using geometry::ColourRole;
+using sections::Format;
+
+const auto kGridKey = QStringLiteral("pipeline/grid"), kColoursKey = QStringLiteral("pipeline/by_pass"),
+           kCriticalKey = QStringLiteral("pipeline/critical");
+
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+
+}  // namespace
+
+class PipelinePage : public shell::Page {
+ public:
+  explicit PipelinePage(shell::PageContext& context) : Page(context) {
+    auto* content = new QWidget(this);
+    auto* layout = new QVBoxLayout(content);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    auto* splitter = new QSplitter(Qt::Vertical, content);
+    splitter->setChildrenCollapsible(false);
+    auto* upper = new QWidget(splitter);
+    auto* upperLayout = new QVBoxLayout(upper);
+    upperLayout->setContentsMargins(0, 0, 0, 0);
+    upperLayout->setSpacing(2);
+    canvas_ = new timeline::PipelineCanvas(context.palette, upper);
+    legend_ = new timeline::Legend(context.palette, upper);
+    layout->addWidget(makeToolbar(upper));
+    upperLayout->addWidget(canvas_, 1);
+    upperLayout->addWidget(legend_);
+    splitter->addWidget(upper);
+    splitter->addWidget(makeLower());
+    splitter->setStretchFactor(0, 1);
+    splitter->setSizes({520, 240});
+    layout->addWidget(splitter, 1);
+    setContent(content);
+    canvas_->setDescriber([this](int cell) { return callout(cell); });
+    connect(canvas_, &timeline::PipelineCanvas::selectionChanged, this, &PipelinePage::followSelection);
+    connect(&context.selection, &shell::Selection::changed, this, &PipelinePage::followOthers);
+    const QString group = tr("Pipeline");
+    context.actions.describe(group, tr("Next, previous pass of the device"), tr("→  ←  ·  .  ,"));
+    context.actions.describe(group, tr("Along the micro-batch"), tr("↓  ↑"));
+    context.actions.describe(group, tr("Zoom, pan, all"),
+                             tr("W  S  A  D  0  ·  Ctrl+wheel, drag, double click"));
+    applyOptions();
+  }
+
+ protected:
+  Load load() override {
+    analysis::PipelineRequest request;
+    request.executable = context_.session.executable();
+    request.run = call_;
+    request.iteration = step_->value();
+    return [this, request, scale = timeScale()](const Job& job) -> base::Result<Apply> {
+      if (job.catalog.executables.empty())
+        return base::badInput("The profile has no executable: its run ended before anything was compiled.");
+      auto made = analysis::pipelineGrid(job.source, job.catalog, request, job.progress);
+      if (!made.ok()) return made.error();
+      auto grid = std::make_shared<const PipelineGrid>(*std::move(made));
+      return Apply([this, grid, scale] { apply(grid, scale); });
+    };
+  }
+
+  void forget() override {
+    call_ = {};
+    const QSignalBlocker blocker(step_);
+    step_->setValue(0);
+  }
+
+ public:
+  QWidget* picture() override { return canvas_->parentWidget(); }
+
+ private:
+  QWidget* makeToolbar(QWidget* upper) {
+    auto* row = new ToolRow(context_, this);
+    mode_ = row->combo({tr("By time"), tr("Schedule grid")}, tr("View"),
+                       tr("Passes as long as they take, or a table with equal cells (G)"));
+    mode_->setCurrentIndex(context_.settings.value(kGridKey, false).toBool() ? 1 : 0);
+    colours_ = row->combo({tr("Colour by micro-batch"), tr("Colour by pass")}, tr("Colours"),
+                          tr("Light: forward, dark: backward (M)"));
+    colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
+    row->space();
+    auto* pathLabel = new QLabel(tr("Path of"), row);
+    path_ = new QSpinBox(row);
+    path_->setRange(-1, -1);
+    path_->setSpecialValueText(tr("none"));
+    path_->setPrefix(tr("micro-batch "));
+    path_->setAccessibleName(tr("Lit micro-batch"));
+    path_->setToolTip(
+        tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
+    pathLabel->setBuddy(path_);
+    row->add(pathLabel);
+    row->add(path_);
+    critical_ = new QCheckBox(tr("Critical path"), row);
+    critical_->setChecked(context_.settings.value(kCriticalKey, false).toBool());
+    critical_->setToolTip(tr("Outlines the passes whose lengths and waits add up to the call"));
+    row->add(critical_);
+    row->space();
+    calls_ = row->combo({}, tr("Call"), tr("Which call from the host"));
+    auto* stepLabel = new QLabel(tr("Step"), row);
+    step_ = new QSpinBox(row);
+    step_->setRange(0, 0);
+    step_->setAccessibleName(tr("Step"));
+    step_->setToolTip(tr("Device iteration of the call, from 0"));
+    stepLabel->setBuddy(step_);
+    stepLabel_ = stepLabel;
+    row->add(stepLabel);
+    row->add(step_);
+    row->stretch();
+    row->button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
+    row->button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); });
+    row->button(QStringLiteral("fit"), tr("Show everything (0)"), [this] { canvas_->zoomToAll(); });
+    row->pictureButton(*upper, QStringLiteral("pipeline"));
+    const auto changed = QOverload<int>::of(&QComboBox::activated);
+    connect(mode_, changed, this, [this](int index) {
+      context_.settings.setValue(kGridKey, index == 1);
+      applyOptions();
+    });
+    connect(colours_, changed, this, [this](int index) {
+      context_.settings.setValue(kColoursKey, index == 1);
+      applyOptions();
+    });
+    connect(calls_, changed, this, [this] {
+      call_ = model::RunId(calls_->currentData().toLongLong());
+      reload();
+    });
+    connect(path_, QOverload<int>::of(&QSpinBox::valueChanged), this, &PipelinePage::applyOptions);
+    connect(critical_, &QCheckBox::toggled, this, [this](bool on) {
+      context_.settings.setValue(kCriticalKey, on);
+      applyOptions();
+    });
+    connect(step_, QOverload<int>::of(&QSpinBox::valueChanged), this, &PipelinePage::reload);
+    const auto key = [&](const QString& what, const QString& keys, std::function<void()> run) {
+      QAction* action = context_.actions.add(tr("Pipeline"), what, {QKeySequence(keys)}, std::move(run));
+      action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+      addAction(action);
+    };
+    key(tr("By time or as a schedule grid"), QStringLiteral("G"), [this] {
+      mode_->setCurrentIndex(1 - mode_->currentIndex());
+      applyOptions();
+    });
+    key(tr("Colour by micro-batch or pass"), QStringLiteral("M"), [this] {
+      colours_->setCurrentIndex(1 - colours_->currentIndex());
+      applyOptions();
+    });
+    return row;
+  }
+
+  QWidget* makeLower() {
+    auto* lower = new QWidget(this);
+    auto* layout = new QHBoxLayout(lower);
+    layout->setContentsMargins(12, 4, 12, 10);
+    layout->setSpacing(12);
+    auto* left = new Panel(context_.palette, tr("The step"), lower);
+    facts_ = new FactGrid(context_.palette, left);
+    facts_->setColumnWidth(300);
+    left->body()->addWidget(facts_);
+    left->body()->addStretch();
+    auto* right = new Panel(context_.palette, {}, lower);
+    table_ = new DataTable(context_.palette, right);
+    right->body()->addWidget(table_);
+    layout->addWidget(left, 4);
+    layout->addWidget(right, 5);
+    lower->setMinimumHeight(150);
+    connect(table_, &DataTable::rowActivated, this, [this](int row) {
+      if (row < static_cast<int>(tableCells_.size()))
+        canvas_->select(tableCells_[static_cast<std::size_t>(row)]);
+    });
+    return lower;
+  }
+
+  void apply(std::shared_ptr<const PipelineGrid> grid, const geometry::TimeScale& scale) {
+    grid_ = std::move(grid);
+    scale_ = scale;
+    if (grid_->cells.empty()) {
+      canvas_->setGrid(nullptr, scale);
+      const bool noStages = grid_->rows.empty();
+      return showInstead(noStages
+                             ? tr("This executable has no stages, so there is no pipeline to draw.")
+                             : tr("Nothing of this executable has run, so there is no pipeline to draw."));
+    }
+    fillCalls();
+    const QSignalBlocker stepBlocker(step_), pathBlocker(path_);
+    step_->setRange(0, std::max(0, grid_->iterations - 1));
+    step_->setVisible(grid_->iterations > 1);
+    stepLabel_->setVisible(grid_->iterations > 1);
+    path_->setRange(-1, static_cast<int>(grid_->shownMicroBatches) - 1);
+    critical_->setEnabled(grid_->criticalKnown);
+    canvas_->setGrid(grid_, scale_);
+    applyOptions();
+    remark(grid_->shownMicroBatches < grid_->microBatches
+               ? tr("This step has %1 micro-batches; the first %2 are shown.")
+                     .arg(grid_->microBatches)
+                     .arg(grid_->shownMicroBatches)
+               : QString());
+    fillFacts();
+    fillTable();
+  }
+
+  void fillCalls() {
+    const auto runs = context_.session.snapshot()->catalog->runsOf(context_.session.executable());
+    const QSignalBlocker blocker(calls_);
+    calls_->clear();
+    for (const model::Run* run : runs) {
+      calls_->addItem(tr("Call %1%2")
+                          .arg(run->id.value)
+                          .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
+                      QVariant::fromValue<qlonglong>(run->id.value));
+    }
+    calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(grid_->run.value)));
+    calls_->setVisible(runs.size() > 1);
+  }
+
+  void applyOptions() {
+    geometry::PipelineOptions options;
+    options.grid = mode_->currentIndex() == 1;
+    options.byMicroBatch = colours_->currentIndex() == 0;
+    options.critical = critical_->isChecked() && (!grid_ || grid_->criticalKnown);
+    options.path = path_->value();
+    canvas_->setOptions(options);
+    fillLegend();
+  }
+
+  void fillLegend() {
+    const geometry::PipelineOptions& options = canvas_->options();
+    std::vector<timeline::LegendEntry> entries;
+    if (options.path >= 0) {
+      entries.push_back({tr("forward of micro-batch %1").arg(options.path), ColourRole::pathForward, false});
+      entries.push_back({tr("backward of the same"), ColourRole::pathBackward, false});
+      entries.push_back({tr("other micro-batches"), ColourRole::dimmed, false});
+    } else if (options.byMicroBatch) {
+      entries.push_back({tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
+      entries.push_back({tr("backward of the same"), geometry::microBatchRole(0, true), false});
+    } else {
+      entries.push_back({tr("forward"), ColourRole::forward, false});
+      entries.push_back({tr("recompute"), ColourRole::recompute, false});
+      entries.push_back({tr("backward"), ColourRole::backward, false});
+      if (grid_ && std::any_of(grid_->cells.begin(), grid_->cells.end(), [](const PipelineCell& cell) {
+            return cell.pass == model::Pass::weightGradient;
+          }))
+        entries.push_back({tr("weight gradient"), ColourRole::weightGradient, false});
+    }
+    if (options.critical) entries.push_back({tr("critical path"), ColourRole::critical, false});
+    entries.push_back({tr("ramp-up, ramp-down"), ColourRole::lostFill, false});
+    entries.push_back({tr("steady"), ColourRole::lostUseful, false});
+    legend_->setEntries(std::move(entries));
+  }
+
+  QString time(base::Ticks ticks) const { return text(formatDuration(ticks, scale_)); }
+
+  void fillFacts() {
+    const PipelineGrid& grid = *grid_;
+    const base::Ticks length = grid.end - grid.start;
+    const auto share = [&](base::Ticks part) {
+      const double of = static_cast<double>(std::max<std::int64_t>(1, length.count));
+      return QStringLiteral("%1 (%2)").arg(
+          time(part), text(formatCell(static_cast<double>(part.count) / of, Format::fraction)));
+    };
+    const base::Ticks zero;
+    const base::Ticks up = std::max(zero, std::min(grid.rampUpEnd, grid.end) - grid.start);
+    const base::Ticks steady = std::max(zero, grid.rampDownStart - grid.rampUpEnd);
+    const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
+    std::vector<ShownFact> facts = {
+        {tr("Length"), time(length), tr("first forward to last backward of the step")},
+        {tr("Ramp-up"), share(up), tr("until the last stage begins; share of the length")},
+        {tr("Steady"), share(steady), tr("all stages have begun and none has ended; share of the length")},
+        {tr("Ramp-down"), share(down), tr("from when the first stage has ended; share of the length")},
+        {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one step, one replica")},
+        {tr("Columns"), QString::number(grid.columns),
+         grid.hasSlots ? tr("forward and backward halves of the pipeline's cycles")
+                       : tr("passes in a row, one column each")}};
+    if (grid.hasSlots && grid.firstFullSlot >= 0) {
+      facts.push_back({tr("First full cycle"), QString::number(grid.firstFullSlot),
+                       tr("from 0: the first in which every stage does all it has to do")});
+    } else {
+      facts.push_back({tr("First full column"),
+                       grid.firstFullColumn < 0 ? tr("none") : QString::number(grid.firstFullColumn),
+                       tr("from 0: the first in which every stage is at work")});
+    }
+    std::int64_t critical = 0;
+    for (const PipelineCell& cell : grid.cells) critical += cell.critical ? (cell.end - cell.start).count : 0;
+    if (grid.criticalKnown)
+      facts.push_back({tr("Critical path"), share(base::Ticks(critical)),
+                       tr("passes of this step; the rest of the path is exchange, update and host")});
+    facts_->setFacts(std::move(facts));
+  }
+
+  /// The passes of the lit micro-batch; without one, what each device does.
+  void fillTable() {
+    tableCells_.clear();
+    const int path = canvas_->options().path;
+    const std::string unit = scale_.unit == geometry::TimeUnit::cycles ? "cycles" : "time";
+    sections::Table table;
+    if (path < 0) {
+      table = {"devices",
+               "Devices",
+               "one step; share of its length",
+               {{"stage", "Stages", Format::plain, ""},
+                {"device", "Device", Format::plain, ""},
+                {"passes", "Passes", Format::count, ""},
+                {"begins", "Begins", Format::plain, "after the step's start"},
+                {"ends", "Ends", Format::plain, "after the step's start"},
+                {"busy", "Busy", Format::fraction, "compute ÷ length of the step"}},
+               {}};
+      const double length = static_cast<double>(std::max<std::int64_t>(1, (grid_->end - grid_->start).count));
+      for (const analysis::PipelineRow& row : grid_->rows) {
+        if (row.cells.empty()) continue;
+        std::string stages;
+        for (const std::int32_t stage : row.stages)
+          stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+        const auto& cells = grid_->cells;
+        const PipelineCell &first = cells[static_cast<std::size_t>(row.cells.front())],
+                           &last = cells[static_cast<std::size_t>(row.cells.back())];
+        table.rows.push_back({stages, row.name, static_cast<std::int64_t>(row.cells.size()),
+                              formatDuration(first.start - grid_->start, scale_),
+                              formatDuration(last.end - grid_->start, scale_),
+                              static_cast<double>(row.busy.count) / length});
+        tableCells_.push_back(row.cells.front());
+      }
+    } else {
+      table = {"path",
+               "Path of micro-batch " + std::to_string(path),
+               "in the order of time",
+               {{"pass", "Pass", Format::plain, ""},
+                {"stage", "Stage", Format::count, ""},
+                {"device", "Device", Format::plain, ""},
+                {"start", "Start", Format::plain, "after the step's start"},
+                {"length", "Length", Format::plain, unit},
+                {"since", "After a gap of", Format::plain, "since the micro-batch's pass before"}},
+               {}};
+      base::Ticks before = grid_->start;
+      for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
+        const PipelineCell& cell = grid_->cells[i];
+        if (cell.microBatch != path) continue;
+        table.rows.push_back({model::toString(cell.pass), static_cast<std::int64_t>(cell.stage),
+                              grid_->rows[static_cast<std::size_t>(cell.row)].name,
+                              formatDuration(cell.start - grid_->start, scale_),
+                              formatDuration(cell.end - cell.start, scale_),
+                              formatDuration(std::max(base::Ticks(0), cell.start - before), scale_)});
+        before = cell.end;
+        tableCells_.push_back(static_cast<int>(i));
+      }
+    }
+    table_->setTable(std::move(table));
+  }
+
+  QStringList callout(int index) const {
+    const PipelineCell& cell = grid_->cells[static_cast<std::size_t>(index)];
+    QStringList lines = {
+        tr("%1 · %2 of micro-batch %3")
+            .arg(text(canvas_->scene().labelOf(index)), text(model::toString(cell.pass)))
+            .arg(cell.microBatch),
+        tr("stage %1 on %2").arg(cell.stage).arg(text(grid_->rows[static_cast<std::size_t>(cell.row)].name)),
+        time(cell.end - cell.start)};
+    if (cell.recompute.count > 0) lines << tr("of it recompute %1").arg(time(cell.recompute));
+    if (cell.slot >= 0) lines << tr("pipeline cycle %1").arg(cell.slot);
+    if (cell.critical) lines << tr("on the critical path");
+    return lines;
+  }
+
+  /// What is selected here lights its micro-batch, and is selected on all pages.
+  void followSelection() {
+    const int index = canvas_->selected();
+    if (index < 0) {
+      path_->setValue(-1);
+      if (grid_) fillTable();
+      return;
+    }
+    const PipelineCell& cell = grid_->cells[static_cast<std::size_t>(index)];
+    path_->setValue(cell.microBatch);
+    fillTable();
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::placement;
+    selected.device = grid_->rows[static_cast<std::size_t>(cell.row)].device;
+    selected.stage = cell.stage;
+    selected.microBatch = cell.microBatch;
+    selected.placement = cell.placement;
+    selected.start = cell.start;
+    selected.end = cell.end;
+    context_.selection.set(selected);
+  }
+
+  void followOthers() {
+    const shell::Selected& selected = context_.selection.current();
+    if (!grid_ || selected.kind != shell::Selected::Kind::placement) return;
+    if (selected.microBatch >= 0 && selected.microBatch < grid_->shownMicroBatches)
+      path_->setValue(selected.microBatch);
+    for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
+      const PipelineCell& cell = grid_->cells[i];
+      if (cell.placement == selected.placement ||
+          (cell.stage == selected.stage && cell.start <= selected.start && selected.end <= cell.end))
+        return canvas_->select(static_cast<int>(i));
+    }
+  }
+
+  std::shared_ptr<const PipelineGrid> grid_;
+  geometry::TimeScale scale_;
+  model::RunId call_;
+  QComboBox *mode_ = nullptr, *colours_ = nullptr, *calls_ = nullptr;
+  QSpinBox *path_ = nullptr, *step_ = nullptr;
+  QLabel* stepLabel_ = nullptr;
+  QCheckBox* critical_ = nullptr;
+  timeline::PipelineCanvas* canvas_ = nullptr;
+  timeline::Legend* legend_ = nullptr;
+  FactGrid* facts_ = nullptr;
+  DataTable* table_ = nullptr;
+  std::vector<int> tableCells_;  ///< of the table's rows
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(pipeline) {
+  registry.add({QStringLiteral("pipeline"), QObject::tr("Pipeline"), QStringLiteral("pipeline"),
+                QObject::tr("Stages × time by micro-batch, and the schedule as a table"), 15,
+                [](PageContext& context) -> Page* { return new pages::PipelinePage(context); }});
+}
+
+}  // namespace pipescope::shell

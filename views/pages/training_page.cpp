@@ -1,0 +1,166 @@
+// How training went: loss, accuracy, learning rate, loss scale over the calls.
+#include <QLabel>
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "profiler/analysis/counters.h"
+#include "profiler/sections/section.h"
+#include "views/pages/parts/curve_chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/shell/page.h"
+#include "views/shell/picture.h"
+
+namespace pipescope::pages {
+namespace {
+
+using sections::Format;
+using Series = std::vector<std::shared_ptr<const analysis::CounterSeries>>;
+
+constexpr std::size_t kMostPoints = 20'000;
+
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+
+QString titleOf(const model::Counter& counter) {
+  QString name = text(counter.name).replace(QLatin1Char('_'), QLatin1Char(' '));
+  if (!name.isEmpty()) name[0] = name[0].toUpper();
+  return name;
+}
+
+QString valueOf(const model::Counter& counter, double value) {
+  if (counter.unit == "fraction") return text(formatCell(value, Format::fraction));
+  const QString number = QString::number(value, 'g', 6);
+  return counter.unit.empty() ? number : number + QLatin1Char(' ') + text(counter.unit);
+}
+
+}  // namespace
+
+class TrainingPage : public shell::Page {
+ public:
+  explicit TrainingPage(shell::PageContext& context) : Page(context) {
+    area_ = new ColumnsArea(this);
+    outcomes_ = new DataTable(context.palette, new Panel(context.palette, {}, this));
+    outcomes_->setRowsShown(8);
+    static_cast<Panel*>(outcomes_->parentWidget())->body()->addWidget(outcomes_);
+    area_->top()->addWidget(outcomes_->parentWidget());
+    area_->left()->addStretch(1);
+    area_->right()->addStretch(1);
+    setContent(area_);
+  }
+
+  QWidget* picture() override { return area_->widget(); }
+
+ protected:
+  Load load() override {
+    return [this](const Job& job) -> base::Result<Apply> {
+      analysis::CounterRequest request;
+      request.executable = job.executable;
+      request.mostPoints = kMostPoints;
+      request.ofDevices = false;
+      auto made = analysis::counterSeries(job.source, job.catalog, request, job.progress);
+      if (!made.ok()) return made.error();
+      auto series = std::make_shared<Series>();
+      for (analysis::CounterSeries& one : *made)
+        series->push_back(std::make_shared<const analysis::CounterSeries>(std::move(one)));
+      return Apply([this, series] { apply(*series); });
+    };
+  }
+
+ private:
+  void apply(const Series& series) {
+    const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
+    sections::Table table{"outcomes",
+                          "Outcomes",
+                          "of this executable",
+                          {{"name", "Figure", Format::plain, ""},
+                           {"value", "Value", Format::plain, ""},
+                           {"basis", "Of what", Format::plain, ""}},
+                          {}};
+    for (const model::Outcome& row : catalog.outcomes) {
+      if (row.executable != context_.session.executable()) continue;
+      model::Counter like;
+      like.name = row.name;
+      like.unit = row.unit;
+      table.rows.push_back({titleOf(like).toStdString(), valueOf(like, row.value).toStdString(), row.basis});
+    }
+    if (series.empty() && table.rows.empty()) {
+      const model::Executable* executable = catalog.executable(context_.session.executable());
+      const bool training = executable != nullptr && executable->kind == model::ExecutableKind::training;
+      return showInstead(training
+                             ? tr("No loss was recorded: the run had no numerics, or has not got that far.")
+                             : tr("This executable does not train: choose a training executable above."));
+    }
+    outcomes_->parentWidget()->setVisible(!table.rows.empty());
+    outcomes_->setTable(std::move(table));
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      if (i >= charts_.size()) addChart(i % 2 == 0 ? area_->left() : area_->right());
+      fill(charts_[i], series[i]);
+    }
+    for (std::size_t i = series.size(); i < charts_.size(); ++i) charts_[i].panel->setVisible(false);
+  }
+
+  struct OneChart {
+    Panel* panel;
+    CurveChart* chart;
+    ElidedLabel* readout;
+  };
+
+  void addChart(QVBoxLayout* column) {
+    OneChart made{};
+    made.panel = new Panel(context_.palette, {}, this);
+    made.chart = new CurveChart(context_.palette, made.panel);
+    made.chart->setMinimumHeight(230);
+    made.readout = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, made.panel);
+    made.panel->body()->addWidget(made.readout);
+    made.panel->body()->addWidget(made.chart);
+    column->insertWidget(column->count() - 1, made.panel);
+    connect(made.chart, &CurveChart::hovered, this,
+            [chart = made.chart, readout = made.readout](int point) { describe(*chart, *readout, point); });
+    shell::addPictureAction(*made.chart->canvas(), *made.panel, QStringLiteral("training"), context_);
+    charts_.push_back(made);
+  }
+
+  void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {
+    const QString name = titleOf(series->counter);
+    to.panel->setVisible(true);
+    to.panel->setTitle(name, tr("%1 samples, in the order of recording, all calls").arg(series->samples));
+    to.chart->setAccessibleName(name);
+    to.chart->setSeries(series, tr("sample"));
+    describe(*to.chart, *to.readout, -1);
+  }
+
+  static void describe(const CurveChart& chart, ElidedLabel& readout, int point) {
+    const analysis::CounterSeries* series = chart.series();
+    if (series == nullptr || series->points.empty()) return readout.setText({});
+    if (point < 0) {
+      return readout.setText(tr("last %1 · smallest %2 · largest %3")
+                                 .arg(valueOf(series->counter, series->points.back().last),
+                                      valueOf(series->counter, series->smallest),
+                                      valueOf(series->counter, series->largest)));
+    }
+    const analysis::CounterPoint& at = series->points[static_cast<std::size_t>(point)];
+    const QString value = at.count == 1 ? valueOf(series->counter, at.last)
+                                        : tr("%1 … %2").arg(valueOf(series->counter, at.smallest),
+                                                            valueOf(series->counter, at.largest));
+    readout.setText(tr("sample %1: %2").arg(at.index).arg(value));
+  }
+
+  ColumnsArea* area_ = nullptr;
+  DataTable* outcomes_ = nullptr;
+  std::vector<OneChart> charts_;
+};
+
+}  // namespace pipescope::pages
+
+namespace pipescope::shell {
+
+PIPESCOPE_REGISTER_PAGE(training) {
+  registry.add({QStringLiteral("training"), QObject::tr("Training"), QStringLiteral("training"),
+                QObject::tr("Loss, accuracy, learning rate over the calls"), 70,
+                [](PageContext& context) -> Page* { return new pages::TrainingPage(context); }});
+}
+
+}  // namespace pipescope::shell

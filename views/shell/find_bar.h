@@ -1,0 +1,37 @@
+#pragma once
+#include <QWidget>
+
+class QLabel;
+class QLineEdit;
+
+namespace pipescope::shell {
+
+class Palette;
+
+/// A line of text to look for on the present page, with next and previous.
+class FindBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  FindBar(const Palette& palette, QWidget* parent = nullptr);
+  void begin();
+  /// "3 of 12", "nothing found".
+  void setAnswer(const QString& sentence);
+  QString answer() const;
+  QLineEdit* box() const { return box_; }
+
+ Q_SIGNALS:
+  void wanted(const QString& text, int direction);  ///< 0: the text has changed
+  void closed();
+
+ protected:
+  void keyPressEvent(QKeyEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  const Palette& palette_;
+  QLineEdit* box_;
+  QLabel* answer_;
+};
+
+}  // namespace pipescope::shell

@@ -1,0 +1,392 @@
+#include "views/timeline/pipeline_canvas.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPaintEngine>
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/geometry/element.h"
+#include "views/timeline/callout.h"
+
+namespace pipescope::timeline {
+
+using geometry::at;
+using shell::Ui;
+
+namespace {
+
+constexpr int kLowest = 20, kHighest = 64, kMargin = 6;
+constexpr double kAxisSpacing = 120, kRoom = 0.01;
+
+}  // namespace
+
+PipelineCanvas::PipelineCanvas(const shell::Palette& palette, QWidget* parent)
+    : QAbstractScrollArea(parent), palette_(palette), labels_(font()) {
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::StrongFocus);
+  viewport()->setMouseTracking(true);
+  setMinimumHeight(140);
+  setAccessibleName(tr("Pipeline"));
+  connect(&palette_, &shell::Palette::changed, this, [this] {
+    stale_ = true;
+    viewport()->update();
+  });
+}
+
+void PipelineCanvas::setGrid(std::shared_ptr<const analysis::PipelineGrid> grid,
+                             const geometry::TimeScale& scale) {
+  grid_ = std::move(grid);
+  scale_ = scale;
+  selected_ = hovered_ = -1;
+  layOut();
+  zoomToAll();
+  Q_EMIT selectionChanged();
+}
+
+void PipelineCanvas::setOptions(const geometry::PipelineOptions& options) {
+  if (options == options_) return;
+  const bool other = options.grid != options_.grid;
+  options_ = options;
+  layOut();
+  if (other) zoomToAll();
+}
+
+void PipelineCanvas::layOut() {
+  const int rows = grid_ ? std::max<int>(1, static_cast<int>(grid_->rows.size())) : 1;
+  metrics_ = {};
+  const int room = viewport()->height() - metrics_.top() - 2 * kMargin;
+  metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, kHighest);
+  if (metrics_.row == kLowest) metrics_.gap = 3;
+  scene_ = geometry::PipelineScene(grid_, options_, metrics_);
+  verticalScrollBar()->setPageStep(std::max(1, room));
+  verticalScrollBar()->setRange(0, std::max(0, scene_.height() - room));
+  verticalScrollBar()->setSingleStep(metrics_.row + metrics_.gap);
+  stale_ = true;
+  viewport()->update();
+}
+
+int PipelineCanvas::rowsWidth() const {
+  return std::max(1, viewport()->width() - kGutter);
+}
+int PipelineCanvas::top() const {
+  return verticalScrollBar()->value() - kMargin;
+}
+
+void PipelineCanvas::show(geometry::TimeView view) {
+  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
+  view.keepWithin(scene_.start() - room, scene_.end() + room);
+  if (view == view_) return;
+  view_ = view;
+  stale_ = true;
+  viewport()->update();
+  Q_EMIT viewChanged();
+}
+
+void PipelineCanvas::zoomToAll() {
+  const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
+  const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
+  geometry::TimeView view(scene_.start() - room, scene_.end() + room, rowsWidth());
+  // Cells of a table keep a size that can be read; the rest is one drag away.
+  if (options_.grid) {
+    constexpr double kCell = 22;
+    const double ticks = rowsWidth() / kCell * static_cast<double>(geometry::kColumnTicks);
+    if (ticks < span)
+      view = geometry::TimeView(base::Ticks(0), base::Ticks(static_cast<std::int64_t>(ticks)), rowsWidth());
+  }
+  show(view);
+}
+
+void PipelineCanvas::zoomBy(double factor) {
+  geometry::TimeView view = view_;
+  const double x = pointer_.x() > kGutter ? pointer_.x() - kGutter : view.width() / 2.0;
+  view.zoomAbout(x, factor, static_cast<double>((scene_.end() - scene_.start()).count) * (1 + 2 * kRoom));
+  show(view);
+}
+
+void PipelineCanvas::select(int cell) {
+  if (cell == selected_) return;
+  selected_ = cell;
+  reveal(cell);
+  viewport()->update();
+  Q_EMIT selectionChanged();
+}
+
+void PipelineCanvas::reveal(int cell) {
+  if (cell < 0 || !grid_) return;
+  const geometry::Box box = scene_.boxOf(view_, top(), cell);
+  const int bottom = viewport()->height() - metrics_.top();
+  if (box.y < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + box.y - kMargin);
+  if (box.bottom() > bottom)
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + box.bottom() - bottom + kMargin);
+  if (box.x >= 0 && box.right() <= view_.width()) return;
+  geometry::TimeView view = view_;
+  view.pan(box.x + box.width / 2.0 - view.width() / 2.0);
+  show(view);
+}
+
+QRect PipelineCanvas::cellRect(int cell) const {
+  const geometry::Box box = scene_.boxOf(view_, top(), cell);
+  return {box.x + kGutter, box.y + metrics_.top(), box.width, box.height};
+}
+
+void PipelineCanvas::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  layOut();
+  geometry::TimeView view = view_;
+  const bool all = view_.width() <= 1;
+  view.setWidth(rowsWidth());
+  all ? zoomToAll() : show(view);
+}
+
+void PipelineCanvas::scrollContentsBy(int, int) {
+  stale_ = true;
+  viewport()->update();
+}
+
+bool PipelineCanvas::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::Leave) {
+    hovered_ = -1;
+    viewport()->update();
+  }
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+void PipelineCanvas::paintEvent(QPaintEvent*) {
+  const double ratio = viewport()->devicePixelRatioF();
+  const QSize size = viewport()->size() * ratio;
+  if (stale_ || picture_.size() != size) {
+    if (picture_.size() != size) picture_ = QPixmap(size);
+    picture_.setDevicePixelRatio(ratio);
+    QPainter painter(&picture_);
+    paintAll(painter, viewport()->size(), top());
+    stale_ = false;
+  }
+  QPainter painter(viewport());
+  // A drawing for a file is made of vectors.
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {
+    paintAll(painter, viewport()->size(), top());
+  } else {
+    painter.drawPixmap(0, 0, picture_);
+  }
+  if (!grid_) return;
+  paintOverlay(painter);
+  if (hovered_ >= 0 && describe_ && !dragging_)
+    timeline::paintCallout(painter, describe_(hovered_), pointer_, viewport()->rect(), labels_.font(),
+                           palette_);
+}
+
+void PipelineCanvas::paintAll(QPainter& painter, const QSize& size, int scrolled) const {
+  painter.fillRect(QRect(QPoint(), size), palette_.ui(Ui::surface));
+  if (!grid_) return;
+  painter.save();
+  painter.setClipRect(kGutter, metrics_.top(), size.width() - kGutter, size.height() - metrics_.top());
+  painter.translate(kGutter, metrics_.top());
+  if (!options_.grid) {
+    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kAxisSpacing))
+      painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, size.height()),
+                       palette_.ui(Ui::grid));
+  }
+  paintShapes(painter, scene_.draw(view_, scrolled, size.height() - metrics_.top(), labels_.measure()),
+              palette_, labels_.font());
+  if (const auto full = scene_.firstFull(view_)) {
+    const QColor colour = palette_.ui(Ui::accent);
+    painter.fillRect(*full, 0, 1, size.height(), colour);
+    painter.setPen(colour);
+    painter.setFont(labels_.font());
+    const QString text = tr("first full cycle");
+    const int wide = QFontMetrics(labels_.font()).horizontalAdvance(text) + 8;
+    const int y = std::min(scene_.height() - scrolled + 2, size.height() - metrics_.top() - 16);
+    painter.drawText(QRect(std::min(*full + 4, view_.width() - wide), y, wide, 14), Qt::AlignLeft, text);
+  }
+  for (const geometry::Arrow& arrow : scene_.pathArrows(view_, scrolled))
+    paintArrow(painter, arrow, palette_);
+  painter.restore();
+  paintHead(painter, size);
+  paintGutter(painter, size, scrolled);
+}
+
+void PipelineCanvas::paintHead(QPainter& painter, const QSize& size) const {
+  painter.fillRect(0, 0, size.width(), metrics_.top(), palette_.ui(Ui::raised));
+  painter.fillRect(0, metrics_.top() - 1, size.width(), 1, palette_.ui(Ui::border));
+  painter.setFont(labels_.font());
+  painter.setPen(palette_.ui(Ui::muted));
+  const char* const unit = scale_.unit == geometry::TimeUnit::cycles ? "cycles"
+                           : scale_.unit == geometry::TimeUnit::time ? "time"
+                                                                     : "cost units";
+  const QString name = options_.grid ? (grid_->hasSlots ? tr("pipeline cycle") : tr("column")) : tr(unit);
+  painter.drawText(QRect(8, 0, kGutter - 16, metrics_.phases), Qt::AlignVCenter | Qt::AlignRight,
+                   tr("phase"));
+  painter.drawText(QRect(8, metrics_.phases, kGutter - 16, metrics_.head), Qt::AlignVCenter | Qt::AlignRight,
+                   name);
+  painter.save();
+  painter.setClipRect(kGutter, 0, size.width() - kGutter, metrics_.top());
+  painter.translate(kGutter, 0);
+  paintShapes(painter, scene_.drawPhases(view_, labels_.measure()), palette_, labels_.font());
+  painter.translate(0, metrics_.phases);
+  if (options_.grid) {
+    paintShapes(painter, scene_.drawHeads(view_, labels_.measure()), palette_, labels_.font());
+  } else {
+    const QFontMetrics metrics(labels_.font());
+    painter.setPen(palette_.ui(Ui::muted));
+    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kAxisSpacing)) {
+      const QString text = QString::fromStdString(tick.label);
+      const int wide = metrics.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
+      painter.fillRect(x, metrics_.head - 6, 1, 5, palette_.ui(Ui::muted));
+      const int left = std::clamp(x - wide / 2, 2, std::max(2, view_.width() - wide - 3));
+      painter.drawText(QRect(left, 0, wide + 2, metrics_.head - 5), Qt::AlignVCenter | Qt::AlignLeft, text);
+    }
+  }
+  painter.restore();
+}
+
+void PipelineCanvas::paintGutter(QPainter& painter, const QSize& size, int scrolled) const {
+  painter.save();
+  painter.setClipRect(0, metrics_.top(), kGutter, size.height() - metrics_.top());
+  painter.fillRect(0, metrics_.top(), kGutter, size.height(), palette_.ui(Ui::raised));
+  painter.fillRect(kGutter - 1, 0, 1, size.height(), palette_.ui(Ui::border));
+  QFont bold = labels_.font();
+  bold.setBold(true);
+  for (std::size_t i = 0; i < grid_->rows.size(); ++i) {
+    const analysis::PipelineRow& row = grid_->rows[i];
+    const int y = metrics_.top() + static_cast<int>(i) * (metrics_.row + metrics_.gap) - scrolled;
+    if (y + metrics_.row < metrics_.top() || y > size.height()) continue;
+    QStringList stages;
+    for (const std::int32_t stage : row.stages) stages << QString::number(stage);
+    const QString name =
+        (stages.size() == 1 ? tr("Stage %1") : tr("Stages %1")).arg(stages.join(QStringLiteral(", ")));
+    const double span = static_cast<double>((grid_->end - grid_->start).count);
+    const QString busy =
+        span > 0 ? tr("%1 % busy").arg(100 * static_cast<double>(row.busy.count) / span, 0, 'f', 0)
+                 : QString();
+    painter.setFont(bold);
+    painter.setPen(palette_.ui(Ui::text));
+    const bool two = metrics_.row >= 30;
+    const int half = metrics_.row / 2;
+    const QFontMetrics metrics(labels_.font()), boldMetrics(bold);
+    painter.drawText(QRect(12, y, kGutter - 20, two ? half : metrics_.row), Qt::AlignLeft | Qt::AlignVCenter,
+                     boldMetrics.elidedText(name, Qt::ElideRight, kGutter - 20));
+    painter.setFont(labels_.font());
+    painter.setPen(palette_.ui(Ui::muted));
+    const QString device = QString::fromStdString(row.name);
+    const int left = two ? 12 : 16 + boldMetrics.horizontalAdvance(name);
+    painter.drawText(QRect(left, two ? y + half : y, kGutter - left - 8, two ? half : metrics_.row),
+                     (two ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
+                     metrics.elidedText(two ? device + QStringLiteral(" · ") + busy : device, Qt::ElideRight,
+                                        kGutter - left - 8));
+  }
+  painter.restore();
+}
+
+void PipelineCanvas::paintOverlay(QPainter& painter) const {
+  painter.save();
+  painter.setClipRect(kGutter, metrics_.top(), rowsWidth(), viewport()->height() - metrics_.top());
+  painter.setBrush(Qt::NoBrush);
+  if (hovered_ >= 0) {
+    painter.setPen(palette_.ui(Ui::text));
+    painter.drawRect(cellRect(hovered_).adjusted(0, 0, -1, -1));
+  }
+  if (selected_ >= 0) {
+    QPen pen(palette_.ui(Ui::accent), 2);
+    pen.setJoinStyle(Qt::MiterJoin);
+    painter.setPen(pen);
+    painter.drawRect(cellRect(selected_));
+  }
+  painter.restore();
+}
+
+void PipelineCanvas::wheelEvent(QWheelEvent* event) {
+  pointer_ = event->position().toPoint();
+  const QPoint turn = event->angleDelta();
+  if (event->modifiers() & Qt::ControlModifier) {
+    zoomBy(std::pow(1.25, turn.y() / 120.0));
+  } else if ((event->modifiers() & Qt::ShiftModifier) || turn.x() != 0 ||
+             verticalScrollBar()->maximum() == 0) {
+    geometry::TimeView view = view_;
+    view.pan(-(turn.x() != 0 ? turn.x() : turn.y()) / 120.0 * view.width() * 0.1);
+    show(view);
+  } else {
+    verticalScrollBar()->setValue(verticalScrollBar()->value() - turn.y() / 2);
+  }
+  event->accept();
+}
+
+void PipelineCanvas::mousePressEvent(QMouseEvent* event) {
+  pressing_ = event->button() == Qt::LeftButton || event->button() == Qt::MiddleButton;
+  pressed_ = event->pos();
+  pressedView_ = view_;
+}
+
+void PipelineCanvas::mouseMoveEvent(QMouseEvent* event) {
+  pointer_ = event->pos();
+  if (pressing_ && !dragging_ &&
+      (event->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance())
+    dragging_ = true;
+  if (dragging_) {
+    geometry::TimeView view = pressedView_;
+    view.pan(pressed_.x() - event->x());
+    show(view);
+  }
+  hovered_ = event->x() < kGutter || event->y() < metrics_.top()
+                 ? -1
+                 : scene_.cellAt(view_, top(), event->x() - kGutter, event->y() - metrics_.top());
+  viewport()->update();
+}
+
+void PipelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  const bool click = pressing_ && !dragging_ && event->button() == Qt::LeftButton;
+  pressing_ = dragging_ = false;
+  if (!click || event->x() < kGutter || event->y() < metrics_.top()) return;
+  select(scene_.cellAt(view_, top(), event->x() - kGutter, event->y() - metrics_.top()));
+}
+
+void PipelineCanvas::mouseDoubleClickEvent(QMouseEvent*) {
+  zoomToAll();
+}
+
+void PipelineCanvas::keyPressEvent(QKeyEvent* event) {
+  const auto pan = [&](double part) {
+    geometry::TimeView view = view_;
+    view.pan(part * view.width());
+    show(view);
+  };
+  const auto choose = [&](int cell) {
+    if (cell >= 0) select(cell);
+  };
+  switch (event->key()) {
+    case Qt::Key_W:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return zoomBy(1.6);
+    case Qt::Key_S:
+    case Qt::Key_Minus:
+      return zoomBy(1 / 1.6);
+    case Qt::Key_A:
+      return pan(-0.2);
+    case Qt::Key_D:
+      return pan(0.2);
+    case Qt::Key_0:
+      return zoomToAll();
+    case Qt::Key_Comma:
+    case Qt::Key_Left:
+      return choose(selected_ < 0 ? 0 : scene_.neighbour(selected_, -1));
+    case Qt::Key_Period:
+    case Qt::Key_Right:
+      return choose(selected_ < 0 ? 0 : scene_.neighbour(selected_, 1));
+    case Qt::Key_Up:
+      return choose(scene_.alongPath(selected_, -1));
+    case Qt::Key_Down:
+      return choose(scene_.alongPath(selected_, 1));
+    case Qt::Key_Escape:
+      return select(-1);
+    default:
+      QAbstractScrollArea::keyPressEvent(event);
+  }
+}
+
+}  // namespace pipescope::timeline

@@ -1,0 +1,82 @@
+#pragma once
+#include <QAbstractScrollArea>
+#include <QPixmap>
+#include <QStringList>
+#include <functional>
+#include <memory>
+
+#include "profiler/geometry/pipeline_scene.h"
+#include "profiler/geometry/time_axis.h"
+#include "views/shell/palette.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+
+/// One step of a pipeline: devices × time, or a table with equal cells.
+class PipelineCanvas : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  static constexpr int kGutter = 150;
+
+  explicit PipelineCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  void setGrid(std::shared_ptr<const analysis::PipelineGrid> grid, const geometry::TimeScale& scale);
+  void setOptions(const geometry::PipelineOptions& options);
+  const geometry::PipelineOptions& options() const { return options_; }
+  const geometry::PipelineScene& scene() const { return scene_; }
+  /// A heading, then lines.
+  void setDescriber(std::function<QStringList(int cell)> describe) { describe_ = std::move(describe); }
+
+  int selected() const { return selected_; }
+  void select(int cell);
+  void zoomBy(double factor);
+  void zoomToAll();
+  const geometry::TimeView& view() const { return view_; }
+  /// Where a cell is, in the viewport.
+  QRect cellRect(int cell) const;
+
+ Q_SIGNALS:
+  void selectionChanged();
+  void viewChanged();
+
+ protected:
+  bool viewportEvent(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+
+ private:
+  void layOut();
+  void show(geometry::TimeView view);
+  void reveal(int cell);
+  int top() const;
+  int rowsWidth() const;
+  void paintAll(QPainter& painter, const QSize& size, int scrolled) const;
+  void paintHead(QPainter& painter, const QSize& size) const;
+  void paintGutter(QPainter& painter, const QSize& size, int scrolled) const;
+  void paintOverlay(QPainter& painter) const;
+
+  const shell::Palette& palette_;
+  std::shared_ptr<const analysis::PipelineGrid> grid_;
+  geometry::PipelineOptions options_;
+  geometry::PipelineMetrics metrics_;
+  geometry::PipelineScene scene_;
+  geometry::TimeScale scale_;
+  geometry::TimeView view_;
+  LabelFont labels_;
+  std::function<QStringList(int)> describe_;
+  QPixmap picture_;
+  bool stale_ = true, dragging_ = false, pressing_ = false;
+  int selected_ = -1, hovered_ = -1;
+  QPoint pressed_, pointer_;
+  geometry::TimeView pressedView_;
+};
+
+}  // namespace pipescope::timeline

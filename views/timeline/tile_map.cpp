@@ -1,0 +1,158 @@
+#include "views/timeline/tile_map.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <algorithm>
+#include <cmath>
+
+namespace pipescope::timeline {
+
+using shell::Ui;
+
+namespace {
+constexpr int kName = 18, kGap = 14, kScale = 34, kMargin = 6, kLargest = 16;
+}
+
+TileMap::TileMap(const shell::Palette& palette, QWidget* parent)
+    : QWidget(parent), palette_(palette), labels_(font()) {
+  setMouseTracking(true);
+  setMinimumHeight(170);
+  setAccessibleName(tr("Tile map"));
+  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
+}
+
+void TileMap::setUnits(std::vector<std::int64_t> bytes, std::vector<std::pair<int, QString>> breaks) {
+  bytes_ = std::move(bytes);
+  parts_.clear();
+  const int count = static_cast<int>(bytes_.size());
+  for (std::size_t i = 0; i < breaks.size(); ++i) {
+    const int end = i + 1 < breaks.size() ? breaks[i + 1].first : count;
+    if (end > breaks[i].first) parts_.push_back({breaks[i].first, end, breaks[i].second, {}, 1, 1});
+  }
+  layOut();
+  update();
+}
+
+void TileMap::setScale(std::int64_t low, std::int64_t high) {
+  low_ = low;
+  high_ = std::max(high, low + 1);
+  update();
+}
+
+void TileMap::setNames(QString low, QString high) {
+  lowName_ = std::move(low);
+  highName_ = std::move(high);
+  update();
+}
+
+void TileMap::setSelected(std::vector<int> units) {
+  selected_ = std::move(units);
+  update();
+}
+
+/// Devices side by side in as many lines as make the cells largest.
+void TileMap::layOut() {
+  const int parts = static_cast<int>(parts_.size());
+  if (parts == 0) return;
+  int bestCell = 0, bestAcross = 1;
+  const int most =
+      std::max_element(parts_.begin(), parts_.end(),
+                       [](const auto& a, const auto& b) { return a.end - a.first < b.end - b.first; })
+          ->end -
+      parts_.front().first;
+  const int units = parts == 1 ? most : parts_.front().end - parts_.front().first;
+  for (int across = 1; across <= parts; ++across) {
+    const int down = (parts + across - 1) / across;
+    const int wide = (width() - 2 * kMargin - (across - 1) * kGap) / across;
+    const int high = (height() - kScale - kMargin) / down - kName;
+    if (wide <= 0 || high <= 0) continue;
+    int cell = std::clamp(static_cast<int>(std::sqrt(static_cast<double>(wide) * high / units)), 1, kLargest);
+    while (cell > 1 && ((units + wide / cell - 1) / std::max(1, wide / cell)) * cell > high) --cell;
+    if (cell > bestCell) bestCell = cell, bestAcross = across;
+  }
+  const int cell = std::max(1, bestCell), down = (parts + bestAcross - 1) / bestAcross;
+  const int wide = (width() - 2 * kMargin - (bestAcross - 1) * kGap) / bestAcross;
+  const int high = (height() - kScale - kMargin) / down;
+  for (int i = 0; i < parts; ++i) {
+    Part& part = parts_[static_cast<std::size_t>(i)];
+    part.cell = cell;
+    part.columns = std::max(1, wide / cell);
+    part.area = QRect(kMargin + (i % bestAcross) * (wide + kGap),
+                      kMargin / 2 + (i / bestAcross) * high + kName, wide, high - kName);
+  }
+}
+
+QRect TileMap::unitRect(int unit) const {
+  for (const Part& part : parts_) {
+    if (unit < part.first || unit >= part.end) continue;
+    const int i = unit - part.first;
+    return {part.area.x() + i % part.columns * part.cell, part.area.y() + i / part.columns * part.cell,
+            part.cell, part.cell};
+  }
+  return {};
+}
+
+int TileMap::unitAt(const QPoint& position) const {
+  for (const Part& part : parts_) {
+    const QPoint at = position - part.area.topLeft();
+    if (at.x() < 0 || at.y() < 0 || at.x() >= part.columns * part.cell) continue;
+    const int unit = part.first + at.y() / part.cell * part.columns + at.x() / part.cell;
+    if (unit < part.end) return unit;
+  }
+  return -1;
+}
+
+QColor TileMap::colourOf(std::int64_t bytes) const {
+  if (bytes > high_) return palette_.ui(Ui::error);
+  const double share =
+      std::clamp(static_cast<double>(bytes - low_) / static_cast<double>(high_ - low_), 0.0, 1.0);
+  return shell::Palette::mixed(palette_.ui(Ui::accent), palette_.ui(Ui::hover), 0.06 + 0.94 * share);
+}
+
+void TileMap::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette_.ui(Ui::surface));
+  painter.setFont(labels_.font());
+  for (const Part& part : parts_) {
+    painter.setPen(palette_.ui(Ui::muted));
+    painter.drawText(QRect(part.area.x(), part.area.y() - kName, part.area.width(), kName),
+                     Qt::AlignLeft | Qt::AlignVCenter, part.name);
+    const int gap = part.cell >= 4 ? 1 : 0;
+    for (int unit = part.first; unit < part.end; ++unit) {
+      const QRect cell = unitRect(unit);
+      painter.fillRect(cell.adjusted(0, 0, -gap, -gap), colourOf(bytes_[static_cast<std::size_t>(unit)]));
+    }
+  }
+  painter.setPen(QPen(palette_.ui(Ui::text), 2));
+  for (const int unit : selected_) painter.drawRect(unitRect(unit).adjusted(0, 0, -1, -1));
+  // The scale: least to most, then what is beyond it.
+  const int y = height() - 24, wide = 180, x = kMargin;
+  for (int i = 0; i < wide; ++i)
+    painter.fillRect(x + i, y, 1, 10, colourOf(low_ + (high_ - low_) * i / wide));
+  painter.fillRect(x + wide + 4, y, 14, 10, palette_.ui(Ui::error));
+  painter.setPen(palette_.ui(Ui::muted));
+  painter.drawText(QRect(x, y + 10, wide / 2, 14), Qt::AlignLeft | Qt::AlignVCenter, lowName_);
+  painter.drawText(QRect(x + wide / 2, y + 10, wide / 2, 14), Qt::AlignRight | Qt::AlignVCenter, highName_);
+  painter.drawText(QRect(x + wide + 22, y - 4, 120, 18), Qt::AlignLeft | Qt::AlignVCenter,
+                   tr("more than that"));
+}
+
+void TileMap::resizeEvent(QResizeEvent*) {
+  layOut();
+}
+
+void TileMap::mouseMoveEvent(QMouseEvent* event) {
+  Q_EMIT hovered(unitAt(event->pos()));
+}
+
+void TileMap::mouseReleaseEvent(QMouseEvent* event) {
+  const int unit = unitAt(event->pos());
+  if (event->button() == Qt::LeftButton && unit >= 0)
+    Q_EMIT clicked(unit, event->modifiers() & Qt::ShiftModifier);
+}
+
+void TileMap::leaveEvent(QEvent*) {
+  Q_EMIT hovered(-1);
+}
+
+}  // namespace pipescope::timeline

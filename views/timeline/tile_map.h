@@ -1,0 +1,59 @@
+#pragma once
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+#include "views/shell/palette.h"
+#include "views/timeline/shapes_painter.h"
+
+namespace pipescope::timeline {
+
+/// Units of a memory space as squares, row by row in the order of their numbers, coloured by how full they
+/// are.
+class TileMap : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit TileMap(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  /// Bytes by unit; `breaks`: units at which another device begins, with its name.
+  void setUnits(std::vector<std::int64_t> bytes, std::vector<std::pair<int, QString>> breaks);
+  /// Ends of the colour scale, in bytes.
+  void setScale(std::int64_t low, std::int64_t high);
+  void setNames(QString low, QString high);
+  void setSelected(std::vector<int> units);
+  /// The unit at a point; −1: none.
+  int unitAt(const QPoint& position) const;
+  QRect unitRect(int unit) const;
+  QColor colourOf(std::int64_t bytes) const;
+
+ Q_SIGNALS:
+  void hovered(int unit);  ///< −1: none
+  void clicked(int unit, bool add);
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
+
+ private:
+  struct Part {
+    int first = 0, end = 0;
+    QString name;
+    QRect area;
+    int columns = 1, cell = 1;
+  };
+  void layOut();
+
+  const shell::Palette& palette_;
+  LabelFont labels_;
+  std::vector<std::int64_t> bytes_;
+  std::vector<Part> parts_;
+  std::vector<int> selected_;
+  std::int64_t low_ = 0, high_ = 1;
+  QString lowName_, highName_;
+};
+
+}  // namespace pipescope::timeline
