@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
@@ -102,8 +103,17 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
+/// A configuration, or one that says nothing but which model is meant.
+base::Result<config::Configuration> readConfiguration(const std::string& file) {
+  if (!file.ends_with(".onnx")) return config::Configuration::read(file);
+  PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::parse("", file));
+  PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
+  PIPESCOPE_TRY(configuration.set("model.name", std::filesystem::path(file).stem().string(), config::Origin::file));
+  return configuration;
+}
+
 base::Result<int> runOnce(const Options& options, const CLI::App& command) {
-  PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::read(options.file));
+  PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   PIPESCOPE_TRY(applyFlags(options, command, configuration));
@@ -124,7 +134,7 @@ base::Result<int> runOnce(const Options& options, const CLI::App& command) {
 
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
-  command.add_option("config", options->file, "Configuration (TOML)");
+  command.add_option("config", options->file, "Configuration (TOML), or a model (ONNX)");
   command.add_option("-o,--output", options->output,
                      "Profile to write (default profile.pop); only profiles are overwritten");
   command.add_option("--profile-dir", options->profileDirectory,

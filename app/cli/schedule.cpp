@@ -10,13 +10,15 @@ namespace pipescope::cli {
 namespace {
 
 struct Options {
-  std::string schedule = "popart", format = "text", forward = "1", backward = "2";
-  int stages = 4, microBatches = 8;
+  std::string schedule = "popart", format = "text", forward = "1", backward = "2", weight;
+  int stages = 4, microBatches = 8, chunks = 0;
   double exchange = 0;
   bool inference = false;
 };
 
-base::Result<std::vector<double>> costs(const std::string& text, const char* flag, int stages) {
+/// A cost for each stage: from one for all, one for each device, or one for each stage.
+base::Result<std::vector<double>> costs(const std::string& text, const char* flag,
+                                        const std::vector<int>& deviceOfStage, int devices) {
   std::vector<double> values;
   std::size_t at = 0;
   while (at <= text.size()) {
@@ -31,12 +33,16 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
     values.push_back(value);
     at = comma + 1;
   }
-  if (values.size() == 1) values.resize(static_cast<std::size_t>(stages), values.front());
-  if (static_cast<int>(values.size()) != stages) {
+  const std::size_t stages = deviceOfStage.size(), given = values.size();
+  if (given == stages) return values;
+  if (given != 1 && given != static_cast<std::size_t>(devices)) {
     return base::badInput(fmt::format("{} has {} costs for {} stages: give one for each, or one for all.",
-                                      flag, values.size(), stages));
+                                      flag, given, devices));
   }
-  return values;
+  std::vector<double> all;
+  for (const int device : deviceOfStage)
+    all.push_back(values[given == 1 ? 0 : static_cast<std::size_t>(device)]);
+  return all;
 }
 
 base::Result<std::string> table(const Options& options) {
@@ -45,19 +51,33 @@ base::Result<std::string> table(const Options& options) {
   run.microBatches = options.microBatches;
   run.training = !options.inference;
   run.exchange = options.exchange;
-  PIPESCOPE_ASSIGN(const std::vector<double> forward, costs(options.forward, "--forward", options.stages));
-  PIPESCOPE_ASSIGN(const std::vector<double> backward, costs(options.backward, "--backward", options.stages));
-  for (int s = 0; s < options.stages; ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    run.stages.push_back({forward[i], 0, backward[i], 0});
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(options.schedule));
+  PIPESCOPE_ASSIGN(run.chunks, schedules::chunksOf(*schedule, options.chunks));
+  // The devices of one pipe's stages: a chunk is a stage, but a second pipe has the stages of the first.
+  const int stages = schedule->pipes > 1 ? options.stages : options.stages * run.chunks;
+  std::vector<int> devices;
+  for (int s = 0; s < stages; ++s) devices.push_back(s);
+  if (schedule->pipes == 1) {
+    PIPESCOPE_ASSIGN(devices, schedules::layOut(*schedule, stages, run.chunks));
   }
+  const auto costsOf = [&](const std::string& text, const char* flag) {
+    return costs(text, flag, devices, options.stages);
+  };
+  PIPESCOPE_ASSIGN(const std::vector<double> forward, costsOf(options.forward, "--forward"));
+  PIPESCOPE_ASSIGN(const std::vector<double> backward, costsOf(options.backward, "--backward"));
+  std::vector<double> weight(devices.size(), -1);
+  if (!options.weight.empty()) {
+    PIPESCOPE_ASSIGN(weight, costsOf(options.weight, "--weight"));
+  }
+  for (std::size_t s = 0; s < devices.size(); ++s)
+    run.stages.push_back({forward[s], 0, backward[s], 0, weight[s]});
   PIPESCOPE_ASSIGN(const app::ScheduleTable result, app::scheduleTable(run));
   return options.format == "json" ? app::toJson(result) : app::toText(result);
 }
 
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
-  command.add_option("--schedule", options->schedule, "Name of the schedule: " + app::scheduleNames())
+  command.add_option("--schedule", options->schedule, "Name of the schedule: " + schedules::scheduleNames())
       ->capture_default_str();
   command.add_option("--stages", options->stages, "Forward stages N, one device each")
       ->check(CLI::Range(1, 1024))
@@ -66,10 +86,20 @@ std::function<int()> setUp(CLI::App& command) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command
-      .add_option("--forward", options->forward,
-                  "Forward cost of each stage, separated by commas, or one for all")
+      .add_option(
+          "--forward", options->forward,
+          "Forward cost of each stage, separated by commas, or one for all; with chunks, of each chunk")
       ->capture_default_str();
   command.add_option("--backward", options->backward, "Backward cost, likewise")->capture_default_str();
+  command.add_option("--weight", options->weight,
+                     "Weight gradients within the backward cost, likewise; default half of it. Zero-bubble "
+                     "schedules run them as a pass of their own");
+  command
+      .add_option(
+          "--chunks", options->chunks,
+          "Chunks of the model on each device, each with the costs given; 0: as the schedule wants it")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
   command.add_option("--exchange", options->exchange, "Cost of one inter-device exchange")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
+
+#include "engine/numerics/values.h"
 
 namespace pipescope::app {
 
@@ -25,9 +27,9 @@ Keep CallMetrics::keep(std::int64_t iteration) const {
 void CallMetrics::add(std::int64_t iteration, const numerics::Results& results,
                       std::span<const std::int32_t> labels) {
   const std::int64_t microBatches = facts_.microBatches;
-  const auto size = static_cast<std::size_t>(facts_.microBatchSize);
+  const auto count = static_cast<std::size_t>(scores_.labels),
+             elements = count * static_cast<std::size_t>(scores_.classes);
   const Keep kept = keep(iteration);
-  const auto rowLength = static_cast<std::size_t>(classes_);
   for (std::int64_t k = 0; k < microBatches; ++k) {
     const bool returned = isSum() || facts_.output.returns(iteration, k, facts_.iterations, microBatches);
     if (!returned) continue;
@@ -36,20 +38,41 @@ void CallMetrics::add(std::int64_t iteration, const numerics::Results& results,
       ++losses_;
     }
     rows_ += facts_.microBatchSize;
-    if (kept == Keep::none || results.outputs.empty()) continue;
+    if (kept == Keep::none || results.outputs.empty() || scores_.classes < 2) continue;
     const std::size_t place = kept == Keep::last ? 0 : static_cast<std::size_t>(k);
-    addAccuracy(results.output<float>(0).subspan(place * size * rowLength, size * rowLength),
-                labels.subspan(static_cast<std::size_t>(k) * size, size));
+    std::span<const float> scores;
+    if (scores_.element == graph::ElementType::float32) {
+      scores = results.output<float>(0).subspan(place * elements, elements);
+    } else {
+      wide_.resize(elements);
+      numerics::readFloats(scores_.element, results.outputs[0], place * elements, wide_);
+      scores = wide_;
+    }
+    compare(scores, labels.subspan(static_cast<std::size_t>(k) * count, count));
   }
 }
 
-void CallMetrics::addAccuracy(std::span<const float> predictions, std::span<const std::int32_t> labels) {
-  const auto classes = static_cast<std::size_t>(classes_);
-  for (std::size_t row = 0; row < labels.size(); ++row) {
-    const auto values = predictions.subspan(row * classes, classes);
-    const auto best = std::max_element(values.begin(), values.end()) - values.begin();
-    correct_ += best == labels[row] ? 1 : 0;
+void CallMetrics::compare(std::span<const float> scores, std::span<const std::int32_t> labels) {
+  const auto classes = static_cast<std::size_t>(scores_.classes), inner = static_cast<std::size_t>(scores_.inner);
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float* first = scores.data() + i / inner * classes * inner + i % inner;
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < classes; ++c) {
+      if (first[best * inner] < first[c * inner]) best = c;
+    }
+    correct_ += static_cast<std::int64_t>(best) == labels[i] ? 1 : 0;
+    if (!crossEntropy_ || static_cast<std::size_t>(labels[i]) >= classes) continue;
+    double exponentials = 0;
+    for (std::size_t c = 0; c < classes; ++c)
+      exponentials += std::exp(static_cast<double>(first[c * inner]) - static_cast<double>(first[best * inner]));
+    sum += std::log(exponentials) + static_cast<double>(first[best * inner]) -
+           static_cast<double>(first[static_cast<std::size_t>(labels[i]) * inner]);
   }
+  predictions_ += static_cast<std::int64_t>(labels.size());
+  if (!crossEntropy_ || labels.empty()) return;
+  lossSum_ += sum / static_cast<double>(labels.size());
+  ++losses_;
 }
 
 std::optional<double> CallMetrics::loss() const {
@@ -58,8 +81,8 @@ std::optional<double> CallMetrics::loss() const {
 }
 
 std::optional<double> CallMetrics::accuracy() const {
-  if (rows_ == 0 || isSum()) return std::nullopt;
-  return static_cast<double>(correct_) / static_cast<double>(rows_);
+  if (predictions_ == 0 || isSum()) return std::nullopt;
+  return static_cast<double>(correct_) / static_cast<double>(predictions_);
 }
 
 std::string CallMetrics::basis() const {

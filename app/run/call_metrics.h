@@ -4,7 +4,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "app/run/data_needs.h"
 #include "engine/emulate/executable.h"
 #include "engine/numerics/session.h"
 
@@ -12,31 +14,39 @@ namespace pipescope::app {
 
 class CallMetrics {
  public:
-  CallMetrics(const emulate::ExecutableFacts& facts, std::int64_t classes)
-      : facts_(facts), classes_(classes) {}
+  /// `crossEntropy`: where the graph has no loss, that of its scores is computed here.
+  CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, bool crossEntropy = false)
+      : facts_(facts), scores_(scores), crossEntropy_(crossEntropy) {}
 
   /// What must be kept of an iteration's outputs for returned rows.
   numerics::Keep keep(std::int64_t iteration) const;
   /// Adds one iteration's results; `labels` are of its micro-batches, one after another.
   void add(std::int64_t iteration, const numerics::Results& results, std::span<const std::int32_t> labels);
 
-  /// Mean over the returned micro-batches; with output mode sum, their sum. None where the graph has no loss.
+  /// Mean over the returned micro-batches; with output mode sum, their sum. None where there is no loss.
   std::optional<double> loss() const;
-  /// Right predictions ÷ returned rows. None with output mode sum, whose predictions are added up.
+  /// Right predictions ÷ predictions returned. None with output mode sum, whose predictions are added up, and where
+  /// a prediction is no choice among classes.
   std::optional<double> accuracy() const;
   std::int64_t rows() const { return rows_; }
+  /// Predictions that were compared with a label.
+  std::int64_t predictions() const { return predictions_; }
   std::int64_t correct() const { return correct_; }
+  double lossSum() const { return lossSum_; }
+  std::int64_t losses() const { return losses_; }
   /// "all 4,000 rows of the call (output mode all)".
   std::string basis() const;
 
  private:
   bool isSum() const { return facts_.output.mode == emulate::OutputRule::Mode::sum; }
-  void addAccuracy(std::span<const float> predictions, std::span<const std::int32_t> labels);
+  void compare(std::span<const float> scores, std::span<const std::int32_t> labels);
 
   const emulate::ExecutableFacts& facts_;
-  std::int64_t classes_;
+  ScoreShape scores_;
+  bool crossEntropy_;
+  std::vector<float> wide_;  ///< half scores
   double lossSum_ = 0;
-  std::int64_t losses_ = 0, rows_ = 0, correct_ = 0;
+  std::int64_t losses_ = 0, rows_ = 0, predictions_ = 0, correct_ = 0;
 };
 
 }  // namespace pipescope::app

@@ -41,10 +41,13 @@ struct FixedRun {
   int microBatches = 1;
   int deviceIterations = 1;
   bool training = true;
-  std::vector<int> deviceOfStage;  ///< empty: one device per stage
+  std::vector<int> deviceOfStage;  ///< empty: as the schedule lays out its stages
+  int chunks = 0;                  ///< stages on each device; 0: as the schedule wants it
   struct Stage {
     double forward = 0, recompute = 0, backward = 0, update = 0;
+    double weight = -1;  ///< weight gradients within backward; −1: half of it
   };
+  /// Those of one pipe: a schedule with two (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
 };
@@ -57,5 +60,8 @@ struct RecordedCompilation {
 };
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level);
+/// Outcomes of training: what the bubble would be with more micro-batches.
+void recordForecast(record::Recorder& recorder, const Compilation& compilation,
+                    const RecordedCompilation& recorded);
 
 }  // namespace pipescope::app

@@ -5,12 +5,16 @@
 #include <set>
 
 #include "app/run/compilation.h"
+#include "app/run/model_choice.h"
 #include "app/run/optimizer_choice.h"
+#include "app/run/training_options.h"
 #include "app/run/user_folders.h"
+#include "engine/compile/block_pattern.h"
 #include "engine/compile/gradients.h"
+#include "engine/compile/loss_scaling.h"
 #include "engine/compile/plan_builder.h"
+#include "engine/compile/precision.h"
 #include "engine/devices/system_registry.h"
-#include "engine/graph/builders/layers.h"
 
 namespace pipescope::app {
 namespace {
@@ -27,12 +31,17 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
   if (!run.training) run.microBatches = static_cast<int>(c.integer("inference.device_iterations"));
   for (const Settings& stage : c.tables("fixed.stages")) {
     run.stages.push_back(
-        {stage.real("forward"), stage.real("recompute"), stage.real("backward"), stage.real("update")});
+        {stage.real("forward"), stage.real("recompute"), stage.real("backward"), stage.real("update"),
+         stage.real("weight")});
   }
+  run.chunks = static_cast<int>(c.integer("execution.chunks"));
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
-  for (const Settings& stage : c.tables("stages"))
+  bool placed = false;
+  for (const Settings& stage : c.tables("stages")) {
     run.deviceOfStage.push_back(static_cast<int>(stage.integer("device")));
+    placed = placed || run.deviceOfStage.back() >= 0;
+  }
   if (!run.deviceOfStage.empty() && run.deviceOfStage.size() != run.stages.size()) {
     return base::badInput(fmt::format(
         "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
@@ -41,6 +50,7 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
   for (std::size_t s = 0; s < run.deviceOfStage.size(); ++s) {
     if (run.deviceOfStage[s] < 0) run.deviceOfStage[s] = static_cast<int>(s);
   }
+  if (!placed) run.deviceOfStage.clear();
   return compileFixed(run);
 }
 
@@ -50,15 +60,13 @@ class ModelCompiler {
   explicit ModelCompiler(const Configuration& c) : c_(c) {}
 
   base::Result<Compilation> compile() {
-    if (c_.tables("model.layers").empty()) {
-      return base::badInput(
-          "The configuration has no model: add [[model.layers]], or use system.name = \"fixed\" with "
-          "[[fixed.stages]].");
-    }
+    PIPESCOPE_TRY(checkModelChoice(c_));
     PIPESCOPE_TRY(checkCounts());
     const std::string& mode = c_.text("execution.mode");
     if (mode != "inference") PIPESCOPE_TRY(addExecutable(model::ExecutableKind::training));
     if (mode != "training") PIPESCOPE_TRY(addExecutable(model::ExecutableKind::inference));
+    if (mode == "training" && c_.integer("training.validation_interval") > 0)
+      PIPESCOPE_TRY(addExecutable(model::ExecutableKind::validation));
     noteIdleDevices();
     return std::move(result_);
   }
@@ -78,34 +86,46 @@ class ModelCompiler {
     return {};
   }
 
-  base::Result<graph::Graph> buildGraph(bool training) const {
-    builders::LayersModel model;
-    for (const Settings& layer : c_.tables("model.layers")) {
-      builders::LayerSpec spec{layer.text("type"), layer.text("name"), layer.text("block"), {}};
-      for (const char* key : {"in_channels", "out_channels", "kernel_size", "stride", "padding",
-                              "in_features", "out_features"}) {
-        if (layer.given(key)) spec.parameters[key] = layer.integer(key);
-      }
-      model.layers.push_back(std::move(spec));
-    }
-    // The loss belongs to the last layer's block, as in the PopTorch tutorial.
-    if (training) model.layers.push_back({c_.text("training.loss"), "loss", model.layers.back().block, {}});
-    model.sample = c_.integers("model.input");
-    if (model.sample.empty()) {
-      if (c_.text("data.dataset") != "mnist")
-        return base::badInput(
-            "model.input is missing: the data set does not say what shape its samples have.");
-      model.sample = {1, 28, 28};
-    }
-    model.microBatch = c_.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
-    return builders::buildLayers(model, ops::standardOperators());
-  }
-
   base::Result<std::vector<compile::StageSpec>> place(const graph::Graph& graph) const {
     std::vector<compile::StageSpec> asked;
+    if (const auto& layers = c_.integers("execution.layers_per_stage"); !layers.empty()) {
+      if (!c_.tables("stages").empty())
+        return base::badInput("execution.layers_per_stage and [[stages]] exclude each other: leave one out.");
+      PIPESCOPE_ASSIGN(const auto blocks, compile::blocksByLayers(compile::blocksOf(graph), layers));
+      for (const std::vector<std::string>& stage : blocks) asked.push_back({stage, -1});
+    }
     for (const Settings& stage : c_.tables("stages"))
       asked.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device"))});
+    PIPESCOPE_TRY(layOut(graph, asked));
     return compile::placeStages(graph, asked);
+  }
+
+  /// Where no stage names its device, the schedule says where they are.
+  base::Status layOut(const graph::Graph& graph, std::vector<compile::StageSpec>& asked) const {
+    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(scheduleName()));
+    if (schedule->pipes > 1) {
+      return base::badInput(fmt::format(
+          "The {} schedule holds the model twice and adds up the gradients of both, which is emulated with given "
+          "costs only: use system.name = \"fixed\", or another schedule.",
+          schedule->name));
+    }
+    const int chunks = static_cast<int>(c_.integer("execution.chunks"));
+    if (std::any_of(asked.begin(), asked.end(), [](const auto& stage) { return stage.device >= 0; })) {
+      if (chunks == 0) return {};
+      return base::badInput(
+          "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
+    }
+    if (asked.empty()) {
+      for (const std::string& block : compile::blocksOf(graph)) asked.push_back({{block}, -1});
+    }
+    PIPESCOPE_ASSIGN(const std::vector<int> devices,
+                     schedules::layOut(*schedule, static_cast<int>(asked.size()), chunks));
+    for (std::size_t s = 0; s < asked.size(); ++s) asked[s].device = devices[s];
+    return {};
+  }
+
+  std::string scheduleName() const {
+    return c_.text("execution.strategy") == "sharded" ? "sharded" : c_.text("execution.schedule");
   }
 
   base::Status makeSystem(int devicesUsed) {
@@ -149,13 +169,21 @@ class ModelCompiler {
 
   base::Status addExecutable(model::ExecutableKind kind) {
     const bool training = kind == model::ExecutableKind::training;
-    PIPESCOPE_ASSIGN(graph::Graph graph, buildGraph(training));
+    PIPESCOPE_ASSIGN(graph::Graph graph, buildGraph(c_, training));
+    PIPESCOPE_ASSIGN(graph, compile::withPrecision(graph, precisionOf(c_), ops::standardOperators()));
+    std::optional<graph::TensorId> root;
+    if (training && scalesLoss(c_)) {
+      PIPESCOPE_ASSIGN(compile::ScaledLoss scaled, compile::scaleLoss(graph, c_.real("training.loss_scaling"),
+                                                                      ops::standardOperators()));
+      graph = std::move(scaled.graph);
+      root = scaled.root;
+    }
     PIPESCOPE_ASSIGN(const std::vector<compile::StageSpec> stages, place(graph));
     if (training) {
-      PIPESCOPE_ASSIGN(graph, compile::addGradients(graph, ops::standardOperators()));
+      PIPESCOPE_ASSIGN(graph, compile::addGradients(graph, ops::standardOperators(), root));
     }
     const bool sharded = c_.text("execution.strategy") == "sharded";
-    const std::string schedule = sharded ? "sharded" : c_.text("execution.schedule");
+    const std::string schedule = scheduleName();
     if (!sharded && schedule == "sharded") {
       return base::badInput(
           "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
@@ -192,18 +220,30 @@ class ModelCompiler {
     options.recompute = recompute;
     options.microBatches = executable.facts.microBatches;
     options.stashEntries = executable.order.stashEntries;
+    options.weightEntries = executable.order.weightEntries;
+    options.splitBackward = executable.order.splitBackward;
     if (kind != model::ExecutableKind::training) return options;
     PIPESCOPE_ASSIGN(std::shared_ptr<const optimizers::Optimizer> optimizer, chooseOptimizer(c_));
-    const auto divisor = static_cast<double>(options.microBatches);
+    PIPESCOPE_ASSIGN(const numerics::SessionOptions numbers, trainingOptions(c_));
+    const bool divides = numbers.meanGradient && numbers.meanStrategy == numerics::MeanStrategy::post;
+    const bool clips = numbers.clipNorm > 0, scales = scalesLoss(c_);
+    // Only whether the gradient is multiplied by a factor matters to the Work.
+    const double divisor = clips || scales ? 2 : divides ? static_cast<double>(options.microBatches) : 1;
+    options.accumulator = numbers.accumulator;
     options.optimizer.kind = optimizer->name();
-    options.optimizer.states = [optimizer](const graph::TensorType& type) {
+    options.optimizer.states = [optimizer, master = numbers.masterWeights](const graph::TensorType& type) {
       std::vector<compile::OptimizerCost::State> states;
       for (const optimizers::StateTensor& state : optimizer->stateOf(type))
         states.push_back({state.name, state.type});
+      if (master && type.element != graph::ElementType::float32)
+        states.push_back({"master", {graph::ElementType::float32, type.shape}});
       return states;
     };
-    options.optimizer.work = [optimizer, divisor](const graph::TensorType& type) {
-      return optimizer->workOf(type, divisor);
+    options.optimizer.work = [optimizer, divisor, clips](const graph::TensorType& type) {
+      std::vector<ops::Work> work = optimizer->workOf(type, divisor);
+      if (clips)
+        work.insert(work.begin(), {ops::Reduce{"square_sum", 1, type.elements(), true, type.element}, 1, "ClipNorm"});
+      return work;
     };
     return options;
   }

@@ -13,38 +13,41 @@ const char* limitKey(data::Split split) {
   return split == data::Split::train ? "data.samples" : "data.test_samples";
 }
 
-base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c,
-                                                             data::Split split, base::Progress& progress,
+base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Configuration& c, data::Split split,
+                                                             const DataNeeds& needs, base::Progress& progress,
                                                              base::Executor& executor) {
   data::DatasetRequest request;
   request.split = split;
   request.preprocessing.mean = c.real("data.mean");
   request.preprocessing.deviation = c.real("data.std");
   request.seed = static_cast<std::uint64_t>(c.integer("execution.seed"));
-  request.sampleShape = c.integers("model.input");
-  if (c.text("data.dataset") == "synthetic") {
+  request.sampleShape = needs.sample;
+  request.labelShape = needs.label;
+  request.tokens = needs.tokens;
+  request.directory = c.text("data.directory");
+  const std::string& name = c.text("data.dataset");
+  if (name == "synthetic") {
     request.count = c.integer(limitKey(split));
+    if (needs.classes > 0) request.classes = needs.classes;
     if (request.count == 0)
       return base::badInput(fmt::format(
           "{} is missing: synthetic data needs to know how many samples to make.", limitKey(split)));
-    PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> made, data::openDataset("synthetic", request));
-    return std::shared_ptr<const data::Dataset>(std::move(made));
   }
-  request.directory = c.text("data.directory");
-  if (request.directory.empty()) {
+  if (name == "mnist" && request.directory.empty()) {
     PIPESCOPE_ASSIGN(const std::filesystem::path cache, data::defaultCacheDirectory());
     PIPESCOPE_ASSIGN(request.directory, data::ensureDigits(cache, progress, executor));
   }
-  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened, data::openDataset("idx", request));
+  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened,
+                   data::openDataset(name == "mnist" ? "idx" : name, request));
   return std::shared_ptr<const data::Dataset>(std::move(opened));
 }
 
 }  // namespace
 
 base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& c, data::Split split,
-                                                            base::Progress& progress,
+                                                            const DataNeeds& needs, base::Progress& progress,
                                                             base::Executor& executor) {
-  PIPESCOPE_ASSIGN(std::shared_ptr<const data::Dataset> whole, openWhole(c, split, progress, executor));
+  PIPESCOPE_ASSIGN(std::shared_ptr<const data::Dataset> whole, openWhole(c, split, needs, progress, executor));
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit == 0 || limit == whole->size()) return whole;
   if (limit > whole->size()) {
@@ -55,14 +58,14 @@ base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Config
 }
 
 base::Result<std::int64_t> countData(const config::Configuration& c, data::Split split,
-                                     base::Progress& progress, base::Executor& executor) {
+                                     const DataNeeds& needs, base::Progress& progress, base::Executor& executor) {
   const std::int64_t limit = c.integer(limitKey(split));
   if (limit > 0) return limit;
   if (c.text("data.dataset") == "mnist" && c.text("data.directory").empty()) {
     const data::DigitSetOptions generated;
     return split == data::Split::train ? generated.trainCount : generated.testCount;
   }
-  PIPESCOPE_ASSIGN(const std::shared_ptr<const data::Dataset> opened, openData(c, split, progress, executor));
+  PIPESCOPE_ASSIGN(const std::shared_ptr<const data::Dataset> opened, openData(c, split, needs, progress, executor));
   return opened->size();
 }
 

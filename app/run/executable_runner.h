@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "app/run/compilation.h"
+#include "app/run/metrics_file.h"
 #include "app/run/run.h"
 #include "engine/emulate/emulator.h"
 #include "engine/numerics/session.h"
@@ -18,6 +19,7 @@ struct RunContext {
   emulate::Emulator& emulator;
   base::Executor& executor;
   base::Progress& progress;
+  MetricsFile* metrics = nullptr;  ///< never null in a run
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 

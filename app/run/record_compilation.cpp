@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "app/run/compilation.h"
+#include "engine/emulate/forecast.h"
 
 namespace pipescope::app {
 
@@ -27,6 +30,24 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
     recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});
   }
   return recorded;
+}
+
+void recordForecast(record::Recorder& recorder, const Compilation& compilation,
+                    const RecordedCompilation& recorded) {
+  for (const emulate::Executable& executable : recorded.executables) {
+    if (!executable.training) continue;
+    const auto forecast = emulate::forecastBubble(*compilation.system, recorded.ids, executable);
+    if (!forecast) continue;
+    const std::int64_t g = executable.facts.microBatches;
+    const auto add = [&](const char* name, const std::string& basis, double value) {
+      recorder.add(model::Outcome{executable.id, name, "fraction", basis, value});
+    };
+    add("bubble_fraction_2g", fmt::format("one iteration with {} micro-batches, all else equal", 2 * g),
+        forecast->twice);
+    add("bubble_fraction_4g", fmt::format("one iteration with {} micro-batches, all else equal", 4 * g),
+        forecast->fourTimes);
+    add("bubble_fraction_limit", "ever more micro-batches, all else equal", forecast->limit);
+  }
 }
 
 }  // namespace pipescope::app

@@ -7,10 +7,12 @@
 
 #include "app/run/compilation.h"
 #include "app/run/executable_runner.h"
+#include "app/run/weights_file.h"
+#include "app/run/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
-#include "profiler/store/profile_writer.h"
+#include "profiler/store/file_sink.h"
 
 namespace pipescope::app {
 namespace {
@@ -55,10 +57,15 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   if (context.configuration.text("system.name") == "fixed") return runFixed(context, result);
   std::optional<numerics::Parameters> weights;
   for (std::size_t i = 0; i < context.compilation.executables.size(); ++i) {
-    const bool training = context.compilation.executables[i].plan.kind == model::ExecutableKind::training;
+    const model::ExecutableKind kind = context.compilation.executables[i].plan.kind;
+    const bool training = kind == model::ExecutableKind::training;
+    if (kind == model::ExecutableKind::validation) continue;  // training runs it between its epochs
     PIPESCOPE_TRY(training ? runTraining(context, i, weights, result)
                            : runInference(context, i, weights, result));
   }
+  const std::string& saved = context.configuration.text("execution.save_weights");
+  if (weights && saved.ends_with(".onnx"))
+    PIPESCOPE_TRY(saveOnnxWeights(context.configuration, *weights, saved));
   return {};
 }
 
@@ -83,14 +90,18 @@ void logCompilation(const Compilation& compilation) {
 base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
                                          const RunOptions& options, base::Progress& progress) {
   progress.report(0, "compiling");
+  const std::string& saved = configuration.text("execution.save_weights");
+  if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
+  PIPESCOPE_TRY(checkWeightFiles(configuration));
   PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration));
-  PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer,
-                   store::ProfileWriter::create(options.output));
+  PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
   logCompilation(compilation);
   const RecordedCompilation recorded = recordCompilation(recorder, compilation, level);
+  recordForecast(recorder, compilation, recorded);
   PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
   RunResult result;
   result.notices = compilation.notices;
@@ -98,7 +109,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& configurat
   result.fits = result.overflow.empty();
   numerics::ThreadPool pool(threadCount(configuration));
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
-  RunContext context{configuration, compilation, recorded, recorder, emulator, pool, progress};
+  RunContext context{configuration, compilation, recorded, recorder, emulator, pool, progress, &metrics};
   const bool run = result.fits || !configuration.boolean("execution.require_fit");
   const base::Status status = run ? runExecutables(context, result) : base::Status();
   if (status.ok()) {

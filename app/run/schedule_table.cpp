@@ -17,20 +17,28 @@ double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
 
-/// Most micro-batches that are live at once, from one device's slots in time.
-int peakLive(const std::vector<ScheduleSlot>& slots, int device) {
+/// Most micro-batches that a device holds at once, in the order of its tasks.
+int peakLive(const std::vector<schedules::Task>& tasks, model::Pass last) {
   int live = 0, peak = 0;
-  for (const ScheduleSlot& slot : slots) {
-    if (slot.device != device) continue;
-    if (slot.kind == "forward") peak = std::max(peak, ++live);
-    if (slot.kind == "backward") --live;
+  for (const schedules::Task& task : tasks) {
+    if (task.pass == model::Pass::forward) peak = std::max(peak, ++live);
+    if (task.pass == last) --live;
   }
   return peak;
 }
 
-std::string cellOf(const ScheduleSlot& slot) {
-  const char letter = slot.kind == "forward" ? 'F' : slot.kind == "recompute" ? 'R' : 'B';
-  return fmt::format("{}{}", letter, slot.microBatch);
+std::string kindOf(model::Pass pass) {
+  return pass == model::Pass::weightGradient ? "weight" : model::toString(pass);
+}
+
+/// "F3"; with several chunks on a device "F3.0".
+std::string cellOf(const ScheduleTable& table, const ScheduleSlot& slot) {
+  const char letter = slot.kind == "forward"     ? 'F'
+                      : slot.kind == "recompute" ? 'R'
+                      : slot.kind == "weight"    ? 'W'
+                                                 : 'B';
+  const bool chunks = table.stashEntries.size() > table.utilisation.size();
+  return fmt::format("{}{}{}", letter, slot.microBatch, chunks ? fmt::format(".{}", slot.chunk) : "");
 }
 
 std::string gridText(const ScheduleTable& table) {
@@ -40,7 +48,7 @@ std::string gridText(const ScheduleTable& table) {
   std::size_t width = 3;
   for (const ScheduleSlot& slot : table.slots) {
     std::string& cell = cells[static_cast<std::size_t>(slot.device)][static_cast<std::size_t>(slot.slot)];
-    cell += cellOf(slot);
+    cell += cellOf(table, slot);
     width = std::max(width, cell.size());
   }
   std::string text = "cycle   ";
@@ -57,7 +65,8 @@ std::string startTimesText(const ScheduleTable& table) {
   for (std::size_t d = 0; d < table.utilisation.size(); ++d) {
     text += fmt::format("device {}", d);
     for (const ScheduleSlot& slot : table.slots) {
-      if (slot.device == static_cast<int>(d)) text += fmt::format(" {}@{:g}", cellOf(slot), slot.start);
+      if (slot.device == static_cast<int>(d))
+        text += fmt::format(" {}@{:g}", cellOf(table, slot), slot.start);
     }
     text += "\n";
   }
@@ -66,15 +75,15 @@ std::string startTimesText(const ScheduleTable& table) {
 
 }  // namespace
 
-std::string scheduleNames() {
-  std::string names;
-  for (const schedules::ScheduleDefinition& definition : schedules::scheduleRegistry().all()) {
-    names += (names.empty() ? "" : ", ") + definition.name;
-  }
-  return names;
-}
-
 base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
+  constexpr std::size_t kMostTasks = 2'000'000;
+  const std::size_t tasks = run.stages.size() * static_cast<std::size_t>(run.microBatches);
+  if (tasks > kMostTasks) {
+    return base::badInput(fmt::format(
+        "A table of {} stages × {} micro-batches is too long to show: ask for at most {} together, or "
+        "run the schedule with system.name = \"fixed\" and look at its profile.",
+        run.stages.size(), run.microBatches, kMostTasks));
+  }
   PIPESCOPE_ASSIGN(const Compilation compilation, compileFixed(run));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
@@ -84,29 +93,32 @@ base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   ScheduleTable table;
   table.schedule = run.schedule;
-  table.cycles = compilation.executables.front().order.slots;
-  table.stashEntries = compilation.executables.front().order.stashEntries;
+  const schedules::Order& order = compilation.executables.front().order;
+  table.sync = schedules::toString(order.sync);
+  table.cycles = order.slots;
+  table.stashEntries = order.stashEntries;
   table.makespan = units(call.end - call.start);
   PIPESCOPE_ASSIGN(const model::Rows<model::Placement> placements, profile.rows<model::Placement>());
   for (const model::Placement& p : *placements) {
-    table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end),
-                           model::toString(p.pass), p.microBatch, p.slot});
+    table.slots.push_back({static_cast<int>(p.device.value), units(p.start), units(p.end), kindOf(p.pass),
+                           p.microBatch, p.slot, p.chunk});
   }
   std::stable_sort(table.slots.begin(), table.slots.end(), [](const auto& a, const auto& b) {
     return std::tie(a.device, a.start) < std::tie(b.device, b.start);
   });
-  for (int d = 0; d < compilation.devicesUsed; ++d) {
-    double busy = 0;
-    for (const ScheduleSlot& slot : table.slots) busy += slot.device == d ? slot.end - slot.start : 0;
-    table.utilisation.push_back(table.makespan > 0 ? busy / table.makespan : 0);
-    table.peakLive.push_back(run.training ? peakLive(table.slots, d) : 1);
-  }
+  std::vector<double> busy(order.devices.size(), 0);
+  for (const ScheduleSlot& slot : table.slots)
+    busy[static_cast<std::size_t>(slot.device)] += slot.end - slot.start;
+  for (const double sum : busy) table.utilisation.push_back(table.makespan > 0 ? sum / table.makespan : 0);
+  const model::Pass last = order.splitBackward ? model::Pass::weightGradient : model::Pass::backward;
+  for (const std::vector<schedules::Task>& device : order.devices)
+    table.peakLive.push_back(run.training ? peakLive(device, last) : 1);
   return table;
 }
 
 std::string toText(const ScheduleTable& table) {
   std::string text = table.cycles > 0 ? gridText(table) : startTimesText(table);
-  text += fmt::format("\nmakespan     {:g}\nutilisation ", table.makespan);
+  text += fmt::format("\nsync         {}\nmakespan     {:g}\nutilisation ", table.sync, table.makespan);
   for (const double u : table.utilisation) text += fmt::format(" {:.3f}", u);
   text += fmt::format("\npeak live    {}\nstash        {}\n", fmt::join(table.peakLive, " "),
                       fmt::join(table.stashEntries, " "));
@@ -116,6 +128,7 @@ std::string toText(const ScheduleTable& table) {
 std::string toJson(const ScheduleTable& table) {
   nlohmann::ordered_json json;
   json["schedule"] = table.schedule;
+  json["sync"] = table.sync;
   json["makespan"] = table.makespan;
   json["utilisation"] = table.utilisation;
   json["peak_live"] = table.peakLive;
@@ -126,7 +139,8 @@ std::string toJson(const ScheduleTable& table) {
                              {"start", slot.start},
                              {"end", slot.end},
                              {"kind", slot.kind},
-                             {"micro_batch", slot.microBatch}});
+                             {"micro_batch", slot.microBatch},
+                             {"chunk", slot.chunk}});
   }
   return json.dump(2) + "\n";
 }

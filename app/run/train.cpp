@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "app/run/call_metrics.h"
 #include "app/run/data_source.h"
-#include "app/run/executable_runner.h"
+#include "app/run/inference_runner.h"
 #include "app/run/optimizer_choice.h"
-#include "engine/data/loader.h"
+#include "app/run/training_options.h"
+#include "app/run/weights_file.h"
 
 namespace pipescope::app {
 namespace {
@@ -18,28 +18,62 @@ class Training {
         result_(result) {}
 
   base::Status run(std::optional<numerics::Parameters>& weights) {
-    epochs_ = context_.configuration.integer("training.epochs");
-    if (!context_.configuration.boolean("execution.numerics")) return emulateOnly();
+    epochs_ = configuration().integer("training.epochs");
+    PIPESCOPE_ASSIGN(needs_, dataNeeds(graph(), facts_.microBatchSize));
+    PIPESCOPE_TRY(prepareValidation());
+    if (!configuration().boolean("execution.numerics")) return emulateOnly();
     context_.progress.report(0, "preparing data");
-    PIPESCOPE_ASSIGN(const auto dataset, openData(context_.configuration, data::Split::train,
-                                                  context_.progress, context_.executor));
+    PIPESCOPE_ASSIGN(const auto dataset,
+                     openData(configuration(), data::Split::train, needs_, context_.progress, context_.executor));
     PIPESCOPE_TRY(makeSession(*dataset));
     PIPESCOPE_TRY(makeLoader(dataset));
     addCounters();
     const auto begun = wallNow(context_);
     PIPESCOPE_TRY(callAll());
     addOutcomes(wallNow(context_) - begun);
+    const std::string& file = configuration().text("execution.save_weights");
+    if (file.ends_with(".npz")) PIPESCOPE_TRY(saveWeights(file, *session_));
     weights = session_->parameters();
     return {};
   }
 
  private:
+  const config::Configuration& configuration() const { return context_.configuration; }
+  const graph::Graph& graph() const { return *context_.compilation.executables[index_].graph; }
   data::BatchShape shape() const {
     return {facts_.microBatchSize, facts_.iterations, facts_.microBatches, 1};
   }
 
+  /// Validation runs the executable after training's: inference, or one that is only there for it.
+  base::Status prepareValidation() {
+    interval_ = configuration().integer("training.validation_interval");
+    if (interval_ == 0) return {};
+    validation_.emplace(context_, index_ + 1, result_);
+    PIPESCOPE_TRY(validation_->prepare());
+    return {};
+  }
+
+  base::Status validate(std::int64_t epoch) {
+    if (interval_ == 0 || epoch % interval_ != 0) return {};
+    if (session_) PIPESCOPE_TRY(validation_->session()->parameters().assignFrom(session_->parameters()));
+    const auto report = [&](double, const std::string& what) {
+      context_.progress.report(fraction_, fmt::format("epoch {}/{}  {}", epoch, epochs_, what));
+    };
+    PIPESCOPE_ASSIGN(const InferenceRunner::Score score, validation_->pass("validation", epoch, report));
+    const auto add = [&](std::optional<model::CounterId>& counter, const char* name, const char* unit,
+                         const std::optional<double>& value) {
+      if (!value) return;
+      if (!counter)
+        counter = context_.recorder.add(model::Counter{{}, context_.recorded.executables[index_].id, {}, name, unit});
+      context_.recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+    };
+    add(validationLoss_, "validation_loss", "", score.loss);
+    add(validationAccuracy_, "validation_accuracy", "fraction", score.accuracy);
+    return {};
+  }
+
   base::Status emulateOnly() {
-    PIPESCOPE_ASSIGN(const std::int64_t samples, countData(context_.configuration, data::Split::train,
+    PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
                                                            context_.progress, context_.executor));
     const std::int64_t calls = samples / shape().rows();
     if (calls == 0) return tooFewSamples(samples);
@@ -49,6 +83,7 @@ class Training {
       PIPESCOPE_ASSIGN(const model::Run run,
                        emulateCall(context_, index_, name(call, calls), shape().rows(), 0, 0));
       last_ = run;
+      if ((call + 1) % calls == 0) PIPESCOPE_TRY(validate((call + 1) / calls));
     }
     addEmulatedTime();
     return {};
@@ -62,50 +97,46 @@ class Training {
   }
 
   base::Status makeSession(const data::Dataset& dataset) {
-    PIPESCOPE_ASSIGN(auto optimizer, chooseOptimizer(context_.configuration));
-    const graph::Graph& graph = *context_.compilation.executables[index_].graph;
-    PIPESCOPE_TRY(checkData(graph, dataset));
-    numerics::SessionOptions options;
-    options.seed = static_cast<std::uint64_t>(context_.configuration.integer("execution.seed"));
-    PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph, ops::standardOperators(),
-                                                         std::move(optimizer), context_.executor, options));
-    return {};
-  }
-
-  static base::Status checkData(const graph::Graph& graph, const data::Dataset& dataset) {
-    const graph::TensorType& input = graph.tensor(graph.inputs.front()).type;
-    const graph::Shape sample(input.shape.begin() + 1, input.shape.end());
-    if (sample != dataset.sampleType().shape) {
-      return base::badInput(fmt::format("The model takes samples of {}, but {} has {}.",
-                                        graph::toString(graph::TensorType{input.element, sample}),
-                                        dataset.description(), graph::toString(dataset.sampleType())));
-    }
-    const graph::TensorType& output = graph.tensor(graph.outputs.front()).type;
-    if (output.shape.back() < dataset.classes()) {
+    PIPESCOPE_ASSIGN(auto optimizer, chooseOptimizer(configuration()));
+    PIPESCOPE_ASSIGN(feeder_, Feeder::create(graph(), needs_, facts_.microBatchSize, dataset));
+    if (needs_.classes > 0 && needs_.classes < dataset.classes()) {
       return base::badInput(
           fmt::format("The model's last layer has {} outputs, but {} has {} classes: give it one for each.",
-                      output.shape.back(), dataset.description(), dataset.classes()));
+                      needs_.classes, dataset.description(), dataset.classes()));
     }
+    PIPESCOPE_ASSIGN(const numerics::SessionOptions options, trainingOptions(configuration()));
+    PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph(), ops::standardOperators(), std::move(optimizer),
+                                                         context_.executor, options));
+    scores_ = scoreShape(graph(), facts_.microBatchSize, dataset.labelType().elements());
+    labelsPerRow_ = dataset.labelType().elements();
+    if (const std::string& file = configuration().text("execution.load_weights"); !file.empty())
+      PIPESCOPE_TRY(loadWeights(file, *session_));
     return {};
   }
 
+  /// Epochs and the rate's schedule go on where loaded weights stopped.
   base::Status makeLoader(const std::shared_ptr<const data::Dataset>& dataset) {
+    const std::int64_t updates = dataset->size() / shape().rows() * facts_.iterations, done = session_->steps();
     data::LoaderOptions options;
     options.shape = shape();
-    options.seed = static_cast<std::uint64_t>(context_.configuration.integer("execution.seed"));
-    options.shuffle = context_.configuration.boolean("training.shuffle");
+    options.seed = static_cast<std::uint64_t>(configuration().integer("execution.seed"));
+    options.shuffle = configuration().boolean("training.shuffle");
     options.epochs = epochs_;
-    classesOfModel_ = context_.compilation.executables[index_]
-                          .graph->tensor(context_.compilation.executables[index_].graph->outputs.front())
-                          .type.shape.back();
+    options.firstEpoch = updates == 0 ? 0 : done / updates;
     PIPESCOPE_ASSIGN(loader_, data::Loader::create(dataset, options));
+    PIPESCOPE_ASSIGN(rates_, LearningRates::create(configuration(), done, updates * epochs_, updates));
     return {};
   }
 
   void addCounters() {
-    const model::ExecutableId id = context_.recorded.executables[index_].id;
-    loss_ = context_.recorder.add(model::Counter{{}, id, {}, "loss", ""});
-    accuracy_ = context_.recorder.add(model::Counter{{}, id, {}, "accuracy", "fraction"});
+    const auto add = [&](const char* name, const char* unit) {
+      return context_.recorder.add(model::Counter{{}, context_.recorded.executables[index_].id, {}, name, unit});
+    };
+    loss_ = add("loss", "");
+    accuracy_ = add("accuracy", "fraction");
+    rate_ = add("learning_rate", "");
+    if (scalesLoss(configuration())) scale_ = add("loss_scale", "");
+    if (configuration().real("training.clip_norm") > 0) norm_ = add("gradient_norm", "");
   }
 
   base::Status callAll() {
@@ -121,16 +152,21 @@ class Training {
 
   base::Status callOnce(const data::Batch& batch, std::int64_t call, std::int64_t calls) {
     const std::int64_t wallStart = wallNow(context_);
-    CallMetrics metrics(facts_, classesOfModel_);
+    CallMetrics metrics(facts_, scores_);
     const std::int64_t rows = facts_.microBatchSize * facts_.microBatches;
     const std::size_t sampleSize = batch.samples.size() / static_cast<std::size_t>(batch.rows);
+    const auto labelSize = static_cast<std::size_t>(labelsPerRow_);
+    MetricsLine line;
     for (std::int64_t iteration = 0; iteration < facts_.iterations; ++iteration) {
       PIPESCOPE_TRY(checkCancelled(context_.progress));
       const auto first = static_cast<std::size_t>(iteration * rows), count = static_cast<std::size_t>(rows);
       const std::span samples = std::span(batch.samples).subspan(first * sampleSize, count * sampleSize);
-      const std::span labels = std::span(batch.labels).subspan(first, count);
-      PIPESCOPE_TRY(session_->trainStep({numerics::rowsOf(samples), numerics::rowsOf(labels)},
-                                        metrics.keep(iteration), results_));
+      const std::span labels = std::span(batch.labels).subspan(first * labelSize, count * labelSize);
+      line.learningRate = rates_->at(session_->steps());
+      line.lossScale = session_->updater()->lossScale().value();
+      session_->optimizer()->setLearningRate(*line.learningRate);
+      PIPESCOPE_TRY(
+          session_->trainStep(feeder_->rows(samples, labels), metrics.keep(iteration), results_));
       if (!results_.lossesFinite()) return notFinite(call, calls, iteration);
       metrics.add(iteration, results_, labels);
     }
@@ -138,15 +174,33 @@ class Training {
         last_, emulateCall(context_, index_, name(call, calls), batch.rows, wallStart, wallNow(context_)));
     samples_ += batch.rows;
     basis_ = metrics.basis();
-    finalLoss_ = metrics.loss();
-    finalAccuracy_ = metrics.accuracy();
-    if (finalLoss_) context_.recorder.add(model::CounterSample{loss_, last_.end, last_.id, *finalLoss_});
-    if (finalAccuracy_)
-      context_.recorder.add(model::CounterSample{accuracy_, last_.end, last_.id, *finalAccuracy_});
+    line.loss = finalLoss_ = metrics.loss();
+    line.accuracy = finalAccuracy_ = metrics.accuracy();
+    if (norm_) line.gradientNorm = session_->updater()->gradientNorm();
+    if (!scale_) line.lossScale.reset();
+    PIPESCOPE_TRY(addMetrics(line, call, calls, batch.rows));
     std::string shown = finalLoss_ ? fmt::format("loss {:.4f}", *finalLoss_) : "";
     if (finalAccuracy_) shown += fmt::format("  accuracy {:.2f} %", *finalAccuracy_ * 100);
     report(call + 1, calls, shown);
-    return {};
+    return (call + 1) % calls == 0 ? validate((call + 1) / calls) : base::Status();
+  }
+
+  /// The rate and the scale are those of the call's last update.
+  base::Status addMetrics(MetricsLine& line, std::int64_t call, std::int64_t calls, std::int64_t rows) {
+    const auto sample = [&](const std::optional<model::CounterId>& counter, const std::optional<double>& value) {
+      if (counter && value) context_.recorder.add(model::CounterSample{*counter, last_.end, last_.id, *value});
+    };
+    sample(loss_, line.loss);
+    sample(accuracy_, line.accuracy);
+    sample(rate_, line.learningRate);
+    sample(scale_, line.lossScale);
+    sample(norm_, line.gradientNorm);
+    line.kind = "training";
+    line.epoch = call / calls + 1;
+    line.call = call % calls + 1;
+    line.updates = session_->steps();
+    line.samples = rows;
+    return context_.metrics->add(line);
   }
 
   base::Error notFinite(std::int64_t call, std::int64_t calls, std::int64_t iteration) const {
@@ -166,7 +220,8 @@ class Training {
     const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that was just finished
     const bool both = context_.compilation.executables.size() > 1;
     const double fraction = static_cast<double>(done) / static_cast<double>(calls * epochs_);
-    context_.progress.report(fraction * (both ? 0.9 : 1.0),
+    fraction_ = fraction * (both ? 0.9 : 1.0);
+    context_.progress.report(fraction_,
                              fmt::format("epoch {}/{}  call {}/{}{}{}", now / calls + 1, epochs_,
                                          now % calls + 1, calls, shown.empty() ? "" : "  ", shown));
   }
@@ -197,11 +252,17 @@ class Training {
   std::size_t index_;
   const emulate::ExecutableFacts& facts_;
   RunResult& result_;
-  std::int64_t epochs_ = 1, samples_ = 0, classesOfModel_ = 0;
+  DataNeeds needs_;
+  ScoreShape scores_;
+  std::int64_t epochs_ = 1, samples_ = 0, labelsPerRow_ = 1, interval_ = 0;
+  double fraction_ = 0;  ///< of the progress
   std::unique_ptr<numerics::Session> session_;
+  std::optional<InferenceRunner> validation_;
+  std::optional<Feeder> feeder_;
+  std::optional<LearningRates> rates_;
   std::unique_ptr<data::Loader> loader_;
   numerics::Results results_;
-  model::CounterId loss_, accuracy_;
+  std::optional<model::CounterId> loss_, accuracy_, rate_, scale_, norm_, validationLoss_, validationAccuracy_;
   model::Run last_;
   std::string basis_;
   std::optional<double> finalLoss_, finalAccuracy_;

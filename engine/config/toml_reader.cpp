@@ -44,6 +44,20 @@ std::optional<Value> toValue(const toml::node& node) {
   return std::nullopt;
 }
 
+/// A table of free names with whole numbers, for keys that take "name = value" texts.
+std::optional<Value> namedValues(const toml::table& table, const Key& key) {
+  if (key.type != KeyType::texts || key.unit != "name = value") return std::nullopt;
+  std::vector<std::string> entries;
+  for (const auto& [name, node] : table) {
+    const std::optional<Value> value = toValue(node);
+    if (!value || (!std::holds_alternative<std::int64_t>(*value) &&
+                   !std::holds_alternative<std::vector<std::int64_t>>(*value)))
+      return std::nullopt;
+    entries.push_back(fmt::format("{} = {}", name.str(), toToml(*value)));
+  }
+  return Value(std::move(entries));
+}
+
 std::string unknownKey(const std::string& path) {
   std::vector<std::string> known;
   for (const Key& key : keys()) known.push_back(key.path);
@@ -76,7 +90,7 @@ class TomlReader {
                         innerPath = inner + std::string(name.str());
       if (const toml::table* sub = node.as_table(); sub && isTable(fullPath)) {
         PIPESCOPE_TRY(readTable(*sub, settings, fullPath + ".", innerPath + "."));
-      } else if (isArray(fullPath)) {
+      } else if (isArray(fullPath) && (node.is_array() || findKey(fullPath) == nullptr)) {
         PIPESCOPE_TRY(readArray(node, fullPath));
       } else {
         PIPESCOPE_TRY(readValue(node, settings, fullPath, innerPath));
@@ -116,7 +130,7 @@ class TomlReader {
                    const std::string& inner) {
     if (findKey(full) == nullptr)
       return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(full)));
-    std::optional<Value> value = toValue(node);
+    std::optional<Value> value = node.is_table() ? namedValues(*node.as_table(), *findKey(full)) : toValue(node);
     if (!value) {
       return base::badInput(
           fmt::format("{}: {} must be {}.", place(file_, node), full, toString(findKey(full)->type)));

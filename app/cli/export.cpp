@@ -1,0 +1,117 @@
+// pipescope export: a profile for other programs.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "app/cli/command.h"
+#include "profiler/analysis/export/export.h"
+#include "profiler/store/export_sqlite.h"
+#include "profiler/store/profile_reader.h"
+
+namespace pipescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string profile, format, output, executable, table = "placement";
+  bool steps = true;
+};
+
+/// A file that is there whole or not at all.
+class OutputFile {
+ public:
+  static base::Result<OutputFile> create(const std::string& path) {
+    OutputFile file;
+    file.path_ = path;
+    file.partial_ = path + ".partial";
+    file.file_ = std::fopen(file.partial_.c_str(), "wb");
+    if (file.file_ == nullptr)
+      return base::ioError(path + " cannot be written: " + std::strerror(errno) + "; choose another place with -o.");
+    return file;
+  }
+  OutputFile() = default;
+  OutputFile(OutputFile&& other) noexcept
+      : path_(std::move(other.path_)), partial_(std::move(other.partial_)), file_(std::exchange(other.file_, nullptr)) {}
+  OutputFile& operator=(OutputFile&& other) noexcept {
+    std::swap(path_, other.path_), std::swap(partial_, other.partial_), std::swap(file_, other.file_);
+    return *this;
+  }
+  ~OutputFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(partial_.c_str());
+  }
+
+  base::Status write(std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), file_) == text.size() ? base::Status() : full();
+  }
+  base::Status close() {
+    const bool written = std::fclose(std::exchange(file_, nullptr)) == 0;
+    std::error_code failed;
+    if (written) fs::rename(partial_, path_, failed);
+    if (written && !failed) return {};
+    std::remove(partial_.c_str());
+    return full();
+  }
+
+ private:
+  base::Error full() const {
+    return base::refused(path_ + " cannot be written to its end: " + std::strerror(errno) + "; nothing is left there.");
+  }
+  std::string path_, partial_;
+  std::FILE* file_ = nullptr;
+};
+
+base::Status exportText(const Options& options, const std::shared_ptr<store::ProfileReader>& reader,
+                        base::Progress& progress) {
+  PIPESCOPE_ASSIGN(OutputFile file, OutputFile::create(options.output));
+  const analysis::Writer write = [&](std::string_view text) { return file.write(text); };
+  if (options.format == "csv") {
+    PIPESCOPE_TRY(analysis::exportCsv(*reader, options.table, write, progress));
+    return file.close();
+  }
+  PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
+  PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
+  if (options.format == "chrome") {
+    PIPESCOPE_TRY(analysis::exportChrome({*reader, *catalog, executable->id, options.steps}, write, progress));
+  } else {
+    PIPESCOPE_TRY(analysis::exportSvg(reader, catalog, executable->id, write, progress));
+  }
+  return file.close();
+}
+
+base::Status run(const Options& options) {
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(options.profile));
+  std::error_code failed;
+  if (fs::equivalent(options.profile, options.output, failed))
+    return base::badInput("-o names the profile itself; choose another file for the export.");
+  if (options.format == "sqlite") return store::exportSqlite(*reader, options.output, progress);
+  return exportText(options, reader, progress);
+}
+
+std::function<int()> setUp(CLI::App& command) {
+  auto options = std::make_shared<Options>();
+  command.add_option("profile", options->profile, "Profile to export")->required();
+  command.add_option("--to", options->format, "chrome (for Perfetto), csv, sqlite or svg")
+      ->required()
+      ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
+  command.add_option("-o,--output", options->output, "File to write")->required();
+  command.add_option("--executable", options->executable, "training (default), inference … (chrome, svg)");
+  command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str();
+  command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)");
+  return [options] {
+    const base::Status status = run(*options);
+    return status.ok() ? kDone : fail(status.error());
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(export) {
+  registry.add({"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures", setUp});
+}
+
+}  // namespace pipescope::cli

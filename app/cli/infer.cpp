@@ -1,0 +1,50 @@
+// pipescope infer: an ONNX model on tensors from files, numerics only.
+#include "app/run/infer_model.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/command.h"
+
+namespace pipescope::cli {
+namespace {
+
+struct Options {
+  app::InferFiles files;
+  std::string model, inputs, outputs;
+};
+
+int infer(Options& options) {
+  if (options.model.empty() || options.inputs.empty() || options.outputs.empty()) {
+    return fail(base::badInput(
+        "infer needs a model and two folders: pipescope infer MODEL.onnx --inputs DIR --outputs DIR."));
+  }
+  options.files.model = options.model;
+  options.files.inputs = options.inputs;
+  options.files.outputs = options.outputs;
+  const auto written = app::inferModel(options.files);
+  if (!written.ok()) return fail(written.error());
+  std::string text;
+  for (const app::InferredTensor& tensor : *written)
+    text += fmt::format("{}  {}  {}\n", tensor.file.string(), tensor.name, tensor.type);
+  return print(text);
+}
+
+std::function<int()> setUp(CLI::App& command) {
+  auto options = std::make_shared<Options>();
+  command.add_option("model", options->model, "Model (ONNX, opset 7 to 17)");
+  command.add_option("--inputs", options->inputs, "Folder with input_0.pb, input_1.pb … (ONNX TensorProto)");
+  command.add_option("--outputs", options->outputs, "Folder for output_0.pb …; made where it is missing");
+  command.add_option("--threads", options->files.threads, "Host threads; 0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command.add_option("--seed", options->files.seed, "Seed of random operators")->capture_default_str();
+  return [options] { return infer(*options); };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(infer) {
+  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUp});
+}
+
+}  // namespace pipescope::cli

@@ -1,0 +1,62 @@
+// pipescope verify: is a profile whole; names each hole.
+#include "profiler/store/verify.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+
+namespace pipescope::cli {
+namespace {
+
+struct Options {
+  std::string profile, format = "text";
+};
+
+std::string json(const store::Verification& v) {
+  nlohmann::ordered_json object;
+  object["whole"] = v.holes.empty();
+  object["state"] = model::toString(v.state.state);
+  object["reason"] = v.state.reason;
+  object["tables"] = v.tables;
+  object["blocks"] = v.blocks;
+  object["rows"] = v.rows;
+  object["holes"] = v.holes;
+  if (!v.contentHash.empty()) object["content_hash"] = v.contentHash;
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string text(const store::Verification& v) {
+  std::string state = model::toString(v.state.state);
+  if (!v.state.reason.empty()) state += ": " + v.state.reason;
+  std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n", v.holes.empty() ? "whole" : "damaged",
+                                  v.rows, v.tables, state);
+  for (const std::string& hole : v.holes) lines += "hole: " + hole + "\n";
+  if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
+  return lines;
+}
+
+std::function<int()> setUp(CLI::App& command) {
+  auto options = std::make_shared<Options>();
+  command.add_option("profile", options->profile, "Profile to check")->required();
+  command.add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  return [options]() -> int {
+    base::SilentProgress progress;
+    const auto verified = store::verify(options->profile, progress);
+    if (!verified.ok()) return fail(verified.error());
+    const int printed = print(options->format == "json" ? json(*verified) : text(*verified));
+    if (printed != kDone) return printed;
+    return verified->holes.empty() ? kDone : kAnswerIsNo;
+  };
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_COMMAND(verify) {
+  registry.add({"verify", "Check that a profile is whole; exit 1 names each hole", setUp});
+}
+
+}  // namespace pipescope::cli

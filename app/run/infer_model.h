@@ -1,0 +1,27 @@
+#pragma once
+// `pipescope infer`: an ONNX model on given tensors, numerics only.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+struct InferFiles {
+  std::filesystem::path model;
+  std::filesystem::path inputs;   ///< folder that holds input_0.pb, input_1.pb … (ONNX TensorProto)
+  std::filesystem::path outputs;  ///< folder for output_0.pb …; made where it is missing
+  std::size_t threads = 0;        ///< 0: all cores
+  std::uint64_t seed = 42;        ///< of random operators
+};
+
+struct InferredTensor {
+  std::filesystem::path file;
+  std::string name, type;  ///< of the graph's output: "logits", "1x10 float32"
+};
+
+/// Reads the model and its inputs, computes, writes the outputs. Nothing is written unless all is computed.
+base::Result<std::vector<InferredTensor>> inferModel(const InferFiles& files);
+
+}  // namespace pipescope::app

@@ -1,0 +1,30 @@
+#pragma once
+// Metrics of each call as JSON lines: what `--metrics FILE` writes.
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+/// One line. What is not there is left out.
+struct MetricsLine {
+  std::string kind;  ///< training, validation, inference
+  std::int64_t epoch = 0, call = 0, updates = 0, samples = 0;
+  std::optional<double> loss, accuracy, learningRate, lossScale, gradientNorm;
+};
+
+class MetricsFile {
+ public:
+  /// An empty path: nothing is written. A file that is there is replaced.
+  static base::Result<MetricsFile> create(const std::string& path);
+  base::Status add(const MetricsLine& line);
+
+ private:
+  std::string path_;
+  std::ofstream stream_;
+};
+
+}  // namespace pipescope::app

@@ -1,0 +1,174 @@
+// store_bench FOLDER: writes the two big profiles into the folder and measures what the store promises: size, write
+// speed, first answer after opening, random windows, memory. Run on a machine that does nothing else.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/range.h"
+#include "profiler/store/file_sink.h"
+#include "profiler/store/profile_reader.h"
+#include "tests/bench/big_profile.h"
+
+namespace pipescope::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using model::Ticks;
+
+/// Processor time of this thread: does not grow with what else the machine does.
+double processorSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+template <class T>
+T must(base::Result<T> result) {
+  if (result.ok()) return std::move(result).value();
+  std::fprintf(stderr, "store_bench: %s\n", result.error().message.c_str());
+  std::exit(1);
+}
+void must(const base::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "store_bench: %s\n", status.error().message.c_str());
+  std::exit(1);
+}
+
+/// Keeps rows, to hand them to a sink at a sink's speed.
+class Keep : public record::Sink {
+ public:
+  base::Status commit(const model::RowSet& rows) override { return batches.push_back(rows), base::Status(); }
+  base::Status finish(model::ProfileState, const std::string&) override { return {}; }
+  std::vector<model::RowSet> batches;
+};
+
+/// In a child, so that the memory is the reader's alone.
+void inChild(const std::function<void()>& body) {
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    body();
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) std::exit(1);
+}
+
+long memoryMegabytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return used.ru_maxrss / 1024;
+}
+
+double megabytes(const fs::path& path) { return static_cast<double>(fs::file_size(path)) * 1e-6; }
+
+void writePipeline(const fs::path& path) {
+  const auto sink = must(store::FileSink::create(path));
+  record::Recorder recorder(*sink);
+  const PipelineShape shape;
+  const auto start = Clock::now();
+  must(recordPipeline(recorder, shape));
+  std::printf("pipeline: %.3g emulated steps, %.1f MB, written in %.2f s\n",
+              static_cast<double>(shape.emulatedSteps()), megabytes(path), since(start));
+}
+
+/// Two measures: with the generator, and of the sink alone.
+void writeEvents(const fs::path& path) {
+  EventShape shape;
+  {
+    const auto sink = must(store::FileSink::create(path));
+    record::Recorder recorder(*sink);
+    const auto start = Clock::now();
+    must(recordEvents(recorder, shape));
+    const double seconds = since(start);
+    std::printf("events: %.3g, %.1f MB, written in %.3f s: %.1f M/s with the generator\n",
+                static_cast<double>(shape.events), megabytes(path), seconds,
+                static_cast<double>(shape.events) / seconds * 1e-6);
+  }
+  shape.events /= 4;
+  Keep kept;
+  record::Recorder recorder(kept);
+  must(recordEvents(recorder, shape));
+  const fs::path other = path.string() + ".sink";
+  const auto sink = must(store::FileSink::create(other));
+  const auto start = Clock::now();
+  for (model::RowSet& rows : kept.batches) must(sink->take(rows));
+  must(sink->finish(model::ProfileState::complete, ""));
+  std::printf("events: %.1f M/s by the sink alone\n", static_cast<double>(shape.events) / since(start) * 1e-6);
+  fs::remove(other);
+}
+
+void firstAnswer(const fs::path& path) {
+  base::SilentProgress progress;
+  const auto start = Clock::now();
+  const double before = processorSeconds();
+  const std::shared_ptr<const store::ProfileReader> reader = must(store::ProfileReader::open(path));
+  const auto opened = since(start);
+  const auto catalog = must(analysis::loadCatalog(*reader));
+  const auto known = since(start);
+  const auto index = must(analysis::RangeIndex::make(reader, catalog));
+  const model::Run* run = catalog->lastRunOf(model::ExecutableId(0));
+  const Ticks span = run->end - run->start;
+  const auto spans = must(index->steps({model::ExecutableId(0), run->start, run->end, {}}, Ticks(span.count / 1000), progress));
+  std::printf("first answer: %.1f ms (processor %.1f, open %.1f, catalog %.1f), %zu spans of all lanes at 1,000 pixels, %ld MB\n",
+              since(start) * 1e3, (processorSeconds() - before) * 1e3, opened * 1e3, (known - opened) * 1e3, spans.size(), memoryMegabytes());
+}
+
+void windows(const fs::path& path, double fraction, Ticks resolution) {
+  base::SilentProgress progress;
+  const std::shared_ptr<const store::ProfileReader> reader = must(store::ProfileReader::open(path));
+  const auto catalog = must(analysis::loadCatalog(*reader));
+  const auto index = must(analysis::RangeIndex::make(reader, catalog));
+  const model::Run* run = catalog->lastRunOf(model::ExecutableId(0));
+  const double span = static_cast<double>((run->end - run->start).count);
+  std::mt19937_64 random(1);
+  std::vector<double> seconds, busy;
+  std::size_t spans = 0;
+  for (int i = 0; i < 300; ++i) {
+    const double at = std::uniform_real_distribution<double>(0, span * (1 - fraction))(random);
+    const Ticks from = run->start + Ticks(static_cast<std::int64_t>(at));
+    const Ticks to = from + Ticks(static_cast<std::int64_t>(span * fraction));
+    const auto start = Clock::now();
+    const double before = processorSeconds();
+    spans += must(index->steps({model::ExecutableId(0), from, to, {}}, resolution, progress)).size();
+    seconds.push_back(since(start));
+    busy.push_back(processorSeconds() - before);
+  }
+  std::sort(busy.begin(), busy.end());
+  std::sort(seconds.begin(), seconds.end());
+  std::printf("window of %.3g %%: median %.2f ms, p99 %.2f ms, largest %.2f ms (processor: %.2f, %.2f), %zu spans, %ld MB\n",
+              fraction * 100, seconds[150] * 1e3, seconds[296] * 1e3, seconds.back() * 1e3,
+              busy[150] * 1e3, busy[296] * 1e3, spans / 300,
+              memoryMegabytes());
+}
+
+}  // namespace
+}  // namespace pipescope::bench
+
+int main(int argc, char** argv) {
+  using namespace pipescope::bench;
+  if (argc != 2) return std::fprintf(stderr, "usage: store_bench FOLDER\n"), 2;
+  const std::filesystem::path folder = argv[1];
+  inChild([&] { writePipeline(folder / "pipeline.pop"); });
+  inChild([&] { writeEvents(folder / "events.pop"); });
+  inChild([&] { firstAnswer(folder / "pipeline.pop"); });
+  inChild([&] { windows(folder / "pipeline.pop", 0.0001, pipescope::model::Ticks(0)); });
+  inChild([&] { windows(folder / "pipeline.pop", 0.01, pipescope::model::Ticks(2'000'000)); });
+  inChild([&] { windows(folder / "events.pop", 0.001, pipescope::model::Ticks(0)); });
+  return 0;
+}

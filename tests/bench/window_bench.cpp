@@ -1,0 +1,197 @@
+// window_bench [FOLDER]: what the window takes for the largest profiles: start, first picture, frames,
+// memory. Makes the profiles in FOLDER (default: a temporary one) where they are not there yet. Offscreen,
+// software painter; a watchdog tells the longest time that the window's thread did not come back to its event
+// loop.
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QFont>
+#include <QKeyEvent>
+#include <QSettings>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QThreadPool>
+#include <QWheelEvent>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "profiler/store/profile_reader.h"
+#include "profiler/store/profile_writer.h"
+#include "tests/bench/big_profile.h"
+#include "views/shell/main_window.h"
+#include "views/shell/style.h"
+#include "views/timeline/timeline_canvas.h"
+
+namespace pipescope::bench {
+namespace {
+
+double milliseconds(const QElapsedTimer& clock) {
+  return static_cast<double>(clock.nsecsElapsed()) / 1e6;
+}
+
+double residentMiB() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+/// The longest stretch in which the window's thread did not answer.
+class Watchdog {
+ public:
+  Watchdog() : thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    stop_ = true;
+    thread_.join();
+  }
+  void beat() { beat_ = now(); }
+  double worst() const { return worst_; }
+  void reset() {
+    beat();
+    worst_ = 0;
+  }
+
+ private:
+  static double now() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  void watch() {
+    while (!stop_) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const double late = now() - beat_;
+      if (late > worst_) worst_ = late;
+    }
+  }
+  std::atomic<double> beat_ = now(), worst_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+double percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[std::min(values.size() - 1,
+                         static_cast<std::size_t>(share * static_cast<double>(values.size())))];
+}
+
+class Bench {
+ public:
+  void run(const char* name, const std::string& path) {
+    shell::Palette palette;
+    palette.setTheme(shell::Theme::light);
+    shell::PageRegistry registry;
+    shell::registerPages(registry);
+    QElapsedTimer clock;
+    clock.start();
+    shell::MainWindow window(registry, palette,
+                             [](const std::string& file) -> base::Result<shell::OpenedSource> {
+                               PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
+                                                store::ProfileReader::open(file));
+                               return shell::OpenedSource{reader, [reader] { return reader->refresh(); }, {}};
+                             });
+    window.resize(1600, 900);
+    window.showPage(QStringLiteral("trace"));
+    window.show();
+    if (!QTest::qWaitForWindowExposed(&window)) std::printf("the window was not shown\n");
+    std::printf("%s\n  start to window        %8.0f ms\n", name, milliseconds(clock));
+    auto* canvas = window.currentPage()->findChild<timeline::TimelineCanvas*>();
+    QTimer beat;
+    QObject::connect(&beat, &QTimer::timeout, [this] { dog_.beat(); });
+    beat.start(0);
+    dog_.reset();
+    clock.restart();
+    window.open(QString::fromStdString(path));
+    while (canvas->scene().empty() || canvas->lastDrawMs() == 0) {
+      QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+      if (clock.elapsed() > 120'000) break;
+    }
+    std::printf("  first picture          %8.0f ms\n", milliseconds(clock));
+    while (!window.isSettled() && clock.elapsed() < 240'000)
+      QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+    std::printf("  all there              %8.0f ms\n", milliseconds(clock));
+    std::printf("  longest without answer %8.1f ms while opening\n", dog_.worst());
+    dog_.reset();
+    frames(*canvas);
+    std::printf("  longest without answer %8.1f ms while moving\n", dog_.worst());
+    std::printf("  memory                 %8.0f MiB\n", residentMiB());
+  }
+
+ private:
+  void frames(timeline::TimelineCanvas& canvas) {
+    std::vector<double> frames, rows;
+    double worst = 0;
+    std::string worstAt;
+    const auto frame = [&](const char* what) {
+      QElapsedTimer clock;
+      clock.start();
+      canvas.viewport()->repaint();
+      const double took = milliseconds(clock);
+      frames.push_back(took);
+      rows.push_back(canvas.lastDrawMs());
+      if (took > worst) worst = took, worstAt = what;
+      QCoreApplication::processEvents(QEventLoop::AllEvents, 1);
+      dog_.beat();
+    };
+    canvas.zoomToAll();
+    frame("the whole");
+    const double factors[] = {1.25, 0.8};
+    for (int round = 0; round < 2; ++round) {
+      for (const double factor : factors) {
+        for (int i = 0; i < 60; ++i) canvas.zoomBy(factor), frame("zoom");
+      }
+      for (int i = 0; i < 20; ++i) canvas.zoomBy(1.25), frame("zoom");
+      for (int i = 0; i < 60; ++i) canvas.panBy(i < 30 ? 0.05 : -0.05), frame("pan");
+      for (int i = 0; i < 60; ++i) {
+        QApplication::postEvent(&canvas,
+                                new QKeyEvent(QEvent::KeyPress, i < 30 ? Qt::Key_Down : Qt::Key_Up, {}));
+        QCoreApplication::sendPostedEvents();
+        frame("scroll");
+      }
+      canvas.zoomToAll();
+    }
+    std::printf(
+        "  frame                  %8.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n",
+        percentile(frames, 0.5), percentile(frames, 0.99), worst, worstAt.c_str(), percentile(rows, 0.99),
+        frames.size());
+  }
+
+  Watchdog dog_;
+};
+
+base::Status make(const std::string& path, bool events) {
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::ProfileWriter> writer, store::ProfileWriter::create(path));
+  record::Recorder recorder(*writer);
+  return events ? recordEvents(recorder, EventShape{}) : recordPipeline(recorder, PipelineShape{});
+}
+
+int run(const std::string& folder) {
+  for (const bool events : {false, true}) {
+    const std::string path = folder + (events ? "/events.pop" : "/pipeline.pop");
+    if (!std::filesystem::exists(path)) {
+      if (const base::Status made = make(path, events); !made.ok())
+        return std::fprintf(stderr, "%s\n", made.error().message.c_str()), 1;
+    }
+    Bench().run(events ? "10⁷ steps, none repeated, 8 lanes" : "10⁹ steps, repeated, 256 devices", path);
+    QThreadPool::globalInstance()->waitForDone();
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace pipescope::bench
+
+int main(int argc, char** argv) {
+  if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QApplication application(argc, argv);
+  QApplication::setStyle(new pipescope::shell::Style);
+  application.setFont(QFont(QStringLiteral("DejaVu Sans"), 9));
+  const QTemporaryDir scratch;
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, scratch.path());
+  return pipescope::bench::run(argc > 1 ? argv[1] : scratch.path().toStdString());
+}

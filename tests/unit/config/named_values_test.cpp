@@ -1,0 +1,34 @@
+// [model.assume]: a table of free names.
+#include <gmock/gmock.h>
+
+#include "engine/config/configuration.h"
+
+namespace pipescope::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(NamedValues, ATableOfWholeNumbersIsAListOfTexts) {
+  const auto c = Configuration::parse("[model.assume]\nsequence = 128\n\"a/shape\" = [1, 2]\n", "t.toml");
+  ASSERT_TRUE(c.ok()) << c.error().message;
+  EXPECT_THAT(c->texts("model.assume"), testing::UnorderedElementsAre("sequence = 128", "a/shape = [1, 2]"));
+}
+
+TEST(NamedValues, AListOfTextsIsTakenToo) {
+  const auto c = Configuration::parse("[model]\nassume = [\"sequence = 128\"]\n", "t.toml");
+  ASSERT_TRUE(c.ok()) << c.error().message;
+  EXPECT_THAT(c->texts("model.assume"), ElementsAre("sequence = 128"));
+}
+
+TEST(NamedValues, OtherValuesAndOtherKeysAreRefused) {
+  const auto text = Configuration::parse("[model.assume]\nsequence = \"long\"\n", "t.toml");
+  ASSERT_FALSE(text.ok());
+  EXPECT_THAT(text.error().message, HasSubstr("model.assume must be a list of texts"));
+  const auto table = Configuration::parse("[model.frozen]\na = 1\n", "t.toml");
+  ASSERT_FALSE(table.ok());
+  EXPECT_THAT(table.error().message, HasSubstr("model.frozen must be a list of texts"));
+}
+
+}  // namespace
+}  // namespace pipescope::config

@@ -1,0 +1,312 @@
+#include "engine/graph/onnx/instantiate.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/graph/onnx/blocks.h"
+#include "engine/graph/onnx/loss.h"
+#include "model_maker.h"
+
+namespace pipescope::onnx_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+base::Result<onnx::Instance> instantiate(const ::onnx::ModelProto& proto, const onnx::InstantiateOptions& options = {}) {
+  PIPESCOPE_ASSIGN(const onnx::Model model, read(proto));
+  return onnx::instantiate(model, ops::standardOperators(), options);
+}
+
+std::string instantiateRefusal(const ::onnx::ModelProto& proto, const onnx::InstantiateOptions& options = {}) {
+  const auto instance = instantiate(proto, options);
+  return instance.ok() ? "" : instance.error().message;
+}
+
+std::vector<std::string> operatorsOf(const graph::Graph& graph) {
+  std::vector<std::string> ops;
+  for (const graph::Node& node : graph.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+/// Reshape(x, [Shape(x)[0], -1]) as exporters write it.
+::onnx::ModelProto flattening() {
+  return makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3, 4}).output("y");
+    g.ints("zero", {1}, {0}).ints("rest", {1}, {-1});
+    g.node("Relu", {"x"}, {"r"});
+    g.node("Shape", {"r"}, {"s"});
+    g.node("Gather", {"s", "zero"}, {"b"});
+    setInt(g.node("Concat", {"b", "rest"}, {"t"}), "axis", 0);
+    g.node("Reshape", {"r", "t"}, {"y"});
+    g.node("Neg", {"x"}, {"unused"});
+  });
+}
+
+TEST(Instantiate, FoldsShapesAndDropsDeadNodes) {
+  onnx::InstantiateOptions options;
+  options.microBatch = 5;
+  const auto instance = instantiate(flattening(), options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_THAT(operatorsOf(instance->graph), ElementsAre("Relu", "Reshape"));
+  EXPECT_EQ(instance->graph.tensor(instance->graph.outputs[0]).type.shape, (Ints{5, 12}));
+}
+
+TEST(Instantiate, AsksForOpenExtents) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, -2}).output("y");
+    g.node("Relu", {"x"}, {"y"});
+  });
+  EXPECT_THAT(instantiateRefusal(model), HasSubstr("axis 1 of the input x has the open extent \"n2\": give it in [model.assume]"));
+  onnx::InstantiateOptions options;
+  options.microBatch = 4;
+  options.assumed = {{"n2", {7}}};
+  const auto instance = instantiate(model, options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->graph.tensor(instance->graph.inputs[0]).type.shape, (Ints{4, 7}));
+  options.assumed = {{"n2", {7}}, {"n3", {7}}};
+  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("[model.assume] gives n3, but neither an open extent"));
+  options.assumed = {{"n2", {0}}};
+  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("would have the extent 0; it must be at least 1"));
+  ::onnx::ModelProto untyped = model;
+  untyped.mutable_graph()->mutable_input(0)->clear_type();
+  EXPECT_THAT(instantiateRefusal(untyped), HasSubstr("does not say of what type the input x is"));
+}
+
+TEST(Instantiate, NamesNodesWhoseShapeDependsOnData) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {3}).output("y", Proto::INT64);
+    g.node("NonZero", {"x"}, {"y"}, "where");
+  });
+  EXPECT_THAT(instantiateRefusal(model), HasSubstr("NonZero where"));
+}
+
+TEST(Instantiate, TakesAssumedValues) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {4, 3}).input("shape", Proto::INT64, {2}).output("y");
+    g.node("Identity", {"shape"}, {"target"});
+    g.node("Reshape", {"x", "target"}, {"y"}, "fold");
+  });
+  EXPECT_THAT(instantiateRefusal(model), HasSubstr("Reshape fold"));
+  onnx::InstantiateOptions options;
+  options.assumed = {{"target", {6, 2}}};
+  const auto instance = instantiate(model, options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->graph.tensor(instance->graph.outputs[0]).type.shape, (Ints{6, 2}));
+}
+
+::onnx::ModelProto dense() {
+  return makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 2}).output("y");
+    g.floats("w", {2, 3}, {1, 2, 3, 4, 5, 6}).floats("b", {3}, {0, 1, 0}).floats("s", {}, {2}).floats("top", {}, {6});
+    g.node("MatMul", {"x", "w"}, {"m"}, "encoder/layer.0/matmul");
+    g.node("Add", {"m", "b"}, {"a"}, "encoder/layer.0/add");
+    g.node("Mul", {"a", "s"}, {"c"}, "encoder/layer.1/mul");
+    g.node("Clip", {"c", "", "top"}, {"y"}, "head/clip");
+  });
+}
+
+TEST(Instantiate, WeightsAreParametersScalarsAndFrozenOnesConstants) {
+  const auto instance = instantiate(dense());
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->weightOf, (std::map<std::string, std::string>{{"b", "b"}, {"w", "w"}}));
+  onnx::InstantiateOptions options;
+  options.frozen = {"w*"};
+  EXPECT_EQ(instantiate(dense(), options)->weightOf, (std::map<std::string, std::string>{{"b", "b"}}));
+}
+
+::onnx::ModelProto normalised() {
+  return makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3}).output("y");
+    g.floats("one", {3}, {1, 1, 1}).floats("zero", {3}, {0, 0, 0}).floats("mean", {3}, {0, 0, 0}).floats("var", {3}, {1, 1, 1});
+    auto& node = g.node("BatchNormalization", {"x", "one", "zero", "mean", "var"}, {"n", "m", "v"}, "bn");
+    setInt(node, "training_mode", 1);
+    setFloat(node, "momentum", 0.75F);
+    g.floats("ratio", {}, {0.5F});
+    g.node("Constant", {}, {"on"});
+    auto* attribute = g->mutable_node(1)->add_attribute();
+    attribute->set_name("value");
+    attribute->set_type(::onnx::AttributeProto::TENSOR);
+    attribute->mutable_t()->set_data_type(Proto::BOOL);
+    attribute->mutable_t()->add_int32_data(1);
+    g.node("Dropout", {"n", "ratio", "on"}, {"y"}, "drop");
+  });
+}
+
+TEST(Instantiate, TrainingKeepsStatisticsAndDropout) {
+  onnx::InstantiateOptions options;
+  options.training = true;
+  options.microBatch = 4;
+  const auto instance = instantiate(normalised(), options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_THAT(operatorsOf(instance->graph), ElementsAre("BatchNormalization", "Dropout"));
+  ASSERT_EQ(instance->graph.stateUpdates.size(), 2U);
+  EXPECT_EQ(instance->graph.tensor(instance->graph.stateUpdates[0].parameter).name, "mean");
+  EXPECT_EQ(instance->graph.stateUpdates[1].keep, 0.75);
+}
+
+TEST(Instantiate, InferenceTurnsThemOff) {
+  const auto instance = instantiate(normalised());
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_THAT(operatorsOf(instance->graph), ElementsAre("BatchNormalization"));
+  EXPECT_EQ(graph::intAttribute(instance->graph.nodes()[0], "training_mode", 0), 0);
+  EXPECT_TRUE(instance->graph.stateUpdates.empty());
+  EXPECT_TRUE(instance->weightOf.contains("mean"));
+}
+
+TEST(Instantiate, UnrollsLoopsAndChoosesBranches) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {2}).output("y").output("all");
+    g.ints("trips", {}, {3}).floats("step", {2}, {1, 2});
+    auto& node = g.node("Loop", {"trips", "", "x"}, {"y", "all"}, "loop");
+    GraphMaker body = setGraph(node, "body");
+    body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("v", Proto::FLOAT, {2});
+    body.output("on", Proto::BOOL).output("next").output("next");
+    body.node("Add", {"v", "step"}, {"next"}, "add");
+  });
+  const auto instance = instantiate(model);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(std::ranges::count(operatorsOf(instance->graph), "Add"), 3);
+  EXPECT_EQ(instance->graph.tensor(instance->graph.outputs[1]).type.shape, (Ints{3, 2}));
+  EXPECT_EQ(instance->graph.nodes()[1].name, "loop/1/add");
+}
+
+TEST(Instantiate, NamesLoopsAndBranchesThatDependOnData) {
+  const auto branch = makeModel(17, [](GraphMaker& g) {
+    g.input("c", Proto::BOOL, {}).input("x", Proto::FLOAT, {2}).output("y");
+    auto& node = g.node("If", {"c"}, {"y"}, "choose");
+    setGraph(node, "then_branch").output("x");
+    setGraph(node, "else_branch").output("x");
+  });
+  EXPECT_THAT(instantiateRefusal(branch), HasSubstr("If choose: its condition depends on the data"));
+  const auto loop = makeModel(17, [](GraphMaker& g) {
+    g.input("trips", Proto::INT64, {}).input("x", Proto::FLOAT, {2}).output("y");
+    auto& node = g.node("Loop", {"trips", "", "x"}, {"y"}, "loop");
+    GraphMaker body = setGraph(node, "body");
+    body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("v", Proto::FLOAT, {2});
+    body.output("on", Proto::BOOL).output("v");
+  });
+  EXPECT_THAT(instantiateRefusal(loop), HasSubstr("Loop loop: its trip count depends on the data: give trips in [model.assume]"));
+  onnx::InstantiateOptions options;
+  options.assumed = {{"trips", {2}}};
+  const auto instance = instantiate(loop, options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  EXPECT_EQ(instance->graph.inputs.size(), 1U);
+}
+
+TEST(Instantiate, UnrollingIsBounded) {
+  const auto model = [](int nodes) {
+    return makeModel(17, [nodes](GraphMaker& g) {
+      g.input("x", Proto::FLOAT, {2}).output("y").ints("trips", {}, {std::int64_t{1} << 50});
+      auto& node = g.node("Loop", {"trips", "", "x"}, {"y"}, "loop");
+      GraphMaker body = setGraph(node, "body");
+      body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("v0", Proto::FLOAT, {2});
+      body.output("on", Proto::BOOL).output("v" + std::to_string(nodes));
+      for (int i = 0; i < nodes; ++i) body.node("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+    });
+  };
+  onnx::InstantiateOptions options;
+  options.maxNodes = 500;
+  EXPECT_THAT(instantiateRefusal(model(2), options), HasSubstr("more than 500 nodes once its loops are unrolled"));
+  EXPECT_THAT(instantiateRefusal(model(0), options), HasSubstr("the loop would be unrolled more than 500 times"));
+}
+
+std::vector<std::string> blocksOf(const std::vector<onnx::BlockRule>& rules) {
+  const auto blocks = onnx::assignBlocks(instantiate(dense())->graph, rules);
+  EXPECT_TRUE(blocks.ok()) << blocks.error().message;
+  std::vector<std::string> names;
+  if (blocks.ok()) {
+    for (const graph::Node& node : blocks->nodes()) names.push_back(node.block);
+  }
+  return names;
+}
+
+TEST(Blocks, ByPatternPrefixAndEveryLayer) {
+  EXPECT_THAT(blocksOf({}), ElementsAre("model", "model", "model", "model"));
+  EXPECT_THAT(blocksOf({{"A", {"*matmul"}, "", "", 1}, {"B", {"*/mul", "head/*"}, "", "", 1}}), ElementsAre("A", "A", "B", "B"));
+  EXPECT_THAT(blocksOf({{"front", {}, "encoder/layer.0", "", 1}, {"back", {}, "head", "", 1}}),
+              ElementsAre("front", "front", "front", "back"));
+  EXPECT_THAT(blocksOf({{"L", {}, "", "encoder/layer.*", 1}}), ElementsAre("L0", "L0", "L1", "L1"));
+  EXPECT_THAT(blocksOf({{"L", {}, "", "encoder/layer.*", 2}, {"H", {}, "head", "", 1}}), ElementsAre("L0", "L0", "L0", "H"));
+}
+
+TEST(Blocks, NodesWithoutRuleBeforeAllGoWithTheirReaders) {
+  EXPECT_THAT(blocksOf({{"A", {"*/add"}, "", "", 1}, {"B", {"head/clip"}, "", "", 1}}), ElementsAre("A", "A", "A", "B"));
+}
+
+TEST(Blocks, RulesMustSayOneThingAndFitSomeNode) {
+  const graph::Graph graph = instantiate(dense())->graph;
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "decoder", "", 1}}).error().message, HasSubstr("block A takes no node"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "", "", 1}}).error().message, HasSubstr("not at all"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {"*"}, "head", "", 1}}).error().message, HasSubstr("in several ways"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"", {"*"}, "", "", 1}}).error().message, HasSubstr("has no name"));
+}
+
+TEST(Blocks, Patterns) {
+  EXPECT_TRUE(onnx::matches("a*c", "abbc"));
+  EXPECT_TRUE(onnx::matches("*", ""));
+  EXPECT_TRUE(onnx::matches("a?c*", "abc"));
+  EXPECT_FALSE(onnx::matches("a*c", "abcd"));
+  EXPECT_FALSE(onnx::matches("", "a"));
+  EXPECT_FALSE(onnx::matches(std::string(40, '*') + "b", std::string(5000, 'a')));
+}
+
+base::Result<onnx::Instance> withLoss(const ::onnx::ModelProto& proto, const std::string& loss, bool training = true) {
+  PIPESCOPE_ASSIGN(const onnx::Model model, read(proto));
+  onnx::TrainingModelOptions options;
+  options.loss = loss;
+  options.instantiate.training = training;
+  options.instantiate.microBatch = 2;
+  return onnx::instantiateWithLoss(model, ops::standardOperators(), options);
+}
+
+TEST(Loss, IsPutBehindTheFirstOutput) {
+  for (const char* loss : {"cross_entropy", "nll", "mse", "bce"}) {
+    const auto instance = withLoss(dense(), loss);
+    ASSERT_TRUE(instance.ok()) << loss << ": " << instance.error().message;
+    ASSERT_TRUE(instance->graph.loss);
+    EXPECT_EQ(instance->graph.inputs.size(), 2U);
+    const graph::Tensor& labels = instance->graph.tensor(instance->graph.inputs[1]);
+    EXPECT_EQ(labels.type.element, graph::ElementType::int32);
+    EXPECT_EQ(labels.type.elements(), std::string(loss) == "mse" || std::string(loss) == "bce" ? 6 : 2);
+  }
+}
+
+TEST(Loss, OfTheModelItselfIsFound) {
+  const auto own = makeModel(17, [](GraphMaker& g) {
+    g.input("labels", Proto::INT64, {-1}).input("x", Proto::FLOAT, {-1, 3}).output("loss");
+    g.floats("b", {3}, {0, 1, 2});
+    g.node("Add", {"x", "b"}, {"scores"});
+    g.node("SoftmaxCrossEntropyLoss", {"scores", "labels"}, {"loss"});
+  });
+  const auto training = withLoss(own, "model");
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
+  EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
+  EXPECT_EQ(training->graph.tensor(training->graph.inputs.back()).type.element, graph::ElementType::int32);
+  const auto inference = withLoss(own, "model", false);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_EQ(inference->graph.inputs.size(), 1U);
+  EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+}
+
+TEST(Loss, Refusals) {
+  EXPECT_THAT(withLoss(dense(), "model").error().message, HasSubstr("it has no loss of its own"));
+  EXPECT_THAT(withLoss(dense(), "hinge").error().message, HasSubstr("the loss hinge is not known"));
+  const auto flat = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1}).output("y");
+    g.node("Relu", {"x"}, {"y"});
+  });
+  EXPECT_THAT(withLoss(flat, "cross_entropy").error().message, HasSubstr("a loss of classes needs an axis of classes"));
+  const auto whole = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::INT64, {-1}).output("x", Proto::INT64);
+  });
+  EXPECT_THAT(withLoss(whole, "mse").error().message, HasSubstr("this loss is for float32"));
+  const auto inner = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3}).output("loss").ints("labels", {2}, {0, 1});
+    g.node("SoftmaxCrossEntropyLoss", {"x", "labels"}, {"loss"}, "ce");
+  });
+  EXPECT_THAT(withLoss(inner, "model").error().message, HasSubstr("does not read its labels from an input"));
+}
+
+}  // namespace
+}  // namespace pipescope::onnx_test

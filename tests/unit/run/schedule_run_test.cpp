@@ -1,0 +1,184 @@
+// Every schedule with real numbers, and the configurations of fixed costs that schedules take.
+#include <fstream>
+#include <sstream>
+
+#include "profiler/sections/section.h"
+#include "run_fixture.h"
+
+namespace pipescope::app {
+namespace {
+
+using ScheduleRunTest = RunFixture;
+
+/// The MNIST sample on small data, its stages where the schedule puts them.
+config::Configuration laidOut(const std::string& data, const std::string& schedule,
+                              const std::string& chunks = "0") {
+  std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("device =", 0) != 0) text += line + "\n";
+  }
+  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  const std::map<std::string, std::string> changes = {{"data.directory", data},
+                                                      {"execution.schedule", schedule},
+                                                      {"execution.chunks", chunks},
+                                                      {"execution.mode", "training"},
+                                                      {"training.micro_batch_size", "16"},
+                                                      {"training.gradient_accumulation", "16"},
+                                                      {"training.device_iterations", "2"},
+                                                      {"training.epochs", "1"}};
+  for (const auto& [key, value] : changes) {
+    const base::Status set = parsed->setText(key, value, config::Origin::flag);
+    EXPECT_TRUE(set.ok()) << set.error().message;
+  }
+  return std::move(parsed).value();
+}
+
+TEST_F(ScheduleRunTest, LossesAreBitEqualUnderEverySchedule) {
+  const std::string data = (folder() / "digits").string();
+  std::vector<double> reference;
+  for (const char* schedule : {"popart", "tf-grouped", "tf-interleaved", "tf-sequential", "gpipe", "1f1b",
+                               "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v"}) {
+    SCOPED_TRACE(schedule);
+    const auto result = run(laidOut(data, schedule));
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const Read profile = read();
+    const std::vector<double> losses = counter(profile, "loss");
+    ASSERT_EQ(losses.size(), 4u);  // 2,400 rows in calls of 16 × 16 × 2
+    if (reference.empty()) reference = losses;
+    EXPECT_EQ(losses, reference);
+    EXPECT_EQ(profile.catalog->executables[0].schedule, schedule);
+    const std::string name = schedule;
+    const int devices = name == "interleaved-1f1b" || name == "zb-v" ? 2 : 4;
+    EXPECT_EQ(profile.catalog->target.devicesUsed, devices);
+    const auto placements = profile.source->rows<model::Placement>();
+    ASSERT_TRUE(placements.ok());
+    const bool split =
+        std::any_of((**placements).begin(), (**placements).end(),
+                    [](const model::Placement& p) { return p.pass == model::Pass::weightGradient; });
+    EXPECT_EQ(split, name.rfind("zb-", 0) == 0);
+  }
+}
+
+TEST_F(ScheduleRunTest, DualPipeIsForGivenCosts) {
+  EXPECT_NE(refusal(laidOut((folder() / "digits").string(), "dualpipe")).find("system.name = \"fixed\""),
+            std::string::npos);
+}
+
+TEST_F(ScheduleRunTest, ChunksAndDevicesExcludeEachOther) {
+  EXPECT_NE(refusal(sample("pipelined", {{"execution.chunks", "2"}})).find("leave one out"),
+            std::string::npos);
+  EXPECT_NE(refusal(laidOut((folder() / "digits").string(), "popart", "2")).find("use interleaved-1f1b"),
+            std::string::npos);
+}
+
+/// Live bytes over time are what programs, memory and placements of the profile say.
+TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
+  for (const char* schedule : {"popart", "1f1b"}) {
+    const auto result = run(laidOut((folder() / "digits").string(), schedule));
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const Read profile = read();
+    const auto variables = profile.source->rows<model::Variable>();
+    const auto steps = profile.source->rows<model::LivenessStep>();
+    const auto placements = profile.source->rows<model::Placement>();
+    const auto counters = profile.source->rows<model::Counter>();
+    const auto samples = profile.source->rows<model::CounterSample>();
+    ASSERT_TRUE(variables.ok() && steps.ok() && placements.ok() && counters.ok() && samples.ok());
+    int compared = 0;
+    for (const model::Counter& counter : **counters) {
+      if (counter.name != "live_bytes") continue;
+      const model::Stage& stage = profile.catalog->stages[static_cast<std::size_t>(counter.device.value)];
+      const auto own = [&](model::MemorySpaceId space) {
+        return profile.catalog->memorySpaces[static_cast<std::size_t>(space.value)].device == counter.device;
+      };
+      std::int64_t always = 0;
+      for (const model::Variable& variable : **variables)
+        always += own(variable.space) && variable.alwaysLive ? variable.bytes.count : 0;
+      always -= stage.stashEntries * stage.stashBytesPerEntry.count;
+      std::map<model::Pass, std::int64_t> peaks;
+      for (const model::LivenessStep& step : **steps) {
+        if (own(step.space)) peaks[step.pass] = std::max(peaks[step.pass], step.notAlwaysLive.count);
+      }
+      std::map<std::int64_t, double> counted;
+      for (const model::CounterSample& sample : **samples) {
+        if (sample.counter == counter.id) counted[sample.time.count] = sample.value;
+      }
+      ASSERT_FALSE(counted.empty());
+      int live = 0;
+      for (const model::Placement& p : **placements) {  // of one device, in time
+        if (p.device != counter.device || !model::isComputePass(p.pass)) continue;
+        if (p.pass == model::Pass::forward) ++live;
+        const std::int64_t expected =
+            always + live * (stage.stashEntries > 0 ? stage.stashBytesPerEntry.count : 0) + peaks[p.pass];
+        const auto at = counted.upper_bound(p.start.count);
+        ASSERT_NE(at, counted.begin());
+        EXPECT_EQ(std::prev(at)->second, static_cast<double>(expected))
+            << schedule << " " << model::toString(p.pass);
+        if (p.pass == model::Pass::backward) --live;
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 100);
+  }
+}
+
+std::string fixedRefusal(const std::string& text) {
+  auto parsed = config::Configuration::parse("[system]\nname = \"fixed\"\n" + text, "fixed.toml");
+  if (!parsed.ok()) return parsed.error().message;
+  base::SilentProgress progress;
+  const auto result = runConfiguration(*parsed, {"/nonexistent-folder/p.pop", ""}, progress);
+  return result.ok() ? "" : result.error().message;
+}
+
+TEST(FixedSchedules, AreRefusedWithTheKey) {
+  const std::string two =
+      "[[fixed.stages]]\nforward = 1\nbackward = 2\n[[fixed.stages]]\nforward = 1\nbackward = 2\n";
+  EXPECT_NE(
+      fixedRefusal("[[fixed.stages]]\nforward = 1\nbackward = 2\nweight = 3\n").find("weight cost of 3"),
+      std::string::npos);
+  const std::string stages =
+      "[[stages]]\nblocks = [\"a\"]\ndevice = 1\n[[stages]]\nblocks = [\"b\"]\ndevice = 0\n";
+  EXPECT_NE(fixedRefusal("[execution]\nschedule = \"dualpipe\"\n" + two + stages)
+                .find("lays out its stages itself"),
+            std::string::npos);
+  EXPECT_NE(
+      fixedRefusal("[execution]\nschedule = \"gpipe\"\nchunks = 1\n" + two + stages).find("leave one out"),
+      std::string::npos);
+  EXPECT_NE(
+      fixedRefusal("[execution]\nschedule = \"interleaved-1f1b\"\nchunks = 3\n" + two).find("multiple of 3"),
+      std::string::npos);
+}
+
+TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
+  auto parsed =
+      config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/fixed/imbalanced.toml");
+  ASSERT_TRUE(parsed.ok());
+  ASSERT_TRUE(run(*parsed).ok());
+  const Read profile = read();
+  const sections::Context context{*profile.source, *profile.catalog, profile.catalog->executables[0].id};
+  const auto section = sections::makeSection(*sections::sectionRegistry().find("waits"), context);
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const std::string text = sections::toText(*section);
+  // By the table of waits: device 0 waits 29 units an iteration for stage 2, the slow one.
+  EXPECT_NE(text.find("Device 0 waits 29 cost units per step for stage 2: slower stage."), std::string::npos)
+      << text;
+  const std::string json = sections::toJson(*section);
+  EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host: call."), std::string::npos)
+      << json;
+  // What the bubble would be: 8 micro-batches of 6 units in the slowest stage, four stages,
+  // exchange of 0.25.
+  const auto stages = sections::makeSection(*sections::sectionRegistry().find("stages"), context);
+  ASSERT_TRUE(stages.ok());
+  std::map<std::string, double> facts;
+  for (const sections::Fact& fact : stages->facts) {
+    if (const double* value = std::get_if<double>(&fact.value)) facts[fact.key] = *value;
+  }
+  // A cycle of the steady state takes 6.25 units, in which 15 of the four devices' 25 are computed.
+  EXPECT_NEAR(facts.at("bubble_fraction_limit"), 1 - 15 / 25.0, 1e-12);
+  EXPECT_LT(facts.at("bubble_fraction_4g"), facts.at("bubble_fraction_2g"));
+  EXPECT_LT(facts.at("bubble_fraction_2g"), facts.at("bubble_fraction"));
+}
+
+}  // namespace
+}  // namespace pipescope::app
