@@ -195,6 +195,16 @@ void nameHoles(TableContent& table) {
   table.blocks = std::move(all);
 }
 
+// What was cut off may be pages that hold nothing needed, or pages that the directory does not miss.
+base::Status nameMissingEnd(Database& database, Snapshot& snapshot) {
+  PIPESCOPE_ASSIGN(const FileHeader header, database.header());
+  const std::int64_t bytes = database.fileSize();
+  if (bytes >= header.bytes || snapshot.state.state == model::ProfileState::incomplete) return {};
+  snapshot.state = {model::ProfileState::incomplete,
+                    fmt::format("the file's end is missing: it has {} of {} bytes", bytes, header.bytes)};
+  return {};
+}
+
 }  // namespace
 
 base::Status checkSchema(Database& database) {
@@ -235,6 +245,7 @@ base::Result<Snapshot> loadSnapshot(Database& database, const Snapshot* earlier)
   Snapshot snapshot;
   if (earlier != nullptr) snapshot = *earlier;
   PIPESCOPE_TRY(loadState(database, snapshot));
+  PIPESCOPE_TRY(nameMissingEnd(database, snapshot));
   PIPESCOPE_TRY(loadTables(database, snapshot));
   PIPESCOPE_TRY(loadBlocks(database, snapshot));
   for (TableContent& table : snapshot.tables) nameHoles(table);

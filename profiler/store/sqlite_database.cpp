@@ -158,6 +158,9 @@ base::Result<FileHeader> Database::header() const {
   header.usesWal = bytes[18] > 1 || bytes[19] > 1;
   header.userVersion = bigEndian(60);
   header.applicationId = bigEndian(68);
+  // The page count holds only where the writer that changed the file last has kept it up to date.
+  const std::int64_t pageBytes = bytes[16] == 0 && bytes[17] == 1 ? 65536 : bytes[16] << 8 | bytes[17];
+  if (bigEndian(24) == bigEndian(92)) header.bytes = pageBytes * bigEndian(28);
   return header;
 }
 

@@ -56,6 +56,7 @@ struct FileHeader {
   bool usesWal = false;
   std::uint32_t applicationId = 0;
   std::uint32_t userVersion = 0;
+  std::int64_t bytes = 0;  ///< how long the file should be; 0: the header does not know
 };
 
 class Database {

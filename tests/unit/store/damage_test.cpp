@@ -56,6 +56,17 @@ TEST(Damage, AFileCutAnywhereIsRefused) {
   }
 }
 
+TEST(Damage, AFileWithoutItsLastBytesIsIncomplete) {
+  const Sample sample;
+  writeFile(sample.folder / "cut.pop", sample.bytes.substr(0, sample.bytes.size() - 512));
+  const auto reader = ProfileReader::open(sample.folder / "cut.pop");
+  if (!reader.ok()) return;  // what was cut off was needed for opening
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::incomplete);
+  EXPECT_EQ((*reader)->state()->reason,
+            "the file's end is missing: it has " + std::to_string(sample.bytes.size() - 512) + " of " +
+                std::to_string(sample.bytes.size()) + " bytes");
+}
+
 TEST(Damage, ChangedBytesNeverChangeRows) {
   const Sample sample;
   std::mt19937 random(4);
