@@ -15,6 +15,8 @@ namespace {
 constexpr std::int64_t kRows = 6, kColumns = 16;
 /// Packed weights of a block of channels stay in the second-level cache.
 constexpr std::int64_t kBlockDepth = 256;
+/// Measured on AVX2: with fewer filters, unfolding into one product per image is faster.
+constexpr std::int64_t kFewestRows = 32;
 
 std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -90,9 +92,9 @@ PanelConv PanelConv::inputGradient(const ConvPlan& plan) {
 bool PanelConv::fits(const ConvPlan& plan, bool gradient) {
 #ifdef PIPESCOPE_PANELS
   const Window& w = plan.window;
-  // Few channels leave most of a tile empty.
+  // Packing a panel pays when many filters share it.
   const std::int64_t rows = gradient ? plan.inChannels : plan.outChannels;
-  if (w.axes() > 2 || rows < kRows || plan.batch * w.positions() < kColumns) return false;
+  if (w.axes() > 2 || rows < kFewestRows || plan.batch * w.positions() < kColumns) return false;
   return !gradient || std::ranges::all_of(w.stride, [](std::int64_t stride) { return stride == 1; });
 #else
   static_cast<void>(plan);
