@@ -348,6 +348,8 @@ class GraphReader : public UpgradeContext {
 std::string operatorName(const ::onnx::NodeProto& node) {
   const std::string& domain = node.domain();
   const bool own = domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
+  // Operators that only gradients need trust the graph they are made for; a file may not name them.
+  if (own && node.op_type().starts_with("Grad")) return shownName("ai.onnx." + node.op_type());
   return shownName(own ? node.op_type() : domain + "." + node.op_type());
 }
 

@@ -79,6 +79,14 @@ TEST(Reader, NamesEveryUnknownOperatorWithItsNode) {
   EXPECT_THAT(refusal(model), HasSubstr("SequenceConstruct (node pack), com.example.Frobnicate (node frob)"));
 }
 
+TEST(Reader, GradientOperatorsAreNotForFiles) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {2}).output("z");
+    g.node("GradRelu", {"x", "x"}, {"z"}, "own");
+  });
+  EXPECT_THAT(refusal(model), HasSubstr("ai.onnx.GradRelu (node own)"));
+}
+
 TEST(Reader, LooksForUnknownOperatorsInBodies) {
   const auto model = makeModel(17, [](GraphMaker& g) {
     g.input("c", Proto::BOOL, {}).output("z");
