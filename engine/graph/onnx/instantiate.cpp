@@ -36,6 +36,16 @@ bool holdsSettings(const std::string& op, std::size_t input) {
   return std::ranges::any_of(kPlaces, [&](const Places& p) { return op == p.op && input >= p.first && input <= p.last; });
 }
 
+std::int64_t intOf(const ModelNode& node, const std::string& name, std::int64_t fallback) {
+  const auto found = node.attributes.find(name);
+  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  return value ? *value : fallback;
+}
+
+bool movesStatistics(const ModelNode& node) {
+  return node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1;
+}
+
 bool isRead(const ModelGraph& graph, ValueId id) {
   if (!id.valid()) return false;
   const auto reads = [id](const auto& ids) { return std::ranges::find(ids, id) != ids.end(); };
@@ -44,12 +54,6 @@ bool isRead(const ModelGraph& graph, ValueId id) {
                     return std::ranges::any_of(body.second->captured, [id](const auto& p) { return p.first == id; });
                   });
          });
-}
-
-std::int64_t intOf(const ModelNode& node, const std::string& name, std::int64_t fallback) {
-  const auto found = node.attributes.find(name);
-  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
-  return value ? *value : fallback;
 }
 
 double realOf(const ModelNode& node, const std::string& name, double fallback) {
@@ -141,9 +145,8 @@ Status Instantiator::addInputs(Frame& frame) {
 std::set<ValueId> Instantiator::learningWeights(const ModelGraph& graph) const {
   std::set<ValueId> learning;
   for (const ModelNode& node : graph.nodes) {
-    const bool movesStatistics = node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!holdsSettings(node.op, i) || (movesStatistics && i >= 3)) learning.insert(node.inputs[i]);
+      if (!holdsSettings(node.op, i) || movesStatistics(node)) learning.insert(node.inputs[i]);
     }
     for (const auto& [name, body] : node.bodies) {
       for (const auto& [outer, inner] : body->captured) learning.insert(outer);
@@ -200,7 +203,7 @@ Status Instantiator::addNode(Frame& frame, const ModelNode& node) {
   if (simple) return {};
   PIPESCOPE_ASSIGN(const bool known, folded(frame, node));
   if (known) return {};
-  return appendTo(frame, node);
+  return appendTo(frame, node, movesStatistics(node) ? Statistics::learned : Statistics::fixed);
 }
 
 /// Values that [model.assume] gives take the place of what the node makes.
@@ -250,11 +253,11 @@ Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
   }
   const bool statisticsRead = std::ranges::any_of(
       node.outputs, [&](ValueId id) { return id != node.outputs[0] && isRead(frame.graph, id); });
-  if (node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1 && !statisticsRead) {
+  if (movesStatistics(node) && !statisticsRead) {
     ModelNode copy = node;
     copy.attributes["training_mode"] = std::int64_t{0};
     copy.outputs.resize(std::min<std::size_t>(1, copy.outputs.size()));
-    PIPESCOPE_TRY(appendTo(frame, copy));
+    PIPESCOPE_TRY(appendTo(frame, copy, Statistics::learned));
     return true;
   }
   return false;
@@ -281,7 +284,19 @@ Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
   return true;
 }
 
-Status Instantiator::appendTo(Frame& frame, const ModelNode& node) {
+/// Exporters store equal initializers once, so that a fresh model's bias and its norm's mean are the same zeros. The
+/// bias is trained; the mean stays what the file says.
+TensorId Instantiator::settingOf(TensorId id) {
+  if (!id.valid() || instance_.graph.tensor(id).role != TensorRole::parameter) return id;
+  const auto [copy, isNew] = settings_.try_emplace(id);
+  if (isNew) {
+    const TensorValue& value = *instance_.graph.initializer(id).values;
+    copy->second = instance_.graph.addConstant(unique(instance_.graph.tensor(id).name), value.type, value.bytes);
+  }
+  return copy->second;
+}
+
+Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics statistics) {
   graph::Node made;
   made.op = node.op;
   made.name = frame.path + node.name;
@@ -293,7 +308,8 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node) {
     const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
     // Old exporters give an empty tensor where Resize's regions or scales are left out.
     const bool empty = slot && slot->known && slot->known->bytes.empty() && node.op == "Resize";
-    made.inputs.push_back(slot && !empty ? idOf(frame.at(input)) : TensorId());
+    const TensorId id = slot && !empty ? idOf(frame.at(input)) : TensorId();
+    made.inputs.push_back(statistics == Statistics::fixed && holdsSettings(node.op, i) ? settingOf(id) : id);
   }
   std::size_t outputs = node.outputs.size();
   while (outputs > 1 && !node.outputs[outputs - 1].valid()) --outputs;
@@ -319,7 +335,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node) {
 /// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), the variance as of a population.
 void Instantiator::addStateUpdates(const Frame&, const ModelNode& node, const std::vector<TensorId>& inputs,
                                    const std::vector<TensorId>& outputs) {
-  if (!options_.training || node.op != "BatchNormalization" || intOf(node, "training_mode", 0) != 1) return;
+  if (!options_.training || !movesStatistics(node)) return;
   for (std::size_t i = 1; i < outputs.size() && i + 2 < inputs.size(); ++i) {
     const TensorId statistic = inputs[i + 2];
     if (instance_.graph.tensor(statistic).role != TensorRole::parameter) continue;
@@ -333,6 +349,23 @@ Status Instantiator::addOutputs(Frame& frame) {
     if (!slot.given())
       return badInput(fmt::format("{}: nothing makes the output {}.", model_.file, frame.graph.value(output).name));
     instance_.graph.outputs.push_back(idOf(slot));
+  }
+  return {};
+}
+
+Status Instantiator::checkStatistics() const {
+  for (const graph::StateUpdate& update : instance_.graph.stateUpdates) {
+    std::vector<std::string> readers;
+    for (const graph::Node& node : instance_.graph.nodes()) {
+      for (const TensorId input : node.inputs) {
+        if (input == update.parameter) readers.push_back(shownName(node.name));
+      }
+    }
+    if (readers.size() > 1)
+      return badInput(fmt::format("{}: {} is a running statistic of BatchNormalization {} and also stands in {}: training "
+                                  "would give them one value. Export the model so that equal initializers are not shared "
+                                  "(PyTorch: training=TrainingMode.TRAINING).",
+                                  model_.file, instance_.graph.tensor(update.parameter).name, readers[0], readers[1]));
   }
   return {};
 }
@@ -354,6 +387,7 @@ Result<Instance> Instantiator::run() {
   PIPESCOPE_TRY(addNodes(frame));
   PIPESCOPE_TRY(addOutputs(frame));
   PIPESCOPE_TRY(checkAssumptions());
+  PIPESCOPE_TRY(checkStatistics());
   instance_.graph = withoutDeadNodes(instance_.graph);
   return std::move(instance_);
 }

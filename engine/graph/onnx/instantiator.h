@@ -40,12 +40,16 @@ class Instantiator {
   /// True where inference makes the node simpler than it stands in the file.
   base::Result<bool> simplified(Frame& frame, const ModelNode& node);
   base::Result<bool> folded(Frame& frame, const ModelNode& node);
-  base::Status appendTo(Frame& frame, const ModelNode& node);
+  /// Whether a batch norm's mean and variance are weights that training moves, or what the file says.
+  enum class Statistics { fixed, learned };
+  base::Status appendTo(Frame& frame, const ModelNode& node, Statistics statistics);
   void addStateUpdates(const Frame& frame, const ModelNode& node, const std::vector<graph::TensorId>& inputs,
                        const std::vector<graph::TensorId>& outputs);
   void assume(Frame& frame, const ModelNode& node);
   /// Refuses assumptions that nothing in the model asks for.
   base::Status checkAssumptions() const;
+  /// Refuses running statistics that something else reads too.
+  base::Status checkStatistics() const;
 
   // unroll.cpp
   base::Status addIf(Frame& frame, const ModelNode& node);
@@ -60,6 +64,8 @@ class Instantiator {
   base::Result<Slot> stack(const std::string& name, std::vector<Slot> slices, std::int64_t axis);
 
   graph::TensorId idOf(Slot& slot);
+  /// A constant copy of a trained weight for a place that only holds a setting.
+  graph::TensorId settingOf(graph::TensorId id);
   graph::TensorType typeOf(const Slot& slot) const;
   std::string unique(const std::string& name);
 
@@ -68,6 +74,7 @@ class Instantiator {
   const InstantiateOptions& options_;
   Instance instance_;
   std::set<std::string> names_, nodeNames_;
+  std::map<graph::TensorId, graph::TensorId> settings_;  ///< by parameter
   std::map<std::string, std::int64_t> extents_;  ///< by symbol
   std::set<std::string> usedAssumptions_;
 };

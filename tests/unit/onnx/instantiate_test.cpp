@@ -153,6 +153,44 @@ TEST(Instantiate, InferenceTurnsThemOff) {
   EXPECT_TRUE(instance->weightOf.contains("mean"));
 }
 
+/// Two norms after each other; equal values stored once, as exporters do.
+::onnx::ModelProto sharedZeros(std::int64_t trainingMode) {
+  return makeModel(17, [trainingMode](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 3}).output("y");
+    g.floats("ones", {3}, {1, 1, 1}).floats("zeros", {3}, {0, 0, 0});
+    setInt(g.node("BatchNormalization", {"x", "ones", "zeros", "zeros", "ones"}, {"n"}, "first"), "training_mode", trainingMode);
+    setInt(g.node("BatchNormalization", {"n", "ones", "zeros", "zeros", "ones"}, {"y"}, "second"), "training_mode",
+           trainingMode);
+  });
+}
+
+TEST(Instantiate, SharedZerosAreTrainedAsBiasAndKeptAsMean) {
+  onnx::InstantiateOptions options;
+  options.training = true;
+  const auto instance = instantiate(sharedZeros(0), options);
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  for (const graph::Node& node : instance->graph.nodes()) {
+    EXPECT_EQ(instance->graph.tensor(node.inputs[2]).name, "zeros");
+    EXPECT_EQ(instance->graph.tensor(node.inputs[2]).role, graph::TensorRole::parameter);
+    EXPECT_EQ(instance->graph.tensor(node.inputs[3]).role, graph::TensorRole::constant);
+    EXPECT_EQ(instance->graph.tensor(node.inputs[4]).role, graph::TensorRole::constant);
+  }
+  EXPECT_EQ(instance->weightOf, (std::map<std::string, std::string>{{"ones", "ones"}, {"zeros", "zeros"}}));
+}
+
+TEST(Instantiate, RefusesToMoveStatisticsThatAreShared) {
+  ::onnx::ModelProto model = sharedZeros(1);
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    node.add_output(node.name() + "_mean");
+    node.add_output(node.name() + "_variance");
+  }
+  onnx::InstantiateOptions options;
+  options.training = true;
+  options.microBatch = 4;
+  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("zeros is a running statistic of BatchNormalization first and also "
+                                                            "stands in"));
+}
+
 TEST(Instantiate, UnrollsLoopsAndChoosesBranches) {
   const auto model = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {2}).output("y").output("all");
