@@ -1,0 +1,112 @@
+// Products and convolutions run on the MME. What its blocks read again comes from SRAM; operands that are
+// larger than what SRAM holds of them come from HBM again. (Geometries, padding, unaligned rows:
+// HabanaAI/Intel_Gaudi3_Software, C.)
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/devices/gaudi/kernel.h"
+#include "engine/devices/gaudi/mme_geometry.h"
+
+namespace pipescope::devices::gaudi {
+namespace {
+
+using ops::Contraction;
+
+std::int64_t extents(const std::vector<std::int64_t>& list) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : list) product *= extent;
+  return product;
+}
+
+/// The product that a phase of a layer comes down to. Its depth follows from the multiply-adds: a strided
+/// convolution's input gradient has fewer than kernel × channels for each element.
+Product productOf(const Contraction& work) {
+  Product p;
+  const std::int64_t taps = extents(work.kernel);
+  switch (work.phase) {
+    case Contraction::Phase::forward:
+      p.m = work.batch * extents(work.output), p.n = work.outputChannels;
+      break;
+    case Contraction::Phase::inputGradient:
+      p.m = work.batch * extents(work.field), p.n = work.inputChannels;
+      break;
+    case Contraction::Phase::weightGradient:
+      p.m = work.inputChannels * taps, p.n = work.outputChannels;
+      break;
+  }
+  p.batch = work.groups;
+  p.k = std::max<std::int64_t>(1, work.multiplyAdds() / work.groups / p.m / p.n);
+  p.type = work.type;
+  p.groups = work.groups > 1 && (work.kernel.size() > 1 || work.batch > 1);
+  return p;
+}
+
+/// What a row of cache lines that begin anywhere costs: two accesses for all but the first.
+double unaligned(const Card& card, std::int64_t rowBytes) {
+  if (rowBytes % card.cacheLine == 0) return 1;
+  const auto lines = static_cast<double>((rowBytes + card.cacheLine - 1) / card.cacheLine);
+  return (1 + 2 * (lines - 1)) / lines;
+}
+
+/// A 1×1 product's operands are read as they are; a convolution's input counts once, however often its kernel
+/// meets it: the MME walks over it.
+struct Operands {
+  double left = 0, right = 0, result = 0;  ///< bytes
+};
+Operands operandsOf(const Contraction& work) {
+  const auto size = static_cast<double>(graph::sizeOf(work.type));
+  const auto groups = static_cast<double>(work.groups);
+  const double input =
+      groups * static_cast<double>(work.batch * extents(work.field) * work.inputChannels) * size;
+  const double weight =
+      groups * static_cast<double>(work.inputChannels * work.outputChannels * extents(work.kernel)) * size;
+  const double output =
+      groups * static_cast<double>(work.batch * extents(work.output) * work.outputChannels) * size;
+  if (work.phase == Contraction::Phase::forward) return {input, weight, output};
+  if (work.phase == Contraction::Phase::inputGradient) return {output, weight, input};
+  return {input, output, weight};
+}
+
+}  // namespace
+
+base::Result<Kernel> lower(const Contraction& work, const LoweringContext& context) {
+  const Card& card = context.card;
+  PIPESCOPE_TRY(
+      checkElements("number of channels", {work.groups, work.inputChannels, work.outputChannels}, context));
+  PIPESCOPE_TRY(checkElements("number of positions", {work.batch, extents(work.field)}, context));
+  PIPESCOPE_TRY(checkElements("number of outputs", {work.batch, extents(work.output)}, context));
+  PIPESCOPE_TRY(checkElements("size of the kernel", work.kernel, context));
+  PIPESCOPE_TRY(checkComputes(work.type, context));
+  if (card.macs(work.type) == 0) {
+    return base::refused(
+        fmt::format("{}: the MME of {} does not multiply {}; use --precision bfloat16 or float32.",
+                    context.what, card.name, toString(work.type)));
+  }
+  const Product product = productOf(work);
+  const Geometry geometry = chooseGeometry(card, product);
+  const Operands operands = operandsOf(work);
+  Kernel kernel;
+  kernel.engine = Engine::mme;
+  kernel.name = work.kernel.size() > 1 ? "Convolve" : product.batch > 1 ? "BatchGemm" : "Gemm";
+  kernel.units = card.engines;
+  kernel.arithmetic = static_cast<double>(geometry.cycles) / card.mmeHz;
+  const double size = static_cast<double>(graph::sizeOf(work.type));
+  const double left = operands.left * unaligned(card, product.k * static_cast<std::int64_t>(size)),
+               right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));
+  // Each block of rows meets each block of columns.
+  kernel.sramBytes = static_cast<std::int64_t>(left * static_cast<double>(geometry.columnBlocks - 1) +
+                                               right * static_cast<double>(geometry.rowBlocks - 1));
+  // Half of SRAM holds a slice of one operand, whole in depth, and the other operand comes once for each
+  // slice; or a slice of the result, in float32, to which slices of the depth add up: then both operands come
+  // once for each.
+  const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
+  const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
+  const double sums = operands.result / size * static_cast<double>(sizeof(float));
+  kernel.againBytes = static_cast<std::int64_t>(
+      std::min({(slices(operands.left) - 1) * operands.right, (slices(operands.right) - 1) * operands.left,
+                (slices(sums) - 1) * std::min(operands.left, operands.right)}));
+  return kernel;
+}
+
+}  // namespace pipescope::devices::gaudi

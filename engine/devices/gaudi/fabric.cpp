@@ -1,0 +1,98 @@
+#include "engine/devices/gaudi/fabric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/base/check.h"
+
+namespace pipescope::devices::gaudi {
+
+base::Result<Fabric> Fabric::read(const Card& card, FigureReader& figures, int cardsPerBox, int devices) {
+  Fabric fabric(card);
+  fabric.devices_ = devices;
+  fabric.perBox_ = cardsPerBox;
+  const double ports = figures.notNegative("ports_per_peer", "ports");
+  fabric.peer_ = ports * card.portBytesPerSecond;
+  fabric.out_ = figures.positive("scale_out_bandwidth", "B/s");
+  PIPESCOPE_TRY(figures.status());
+  if (ports * (cardsPerBox - 1) > static_cast<double>(card.ports))
+    return base::badInput(fmt::format(
+        "A box of {} cards with {} ports to each peer needs {} ports a card, but a card of {} has {}.",
+        cardsPerBox, ports, ports * (cardsPerBox - 1), card.name, card.ports));
+  return fabric;
+}
+
+/// Links are numbered: card × (devices + 2) + peer; behind the peers, the card's way out and its way in.
+std::vector<std::int64_t> Fabric::linksOf(const Flow& flow) const {
+  PIPESCOPE_CHECK(flow.from >= 0 && flow.to >= 0 && flow.from < devices_ && flow.to < devices_,
+                  "flow between cards that are not there");
+  if (flow.from == flow.to) return {};
+  const std::int64_t width = devices_ + 2;
+  if (flow.from / perBox_ == flow.to / perBox_ && mesh()) return {flow.from * width + flow.to};
+  return {flow.from * width + devices_, flow.to * width + devices_ + 1};
+}
+
+std::vector<double> Fabric::seconds(const std::vector<Flow>& concurrent) const {
+  std::map<std::int64_t, double> load;
+  for (const Flow& flow : concurrent) {
+    for (const std::int64_t link : linksOf(flow)) {
+      const bool peer = link % (devices_ + 2) < devices_;
+      load[link] +=
+          static_cast<double>(flow.bytes.count) / ((peer ? peer_ : out_) * card_.collectiveEfficiency);
+    }
+  }
+  std::vector<double> result;
+  for (const Flow& flow : concurrent) {
+    double slowest = 0;
+    const std::vector<std::int64_t> links = linksOf(flow);
+    for (const std::int64_t link : links) slowest = std::max(slowest, load[link]);
+    result.push_back(links.empty() || flow.bytes.count <= 0 ? 0 : card_.collectiveLatency + slowest);
+  }
+  return result;
+}
+
+std::vector<LinkInfo> Fabric::links() const {
+  std::vector<LinkInfo> links;
+  for (int from = 0; from < devices_; ++from) {
+    for (int to = 0; to < devices_; ++to) {
+      if (from == to) continue;
+      const bool box = from / perBox_ == to / perBox_;
+      // To other boxes only cards of the same slot talk directly; others are routed the same way.
+      if (!box && from % perBox_ != to % perBox_) continue;
+      if (box && mesh()) {
+        links.push_back({from, to, "RoCE", peer_});
+      } else {
+        links.push_back({from, to, box ? "RoCE switch" : "scale-out", out_});
+      }
+    }
+  }
+  return links;
+}
+
+double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
+                                 const std::vector<int>& cards) const {
+  using Kind = ops::Collective::Kind;
+  std::map<int, int> inBox;
+  for (const int card : cards) ++inBox[card / perBox_];
+  if (cards.size() < 2 || bytes <= 0) return 0;
+  // Reduce-scatter and all-gather move the same; both make an all-reduce. A broadcast is a scatter and an
+  // all-gather.
+  const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
+  const double efficiency = card_.collectiveEfficiency, latency = phases * card_.collectiveLatency;
+  if (!mesh()) {
+    const auto all = static_cast<double>(cards.size());
+    return latency + phases * (all - 1) / all * bytes / (efficiency * out_);
+  }
+  int most = 1, least = static_cast<int>(cards.size());
+  for (const auto& [box, count] : inBox) most = std::max(most, count), least = std::min(least, count);
+  const double p = most;
+  // p − 1 links work at once: fewer cards leave links idle.
+  const double inside = most > 1 ? phases * (p - 1) / p * bytes / (efficiency * peer_ * (p - 1)) : 0;
+  const auto boxes = static_cast<double>(inBox.size());
+  const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * (bytes / least) / (efficiency * out_) : 0;
+  return latency * (boxes > 1 && most > 1 ? 2 : 1) + std::max(inside, outside);
+}
+
+}  // namespace pipescope::devices::gaudi

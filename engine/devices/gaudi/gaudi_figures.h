@@ -1,0 +1,14 @@
+#pragma once
+#include <vector>
+
+#include "engine/devices/figures.h"
+#include "engine/devices/gaudi/card.h"
+#include "engine/devices/gaudi/fabric.h"
+
+namespace pipescope::devices::gaudi {
+
+/// The figures of a card and, where there is one, its box: as given, then what follows from them (grade X).
+std::vector<Figure> gaudiFigures(const Card& card, const FigureFile& cardFile, const FigureFile* boxFile,
+                                 const Fabric& fabric);
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,131 @@
+// The Gaudi family: cards in boxes, boxes joined by Ethernet.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "engine/devices/family.h"
+#include "engine/devices/gaudi/card.h"
+#include "engine/devices/gaudi/fabric.h"
+#include "engine/devices/gaudi/gaudi_figures.h"
+#include "engine/devices/gaudi/stage_lowering.h"
+#include "profiler/base/check.h"
+
+namespace pipescope::devices {
+namespace gaudi {
+namespace {
+
+class GaudiSystem final : public System {
+ public:
+  GaudiSystem(Card card, Fabric fabric, SystemRequest request)
+      : card_(std::move(card)),
+        fabric_(std::move(fabric)),
+        request_(std::move(request)),
+        links_(fabric_.links()) {
+    using model::LaneRole;
+    for (int i = 0; i < fabric_.devices(); ++i) {
+      DeviceInfo info;
+      info.kind = card_.name;
+      info.name = "HPU" + std::to_string(i);
+      info.ticksPerSecond = kTicksPerSecond;
+      info.units = 1;
+      info.unitName = "card";
+      info.lanes = {LaneRole::mme, LaneRole::tpc, LaneRole::dma, LaneRole::nic, LaneRole::host};
+      info.transferLane = LaneRole::nic;
+      info.memory = {{"hbm", 1, Bytes(card_.usableHbm()), Bytes(0)}};
+      devices_.push_back(std::move(info));
+      links_.push_back({-1, i, "host", card_.hostBytesPerSecond});
+      links_.push_back({i, -1, "host", card_.hostBytesPerSecond});
+    }
+  }
+
+  std::string family() const override { return "gaudi"; }
+  std::string name() const override { return request_.name; }
+  std::string description() const override {
+    std::string text = request_.system ? request_.system->description : card_.description;
+    if (request_.boxes > 1) text += fmt::format(", {} of them", request_.boxes);
+    if (request_.devices != 0)
+      text += fmt::format("; {} card{} of it", request_.devices, request_.devices == 1 ? "" : "s");
+    return text;
+  }
+  const std::vector<DeviceInfo>& devices() const override { return devices_; }
+  const std::vector<LinkInfo>& links() const override { return links_; }
+  std::vector<Figure> figures() const override {
+    return gaudiFigures(card_, request_.chip, request_.system ? &*request_.system : nullptr, fabric_);
+  }
+
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+    PIPESCOPE_CHECK(!stages.empty(), "no stages to lower");
+    const int device = stages.front()->device;
+    for (const compile::StagePlan* stage : stages)
+      PIPESCOPE_CHECK(stage->device == device,
+                      "stages of different devices are lowered one device at a time");
+    if (device < 0 || device >= fabric_.devices()) {
+      return base::badInput(fmt::format(
+          "Stage {} is on device {}, but system \"{}\" has {} card{}; take a larger system or fewer devices.",
+          stages.front()->index, device, request_.name, fabric_.devices(),
+          fabric_.devices() == 1 ? "" : "s"));
+    }
+    const LoweringContext context{card_, fabric_, stages.front()->replication, device, {}};
+    return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
+  }
+
+  std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
+    std::vector<Ticks> ticks;
+    for (const double seconds : fabric_.seconds(concurrent))
+      ticks.push_back(base::ticksFromSeconds(seconds, card_.timebase()));
+    return ticks;
+  }
+  std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
+  /// Cards agree over Ethernet: a message there and back.
+  Ticks syncTicks(int devices) const override {
+    return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
+  }
+  Ticks callTicks() const override { return base::ticksFromSeconds(card_.callOverhead, card_.timebase()); }
+  /// As PyTorch's DistributedDataParallel: a first bucket of 1 MiB, so that communication starts early, then
+  /// 25 MiB.
+  std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }
+
+ private:
+  Card card_;
+  Fabric fabric_;
+  SystemRequest request_;
+  std::vector<LinkInfo> links_;
+  std::vector<DeviceInfo> devices_;
+};
+
+base::Result<std::shared_ptr<const System>> makeGaudiSystem(const SystemRequest& request,
+                                                            const SystemOptions&) {
+  PIPESCOPE_ASSIGN(Card card, readCard(request.chip));
+  Fabric fabric(card);
+  std::int64_t available = 1, largestBoxes = 1;
+  if (request.system) {
+    FigureReader figures(*request.system);
+    const std::int64_t cards = figures.count("devices", "cards", 1024);
+    largestBoxes = figures.countOr("max_boxes", "boxes", 4096, 1);
+    available = cards * request.boxes;
+    const std::int64_t wanted = request.devices == 0 ? available : std::min(request.devices, available);
+    PIPESCOPE_ASSIGN(fabric, Fabric::read(card, figures, static_cast<int>(cards), static_cast<int>(wanted)));
+  }
+  if (request.boxes > largestBoxes) {
+    return base::badInput(fmt::format("System \"{}\": there are at most {} box{} of it.", request.name,
+                                      largestBoxes, largestBoxes == 1 ? "" : "es"));
+  }
+  if (request.devices > available) {
+    return base::badInput(
+        fmt::format("System \"{}\" has {} card{}, but {} are wanted; take more boxes ({}xBOXES).",
+                    request.name, available, available == 1 ? "" : "s", request.devices,
+                    request.system ? request.system->name : "hls-gaudi2"));
+  }
+  return std::shared_ptr<const System>(
+      std::make_shared<GaudiSystem>(std::move(card), std::move(fabric), request));
+}
+
+}  // namespace
+}  // namespace gaudi
+
+PIPESCOPE_REGISTER_FAMILY(gaudi) {
+  registry.add("gaudi", {gaudi::makeGaudiSystem});
+}
+
+}  // namespace pipescope::devices

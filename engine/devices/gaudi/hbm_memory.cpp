@@ -1,0 +1,141 @@
+#include "engine/devices/gaudi/hbm_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace pipescope::devices::gaudi {
+
+std::int32_t HbmMemory::addStep(std::string name, std::string program, model::Pass pass) {
+  memory_.steps.push_back({std::move(name), std::move(program), pass, {}, {}});
+  return steps() - 1;
+}
+
+std::size_t HbmMemory::add(LoweredVariable variable) {
+  const std::int64_t lines = (variable.bytes.count + card_.cacheLine - 1) / card_.cacheLine;
+  variable.bytes = variable.maxUnitBytes = Bytes(lines * card_.cacheLine);
+  memory_.variables.push_back(std::move(variable));
+  return memory_.variables.size() - 1;
+}
+
+void HbmMemory::addLife(std::size_t variable, std::int32_t first, std::int32_t end) {
+  if (first < end) memory_.variables[variable].lives.push_back({first, end});
+}
+
+void HbmMemory::replay() {
+  std::vector<std::int64_t> change(memory_.steps.size() + 1);
+  for (const LoweredVariable& variable : memory_.variables) {
+    for (const LifeInterval life : variable.lives) {
+      change[static_cast<std::size_t>(life.first)] += variable.bytes.count;
+      change[static_cast<std::size_t>(life.end)] -= variable.bytes.count;
+    }
+  }
+  std::int64_t now = 0;
+  for (std::size_t step = 0; step < memory_.steps.size(); ++step) {
+    now += change[step];
+    memory_.steps[step].notAlwaysLive = memory_.steps[step].maxUnitNotAlwaysLive = Bytes(now);
+  }
+}
+
+std::int64_t HbmMemory::placeWorkspace() const {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < memory_.variables.size(); ++i) {
+    if (!memory_.variables[i].lives.empty()) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return memory_.variables[a].bytes > memory_.variables[b].bytes;
+  });
+  struct Block {
+    std::int64_t address = 0, end = 0;
+    const std::vector<LifeInterval>* lives = nullptr;
+  };
+  std::vector<Block> placed;  // ascending address
+  const auto meet = [](const std::vector<LifeInterval>& a, const std::vector<LifeInterval>& b) {
+    return std::any_of(a.begin(), a.end(), [&](LifeInterval x) {
+      return std::any_of(b.begin(), b.end(),
+                         [&](LifeInterval y) { return x.first < y.end && y.first < x.end; });
+    });
+  };
+  std::int64_t top = 0;
+  for (const std::size_t i : order) {
+    const LoweredVariable& variable = memory_.variables[i];
+    std::int64_t address = 0;
+    for (const Block& block : placed) {
+      if (block.end <= address || !meet(*block.lives, variable.lives)) continue;
+      if (block.address >= address + variable.bytes.count) break;
+      address = block.end;
+    }
+    const Block block{address, address + variable.bytes.count, &variable.lives};
+    const auto where = std::upper_bound(placed.begin(), placed.end(), block,
+                                        [](const Block& a, const Block& b) { return a.address < b.address; });
+    placed.insert(where, block);
+    top = std::max(top, block.end);
+  }
+  return top;
+}
+
+std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int64_t needed) const {
+  const auto gib = [](std::int64_t bytes) {
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  };
+  std::size_t peak = 0;
+  for (std::size_t step = 0; step < memory_.steps.size(); ++step) {
+    if (memory_.steps[step].notAlwaysLive > memory_.steps[peak].notAlwaysLive) peak = step;
+  }
+  std::map<std::string, std::int64_t> byCategory;
+  std::vector<const LoweredVariable*> live;
+  for (const LoweredVariable& variable : memory_.variables) {
+    const bool there =
+        variable.alwaysLive ||
+        std::any_of(variable.lives.begin(), variable.lives.end(), [&](LifeInterval life) {
+          return life.first <= static_cast<std::int32_t>(peak) && static_cast<std::int32_t>(peak) < life.end;
+        });
+    if (!there) continue;
+    byCategory[variable.category] += variable.bytes.count;
+    live.push_back(&variable);
+  }
+  std::stable_sort(live.begin(), live.end(),
+                   [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  std::vector<std::pair<std::int64_t, std::string>> categories;
+  for (const auto& [category, bytes] : byCategory) categories.emplace_back(bytes, category);
+  std::stable_sort(categories.begin(), categories.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string held, largest;
+  for (const auto& [bytes, category] : categories)
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", category, gib(bytes));
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
+    largest += fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i]->name, live[i]->category,
+                           gib(live[i]->bytes.count));
+  return fmt::format(
+      "{}: needs {} of HBM, but {} of {} are there for models, {} too few. Most is live in {}: {}. Largest "
+      "there: {}. "
+      "A smaller micro-batch, recompute, bfloat16 or more stages would help.",
+      deviceName, gib(needed), gib(card_.usableHbm()), gib(card_.hbmBytes), gib(needed - card_.usableHbm()),
+      memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest);
+}
+
+LoweredMemory HbmMemory::finish(const std::string& deviceName) {
+  replay();
+  std::map<std::string, std::int64_t> always;
+  std::int64_t alwaysLive = 0, peak = 0;
+  for (const LoweredVariable& variable : memory_.variables) {
+    if (!variable.alwaysLive) continue;
+    always[variable.category == "constant" ? "constant" : "variable"] += variable.bytes.count;
+    alwaysLive += variable.bytes.count;
+  }
+  for (const LivenessStep& step : memory_.steps) peak = std::max(peak, step.notAlwaysLive.count);
+  const std::int64_t workspace = placeWorkspace();
+  const auto add = [&](const char* category, bool live, std::int64_t bytes) {
+    if (bytes > 0) memory_.units.push_back({category, "hbm", live, 0, 1, Bytes(bytes)});
+  };
+  for (const auto& [category, bytes] : always) add(category.c_str(), true, bytes);
+  add("variable", false, peak);
+  add("gap", false, workspace - peak);
+  if (alwaysLive + workspace > card_.usableHbm())
+    memory_.overflow.push_back(describeOverflow(deviceName, alwaysLive + workspace));
+  return std::move(memory_);
+}
+
+}  // namespace pipescope::devices::gaudi

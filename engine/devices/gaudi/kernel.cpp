@@ -1,0 +1,75 @@
+#include "engine/devices/gaudi/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace pipescope::devices::gaudi {
+
+model::LaneRole laneOf(Engine engine) {
+  switch (engine) {
+    case Engine::mme:
+      return model::LaneRole::mme;
+    case Engine::tpc:
+      return model::LaneRole::tpc;
+    case Engine::dma:
+      return model::LaneRole::dma;
+    case Engine::nic:
+      return model::LaneRole::nic;
+    default:
+      return model::LaneRole::host;
+  }
+}
+
+base::Result<Kernel> lowerWork(const ops::WorkItem& item, const LoweringContext& context) {
+  return std::visit([&](const auto& work) { return lower(work, context); }, item);
+}
+
+Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
+                 double instructions) {
+  Kernel kernel;
+  kernel.engine = Engine::tpc;
+  kernel.name = name;
+  const std::int64_t bytes = elements * graph::sizeOf(type);
+  const std::int64_t vectors = (bytes + card.vectorBytes - 1) / card.vectorBytes;
+  const std::int64_t each = (vectors + card.tpcs - 1) / card.tpcs;
+  kernel.units = std::min(vectors, card.tpcs);
+  // The pipeline is filled by unrolling; its latency is paid at the ends.
+  kernel.arithmetic = (static_cast<double>(each) * instructions + card.tpcLatency) / card.tpcHz;
+  return kernel;
+}
+
+double accessSeconds(const Card& card, double bytes) {
+  const double vectors = std::ceil(bytes / static_cast<double>(card.vectorBytes));
+  return std::ceil(vectors / static_cast<double>(card.tpcs)) * card.accessInterval / card.tpcHz;
+}
+
+base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
+                           const LoweringContext& context) {
+  constexpr double kMost = 1LL << 42;
+  double product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor < 1)
+      return base::badInput(
+          fmt::format("{}: the {} is {}, but must be at least 1.", context.what, extent, factor));
+    product *= static_cast<double>(factor);
+  }
+  if (product <= kMost) return {};
+  return base::badInput(
+      fmt::format("{}: the {} is {:.3g}, but must be at most {:.3g}.", context.what, extent, product, kMost));
+}
+
+base::Status checkComputes(ElementType type, const LoweringContext& context) {
+  if (type == ElementType::float16 && context.card.macsFp16 == 0) {
+    return base::refused(
+        fmt::format("{}: {} does not compute in float16; use --precision bfloat16 or float32.", context.what,
+                    context.card.name));
+  }
+  if (type != ElementType::float64) return {};
+  return base::refused(fmt::format("{}: Gaudis do not compute in {}; use --precision bfloat16 or float32.",
+                                   context.what, toString(type)));
+}
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,225 @@
+#include "engine/devices/gaudi/kernel_list.h"
+
+#include <algorithm>
+#include <variant>
+
+namespace pipescope::devices::gaudi {
+namespace {
+
+using compile::PassPlan;
+using compile::PlanOperator;
+using compile::PlanTensorId;
+using compile::StagePlan;
+
+/// Operands that a fused kernel may have: its address registers.
+constexpr std::size_t kMostOperands = 16;
+
+bool startsWithProduct(const PlanOperator& op) {
+  return !op.work.empty() && std::holds_alternative<ops::Contraction>(op.work.front().item);
+}
+bool isMove(const PlanOperator& op) {
+  return op.work.size() == 1 && op.work.front().repeat == 1 &&
+         std::holds_alternative<ops::Rearrange>(op.work.front().item) && op.outputs.size() == 1 &&
+         op.kind == "Transpose";
+}
+std::vector<std::size_t> valid(const std::vector<PlanTensorId>& ids) {
+  std::vector<std::size_t> found;
+  for (const PlanTensorId id : ids) {
+    if (id.valid()) found.push_back(static_cast<std::size_t>(id.value));
+  }
+  return found;
+}
+bool contains(const std::vector<std::size_t>& list, std::size_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+void addOnce(std::vector<std::size_t>& list, std::size_t value) {
+  if (!contains(list, value)) list.push_back(value);
+}
+
+}  // namespace
+
+StageUses::StageUses(const StagePlan& stage)
+    : stage_(stage),
+      readers_(stage.tensors.size()),
+      outlives_(stage.tensors.size()),
+      productsOnly_(stage.tensors.size(), true) {
+  for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
+  // Backwards, because what a view hands on is read by those who read its result.
+  for (auto pass = stage.passes.rbegin(); pass != stage.passes.rend(); ++pass) {
+    for (auto op = pass->operators.rbegin(); op != pass->operators.rend(); ++op) {
+      const std::vector<std::size_t> outputs = valid(op->outputs);
+      const bool products =
+          startsWithProduct(*op) || (op->work.empty() && !outputs.empty() && productsOnly_[outputs[0]]);
+      for (const std::size_t input : valid(op->inputs))
+        productsOnly_[input] = productsOnly_[input] && products;
+    }
+  }
+  std::vector<int> pass(stage.tensors.size(), -1);
+  for (std::size_t p = 0; p < stage.passes.size(); ++p) {
+    for (const PlanOperator& op : stage.passes[p].operators) {
+      alias(op);
+      const bool view = isView(op);
+      for (const auto* list : {&op.inputs, &op.outputs}) {
+        for (const std::size_t tensor : valid(*list)) {
+          const std::size_t held = root(tensor);
+          if (list == &op.inputs && !view) ++readers_[held];
+          if (pass[held] >= 0 && pass[held] != static_cast<int>(p)) outlives_[held] = true;
+          pass[held] = static_cast<int>(p);
+        }
+      }
+    }
+  }
+  for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+    if (isAlwaysLive(stage.tensors[i].use) || readers_[root(i)] == 0) outlives_[root(i)] = true;
+  }
+}
+
+std::size_t StageUses::root(std::size_t tensor) const {
+  while (alias_[tensor] != tensor) tensor = alias_[tensor];
+  return tensor;
+}
+
+bool StageUses::isView(const PlanOperator& op) const {
+  const std::vector<std::size_t> outputs = valid(op.outputs);
+  return op.work.empty() || (isMove(op) && !outputs.empty() && readers_.size() > outputs[0] &&
+                             productsOnly_[outputs[0]] && root(outputs[0]) != outputs[0]);
+}
+
+void StageUses::alias(const PlanOperator& op) {
+  const std::vector<std::size_t> inputs = valid(op.inputs), outputs = valid(op.outputs);
+  if (inputs.empty() || outputs.empty()) return;
+  const bool readByProducts =
+      isMove(op) && productsOnly_[outputs[0]] &&
+      std::any_of(stage_.passes.begin(), stage_.passes.end(), [&](const PassPlan& pass) {
+        return std::any_of(pass.operators.begin(), pass.operators.end(), [&](const PlanOperator& reader) {
+          return contains(valid(reader.inputs), outputs[0]);
+        });
+      });
+  if ((op.work.empty() || readByProducts) && root(inputs[0]) != root(outputs[0]))
+    alias_[root(outputs[0])] = root(inputs[0]);
+}
+
+namespace {
+
+class Lister {
+ public:
+  Lister(const PassPlan& pass, const StageUses& uses, const LoweringContext& context)
+      : pass_(pass), uses_(uses), context_(context) {}
+
+  base::Result<KernelList> list() {
+    for (std::size_t i = 0; i < pass_.operators.size(); ++i) PIPESCOPE_TRY(add(static_cast<int>(i)));
+    return std::move(list_);
+  }
+
+ private:
+  base::Status add(int index) {
+    const PlanOperator& op = pass_.operators[static_cast<std::size_t>(index)];
+    const auto begin = static_cast<std::int32_t>(list_.kernels.size());
+    std::vector<ListedKernel> own;
+    if (!uses_.isView(op)) {
+      for (const ops::Work& work : op.work) PIPESCOPE_TRY(lowerOne(op, work, own));
+    }
+    describe(op, index, own);
+    std::int32_t first = begin;
+    if (!own.empty() && !list_.kernels.empty() && fuses(list_.kernels.back(), own.front())) {
+      fuse(list_.kernels.back(), own.front());
+      own.erase(own.begin());
+      --first;
+    }
+    list_.kernels.insert(list_.kernels.end(), std::make_move_iterator(own.begin()),
+                         std::make_move_iterator(own.end()));
+    list_.first.push_back(first);
+    list_.end.push_back(static_cast<std::int32_t>(list_.kernels.size()));
+    return {};
+  }
+
+  base::Status lowerOne(const PlanOperator& op, const ops::Work& work, std::vector<ListedKernel>& own) const {
+    LoweringContext context = context_;
+    context.what = op.name + " (" + op.kind + ")";
+    if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
+    PIPESCOPE_ASSIGN(Kernel kernel, lowerWork(work.item, context));
+    const auto repeat = static_cast<double>(work.repeat);
+    kernel.arithmetic *= repeat;
+    kernel.sramBytes *= work.repeat;
+    kernel.bytesIn *= work.repeat;
+    kernel.bytesOut *= work.repeat;
+    // Only what depends on the time before is started anew each time.
+    if (!kernel.elementwise && work.concurrent == 0) kernel.starts = work.repeat;
+    ListedKernel listed{kernel, op.name + (work.label.empty() ? "" : "/" + work.label), 0, {}, {}, {}, false};
+    listed.fusable = kernel.engine == Engine::tpc && !kernel.barrier &&
+                     (kernel.elementwise || std::holds_alternative<ops::Reduce>(work.item));
+    if (!own.empty() && joins(own.back(), listed)) {
+      fuse(own.back(), listed);
+    } else {
+      own.push_back(std::move(listed));
+    }
+    return {};
+  }
+
+  /// Within an operator TPC work goes on in the same kernel until a barrier; reductions that are barriers run
+  /// together.
+  static bool joins(const ListedKernel& before, const ListedKernel& next) {
+    if (before.kernel.engine != Engine::tpc || next.kernel.engine != Engine::tpc) return false;
+    return !before.kernel.barrier || next.kernel.barrier;
+  }
+
+  static void fuse(ListedKernel& into, ListedKernel& next) {
+    Kernel& kernel = into.kernel;
+    kernel.arithmetic += next.kernel.arithmetic;
+    kernel.units = std::max(kernel.units, next.kernel.units);
+    kernel.sramBytes += next.kernel.sramBytes;
+    kernel.againBytes += next.kernel.againBytes;
+    kernel.workspace += next.kernel.workspace;
+    kernel.spread = std::max(kernel.spread, next.kernel.spread);
+    kernel.barrier = kernel.barrier || next.kernel.barrier;
+    kernel.starts = std::max(kernel.starts, next.kernel.starts);
+    into.fusable = into.fusable && next.fusable;
+    for (const std::size_t tensor : next.reads) {
+      if (!contains(into.makes, tensor)) addOnce(into.reads, tensor);
+    }
+    for (const std::size_t tensor : next.makes) addOnce(into.makes, tensor);
+    if (!next.path.empty() && next.op != into.op && !next.makes.empty()) {
+      kernel.name = "Fused";
+      into.op = next.op;
+    }
+  }
+
+  bool fuses(const ListedKernel& before, const ListedKernel& next) const {
+    if (!before.fusable || !next.fusable || before.kernel.engine != Engine::tpc) return false;
+    if (before.reads.size() + next.reads.size() > kMostOperands) return false;
+    return std::any_of(next.reads.begin(), next.reads.end(),
+                       [&](std::size_t tensor) { return contains(before.makes, tensor); });
+  }
+
+  /// The operator's operands are read by its first kernel, and by those after a barrier again; its results
+  /// are made by the last one.
+  void describe(const PlanOperator& op, int index, std::vector<ListedKernel>& own) const {
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      own[k].op = index;
+      const bool again = k > 0 && own[k - 1].kernel.barrier;
+      if (k == 0 || again) {
+        for (const std::size_t input : valid(op.inputs)) addOnce(own[k].reads, uses_.root(input));
+        if (again) own[k].readsAgain = own[k].reads;
+      }
+      if (k + 1 == own.size()) {
+        for (const std::size_t output : valid(op.outputs)) addOnce(own[k].makes, uses_.root(output));
+      }
+      // A kernel that works in place reads and makes the same tensor.
+      if (own[k].fusable && k + 1 == own.size() && own[k].makes.empty()) own[k].fusable = false;
+    }
+  }
+
+  const PassPlan& pass_;
+  const StageUses& uses_;
+  const LoweringContext& context_;
+  KernelList list_;
+};
+
+}  // namespace
+
+base::Result<KernelList> listKernels(const PassPlan& pass, const StageUses& uses,
+                                     const LoweringContext& context) {
+  return Lister(pass, uses, context).list();
+}
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,29 @@
+// Moves without arithmetic. Where whole cache lines stay together a neighbouring kernel reads or writes in
+// the new order (the graph compiler's logical operations); otherwise DMA engines move line by line.
+#include <algorithm>
+
+#include "engine/devices/gaudi/kernel.h"
+
+namespace pipescope::devices::gaudi {
+
+base::Result<Kernel> lower(const ops::Rearrange& work, const LoweringContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
+  PIPESCOPE_TRY(checkElements("length of a run", {work.runElements}, context));
+  const Card& card = context.card;
+  const std::int64_t size = graph::sizeOf(work.type), run = std::min(work.runElements, work.elements) * size;
+  if (run >= card.cacheLine || work.elements * size <= card.vectorBytes * card.tpcs) {
+    Kernel kernel = tpcKernel(card, "Copy", work.elements, work.type, 1);
+    kernel.elementwise = true;
+    return kernel;
+  }
+  Kernel kernel;
+  kernel.engine = Engine::dma;
+  kernel.name = "Transpose";
+  // A line holds several runs, of which one is wanted at a time; blocks of lines are turned in SRAM, so that
+  // a line comes from HBM once (X: max over in and out, cost model of Intel Gaudi software).
+  const auto bytes = static_cast<double>(work.elements * size);
+  kernel.arithmetic = card.dmaSliceFactor * 2 * bytes / card.dmaBytesPerSecond + card.dmaLatency;
+  return kernel;
+}
+
+}  // namespace pipescope::devices::gaudi

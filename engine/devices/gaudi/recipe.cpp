@@ -1,0 +1,79 @@
+#include "engine/devices/gaudi/recipe.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pipescope::devices::gaudi {
+namespace {
+
+/// Kernels whose slices SRAM holds at a time: one that makes them, and the next, which takes them.
+constexpr std::size_t kKernelsInSram = 2;
+
+struct Cost {
+  double engine = 0, memory = 0, alone = 0;
+};
+
+Cost costOf(const Card& card, const Kernel& kernel, const Traffic& traffic) {
+  Cost cost;
+  if (kernel.engine == Engine::host || kernel.engine == Engine::nic) {
+    cost.engine = cost.alone = kernel.arithmetic;
+    return cost;
+  }
+  const double spread = kernel.spread;
+  const double sram = static_cast<double>(traffic.moved) * spread / card.sramBytesPerSecond;
+  cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
+  cost.engine = std::max(kernel.arithmetic, sram);
+  if (kernel.engine == Engine::tpc) {
+    // Loads and stores have a slot each.
+    const auto most = static_cast<double>(std::max(traffic.loaded, traffic.stored)) * spread;
+    cost.engine = std::max(cost.engine, accessSeconds(card, most));
+    cost.alone = std::max(cost.engine, cost.memory);
+  } else if (kernel.engine == Engine::mme) {
+    if (card.operandsByDma && cost.memory > 0) {
+      const double moved = static_cast<double>(traffic.read + traffic.written) / card.dmaBytesPerSecond;
+      cost.memory = std::max(cost.memory, moved) * card.dmaSliceFactor + card.dmaLatency;
+    }
+    cost.alone = std::max(cost.memory, cost.engine + card.sliceExposure * cost.memory);
+  } else {
+    cost.alone = std::max(cost.engine, cost.memory);
+  }
+  cost.alone += static_cast<double>(kernel.starts - 1) * card.kernelOverhead;
+  return cost;
+}
+
+}  // namespace
+
+void placeKernels(const Card& card, const KernelList& list, const std::vector<Traffic>& traffic,
+                  std::size_t end, double start, std::vector<PlacedKernel>& placed) {
+  std::array<double, 5> engineFree{};
+  engineFree.fill(start);
+  double memoryFree = start, earlierEnd = start;  // all but the last kernel so far
+  const std::size_t first = placed.size();
+  for (std::size_t k = placed.size(); k < end; ++k) {
+    const Kernel& kernel = list.kernels[k].kernel;
+    const Cost cost = costOf(card, kernel, traffic[k]);
+    if (k >= first + kKernelsInSram) earlierEnd = std::max(earlierEnd, placed[k - kKernelsInSram].end);
+    double ready = start, earliestEnd = 0;
+    for (const Feed& feed : traffic[k].feeds) {
+      const PlacedKernel maker = placed[feed.kernel];
+      const auto slices = static_cast<double>(feed.slices);
+      ready = std::max(ready, maker.start + (maker.end - maker.start) / slices);
+      earliestEnd = std::max(earliestEnd, maker.end + cost.alone / slices);
+    }
+    PlacedKernel& at = placed.emplace_back();
+    double& free = engineFree[static_cast<std::size_t>(kernel.engine)];
+    at.start = std::max({free, earlierEnd, ready + card.kernelOverhead});
+    at.end = std::max(at.start + cost.alone, earliestEnd);
+    if (cost.memory > 0) {
+      const bool slices = kernel.engine == Engine::mme && card.operandsByDma;
+      double& dmaFree = engineFree[static_cast<std::size_t>(Engine::dma)];
+      const double from = std::max({at.start, memoryFree, slices ? dmaFree : at.start});
+      memoryFree = from + cost.memory;
+      at.end = std::max(at.end, memoryFree);
+      if (slices) at.sliceStart = from, at.sliceEnd = dmaFree = memoryFree;
+    }
+    free = at.end;
+  }
+}
+
+}  // namespace pipescope::devices::gaudi

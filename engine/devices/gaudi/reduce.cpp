@@ -1,0 +1,36 @@
+// Sums and extrema on TPCs. A row that local memory holds is summed and used in the same kernel; anything
+// else is known only when all has been read.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/devices/gaudi/kernel.h"
+
+namespace pipescope::devices::gaudi {
+
+base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& context) {
+  const Card& card = context.card;
+  PIPESCOPE_TRY(checkComputes(work.type, context));
+  PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context));
+  // Neighbours are halved until one is left: a shuffle and an operation for each halving, each waiting for
+  // the one before as long as results take; two rows are in flight (R).
+  constexpr double kInstructions = 2, kRowsInFlight = 2;
+  const double lanes = static_cast<double>(card.vectorBytes) / 4;
+  const std::int64_t size = graph::sizeOf(work.type), rowBytes = work.depth * size;
+  // Each row begins with a vector and a cache line of its own.
+  const std::int64_t padded = (rowBytes + card.vectorBytes - 1) / card.vectorBytes * card.vectorBytes / size;
+  Kernel kernel =
+      tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth), work.type, 1);
+  if (work.contiguous) {
+    const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
+    if (work.outputs > 1)
+      kernel.spread = static_cast<double>(lines * card.cacheLine) / static_cast<double>(rowBytes);
+    const double rows = std::ceil(static_cast<double>(work.outputs) / static_cast<double>(card.tpcs));
+    kernel.arithmetic +=
+        rows * std::log2(lanes) * kInstructions * card.tpcLatency / kRowsInFlight / card.tpcHz;
+  }
+  const std::int64_t row = work.depth * static_cast<std::int64_t>(sizeof(float));
+  kernel.barrier = !work.contiguous || row > card.localBytes / 2;
+  return kernel;
+}
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,16 @@
+// Rows written or added by index, on TPCs: what is added to is read first.
+#include "engine/devices/gaudi/gathering.h"
+#include "engine/devices/gaudi/kernel.h"
+
+namespace pipescope::devices::gaudi {
+
+base::Result<Kernel> lower(const ops::Scatter& work, const LoweringContext& context) {
+  PIPESCOPE_TRY(checkElements("number of elements", {work.rows, work.rowElements}, context));
+  const std::int64_t elements = work.rows * work.rowElements;
+  Kernel kernel = tpcKernel(context.card, "Scatter", elements, work.type, work.accumulate ? 4 : 2);
+  kernel.spread = randomAccess(context.card, work.rowElements * graph::sizeOf(work.type));
+  if (work.accumulate) kernel.againBytes = elements * graph::sizeOf(work.type);
+  return kernel;
+}
+
+}  // namespace pipescope::devices::gaudi

@@ -1,0 +1,113 @@
+#include "engine/devices/gaudi/sram_traffic.h"
+
+#include <algorithm>
+#include <map>
+
+namespace pipescope::devices::gaudi {
+namespace {
+
+/// Slices in flight at once: one coming, one worked on, one going, and one spare.
+constexpr std::int64_t kSlicesInSram = 4;
+constexpr std::int64_t kMostSlices = 32;
+
+class TrafficCounter {
+ public:
+  TrafficCounter(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+                 const KernelList& list)
+      : card_(card), stage_(stage), uses_(uses), list_(list), traffic_(list.kernels.size()) {}
+
+  std::vector<Traffic> count() {
+    for (std::size_t k = 0; k < list_.kernels.size(); ++k) read(k);
+    for (std::size_t k = 0; k < list_.kernels.size(); ++k) write(k);
+    return std::move(traffic_);
+  }
+
+ private:
+  struct Place {
+    std::int64_t touched = -1;  ///< bytes that had passed when it was touched last; −1: never
+    std::size_t maker = SIZE_MAX;
+    bool readFromHbm = false;
+  };
+
+  std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors[tensor].type.bytes().count; }
+
+  /// Kernels hand slices on where they stand next to each other in the recipe on different engines, or with
+  /// kernels of other engines between them only.
+  bool adjacent(std::size_t maker, std::size_t reader) const {
+    if (maker == SIZE_MAX || maker >= reader) return false;
+    const Engine from = list_.kernels[maker].kernel.engine, to = list_.kernels[reader].kernel.engine;
+    if (from == to || list_.kernels[maker].kernel.barrier) return false;
+    std::size_t between = 0;
+    for (std::size_t k = maker + 1; k < reader; ++k) ++between;
+    return between <= 1;
+  }
+
+  void read(std::size_t k) {
+    const ListedKernel& listed = list_.kernels[k];
+    Traffic& traffic = traffic_[k];
+    const std::int64_t before = passed_;
+    for (const std::size_t tensor : listed.reads) {
+      Place& place = places_[tensor];
+      const std::int64_t bytes = bytesOf(tensor);
+      traffic.loaded += bytes;
+      const bool kept = place.touched >= 0 && before - place.touched + bytes <= card_.sramBytes;
+      const bool sliced = !kept && adjacent(place.maker, k);
+      if (!kept && !sliced) traffic.read += bytes, place.readFromHbm = true;
+      if (place.maker != SIZE_MAX) {
+        const bool hands = adjacent(place.maker, k) && !isReadAgain(listed, tensor);
+        const std::int64_t slice = card_.sramBytes / kSlicesInSram;
+        traffic.feeds.push_back(
+            {place.maker, hands ? std::clamp<std::int64_t>((bytes + slice - 1) / slice, 1, kMostSlices) : 1});
+      }
+    }
+    if (listed.kernel.againBytes > 0) {
+      // What does not lie in SRAM as a whole comes again.
+      traffic.read += traffic.read > 0 ? listed.kernel.againBytes : 0;
+      traffic.loaded += listed.kernel.againBytes;
+    }
+    for (const std::size_t tensor : listed.makes) traffic.stored += bytesOf(tensor);
+    traffic.read += listed.kernel.bucketRead;
+    traffic.loaded += listed.kernel.bucketRead;
+    traffic.written += listed.kernel.bucketWritten;
+    traffic.stored += listed.kernel.bucketWritten;
+    passed_ += traffic.loaded + traffic.stored;
+    for (const std::size_t tensor : listed.reads) places_[tensor].touched = passed_;
+    for (const std::size_t tensor : listed.makes) {
+      places_[tensor].touched = passed_;
+      places_[tensor].maker = k;
+    }
+    traffic.moved = traffic.loaded + traffic.stored + listed.kernel.sramBytes;
+  }
+
+  static bool isReadAgain(const ListedKernel& listed, std::size_t tensor) {
+    return std::find(listed.readsAgain.begin(), listed.readsAgain.end(), tensor) != listed.readsAgain.end();
+  }
+
+  /// A result goes to HBM unless everybody that reads it does so out of SRAM.
+  void write(std::size_t k) {
+    for (const std::size_t tensor : list_.kernels[k].makes) {
+      if (uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {
+        traffic_[k].written += bytesOf(tensor);
+      } else {
+        traffic_[k].inSram.push_back(tensor);
+      }
+    }
+  }
+
+  const Card& card_;
+  const compile::StagePlan& stage_;
+  const StageUses& uses_;
+  const KernelList& list_;
+  std::vector<Traffic> traffic_;
+  std::map<std::size_t, Place> places_;
+  std::int64_t passed_ = 0;
+};
+
+}  // namespace
+
+std::vector<Traffic> trafficOf(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
+                               const KernelList& list) {
+  return TrafficCounter(card, stage, uses, list).count();
+}
+
+}  // namespace pipescope::devices::gaudi

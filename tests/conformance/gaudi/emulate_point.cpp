@@ -1,0 +1,186 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/run/compilation.h"
+#include "engine/config/configuration.h"
+#include "engine/config/key.h"
+#include "engine/devices/device_files.h"
+#include "engine/devices/gaudi/card.h"
+#include "engine/devices/gaudi/fabric.h"
+#include "engine/devices/system_registry.h"
+#include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
+#include "tests/conformance/gaudi/point.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using config::Configuration;
+
+/// A card's own box, or the system as named.
+std::string systemOf(const Point& point) {
+  const bool chip = devices::DeviceFiles({}).hasChip(point.device);
+  if (!chip || point.cards == 1) return point.device;
+  const std::string box = point.device == "gaudi"    ? "hls-1"
+                          : point.device == "gaudi2" ? "hls-gaudi2"
+                                                     : "hls-3";
+  return point.cards <= 8 ? box : fmt::format("{}x{}", box, (point.cards + 7) / 8);
+}
+
+base::Result<std::string> parameter(const Point& point, const std::string& key) {
+  const auto found = point.parameters.find(key);
+  if (found != point.parameters.end()) return found->second;
+  return base::badInput(fmt::format("A {} point needs the parameter {}.", point.workload, key));
+}
+base::Result<std::int64_t> size(const Point& point, const std::string& key) {
+  PIPESCOPE_ASSIGN(const std::string text, parameter(point, key));
+  const std::int64_t value = std::atoll(text.c_str());
+  if (value >= 1) return value;
+  return base::badInput(fmt::format("{} is \"{}\", but must be a whole number from 1 on.", key, text));
+}
+base::Result<graph::ElementType> typeOf(const Point& point) {
+  PIPESCOPE_ASSIGN(const std::string text, parameter(point, "type"));
+  for (const auto type :
+       {graph::ElementType::float32, graph::ElementType::float16, graph::ElementType::bfloat16}) {
+    if (toString(type) == text) return type;
+  }
+  return base::badInput(fmt::format("type is \"{}\"; it may be float32, float16 or bfloat16.", text));
+}
+
+/// The key with its table: layers → model.layers.
+base::Result<std::string> pathOf(const std::string& key, bool training) {
+  for (const char* table :
+       {"", "model.", training ? "training." : "inference.", "execution.", "training.", "data."}) {
+    const std::string path = table + key;
+    for (const config::Key& known : config::keys()) {
+      if (known.path == path) return path;
+    }
+  }
+  return base::badInput(fmt::format("There is no configuration key \"{}\".", key));
+}
+
+base::Result<Configuration> configurationOf(const Point& point, bool training) {
+  using config::Origin;
+  // All blocks are one stage: each card has the whole model.
+  PIPESCOPE_ASSIGN(Configuration c, Configuration::parse("[[stages]]\nblocks = [\"*\"]\n", "point"));
+  for (const auto& [key, value] : point.parameters) {
+    PIPESCOPE_ASSIGN(const std::string path, pathOf(key, training));
+    PIPESCOPE_TRY(c.setText(path, value, Origin::flag));
+  }
+  PIPESCOPE_TRY(c.setText("system.name", systemOf(point), Origin::flag));
+  PIPESCOPE_TRY(c.setText("execution.mode", training ? "training" : "inference", Origin::flag));
+  PIPESCOPE_TRY(c.setText("execution.numerics", "false", Origin::flag));
+  if (!c.given("data.dataset")) PIPESCOPE_TRY(c.setText("data.dataset", "synthetic", Origin::flag));
+  if (!c.given("execution.precision"))
+    PIPESCOPE_TRY(c.setText("execution.precision", "bfloat16", Origin::flag));
+  if (!c.given("execution.schedule")) PIPESCOPE_TRY(c.setText("execution.schedule", "gpipe", Origin::flag));
+  if (point.cards > 1) {
+    const std::string cards = std::to_string(point.cards);
+    PIPESCOPE_TRY(c.setText("system.devices", cards, Origin::flag));
+    PIPESCOPE_TRY(c.setText(training ? "training.replication_factor" : "inference.replication_factor", cards,
+                            Origin::flag));
+  }
+  return c;
+}
+
+/// Seconds and samples of a call in steady state.
+struct Call {
+  double seconds = 0, samples = 0;
+};
+
+base::Result<Call> runCall(const Configuration& configuration) {
+  PIPESCOPE_ASSIGN(const app::Compilation compilation, app::compileRun(configuration));
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const app::RecordedCompilation recorded =
+      app::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
+  emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
+  const model::Run run = emulator.call(recorded.executables.front(), {});
+  const base::Timebase clock{compilation.system->devices().front().ticksPerSecond};
+  const emulate::ExecutableFacts& facts = recorded.executables.front().facts;
+  return Call{base::toSeconds(run.end - run.start, clock),
+              static_cast<double>(facts.rows() * facts.iterations)};
+}
+
+base::Result<double> gemm(const Point& point) {
+  PIPESCOPE_ASSIGN(const std::int64_t m, size(point, "m"));
+  PIPESCOPE_ASSIGN(const std::int64_t n, size(point, "n"));
+  PIPESCOPE_ASSIGN(const std::int64_t k, size(point, "k"));
+  PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
+  ops::Contraction product;
+  product.field = product.output = {m};
+  product.kernel = product.stride = product.dilation = {1};
+  product.padding = {0, 0};
+  product.inputChannels = k;
+  product.outputChannels = n;
+  product.type = type;
+  compile::StagePlan stage;
+  const auto tensor = [&](const char* name, graph::Shape shape) {
+    stage.tensors.push_back({name, {type, std::move(shape)}, compile::TensorUse::activation, 1});
+    return compile::PlanTensorId(static_cast<int>(stage.tensors.size()) - 1);
+  };
+  const auto a = tensor("a", {m, k}), b = tensor("b", {k, n}), c = tensor("c", {m, n});
+  stage.passes.push_back({model::Pass::forward, {{"gemm", "MatMul", {{product, 1, ""}}, {a, b}, {c}}}});
+  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(point.device));
+  PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
+  // As the benchmark does: many products one after another, so that launching one is hidden by the one
+  // before.
+  base::Ticks ticks;
+  for (const devices::LoweredStep& step : lowered.passes.front().segments.front().steps) {
+    if (step.lane == model::LaneRole::mme) ticks += step.ticks;
+  }
+  const double seconds = base::toSeconds(ticks, {system->devices().front().ticksPerSecond});
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / seconds / 1e12;
+}
+
+base::Result<double> allReduce(const Point& point) {
+  PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
+  PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
+  compile::StagePlan stage;
+  stage.replication = {point.cards, 1, false};
+  ops::Collective work;
+  work.elements = bytes / graph::sizeOf(type);
+  work.type = type;
+  stage.tensors.push_back({"tensor", {type, {work.elements}}, compile::TensorUse::gradient, 1});
+  const compile::PlanTensorId tensor(0);
+  stage.passes.push_back(
+      {model::Pass::collective, {{"all_reduce", "AllReduce", {{work, 1, ""}}, {tensor}, {tensor}}}});
+  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(systemOf(point)));
+  PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
+  return base::toSeconds(lowered.passes.front().segments.front().steps.front().ticks,
+                         {system->devices().front().ticksPerSecond}) *
+         1e3;
+}
+
+base::Result<double> samplesPerSecond(const Point& point, bool training) {
+  PIPESCOPE_ASSIGN(const Configuration c, configurationOf(point, training));
+  PIPESCOPE_ASSIGN(const Call call, runCall(c));
+  return call.samples / call.seconds;
+}
+
+}  // namespace
+
+base::Result<double> emulate(const Point& point) {
+  if (point.workload == "gemm") return gemm(point);
+  if (point.workload == "all_reduce") return allReduce(point);
+  if (point.workload == "train") return samplesPerSecond(point, true);
+  if (point.workload == "decode") {
+    Point one = point;
+    one.parameters.try_emplace("phase", "decode");
+    one.parameters.try_emplace("inference.micro_batch_size", "1");
+    return samplesPerSecond(one, false);
+  }
+  if (point.workload == "scaling") {
+    Point one = point;
+    one.cards = 1;
+    PIPESCOPE_ASSIGN(const double all, samplesPerSecond(point, true));
+    PIPESCOPE_ASSIGN(const double single, samplesPerSecond(one, true));
+    return all / (point.cards * single);
+  }
+  return base::badInput(
+      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, train, decode and scaling.",
+                  point.workload));
+}
+
+}  // namespace pipescope::conformance

@@ -1,0 +1,29 @@
+#pragma once
+// One published measurement of a Gaudi, and what the model says of it.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/base/result.h"
+
+namespace pipescope::conformance {
+
+struct Point {
+  std::string device;  ///< chip or system
+  int cards = 1;
+  std::string workload;                           ///< gemm, all_reduce, train, decode, scaling
+  std::map<std::string, std::string> parameters;  ///< as key=value
+  double measured = 0;
+  double tolerance = 0;  ///< share of measured; 0: not judged
+  std::string source;
+};
+
+/// A CSV with a line of column names: device, cards, workload, parameters, measured; tolerance and source may
+/// be missing. Lines that begin with # are left out. Errors name file and line.
+base::Result<std::vector<Point>> readPoints(const std::string& file);
+base::Result<std::vector<Point>> parsePoints(const std::string& text, const std::string& display);
+
+/// What the model says, in the unit of `measured`. Errors name what the point lacks.
+base::Result<double> emulate(const Point& point);
+
+}  // namespace pipescope::conformance

@@ -1,0 +1,299 @@
+// Whole stages on a Gaudi: kernels side by side, slices, fusion, recipes, HBM.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "gaudi_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using compile::StagePlan;
+using compile::TensorUse;
+using graph::ElementType;
+using model::LaneRole;
+using model::Pass;
+using ::testing::HasSubstr;
+using testing::product;
+using testing::StageMaker;
+using testing::systemOf;
+
+constexpr ElementType kHalf = ElementType::bfloat16;
+
+LoweredDevice lower(const System& system, const StagePlan& stage) {
+  auto lowered = system.lower({&stage});
+  EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
+  return lowered.ok() ? *lowered : LoweredDevice{};
+}
+
+/// What must hold of any lowered card: lanes exclusive, steps within their segment, memory replayed exactly.
+void expectSound(const System& system, const LoweredDevice& device) {
+  const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
+  for (const LoweredPass& pass : device.passes) {
+    for (const LoweredSegment& segment : pass.segments) {
+      EXPECT_NE(std::find(info.lanes.begin(), info.lanes.end(), segment.lane), info.lanes.end());
+      std::map<LaneRole, Ticks> free;
+      for (const LoweredStep& step : segment.steps) {
+        EXPECT_NE(std::find(info.lanes.begin(), info.lanes.end(), step.lane), info.lanes.end());
+        EXPECT_GE(step.offset, free[step.lane]) << step.name;
+        free[step.lane] = step.offset + step.ticks;
+        EXPECT_LE(step.offset + step.ticks, segment.ticks) << step.name;
+        EXPECT_LT(step.op, static_cast<int>(pass.operators.size()));
+      }
+    }
+  }
+  for (const LoweredMemory& memory : device.memory) {
+    std::int64_t always = 0, units = 0, peak = 0, workspace = 0;
+    for (std::size_t step = 0; step < memory.steps.size(); ++step) {
+      std::int64_t live = 0;
+      for (const LoweredVariable& variable : memory.variables) {
+        for (const LifeInterval life : variable.lives) {
+          if (life.first <= static_cast<std::int32_t>(step) && static_cast<std::int32_t>(step) < life.end)
+            live += variable.bytes.count;
+        }
+      }
+      EXPECT_EQ(live, memory.steps[step].notAlwaysLive.count) << memory.steps[step].name;
+      peak = std::max(peak, live);
+    }
+    for (const LoweredVariable& variable : memory.variables)
+      always += variable.alwaysLive ? variable.bytes.count : 0;
+    for (const UnitRun& run : memory.units) (run.alwaysLive ? units : workspace) += run.bytes.count;
+    EXPECT_EQ(units, always);
+    EXPECT_GE(workspace, peak);
+  }
+}
+
+Ticks busyOn(const LoweredSegment& segment, LaneRole lane) {
+  Ticks sum;
+  for (const LoweredStep& step : segment.steps) sum += step.lane == lane ? step.ticks : Ticks(0);
+  return sum;
+}
+
+/// x·w, then a function of it: large enough that the product's result passes through SRAM in slices.
+StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n, const char* function = "gelu") {
+  StageMaker maker(0, 0);
+  const auto x = maker.tensor("x", {rows, k}, TensorUse::input, kHalf),
+             w = maker.tensor("w", {k, n}, TensorUse::weight, kHalf),
+             y = maker.tensor("y", {rows, n}, TensorUse::activation, kHalf),
+             z = maker.tensor("z", {rows, n}, TensorUse::activation, kHalf);
+  maker.add(Pass::forward, "product", "MatMul", {{product(rows, k, n, kHalf), 1, ""}}, {x, w}, {y});
+  maker.add(Pass::forward, "map", "Gelu", {{ops::Map{function, rows * n, 1, kHalf, false}, 1, ""}}, {y}, {z});
+  return maker.stage();
+}
+
+TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
+  for (const char* card : {"gaudi", "gaudi2", "gaudi3"}) {
+    const auto system = systemOf(card);
+    const LoweredDevice device = lower(*system, productAndMap(32768, 1024, 8192));
+    expectSound(*system, device);
+    const LoweredSegment& segment = device.passes[0].segments[0];
+    const Ticks mme = busyOn(segment, LaneRole::mme), tpc = busyOn(segment, LaneRole::tpc);
+    EXPECT_GT(segment.ticks, std::max(mme, tpc)) << card;
+    EXPECT_LT(segment.ticks, mme + tpc) << card;
+  }
+}
+
+TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, productAndMap(512, 1024, 1024));
+  const LoweredSegment& segment = device.passes[0].segments[0];
+  ASSERT_EQ(segment.steps.size(), 3U);  // launch, product, map
+  EXPECT_EQ(segment.steps[0].program, "LaunchRecipe");
+  EXPECT_EQ(segment.steps[1].program, "MmeKernel");
+  EXPECT_EQ(segment.steps[2].program, "TpcKernel");
+  // The product reads x and w and writes nothing; the map reads nothing and writes what leaves.
+  EXPECT_EQ(segment.steps[1].bytesIn.count, (512 * 1024 + 1024 * 1024) * 2);
+  EXPECT_EQ(segment.steps[1].bytesOut.count, 0);
+  EXPECT_EQ(segment.steps[2].bytesIn.count, 0);
+  EXPECT_EQ(segment.steps[2].bytesOut.count, 512 * 1024 * 2);
+  // It waits for all of the product, and then as long as a kernel needs to start: 3.08 µs.
+  EXPECT_NEAR(static_cast<double>(segment.steps[2].offset.count),
+              static_cast<double>(segment.steps[1].offset.count + segment.steps[1].ticks.count + 3'080'000),
+              2);
+  // What never lies in HBM needs no place there.
+  for (const LoweredVariable& variable : device.memory[0].variables) {
+    if (variable.name == "y") {
+      EXPECT_TRUE(variable.lives.empty());
+    }
+  }
+}
+
+TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
+  const auto dma = [](const char* card) {
+    const auto system = systemOf(card);
+    const LoweredDevice device = lower(*system, productAndMap(4096, 1024, 4096));
+    return busyOn(device.passes[0].segments[0], LaneRole::dma).count;
+  };
+  EXPECT_GT(dma("gaudi"), 0);
+  EXPECT_EQ(dma("gaudi2"), 0);
+}
+
+TEST(GaudiStage, SlicesAndCopiesTakeTurnsOnTheDmaLane) {
+  StageMaker maker(0, 0);
+  const std::int64_t n = 3000;
+  auto x = maker.tensor("x", {n, n}, TensorUse::input, kHalf);
+  const auto w = maker.tensor("w", {n, n}, TensorUse::weight, kHalf);
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = std::to_string(i);
+    const auto y = maker.tensor("y" + name, {n, n}, TensorUse::activation, kHalf),
+               t = maker.tensor("t" + name, {n, n}, TensorUse::activation, kHalf),
+               z = maker.tensor("z" + name, {n, n}, TensorUse::activation, kHalf);
+    maker.add(Pass::forward, "product" + name, "MatMul", {{product(n, n, n, kHalf), 1, ""}}, {x, w}, {y});
+    maker.add(Pass::forward, "turn" + name, "Transpose", {{ops::Rearrange{n * n, 1, kHalf}, 1, ""}}, {y},
+              {t});
+    maker.add(Pass::forward, "relu" + name, "Relu", {{ops::Map{"relu", n * n, 1, kHalf, false}, 1, ""}}, {t},
+              {z});
+    x = z;
+  }
+  const auto system = systemOf("gaudi");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  int slices = 0, copies = 0;
+  for (const LoweredStep& step : device.passes[0].segments[0].steps) {
+    slices += step.program == "DmaSlices" ? 1 : 0;
+    copies += step.program == "DmaCopy" ? 1 : 0;
+  }
+  EXPECT_GT(slices, 0);
+  EXPECT_EQ(copies, 4);
+}
+
+TEST(GaudiStage, ElementwiseChainsAreOneKernel) {
+  StageMaker maker(0, 0);
+  const auto a = maker.tensor("a", {1 << 24}, TensorUse::input, kHalf),
+             b = maker.tensor("b", {1 << 24}, TensorUse::activation, kHalf),
+             c = maker.tensor("c", {1 << 24}, TensorUse::activation, kHalf);
+  const auto map = [](const char* name) {
+    return ops::Work{ops::Map{name, 1 << 24, 1, kHalf, false}, 1, ""};
+  };
+  maker.add(Pass::forward, "one", "Abs", {map("abs")}, {a}, {b});
+  maker.add(Pass::forward, "two", "Relu", {map("relu")}, {b}, {c});
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  const LoweredSegment& segment = device.passes[0].segments[0];
+  ASSERT_EQ(segment.steps.size(), 2U);
+  EXPECT_EQ(segment.steps[1].bytesIn.count, 2 << 24);
+  EXPECT_EQ(segment.steps[1].bytesOut.count, 2 << 24);
+  // Bound by HBM: 64 MiB at 2.3 TB/s.
+  EXPECT_NEAR(static_cast<double>(segment.steps[1].ticks.count) * 1e-12, 2.0 * (2 << 24) / 2.3e12, 1e-7);
+}
+
+TEST(GaudiStage, TranspositionsThatProductsReadAreNotMade) {
+  StageMaker maker(0, 0);
+  const auto x = maker.tensor("x", {512, 512}, TensorUse::input, kHalf),
+             t = maker.tensor("t", {512, 512}, TensorUse::activation, kHalf),
+             y = maker.tensor("y", {512, 512}, TensorUse::activation, kHalf);
+  maker.add(Pass::forward, "turn", "Transpose", {{ops::Rearrange{512 * 512, 1, kHalf}, 1, ""}}, {x}, {t});
+  maker.add(Pass::forward, "product", "MatMul", {{product(512, 512, 512, kHalf), 1, ""}}, {x, t}, {y});
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  EXPECT_EQ(device.passes[0].segments[0].steps.size(), 2U);  // launch, product
+}
+
+TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
+  StageMaker maker(0, 0);
+  const std::int64_t all = 1 << 26, channels = 64;
+  const auto x = maker.tensor("x", {all}, TensorUse::input, kHalf),
+             y = maker.tensor("y", {all}, TensorUse::activation, kHalf);
+  maker.add(Pass::forward, "norm", "BatchNormalization",
+            {{ops::Reduce{"mean", channels, all / channels, false, kHalf}, 1, "Mean"},
+             {ops::Reduce{"square_sum", channels, all / channels, false, kHalf}, 1, "Variance"},
+             {ops::Map{"subtract", all, 2, kHalf, true}, 1, "Centre"},
+             {ops::Map{"multiply", all, 2, kHalf, true}, 1, "Scale"}},
+            {x}, {y});
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  std::int64_t in = 0, out = 0;
+  for (const LoweredStep& step : device.passes[0].segments[0].steps)
+    in += step.bytesIn.count, out += step.bytesOut.count;
+  EXPECT_EQ(in, 2 * 2 * all);
+  EXPECT_EQ(out, 2 * all);
+}
+
+/// Three weights' gradients on their way back; buckets of the last two and of the first.
+StagePlan withBuckets() {
+  StageMaker maker(0, 0);
+  const std::int64_t n = 4096;
+  std::vector<compile::PlanTensorId> gradients;
+  const auto x = maker.tensor("x", {n, n}, TensorUse::input, kHalf);
+  for (int i = 0; i < 3; ++i) {
+    gradients.push_back(maker.tensor("gradient" + std::to_string(i), {n, n}, TensorUse::gradient, kHalf));
+    maker.add(Pass::backward, "layer" + std::to_string(i), "MatMul", {{product(n, n, n, kHalf), 1, ""}}, {x},
+              {gradients.back()});
+  }
+  const auto reduce = [&](std::int64_t elements) {
+    return ops::Work{ops::Collective{ops::Collective::Kind::allReduce, elements, kHalf}, 1, ""};
+  };
+  maker.add(Pass::collective, "stage0/all_reduce0", "AllReduce", {reduce(2 * n * n)},
+            {gradients[0], gradients[1]}, {gradients[0], gradients[1]});
+  maker.add(Pass::collective, "stage0/all_reduce1", "AllReduce", {reduce(n * n)}, {gradients[2]},
+            {gradients[2]});
+  StagePlan stage = maker.stage();
+  stage.replication = {8, 1, false};
+  return stage;
+}
+
+TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
+  const auto system = systemOf("hls-gaudi2");
+  const LoweredDevice device = lower(*system, withBuckets());
+  expectSound(*system, device);
+  ASSERT_EQ(device.passes.size(), 2U);
+  const LoweredPass &backward = device.passes[0], &collective = device.passes[1];
+  ASSERT_EQ(backward.segments.size(), 2U);
+  ASSERT_EQ(collective.segments.size(), 2U);
+  EXPECT_EQ(collective.segments[0].after, 0);
+  EXPECT_EQ(collective.segments[1].after, 1);
+  EXPECT_EQ(collective.segments[0].lane, LaneRole::nic);
+  // 2·7/8·S/(0.977·262.5 GB/s), 64 MiB and 32 MiB.
+  const double second = 2 * 7.0 / 8 * (32 << 20) / (0.977 * 262.5e9);
+  EXPECT_NEAR(static_cast<double>(collective.segments[1].ticks.count) * 1e-12, second, 0.1 * second);
+  EXPECT_GT(backward.segments[0].ticks, backward.segments[1].ticks);
+}
+
+TEST(GaudiStage, SaysWhatTakesTheMemoryWhereItDoesNotFit) {
+  StageMaker maker(0, 0);
+  const auto w = maker.tensor("large/weight", {1 << 15, 1 << 20}, TensorUse::weight, kHalf);
+  const auto x = maker.tensor("x", {1 << 20}, TensorUse::input, kHalf),
+             y = maker.tensor("y", {1 << 20}, TensorUse::activation, kHalf);
+  maker.add(Pass::forward, "use", "Add", {{ops::Map{"add", 1 << 20, 2, kHalf, false}, 1, ""}}, {x, w}, {y});
+  const auto system = systemOf("gaudi");
+  const LoweredDevice device = lower(*system, maker.stage());
+  ASSERT_EQ(device.memory[0].overflow.size(), 1U);
+  EXPECT_THAT(device.memory[0].overflow[0],
+              HasSubstr("HPU0: needs 64.00 GiB of HBM, but 30.75 GiB of 32.00 GiB are there for models"));
+  EXPECT_THAT(device.memory[0].overflow[0], HasSubstr("Largest there: large/weight (weight) 64.00 GiB"));
+  EXPECT_TRUE(lower(*systemOf("gaudi3"), maker.stage()).memory[0].overflow.empty());
+}
+
+TEST(GaudiStage, WorkspaceIsUsedAgain) {
+  // Four results one after another, each read by the next only: two places are enough.
+  StageMaker maker(0, 0);
+  const std::int64_t n = std::int64_t{1} << 28;  // 512 MiB: more than SRAM holds
+  auto before = maker.tensor("x", {n}, TensorUse::input, kHalf);
+  for (int i = 0; i < 4; ++i) {
+    const auto next = maker.tensor("y" + std::to_string(i), {n}, TensorUse::activation, kHalf);
+    maker.add(Pass::forward, "reverse" + std::to_string(i), "Gather",
+              {{ops::Gather{n / 128, 128, n / 128, kHalf}, 1, ""}}, {before}, {next});
+    before = next;
+  }
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  std::int64_t workspace = 0;
+  for (const UnitRun& run : device.memory[0].units) workspace += run.bytes.count;
+  EXPECT_EQ(workspace, 2 * 2 * n);
+}
+
+TEST(GaudiStage, RefusesDevicesThatAreNotThere) {
+  StageMaker maker(3, 9);
+  const auto lowered = systemOf("hls-3")->lower({&maker.stage()});
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(
+      lowered.error().message,
+      "Stage 3 is on device 9, but system \"hls-3\" has 8 cards; take a larger system or fewer devices.");
+}
+
+}  // namespace
+}  // namespace pipescope::devices

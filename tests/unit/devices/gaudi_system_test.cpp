@@ -1,0 +1,171 @@
+// Gaudi cards and boxes: what they have, how they are named, wired and refused.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "gaudi_fixtures.h"
+
+namespace pipescope::devices {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using Kind = ops::Collective::Kind;
+using testing::cardOf;
+using testing::fabricOf;
+using testing::refusalOf;
+using testing::systemOf;
+using testing::TemporaryFolder;
+
+std::string figure(const System& system, const std::string& name) {
+  for (const Figure& each : system.figures()) {
+    if (each.name == name) return each.value + " " + each.unit;
+  }
+  return "none";
+}
+
+TEST(GaudiSystem, ListsCardsAndBoxes) {
+  EXPECT_THAT(knownSystems(),
+              IsSupersetOf({"gaudi", "gaudi2", "gaudi3", "hls-1", "hls-1h", "dl1", "hls-gaudi2", "hls-3"}));
+}
+
+/// Peaks of the published tables: 59, 432 and 1,677 TFLOP/s in bf16, 14.7 in fp32 on the first, 865 in fp8 on
+/// the second.
+TEST(GaudiSystem, PeaksAreThePublishedOnes) {
+  EXPECT_EQ(figure(*systemOf("gaudi"), "peak_bf16"), "58.98 TFLOP/s");
+  EXPECT_EQ(figure(*systemOf("gaudi"), "peak_fp32"), "14.75 TFLOP/s");
+  EXPECT_EQ(figure(*systemOf("gaudi2"), "peak_bf16"), "432.5 TFLOP/s");
+  EXPECT_EQ(figure(*systemOf("gaudi2"), "peak_fp8"), "865.1 TFLOP/s");
+  EXPECT_EQ(figure(*systemOf("gaudi3"), "peak_bf16"), "1.678 PFLOP/s");
+  EXPECT_EQ(figure(*systemOf("hls-1"), "scale_up_bandwidth"), "87.5 GB/s");
+  EXPECT_EQ(figure(*systemOf("hls-gaudi2"), "scale_up_bandwidth"), "262.5 GB/s");
+  EXPECT_EQ(figure(*systemOf("hls-3"), "scale_up_bandwidth"), "525 GB/s");
+}
+
+TEST(GaudiSystem, DevicesHaveEnginesAsLanesAndHbm) {
+  const auto system = systemOf("hls-gaudi2");
+  ASSERT_EQ(system->devices().size(), 8U);
+  const DeviceInfo& device = system->devices()[5];
+  EXPECT_EQ(device.name, "HPU5");
+  EXPECT_EQ(device.kind, "gaudi2");
+  EXPECT_EQ(device.ticksPerSecond, 1'000'000'000'000);
+  EXPECT_EQ(device.lanes, (std::vector{model::LaneRole::mme, model::LaneRole::tpc, model::LaneRole::dma,
+                                       model::LaneRole::nic, model::LaneRole::host}));
+  ASSERT_EQ(device.memory.size(), 1U);
+  EXPECT_EQ(device.memory[0].kind, "hbm");
+  EXPECT_EQ(device.memory[0].units, 1);
+  EXPECT_GT(device.memory[0].bytesPerUnit.count, std::int64_t{90} << 30);
+  EXPECT_LT(device.memory[0].bytesPerUnit.count, std::int64_t{96} << 30);
+}
+
+TEST(GaudiSystem, TakesPartsAndBoxes) {
+  EXPECT_EQ(systemOf("hls-gaudi2:4")->devices().size(), 4U);
+  EXPECT_EQ(systemOf("hls-gaudi2x4")->devices().size(), 32U);
+  EXPECT_EQ(systemOf("hls-1hx4")->devices().size(), 16U);
+  EXPECT_EQ(systemOf("gaudi3")->devices().size(), 1U);
+  EXPECT_THAT(systemOf("hls-gaudi2x4")->description(), HasSubstr("4 of them"));
+  EXPECT_THAT(systemOf("hls-3:3")->description(), HasSubstr("3 cards of it"));
+}
+
+TEST(GaudiSystem, RefusesWhatIsNotThere) {
+  EXPECT_EQ(refusalOf("hls-gaudi2:9"),
+            "System \"hls-gaudi2:9\" has 8 cards, but 9 are wanted; take more boxes (hls-gaudi2xBOXES).");
+  EXPECT_EQ(refusalOf("hls-1x999"), "System \"hls-1x999\": there are at most 128 boxes of it.");
+  EXPECT_EQ(refusalOf("gaudi2x2"), "System \"gaudi2x2\": there are at most 1 box of it.");
+}
+
+TEST(GaudiSystem, RefusesAbsurdFigures) {
+  const auto refused = [](const std::string& figures) {
+    const TemporaryFolder folder;
+    folder.write("devices/odd.toml", "base = \"gaudi2\"\n[figures]\n" + figures);
+    SystemOptions options;
+    options.userFolder = folder.path();
+    return refusalOf("odd", options);
+  };
+  EXPECT_THAT(refused("cache_line = { value = 100, unit = \"B\", grade = \"R\", source = \"test\" }\n"),
+              HasSubstr("figure \"cache_line\" is 100, but must be a power of two."));
+  EXPECT_THAT(refused("hbm_reserved = { value = 1e12, unit = \"B\", grade = \"R\", source = \"test\" }\n"),
+              HasSubstr("hbm_reserved (1000000000000 B) must be less than hbm (103079215104 B)."));
+  EXPECT_THAT(
+      refused("mme_least_side = { value = 65536, unit = \"MACs\", grade = \"R\", source = \"test\" }\n"),
+      HasSubstr("mme_least_side (65536) must be at most mme_most_rows (1024)"));
+  EXPECT_THAT(refused("tpcss = { value = 1, unit = \"TPCs\", grade = \"R\", source = \"test\" }\n"),
+              HasSubstr("unknown figure \"tpcss\"; did you mean \"tpcs\"?"));
+  const TemporaryFolder folder;
+  folder.write(
+      "systems/odd.toml",
+      "base = \"hls-1\"\n[figures]\nports_per_peer = { value = 2, unit = \"ports\", grade = \"R\", source = "
+      "\"test\" }\n");
+  SystemOptions options;
+  options.userFolder = folder.path();
+  EXPECT_EQ(refusalOf("odd", options),
+            "A box of 8 cards with 2 ports to each peer needs 14 ports a card, but a card of gaudi has 10.");
+}
+
+TEST(GaudiFabric, FlowsMeetOnAPeerLinkOnly) {
+  const gaudi::Fabric fabric = fabricOf("hls-gaudi2", 8);
+  const Bytes bytes(1'000'000'000);
+  const double alone = fabric.seconds({{0, 1, bytes}})[0];
+  // Three ports of 12.5 GB/s at an efficiency of 0.977.
+  EXPECT_NEAR(alone, 1e9 / (37.5e9 * 0.977), 1e-5);
+  // In a mesh other pairs do not disturb; the same pair does.
+  EXPECT_DOUBLE_EQ(fabric.seconds({{0, 1, bytes}, {0, 2, bytes}, {1, 0, bytes}})[0], alone);
+  EXPECT_NEAR(fabric.seconds({{0, 1, bytes}, {0, 1, bytes}})[1], 2 * alone, 1e-5);
+  EXPECT_EQ(fabric.seconds({{3, 3, bytes}})[0], 0);
+  // Between boxes all flows of a card share its way out, and all to a card its way in.
+  const gaudi::Fabric boxes = fabricOf("hls-gaudi2", 16);
+  const double out = boxes.seconds({{0, 8, bytes}})[0];
+  EXPECT_NEAR(boxes.seconds({{0, 8, bytes}, {0, 9, bytes}})[1], 2 * out, 1e-4);
+  EXPECT_NEAR(boxes.seconds({{0, 8, bytes}, {1, 8, bytes}})[1], 2 * out, 1e-4);
+  EXPECT_DOUBLE_EQ(boxes.seconds({{0, 8, bytes}, {1, 9, bytes}})[1], out);
+}
+
+std::vector<int> firstCards(int count) {
+  std::vector<int> cards;
+  for (int i = 0; i < count; ++i) cards.push_back(i);
+  return cards;
+}
+
+/// docs.habana.ai: 256 MiB of fp32 over eight Gaudi3 take 0.9158 ms.
+TEST(GaudiFabric, AllReduceAsMeasured) {
+  const double seconds = fabricOf("hls-3", 8).collectiveSeconds(Kind::allReduce, 256 << 20, firstCards(8));
+  EXPECT_NEAR(seconds * 1e3, 0.9158, 0.05 * 0.9158);
+}
+
+/// t = α + phases·(P − 1)/P·S/(η·B) with B = (P − 1) peer links: with fewer cards each moves more through
+/// fewer links.
+TEST(GaudiFabric, FewerCardsLeaveLinksIdle) {
+  const gaudi::Fabric fabric = fabricOf("hls-1", 8);
+  const double bytes = 1e9, peer = 12.5e9 * 0.977;
+  for (int cards = 2; cards <= 8; ++cards) {
+    const double p = cards;
+    const double expected = 2 * (p - 1) / p * bytes / (peer * (p - 1));
+    EXPECT_NEAR(fabric.collectiveSeconds(Kind::allReduce, bytes, firstCards(cards)), expected,
+                1e-4 * expected + 1e-5);
+    EXPECT_NEAR(fabric.collectiveSeconds(Kind::allGather, bytes, firstCards(cards)), expected / 2,
+                1e-4 * expected + 1e-5);
+    EXPECT_NEAR(fabric.collectiveSeconds(Kind::reduceScatter, bytes, firstCards(cards)), expected / 2,
+                1e-4 * expected + 1e-5);
+  }
+  EXPECT_EQ(fabric.collectiveSeconds(Kind::allReduce, bytes, firstCards(1)), 0);
+  EXPECT_EQ(fabric.collectiveSeconds(Kind::allReduce, 0, firstCards(8)), 0);
+}
+
+/// Outside, each card moves its share: 2·(b − 1)/b·(S/8)/(η·37.5 GB/s), at the same time as 2·7/8·S/(η·262.5
+/// GB/s) inside. On HLS-Gaudi2 the two meet at b = 4/3, so two boxes are bound by what leaves them, not one.
+TEST(GaudiFabric, BoxesReduceHierarchically) {
+  const double bytes = 1e9, efficiency = 0.977;
+  for (const int boxes : {2, 4, 8}) {
+    const double b = boxes, inside = 2 * 7.0 / 8 * bytes / (efficiency * 262.5e9),
+                 outside = 2 * (b - 1) / b * bytes / 8 / (efficiency * 37.5e9);
+    const double seconds =
+        fabricOf("hls-gaudi2", 8 * boxes).collectiveSeconds(Kind::allReduce, bytes, firstCards(8 * boxes));
+    EXPECT_NEAR(seconds, std::max(inside, outside), 5e-5) << boxes;
+  }
+  // HLS-1H: four cards behind switches, every card with all its ports.
+  const double switched = fabricOf("hls-1h", 16).collectiveSeconds(Kind::allReduce, bytes, firstCards(16));
+  EXPECT_NEAR(switched, 2 * 15.0 / 16 * bytes / (efficiency * 125e9), 5e-5);
+}
+
+}  // namespace
+}  // namespace pipescope::devices

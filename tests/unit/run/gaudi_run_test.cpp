@@ -1,0 +1,111 @@
+// The MNIST sample on Gaudis: data parallel gives one card's numbers, collectives overlap the backward pass,
+// any schedule runs; what is refused.
+#include <gmock/gmock.h>
+
+#include "run_fixture.h"
+
+namespace pipescope::app {
+namespace {
+
+using GaudiRunTest = RunFixture;
+using ::testing::HasSubstr;
+
+/// Calls of 160 digits: 20 × accumulation × cards.
+std::map<std::string, std::string> cards(const std::string& system, int accumulation, int replicas) {
+  return {{"system.name", system},
+          {"system.devices", std::to_string(replicas)},
+          {"training.micro_batch_size", "20"},
+          {"training.gradient_accumulation", std::to_string(accumulation)},
+          {"training.device_iterations", "1"},
+          {"execution.mode", "training"}};
+}
+
+TEST_F(GaudiRunTest, EightCardsGiveTheLossesOfOneThatAccumulates) {
+  const auto losses = [&](const std::string& system, int accumulation, int replicas) {
+    const auto result = run(sample("eight_gaudis", cards(system, accumulation, replicas)));
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return counter(read(), "loss");
+  };
+  const std::vector<double> one = losses("gaudi2", 8, 1);
+  ASSERT_EQ(one.size(), 15U);  // 2,400 digits in calls of 160
+  EXPECT_EQ(losses("hls-gaudi2", 1, 8), one) << "gradients are added in the same order, so the same bits";
+  EXPECT_EQ(losses("hls-1x2", 1, 8), one) << "devices do not change numbers";
+}
+
+TEST_F(GaudiRunTest, AutoTakesWhatTheSystemHas) {
+  auto changes = cards("hls-gaudi2", 1, 8);
+  changes["system.devices"] = "auto";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const Read profile = read();
+  EXPECT_EQ(profile.catalog->target.family, "gaudi");
+  EXPECT_EQ(profile.catalog->target.devicesUsed, 8);
+  EXPECT_EQ(profile.catalog->executables[0].replicas, 8);
+}
+
+TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
+  auto changes = cards("hls-gaudi2", 3, 8);
+  changes["execution.numerics"] = "false";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const Read profile = read();
+  const auto placements = profile.source->rows<model::Placement>();
+  ASSERT_TRUE(placements.ok());
+  int collectives = 0;
+  for (const model::Placement& p : **placements) {
+    if (p.pass != model::Pass::collective) continue;
+    ++collectives;
+    const model::Segment& segment = profile.catalog->segments[static_cast<std::size_t>(p.segment.value)];
+    EXPECT_EQ(profile.catalog->lanes[static_cast<std::size_t>(segment.lane.value)].role,
+              model::LaneRole::nic);
+  }
+  // One bucket holds all 324,000 numbers; accumulation skips the sum for all but the last micro-batch.
+  EXPECT_GT(collectives, 0);
+  EXPECT_EQ(collectives % static_cast<int>(profile.catalog->runs.size()), 0);
+}
+
+TEST_F(GaudiRunTest, AnyScheduleRunsOnGaudis) {
+  for (const char* schedule : {"popart", "gpipe", "1f1b", "zb-h1"}) {
+    std::map<std::string, std::string> changes = {{"system.name", "hls-1"},
+                                                  {"execution.schedule", schedule},
+                                                  {"execution.numerics", "false"},
+                                                  {"execution.mode", "training"}};
+    const auto result = run(sample("pipelined", changes));
+    ASSERT_TRUE(result.ok()) << schedule << ": " << result.error().message;
+    const Read profile = read();
+    EXPECT_EQ(profile.catalog->target.devicesUsed, 4) << schedule;
+  }
+}
+
+TEST_F(GaudiRunTest, PrecisionsAreThoseOfTheCard) {
+  auto changes = cards("gaudi", 1, 1);
+  changes["execution.precision"] = "bfloat16";
+  EXPECT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  changes["execution.precision"] = "float16";
+  EXPECT_THAT(refusal(sample("eight_gaudis", changes)),
+              HasSubstr("gaudi does not compute in float16; use --precision bfloat16 or float32."));
+}
+
+TEST_F(GaudiRunTest, AcceleratorsAreChecked) {
+  auto changes = cards("pod4", 1, 1);
+  changes["system.accelerator"] = "hpu";
+  EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
+            "system.accelerator is hpu, but system pod4 has devices of kind ipu: use accelerator auto, or a "
+            "system such "
+            "as hls-gaudi2.");
+  changes["system.name"] = "hls-1";
+  changes["system.accelerator"] = "ipu";
+  EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
+            "system.accelerator is ipu, but system hls-1 has devices of kind hpu: use accelerator auto, or a "
+            "system such "
+            "as pod4.");
+  changes["system.name"] = "fixed";
+  EXPECT_EQ(
+      refusal(sample("eight_gaudis", changes)),
+      "system.accelerator is ipu, but system fixed has costs instead of devices: leave the accelerator out.");
+  changes["system.accelerator"] = "auto";
+  changes["system.devices"] = "auto";
+  EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
+            "system.devices is auto, but system fixed has as many devices as its stages take: leave it out.");
+}
+
+}  // namespace
+}  // namespace pipescope::app
