@@ -67,7 +67,7 @@ Result<Kernel> arithmeticKernel(const OperatorCall& call) {
                       if (std::find(b, b + divisors, T(0)) != b + divisors)
                         return base::badInput(fmt::format("{}: a whole number is divided by zero", title));
                     }
-                    mapTwo(plan, a.input<T>(0), b, a.output<T>(0),
+                    mapTwo(a, plan, a.input<T>(0), b, a.output<T>(0),
                            [](T x, T y) { return Op::template apply<T>(x, y); });
                     return {};
                   },

@@ -4,12 +4,10 @@
 // PyTorch's. GradBatchNormalization: x, scale, dy, [mean, variance] → dx, dscale, dbias.
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "engine/ops/broadcast.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
-#include "engine/ops/rows.h"
+#include "engine/ops/normalization.h"
+#include "engine/ops/ranges.h"
 
 namespace pipescope::ops {
 namespace {
@@ -22,6 +20,13 @@ struct NormPlan {
   bool training = false, unbiased = false;
 
   std::int64_t perChannel() const { return rows.outer * rows.inner; }
+  /// Pieces too short for the lanes of a sum.
+  bool isShort() const { return rows.inner < 32; }
+  std::int64_t columns() const { return rows.depth * rows.inner; }
+  Pieces pieces() const { return {rows.outer, columns(), rows.inner}; }
+  ShortPieces shortPieces(std::int64_t first, std::int64_t end) const {
+    return {rows.outer, columns(), end - first, rows.inner};
+  }
 };
 
 bool isHalfType(ElementType type) {
@@ -57,28 +62,6 @@ Result<NormPlan> planOf(const OperatorCall& call) {
   return plan;
 }
 
-/// Mean and variance of one channel, in two passes.
-template <class T>
-struct Statistics {
-  T mean = 0, variance = 0;
-
-  Statistics(const Rows& rows, const T* x) {
-    const std::int64_t step = rows.depth * rows.inner;
-    const T count = static_cast<T>(rows.outer * rows.inner);
-    T sum = 0, squares = 0;
-    for (std::int64_t n = 0; n < rows.outer; ++n)
-      sum += laneSum<T>(rows.inner, [from = x + n * step](std::int64_t i) { return from[i]; });
-    const T centre = sum / count;
-    for (std::int64_t n = 0; n < rows.outer; ++n) {
-      squares += laneSum<T>(rows.inner, [from = x + n * step, centre](std::int64_t i) {
-        return (from[i] - centre) * (from[i] - centre);
-      });
-    }
-    mean = centre;
-    variance = squares / count;
-  }
-};
-
 // --- BatchNormalization ------------------------------------------------------------------------
 
 Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
@@ -92,41 +75,80 @@ Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0), call.input(3), call.input(4)};
 }
 
+/// Moments of channel c, which the running statistics move towards.
 template <class T>
-void normalise(const NormPlan& plan, const KernelArguments& a) {
-  const Rows& rows = plan.rows;
-  const std::int64_t step = rows.depth * rows.inner;
-  for (std::int64_t c = 0; c < rows.depth; ++c) {
-    const T* x = a.input<T>(0) + c * rows.inner;
-    T* y = a.output<T>(0) + c * rows.inner;
-    T mean = a.input<T>(3)[c], variance = a.input<T>(4)[c];
-    if (plan.training) {
-      const T oldMean = mean, oldVariance = variance, keep = static_cast<T>(plan.momentum);
-      const Statistics<T> own(rows, x);
-      mean = own.mean;
-      variance = own.variance;
-      const T count = static_cast<T>(plan.perChannel());
-      const T sample =
-          plan.unbiased && plan.perChannel() > 1 ? variance * (count / (count - T(1))) : variance;
-      if (T* running = a.output<T>(1)) running[c] = oldMean * keep + mean * (T(1) - keep);
-      if (T* running = a.output<T>(2)) running[c] = oldVariance * keep + sample * (T(1) - keep);
-    }
-    const T factor = a.input<T>(1)[c] / std::sqrt(variance + static_cast<T>(plan.epsilon));
-    const T bias = a.input<T>(2)[c];
-    for (std::int64_t n = 0; n < rows.outer; ++n) {
-      mapOne(x + n * step, y + n * step, rows.inner, [=](T value) { return (value - mean) * factor + bias; });
-    }
+void moveRunning(const NormPlan& plan, const KernelArguments& a, std::int64_t c, const Moments<T>& own) {
+  const T keep = static_cast<T>(plan.momentum), count = static_cast<T>(plan.perChannel());
+  const T oldMean = a.input<T>(3)[c], oldVariance = a.input<T>(4)[c];
+  const T sample =
+      plan.unbiased && plan.perChannel() > 1 ? own.variance * (count / (count - T(1))) : own.variance;
+  if (T* running = a.output<T>(1)) running[c] = oldMean * keep + own.mean * (T(1) - keep);
+  if (T* running = a.output<T>(2)) running[c] = oldVariance * keep + sample * (T(1) - keep);
+}
+
+template <bool kRelu, class T>
+T finished(T y) {
+  return kRelu && y < T(0) ? T(0) : y;
+}
+
+template <bool kRelu, class T>
+void normaliseChannel(const NormPlan& plan, const KernelArguments& a, std::int64_t c) {
+  const Pieces pieces = plan.pieces();
+  const T* x = a.input<T>(0) + c * plan.rows.inner;
+  T* y = a.output<T>(0) + c * plan.rows.inner;
+  Moments<T> own{a.input<T>(3)[c], a.input<T>(4)[c]};
+  if (plan.training) {
+    own = momentsOf(pieces, x);
+    moveRunning(plan, a, c, own);
+  }
+  const T mean = own.mean, factor = a.input<T>(1)[c] * own.inverse(plan.epsilon), bias = a.input<T>(2)[c];
+  for (std::int64_t p = 0; p < pieces.count; ++p) {
+    mapOne(x + p * pieces.step, y + p * pieces.step, pieces.length,
+           [=](T value) { return finished<kRelu>((value - mean) * factor + bias); });
   }
 }
 
+/// Channels [first, end) of short pieces.
+template <bool kRelu, class T>
+void normaliseColumns(const NormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end) {
+  const ShortPieces s = plan.shortPieces(first, end);
+  const std::int64_t start = first * s.inner;
+  T *mean = a.scratchAs<T>() + start, *factor = mean + plan.columns(), *bias = factor + plan.columns();
+  const T* x = a.input<T>(0) + start;
+  T* y = a.output<T>(0) + start;
+  if (plan.training) columnMoments(s, x, mean, factor);
+  for (std::int64_t c = first; c < end; ++c) {
+    const std::int64_t at = (c - first) * s.inner;
+    Moments<T> own{a.input<T>(3)[c], a.input<T>(4)[c]};
+    if (plan.training) {
+      own = {mean[at], factor[at]};
+      moveRunning(plan, a, c, own);
+    }
+    std::fill_n(mean + at, s.inner, own.mean);
+    std::fill_n(factor + at, s.inner, a.input<T>(1)[c] * own.inverse(plan.epsilon));
+    std::fill_n(bias + at, s.inner, a.input<T>(2)[c]);
+  }
+  const std::int64_t width = s.width();
+  for (std::int64_t row = 0; row < s.rows; ++row, x += s.step, y += s.step) {
+    PIPESCOPE_ELEMENTWISE
+    for (std::int64_t j = 0; j < width; ++j) y[j] = finished<kRelu>((x[j] - mean[j]) * factor[j] + bias[j]);
+  }
+}
+
+template <bool kRelu>
 Result<Kernel> normKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    normalise<T>(plan, a);
+                    forItems(a, plan.rows.depth, plan.perChannel(),
+                             [&](std::int64_t first, std::int64_t end) {
+                               if (plan.isShort()) return normaliseColumns<kRelu, T>(plan, a, first, end);
+                               for (std::int64_t c = first; c < end; ++c)
+                                 normaliseChannel<kRelu, T>(plan, a, c);
+                             });
                     return {};
                   },
-                  0};
+                  plan.isShort() ? 3 * plan.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
   });
 }
 
@@ -191,44 +213,61 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
 /// With the batch's own statistics dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n), with given ones dx = f·dy;
 /// f = scale ÷ deviation, x̂ = (x − mean) ÷ deviation.
 template <class T>
-void gradient(const NormPlan& plan, const KernelArguments& a) {
-  const Rows& rows = plan.rows;
-  const std::int64_t step = rows.depth * rows.inner;
-  const bool given = a.input<T>(3) != nullptr;
-  for (std::int64_t c = 0; c < rows.depth; ++c) {
-    const T *x = a.input<T>(0) + c * rows.inner, *dy = a.input<T>(2) + c * rows.inner;
-    T* dx = a.output<T>(0) + c * rows.inner;
-    T mean = 0, variance = 0;
-    if (given) {
-      mean = a.input<T>(3)[c];
-      variance = a.input<T>(4)[c];
-    } else {
-      const Statistics<T> own(rows, x);
-      mean = own.mean;
-      variance = own.variance;
+GradientLine<T> gradientLine(const NormPlan& plan, const KernelArguments& a, std::int64_t c,
+                             const Moments<T>& own, const GradientSums<T>& sums) {
+  a.output<T>(1)[c] = sums.scale;
+  a.output<T>(2)[c] = sums.bias;
+  GradientLine<T> line(own.mean, own.inverse(plan.epsilon), a.input<T>(1)[c], sums, plan.perChannel());
+  if (a.input<T>(3)) line.shift = line.tilt = T(0);
+  return line;
+}
+
+template <class T>
+void gradientOfChannel(const NormPlan& plan, const KernelArguments& a, std::int64_t c) {
+  const Pieces pieces = plan.pieces();
+  const std::int64_t start = c * plan.rows.inner;
+  const T *x = a.input<T>(0) + start, *dy = a.input<T>(2) + start;
+  const Moments<T> own =
+      a.input<T>(3) ? Moments<T>{a.input<T>(3)[c], a.input<T>(4)[c]} : momentsOf(pieces, x);
+  const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, own.inverse(plan.epsilon));
+  applyGradient(pieces, gradientLine(plan, a, c, own, sums), x, dy, a.output<T>(0) + start);
+}
+
+template <class T>
+void gradientOfColumns(const NormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end) {
+  const ShortPieces s = plan.shortPieces(first, end);
+  const std::int64_t start = first * s.inner;
+  T *mean = a.scratchAs<T>() + start, *factor = mean + plan.columns(), *shift = factor + plan.columns(),
+    *tilt = shift + plan.columns();
+  const T *x = a.input<T>(0) + start, *dy = a.input<T>(2) + start;
+  T* dx = a.output<T>(0) + start;
+  if (a.input<T>(3)) {
+    for (std::int64_t j = 0; j < s.width(); ++j) {
+      mean[j] = a.input<T>(3)[first + j / s.inner];
+      factor[j] = a.input<T>(4)[first + j / s.inner];
     }
-    const T inverse = T(1) / std::sqrt(variance + static_cast<T>(plan.epsilon));
-    T sum = 0, product = 0;
-    for (std::int64_t n = 0; n < rows.outer; ++n) {
-      const T *from = x + n * step, *up = dy + n * step;
-      const auto sums =
-          laneSums<T>(rows.inner, [=](std::int64_t i) { return std::pair(up[i], up[i] * (from[i] - mean)); });
-      sum += sums.first;
-      product += sums.second;
-    }
-    product *= inverse;
-    const T factor = a.input<T>(1)[c] * inverse;
-    a.output<T>(1)[c] = product;
-    a.output<T>(2)[c] = sum;
-    const T count = static_cast<T>(plan.perChannel());
-    const T shift = given ? T(0) : sum / count, tilt = given ? T(0) : product / count * inverse;
-    for (std::int64_t n = 0; n < rows.outer; ++n) {
-      const T *from = x + n * step, *up = dy + n * step;
-      T* to = dx + n * step;
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < rows.inner; ++i)
-        to[i] = factor * (up[i] - shift - (from[i] - mean) * tilt);
-    }
+  } else {
+    columnMoments(s, x, mean, factor);
+  }
+  addRows(s, shift, [dy](std::int64_t at, std::int64_t j) { return dy[at + j]; });
+  addRows(s, tilt, [=](std::int64_t at, std::int64_t j) { return dy[at + j] * (x[at + j] - mean[j]); });
+  const auto same = [](std::int64_t, T sum) { return sum; };
+  foldColumns(s, shift, same);
+  foldColumns(s, tilt, same);
+  for (std::int64_t c = first; c < end; ++c) {
+    const std::int64_t at = (c - first) * s.inner;
+    const Moments<T> own{mean[at], factor[at]};
+    const GradientLine<T> line =
+        gradientLine(plan, a, c, own, GradientSums<T>{shift[at], tilt[at] * own.inverse(plan.epsilon)});
+    std::fill_n(factor + at, s.inner, line.factor);
+    std::fill_n(shift + at, s.inner, line.shift);
+    std::fill_n(tilt + at, s.inner, line.tilt);
+  }
+  const std::int64_t width = s.width();
+  for (std::int64_t row = 0; row < s.rows; ++row, x += s.step, dy += s.step, dx += s.step) {
+    PIPESCOPE_ELEMENTWISE
+    for (std::int64_t j = 0; j < width; ++j)
+      dx[j] = factor[j] * (dy[j] - shift[j] - (x[j] - mean[j]) * tilt[j]);
   }
 }
 
@@ -236,10 +275,14 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    gradient<T>(plan, a);
+                    forItems(a, plan.rows.depth, plan.perChannel(),
+                             [&](std::int64_t first, std::int64_t end) {
+                               if (plan.isShort()) return gradientOfColumns<T>(plan, a, first, end);
+                               for (std::int64_t c = first; c < end; ++c) gradientOfChannel<T>(plan, a, c);
+                             });
                     return {};
                   },
-                  0};
+                  plan.isShort() ? 4 * plan.columns() * static_cast<std::int64_t>(sizeof(T)) : 0};
   });
 }
 
@@ -267,10 +310,11 @@ PIPESCOPE_REGISTER_OPERATOR(batch_normalization) {
                 .maxInputs = 5,
                 .maxOutputs = 3,
                 .infer = inferNorm,
-                .kernel = normKernel,
+                .kernel = normKernel<false>,
                 .work = normWork,
                 .gradient = normGradient,
-                .inPlaceInput = 0});
+                .inPlaceInput = 0,
+                .kernelWithRelu = normKernel<true>});
   registry.add({.type = "GradBatchNormalization",
                 .attributes = {{"epsilon", AttributeKind::real}},
                 .minInputs = 3,

@@ -5,6 +5,7 @@
 
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/operator.h"
+#include "engine/ops/ranges.h"
 
 // A loop that may write over one of its inputs, element by element: nothing else overlaps.
 #if defined(__clang__)
@@ -30,6 +31,14 @@ class Broadcast {
   std::int64_t run() const { return run_; }
   /// 1: the operand's elements are neighbours too; 0: one element for the whole run.
   std::int64_t step(std::size_t operand) const { return steps_[operand]; }
+
+  /// All of the result is one run.
+  bool isOneRun() const { return runs_ == 1; }
+  /// The number of runs, where operand `whole` is as the result and operand `shared` the same run every time; else 0.
+  std::int64_t rowsSharing(std::size_t whole, std::size_t shared) const {
+    if (outer_.size() != 1 || steps_[whole] != 1 || steps_[shared] != 1) return 0;
+    return outer_[0].stride[whole] == run_ && outer_[0].stride[shared] == 0 ? runs_ : 0;
+  }
 
   /// visit(first element of the run in the result, its place in each operand) for every run, ascending.
   template <class Visit>
@@ -63,6 +72,13 @@ template <class A, class Y, class F>
 void mapOne(const A* a, Y* y, std::int64_t count, F f) {
   PIPESCOPE_ELEMENTWISE
   for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i]);
+}
+
+/// y = f(a, b), element by element: in vectors, also in place.
+template <class A, class B, class Y, class F>
+void mapPairs(const A* a, const B* b, Y* y, std::int64_t count, F f) {
+  PIPESCOPE_ELEMENTWISE
+  for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
 }
 
 /// y = f(a, b) with broadcasting; y may be a where a has the result's shape.
@@ -99,6 +115,34 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
       for (std::int64_t i = 0; i < count; ++i) to[i] = f(left, right[i]);
     });
   }
+}
+
+/// The same, by several threads where the result is one run, or rows of one operand share the other.
+template <class A, class B, class Y, class F>
+void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
+  const std::int64_t run = plan.run();
+  if (plan.isOneRun()) {
+    const std::int64_t p = plan.step(0), q = plan.step(1);
+    forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
+      const std::int64_t count = end - first;
+      if (p && q) {
+        mapPairs(a + first, b + first, y + first, count, f);
+      } else if (p) {
+        mapOne(a + first, y + first, count, [f, right = *b](A left) { return f(left, right); });
+      } else if (q) {
+        mapOne(b + first, y + first, count, [f, left = *a](B right) { return f(left, right); });
+      } else {
+        std::fill_n(y + first, count, f(*a, *b));
+      }
+    });
+    return;
+  }
+  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
+  if (ofA == 0 && ofB == 0) return mapTwo(plan, a, b, y, f);
+  forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t row = first; row < end; ++row)
+      mapPairs(a + (ofA > 0 ? row * run : 0), b + (ofB > 0 ? row * run : 0), y + row * run, run, f);
+  });
 }
 
 /// y = f(a, b, c) with broadcasting; y may be one of them that has the result's shape.

@@ -23,15 +23,17 @@ Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, convOutputShape(plan)}};
 }
 
+template <bool kRelu>
 Result<Kernel> convKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, convPlanOf(call, call.input(0).shape, call.input(1).shape));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convForward(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0),
+    const Convolution<T> convolution(plan, ConvPass::forward);
+    return Kernel{[convolution](const KernelArguments& a) -> Status {
+                    convolution.forward(a, a.input<T>(0), a.input<T>(1), a.input<T>(2), kRelu, a.output<T>(0),
                                 a.scratchAs<T>());
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
@@ -92,11 +94,12 @@ Result<std::vector<TensorType>> inferInputGradient(const OperatorCall& call) {
 Result<Kernel> inputGradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOfInputGradient(call));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convInputGradient(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
+    const Convolution<T> convolution(plan, ConvPass::inputGradient);
+    return Kernel{[convolution](const KernelArguments& a) -> Status {
+                    convolution.inputGradient(a, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
@@ -122,11 +125,12 @@ Result<std::vector<TensorType>> inferWeightGradient(const OperatorCall& call) {
 Result<Kernel> weightGradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOfWeightGradient(call));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convWeightGradient(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
+    const Convolution<T> convolution(plan, ConvPass::weightGradient);
+    return Kernel{[convolution](const KernelArguments& a) -> Status {
+                    convolution.weightGradient(a, a.input<T>(0), a.input<T>(1), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
@@ -143,9 +147,10 @@ PIPESCOPE_REGISTER_OPERATOR(conv) {
                 .minInputs = 2,
                 .maxInputs = 3,
                 .infer = inferConv,
-                .kernel = convKernel,
+                .kernel = convKernel<false>,
                 .work = convWork,
-                .gradient = convGradient});
+                .gradient = convGradient,
+                .kernelWithRelu = convKernel<true>});
   registry.add({.type = "GradConvInput",
                 .attributes = convAttributes("input_shape"),
                 .minInputs = 2,

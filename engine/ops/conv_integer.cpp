@@ -58,7 +58,7 @@ double zeroOf(ElementType type, const KernelArguments& a, std::size_t input, std
   return type == ElementType::int8 ? a.input<std::int8_t>(input)[at] : a.input<std::uint8_t>(input)[at];
 }
 
-void run(const IntegerPlan& plan, const KernelArguments& a) {
+void run(const IntegerPlan& plan, const Convolution<double>& convolution, const KernelArguments& a) {
   auto* x = a.scratchAs<double>();
   double* w = x + paddedElements<double>(plan.inputs);
   double* y = w + paddedElements<double>(plan.weights);
@@ -74,17 +74,18 @@ void run(const IntegerPlan& plan, const KernelArguments& a) {
     const double zero = zeroOf(plan.w, a, 3, plan.perFilter ? f : 0);
     for (std::int64_t i = 0; i < perFilter; ++i) w[f * perFilter + i] -= zero;
   }
-  convForward<double>(plan.conv, x, w, nullptr, y, columns);
+  convolution.forward(a, x, w, nullptr, false, y, columns);
   castElements(ElementType::float64, reinterpret_cast<const std::byte*>(y), ElementType::int32,
                a.outputs[0].data(), plan.outputs);
 }
 
 Result<Kernel> convKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const IntegerPlan plan, planOf(call));
+  const Convolution<double> convolution(plan.conv, ConvPass::forward);
   const std::int64_t scratch = paddedElements<double>(plan.inputs) + paddedElements<double>(plan.weights) +
-                               paddedElements<double>(plan.outputs) + plan.conv.scratchElements();
-  return Kernel{[plan](const KernelArguments& a) -> Status {
-                  run(plan, a);
+                               paddedElements<double>(plan.outputs) + convolution.scratchElements();
+  return Kernel{[plan, convolution](const KernelArguments& a) -> Status {
+                  run(plan, convolution, a);
                   return {};
                 },
                 scratch* static_cast<std::int64_t>(sizeof(double))};

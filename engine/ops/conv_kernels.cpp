@@ -4,8 +4,12 @@
 #include <cstring>
 #include <type_traits>
 
-#include "engine/ops/conv_panels.h"
+#include "engine/ops/direct_conv.h"
+#include "engine/ops/dispatch.h"
+#include "engine/ops/kernels/choose.h"
 #include "engine/ops/matrix.h"
+#include "engine/ops/rows.h"
+#include "engine/ops/winograd_conv.h"
 
 namespace pipescope::ops {
 namespace {
@@ -153,13 +157,154 @@ void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64
   }
 }
 
-/// Calls body(image·groups + group, first position, positions) for every block of every image, ascending.
+/// Calls body(image·groups + group, first position, positions) for every block of some images, ascending.
 template <class Body>
-void forBlocks(const ConvPlan& plan, Body body) {
+void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body body) {
   const std::int64_t positions = plan.window.positions(), step = plan.blockPositions();
-  for (std::int64_t image = 0; image < plan.batch * plan.groups; ++image) {
+  for (std::int64_t image = first; image < end; ++image) {
     for (std::int64_t begin = 0; begin < positions; begin += step)
       body(image, begin, std::min(step, positions - begin));
+  }
+}
+
+/// Images and groups are shared out over so many tasks, each with its own scratch and sums.
+std::int64_t unfoldedTasks(const ConvPlan& plan, ConvPass pass) {
+  constexpr std::int64_t kMost = 8, kMostSums = std::int64_t{1} << 20;
+  const std::int64_t images = plan.batch * plan.groups,
+                     work = images * plan.window.positions() * plan.depth() * plan.outChannels;
+  std::int64_t tasks = std::clamp<std::int64_t>(work >> 20, 1, std::clamp<std::int64_t>(images, 1, kMost));
+  if (pass == ConvPass::weightGradient && tasks * plan.weights() > kMostSums) tasks = 1;
+  return tasks;
+}
+
+template <class T>
+std::int64_t panelElements(const ConvPlan& plan) {
+  if (!std::is_same_v<T, float>) return 0;
+  constexpr std::int64_t kPanel = kernels::kPanel;
+  return (plan.blockPositions() + kPanel) * (std::max(plan.depth(), plan.outChannels) + kPanel);
+}
+
+/// Scratch of one task.
+template <class T>
+std::int64_t unfoldedElements(const ConvPlan& plan) {
+  return paddedElements<T>(plan.blockPositions() * plan.depth()) + paddedElements<T>(panelElements<T>(plan));
+}
+
+/// A product of one block: in float32 by the hot kernels, B packed into `panels`.
+template <class T>
+void multiplyBlock(const Product& p, const T* a, const T* b, T* c, [[maybe_unused]] T* panels) {
+  if constexpr (std::is_same_v<T, float>) {
+    const kernels::KernelTable& table = kernels::kernelTable();
+    (p.transposeB ? table.packColumns : table.packRows)(b, p.ldb, p.k, p.n, panels, p.k * kernels::kPanel);
+    kernels::RowProduct rows;
+    rows.a = a;
+    rows.rowStride = p.transposeA ? 1 : p.lda;
+    rows.blockStride = kernels::kPanel * rows.rowStride;
+    rows.step = p.transposeA ? p.lda : 1;
+    rows.length = rows.last = p.k;
+    rows.b = panels;
+    rows.panelStride = p.k * kernels::kPanel;
+    rows.c = c;
+    rows.ldc = p.ldc;
+    rows.rows = p.m;
+    rows.columns = p.n;
+    rows.accumulate = p.accumulate;
+    table.multiplyRows(rows);
+  } else {
+    multiply(p, T(1), a, b, c);
+  }
+}
+
+/// Calls body(first image, end, scratch, panels) for the images of each task.
+template <class T, class Body>
+void forImages(const KernelArguments& arguments, const ConvPlan& plan, std::int64_t tasks, T* scratch,
+               const Body& body) {
+  const std::int64_t images = plan.batch * plan.groups;
+  arguments.parallel(tasks, [&](std::int64_t task) {
+    T* own = scratch + task * unfoldedElements<T>(plan);
+    body(images * task / tasks, images * (task + 1) / tasks, own,
+         own + paddedElements<T>(plan.blockPositions() * plan.depth()), task);
+  });
+}
+
+template <class T>
+void unfoldedForward(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* w,
+                     const T* bias, T* y, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const bool identity = plan.window.isIdentity();
+  forImages(arguments, plan, unfoldedTasks(plan, ConvPass::forward), scratch,
+            [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
+              forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+                const std::int64_t group = image % plan.groups;
+                if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
+                T* out = y + image * plan.outChannels * positions + begin;
+                if (bias) {
+                  for (std::int64_t m = 0; m < plan.outChannels; ++m)
+                    std::fill_n(out + m * positions, count, bias[group * plan.outChannels + m]);
+                }
+                const Product product{plan.outChannels,
+                                      count,
+                                      plan.depth(),
+                                      false,
+                                      false,
+                                      plan.depth(),
+                                      identity ? positions : count,
+                                      positions,
+                                      bias != nullptr};
+                multiplyBlock(product, w + group * plan.outChannels * plan.depth(),
+                              identity ? x + image * inputs + begin : columns, out, panels);
+              });
+            });
+}
+
+template <class T>
+void unfoldedInputGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* dy, const T* w,
+                           T* dx, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const bool identity = plan.window.isIdentity();
+  forImages(
+      arguments, plan, unfoldedTasks(plan, ConvPass::inputGradient), scratch,
+      [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
+        if (!identity) std::fill_n(dx + first * inputs, (end - first) * inputs, T(0));
+        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          const T* weights = w + image % plan.groups * plan.outChannels * plan.depth();
+          const T* gradient = dy + image * plan.outChannels * positions + begin;
+          const Product product{plan.depth(), count,        plan.outChannels, true,
+                                false,        plan.depth(), positions,        identity ? positions : count,
+                                false};
+          multiplyBlock(product, weights, gradient, identity ? dx + image * inputs + begin : columns, panels);
+          if (!identity) fold(plan, columns, begin, count, dx + image * inputs);
+        });
+      });
+}
+
+/// Each task sums its images; then the sums are added up in order.
+template <class T>
+void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* dy,
+                            T* dw, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const std::int64_t tasks = unfoldedTasks(plan, ConvPass::weightGradient), weights = plan.weights();
+  const bool identity = plan.window.isIdentity();
+  T* sums = scratch + tasks * unfoldedElements<T>(plan);
+  forImages(
+      arguments, plan, tasks, scratch,
+      [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t task) {
+        T* own = tasks == 1 ? dw : sums + task * weights;
+        std::fill_n(own, weights, T(0));
+        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
+          const Product product{
+              plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
+              plan.depth(),     true};
+          multiplyBlock(product, dy + image * plan.outChannels * positions + begin,
+                        identity ? x + image * inputs + begin : columns,
+                        own + image % plan.groups * plan.outChannels * plan.depth(), panels);
+        });
+      });
+  if (tasks == 1) return;
+  std::copy_n(sums, weights, dw);
+  for (std::int64_t task = 1; task < tasks; ++task) {
+    for (std::int64_t i = 0; i < weights; ++i) dw[i] += sums[task * weights + i];
   }
 }
 
@@ -172,85 +317,55 @@ std::int64_t ConvPlan::blockPositions() const {
   return std::min(window.positions(), most < width ? most : most / width * width);
 }
 
-std::int64_t ConvPlan::scratchElements() const {
-  std::int64_t elements = blockPositions() * depth();
-  if (PanelConv::fits(*this, false)) elements = std::max(elements, PanelConv::forward(*this).scratchElements());
-  if (PanelConv::fits(*this, true)) elements = std::max(elements, PanelConv::inputGradient(*this).scratchElements());
-  return elements;
-}
-
 template <class T>
-void convForward(const ConvPlan& plan, const T* x, const T* w, const T* bias, T* y, T* scratch) {
+Convolution<T>::Convolution(const ConvPlan& plan, ConvPass pass) : plan_(plan) {
   if constexpr (std::is_same_v<T, float>) {
-    if (!plan.window.isIdentity() && PanelConv::fits(plan, false))
-      return PanelConv::forward(plan).run(x, w, bias, y, scratch);
-  }
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const bool identity = plan.window.isIdentity();
-  forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-    const std::int64_t group = image % plan.groups;
-    if (!identity) unfold(plan, x + image * inputs, begin, count, scratch);
-    T* out = y + image * plan.outChannels * positions + begin;
-    if (bias) {
-      for (std::int64_t m = 0; m < plan.outChannels; ++m) {
-        std::fill_n(out + m * positions, count, bias[group * plan.outChannels + m]);
-      }
+    if (DirectConv::fits(plan, pass)) {
+      direct_ = std::make_shared<const DirectConv>(plan, pass);
+      scratchElements_ = direct_->scratchElements();
+      if (!WinogradConv::fits(plan)) return;
+      winograd_ = std::make_shared<const WinogradConv>(plan, pass);
+      scratchElements_ = std::max(scratchElements_, winograd_->scratchElements());
+      return;
     }
-    const Product product{plan.outChannels,
-                          count,
-                          plan.depth(),
-                          false,
-                          false,
-                          plan.depth(),
-                          identity ? positions : count,
-                          positions,
-                          bias != nullptr};
-    multiply(product, T(1), w + group * plan.outChannels * plan.depth(),
-             identity ? x + image * inputs + begin : scratch, out);
-  });
-}
-
-template <class T>
-void convInputGradient(const ConvPlan& plan, const T* dy, const T* w, T* dx, T* scratch) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (!plan.window.isIdentity() && PanelConv::fits(plan, true))
-      return PanelConv::inputGradient(plan).run(dy, w, nullptr, dx, scratch);
   }
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const bool identity = plan.window.isIdentity();
-  if (!identity) std::fill_n(dx, plan.batch * plan.groups * inputs, T(0));
-  forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-    const T* weights = w + image % plan.groups * plan.outChannels * plan.depth();
-    const T* gradient = dy + image * plan.outChannels * positions + begin;
-    const Product product{plan.depth(), count,        plan.outChannels, true,
-                          false,        plan.depth(), positions,        identity ? positions : count,
-                          false};
-    multiply(product, T(1), weights, gradient, identity ? dx + image * inputs + begin : scratch);
-    if (!identity) fold(plan, scratch, begin, count, dx + image * inputs);
-  });
+  const std::int64_t tasks = unfoldedTasks(plan, pass);
+  scratchElements_ =
+      tasks * unfoldedElements<T>(plan) + (pass == ConvPass::weightGradient ? tasks * plan.weights() : 0);
 }
 
 template <class T>
-void convWeightGradient(const ConvPlan& plan, const T* x, const T* dy, T* dw, T* scratch) {
-  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
-  const bool identity = plan.window.isIdentity();
-  std::fill_n(dw, plan.groups * plan.outChannels * plan.depth(), T(0));
-  forBlocks(plan, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
-    if (!identity) unfold(plan, x + image * inputs, begin, count, scratch);
-    const Product product{
-        plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
-        plan.depth(),     true};
-    multiply(product, T(1), dy + image * plan.outChannels * positions + begin,
-             identity ? x + image * inputs + begin : scratch,
-             dw + image % plan.groups * plan.outChannels * plan.depth());
-  });
+void Convolution<T>::forward(const KernelArguments& arguments, const T* x, const T* w, const T* bias,
+                             bool relu, T* y, T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->run(arguments, x, w, bias, relu, y, scratch)) return;
+    if (direct_) return direct_->run(arguments, x, w, bias, relu, y, scratch);
+  }
+  unfoldedForward(arguments, plan_, x, w, bias, y, scratch);
+  if (relu) reluInPlace(y, plan_.batch * plan_.groups * plan_.outChannels * plan_.window.positions());
 }
 
-template void convForward(const ConvPlan&, const float*, const float*, const float*, float*, float*);
-template void convForward(const ConvPlan&, const double*, const double*, const double*, double*, double*);
-template void convInputGradient(const ConvPlan&, const float*, const float*, float*, float*);
-template void convInputGradient(const ConvPlan&, const double*, const double*, double*, double*);
-template void convWeightGradient(const ConvPlan&, const float*, const float*, float*, float*);
-template void convWeightGradient(const ConvPlan&, const double*, const double*, double*, double*);
+template <class T>
+void Convolution<T>::inputGradient(const KernelArguments& arguments, const T* dy, const T* w, T* dx,
+                                   T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->run(arguments, dy, w, nullptr, false, dx, scratch)) return;
+    if (direct_) return direct_->run(arguments, dy, w, nullptr, false, dx, scratch);
+  }
+  unfoldedInputGradient(arguments, plan_, dy, w, dx, scratch);
+}
+
+template <class T>
+void Convolution<T>::weightGradient(const KernelArguments& arguments, const T* x, const T* dy, T* dw,
+                                    T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->weightGradient(arguments, x, dy, dw, scratch)) return;
+    if (direct_) return direct_->weightGradient(arguments, x, dy, dw, scratch);
+  }
+  unfoldedWeightGradient(arguments, plan_, x, dy, dw, scratch);
+}
+
+template class Convolution<float>;
+template class Convolution<double>;
 
 }  // namespace pipescope::ops

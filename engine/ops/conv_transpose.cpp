@@ -141,9 +141,10 @@ Result<std::vector<TensorType>> inferTransposed(const OperatorCall& call) {
 Result<Kernel> transposedKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
+    const Convolution<T> convolution(plan, ConvPass::inputGradient);
+    return Kernel{[plan, convolution](const KernelArguments& a) -> Status {
                     T* y = a.output<T>(0);
-                    convInputGradient(plan, a.input<T>(0), a.input<T>(1), y, a.scratchAs<T>());
+                    convolution.inputGradient(a, a.input<T>(0), a.input<T>(1), y, a.scratchAs<T>());
                     const T* bias = a.input<T>(2);
                     if (!bias) return {};
                     const std::int64_t filters = plan.groups * plan.inChannels, each = plan.window.inputs();
@@ -152,7 +153,7 @@ Result<Kernel> transposedKernel(const OperatorCall& call) {
                     }
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
@@ -223,23 +224,25 @@ Result<std::vector<TensorType>> inferWeight(const OperatorCall& call) {
 Result<Kernel> inputKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, inputPlan(call));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convForward<T>(plan, a.input<T>(0), a.input<T>(1), nullptr, a.output<T>(0),
+    const Convolution<T> convolution(plan, ConvPass::forward);
+    return Kernel{[convolution](const KernelArguments& a) -> Status {
+                    convolution.forward(a, a.input<T>(0), a.input<T>(1), nullptr, false, a.output<T>(0),
                                    a.scratchAs<T>());
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
 Result<Kernel> weightKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, weightPlan(call));
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    convWeightGradient(plan, a.input<T>(1), a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+    const Convolution<T> convolution(plan, ConvPass::weightGradient);
+    return Kernel{[convolution](const KernelArguments& a) -> Status {
+                    convolution.weightGradient(a, a.input<T>(1), a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
-                  plan.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
+                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 

@@ -85,7 +85,7 @@ Result<std::vector<TensorType>> inferToDepth(const OperatorCall& call) {
 
 Result<Kernel> moveKernel(const OperatorCall& call) {
   return Kernel{[plan = moveOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

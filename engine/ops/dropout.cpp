@@ -9,6 +9,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/random.h"
+#include "engine/ops/recomputation.h"
 
 namespace pipescope::ops {
 namespace {
@@ -36,7 +37,7 @@ Status check(const OperatorCall& call) {
 DropoutPlan planOf(const OperatorCall& call) {
   DropoutPlan plan;
   plan.title = call.title();
-  plan.sequence = graph::stringAttribute(call.node, "sequence", call.node.name) + "/mask";
+  plan.sequence = graph::stringAttribute(call.node, "sequence", originOf(call.node.name)) + "/mask";
   if (call.node.attributes.contains("seed"))
     plan.sequence += std::to_string(graph::intAttribute(call.node, "seed", 0));
   plan.count = call.input(0).elements();

@@ -50,7 +50,7 @@ Result<std::vector<TensorType>> inferExpand(const OperatorCall& call) {
 
 Result<Kernel> expandKernel(const OperatorCall& call) {
   return Kernel{[plan = planOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

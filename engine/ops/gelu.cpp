@@ -6,6 +6,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/lane_math.h"
+#include "engine/ops/ranges.h"
 
 namespace pipescope::ops {
 namespace {
@@ -53,11 +54,15 @@ Result<Kernel> geluKernel(const OperatorCall& call) {
   const std::int64_t count = call.input(0).elements();
   return kernelForFloats(call, call.input(0).element, [=]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
-                    if (byTanh) {
-                      mapOne(a.input<T>(0), a.output<T>(0), count, [](T x) { return tanhGelu(x); });
-                    } else {
-                      mapOne(a.input<T>(0), a.output<T>(0), count, [](T x) { return gelu(x); });
-                    }
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      const T* x = a.input<T>(0) + first;
+                      T* y = a.output<T>(0) + first;
+                      if (byTanh) {
+                        mapOne(x, y, end - first, [](T at) { return tanhGelu(at); });
+                      } else {
+                        mapOne(x, y, end - first, [](T at) { return gelu(at); });
+                      }
+                    });
                     return {};
                   },
                   0};
@@ -82,15 +87,17 @@ Result<std::vector<TensorType>> inferGradGelu(const OperatorCall& call) {
 Result<Kernel> gradGeluKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const bool byTanh, approximates(call));
   const std::int64_t count = call.input(0).elements();
-  const Broadcast plan({count}, {{count}, {count}});
   return kernelForFloats(call, call.input(0).element, [=]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
-                    const T *x = a.input<T>(0), *dy = a.input<T>(1);
-                    if (byTanh) {
-                      mapTwo(plan, x, dy, a.output<T>(0), [](T at, T d) { return d * tanhGeluSlope(at); });
-                    } else {
-                      mapTwo(plan, x, dy, a.output<T>(0), [](T at, T d) { return d * geluSlope(at); });
-                    }
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      const T *x = a.input<T>(0) + first, *dy = a.input<T>(1) + first;
+                      T* dx = a.output<T>(0) + first;
+                      if (byTanh) {
+                        mapPairs(x, dy, dx, end - first, [](T at, T d) { return d * tanhGeluSlope(at); });
+                      } else {
+                        mapPairs(x, dy, dx, end - first, [](T at, T d) { return d * geluSlope(at); });
+                      }
+                    });
                     return {};
                   },
                   0};

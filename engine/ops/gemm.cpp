@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/matrix.h"
+#include "engine/ops/packed_product.h"
+#include "engine/ops/rows.h"
 
 namespace pipescope::ops {
 namespace {
@@ -64,22 +67,26 @@ Result<std::vector<TensorType>> inferGemm(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, {plan.product.m, plan.product.n}}};
 }
 
+/// Y = beta·C.
+template <class T>
+void spreadBias(const GemmPlan& plan, const T* c, T* y) {
+  const T beta = static_cast<T>(plan.beta);
+  for (std::int64_t row = 0; row < plan.product.m; ++row) {
+    const T* from = c + row * plan.biasRow;
+    T* to = y + row * plan.product.n;
+    if (plan.biasColumn == 0) {
+      std::fill_n(to, plan.product.n, beta * *from);
+    } else {
+      for (std::int64_t column = 0; column < plan.product.n; ++column) to[column] = beta * from[column];
+    }
+  }
+}
+
 template <class T>
 void gemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
   Product product = plan.product;
   product.accumulate = plan.bias;
-  if (plan.bias) {
-    const T beta = static_cast<T>(plan.beta);
-    for (std::int64_t row = 0; row < product.m; ++row) {
-      const T* from = c + row * plan.biasRow;
-      T* to = y + row * product.n;
-      if (plan.biasColumn == 0) {
-        std::fill_n(to, product.n, beta * *from);
-      } else {
-        for (std::int64_t column = 0; column < product.n; ++column) to[column] = beta * from[column];
-      }
-    }
-  }
+  if (plan.bias) spreadBias(plan, c, y);
   multiply(product, static_cast<T>(plan.alpha), a, b, y);
 }
 
@@ -106,7 +113,8 @@ void wholeGemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
 Result<Kernel> wholeGemmKernel(const OperatorCall& call, const GemmPlan& plan) {
   for (const double factor : {plan.alpha, plan.beta}) {
     if (std::nearbyint(factor) == factor && std::fabs(factor) < 0x1p62) continue;
-    return badInput(fmt::format("{}: its factors are whole numbers, but alpha or beta is {}", call.title(), factor));
+    return badInput(
+        fmt::format("{}: its factors are whole numbers, but alpha or beta is {}", call.title(), factor));
   }
   return kernelForIntegers(
       call, call.input(0).element,
@@ -120,15 +128,40 @@ Result<Kernel> wholeGemmKernel(const OperatorCall& call, const GemmPlan& plan) {
       "numbers");
 }
 
+/// Float32: a bias of one number for each column is added as the sums are finished.
+Kernel packedGemm(const GemmPlan& plan, bool relu) {
+  const PackedProduct product(plan.product);
+  const bool perColumn = plan.bias && plan.biasRow == 0 && plan.biasColumn == 1 && plan.beta == 1;
+  return {[plan, product, perColumn, relu](const KernelArguments& a) -> Status {
+            if (plan.bias && !perColumn) spreadBias(plan, a.input<float>(2), a.output<float>(0));
+            const Finish finish{perColumn ? a.input<float>(2) : nullptr, relu};
+            const PackedProduct::Place place{0, 0, 0, plan.bias && !perColumn};
+            product.run(a, static_cast<float>(plan.alpha), a.input<float>(0), a.input<float>(1),
+                        a.output<float>(0), a.scratchAs<float>(), finish,
+                        [&place](std::int64_t) { return place; });
+            return {};
+          },
+          product.scratchElements() * static_cast<std::int64_t>(sizeof(float))};
+}
+
+template <bool kRelu>
 Result<Kernel> gemmKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const GemmPlan plan, planOf(call));
-  if (!isFloat(call.input(0).element)) return wholeGemmKernel(call, plan);
+  if (!isFloat(call.input(0).element)) {
+    PIPESCOPE_CHECK(!kRelu, "whole numbers with a fused Relu");
+    return wholeGemmKernel(call, plan);
+  }
   return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    gemm(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
-                    return {};
-                  },
-                  0};
+    if constexpr (std::is_same_v<T, float>) {
+      return packedGemm(plan, kRelu);
+    } else {
+      return Kernel{[plan](const KernelArguments& a) -> Status {
+                      gemm(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
+                      if (kRelu) reluInPlace(a.output<T>(0), plan.product.m * plan.product.n);
+                      return {};
+                    },
+                    0};
+    }
   });
 }
 
@@ -211,9 +244,10 @@ PIPESCOPE_REGISTER_OPERATOR(gemm) {
                 .minInputs = 2,
                 .maxInputs = 3,
                 .infer = inferGemm,
-                .kernel = gemmKernel,
+                .kernel = gemmKernel<false>,
                 .work = gemmWork,
-                .gradient = gemmGradient});
+                .gradient = gemmGradient,
+                .kernelWithRelu = gemmKernel<true>});
 }
 
 }  // namespace pipescope::ops

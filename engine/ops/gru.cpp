@@ -4,14 +4,10 @@
 //   h = g(X·Whᵀ + bias + r∘(H·Rhᵀ + recurrent bias))   linear_before_reset 1
 #include <algorithm>
 
-#include "engine/ops/recurrent.h"
+#include "engine/ops/recurrent_operator.h"
 
 namespace pipescope::ops {
 namespace {
-
-Result<RecurrentPlan> planOf(const OperatorCall& call) {
-  return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
-}
 
 /// m.cells holds H·Rhᵀ + recurrent bias (linear before reset) or r∘H; m.dCell is a buffer of one step.
 template <class T>
@@ -21,7 +17,7 @@ struct GruCell {
   const T* r;
   const T* recurrentBias;  ///< of the h gate, where it is added before the reset; null: none
   const RecurrentMemory<T>& m;
-  const Activation &f, &g;
+  const ClippedActivation<T> f, g;
 
   GruCell(const RecurrentPlan& p, std::int64_t d, const KernelArguments& a, const RecurrentMemory<T>& memory)
       : plan(p),
@@ -30,8 +26,8 @@ struct GruCell {
         recurrentBias(p.linearBeforeReset && a.input<T>(3) ? a.input<T>(3) + d * 6 * p.hidden + 5 * p.hidden
                                                            : nullptr),
         m(memory),
-        f(p.activation(d, 0)),
-        g(p.activation(d, 1)) {}
+        f(p, d, 0),
+        g(p, d, 1) {}
 
   /// batch × (some gates): to (rows of `width`) = from · (rows of R)ᵀ.
   void multiplyGates(const T* from, std::int64_t first, std::int64_t count) const {
@@ -49,7 +45,7 @@ struct GruCell {
       if (t < 0) return;
       T* gates = m.gates + plan.row(t, b) * 3 * n;
       for (std::int64_t i = 0; i < n; ++i) {
-        gates[n + i] = f(plan.clipped(gates[n + i] + m.products[b * 3 * n + n + i]));
+        gates[n + i] = f(gates[n + i] + m.products[b * 3 * n + n + i]);
         m.dCell[b * n + i] = gates[n + i] * m.state[b * n + i];
       }
     });
@@ -62,14 +58,14 @@ struct GruCell {
     for (std::int64_t i = 0; i < n; ++i) {
       T &update = gates[i], &reset = gates[n + i], &candidate = gates[2 * n + i], &state = m.state[b * n + i];
       T& kept = m.cells[row * n + i];
-      update = f(plan.clipped(update + products[i]));
+      update = f(update + products[i]);
       if (plan.linearBeforeReset) {
-        reset = f(plan.clipped(reset + products[n + i]));
+        reset = f(reset + products[n + i]);
         kept = products[2 * n + i] + (recurrentBias ? recurrentBias[i] : T(0));
-        candidate = g(plan.clipped(candidate + reset * kept));
+        candidate = g(candidate + reset * kept);
       } else {
         kept = m.dCell[b * n + i];
-        candidate = g(plan.clipped(candidate + products[2 * n + i]));
+        candidate = g(candidate + products[2 * n + i]);
       }
       state = (T(1) - update) * candidate + update * state;
     }
@@ -123,62 +119,6 @@ struct GruCell {
   }
 };
 
-/// The biases of the recurrent half that are added with the input's: all, or z's and r's.
-std::int64_t plainBiases(const RecurrentPlan& plan) {
-  return plan.linearBeforeReset ? 2 : 3;
-}
-
-// --- GRU: X, W, R, [B, sequence_lens, initial_h] → [Y, Y_h] ----------------------------
-
-Result<std::vector<TensorType>> inferGru(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return recurrentTypes(call, plan);
-}
-
-Result<Kernel> gruKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    if (plan.hasLengths) PIPESCOPE_TRY(checkLengths(plan, a.input<std::int32_t>(4)));
-                    const RecurrentMemory<T> m(plan, a.scratchAs<T>());
-                    for (std::int64_t d = 0; d < plan.directions; ++d) {
-                      inputProducts(plan, d, a, plainBiases(plan), m.gates);
-                      GruCell<T> cell(plan, d, a, m);
-                      runForward(plan, d, a, m, cell, a.output<T>(0));
-                      storeState(plan, d, m.state, a.output<T>(1));
-                    }
-                    return {};
-                  },
-                  RecurrentMemory<T>::elements(plan) * static_cast<std::int64_t>(sizeof(T))};
-  });
-}
-
-std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
-  const ElementType type = call.input(0).element;
-  const std::int64_t units = plan.batch * plan.hidden;
-  return {{Map{"sigmoid", 2 * units, 2, type, true}, 1, "Gates"},
-          {Map{"tanh", units, 2, type, true}, 1, "Cell"},
-          {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
-          {Map{"add", 2 * units, 2, type, true}, 1, "Sum"}};
-}
-
-std::vector<Work> gruWork(const OperatorCall& call) {
-  const RecurrentPlan plan = *planOf(call);
-  return recurrentWork(call, plan, cellWork(call, plan));
-}
-
-Status gruGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(builder.call()));
-  return recurrentGradient(builder, plan);
-}
-
-// --- GradGRU ---------------------------------------------------------------------------
-
-Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return recurrentGradientTypes(call, plan);
-}
-
 /// dR of a direction: z and r from the state before each step; h from that, or from r∘H.
 template <class T>
 void recurrentWeightGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dr) {
@@ -204,60 +144,37 @@ void biasGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* db)
   if (plan.linearBeforeReset) columnSums(m.extra, plan.rows(), n, n, db + 5 * n);
 }
 
-template <class T>
-void gradient(const RecurrentPlan& plan, const KernelArguments& a, const GradientOutputs& to) {
-  const RecurrentMemory<T> m(plan, a.scratchAs<T>());
-  const std::int64_t n = plan.hidden;
-  for (std::int64_t d = 0; d < plan.directions; ++d) {
-    inputProducts(plan, d, a, plainBiases(plan), m.gates);
-    GruCell<T> cell(plan, d, a, m);
-    runForward<T>(plan, d, a, m, cell, nullptr);
-    runBackward(plan, d, a, m, cell);
-    inputGradients(plan, d, a, to, m.gates);
+struct Gru {
+  template <class T>
+  using Cell = GruCell<T>;
+
+  static Result<RecurrentPlan> planOf(const OperatorCall& call) {
+    return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
+  }
+  /// All, or z's and r's.
+  static std::int64_t recurrentBiases(const RecurrentPlan& plan) { return plan.linearBeforeReset ? 2 : 3; }
+  static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{"sigmoid", 2 * units, 2, type, true}, 1, "Gates"},
+            {Map{"tanh", units, 2, type, true}, 1, "Cell"},
+            {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
+            {Map{"add", 2 * units, 2, type, true}, 1, "Sum"}};
+  }
+  template <class T>
+  static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
+                                 const GradientOutputs& to, const RecurrentMemory<T>& m) {
+    const std::int64_t n = plan.hidden;
     if (T* dr = to.of<T>(a, 2)) recurrentWeightGradient(plan, m, dr + d * 3 * n * n);
     if (T* db = to.of<T>(a, 3)) biasGradient(plan, m, db + d * 6 * n);
-    storeState(plan, d, m.dState, to.of<T>(a, 5));
   }
-}
-
-Result<Kernel> gradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, to = GradientOutputs(call)](const KernelArguments& a) -> Status {
-                    gradient<T>(plan, a, to);
-                    return {};
-                  },
-                  RecurrentMemory<T>::elements(plan) * static_cast<std::int64_t>(sizeof(T))};
-  });
-}
-
-std::vector<Work> gradientWork(const OperatorCall& call) {
-  const RecurrentPlan plan = *planOf(call);
-  return recurrentGradientWork(call, plan, cellWork(call, plan));
-}
+};
 
 }  // namespace
 
+// GRU: X, W, R, [B, sequence_lens, initial_h] → [Y, Y_h]
 PIPESCOPE_REGISTER_OPERATOR(gru) {
-  std::vector<AttributeRule> attributes = recurrentAttributes();
-  attributes.push_back({"linear_before_reset", AttributeKind::integer});
-  registry.add({.type = "GRU",
-                .attributes = attributes,
-                .minInputs = 3,
-                .maxInputs = 6,
-                .maxOutputs = 2,
-                .infer = inferGru,
-                .kernel = gruKernel,
-                .work = gruWork,
-                .gradient = gruGradient});
-  registry.add({.type = "GradGRU",
-                .attributes = attributes,
-                .minInputs = 3,
-                .maxInputs = 11,
-                .maxOutputs = 5,
-                .infer = inferGradient,
-                .kernel = gradientKernel,
-                .work = gradientWork});
+  addRecurrent<Gru>(registry, "GRU", "linear_before_reset", 6);
 }
 
 }  // namespace pipescope::ops

@@ -4,6 +4,7 @@
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/random.h"
+#include "engine/ops/recomputation.h"
 
 namespace pipescope::ops {
 namespace {
@@ -49,7 +50,7 @@ Status runWidened(const HalfPlan& plan, const Kernel& inner, const KernelArgumen
   KernelArguments within{{inputs, a.inputs.size()},
                          {outputs, a.outputs.size()},
                          a.scratch.subspan(static_cast<std::size_t>(plan.kernelScratch)),
-                         a.identity};
+                         a.identity, a.executor};
   PIPESCOPE_TRY(inner.run(within));
   for (std::size_t i = 0; i < a.outputs.size(); ++i) {
     if (plan.outputs[i] < 0 || a.outputs[i].empty()) continue;
@@ -72,7 +73,7 @@ Kernel halfKernel(const OperatorCall& call, ElementType type, Kernel inner) {
     plan.inputs.push_back(input && input->element == type ? input->elements() : -1);
   for (const TensorType& output : call.outputs) {
     plan.outputs.push_back(output.element == type ? output.elements() : -1);
-    plan.names.push_back(call.node.name + "/rounding" + std::to_string(plan.names.size()));
+    plan.names.push_back(originOf(call.node.name) + "/rounding" + std::to_string(plan.names.size()));
   }
   const auto spans = static_cast<std::int64_t>(sizeof(std::span<std::byte>));
   plan.outputSpans = lines(spans * static_cast<std::int64_t>(plan.inputs.size()));

@@ -2,13 +2,10 @@
 // GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
-#include "engine/ops/broadcast.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
-#include "engine/ops/rows.h"
+#include "engine/ops/normalization.h"
+#include "engine/ops/ranges.h"
 
 namespace pipescope::ops {
 namespace {
@@ -36,19 +33,6 @@ Result<InstancePlan> planOf(const OperatorCall& call) {
                       graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
 }
 
-template <class T>
-struct Statistics {
-  T mean = 0, inverse = 0;
-  Statistics(const InstancePlan& plan, const T* x) {
-    const T count = static_cast<T>(plan.depth);
-    mean = laneSum<T>(plan.depth, [x](std::int64_t i) { return x[i]; }) / count;
-    const T centre = mean;
-    const T squares =
-        laneSum<T>(plan.depth, [=](std::int64_t i) { return (x[i] - centre) * (x[i] - centre); });
-    inverse = T(1) / std::sqrt(squares / count + static_cast<T>(plan.epsilon));
-  }
-};
-
 Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
   PIPESCOPE_TRY(planOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
@@ -59,15 +43,17 @@ Result<Kernel> normKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const InstancePlan plan, planOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    const T* x = a.input<T>(0);
-                    T* y = a.output<T>(0);
-                    for (std::int64_t i = 0; i < plan.samples * plan.channels;
-                         ++i, x += plan.depth, y += plan.depth) {
-                      const Statistics<T> own(plan, x);
-                      const T mean = own.mean, factor = a.input<T>(1)[i % plan.channels] * own.inverse,
-                              bias = a.input<T>(2)[i % plan.channels];
-                      mapOne(x, y, plan.depth, [=](T value) { return (value - mean) * factor + bias; });
-                    }
+                    const Pieces pieces{1, 0, plan.depth};
+                    forItems(a, plan.samples * plan.channels, plan.depth, [&](std::int64_t first, std::int64_t end) {
+                      for (std::int64_t i = first; i < end; ++i) {
+                        const T* x = a.input<T>(0) + i * plan.depth;
+                        const Moments<T> own = momentsOf(pieces, x);
+                        const T mean = own.mean, bias = a.input<T>(2)[i % plan.channels],
+                                factor = a.input<T>(1)[i % plan.channels] * own.inverse(plan.epsilon);
+                        mapOne(x, a.output<T>(0) + i * plan.depth, plan.depth,
+                               [=](T value) { return (value - mean) * factor + bias; });
+                      }
+                    });
                     return {};
                   },
                   0};
@@ -104,28 +90,28 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
+/// A channel's sums run over the samples, ascending.
 template <class T>
 void gradient(const InstancePlan& plan, const KernelArguments& a) {
-  const T *x = a.input<T>(0), *dy = a.input<T>(2);
-  T *dx = a.output<T>(0), *dscale = a.output<T>(1), *dbias = a.output<T>(2);
-  std::fill_n(dscale, plan.channels, T(0));
-  std::fill_n(dbias, plan.channels, T(0));
-  const T count = static_cast<T>(plan.depth);
-  for (std::int64_t i = 0; i < plan.samples * plan.channels;
-       ++i, x += plan.depth, dy += plan.depth, dx += plan.depth) {
-    const Statistics<T> own(plan, x);
-    const T mean = own.mean, inverse = own.inverse;
-    const T sum = laneSum<T>(plan.depth, [dy](std::int64_t at) { return dy[at]; });
-    const T product =
-        laneSum<T>(plan.depth, [=](std::int64_t at) { return dy[at] * (x[at] - mean); }) * inverse;
-    dscale[i % plan.channels] += product;
-    dbias[i % plan.channels] += sum;
-    const T factor = a.input<T>(1)[i % plan.channels] * inverse, shift = sum / count,
-            tilt = product / count * inverse;
-    PIPESCOPE_ELEMENTWISE
-    for (std::int64_t at = 0; at < plan.depth; ++at)
-      dx[at] = factor * (dy[at] - shift - (x[at] - mean) * tilt);
-  }
+  const Pieces pieces{1, 0, plan.depth};
+  forItems(a, plan.channels, plan.samples * plan.depth, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t c = first; c < end; ++c) {
+      T scale = 0, bias = 0;
+      for (std::int64_t n = 0; n < plan.samples; ++n) {
+        const std::int64_t at = (n * plan.channels + c) * plan.depth;
+        const T *x = a.input<T>(0) + at, *dy = a.input<T>(2) + at;
+        const Moments<T> own = momentsOf(pieces, x);
+        const T inverse = own.inverse(plan.epsilon);
+        const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, inverse);
+        scale += sums.scale;
+        bias += sums.bias;
+        applyGradient(pieces, GradientLine<T>(own.mean, inverse, a.input<T>(1)[c], sums, plan.depth), x, dy,
+                      a.output<T>(0) + at);
+      }
+      a.output<T>(1)[c] = scale;
+      a.output<T>(2)[c] = bias;
+    }
+  });
 }
 
 Result<Kernel> gradientKernel(const OperatorCall& call) {

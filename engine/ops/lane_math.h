@@ -8,13 +8,16 @@
 #include <cstdint>
 #include <limits>
 
+// Loops have vectors only where these are part of them.
+#define PIPESCOPE_LANE [[gnu::always_inline]] inline
+
 namespace pipescope::ops::lanes {
 
 /// ln 2 in two parts; the first has few enough bits that multiples of it are exact.
 inline constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
 
 /// a·b + c, rounded once where the processor can.
-inline float mad(float a, float b, float c) {
+PIPESCOPE_LANE float mad(float a, float b, float c) {
 #ifdef __FMA__
   return __builtin_fmaf(a, b, c);
 #else
@@ -24,7 +27,7 @@ inline float mad(float a, float b, float c) {
 
 /// a where the condition holds, else b, by masks: a conditional expression may become a branch, and then the
 /// loop around it no vectors.
-inline float pick(bool condition, float a, float b) {
+PIPESCOPE_LANE float pick(bool condition, float a, float b) {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) |
                               (std::bit_cast<std::uint32_t>(b) & ~mask));
@@ -34,7 +37,7 @@ inline double pick(bool condition, double a, double b) {
 }
 
 /// eˣ: x = k·ln 2 + r, |r| ≤ ln 2 ÷ 2, eʳ = 1 + r + r²·p(r).
-inline float exp(float x) {
+PIPESCOPE_LANE float exp(float x) {
   const float below = pick(x > 89.0F, 89.0F, x);
   const float within = pick(below < -104.0F, -104.0F, below);
   constexpr float kRound = 12582912.0F;  // 1.5·2²³: adding it rounds to whole numbers
@@ -59,7 +62,7 @@ inline double exp(double x) {
 }
 
 /// ln x: x = 2ᵏ·(1 + f), ½√2 ≤ 1 + f < √2, ln(1 + f) = f − f²/2 + f³·q(f).
-inline float log(float x) {
+PIPESCOPE_LANE float log(float x) {
   const bool tiny = x < std::numeric_limits<float>::min();
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(pick(tiny, x * 0x1p23F, x));
   const std::int32_t k = static_cast<std::int32_t>(bits - 0x3F3504F3U) >> 23;
@@ -84,7 +87,7 @@ inline double log(double x) {
 }
 
 /// x + x³·p(x²) near zero, elsewhere 1 − 2 ÷ (e²ˣ + 1).
-inline float tanh(float x) {
+PIPESCOPE_LANE float tanh(float x) {
   const float a = std::fabs(x), s = x * x;
   float p = -0.005515167023986578F;
   p = mad(p, s, 0.02046942338347435F);
@@ -100,7 +103,7 @@ inline double tanh(double x) {
 }
 
 /// x + x·p(x²) near zero, elsewhere 1 − e^−(x + x·q(x)).
-inline float erf(float x) {
+PIPESCOPE_LANE float erf(float x) {
   const float a = std::fabs(x), s = x * x;
   float p = -0.0005862214020453393F;
   p = mad(p, s, 0.0049675400368869305F);
@@ -127,7 +130,7 @@ inline double erf(double x) {
 
 /// erf x as a quotient of polynomials: off by 3e-7 at most, at half the work of erf(). For Gelu, where the
 /// sum with 1 has that error anyway.
-inline float quickErf(float x) {
+PIPESCOPE_LANE float quickErf(float x) {
   const float a = std::fabs(x), t = pick(a > 3.95F, 3.95F, a), s = t * t;
   float p = -1.2966989260121409e-08F;
   p = mad(p, s, 4.640422048396431e-06F);
@@ -151,7 +154,7 @@ inline double quickErf(double x) {
 
 /// 1 ÷ (1 + e⁻ˣ), without losing small results.
 template <class T>
-T sigmoid(T x) {
+PIPESCOPE_LANE T sigmoid(T x) {
   const T e = lanes::exp(-std::fabs(x));
   return pick(x < T(0), e, T(1)) / (T(1) + e);
 }

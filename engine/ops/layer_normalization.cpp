@@ -2,18 +2,20 @@
 // x, scale, dy → dx, dscale, dbias. Mean and variance over all axes from `axis` on, in two passes.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 
-#include "engine/ops/broadcast.h"
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
-#include "engine/ops/rows.h"
+#include "engine/ops/normalization.h"
+#include "engine/ops/ranges.h"
 #include "engine/ops/shape_tools.h"
 
 namespace pipescope::ops {
 namespace {
 
 using base::badInput;
+
+constexpr std::int64_t kMostParts = 16;
 
 struct NormPlan {
   std::int64_t rows = 1, depth = 1;
@@ -39,20 +41,6 @@ Result<NormPlan> planOf(const OperatorCall& call) {
   return plan;
 }
 
-template <class T>
-struct Statistics {
-  T mean = 0, inverse = 0;
-
-  Statistics(const T* x, const NormPlan& plan) {
-    const T count = static_cast<T>(plan.depth);
-    mean = laneSum<T>(plan.depth, [x](std::int64_t i) { return x[i]; }) / count;
-    const T centre = mean;
-    const T squares =
-        laneSum<T>(plan.depth, [=](std::int64_t i) { return (x[i] - centre) * (x[i] - centre); });
-    inverse = T(1) / std::sqrt(squares / count + static_cast<T>(plan.epsilon));
-  }
-};
-
 Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const NormPlan plan, planOf(call));
   if (call.has(2)) PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
@@ -65,21 +53,24 @@ Result<std::vector<TensorType>> inferNorm(const OperatorCall& call) {
 
 template <class T>
 void normalise(const NormPlan& plan, const KernelArguments& a) {
-  const T *x = a.input<T>(0), *scale = a.input<T>(1), *bias = a.input<T>(2);
-  T* y = a.output<T>(0);
-  for (std::int64_t row = 0; row < plan.rows; ++row, x += plan.depth, y += plan.depth) {
-    const Statistics<T> own(x, plan);
-    const T mean = own.mean, inverse = own.inverse;
-    if (bias) {
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
-    } else {
-      PIPESCOPE_ELEMENTWISE
-      for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
+  const T *scale = a.input<T>(1), *bias = a.input<T>(2);
+  forItems(a, plan.rows, plan.depth, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t row = first; row < end; ++row) {
+      const T* x = a.input<T>(0) + row * plan.depth;
+      T* y = a.output<T>(0) + row * plan.depth;
+      const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
+      const T mean = own.mean, inverse = own.inverse(plan.epsilon);
+      if (bias) {
+        PIPESCOPE_ELEMENTWISE
+        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+      } else {
+        PIPESCOPE_ELEMENTWISE
+        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
+      }
+      if (float* means = a.output<float>(1)) means[row] = static_cast<float>(mean);
+      if (float* inverses = a.output<float>(2)) inverses[row] = static_cast<float>(inverse);
     }
-    if (float* means = a.output<float>(1)) means[row] = static_cast<float>(mean);
-    if (float* inverses = a.output<float>(2)) inverses[row] = static_cast<float>(inverse);
-  }
+  });
 }
 
 Result<Kernel> normKernel(const OperatorCall& call) {
@@ -134,29 +125,56 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
+/// Parts that the sums over rows are made in, each by one task; then they are added up in order.
+std::int64_t partsOf(const NormPlan& plan) {
+  return std::clamp<std::int64_t>(plan.rows * plan.depth / kRangeElements, 1, kMostParts);
+}
+
+/// Rows of one part: dx, and the part's sums for scale and bias.
 template <class T>
-void gradient(const NormPlan& plan, const KernelArguments& a) {
-  const T *x = a.input<T>(0), *scale = a.input<T>(1), *dy = a.input<T>(2);
-  T* dx = a.output<T>(0);
-  T* __restrict dscale = a.output<T>(1), * __restrict dbias = a.output<T>(2);
+void gradientRows(const NormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end,
+                  T* __restrict dscale, T* __restrict dbias) {
   std::fill_n(dscale, plan.depth, T(0));
   std::fill_n(dbias, plan.depth, T(0));
+  const T* scale = a.input<T>(1);
   const T count = static_cast<T>(plan.depth);
-  for (std::int64_t row = 0; row < plan.rows; ++row, x += plan.depth, dy += plan.depth, dx += plan.depth) {
-    const Statistics<T> own(x, plan);
-    const T mean = own.mean, inverse = own.inverse;
+  for (std::int64_t row = first; row < end; ++row) {
+    const T *x = a.input<T>(0) + row * plan.depth, *dy = a.input<T>(2) + row * plan.depth;
+    T* dx = a.output<T>(0) + row * plan.depth;
+    const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
+    const T mean = own.mean, inverse = own.inverse(plan.epsilon);
     const auto sums = laneSums<T>(plan.depth, [=](std::int64_t i) {
       const T up = dy[i] * scale[i];
       return std::pair(up, up * (x[i] - mean));
     });
-    const T sum = sums.first / count, product = sums.second * inverse / count;
-    for (std::int64_t i = 0; i < plan.depth; ++i) {
-      dscale[i] += dy[i] * ((x[i] - mean) * inverse);
-      dbias[i] += dy[i];
-    }
+    const T shift = sums.first / count, tilt = sums.second * inverse / count * inverse;
+    // dx may lie over dy: an element is read before it is written.
     PIPESCOPE_ELEMENTWISE
-    for (std::int64_t i = 0; i < plan.depth; ++i)
-      dx[i] = inverse * (dy[i] * scale[i] - sum - (x[i] - mean) * inverse * product);
+    for (std::int64_t i = 0; i < plan.depth; ++i) {
+      const T up = dy[i], away = x[i] - mean;
+      dscale[i] += up * (away * inverse);
+      dbias[i] += up;
+      dx[i] = inverse * (up * scale[i] - shift - away * tilt);
+    }
+  }
+}
+
+template <class T>
+void gradient(const NormPlan& plan, const KernelArguments& a) {
+  const std::int64_t parts = partsOf(plan), each = (plan.rows + parts - 1) / parts,
+                     padded = paddedElements<T>(plan.depth);
+  T* sums = a.scratchAs<T>();
+  a.parallel(parts, [&](std::int64_t part) {
+    gradientRows(plan, a, std::min(plan.rows, part * each), std::min(plan.rows, (part + 1) * each),
+                 sums + 2 * part * padded, sums + (2 * part + 1) * padded);
+  });
+  for (std::size_t which = 0; which < 2; ++which) {
+    T* __restrict total = a.output<T>(1 + which);
+    std::fill_n(total, plan.depth, T(0));
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const T* own = sums + (2 * part + static_cast<std::int64_t>(which)) * padded;
+      for (std::int64_t i = 0; i < plan.depth; ++i) total[i] += own[i];
+    }
   }
 }
 
@@ -167,7 +185,7 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
                     gradient<T>(plan, a);
                     return {};
                   },
-                  0};
+                  2 * partsOf(plan) * paddedElements<T>(plan.depth) * static_cast<std::int64_t>(sizeof(T))};
   });
 }
 

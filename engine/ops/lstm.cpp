@@ -4,14 +4,10 @@
 // clip bounds the argument of every activation.
 #include <algorithm>
 
-#include "engine/ops/recurrent.h"
+#include "engine/ops/recurrent_operator.h"
 
 namespace pipescope::ops {
 namespace {
-
-Result<RecurrentPlan> planOf(const OperatorCall& call) {
-  return recurrentPlan(call, 4, {"Sigmoid", "Tanh", "Tanh"});
-}
 
 template <class T>
 struct LstmCell {
@@ -20,7 +16,7 @@ struct LstmCell {
   const T* r;
   const T* peephole;  ///< Pi, Po, Pf; null: none
   const RecurrentMemory<T>& m;
-  const Activation &f, &g, &h;
+  const ClippedActivation<T> f, g, h;
 
   LstmCell(const RecurrentPlan& p, std::int64_t d, const KernelArguments& a, const RecurrentMemory<T>& memory)
       : plan(p),
@@ -28,9 +24,9 @@ struct LstmCell {
         r(a.input<T>(2) + d * p.width() * p.hidden),
         peephole(a.input<T>(7) ? a.input<T>(7) + d * 3 * p.hidden : nullptr),
         m(memory),
-        f(p.activation(d, 0)),
-        g(p.activation(d, 1)),
-        h(p.activation(d, 2)) {}
+        f(p, d, 0),
+        g(p, d, 1),
+        h(p, d, 2) {}
 
   T peep(std::int64_t gate, std::int64_t i) const {
     return peephole ? peephole[gate * plan.hidden + i] : T(0);
@@ -48,13 +44,13 @@ struct LstmCell {
     for (std::int64_t i = 0; i < 4 * n; ++i) gates[i] += products[i];
     for (std::int64_t i = 0; i < n; ++i) {
       T &in = gates[i], &out = gates[n + i], &forget = gates[2 * n + i], &candidate = gates[3 * n + i];
-      in = f(plan.clipped(in + peep(0, i) * cell[i]));
-      forget = plan.coupled ? T(1) - in : f(plan.clipped(forget + peep(2, i) * cell[i]));
-      candidate = g(plan.clipped(candidate));
+      in = f(in + peep(0, i) * cell[i]);
+      forget = plan.coupled ? T(1) - in : f(forget + peep(2, i) * cell[i]);
+      candidate = g(candidate);
       cell[i] = forget * cell[i] + in * candidate;
-      out = f(plan.clipped(out + peep(1, i) * cell[i]));
+      out = f(out + peep(1, i) * cell[i]);
       m.cells[row * n + i] = cell[i];
-      m.state[b * n + i] = out * h(plan.clipped(cell[i]));
+      m.state[b * n + i] = out * h(cell[i]);
     }
   }
   void back(std::int64_t b, std::int64_t row) {
@@ -68,8 +64,9 @@ struct LstmCell {
       const T squashed = h(m.cells[row * n + i]);
       const T dOut = dState * squashed * f.slope(out);
       dCell += dState * out * h.slope(squashed) + dOut * peep(1, i);
-      const T dIn = dCell * candidate * f.slope(in);
-      const T dForget = dCell * before * f.slope(forget);
+      // A coupled forget gate is 1 − in, and has no argument of its own.
+      const T dIn = dCell * (plan.coupled ? candidate - before : candidate) * f.slope(in);
+      const T dForget = plan.coupled ? T(0) : dCell * before * f.slope(forget);
       const T dCandidate = dCell * in * g.slope(candidate);
       dCell = dCell * forget + dIn * peep(0, i) + dForget * peep(2, i);
       in = dIn;
@@ -86,58 +83,6 @@ struct LstmCell {
   }
 };
 
-// --- LSTM: X, W, R, [B, sequence_lens, initial_h, initial_c, P] → [Y, Y_h, Y_c] --------
-
-Result<std::vector<TensorType>> inferLstm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return recurrentTypes(call, plan);
-}
-
-Result<Kernel> lstmKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    if (plan.hasLengths) PIPESCOPE_TRY(checkLengths(plan, a.input<std::int32_t>(4)));
-                    const RecurrentMemory<T> m(plan, a.scratchAs<T>());
-                    for (std::int64_t d = 0; d < plan.directions; ++d) {
-                      inputProducts(plan, d, a, 4, m.gates);
-                      LstmCell<T> cell(plan, d, a, m);
-                      runForward(plan, d, a, m, cell, a.output<T>(0));
-                      storeState(plan, d, m.state, a.output<T>(1));
-                      storeState(plan, d, m.cell, a.output<T>(2));
-                    }
-                    return {};
-                  },
-                  RecurrentMemory<T>::elements(plan) * static_cast<std::int64_t>(sizeof(T))};
-  });
-}
-
-std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
-  const ElementType type = call.input(0).element;
-  const std::int64_t units = plan.batch * plan.hidden;
-  return {{Map{"sigmoid", 3 * units, 2, type, true}, 1, "Gates"},
-          {Map{"tanh", 2 * units, 2, type, true}, 1, "Cell"},
-          {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
-          {Map{"add", units, 2, type, true}, 1, "Sum"}};
-}
-
-std::vector<Work> lstmWork(const OperatorCall& call) {
-  const RecurrentPlan plan = *planOf(call);
-  return recurrentWork(call, plan, cellWork(call, plan));
-}
-
-Status lstmGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(builder.call()));
-  return recurrentGradient(builder, plan);
-}
-
-// --- GradLSTM --------------------------------------------------------------------------
-
-Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return recurrentGradientTypes(call, plan);
-}
-
 /// Rows of sequences that have ended hold zero gradients.
 template <class T>
 void peepholeGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dp) {
@@ -153,17 +98,26 @@ void peepholeGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T*
   }
 }
 
-template <class T>
-void gradient(const RecurrentPlan& plan, const KernelArguments& a, const GradientOutputs& to) {
-  const RecurrentMemory<T> m(plan, a.scratchAs<T>());
-  const std::int64_t hidden = plan.hidden, width = plan.width();
-  if (plan.hasLengths) std::fill_n(m.cellsBefore, plan.rows() * hidden, T(0));
-  for (std::int64_t d = 0; d < plan.directions; ++d) {
-    inputProducts(plan, d, a, 4, m.gates);
-    LstmCell<T> cell(plan, d, a, m);
-    runForward<T>(plan, d, a, m, cell, nullptr);
-    runBackward(plan, d, a, m, cell);
-    inputGradients(plan, d, a, to, m.gates);
+struct Lstm {
+  template <class T>
+  using Cell = LstmCell<T>;
+
+  static Result<RecurrentPlan> planOf(const OperatorCall& call) {
+    return recurrentPlan(call, 4, {"Sigmoid", "Tanh", "Tanh"});
+  }
+  static std::int64_t recurrentBiases(const RecurrentPlan&) { return 4; }
+  static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{"sigmoid", 3 * units, 2, type, true}, 1, "Gates"},
+            {Map{"tanh", 2 * units, 2, type, true}, 1, "Cell"},
+            {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
+            {Map{"add", units, 2, type, true}, 1, "Sum"}};
+  }
+  template <class T>
+  static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
+                                 const GradientOutputs& to, const RecurrentMemory<T>& m) {
+    const std::int64_t hidden = plan.hidden, width = plan.width();
     if (T* dr = to.of<T>(a, 2)) {
       multiply(denseProduct(width, hidden, plan.rows(), true, false, false), T(1), m.gates, m.before,
                dr + d * width * hidden);
@@ -172,50 +126,15 @@ void gradient(const RecurrentPlan& plan, const KernelArguments& a, const Gradien
       columnSums(m.gates, plan.rows(), width, width, db + d * 2 * width);
       std::copy_n(db + d * 2 * width, width, db + d * 2 * width + width);
     }
-    storeState(plan, d, m.dState, to.of<T>(a, 5));
-    storeState(plan, d, m.dCell, to.of<T>(a, 6));
     if (T* dp = to.of<T>(a, 7)) peepholeGradient(plan, m, dp + d * 3 * hidden);
   }
-}
-
-Result<Kernel> gradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const RecurrentPlan plan, planOf(call));
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, to = GradientOutputs(call)](const KernelArguments& a) -> Status {
-                    gradient<T>(plan, a, to);
-                    return {};
-                  },
-                  RecurrentMemory<T>::elements(plan) * static_cast<std::int64_t>(sizeof(T))};
-  });
-}
-
-std::vector<Work> gradientWork(const OperatorCall& call) {
-  const RecurrentPlan plan = *planOf(call);
-  return recurrentGradientWork(call, plan, cellWork(call, plan));
-}
+};
 
 }  // namespace
 
+// LSTM: X, W, R, [B, sequence_lens, initial_h, initial_c, P] → [Y, Y_h, Y_c]
 PIPESCOPE_REGISTER_OPERATOR(lstm) {
-  std::vector<AttributeRule> attributes = recurrentAttributes();
-  attributes.push_back({"input_forget", AttributeKind::integer});
-  registry.add({.type = "LSTM",
-                .attributes = attributes,
-                .minInputs = 3,
-                .maxInputs = 8,
-                .maxOutputs = 3,
-                .infer = inferLstm,
-                .kernel = lstmKernel,
-                .work = lstmWork,
-                .gradient = lstmGradient});
-  registry.add({.type = "GradLSTM",
-                .attributes = attributes,
-                .minInputs = 3,
-                .maxInputs = 11,
-                .maxOutputs = 7,
-                .infer = inferGradient,
-                .kernel = gradientKernel,
-                .work = gradientWork});
+  addRecurrent<Lstm>(registry, "LSTM", "input_forget", 8);
 }
 
 }  // namespace pipescope::ops

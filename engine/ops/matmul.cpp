@@ -3,6 +3,7 @@
 // ascending.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "engine/ops/dispatch.h"
@@ -10,6 +11,7 @@
 #include "engine/ops/integer_product.h"
 #include "engine/ops/matmul_plan.h"
 #include "engine/ops/matrix.h"
+#include "engine/ops/packed_product.h"
 #include "engine/ops/shape_tools.h"
 
 namespace pipescope::ops {
@@ -51,19 +53,40 @@ Result<std::vector<TensorType>> inferMatMul(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, plan.result}};
 }
 
+/// Every product of a stack, float32: side by side where none adds to another's result.
+Kernel packedKernel(const Product& shape, std::vector<PackedProduct::Place> places, bool apart) {
+  const PackedProduct products(shape, static_cast<std::int64_t>(places.size()), apart);
+  return {[products, places = std::move(places)](const KernelArguments& a) -> Status {
+            products.run(a, 1.0F, a.input<float>(0), a.input<float>(1), a.output<float>(0),
+                         a.scratchAs<float>(), {},
+                         [&places](std::int64_t i) { return places[static_cast<std::size_t>(i)]; });
+            return {};
+          },
+          products.scratchElements() * static_cast<std::int64_t>(sizeof(float))};
+}
+
 Result<Kernel> matMulKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const MatMulPlan plan, forwardPlan(call));
+  const Product shape = denseProduct(plan.m, plan.n, plan.k, false, false, false);
   return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& arguments) -> Status {
-                    const T *a = arguments.input<T>(0), *b = arguments.input<T>(1);
-                    T* y = arguments.output<T>(0);
-                    const Product shape = denseProduct(plan.m, plan.n, plan.k, false, false, false);
-                    for (std::size_t i = 0; i < plan.left.size(); ++i, y += plan.m * plan.n)
-                      product(shape, a + plan.left[i] * plan.m * plan.k, b + plan.right[i] * plan.k * plan.n,
-                              y);
-                    return {};
-                  },
-                  0};
+    if constexpr (std::is_same_v<T, float>) {
+      std::vector<PackedProduct::Place> places;
+      for (std::size_t i = 0; i < plan.left.size(); ++i) {
+        places.push_back({plan.left[i] * plan.m * plan.k, plan.right[i] * plan.k * plan.n,
+                          static_cast<std::int64_t>(i) * plan.m * plan.n, false});
+      }
+      return packedKernel(shape, std::move(places), true);
+    } else {
+      return Kernel{[plan, shape](const KernelArguments& arguments) -> Status {
+                      const T *a = arguments.input<T>(0), *b = arguments.input<T>(1);
+                      T* y = arguments.output<T>(0);
+                      for (std::size_t i = 0; i < plan.left.size(); ++i, y += plan.m * plan.n)
+                        product(shape, a + plan.left[i] * plan.m * plan.k,
+                                b + plan.right[i] * plan.k * plan.n, y);
+                      return {};
+                    },
+                    0};
+    }
   });
 }
 
@@ -122,36 +145,44 @@ std::vector<bool> firstOf(const std::vector<std::int64_t>& targets) {
   return first;
 }
 
+/// The products of a gradient: target (da or db) of each, and whether it is the first to write there.
+Result<Kernel> gradientKernel(const OperatorCall& call, const MatMulPlan& plan, bool left) {
+  const std::vector<std::int64_t>& targets = left ? plan.left : plan.right;
+  const std::vector<bool> first = firstOf(targets);
+  const Product shape = left ? denseProduct(plan.m, plan.k, plan.n, false, true, false)
+                             : denseProduct(plan.k, plan.n, plan.m, true, false, false);
+  std::vector<PackedProduct::Place> places;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const std::int64_t dy = static_cast<std::int64_t>(i) * plan.m * plan.n,
+                       a = plan.left[i] * plan.m * plan.k, b = plan.right[i] * plan.k * plan.n;
+    places.push_back({left ? dy : a, left ? b : dy, left ? a : b, !first[i]});
+  }
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, float>) {
+      return packedKernel(shape, places, std::ranges::count(first, false) == 0);
+    } else {
+      return Kernel{[shape, places](const KernelArguments& arguments) -> Status {
+                      Product own = shape;
+                      for (const PackedProduct::Place& place : places) {
+                        own.accumulate = place.accumulate;
+                        multiply(own, T(1), arguments.input<T>(0) + place.a, arguments.input<T>(1) + place.b,
+                                 arguments.output<T>(0) + place.c);
+                      }
+                      return {};
+                    },
+                    0};
+    }
+  });
+}
+
 Result<Kernel> leftKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const MatMulPlan plan, gradientPlan(call, true));
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, first = firstOf(plan.left)](const KernelArguments& arguments) -> Status {
-                    const T *dy = arguments.input<T>(0), *b = arguments.input<T>(1);
-                    T* da = arguments.output<T>(0);
-                    for (std::size_t i = 0; i < plan.left.size(); ++i, dy += plan.m * plan.n) {
-                      multiply(denseProduct(plan.m, plan.k, plan.n, false, true, !first[i]), T(1), dy,
-                               b + plan.right[i] * plan.k * plan.n, da + plan.left[i] * plan.m * plan.k);
-                    }
-                    return {};
-                  },
-                  0};
-  });
+  return gradientKernel(call, plan, true);
 }
 
 Result<Kernel> rightKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const MatMulPlan plan, gradientPlan(call, false));
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, first = firstOf(plan.right)](const KernelArguments& arguments) -> Status {
-                    const T *a = arguments.input<T>(0), *dy = arguments.input<T>(1);
-                    T* db = arguments.output<T>(0);
-                    for (std::size_t i = 0; i < plan.left.size(); ++i, dy += plan.m * plan.n) {
-                      multiply(denseProduct(plan.k, plan.n, plan.m, true, false, !first[i]), T(1),
-                               a + plan.left[i] * plan.m * plan.k, dy, db + plan.right[i] * plan.k * plan.n);
-                    }
-                    return {};
-                  },
-                  0};
-  });
+  return gradientKernel(call, plan, false);
 }
 
 std::vector<Work> leftWork(const OperatorCall& call) {

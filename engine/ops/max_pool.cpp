@@ -71,13 +71,13 @@ Result<Kernel> maxPoolKernel(const OperatorCall& call) {
   const bool columnMajor = graph::intAttribute(call.node, "storage_order", 0) == 1;
   const auto make = [&]<class T>(T) {
     return Kernel{[plan, columnMajor](const KernelArguments& a) -> Status {
-                    maxPool(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+                    maxPool(a, plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     if (std::int64_t* indices = a.output<std::int64_t>(1)) {
                       maxPoolIndices<T>(plan, a.input<T>(0), a.output<T>(0), indices, columnMajor);
                     }
                     return {};
                   },
-                  plan.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
+                  poolRanges(plan) * plan.window.input.back() * static_cast<std::int64_t>(sizeof(T))};
   };
   if (call.input(0).element == ElementType::int8) return make(std::int8_t{});
   if (call.input(0).element == ElementType::uint8) return make(std::uint8_t{});
@@ -116,7 +116,7 @@ Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    maxPoolGradient(plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
+                    maxPoolGradient(a, plan, a.input<T>(0), a.input<T>(1), a.input<T>(2), a.output<T>(0));
                     return {};
                   },
                   0};

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/ops/kernels/choose.h"
+#include "engine/ops/ranges.h"
 #include "engine/ops/shape_tools.h"
 
 namespace pipescope::ops {
@@ -57,6 +59,12 @@ void MovePlan::inner(const Element* from, Element* to) const {
   const MoveAxis& line = axes_.back();
   if (innerAxes_ == 2) {  // line.to == 1, across.from == 1
     const MoveAxis& across = axes_[axes_.size() - 2];
+    if constexpr (sizeof(Element) == sizeof(float)) {
+      // In vectors that only carry bits.
+      kernels::kernelTable().transpose(reinterpret_cast<const float*>(from), line.from, line.extent, across.extent,
+                                       reinterpret_cast<float*>(to), across.to);
+      return;
+    }
     Element tile[kTile * kTile];
     for (std::int64_t i = 0; i < line.extent; i += kTile) {
       const std::int64_t lines = std::min(kTile, line.extent - i);
@@ -101,6 +109,28 @@ void MovePlan::run(const std::byte* from, std::byte* to) const {
   if (elements_ == 0) return;
   const auto start = [&]<class Element>(Element) {
     walk(0, reinterpret_cast<const Element*>(from) + fromStart_, reinterpret_cast<Element*>(to) + toStart_);
+  };
+  switch (elementBytes_) {
+    case 1:
+      return start(std::uint8_t{});
+    case 2:
+      return start(std::uint16_t{});
+    case 4:
+      return start(std::uint32_t{});
+    default:
+      return start(std::uint64_t{});
+  }
+}
+
+void MovePlan::run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const {
+  if (axes_.size() <= innerAxes_ || elements_ == 0) return run(from, to);
+  const MoveAxis& loop = axes_.front();
+  const auto start = [&]<class Element>(Element) {
+    const auto* source = reinterpret_cast<const Element*>(from) + fromStart_;
+    auto* target = reinterpret_cast<Element*>(to) + toStart_;
+    forItems(arguments, loop.extent, elements_ / loop.extent, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i) walk(1, source + i * loop.from, target + i * loop.to);
+    });
   };
   switch (elementBytes_) {
     case 1:

@@ -25,6 +25,8 @@ class MovePlan {
            std::int64_t toStart = 0);
 
   void run(const std::byte* from, std::byte* to) const;
+  /// By several threads, along the outermost loop.
+  void run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const;
   std::int64_t elements() const { return elements_; }
   /// Elements that are neighbours before and after.
   std::int64_t runElements() const { return run_; }

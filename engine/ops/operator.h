@@ -12,6 +12,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/ops/work.h"
+#include "profiler/base/executor.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::ops {
@@ -60,6 +61,19 @@ struct KernelArguments {
   std::span<std::byte>
       scratch;  ///< of Kernel::scratchBytes; starts at a multiple of 64 bytes; contents undefined
   RunIdentity identity;
+  base::Executor* executor = nullptr;  ///< null: the kernel works alone
+
+  /// Calls body(0) … body(count − 1) on the executor's threads. `count` must come from shapes alone, and no two
+  /// calls may write to the same place: then the bits do not depend on threads.
+  template <class Body>
+  void parallel(std::int64_t count, const Body& body) const {
+    if (!executor || count <= 1) {
+      for (std::int64_t i = 0; i < count; ++i) body(i);
+      return;
+    }
+    const auto one = [&body](std::size_t i) { body(static_cast<std::int64_t>(i)); };
+    executor->parallelFor(static_cast<std::size_t>(count), std::ref(one));  // by reference: nothing to allocate
+  }
 
   template <class T>
   const T* input(std::size_t index) const {
@@ -113,6 +127,8 @@ struct OperatorDefinition {
   /// Input whose memory output 0 may take over, for kernels that read an element before they write it; −1:
   /// none.
   int inPlaceInput = -1;
+  /// The kernel with max(·, 0) applied to output 0, for a Relu that alone reads it. Null: the Relu runs by itself.
+  Result<Kernel> (*kernelWithRelu)(const OperatorCall&) = nullptr;
 };
 
 class OperatorRegistry {

@@ -10,9 +10,11 @@ struct PoolPlan {
   std::int64_t planes = 0;
 };
 
-/// Scratch: one input row.
+/// Scratch: one input row for each of poolRanges().
 template <class T>
-void maxPool(const PoolPlan& plan, const T* x, T* y, T* scratch);
+void maxPool(const KernelArguments& arguments, const PoolPlan& plan, const T* x, T* y, T* scratch);
+/// Tasks that the planes are split into.
+std::int64_t poolRanges(const PoolPlan& plan);
 
 /// Where each maximum stands, as ONNX's Indices: counted over the whole tensor, within a plane row-major, or
 /// with the first spatial axis fastest (`columnMajor`).
@@ -21,6 +23,6 @@ void maxPoolIndices(const PoolPlan& plan, const T* x, const T* y, std::int64_t* 
 
 /// dx from x, y = maxPool(x) and the gradient by y.
 template <class T>
-void maxPoolGradient(const PoolPlan& plan, const T* x, const T* y, const T* dy, T* dx);
+void maxPoolGradient(const KernelArguments& arguments, const PoolPlan& plan, const T* x, const T* y, const T* dy, T* dx);
 
 }  // namespace pipescope::ops

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "engine/ops/random.h"
+#include "engine/ops/recomputation.h"
 
 namespace pipescope::ops {
 
@@ -27,7 +28,7 @@ inline double normalAt(const RandomSequence& sequence, std::int64_t i) {
 /// Draws of a node: the attribute `seed`, where it is there, takes the place of the run's seed.
 class NodeDraws {
  public:
-  explicit NodeDraws(const Node& node) : name_(node.name), hasSeed_(node.attributes.contains("seed")) {
+  explicit NodeDraws(const Node& node) : name_(originOf(node.name)), hasSeed_(node.attributes.contains("seed")) {
     if (hasSeed_) seed_ = std::bit_cast<std::uint64_t>(graph::floatAttribute(node, "seed", 0));
   }
   RandomSequence sequence(RunIdentity identity) const {

@@ -193,9 +193,6 @@ std::vector<std::size_t> differentiableInputs(const OperatorCall& call) {
 
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
   const OperatorCall& call = builder.call();
-  if (plan.clip > 0) return badInput(fmt::format("{}: cannot train with clip; leave it out", call.title()));
-  if (plan.coupled)
-    return badInput(fmt::format("{}: cannot train with input_forget; leave it out", call.title()));
   for (const Activation& activation : plan.activations) {
     // Otherwise the slope does not follow from the result.
     const bool needsPositive = activation.kind == Activation::Kind::elu ||

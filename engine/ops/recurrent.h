@@ -65,12 +65,29 @@ struct RecurrentPlan {
   const Activation& activation(std::int64_t direction, std::int64_t index) const {
     return activations[static_cast<std::size_t>(direction * activationsEach() + index)];
   }
-  template <class T>
-  T clipped(T x) const {
-    if (clip <= 0) return x;
-    const T limit = static_cast<T>(clip);
-    return x < -limit ? -limit : (x > limit ? limit : x);
+};
+
+/// An activation of an argument that is kept within ±clip, and the slope of both as a function of the result. Where the
+/// argument was cut the result is that of a bound, and the slope 0.
+template <class T>
+class ClippedActivation {
+ public:
+  ClippedActivation(const RecurrentPlan& plan, std::int64_t direction, std::int64_t index)
+      : f_(plan.activation(direction, index)), clips_(plan.clip > 0), limit_(static_cast<T>(plan.clip)) {
+    if (!clips_) return;
+    atLow_ = f_(-limit_);
+    atHigh_ = f_(limit_);
   }
+  T operator()(T x) const {
+    if (!clips_) return f_(x);
+    return f_(x < -limit_ ? -limit_ : (x > limit_ ? limit_ : x));
+  }
+  T slope(T y) const { return clips_ && (y == atLow_ || y == atHigh_) ? T(0) : f_.slope(y); }
+
+ private:
+  const Activation& f_;
+  bool clips_;
+  T limit_, atLow_ = T(0), atHigh_ = T(0);
 };
 
 /// Reads the attributes and checks inputs 0 to 7 (X, W, R, B, sequence_lens, initial_h, initial_c, P).

@@ -1,7 +1,6 @@
 // ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp,
-// ReduceSumSquare, and GradReduce (x, y, dy → dx; attributes `function` and `axes`). Sums have a fixed order;
-// sums of whole numbers wrap. ReduceMax and ReduceMin give NaN where there is one; their gradient is shared
-// evenly among ties, as PyTorch's amax does.
+// ReduceSumSquare. Sums have a fixed order; sums of whole numbers wrap. ReduceMax and ReduceMin give NaN
+// where there is one. Their gradients are grad_reduce.cpp's.
 #include "engine/ops/reduce_plan.h"
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/lane_math.h"
+#include "engine/ops/ranges.h"
 #include "engine/ops/rows.h"
 
 namespace pipescope::ops {
@@ -157,11 +157,11 @@ T reduceRow(const T* x, std::int64_t count) {
   return total;
 }
 
+/// x into y, which holds starts or partial results: part of the outermost run.
 template <class Op, class T>
-void reduceAll(const ReducePlan& plan, const T* x, T* y) {
-  std::fill_n(y, plan.outputs, Op::template start<T>());
+void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
   walkReduction(
-      plan.runs, 0, 0, 0,
+      runs, 0, 0, 0,
       [=](std::int64_t from, std::int64_t count, std::int64_t to) {
         y[to] = Op::meet(y[to], reduceRow<Op>(x + from, count));
       },
@@ -170,6 +170,42 @@ void reduceAll(const ReducePlan& plan, const T* x, T* y) {
         T* __restrict target = y + to;
         for (std::int64_t i = 0; i < count; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
       });
+}
+
+/// Every output in one order of its own, whichever task makes it.
+template <class Op, class T>
+void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y) {
+  std::fill_n(y, plan.outputs, Op::template start<T>());
+  const std::vector<ReducePlan::Run>& runs = plan.runs;
+  const std::int64_t all = plan.outputs * plan.depth;
+  if (all == 0) {
+    // Nothing to take: every output, if there is one, is what it starts from.
+  } else if (runs.size() > 1 && !runs[0].reduced) {
+    const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
+    forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i)
+        reducePart<Op>(std::span(runs).subspan(1), x + i * from, y + i * to);
+    });
+  } else if (runs.size() == 2) {
+    const std::int64_t rows = runs[0].extent, columns = runs[1].extent;
+    forItems(a, columns, rows, [&](std::int64_t first, std::int64_t end) {
+      T* __restrict target = y + first;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const T* source = x + row * columns + first;
+        for (std::int64_t i = 0; i < end - first; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
+      }
+    });
+  } else if (runs.size() == 3) {
+    const std::int64_t outer = runs[0].extent, kept = runs[1].extent, inner = runs[2].extent;
+    forItems(a, kept, outer * inner, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t k = first; k < end; ++k) {
+        for (std::int64_t o = 0; o < outer; ++o)
+          y[k] = Op::meet(y[k], reduceRow<Op>(x + (o * kept + k) * inner, inner));
+      }
+    });
+  } else {
+    reducePart<Op>(std::span(runs), x, y);
+  }
   for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = Op::finish(y[i], plan.depth);
 }
 
@@ -183,7 +219,7 @@ Result<Kernel> reduceKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
   const auto make = [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    reduceAll<Op>(plan, a.input<T>(0), a.output<T>(0));
+                    reduceAll<Op>(a, plan, a.input<T>(0), a.output<T>(0));
                     return {};
                   },
                   0};
@@ -214,8 +250,8 @@ struct LogSumExp {
 };
 
 template <class T>
-void logSumExp(const ReducePlan& plan, const T* x, T* y, T* largest) {
-  reduceAll<Largest>(plan, x, largest);
+void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
+  reduceAll<Largest>(a, plan, x, largest);
   // Infinite maxima: e^(x − 0) already is the answer.
   for (std::int64_t i = 0; i < plan.outputs; ++i) {
     if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
@@ -237,7 +273,7 @@ Result<Kernel> logSumExpKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    logSumExp(plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+                    logSumExp(a, plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
                     return {};
                   },
                   plan.outputs* static_cast<std::int64_t>(sizeof(T))};
@@ -256,7 +292,7 @@ std::vector<Work> logSumExpWork(const OperatorCall& call) {
           {Map{"add", plan.outputs, 2, type, true}, 1, "Unshift"}};
 }
 
-// --- GradReduce -----------------------------------------------------------------------------------
+// --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------
 
 template <class Op>
 Status reduceGradient(GradientBuilder& builder) {
@@ -270,127 +306,6 @@ Status reduceGradient(GradientBuilder& builder) {
   return builder.addFor(
       0, "GradReduce", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
       {{"function", std::string(Op::kType)}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});
-}
-
-Result<std::vector<TensorType>> inferGradReduce(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
-  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    if (call.input(i).elements() != plan.outputs) {
-      return badInput(fmt::format("{}: input {} is {}; reducing {} gives {} elements", call.title(), i,
-                                  graph::toString(call.input(i)), graph::toString(call.input(0)),
-                                  plan.outputs));
-    }
-  }
-  return std::vector<TensorType>{call.input(0)};
-}
-
-/// dx as a function of x, its result y and the gradient by that.
-template <class T>
-using Slope = T (*)(T x, T y, T dy);
-
-template <class T>
-Slope<T> slopeOf(const std::string& function) {
-  if (function == "ReduceL1") return [](T x, T, T dy) { return x > T(0) ? dy : x < T(0) ? -dy : x * T(0); };
-  if (function == "ReduceL2") return [](T x, T y, T dy) { return y == T(0) ? T(0) : x / y * dy; };
-  if (function == "ReduceLogSum") return [](T, T y, T dy) { return dy / lanes::exp(y); };
-  if (function == "ReduceLogSumExp") return [](T x, T y, T dy) { return dy * lanes::exp(x - y); };
-  if (function == "ReduceSumSquare") return [](T x, T, T dy) { return T(2) * x * dy; };
-  return nullptr;
-}
-
-/// Elements that equal the result share its gradient.
-template <class T>
-void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* y, const T* dy,
-                    T* dx, T* counts) {
-  std::fill_n(counts, plan.outputs, T(0));
-  const auto count = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
-    for (std::int64_t i = 0; i < n; ++i)
-      counts[to + i * step] += x[from + i] == y[to + i * step] ? T(1) : T(0);
-  };
-  walkReduction(
-      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
-      [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 1); });
-  for (std::int64_t i = 0; i < plan.outputs; ++i) counts[i] = dy[i] / counts[i];
-  mapThree(spread, x, y, static_cast<const T*>(counts), dx,
-           [](T value, T result, T share) { return value == result ? share : T(0); });
-}
-
-/// dy times the product of the other elements of the row, also where some are zero.
-template <class T>
-void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* dy, T* dx,
-                     T* scratch) {
-  T *zeros = scratch, *others = scratch + plan.outputs;  // how many zeros; product of all that are not zero
-  std::fill_n(zeros, plan.outputs, T(0));
-  std::fill_n(others, plan.outputs, T(1));
-  const auto take = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const T value = x[from + i];
-      if (value == T(0)) {
-        zeros[to + i * step] += T(1);
-      } else {
-        others[to + i * step] *= value;
-      }
-    }
-  };
-  walkReduction(
-      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
-      [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 1); });
-  for (std::int64_t i = 0; i < plan.outputs; ++i) others[i] *= dy[i];
-  mapThree(spread, x, static_cast<const T*>(zeros), static_cast<const T*>(others), dx,
-           [](T value, T none, T product) {
-             if (value == T(0)) return none == T(1) ? product : T(0);
-             return none == T(0) ? product / value : T(0);
-           });
-}
-
-template <class T>
-void gradReduce(const std::string& function, const ReducePlan& plan, const Broadcast& spread,
-                const KernelArguments& a) {
-  const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
-  T* dx = a.output<T>(0);
-  if (function == "ReduceSum" || function == "ReduceMean") {
-    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(plan.depth);
-    // x serves as a shape only.
-    mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
-  } else if (function == "ReduceMax" || function == "ReduceMin") {
-    shareAmongTies(plan, spread, x, y, dy, dx, a.scratchAs<T>());
-  } else if (function == "ReduceProd") {
-    productGradient(plan, spread, x, dy, dx, a.scratchAs<T>());
-  } else {
-    const Slope<T> slope = slopeOf<T>(function);
-    mapThree(spread, x, y, dy, dx, [slope](T value, T result, T up) { return slope(value, result, up); });
-  }
-}
-
-Result<Kernel> gradReduceKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  const Broadcast spread(call.input(0).shape, {call.input(0).shape, plan.kept, plan.kept});
-  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
-  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[=](const KernelArguments& a) -> Status {
-                    gradReduce<T>(function, plan, spread, a);
-                    return {};
-                  },
-                  2 * plan.outputs* static_cast<std::int64_t>(sizeof(T))};
-  });
-}
-
-std::vector<Work> gradReduceWork(const OperatorCall& call) {
-  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
-  const ElementType type = call.input(0).element;
-  const std::int64_t all = call.input(0).elements();
-  if (function == "ReduceSum") return {{Map{"copy", all, 1, type, false}, 1, "Spread"}};
-  if (function == "ReduceMean") return {{Map{"multiply", all, 1, type, false}, 1, "Spread"}};
-  if (function == "ReduceLogSumExp") {
-    return {{Map{"subtract", all, 2, type, false}, 1, "Shift"},
-            {Map{"exp", all, 1, type, true}, 1, "Exp"},
-            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
-  }
-  if (function == "ReduceMax" || function == "ReduceMin")
-    return {{Map{"equal", all, 2, type, false}, 1, "Equal"},
-            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
-  return {{Map{"multiply", all, 2, type, false}, 1, "Scale"}};
 }
 
 template <class Op>
@@ -419,15 +334,6 @@ PIPESCOPE_REGISTER_OPERATOR(reduce) {
   addReductions<SumOf, MeanOf, Largest, Smallest, ProductOf, AbsoluteSum, Length, LogSumOf, SquareSum>(
       registry);
   addReduce<LogSumExp>(registry, logSumExpKernel, logSumExpWork, false);
-  registry.add({.type = "GradReduce",
-                .attributes = {{"axes", AttributeKind::integers},
-                               {"function", AttributeKind::text},
-                               {"noop_with_empty_axes", AttributeKind::integer}},
-                .minInputs = 3,
-                .maxInputs = 3,
-                .infer = inferGradReduce,
-                .kernel = gradReduceKernel,
-                .work = gradReduceWork});
 }
 
 }  // namespace pipescope::ops

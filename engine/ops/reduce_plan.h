@@ -1,5 +1,7 @@
 #pragma once
 // Reductions over any axes: which axes, the shapes, and a walk over memory.
+#include <span>
+
 #include "engine/ops/broadcast.h"
 #include "engine/ops/operator.h"
 
@@ -26,7 +28,7 @@ Result<ReducePlan> reducePlanOf(const OperatorCall& call);
 /// into one output, rows(first input element, count, first output) for neighbours that go to neighbouring
 /// outputs.
 template <class Row, class Across>
-std::int64_t walkReduction(const std::vector<ReducePlan::Run>& runs, std::size_t at, std::int64_t x,
+std::int64_t walkReduction(std::span<const ReducePlan::Run> runs, std::size_t at, std::int64_t x,
                            std::int64_t y, const Row& row, const Across& across) {
   if (at == runs.size()) {
     row(x, 1, y);

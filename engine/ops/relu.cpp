@@ -1,6 +1,7 @@
 // Relu and GradRelu. NaN stays NaN.
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
+#include "engine/ops/ranges.h"
 
 namespace pipescope::ops {
 namespace {
@@ -32,7 +33,9 @@ Result<std::vector<TensorType>> inferRelu(const OperatorCall& call) {
 Result<Kernel> reluKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [count = call.input(0).elements()]<class T>(T) {
     return Kernel{[count](const KernelArguments& a) -> Status {
-                    relu(a.input<T>(0), a.output<T>(0), count);
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      relu(a.input<T>(0) + first, a.output<T>(0) + first, end - first);
+                    });
                     return {};
                   },
                   0};
@@ -57,7 +60,9 @@ Result<std::vector<TensorType>> inferGradRelu(const OperatorCall& call) {
 Result<Kernel> gradReluKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [count = call.input(0).elements()]<class T>(T) {
     return Kernel{[count](const KernelArguments& a) -> Status {
-                    reluGradient(a.input<T>(0), a.input<T>(1), a.output<T>(0), count);
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      reluGradient(a.input<T>(0) + first, a.input<T>(1) + first, a.output<T>(0) + first, end - first);
+                    });
                     return {};
                   },
                   0};

@@ -12,9 +12,9 @@
 namespace pipescope::ops {
 namespace {
 
-Result<ResizePlan> planOf(const OperatorCall& call) {
-  return call.node.op == "Upsample" ? upsamplePlan(call, call.input(0).shape)
-                                    : resizePlan(call, call.input(0).shape, 1);
+Result<ResizePlan> planOf(const OperatorCall& call, ResizeTables tables) {
+  return call.node.op == "Upsample" ? upsamplePlan(call, call.input(0).shape, tables)
+                                    : resizePlan(call, call.input(0).shape, 1, tables);
 }
 
 /// One axis of a dense tensor: outer × in × inner → outer × out × inner.
@@ -103,7 +103,7 @@ void fillOutside(const ResizePlan& plan, std::size_t axis, bool outside, std::in
 // --- Resize: X, [roi, scales, sizes] → Y -----------------------------------------------
 
 Result<std::vector<TensorType>> inferResize(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOf(call));
+  PIPESCOPE_ASSIGN(const ResizePlan plan, planOf(call, ResizeTables::none));
   return inferredAs(call, call.input(0).element, plan.output);
 }
 
@@ -130,7 +130,7 @@ Kernel resizes(const ResizePlan& plan) {
 }
 
 Result<Kernel> resizeKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOf(call));
+  PIPESCOPE_ASSIGN(const ResizePlan plan, planOf(call, ResizeTables::made));
   const ElementType element = call.input(0).element;
   const auto maker = [&plan]<class T>(T) { return resizes<T>(plan); };
   if (plan.moves && !plan.hasOutside) return kernelForSizes(element, maker);
@@ -150,7 +150,7 @@ std::vector<Work> passesWork(const ResizePlan& plan, ElementType element) {
 }
 
 std::vector<Work> resizeWork(const OperatorCall& call) {
-  return passesWork(*planOf(call), call.input(0).element);
+  return passesWork(*planOf(call, ResizeTables::made), call.input(0).element);
 }
 
 Status resizeGradient(GradientBuilder& builder) {
@@ -165,11 +165,11 @@ Status resizeGradient(GradientBuilder& builder) {
 
 // --- GradResize: dy, [roi, scales, sizes] → dx; attribute input_shape ------------------
 
-Result<ResizePlan> planOfGradient(const OperatorCall& call) {
+Result<ResizePlan> planOfGradient(const OperatorCall& call, ResizeTables tables) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
   PIPESCOPE_ASSIGN(ResizePlan plan, graph::intAttribute(call.node, "upsample", 0) != 0
-                                        ? upsamplePlan(call, shape)
-                                        : resizePlan(call, shape, 1));
+                                        ? upsamplePlan(call, shape, tables)
+                                        : resizePlan(call, shape, 1, tables));
   if (call.input(0).shape == plan.output) return plan;
   return base::badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}",
                                     call.title(), extentsText(call.input(0).shape),
@@ -177,12 +177,12 @@ Result<ResizePlan> planOfGradient(const OperatorCall& call) {
 }
 
 Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call));
+  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call, ResizeTables::none));
   return inferredAs(call, call.input(0).element, plan.input);
 }
 
 Result<Kernel> gradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call));
+  PIPESCOPE_ASSIGN(const ResizePlan plan, planOfGradient(call, ResizeTables::made));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     const std::vector<Pass> passes = passesOf(plan);
     const std::int64_t count = graph::elementCount(plan.output);
@@ -211,7 +211,7 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradientWork(const OperatorCall& call) {
-  ResizePlan plan = *planOfGradient(call);
+  ResizePlan plan = *planOfGradient(call, ResizeTables::made);
   plan.moves = false;  // gradients add
   return passesWork(plan, call.input(0).element);
 }

@@ -207,12 +207,11 @@ Status checkSizes(const OperatorCall& call, const Shape& input, const ResizeSize
   return {};
 }
 
-/// The plan holds a table for each position of an axis: an absurd extent must not take memory before anybody looks at
-/// the size of the output.
-constexpr double kMostExtent = 0x1p22;
+/// The tables of a plan hold an entry for each position of an axis.
+constexpr double kMostExtent = 0x1p24;
 
 Result<ResizePlan> makePlan(const OperatorCall& call, const Shape& input, const ResizeSizes& given,
-                            const ResizeRules& rules) {
+                            const ResizeRules& rules, ResizeTables tables) {
   PIPESCOPE_TRY(checkSizes(call, input, given));
   const bool crops = rules.coordinates == Coordinates::cropAndResize;
   if (crops && given.roi.empty())
@@ -234,6 +233,7 @@ Result<ResizePlan> makePlan(const OperatorCall& call, const Shape& input, const 
     plan.output.push_back(static_cast<std::int64_t>(size));
   }
   PIPESCOPE_TRY(requireSize(call, plan.output));
+  if (tables == ResizeTables::none) return plan;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const double in = static_cast<double>(input[axis]);
     const double scale =
@@ -267,7 +267,8 @@ std::vector<std::size_t> ResizePlan::passes() const {
   return changed;
 }
 
-Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first) {
+Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first,
+                              ResizeTables tables) {
   PIPESCOPE_ASSIGN(const ResizeRules rules, rulesOf(call));
   ResizeSizes given;
   if (rules.coordinates == Coordinates::cropAndResize) {
@@ -277,10 +278,10 @@ Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std:
   if (call.has(first + 2) && call.input(first + 2).elements() > 0) {
     PIPESCOPE_ASSIGN(given.sizes, call.constantInts(first + 2, "sizes"));
   }
-  return makePlan(call, input, given, rules);
+  return makePlan(call, input, given, rules, tables);
 }
 
-Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input) {
+Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input, ResizeTables tables) {
   ResizeRules rules;
   rules.coordinates = Coordinates::asymmetric;
   rules.rounding = Rounding::floor;
@@ -289,7 +290,7 @@ Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input) {
                                                                  {"linear", Interpolation::linear}}));
   ResizeSizes given;
   PIPESCOPE_ASSIGN(given.scales, realsOf(call, 1, "scales"));
-  return makePlan(call, input, given, rules);
+  return makePlan(call, input, given, rules, tables);
 }
 
 }  // namespace pipescope::ops

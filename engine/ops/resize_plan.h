@@ -24,10 +24,13 @@ struct ResizePlan {
   std::vector<std::size_t> passes() const;
 };
 
+/// `none`: only the output's shape is worked out, so that nothing takes memory before somebody looked at it.
+enum class ResizeTables { none, made };
+
 /// Resize (opset 13 on): inputs X, roi, scales, sizes, of which `first` is roi's place. The input's shape is
 /// given.
-Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first);
+Result<ResizePlan> resizePlan(const OperatorCall& call, const Shape& input, std::size_t first, ResizeTables tables);
 /// Upsample (opset 9): scales is input 1.
-Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input);
+Result<ResizePlan> upsamplePlan(const OperatorCall& call, const Shape& input, ResizeTables tables);
 
 }  // namespace pipescope::ops

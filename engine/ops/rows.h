@@ -95,4 +95,10 @@ T largestOf(const T* values, std::int64_t count) {
   return std::max(std::max(lanes[0], lanes[2]), std::max(lanes[1], lanes[3]));
 }
 
+/// max(·, 0); NaN stays.
+template <class T>
+void reluInPlace(T* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) values[i] = values[i] < T(0) ? T(0) : values[i];
+}
+
 }  // namespace pipescope::ops

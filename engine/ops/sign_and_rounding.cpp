@@ -1,5 +1,7 @@
 // Abs, Neg, Sign for all (signed) numbers; Floor, Ceil, Round (to nearest, ties to even) for floating-point
 // ones. The gradients of Sign, Floor, Ceil and Round are zero.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <type_traits>
 
@@ -63,6 +65,17 @@ std::vector<Work> signedWork(const OperatorCall& call) {
   return {{Map{Op::kWork, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
+/// ONNX has no negative of unsigned numbers.
+Result<std::vector<TensorType>> inferNegative(const OperatorCall& call) {
+  using enum ElementType;
+  const ElementType type = call.input(0).element;
+  if (type == uint8 || type == uint16 || type == uint32 || type == uint64) {
+    return base::badInput(fmt::format("{}: its input is {}; numbers without a sign have no negative", call.title(),
+                                      graph::toString(type)));
+  }
+  return inferUnary<Negative>(call);
+}
+
 /// dx = dy · sign x.
 Status absGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(const graph::TensorId sign, builder.add("Sign", "sign", {builder.node().inputs[0]}, {}));
@@ -77,9 +90,10 @@ Status signGradient(GradientBuilder& builder) {
 }
 
 template <class Op>
-void addSigned(OperatorRegistry& registry, Status (*gradient)(GradientBuilder&)) {
+void addSigned(OperatorRegistry& registry, Status (*gradient)(GradientBuilder&),
+               Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = inferUnary<Op>) {
   registry.add({.type = Op::kType,
-                .infer = inferUnary<Op>,
+                .infer = infer,
                 .kernel = signedKernel<Op>,
                 .work = signedWork<Op>,
                 .gradient = gradient,
@@ -94,7 +108,7 @@ PIPESCOPE_UNARY(Round, "round", rounded(x), input, T(0), "fill")
 
 PIPESCOPE_REGISTER_OPERATOR(sign_and_rounding) {
   addSigned<Absolute>(registry, absGradient);
-  addSigned<Negative>(registry, negGradient);
+  addSigned<Negative>(registry, negGradient, inferNegative);
   addSigned<SignOf>(registry, signGradient);
   addUnary<Floor>(registry);
   addUnary<Ceil>(registry);

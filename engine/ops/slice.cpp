@@ -88,7 +88,7 @@ Result<std::vector<TensorType>> inferSlice(const OperatorCall& call) {
 
 Result<Kernel> sliceKernel(const OperatorCall& call) {
   return Kernel{[plan = moveOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};
@@ -134,7 +134,7 @@ MovePlan putBack(const OperatorCall& call) {
 Result<Kernel> gradSliceKernel(const OperatorCall& call) {
   return Kernel{[plan = putBack(call)](const KernelArguments& a) -> Status {
                   std::ranges::fill(a.outputs[0], std::byte{0});
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

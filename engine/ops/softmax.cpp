@@ -3,6 +3,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/lane_math.h"
+#include "engine/ops/ranges.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/shape_tools.h"
 
@@ -81,19 +82,20 @@ Result<Kernel> softmaxKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Rows rows, rowsOf(call));
   return kernelForFloats(call, call.input(0).element, [rows]<class T>(T) {
     return Kernel{[rows](const KernelArguments& a) -> Status {
-                    const T* x = a.input<T>(0);
-                    T* y = a.output<T>(0);
-                    T* scratch = a.scratchAs<T>();
                     const std::int64_t block = rows.depth * rows.inner;
-                    for (std::int64_t o = 0; o < rows.outer; ++o, x += block, y += block) {
-                      if (rows.inner > 1) {
-                        softmaxColumns(x, y, rows, scratch, scratch + paddedElements<T>(rows.inner), kLog);
-                      } else if (kLog) {
-                        logSoftmaxRow(x, y, block);
-                      } else {
-                        softmaxRow(x, y, block);
+                    if (rows.inner > 1) {
+                      T* scratch = a.scratchAs<T>();
+                      for (std::int64_t o = 0; o < rows.outer; ++o) {
+                        softmaxColumns(a.input<T>(0) + o * block, a.output<T>(0) + o * block, rows, scratch,
+                                       scratch + paddedElements<T>(rows.inner), kLog);
                       }
+                      return {};
                     }
+                    forItems(a, rows.outer, block, [&](std::int64_t first, std::int64_t end) {
+                      for (std::int64_t o = first; o < end; ++o)
+                        (kLog ? logSoftmaxRow<T> : softmaxRow<T>)(a.input<T>(0) + o * block,
+                                                                  a.output<T>(0) + o * block, block);
+                    });
                     return {};
                   },
                   2 * paddedElements<T>(rows.inner) * static_cast<std::int64_t>(sizeof(T))};
@@ -181,7 +183,7 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [rows]<class T>(T) {
     return Kernel{[rows](const KernelArguments& a) -> Status {
                     const std::int64_t block = rows.depth * rows.inner;
-                    for (std::int64_t o = 0; o < rows.outer; ++o) {
+                    const auto one = [&](std::int64_t o) {
                       const T *y = a.input<T>(0) + o * block, *dy = a.input<T>(1) + o * block;
                       T* dx = a.output<T>(0) + o * block;
                       if (rows.inner > 1) {
@@ -189,7 +191,14 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
                       } else {
                         gradientRow<kLog>(y, dy, dx, block);
                       }
+                    };
+                    if (rows.inner > 1) {  // these share the scratch memory
+                      for (std::int64_t o = 0; o < rows.outer; ++o) one(o);
+                      return {};
                     }
+                    forItems(a, rows.outer, block, [&](std::int64_t first, std::int64_t end) {
+                      for (std::int64_t o = first; o < end; ++o) one(o);
+                    });
                     return {};
                   },
                   rows.inner* static_cast<std::int64_t>(sizeof(T))};

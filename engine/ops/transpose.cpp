@@ -35,7 +35,7 @@ Result<std::vector<TensorType>> inferTranspose(const OperatorCall& call) {
 
 Result<Kernel> transposeKernel(const OperatorCall& call) {
   return Kernel{[plan = planOf(call)](const KernelArguments& a) -> Status {
-                  plan.run(a.inputs[0].data(), a.outputs[0].data());
+                  plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
                 },
                 0};

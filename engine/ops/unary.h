@@ -51,7 +51,10 @@ Result<Kernel> unaryKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     const UnaryParameters<T> p = unaryParameters<Op, T>(call.node);
     return Kernel{[count, p](const KernelArguments& a) -> Status {
-                    mapOne(a.input<T>(0), a.output<T>(0), count, [p](T x) { return Op::value(x, p); });
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      mapOne(a.input<T>(0) + first, a.output<T>(0) + first, end - first,
+                             [p](T x) { return Op::value(x, p); });
+                    });
                     return {};
                   },
                   0};
@@ -83,7 +86,7 @@ Result<Kernel> unaryGradientKernel(const OperatorCall& call) {
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     const UnaryParameters<T> p = unaryParameters<Op, T>(call.node);
     return Kernel{[plan, p](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
+                    mapTwo(a, plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
                            [p](T r, T dy) { return Op::slope(r, dy, p); });
                     return {};
                   },

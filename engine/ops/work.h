@@ -89,13 +89,15 @@ struct Random {
 
 struct Collective {
   enum class Kind { allReduce, reduceScatter, allGather, broadcast } kind = Kind::allReduce;
-  std::int64_t elements = 0;
+  std::int64_t elements = 0;  ///< of the whole tensor: what each replica has before (allGather: after) it
   ElementType type = ElementType::float32;
+  std::int64_t group = 0;  ///< neighbouring replicas that take part; 0: all
 };
 
 struct HostCopy {
   bool toDevice = true;
   base::Bytes bytes;
+  bool remote = false;  ///< from or to the device's streaming memory instead of the host
 };
 
 using WorkItem = std::variant<Contraction, Map, Reduce, Pool, Gather, Scatter, Rearrange, Sort, Random,

@@ -1,79 +1,132 @@
-// Training throughput of the MNIST sample with and without recording, and emulation alone; whole runs in turn
-// (A B C A B C …), medians and ratios. Usage: training_bench [ROUNDS] [THREADS]
+// Training steps of an ONNX model: training_bench MODEL.onnx BATCH THREADS OPTIMIZER [key=value …], the
+// optimizer's settings, and accumulation=N for updates from N batches. Reads numbers of seconds from standard
+// input, trains for that long each time and answers with a line "SAMPLES WALL CPU LOSS": samples trained,
+// wall and processor seconds that they took, the loss of the first batch of all. training_bench.py runs it in
+// turn with PyTorch. Inputs are (i·7919 mod 1009) ÷ 1009, labels i mod classes.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
+#include <time.h>
+
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <map>
 
-#include "app/run/run.h"
+#include "engine/compile/gradients.h"
+#include "engine/graph/onnx/loss.h"
+#include "engine/graph/onnx/reader.h"
+#include "engine/numerics/session.h"
+#include "engine/numerics/thread_pool.h"
 
 namespace {
 
-using pipescope::config::Configuration;
-using pipescope::config::Origin;
+using namespace pipescope;
 
-struct Variant {
-  const char* name;
-  const char* numerics;
-  const char* record;
-  const char* epochs;
+template <class T>
+T valueOrExit(base::Result<T> result) {
+  if (result.ok()) return std::move(*result);
+  fmt::print(stderr, "{}\n", result.error().message);
+  std::exit(2);
+}
+
+double secondsOf(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+graph::Graph trainingGraph(const char* file, std::int64_t batch) {
+  const onnx::Model model = valueOrExit(onnx::readModel(file, ops::standardOperators()));
+  onnx::TrainingModelOptions options;
+  options.instantiate.training = true;
+  options.instantiate.microBatch = batch;
+  const onnx::Instance instance =
+      valueOrExit(onnx::instantiateWithLoss(model, ops::standardOperators(), options));
+  return valueOrExit(compile::addGradients(instance.graph, ops::standardOperators()));
+}
+
+std::map<std::string, double> settingsOf(int count, char** texts) {
+  std::map<std::string, double> settings;
+  for (int i = 0; i < count; ++i) {
+    const std::string text = texts[i];
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      fmt::print(stderr, "{}: settings are key=value\n", text);
+      std::exit(2);
+    }
+    settings[text.substr(0, equals)] = std::atof(text.c_str() + equals + 1);
+  }
+  return settings;
+}
+
+class Trainer {
+ public:
+  Trainer(const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer, std::size_t threads,
+          std::size_t accumulation)
+      : pool_(threads),
+        session_(valueOrExit(
+            numerics::Session::create(graph, ops::standardOperators(), std::move(optimizer), pool_))) {
+    const std::int64_t classes = graph.tensor(graph.outputs[0]).type.shape.back();
+    for (std::size_t i = 0; i + 1 < graph.inputs.size(); ++i) {
+      std::vector<float>& values = values_.emplace_back(
+          accumulation * static_cast<std::size_t>(graph.tensor(graph.inputs[i]).type.elements()));
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = static_cast<float>((k * 7919) % 1009) / 1009.0F;
+    }
+    labels_.resize(accumulation *
+                   static_cast<std::size_t>(graph.tensor(graph.inputs.back()).type.elements()));
+    for (std::size_t i = 0; i < labels_.size(); ++i)
+      labels_[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % classes);
+    for (const std::vector<float>& values : values_)
+      rows_.push_back(numerics::rowsOf(std::span<const float>(values)));
+    rows_.push_back(numerics::rowsOf(std::span<const std::int32_t>(labels_)));
+  }
+
+  double step() {
+    const base::Status status = session_->trainStep(rows_, numerics::Keep::none, results_);
+    if (!status.ok()) {
+      fmt::print(stderr, "{}\n", status.error().message);
+      std::exit(2);
+    }
+    return static_cast<double>(results_.losses.at(0));
+  }
+
+ private:
+  numerics::ThreadPool pool_;
+  std::unique_ptr<numerics::Session> session_;
+  std::vector<std::vector<float>> values_;
+  std::vector<std::int32_t> labels_;
+  numerics::Rows rows_;
+  numerics::Results results_;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-/// Samples per second of host time over the whole run.
-double runOnce(const Variant& variant, const std::string& threads, const std::string& profile) {
-  auto configuration = Configuration::read(PIPESCOPE_SOURCE_DIR "/samples/mnist/pipelined.toml");
-  if (!configuration.ok()) {
-    fmt::print(stderr, "{}\n", configuration.error().message);
-    std::exit(2);
-  }
-  for (const auto& [key, value] : std::map<std::string, std::string>{{"execution.mode", "training"},
-                                                                     {"execution.numerics", variant.numerics},
-                                                                     {"execution.record", variant.record},
-                                                                     {"execution.threads", threads},
-                                                                     {"training.epochs", variant.epochs}}) {
-    (void)configuration->setText(key, value, Origin::flag);
-  }
-  pipescope::base::SilentProgress progress;
-  const auto start = std::chrono::steady_clock::now();
-  const auto result = pipescope::app::runConfiguration(*configuration, {profile, "training_bench"}, progress);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!result.ok()) {
-    fmt::print(stderr, "{}\n", result.error().message);
-    std::exit(2);
-  }
-  return 60000.0 * std::atof(variant.epochs) / seconds;
-}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
-  const std::string threads = argc > 2 ? argv[2] : "0";
-  const Variant variants[] = {{"numerics, record steps", "true", "steps", "1"},
-                              {"numerics, record off", "true", "off", "1"},
-                              {"emulation alone, record steps", "false", "steps", "3"},
-                              {"emulation alone, record off", "false", "off", "3"}};
-  const std::string profile =
-      (std::filesystem::temp_directory_path() / "pipescope_training_bench.pop").string();
-  runOnce(variants[0], threads, profile);  // data generated, caches warm
-  std::map<std::string, std::vector<double>> speeds;
-  for (int round = 0; round < rounds; ++round) {
-    for (const Variant& variant : variants)
-      speeds[variant.name].push_back(runOnce(variant, threads, profile));
+  if (argc < 5) {
+    fmt::print(stderr, "usage: training_bench MODEL.onnx BATCH THREADS OPTIMIZER [key=value …]\n");
+    return 2;
   }
-  fmt::print("{:<32} {:>14} {:>10}\n", "variant", "samples/s", "÷ first");
-  for (const Variant& variant : variants) {
-    fmt::print("{:<32} {:>14.0f} {:>10.3f}\n", variant.name, median(speeds[variant.name]),
-               median(speeds[variant.name]) / median(speeds[variants[0].name]));
+  const std::int64_t batch = std::atoll(argv[2]);
+  std::map<std::string, double> settings = settingsOf(argc - 5, argv + 5);
+  const auto given = settings.find("accumulation");
+  const std::int64_t accumulation =
+      given == settings.end() ? 1 : std::max<std::int64_t>(1, std::llround(given->second));
+  settings.erase("accumulation");
+  Trainer trainer(trainingGraph(argv[1], batch), valueOrExit(optimizers::createOptimizer(argv[4], settings)),
+                  static_cast<std::size_t>(std::max(1, std::atoi(argv[3]))),
+                  static_cast<std::size_t>(accumulation));
+  const double loss = trainer.step();
+  for (double seconds = 0; std::scanf("%lf", &seconds) == 1;) {
+    const double wall = secondsOf(CLOCK_MONOTONIC), cpu = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
+    std::int64_t samples = 0;
+    do {
+      trainer.step();
+      samples += batch * accumulation;
+    } while (secondsOf(CLOCK_MONOTONIC) - wall < seconds);
+    fmt::print("{} {:.9f} {:.9f} {:.9g}\n", samples, secondsOf(CLOCK_MONOTONIC) - wall,
+               secondsOf(CLOCK_PROCESS_CPUTIME_ID) - cpu, loss);
+    std::fflush(stdout);
   }
-  std::filesystem::remove(profile);
   return 0;
 }

@@ -101,6 +101,28 @@ TEST_P(Conv, HasTheGradientsOfItsDifferences) {
   if (GetParam().gradients) GradientCheck("Conv", GetParam().inputs(), GetParam().attributes()).run();
 }
 
+TEST_P(Conv, Float32HasTheGradientsOfDoubles) {
+  // Other kernels altogether: doubles are unfolded, and checked against differences above.
+  const ConvCase& c = GetParam();
+  const Value x = c.x(), w = c.w();
+  const auto y = compute("Conv", {x, w}, c.attributes());
+  ASSERT_TRUE(y.ok()) << y.error().message;
+  const Value dy = noise((*y)[0].shape, 4);
+  Attributes input = c.attributes(), weight = c.attributes();
+  input["input_shape"] = x.shape;
+  weight["weight_shape"] = w.shape;
+  const auto check = [](const char* op, const std::vector<Value>& values, const Attributes& attributes) {
+    const auto exact = compute(op, values, attributes), single = compute(op, values, attributes, 1, ElementType::float32);
+    ASSERT_TRUE(exact.ok()) << exact.error().message;
+    ASSERT_TRUE(single.ok()) << single.error().message;
+    double largest = 1;
+    for (const double each : (*exact)[0].data) largest = std::max(largest, std::fabs(each));
+    expectNear((*single)[0], (*exact)[0].data, 2e-5 * largest);
+  };
+  check("GradConvInput", {dy, w}, input);
+  check("GradConvWeight", {x, dy}, weight);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Attributes, Conv,
     testing::Values(
@@ -119,6 +141,13 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"three_axes", 1, 2, 2, 1, {3, 4, 5}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 0, 1, 0, 1, 2}},
         ConvCase{"several_blocks", 1, 16, 4, 1, {44, 44}, {5, 5}, {}, {}, {}, true, false},
         ConvCase{"several_padded_blocks", 1, 16, 4, 1, {40, 40}, {5, 5}, {}, {}, {2, 2, 2, 2}, true, false},
+        // Wide enough for filtering by tiles, in float32; the last two not, but for the direct way.
+        ConvCase{"filtered", 2, 16, 16, 1, {8, 8}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{"filtered_odd", 3, 18, 35, 1, {7, 5}, {3, 3}, {}, {}, {2, 0, 1, 2}, true, false},
+        ConvCase{"filtered_groups", 2, 40, 34, 2, {6, 9}, {3, 3}, {}, {}, {}, true, false},
+        ConvCase{"filtered_rows_of_one_image", 1, 16, 16, 1, {40, 500}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{"too_wide_to_filter", 1, 16, 16, 1, {4, 600}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{"mostly_padding", 4, 20, 20, 1, {1, 1}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"blocks_within_a_row", 1, 80, 2, 1, {300}, {25}, {}, {}, {3, 4}, true, false}),
     [](const auto& each) { return each.param.name; });
 
@@ -162,6 +191,23 @@ TEST(ConvOp, NanReachesExactlyTheWindowsThatHoldIt) {
   x.data[0] = std::nan("");
   const auto y = compute("Conv", {x, noise({1, 1, 2, 2}, 2)}, {}, 1, ElementType::float32);
   for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(std::isnan((*y)[0].data[i]), i == 0) << i;
+}
+
+TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithManyChannels) {
+  // Filtering by tiles would spread them over all four outputs of a tile.
+  for (const double odd : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Value x = noise({1, 16, 9, 9}, 1), w = noise({16, 16, 3, 3}, 2);
+    x.data[3 * 81 + 4 * 9 + 4] = odd;
+    const auto y = compute("Conv", {x, w}, {{"pads", Ints{1, 1, 1, 1}}}, 1, ElementType::float32);
+    const Attributes gradient{{"pads", Ints{1, 1, 1, 1}}, {"input_shape", Ints{1, 16, 9, 9}}};
+    const auto dx = compute("GradConvInput", {x, w}, gradient, 1, ElementType::float32);
+    for (std::size_t i = 0; i < 16 * 81; ++i) {
+      const std::size_t row = i % 81 / 9, column = i % 9;
+      const bool holds = row >= 3 && row <= 5 && column >= 3 && column <= 5;
+      ASSERT_EQ(!std::isfinite((*y)[0].data[i]), holds) << i;
+      ASSERT_EQ(!std::isfinite((*dx)[0].data[i]), holds) << i;
+    }
+  }
 }
 
 TEST(ConvOp, RefusesWithNodeAndFigures) {

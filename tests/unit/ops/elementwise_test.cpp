@@ -322,6 +322,8 @@ TEST(Logic, CombinesBoolsAndShiftsBits) {
   EXPECT_EQ((*compute("Or", {a, b}))[0].data, (List{0, 1, 1, 1}));
   EXPECT_EQ((*compute("Xor", {a, b}))[0].data, (List{0, 1, 1, 0}));
   EXPECT_EQ((*compute("Not", {a}))[0].data, (List{1, 1, 0, 0}));
+  EXPECT_EQ(refusal("Neg", {labels({2}, {1, 2}, ElementType::uint16)}),
+            "Neg node: its input is uint16; numbers without a sign have no negative");
   EXPECT_EQ(refusal("And", {noise({1}, 1), noise({1}, 1)}),
             "And node: cannot compute in float64; there are kernels for bool");
   EXPECT_EQ(refusal("Not", {noise({1}, 1)}), "Not node: cannot compute in float64; there are kernels for bool");

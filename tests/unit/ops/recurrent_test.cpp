@@ -182,7 +182,6 @@ TEST_P(Recurrent, FollowsTheEquations) {
 
 TEST_P(Recurrent, HasTheGradientsOfItsDifferences) {
   const Case& c = GetParam();
-  if (c.clip > 0 || c.coupled) return;
   for (std::size_t output = 0; output < c.outputs(); ++output)
     GradientCheck(c.op, c.inputs(), c.attributes(), c.outputs(), output).run(2e-7);
 }
@@ -207,7 +206,11 @@ INSTANTIATE_TEST_SUITE_P(
              .linearBeforeReset = true},
         Case{.name = "gru_linear_no_bias", .op = "GRU", .bias = false, .linearBeforeReset = true},
         Case{.name = "gru_activations", .op = "GRU", .activations = {"HardSigmoid", "Softsign"}},
-        Case{.name = "gru_clip", .op = "GRU", .clip = 0.4}, Case{"lstm", "LSTM"},
+        Case{.name = "gru_clip", .op = "GRU", .clip = 0.4},
+        Case{.name = "gru_linear_clip", .op = "GRU", .lengths = true, .linearBeforeReset = true, .clip = 0.3},
+        Case{.name = "lstm_coupled_clip", .op = "LSTM", .direction = "bidirectional", .lengths = true, .peephole = true,
+             .coupled = true, .clip = 0.25},
+        Case{"lstm", "LSTM"},
         Case{"lstm_no_bias", "LSTM", "forward", false, false, false, false},
         Case{"lstm_reverse_lengths", "LSTM", "reverse", false, true, true},
         Case{"lstm_both_batch_first", "LSTM", "bidirectional", true, true, true},
@@ -293,9 +296,6 @@ std::string untrainable(const Case& c, const Attributes& extra) {
 }
 
 TEST(RecurrentSentences, NameWhatCannotBeTrained) {
-  EXPECT_THAT(untrainable({"", "LSTM"}, {{"clip", 1.0}}), HasSubstr("LSTM node: cannot train with clip"));
-  EXPECT_THAT(untrainable({"", "LSTM"}, {{"input_forget", std::int64_t{1}}}),
-              HasSubstr("cannot train with input_forget"));
   EXPECT_THAT(untrainable({"", "RNN"}, {{"activations", std::vector<std::string>{"Elu"}},
                                         {"activation_alpha", std::vector<double>{-1}}}),
               HasSubstr("cannot train with an activation_alpha of -1"));

@@ -69,6 +69,8 @@ TEST(Resize, RefusesWhatDoesNotFit) {
       HasSubstr("needs roi"));
   EXPECT_THAT(refusal("Resize", {x, absent(), {{4}, {1, 1, 2, 2}, ElementType::float32}}),
               HasSubstr("depends on the data of scales"));
+  EXPECT_THAT(refusal("Resize", {x, absent(), absent(), constantInts({1, 2, 1 << 27, 4})}),
+              HasSubstr("axis 2 of extent 3 would become"));
   EXPECT_THAT(refusal("Resize", {x, absent(), reals({1e6, 1e6, 1e6, 1})}),
               HasSubstr("more elements than any memory"));
   EXPECT_THAT(refusal("Resize", {x, absent(), constantInts({1, 1, 2, 2})}), HasSubstr("it must be float32"));

@@ -1,0 +1,25 @@
+// One shared module for each instruction set: CMake compiles this file once for each, with its flags and its
+// name in PIPESCOPE_KERNELS. A module exports one function; all that it is made of stays its own.
+#include "engine/ops/kernels/isa/packing.h"
+#include "engine/ops/kernels/isa/products.h"
+#include "engine/ops/kernels/isa/winograd.h"
+
+#define PIPESCOPE_TEXT_OF(name) #name
+#define PIPESCOPE_NAME(name) PIPESCOPE_TEXT_OF(name)
+#define PIPESCOPE_JOIN_OF(a, b) a##b
+#define PIPESCOPE_JOIN(a, b) PIPESCOPE_JOIN_OF(a, b)
+
+extern "C" __attribute__((visibility("default"))) const pipescope::kernels::KernelTable* PIPESCOPE_JOIN(
+    pipescope_kernels_, PIPESCOPE_KERNELS)() {
+  static constexpr pipescope::kernels::KernelTable table{PIPESCOPE_NAME(PIPESCOPE_KERNELS),
+                                                         multiplyRows,
+                                                         packRows,
+                                                         packColumns,
+                                                         transpose,
+                                                         winogradInput,
+                                                         winogradOutput,
+                                                         winogradOutputGradient,
+                                                         winogradFilters,
+                                                         winogradFilterGradient};
+  return &table;
+}

@@ -1,0 +1,84 @@
+#pragma once
+// The hot kernels, compiled once for each instruction set: plain functions over float32 memory, without allocation,
+// locks or C++ types of the outside. engine/ops/kernels/choose.h picks a table when the program starts.
+#include <cstdint>
+
+namespace pipescope::kernels {
+
+/// Lanes of a packed panel, whatever the instruction set.
+inline constexpr std::int64_t kPanel = 16;
+
+/// C (rows × columns, row-major) = scale · A·B, B packed in panels of 16 columns. A is read where it lies: element
+/// (r, k) is at  a + rowOffsets[r] + segmentOffsets[k ÷ length] + (k mod length)·step.
+/// Without tables a row lies at (r ÷ 16)·blockStride + (r mod 16)·rowStride, a segment at its number · segmentStride.
+/// The order of a sum depends on k's extent and segments only.
+struct RowProduct {
+  const float* a = nullptr;
+  const std::int64_t* rowOffsets = nullptr;
+  std::int64_t rowStride = 0, blockStride = 0;
+  const std::int64_t* segmentOffsets = nullptr;
+  std::int64_t segmentStride = 0;
+  std::int64_t segments = 1, length = 0, last = 0;  ///< all but the last segment have `length` elements
+  std::int64_t step = 1;
+
+  const float* b = nullptr;      ///< panel p, row k at b + p·panelStride + k·16; lanes beyond the columns are zeros
+  std::int64_t panelStride = 0;
+
+  float* c = nullptr;
+  const std::int64_t* rowTargets = nullptr;  ///< where each row starts in C; without, rows lie ldc apart
+  std::int64_t ldc = 0, rows = 0, columns = 0;
+  float scale = 1;
+  bool accumulate = false;      ///< C += …
+  const float* bias = nullptr;  ///< per column, added to the finished sum; or null
+  bool relu = false;            ///< max(…, 0) at the end; NaN stays
+};
+
+/// Columns of an image, padding included, that the transforms can stage.
+inline constexpr std::int64_t kStagedColumns = 512;
+
+/// Rows of tiles of up to sixteen planes. Winograd's tiles overlap by two: tile (r, t) covers 4×4 inputs from row
+/// 2r − padTop, column 2t − padLeft on, and 2×2 outputs from (2r, 2t) on. What lies outside the image is zero, or dropped.
+struct WinogradTiles {
+  float* planes = nullptr;  ///< plane c at planes + c·planeStride, rows of `width` elements
+  std::int64_t planeStride = 0, height = 0, width = 0, channels = 0;
+  std::int64_t padTop = 0, padLeft = 0;
+  std::int64_t tileRow = 0, tileRows = 0, tilesPerRow = 0;
+  /// Frequency f of tile t, counted from the first tile row given: 16 channels at f·frequencyStride + t·tileStride.
+  float* tiles = nullptr;
+  std::int64_t frequencyStride = 0, tileStride = 0;
+  const float* bias = nullptr;  ///< outputs: per channel, or null
+  bool relu = false;            ///< outputs: max(·, 0)
+};
+
+/// Up to sixteen 3×3 filters over all channels.
+struct WinogradFilters {
+  const float* weights = nullptr;  ///< of filter f, channel c: at f·filterStride + c·channelStride
+  std::int64_t filterStride = 0, channelStride = 9, filters = 0, channels = 0;
+  bool turned = false;  ///< both axes reversed; without it channelStride is 9
+  /// Frequency f of channel c: 16 filters at f·frequencyStride + c·transformedStride.
+  float* transformed = nullptr;
+  std::int64_t frequencyStride = 0, transformedStride = 0;
+};
+
+struct KernelTable {
+  const char* name;  ///< "baseline", "avx2", "avx512"
+  void (*multiplyRows)(const RowProduct& product);
+  /// Panels of `columns` columns and `depth` rows; row k of the source at b + k·ld.
+  void (*packRows)(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
+                   std::int64_t panelStride);
+  /// The same of a transposed source: column n at b + n·ld.
+  void (*packColumns)(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
+                      std::int64_t panelStride);
+  /// to[c·ldTo + r] = from[r·ldFrom + c] for r < rows, c < columns.
+  void (*transpose)(const float* from, std::int64_t ldFrom, std::int64_t rows, std::int64_t columns, float* to,
+                    std::int64_t ldTo);
+  // engine/ops/kernels/isa/winograd.h has the formulas.
+  void (*winogradInput)(const WinogradTiles& tiles);
+  /// False where an output is infinite or NaN, which tiles spread too far.
+  bool (*winogradOutput)(const WinogradTiles& tiles);
+  void (*winogradOutputGradient)(const WinogradTiles& tiles);
+  void (*winogradFilters)(const WinogradFilters& filters);
+  bool (*winogradFilterGradient)(const WinogradFilters& filters, float* gradient);
+};
+
+}  // namespace pipescope::kernels
