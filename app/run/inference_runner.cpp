@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/run/data_source.h"
+#include "app/run/host_memory.h"
 #include "app/run/metrics_file.h"
 #include "app/run/training_options.h"
 
@@ -19,8 +20,9 @@ base::Status InferenceRunner::prepare() {
   // Labels are compared on the host: the training graph knows their shape.
   PIPESCOPE_ASSIGN(DataNeeds needs, dataNeeds(graph, facts_.microBatchSize));
   PIPESCOPE_ASSIGN(const DataNeeds labelled, labelNeeds(context_.configuration));
-  needs.label = labelled.label;
+  needs.labels = labelled.labels;
   needs.classes = labelled.classes;
+  needs.callRows = shape().rows();
   if (!computes()) {
     PIPESCOPE_ASSIGN(samples_, countData(context_.configuration, data::Split::test, needs, context_.progress,
                                          context_.executor));
@@ -29,10 +31,14 @@ base::Status InferenceRunner::prepare() {
   PIPESCOPE_ASSIGN(dataset_, openData(context_.configuration, data::Split::test, needs, context_.progress,
                                       context_.executor));
   samples_ = dataset_->size();
+  numerics::SessionOptions options = inferenceOptions(context_.configuration);
+  options.replicas = facts_.replicas;
+  PIPESCOPE_TRY(checkHostMemory(graph, 0));
   PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph, ops::standardOperators(), nullptr, context_.executor,
-                                                       inferenceOptions(context_.configuration)));
-  PIPESCOPE_ASSIGN(feeder_, Feeder::create(graph, needs, facts_.microBatchSize, *dataset_));
-  scores_ = scoreShape(graph, facts_.microBatchSize, dataset_->labelType().elements());
+                                                       options));
+  PIPESCOPE_TRY(checkHostMemory(graph, session_->arenaBytes()));
+  PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs, *dataset_));
+  scores_ = scoreShape(graph, facts_.microBatchSize, feeder_->labelsPerRow());
   return {};
 }
 
@@ -51,9 +57,10 @@ base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
   score.calls = samples_ / shape().rows();
   if (score.calls == 0) {
     return base::badInput(
-        fmt::format("One inference call takes {} samples (micro-batch {} × device iterations {}), but "
+        fmt::format("One inference call takes {} samples (micro-batch {} × device iterations {}{}), but "
                     "there are only {}.",
-                    shape().rows(), facts_.microBatchSize, facts_.microBatches, samples_));
+                    shape().rows(), facts_.microBatchSize, facts_.microBatches,
+                    facts_.replicas > 1 ? fmt::format(" × {} replicas", facts_.replicas) : "", samples_));
   }
   for (std::int64_t call = 0; call < score.calls; ++call) {
     PIPESCOPE_TRY(checkCancelled(context_.progress));
@@ -67,11 +74,10 @@ base::Result<InferenceRunner::Score> InferenceRunner::emulateOnly(
 base::Status InferenceRunner::computeCall(const data::Batch& batch, const std::string& name, std::int64_t epoch,
                                           Score& score) {
   const std::int64_t wallStart = wallNow(context_);
-  const numerics::Rows& rows = feeder_->rows(batch.samples, batch.labels);
+  const numerics::Rows& rows = feeder_->rows(batch, 0, batch.rows);
   PIPESCOPE_TRY(session_->infer(rows, numerics::Keep::all, results_));
-  const bool crossEntropy = context_.configuration.text("training.loss") == "cross_entropy";
-  CallMetrics metrics(facts_, scores_, crossEntropy);
-  metrics.add(0, results_, batch.labels);
+  CallMetrics metrics(facts_, scores_, context_.configuration.text("training.loss"));
+  metrics.add(0, results_, feeder_->labels());
   PIPESCOPE_TRY(emulate(name, batch.rows, wallStart, wallNow(context_)));
   correct_ += metrics.correct();
   predictions_ += metrics.predictions();

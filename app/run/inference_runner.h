@@ -4,6 +4,7 @@
 
 #include "app/run/call_metrics.h"
 #include "app/run/executable_runner.h"
+#include "app/run/feeder.h"
 #include "engine/data/loader.h"
 
 namespace pipescope::app {
@@ -29,7 +30,7 @@ class InferenceRunner {
 
  private:
   /// The D micro-batches of a call are one flush of the pipeline.
-  data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, 1}; }
+  data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
   bool computes() const { return context_.configuration.boolean("execution.numerics"); }
   base::Status emulate(const std::string& name, std::int64_t rows, std::int64_t wallStart, std::int64_t wallEnd);
   base::Status computeCall(const data::Batch& batch, const std::string& name, std::int64_t epoch, Score& score);

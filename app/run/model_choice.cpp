@@ -110,6 +110,13 @@ base::Status checkModelChoice(const Configuration& c) {
         "model.input is given, but the builder {} decides the shape of its samples: leave it out.",
         c.text("model.builder")));
   }
+  if (builder && c.given("model.phase") && c.text("model.phase") == "decode" && c.boolean("execution.numerics") &&
+      c.text("execution.mode") != "training" && !(c.given("model.cache_at") && c.text("model.cache_at") == "host")) {
+    return base::badInput(
+        "model.phase = \"decode\" keeps keys and values of earlier tokens on the device, which no call has put there: the "
+        "graph is one step at a fixed place. Run it with --no-numerics for time and memory, or set model.cache_at = "
+        "\"host\", where caches are inputs and what a call adds to them are outputs.");
+  }
   for (const config::Key* key : builderKeys()) {
     if (builder || !c.given(key->path)) continue;
     return base::badInput(

@@ -55,6 +55,7 @@ base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Mode
   onnx::TrainingModelOptions options;
   options.loss = c.text("training.loss");
   options.instantiate.training = training;
+  options.instantiate.untied = c.text("execution.mode") == "inference";
   options.instantiate.microBatch =
       c.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
   options.instantiate.frozen = c.texts("model.frozen");

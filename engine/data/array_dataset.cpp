@@ -1,14 +1,15 @@
-// Samples and labels in two arrays whose first axis counts them: NumPy's files and ONNX's TensorProto.
+// Rows in arrays whose first axis counts them: NumPy's files and ONNX's TensorProto. Every array is a field.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "engine/data/dataset_registry.h"
 #include "engine/data/npy_file.h"
 #include "engine/graph/onnx/reader.h"
-#include "engine/ops/half.h"
+#include "engine/ops/cast_elements.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
@@ -17,166 +18,216 @@ namespace {
 namespace fs = std::filesystem;
 using base::badInput;
 using base::Result;
+using base::Status;
 using graph::ElementType;
 using graph::TensorValue;
 
+bool isReal(ElementType type) {
+  using enum ElementType;
+  return type == float32 || type == float64 || type == float16 || type == bfloat16;
+}
+
 template <class T>
-double numberAt(const std::byte* values, std::size_t i) {
-  T value{};
-  std::memcpy(&value, values + i * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
+std::vector<std::byte> bytesOf(const std::vector<T>& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
 }
 
-/// Element i of an array of any type.
-double elementOf(const TensorValue& array, std::size_t i) {
-  const std::byte* values = array.bytes.data();
-  switch (array.type.element) {
-    case ElementType::float32: return numberAt<float>(values, i);
-    case ElementType::float64: return numberAt<double>(values, i);
-    case ElementType::float16: {
-      ops::Float16 half;
-      std::memcpy(&half, values + i * 2, 2);
-      return static_cast<double>(ops::widened(half));
-    }
-    case ElementType::bfloat16: {
-      ops::BFloat16 half;
-      std::memcpy(&half, values + i * 2, 2);
-      return static_cast<double>(ops::widened(half));
-    }
-    case ElementType::int8: return numberAt<std::int8_t>(values, i);
-    case ElementType::int16: return numberAt<std::int16_t>(values, i);
-    case ElementType::int32: return numberAt<std::int32_t>(values, i);
-    case ElementType::int64: return numberAt<std::int64_t>(values, i);
-    case ElementType::uint16: return numberAt<std::uint16_t>(values, i);
-    case ElementType::uint32: return numberAt<std::uint32_t>(values, i);
-    case ElementType::uint64: return numberAt<std::uint64_t>(values, i);
-    case ElementType::uint8:
-    case ElementType::boolean: return numberAt<std::uint8_t>(values, i);
-  }
-  return 0;
+/// What the model wants of an array: by its name, or as its only samples or its labels.
+const FieldRequest* requestOf(const DatasetRequest& request, const std::string& name) {
+  const auto found = std::ranges::find(request.fields, name, &FieldRequest::name);
+  if (found != request.fields.end()) return &*found;
+  if (name == "samples") return request.onlySample();
+  return name == "labels" ? request.labels() : nullptr;
 }
 
-/// Bytes are scaled and normalised like images; all other samples are taken as they are.
+/// Bytes that become real numbers are scaled and normalised like images; labels that the model does not want as
+/// numbers must be classes; all else is taken as it is.
 class ArrayDataset : public Dataset {
  public:
-  static Result<std::unique_ptr<Dataset>> create(std::string description, TensorValue samples, TensorValue labels,
-                                                 const Preprocessing& preprocessing) {
-    const auto refuse = [&](const std::string& why) { return badInput(description + ": " + why); };
-    if (samples.type.shape.empty() || labels.type.shape.empty() || samples.type.shape[0] < 1)
-      return refuse("samples and labels need a first axis that counts them, of at least 1");
-    if (samples.type.shape[0] != labels.type.shape[0]) {
-      return refuse(fmt::format("there are {} samples, but {} labels; give as many", samples.type.shape[0],
-                                labels.type.shape[0]));
-    }
-    if (samples.type.elements() == 0 || labels.type.elements() == 0)
-      return refuse("samples or labels have an axis of no elements");
-    auto dataset = std::unique_ptr<ArrayDataset>(new ArrayDataset);
-    PIPESCOPE_ASSIGN(dataset->table_, preprocessingTable(preprocessing));
-    dataset->description_ = fmt::format("{} samples of {}", samples.type.shape[0], description);
-    const auto count = static_cast<std::size_t>(labels.type.elements());
-    for (std::size_t i = 0; i < count; ++i) {
-      const double label = elementOf(labels, i);
-      if (!(label >= 0) || label != std::floor(label) || label > 2147483646.0) {
-        return refuse(fmt::format("label {} of sample {} is no class; labels are whole numbers from 0", label,
-                                  i / (count / static_cast<std::size_t>(labels.type.shape[0]))));
+  static Result<std::unique_ptr<Dataset>> create(std::string place, std::map<std::string, TensorValue> arrays,
+                                                 const DatasetRequest& request) {
+    auto dataset = std::unique_ptr<ArrayDataset>(new ArrayDataset(std::move(place)));
+    PIPESCOPE_TRY(dataset->choose(arrays, request));
+    PIPESCOPE_ASSIGN(const auto table, preprocessingTable(request.preprocessing));
+    for (auto& [name, array] : arrays) {
+      const FieldRequest* wanted = requestOf(request, name);
+      const bool labels = wanted ? wanted->labels : name == "labels";
+      if (labels && !(wanted && isReal(wanted->type.element))) {
+        PIPESCOPE_TRY(dataset->makeClasses(array));
+      } else if (array.type.element == ElementType::uint8 && !labels && (!wanted || isReal(wanted->type.element))) {
+        std::vector<float> scaled;
+        for (const std::byte byte : array.bytes) scaled.push_back(table[std::to_integer<std::size_t>(byte)]);
+        array = {{ElementType::float32, array.type.shape}, bytesOf(scaled)};
       }
-      dataset->labels_.push_back(static_cast<std::int32_t>(label));
-      dataset->classes_ = std::max<std::int64_t>(dataset->classes_, static_cast<std::int64_t>(label) + 1);
+      dataset->names_.push_back(name);
+      dataset->arrays_.push_back(std::move(array));
     }
-    dataset->labelShape_.assign(labels.type.shape.begin() + 1, labels.type.shape.end());
-    // One label per sample may stand in a column.
-    if (dataset->labelShape_ == graph::Shape{1}) dataset->labelShape_.clear();
-    dataset->samples_ = std::move(samples);
+    dataset->description_ = fmt::format("{} samples of {}", dataset->size(), dataset->description_);
     return std::unique_ptr<Dataset>(std::move(dataset));
   }
 
   std::string description() const override { return description_; }
-  std::int64_t size() const override { return samples_.type.shape[0]; }
-  graph::TensorType sampleType() const override {
-    return {ElementType::float32, graph::Shape(samples_.type.shape.begin() + 1, samples_.type.shape.end())};
+  std::int64_t size() const override { return arrays_.front().type.shape[0]; }
+  std::vector<Field> fields() const override {
+    std::vector<Field> fields;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const auto& [element, shape] = arrays_[i].type;
+      fields.push_back({names_[i], {element, graph::Shape(shape.begin() + 1, shape.end())}});
+    }
+    return fields;
   }
-  graph::TensorType labelType() const override { return {ElementType::int32, labelShape_}; }
   std::int64_t classes() const override { return classes_; }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override {
-    const auto width = static_cast<std::size_t>(sampleType().elements()),
-               labelWidth = static_cast<std::size_t>(labelType().elements());
-    PIPESCOPE_CHECK(samples.size() == indices.size() * width && labels.size() == indices.size() * labelWidth,
-                    "buffers of another size than the samples");
-    const bool bytes = samples_.type.element == ElementType::uint8;
-    for (std::size_t row = 0; row < indices.size(); ++row) {
-      PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < size(), "an index outside the data set");
-      const auto index = static_cast<std::size_t>(indices[row]);
-      for (std::size_t i = 0; i < width; ++i) {
-        const double value = elementOf(samples_, index * width + i);
-        samples[row * width + i] = bytes ? table_[static_cast<std::size_t>(value)] : static_cast<float>(value);
+  Status read(std::span<const std::int64_t> indices, std::span<const std::span<std::byte>> values) const override {
+    PIPESCOPE_CHECK(values.size() == arrays_.size(), "as many buffers as fields");
+    for (std::size_t f = 0; f < arrays_.size(); ++f) {
+      const std::size_t width = arrays_[f].bytes.size() / static_cast<std::size_t>(size());
+      PIPESCOPE_CHECK(values[f].size() == indices.size() * width, "buffers of another size than the samples");
+      for (std::size_t row = 0; row < indices.size(); ++row) {
+        PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < size(), "an index outside the data set");
+        std::memcpy(values[f].data() + row * width,
+                    arrays_[f].bytes.data() + static_cast<std::size_t>(indices[row]) * width, width);
       }
-      std::copy_n(labels_.begin() + static_cast<std::ptrdiff_t>(index * labelWidth), labelWidth,
-                  labels.begin() + static_cast<std::ptrdiff_t>(row * labelWidth));
     }
     return {};
   }
 
  private:
-  ArrayDataset() = default;
+  explicit ArrayDataset(std::string place) : description_(std::move(place)) {}
+
+  base::Error refuse(const std::string& why) const { return badInput(description_ + ": " + why); }
+
+  /// Drops arrays that nobody asks for and that do not have a row for each of the others'.
+  Status choose(std::map<std::string, TensorValue>& arrays, const DatasetRequest& request) const {
+    const std::string* first = nullptr;
+    for (const auto& [name, array] : arrays) {
+      if (!request.fields.empty() && !requestOf(request, name)) continue;
+      if (array.type.shape.empty() || array.type.shape[0] < 1)
+        return refuse(fmt::format("{} needs a first axis that counts the samples, of at least 1", name));
+      if (array.type.elements() == 0) return refuse(name + " has an axis of no elements");
+      if (first && arrays[*first].type.shape[0] != array.type.shape[0]) {
+        return refuse(fmt::format("there are {} {}, but {} {}; give as many", arrays[*first].type.shape[0], *first,
+                                  array.type.shape[0], name));
+      }
+      if (!first) first = &name;
+    }
+    if (first) {
+      const std::int64_t rows = arrays[*first].type.shape[0];
+      std::erase_if(arrays, [rows](const auto& entry) {
+        const graph::TensorType& type = entry.second.type;
+        return type.shape.empty() || type.shape[0] != rows || type.elements() == 0;
+      });
+      return {};
+    }
+    std::string has, wants;
+    for (const auto& [name, array] : arrays) has += (has.empty() ? "" : ", ") + name;
+    for (const FieldRequest& field : request.fields) wants += (wants.empty() ? "" : ", ") + field.name;
+    if (has.empty()) return refuse("there is no array in it");
+    return refuse(fmt::format("it has {}, but the model takes {}: name the arrays as the model's inputs", has, wants));
+  }
+
+  Status makeClasses(TensorValue& array) {
+    const auto count = static_cast<std::size_t>(array.type.elements());
+    std::vector<double> given(count);
+    ops::castElements(array.type.element, array.bytes.data(), ElementType::float64,
+                      reinterpret_cast<std::byte*>(given.data()), array.type.elements());
+    std::vector<std::int32_t> labels;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(given[i] >= 0) || given[i] != std::floor(given[i]) || given[i] > 2147483646.0) {
+        return refuse(fmt::format("label {} of sample {} is no class; labels are whole numbers from 0, "
+                                  "unless the loss takes numbers (mse, bce)", given[i],
+                                  i / (count / static_cast<std::size_t>(array.type.shape[0]))));
+      }
+      labels.push_back(static_cast<std::int32_t>(given[i]));
+      classes_ = std::max<std::int64_t>(classes_, labels.back() + std::int64_t{1});
+    }
+    graph::Shape shape = array.type.shape;
+    // One label per sample may stand in a column.
+    if (shape.size() == 2 && shape[1] == 1) shape.pop_back();
+    array = {{ElementType::int32, std::move(shape)}, bytesOf(labels)};
+    return {};
+  }
+
   std::string description_;
-  TensorValue samples_;
-  std::vector<std::int32_t> labels_;
-  graph::Shape labelShape_;
+  std::vector<std::string> names_;
+  std::vector<TensorValue> arrays_;
   std::int64_t classes_ = 0;
-  std::array<float, 256> table_{};
 };
 
 std::string splitName(const DatasetRequest& request) {
   return request.split == Split::train ? "train" : "test";
 }
 
-base::Status requireDirectory(const DatasetRequest& request, const char* what) {
+Status requireDirectory(const DatasetRequest& request, const char* what) {
   if (!request.directory.empty()) return {};
   return badInput(fmt::format("the folder of the {} is missing: give it with --data", what));
 }
 
-/// train.npz with the arrays samples and labels, or train_samples.npy and train_labels.npy; test likewise.
-Result<std::unique_ptr<Dataset>> openNumpy(const DatasetRequest& request) {
-  PIPESCOPE_TRY(requireDirectory(request, "NumPy files"));
+/// The split's files of one kind by field: those called train_NAME.npy in the folder, and NAME.npy in its folder
+/// train.
+Result<std::map<std::string, fs::path>> filesOf(const DatasetRequest& request, const std::string& extension) {
   const std::string split = splitName(request);
-  const fs::path archive = request.directory / (split + ".npz");
-  std::error_code error;
-  if (fs::exists(archive, error)) {
-    PIPESCOPE_ASSIGN(auto arrays, readNpz(archive));
-    for (const char* name : {"samples", "labels"}) {
-      if (!arrays.contains(name))
-        return badInput(fmt::format("'{}' has no array called {}", archive.string(), name));
+  std::map<std::string, fs::path> files;
+  const auto list = [&](const fs::path& folder, const std::string& prefix) -> Status {
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+      const std::string stem = entry->path().stem().string();
+      if (entry->path().extension() != extension || !stem.starts_with(prefix) || stem == prefix) continue;
+      if (!files.emplace(stem.substr(prefix.size()), entry->path()).second)
+        return badInput(fmt::format("'{}' stands in two files; leave one out", entry->path().string()));
     }
-    return ArrayDataset::create("'" + archive.string() + "'", std::move(arrays["samples"]),
-                                std::move(arrays["labels"]), request.preprocessing);
-  }
-  PIPESCOPE_ASSIGN(TensorValue samples, readNpy(request.directory / (split + "_samples.npy")));
-  PIPESCOPE_ASSIGN(TensorValue labels, readNpy(request.directory / (split + "_labels.npy")));
-  return ArrayDataset::create(fmt::format("'{}' ({})", request.directory.string(), split), std::move(samples),
-                              std::move(labels), request.preprocessing);
+    if (!error) return {};
+    return base::ioError(fmt::format("cannot list the folder '{}': {}", folder.string(), error.message()));
+  };
+  PIPESCOPE_TRY(list(request.directory, split + "_"));
+  std::error_code error;
+  if (fs::is_directory(request.directory / split, error)) PIPESCOPE_TRY(list(request.directory / split, ""));
+  if (!files.empty()) return files;
+  return base::ioError(fmt::format("'{}' has no data for {}: give {}_samples{} and {}_labels{}, or a file called as each "
+                                   "of the model's inputs",
+                                   request.directory.string(), toString(request.split), split, extension, split,
+                                   extension));
 }
 
-/// train_samples.pb and train_labels.pb; test likewise.
+/// The arrays of the files that somebody asks for.
+Result<std::unique_ptr<Dataset>> openFiles(const DatasetRequest& request, const std::string& extension,
+                                           Result<TensorValue> (*read)(const fs::path&)) {
+  PIPESCOPE_ASSIGN(const auto files, filesOf(request, extension));
+  std::map<std::string, TensorValue> arrays;
+  for (const auto& [name, file] : files) {
+    PIPESCOPE_ASSIGN(arrays[name], read(file));
+  }
+  return ArrayDataset::create(fmt::format("'{}' ({})", request.directory.string(), splitName(request)),
+                              std::move(arrays), request);
+}
+
+Result<std::unique_ptr<Dataset>> openNumpy(const DatasetRequest& request) {
+  PIPESCOPE_TRY(requireDirectory(request, "NumPy files"));
+  const fs::path archive = request.directory / (splitName(request) + ".npz");
+  std::error_code error;
+  if (!fs::exists(archive, error)) return openFiles(request, ".npy", readNpy);
+  PIPESCOPE_ASSIGN(auto arrays, readNpz(archive));
+  return ArrayDataset::create("'" + archive.string() + "'", std::move(arrays), request);
+}
+
 Result<std::unique_ptr<Dataset>> openProto(const DatasetRequest& request) {
   PIPESCOPE_TRY(requireDirectory(request, "TensorProto files"));
-  const std::string split = splitName(request);
-  PIPESCOPE_ASSIGN(TensorValue samples, onnx::readTensorFile(request.directory / (split + "_samples.pb")));
-  PIPESCOPE_ASSIGN(TensorValue labels, onnx::readTensorFile(request.directory / (split + "_labels.pb")));
-  return ArrayDataset::create(fmt::format("'{}' ({})", request.directory.string(), split), std::move(samples),
-                              std::move(labels), request.preprocessing);
+  return openFiles(request, ".pb", onnx::readTensorFile);
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_DATASET(numpy) {
-  registry.add({"numpy", "arrays in a folder: train.npz with samples and labels, or train_samples.npy and "
-                         "train_labels.npy; test likewise",
+  registry.add({"numpy",
+                "arrays in a folder, by the names of the model's inputs, or samples and labels: train.npz, or "
+                "train_NAME.npy, or train/NAME.npy; test likewise",
                 openNumpy});
 }
 
 PIPESCOPE_REGISTER_DATASET(tensor_proto) {
-  registry.add({"tensor_proto", "ONNX TensorProto files in a folder: train_samples.pb, train_labels.pb, test likewise",
+  registry.add({"tensor_proto",
+                "ONNX TensorProto files in a folder, by the names of the model's inputs, or samples and labels: "
+                "train_NAME.pb or train/NAME.pb; test likewise",
                 openProto});
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/data/dataset_registry.h"
+#include "engine/data/labelled_images.h"
 #include "engine/data/npy_file.h"
 #include "profiler/base/check.h"
 
@@ -32,7 +33,7 @@ const CifarKind& kindOf(bool hundred) {
   return hundred ? fine : ten;
 }
 
-class CifarDataset : public Dataset {
+class CifarDataset : public LabelledImages {
  public:
   CifarDataset(const CifarKind& kind, std::string description, std::array<float, 256> table)
       : kind_(kind), description_(std::move(description)), table_(table) {}
@@ -59,15 +60,13 @@ class CifarDataset : public Dataset {
   std::int64_t size() const override {
     return static_cast<std::int64_t>(records_.size() / (kind_.labels + kPixels));
   }
-  graph::TensorType sampleType() const override { return {graph::ElementType::float32, {3, 32, 32}}; }
-  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
   std::int64_t classes() const override { return kind_.classes; }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override {
-    PIPESCOPE_CHECK(samples.size() == indices.size() * kPixels && labels.size() == indices.size(),
-                    "buffers of another size than the samples");
+
+ private:
+  graph::Shape sampleShape() const override { return {3, 32, 32}; }
+  base::Status readImages(std::span<const std::int64_t> indices, std::span<float> samples,
+                          std::span<std::int32_t> labels) const override {
     for (std::size_t row = 0; row < indices.size(); ++row) {
-      PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < size(), "an index outside the data set");
       const std::byte* record = records_.data() + static_cast<std::size_t>(indices[row]) * (kind_.labels + kPixels);
       labels[row] = std::to_integer<std::int32_t>(record[kind_.labels - 1]);
       std::transform(record + kind_.labels, record + kind_.labels + kPixels,
@@ -77,7 +76,6 @@ class CifarDataset : public Dataset {
     return {};
   }
 
- private:
   const CifarKind& kind_;
   std::string description_;
   std::vector<std::byte> records_;

@@ -2,11 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
+
+const FieldRequest* DatasetRequest::onlySample() const {
+  const FieldRequest* only = nullptr;
+  for (const FieldRequest& field : fields) {
+    if (field.labels) continue;
+    if (only) return nullptr;
+    only = &field;
+  }
+  return only;
+}
+
+const FieldRequest* DatasetRequest::labels() const {
+  const auto found = std::ranges::find(fields, true, &FieldRequest::labels);
+  return found == fields.end() ? nullptr : &*found;
+}
 
 void DatasetRegistry::add(DatasetFormat format) {
   PIPESCOPE_CHECK(!format.name.empty() && format.open != nullptr,

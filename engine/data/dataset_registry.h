@@ -13,17 +13,27 @@
 
 namespace pipescope::data {
 
-/// What a run wants. A format says in its `doc` which fields it uses.
+/// One value that the model takes for each row.
+struct FieldRequest {
+  std::string name;
+  graph::TensorType type;    ///< of one row
+  std::int64_t limit = 0;    ///< whole numbers: made-up ones are 0 … limit − 1, at least 1
+  double low = -1, high = 1; ///< real numbers: made-up ones are in [low, high)
+  bool labels = false;       ///< what predictions are compared with
+};
+
+/// What a run wants. A format says in its `doc` what it uses.
 struct DatasetRequest {
   Split split = Split::train;
-  std::filesystem::path directory;  ///< formats that read files
-  Preprocessing preprocessing;      ///< formats that read bytes
-  graph::Shape sampleShape;         ///< what the model takes, without the batch dimension; empty: as stored
-  graph::Shape labelShape;          ///< one label; empty: a scalar
-  std::int64_t classes = 10;        ///< labels are 0 … classes − 1
-  std::int64_t count = 0;           ///< formats that make samples up: how many
-  std::uint64_t seed = 0;           ///< formats that make samples up
-  std::int64_t tokens = 0;  ///< formats that make samples up: whole numbers below this; 0: real numbers
+  std::filesystem::path directory;   ///< formats that read files
+  Preprocessing preprocessing;       ///< formats that read bytes
+  std::vector<FieldRequest> fields;  ///< empty: as stored
+  std::int64_t count = 0;            ///< formats that make rows up: how many
+  std::uint64_t seed = 0;            ///< formats that make rows up
+
+  /// The one field that is not labels; null where there is none or more.
+  const FieldRequest* onlySample() const;
+  const FieldRequest* labels() const;
 };
 
 struct DatasetFormat {

@@ -52,13 +52,10 @@ base::Result<std::unique_ptr<IdxDataset>> IdxDataset::open(const fs::path& direc
   return dataset;
 }
 
-base::Status IdxDataset::read(std::span<const std::int64_t> indices, std::span<float> samples,
-                              std::span<std::int32_t> labels) const {
+base::Status IdxDataset::readImages(std::span<const std::int64_t> indices, std::span<float> samples,
+                                    std::span<std::int32_t> labels) const {
   const auto pixels = static_cast<std::size_t>(graph::elementCount(shape_));
-  PIPESCOPE_CHECK(samples.size() == indices.size() * pixels && labels.size() == indices.size(),
-                  "buffers of another size than the samples");
   for (std::size_t row = 0; row < indices.size(); ++row) {
-    PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < size(), "an index outside the data set");
     const auto index = static_cast<std::size_t>(indices[row]);
     const auto image = std::span(images_.values).subspan(index * pixels, pixels);
     std::transform(image.begin(), image.end(), samples.begin() + static_cast<std::ptrdiff_t>(row * pixels),
@@ -71,15 +68,16 @@ base::Status IdxDataset::read(std::span<const std::int64_t> indices, std::span<f
 PIPESCOPE_REGISTER_DATASET(idx) {
   registry.add({"idx", "images and labels in MNIST's IDX files, plain or gzipped, in a folder",
                 [](const DatasetRequest& request) -> base::Result<std::unique_ptr<Dataset>> {
-                  if (!request.labelShape.empty()) {
+                  if (request.labels() && !request.labels()->type.shape.empty()) {
                     return base::badInput(fmt::format(
                         "IDX files hold one label per image, the model takes {}; use another data set, or "
                         "change the model's labels",
-                        toString(graph::TensorType{graph::ElementType::int32, request.labelShape})));
+                        toString(request.labels()->type)));
                   }
+                  const FieldRequest* sample = request.onlySample();
                   PIPESCOPE_ASSIGN(auto dataset, IdxDataset::open(request.directory, request.split,
-                                                                  {request.preprocessing, request.classes,
-                                                                   request.sampleShape}));
+                                                                  {request.preprocessing, 10,
+                                                                   sample ? sample->type.shape : graph::Shape()}));
                   return std::unique_ptr<Dataset>(std::move(dataset));
                 }});
 }

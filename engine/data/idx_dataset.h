@@ -5,14 +5,14 @@
 #include <memory>
 #include <vector>
 
-#include "engine/data/dataset.h"
 #include "engine/data/idx_file.h"
+#include "engine/data/labelled_images.h"
 #include "engine/data/preprocessing.h"
 
 namespace pipescope::data {
 
 /// Holds the bytes of all images in memory and converts on reading.
-class IdxDataset : public Dataset {
+class IdxDataset : public LabelledImages {
  public:
   struct Options {
     Preprocessing preprocessing;
@@ -29,13 +29,12 @@ class IdxDataset : public Dataset {
 
   std::string description() const override { return description_; }
   std::int64_t size() const override { return images_.extents[0]; }
-  graph::TensorType sampleType() const override { return {graph::ElementType::float32, shape_}; }
-  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
   std::int64_t classes() const override { return classes_; }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override;
 
  private:
+  graph::Shape sampleShape() const override { return shape_; }
+  base::Status readImages(std::span<const std::int64_t> indices, std::span<float> samples,
+                          std::span<std::int32_t> labels) const override;
   IdxDataset() = default;
 
   std::string description_;

@@ -6,6 +6,7 @@
 
 #include "engine/data/dataset_registry.h"
 #include "engine/data/image_file.h"
+#include "engine/data/labelled_images.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
@@ -32,19 +33,22 @@ base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
 }
 
 /// Decodes on reading: a set may be larger than memory.
-class ImageFolder : public Dataset {
+class ImageFolder : public LabelledImages {
  public:
   static base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request) {
     if (request.directory.empty()) return badInput("the folder of the images is missing: give it with --data");
-    if (request.sampleShape.size() != 3 || (request.sampleShape[0] != 1 && request.sampleShape[0] != 3)) {
+    const FieldRequest* sample = request.onlySample();
+    if (!sample) return badInput("a data set of images fits models of one input; use another data set");
+    const graph::Shape& shape = sample->type.shape;
+    if (shape.size() != 3 || (shape[0] != 1 && shape[0] != 3)) {
       return badInput(fmt::format(
           "images are 1 or 3 channels x height x width, the model takes {}; use another data set, or change its input",
-          toString(graph::TensorType{graph::ElementType::float32, request.sampleShape})));
+          toString(sample->type)));
     }
     const fs::path folder = request.directory / (request.split == Split::train ? "train" : "test");
     auto dataset = std::unique_ptr<ImageFolder>(new ImageFolder);
     PIPESCOPE_ASSIGN(dataset->table_, preprocessingTable(request.preprocessing));
-    dataset->shape_ = request.sampleShape;
+    dataset->shape_ = shape;
     PIPESCOPE_ASSIGN(const std::vector<fs::path> classes, entriesOf(folder));
     std::error_code error;
     for (const fs::path& each : classes) {
@@ -66,14 +70,14 @@ class ImageFolder : public Dataset {
 
   std::string description() const override { return description_; }
   std::int64_t size() const override { return static_cast<std::int64_t>(files_.size()); }
-  graph::TensorType sampleType() const override { return {graph::ElementType::float32, shape_}; }
-  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
   std::int64_t classes() const override { return classes_; }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override {
+
+ private:
+  ImageFolder() = default;
+  graph::Shape sampleShape() const override { return shape_; }
+  base::Status readImages(std::span<const std::int64_t> indices, std::span<float> samples,
+                          std::span<std::int32_t> labels) const override {
     const auto width = static_cast<std::size_t>(graph::elementCount(shape_));
-    PIPESCOPE_CHECK(samples.size() == indices.size() * width && labels.size() == indices.size(),
-                    "buffers of another size than the samples");
     for (std::size_t row = 0; row < indices.size(); ++row) {
       const auto& [file, label] = files_.at(static_cast<std::size_t>(indices[row]));
       PIPESCOPE_ASSIGN(const Image image, readImage(file, shape_[0]));
@@ -85,8 +89,6 @@ class ImageFolder : public Dataset {
     return {};
   }
 
- private:
-  ImageFolder() = default;
   std::vector<std::pair<fs::path, std::int32_t>> files_;
   std::string description_;
   graph::Shape shape_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <span>
@@ -43,8 +44,7 @@ class Loader::Worker {
   Worker(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
       : dataset_(std::move(dataset)),
         options_(options),
-        sampleElements_(static_cast<std::size_t>(dataset_->sampleType().elements())),
-        labelElements_(static_cast<std::size_t>(dataset_->labelType().elements())) {
+        fields_(dataset_->fields()) {
     const std::int64_t rest = dataset_->size() % options_.shape.rows();
     calls_ = dataset_->size() / (options_.shape.rows() * options_.partition.instances) +
              (!options_.dropLast && rest > 0 ? 1 : 0);
@@ -108,7 +108,7 @@ class Loader::Worker {
     return base::ioError(
         fmt::format("not enough memory for a call of {} samples of {}; make the micro-batch size or the "
                     "device iterations smaller",
-                    options_.shape.rows(), graph::toString(dataset_->sampleType())));
+                    options_.shape.rows(), toString(fields_)));
   }
 
   void produce() {
@@ -121,7 +121,7 @@ class Loader::Worker {
         if (!waitForRoom()) return;
         const std::int64_t first = start + call * options_.shape.rows();
         const std::int64_t rows = std::min(options_.shape.rows(), dataset_->size() - first);
-        Batch batch{epoch, call, rows, {}, {}};
+        Batch batch{epoch, call, rows, {}};
         const auto indices =
             std::span(order).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
         if (base::Status read = readRows(indices, batch); !read.ok()) return fail(read.error());
@@ -145,15 +145,20 @@ class Loader::Worker {
 
   /// Stopping in the middle leaves the batch incomplete; its caller then drops it.
   base::Status readRows(std::span<const std::int64_t> indices, Batch& batch) {
-    batch.samples.resize(indices.size() * sampleElements_);
-    batch.labels.resize(indices.size() * labelElements_);
+    std::vector<std::size_t> widths;
+    for (const Field& field : fields_) {
+      const std::int64_t most = std::numeric_limits<std::int64_t>::max() / graph::sizeOf(field.type.element);
+      if (field.type.elements() > most / static_cast<std::int64_t>(indices.size())) return tooLarge();
+      widths.push_back(static_cast<std::size_t>(field.type.bytes().count));
+      batch.fields.emplace_back(indices.size() * widths.back());
+    }
+    std::vector<std::span<std::byte>> parts(fields_.size());
     for (std::size_t row = 0; row < indices.size() && !stopping();
          row += static_cast<std::size_t>(rowsPerRead)) {
       const std::size_t rows = std::min(static_cast<std::size_t>(rowsPerRead), indices.size() - row);
-      PIPESCOPE_TRY(
-          dataset_->read(indices.subspan(row, rows),
-                         std::span(batch.samples).subspan(row * sampleElements_, rows * sampleElements_),
-                         std::span(batch.labels).subspan(row * labelElements_, rows * labelElements_)));
+      for (std::size_t f = 0; f < parts.size(); ++f)
+        parts[f] = std::span(batch.fields[f]).subspan(row * widths[f], rows * widths[f]);
+      PIPESCOPE_TRY(dataset_->read(indices.subspan(row, rows), parts));
     }
     return {};
   }
@@ -171,8 +176,7 @@ class Loader::Worker {
 
   const std::shared_ptr<const Dataset> dataset_;
   const LoaderOptions options_;
-  const std::size_t sampleElements_;
-  const std::size_t labelElements_;
+  const std::vector<Field> fields_;
   std::int64_t calls_ = 0;
   std::string warning_;
 

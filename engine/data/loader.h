@@ -1,9 +1,11 @@
 #pragma once
 // Feeds a run: calls' worth of samples in shuffled order, the next one being read while the present one is
 // used.
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,13 +26,18 @@ struct LoaderOptions {
   std::int64_t epochs = 1;
 };
 
-/// What one call takes: `rows` samples one after the other, in the order of BatchShape.
+/// What one call takes: `rows` rows one after the other, in the order of BatchShape.
 struct Batch {
   std::int64_t epoch = 0;  ///< from LoaderOptions::firstEpoch
   std::int64_t call = 0;   ///< within the epoch, from 0
   std::int64_t rows = 0;
-  std::vector<float> samples;        ///< rows × elements of Dataset::sampleType()
-  std::vector<std::int32_t> labels;  ///< rows × elements of Dataset::labelType()
+  /// For each of Dataset::fields() its rows; starts at an address that suits every type.
+  std::vector<std::vector<std::byte>> fields;
+
+  template <class T>
+  std::span<const T> values(std::size_t field) const {
+    return {reinterpret_cast<const T*>(fields[field].data()), fields[field].size() / sizeof(T)};
+  }
 };
 
 /// Reads one batch ahead on a thread of its own: at most two batches exist besides those that the caller

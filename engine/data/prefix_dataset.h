@@ -5,7 +5,7 @@
 
 namespace pipescope::data {
 
-/// The first samples of another data set; `count` from 1 to its size.
+/// The first rows of another data set; `count` from 1 to its size.
 class PrefixDataset : public Dataset {
  public:
   PrefixDataset(std::shared_ptr<const Dataset> whole, std::int64_t count)
@@ -14,12 +14,11 @@ class PrefixDataset : public Dataset {
     return whole_->description() + ", the first " + std::to_string(count_) + " samples";
   }
   std::int64_t size() const override { return count_; }
-  graph::TensorType sampleType() const override { return whole_->sampleType(); }
-  graph::TensorType labelType() const override { return whole_->labelType(); }
+  std::vector<Field> fields() const override { return whole_->fields(); }
   std::int64_t classes() const override { return whole_->classes(); }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override {
-    return whole_->read(indices, samples, labels);
+  base::Status read(std::span<const std::int64_t> indices,
+                    std::span<const std::span<std::byte>> values) const override {
+    return whole_->read(indices, values);
   }
 
  private:

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <utility>
 
-#include "engine/data/dataset_registry.h"
 #include "engine/data/random.h"
+#include "engine/ops/cast_elements.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
@@ -16,7 +18,6 @@ namespace {
 
 constexpr std::int64_t mostElements = std::int64_t{1} << 31U;
 constexpr std::int64_t mostSamples = 100'000'000;  ///< an epoch's order takes 8 bytes for each
-constexpr std::int64_t mostTokens = std::int64_t{1} << 24U;
 
 base::Status checkShape(const graph::Shape& shape, std::string_view what) {
   std::int64_t elements = 1;
@@ -36,8 +37,59 @@ base::Status checkShape(const graph::Shape& shape, std::string_view what) {
 }
 
 /// Training and test samples are different sequences of the same purpose: stream 2i and 2i + 1.
-std::uint64_t streamOf(Split split, std::int64_t index) {
-  return static_cast<std::uint64_t>(index) * 2 + (split == Split::test ? 1 : 0);
+/// Further fields of samples go on 2³² streams apart: there are fewer rows than that.
+std::uint64_t streamOf(Split split, std::int64_t index, std::size_t field) {
+  return (static_cast<std::uint64_t>(field) << 32U) + static_cast<std::uint64_t>(index) * 2 +
+         (split == Split::test ? 1 : 0);
+}
+
+bool isReal(graph::ElementType type) {
+  using enum graph::ElementType;
+  return type == float32 || type == float64 || type == float16 || type == bfloat16;
+}
+
+/// The largest limit whose numbers a type holds.
+std::int64_t mostOf(graph::ElementType type) {
+  using enum graph::ElementType;
+  switch (type) {
+    case boolean: return 2;
+    case int8: return 128;
+    case uint8: return 256;
+    case int16: return 32768;
+    case uint16: return 65536;
+    default: return std::numeric_limits<std::int32_t>::max();
+  }
+}
+
+base::Status checkField(const FieldRequest& field) {
+  PIPESCOPE_TRY(checkShape(field.type.shape, field.name));
+  if (isReal(field.type.element)) {
+    if (field.low < field.high) return {};
+    return base::badInput(fmt::format("synthetic {} in [{}, {}) cannot be made; give a lower end below the upper one",
+                                      field.name, field.low, field.high));
+  }
+  const std::int64_t most = mostOf(field.type.element);
+  if (field.limit >= 1 && field.limit <= most) return {};
+  return base::badInput(fmt::format("synthetic {} of {} different {} cannot be made; give 1…{}", field.name, field.limit,
+                                    toString(field.type.element), most));
+}
+
+/// One row of a field. `scratch` is kept from row to row.
+void fill(const FieldRequest& field, RandomSequence& random, std::span<std::byte> row,
+          std::vector<std::byte>& scratch) {
+  const bool real = isReal(field.type.element);
+  scratch.resize(static_cast<std::size_t>(field.type.elements()) * 4);
+  for (std::size_t at = 0; at < scratch.size(); at += 4) {
+    if (real) {
+      const float value = random.between(static_cast<float>(field.low), static_cast<float>(field.high));
+      std::memcpy(scratch.data() + at, &value, sizeof value);
+    } else {
+      const auto value = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(field.limit)));
+      std::memcpy(scratch.data() + at, &value, sizeof value);
+    }
+  }
+  ops::castElements(real ? graph::ElementType::float32 : graph::ElementType::int32, scratch.data(),
+                    field.type.element, row.data(), field.type.elements());
 }
 
 }  // namespace
@@ -48,17 +100,9 @@ base::Result<std::unique_ptr<SyntheticDataset>> SyntheticDataset::create(const O
         fmt::format("a synthetic data set of {} samples cannot be made; give a count of 1…{}", options.count,
                     mostSamples));
   }
-  PIPESCOPE_TRY(checkShape(options.sampleShape, "samples"));
-  PIPESCOPE_TRY(checkShape(options.labelShape, "labels"));
-  if (options.classes < 1 || options.classes > std::numeric_limits<std::int32_t>::max()) {
-    return base::badInput(fmt::format("synthetic labels of {} classes cannot be made; give 1…{}",
-                                      options.classes, std::numeric_limits<std::int32_t>::max()));
-  }
-  if (options.tokens < 0 || options.tokens > mostTokens) {
-    return base::badInput(fmt::format(
-        "synthetic samples of {} different tokens cannot be made; give 1…{}, or 0 for real numbers",
-        options.tokens, mostTokens));
-  }
+  if (options.fields.empty())
+    return base::badInput("synthetic data takes its fields from the model, but there is none");
+  for (const FieldRequest& field : options.fields) PIPESCOPE_TRY(checkField(field));
   return std::unique_ptr<SyntheticDataset>(new SyntheticDataset(options));
 }
 
@@ -67,37 +111,43 @@ std::string SyntheticDataset::description() const {
                      options_.seed);
 }
 
-base::Status SyntheticDataset::read(std::span<const std::int64_t> indices, std::span<float> samples,
-                                    std::span<std::int32_t> labels) const {
-  const auto sampleElements = static_cast<std::size_t>(graph::elementCount(options_.sampleShape));
-  const auto labelElements = static_cast<std::size_t>(graph::elementCount(options_.labelShape));
-  PIPESCOPE_CHECK(
-      samples.size() == indices.size() * sampleElements && labels.size() == indices.size() * labelElements,
-      "buffers of another size than the samples");
-  for (std::size_t row = 0; row < indices.size(); ++row) {
-    PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < options_.count, "an index outside the data set");
-    const std::uint64_t stream = streamOf(options_.split, indices[row]);
-    RandomSequence values(options_.seed, RandomPurpose::syntheticSamples, stream);
-    for (float& value : samples.subspan(row * sampleElements, sampleElements)) {
-      value = options_.tokens > 0
-                  ? static_cast<float>(values.below(static_cast<std::uint64_t>(options_.tokens)))
-                  : values.between(-1.0F, 1.0F);
-    }
-    RandomSequence classes(options_.seed, RandomPurpose::syntheticLabels, stream);
-    for (std::int32_t& label : labels.subspan(row * labelElements, labelElements)) {
-      label = static_cast<std::int32_t>(classes.below(static_cast<std::uint64_t>(options_.classes)));
+std::vector<Field> SyntheticDataset::fields() const {
+  std::vector<Field> fields;
+  for (const FieldRequest& field : options_.fields) fields.push_back({field.name, field.type});
+  return fields;
+}
+
+std::int64_t SyntheticDataset::classes() const {
+  const auto labels = std::ranges::find(options_.fields, true, &FieldRequest::labels);
+  return labels == options_.fields.end() || isReal(labels->type.element) ? 0 : labels->limit;
+}
+
+base::Status SyntheticDataset::read(std::span<const std::int64_t> indices,
+                                    std::span<const std::span<std::byte>> values) const {
+  PIPESCOPE_CHECK(values.size() == options_.fields.size(), "as many buffers as fields");
+  std::vector<std::byte> scratch;
+  std::size_t samples = 0;
+  for (std::size_t f = 0; f < values.size(); ++f) {
+    const FieldRequest& field = options_.fields[f];
+    const auto width = static_cast<std::size_t>(field.type.bytes().count);
+    PIPESCOPE_CHECK(values[f].size() == indices.size() * width, "buffers of another size than the samples");
+    const std::size_t place = field.labels ? 0 : samples++;
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      PIPESCOPE_CHECK(indices[row] >= 0 && indices[row] < options_.count, "an index outside the data set");
+      RandomSequence random(options_.seed,
+                            field.labels ? RandomPurpose::syntheticLabels : RandomPurpose::syntheticSamples,
+                            streamOf(options_.split, indices[row], place));
+      fill(field, random, values[f].subspan(row * width, width), scratch);
     }
   }
   return {};
 }
 
 PIPESCOPE_REGISTER_DATASET(synthetic) {
-  registry.add({"synthetic", "random samples and labels of the model's shapes, by seed and count",
+  registry.add({"synthetic", "random rows of the model's types and shapes, by seed and count",
                 [](const DatasetRequest& request) -> base::Result<std::unique_ptr<Dataset>> {
-                  PIPESCOPE_ASSIGN(auto dataset,
-                                   SyntheticDataset::create({request.split, request.count,
-                                                             request.sampleShape, request.labelShape,
-                                                             request.classes, request.seed, request.tokens}));
+                  PIPESCOPE_ASSIGN(auto dataset, SyntheticDataset::create({request.split, request.count,
+                                                                           request.fields, request.seed}));
                   return std::unique_ptr<Dataset>(std::move(dataset));
                 }});
 }

@@ -74,6 +74,22 @@ def seeds():
                         [tensor("w", np.ones((1, 8, 2), np.float32)), tensor("r", np.ones((1, 8, 2), np.float32))])
     yield "lstm_absurd", model([node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2**40)], [value("x", F, (3, 1, 2))], [y],
                                [tensor("w", np.ones((1, 8, 2), np.float32)), tensor("r", np.ones((1, 8, 2), np.float32))])
+    recurrent = [tensor("w", np.ones((1, 8, 2), np.float32)), tensor("r", np.ones((1, 8, 2), np.float32))]
+    yield "lstm_coupled", model([node("LSTM", ["x", "w", "r"], ["y"], hidden_size=2, clip=0.5, input_forget=1)],
+                                [value("x", F, (3, 2, 2))], [y], recurrent)
+    yield "gru_both", model([node("GRU", ["x", "w", "r", "", "l"], ["y"], direction="bidirectional", linear_before_reset=1,
+                                  clip=1e-30)], [value("x", F, (3, 2, 2))], [y],
+                            [tensor("w", np.ones((2, 6, 2), np.float32)), tensor("r", np.ones((2, 6, 2), np.float32)),
+                             tensor("l", np.array([2, 0], np.int32))])
+    yield "rnn_activation", model([node("RNN", ["x", "w", "r"], ["y"], activations=["Elu"], activation_alpha=[float("nan")])],
+                                  [value("x", F, (3, 2, 2))], [y],
+                                  [tensor("w", np.ones((1, 2, 2), np.float32)), tensor("r", np.ones((1, 2, 2), np.float32))])
+    yield "resize_wide", model([node("Resize", ["x", "", "", "s"], ["y"], mode="linear")], [x], [y],
+                               [tensor("s", [0, 2**24])])
+    yield "window_giant", model([node("HannWindow", ["n"], ["y"])], [], [y], [tensor("n", np.int64(2**40))])
+    yield "neg_unsigned", model([node("Neg", ["x"], ["y"])], [value("x", TensorProto.UINT8)], [value("y", TensorProto.UINT8, None)])
+    yield "own_loss", model([node("Mul", ["x", "w"], ["y"]), node("ReduceMean", ["y"], ["l"], keepdims=0)], [x],
+                            [value("l", F, ()), y], [tensor("w", np.ones(3, np.float32))])
     yield "quantize", model([node("QuantizeLinear", ["x", "s"], ["q"]), node("DequantizeLinear", ["q", "s"], ["y"])], [x], [y],
                             [tensor("s", np.float32(0))])
     yield "nms", model([node("NonMaxSuppression", ["b", "s", "m"], ["y"])],
@@ -91,11 +107,16 @@ def seeds():
                 [value("c", B, ()), value("w"), value("w")])
     yield "loop_endless", model([node("Loop", ["", "", "x"], ["y", "s"], body=loop)], [x], [y])
     yield "loop_long", model([node("Loop", ["m", "", "x"], ["y", "s"], body=loop)], [x], [y], [tensor("m", np.int64(2**62))])
+    drawing = body([node("RandomNormalLike", ["v"], ["w"])], [value("i", I, ()), value("c", B, ()), value("v")],
+                   [value("c", B, ()), value("w"), value("w")])
+    yield "loop_random", model([node("Loop", ["m", "", "x"], ["y", "s"], body=drawing)], [x], [y], [tensor("m", np.int64(3))])
     scan = body([node("Add", ["a", "r"], ["b"])], [value("a", F, (3,)), value("r", F, (3,))], [value("b", F, (3,)), value("b", F, (3,))])
     yield "scan", model([node("Scan", ["z", "x"], ["y", "s"], body=scan, num_scan_inputs=1)], [x], [y],
                         [tensor("z", np.zeros(3, np.float32))])
     yield "scan_absurd", model([node("Scan", ["z", "x"], ["y", "s"], body=scan, num_scan_inputs=1, scan_input_axes=[2**60],
                                      scan_output_directions=[9])], [x], [y], [tensor("z", np.zeros(3, np.float32))])
+    yield "scan_lists", model([node("Scan", ["z", "x"], ["y", "s"], body=scan, num_scan_inputs=1, scan_input_axes=[0, 0],
+                                    scan_output_axes=[])], [x], [y], [tensor("z", np.zeros(3, np.float32))])
     nested = body([node("Relu", ["x"], ["t0"])], [], [value("t0")])
     for depth in range(1, 12):
         nested = body([node("If", ["c"], [f"t{depth}"], then_branch=nested, else_branch=nested)], [], [value(f"t{depth}")]) \

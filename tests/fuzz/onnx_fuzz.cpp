@@ -1,9 +1,10 @@
-// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate, plan,
-// interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
+// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate, add
+// gradients, plan, interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
+#include "engine/compile/gradients.h"
 #include "engine/graph/onnx/loss.h"
 #include "engine/graph/onnx/reader.h"
 #include "engine/numerics/interpreter.h"
@@ -36,15 +37,27 @@ bool makeInputs(const onnx::ModelGraph& graph, std::vector<graph::TensorValue>& 
   return true;
 }
 
+bool isSmall(const graph::Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    bytes += tensor.type.bytes().count;
+    if (bytes > kMostBytes) return false;
+  }
+  return true;
+}
+
 void instantiate(const onnx::Model& model) {
-  for (const char* loss : {"cross_entropy", "model"}) {
+  for (const char* loss : {"cross_entropy", "mse", "model"}) {
     onnx::TrainingModelOptions options;
     options.loss = loss;
     options.instantiate.microBatch = 2;
     options.instantiate.training = true;
     options.instantiate.maxNodes = static_cast<std::size_t>(kMostSteps);
     options.instantiate.maxFoldedBytes = kMostBytes;
-    (void)onnx::instantiateWithLoss(model, ops::standardOperators(), options);
+    const auto made = onnx::instantiateWithLoss(model, ops::standardOperators(), options);
+    if (!made.ok() || !isSmall(made->graph)) continue;
+    const auto trained = compile::addGradients(made->graph, ops::standardOperators());
+    if (trained.ok() && isSmall(*trained)) (void)numerics::Program::create(*trained, ops::standardOperators());
   }
   onnx::InstantiateOptions options;
   options.microBatch = 2;
@@ -52,11 +65,7 @@ void instantiate(const onnx::Model& model) {
   options.maxFoldedBytes = kMostBytes;
   const auto instance = onnx::instantiate(model, ops::standardOperators(), options);
   if (!instance.ok()) return;
-  std::int64_t bytes = 0;
-  for (const graph::Tensor& tensor : instance->graph.tensors()) {
-    bytes += tensor.type.bytes().count;
-    if (bytes > kMostBytes) return;
-  }
+  if (!isSmall(instance->graph)) return;
   (void)numerics::Program::create(instance->graph, ops::standardOperators());
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +19,9 @@
 
 #include "profiler/analysis/diff.h"
 #include "profiler/analysis/export/export.h"
+#include "profiler/analysis/pva/report.h"
 #include "profiler/analysis/range.h"
+#include "profiler/analysis/unit_steps.h"
 #include "profiler/store/batch.h"
 #include "profiler/store/checksum.h"
 #include "profiler/store/profile_reader.h"
@@ -205,6 +208,7 @@ int readAll(const fs::path& path) {
     const auto blocks = reader->blocks<Row>();
     for (std::size_t b = 0; blocks.ok() && b < blocks->size(); ++b) {
       refusals += !reader->block<Row>(b).ok();
+      refusals += !reader->columns<Row>(b).ok();
       static_cast<void>(reader->ranges<Row>(b));
     }
     refusals += !blocks.ok();
@@ -217,12 +221,22 @@ int readAll(const fs::path& path) {
   const model::ExecutableId executable(0);
   const model::Run* run = (*catalog)->lastRunOf(executable);
   const model::Ticks end = run == nullptr ? model::Ticks(1000) : run->end;
-  for (const model::Ticks resolution : {model::Ticks(0), model::Ticks(end.count / 16)})
+  for (const model::Ticks resolution : {model::Ticks(0), model::Ticks(end.count / 16), model::Ticks(end.count / 1000)})
     refusals += !(*index)->steps({executable, model::Ticks(0), end, {}}, resolution, progress).ok();
   refusals += !(*index)->sums({executable, model::Ticks(0), end, {}}, analysis::SumBy::operation, progress).ok();
   refusals += !(*index)->liveAt(model::MemorySpaceId(0), 3, true, progress).ok();
   refusals += !(*index)->peakIn(executable, model::MemorySpaceId(0), 0, 1000, progress).ok();
   refusals += !(*index)->search("attention", 10, progress).ok();
+  const analysis::UnitRequest units{executable, model::DeviceId(1), model::Ticks(end.count / 8), model::Ticks(end.count / 2)};
+  refusals += !analysis::unitSteps(*reader, **catalog, units, 10'000, progress).ok();
+  refusals += !analysis::unitSums(*reader, **catalog, units, progress).ok();
+  if (const auto report = pva::Report::make(reader); report.ok()) {
+    const auto compilation = report->compilation();
+    const auto sets = compilation.ok() ? compilation->computeSets() : base::Result<std::vector<pva::ComputeSet>>(compilation.error());
+    for (std::size_t i = 0; sets.ok() && i < std::min<std::size_t>(3, sets->size()); ++i)
+      refusals += !(*sets)[i].estimatedCyclesByTile().ok();
+    refusals += !sets.ok() || !compilation->tiles().ok();
+  }
   const analysis::DiffSide side{*reader, **catalog, executable};
   refusals += !analysis::diff(side, side).ok();
   const auto nowhere = [](std::string_view) { return base::Status(); };
@@ -241,7 +255,7 @@ std::string makeProfile(const fs::path& path) {
   if (!writer.ok()) fault(writer.error().message);
   record::Recorder recorder(**writer);
   bench::PipelineShape shape;
-  shape.devices = 3, shape.microBatches = 12, shape.forwardSteps = 20;
+  shape.devices = 3, shape.microBatches = 12, shape.forwardSteps = 20, shape.tiles = true;
   if (!bench::recordPipeline(recorder, shape).ok()) fault("cannot write a profile");
   return readFile(path);
 }

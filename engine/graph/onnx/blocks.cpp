@@ -36,6 +36,11 @@ bool matches(const std::string& pattern, const std::string& text) {
 
 namespace {
 
+/// Without the slash that PyTorch begins its nodes' names with.
+std::string bare(const std::string& name) {
+  return name.substr(std::min(name.find_first_not_of('/'), name.size()));
+}
+
 /// The shortest beginning of a node's path that a layer's pattern fits: "" where none does.
 std::string layerOf(const std::string& pattern, const std::string& node) {
   for (std::size_t end = 0; end <= node.size(); ++end) {
@@ -82,7 +87,7 @@ class Assigner {
     for (const graph::Node& node : graph_.nodes()) {
       for (std::size_t r = 0; r < rules_.size(); ++r) {
         if (rules_[r].matching.empty()) continue;
-        const std::string layer = layerOf(rules_[r].matching, node.name);
+        const std::string layer = layerOf(bare(rules_[r].matching), bare(node.name));
         if (!layer.empty()) layers_[r].emplace(layer, layers_[r].size());
       }
     }
@@ -102,18 +107,20 @@ class Assigner {
     }
   }
 
-  int blockOf(const std::string& node, std::vector<bool>& used) const {
+  int blockOf(const std::string& named, std::vector<bool>& used) const {
+    const std::string node = bare(named);
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       const BlockRule& rule = rules_[r];
       int block = -1;
       if (!rule.matching.empty()) {
-        const std::string layer = layerOf(rule.matching, node);
+        const std::string layer = layerOf(bare(rule.matching), node);
         if (!layer.empty())
           block = first_[r] + static_cast<int>(layers_[r].at(layer) /
                                                static_cast<std::size_t>(std::max<std::int64_t>(1, rule.every)));
       } else if (!rule.prefix.empty()) {
-        if (node == rule.prefix || node.starts_with(rule.prefix + "/")) block = first_[r];
-      } else if (std::ranges::any_of(rule.nodes, [&](const std::string& p) { return matches(p, node); })) {
+        const std::string prefix = bare(rule.prefix);
+        if (node == prefix || node.starts_with(prefix + "/")) block = first_[r];
+      } else if (std::ranges::any_of(rule.nodes, [&](const std::string& p) { return matches(bare(p), node); })) {
         block = first_[r];
       }
       if (block < 0) continue;

@@ -11,7 +11,7 @@ namespace pipescope::onnx {
 /// True where the text is what the pattern says: * any text, ? any one byte, all else itself.
 bool matches(const std::string& pattern, const std::string& text);
 
-/// One rule. Exactly one of `nodes`, `prefix` and `matching` is given.
+/// One rule. A slash at the beginning of names and patterns counts for nothing. Exactly one of `nodes`, `prefix` and `matching` is given.
 struct BlockRule {
   std::string name;                ///< of the block; of the blocks "name0", "name1" … with `matching`
   std::vector<std::string> nodes;  ///< patterns of whole node names

@@ -51,10 +51,15 @@ class Run {
     const ops::OperatorDefinition* definition = evaluation_.registry.find(node_.op);
     if (!definition->kernel)
       return badInput(fmt::format("{}: this operator can be emulated, but not computed.", call_.title()));
+    // Making a kernel may take memory by the extents of what it gives.
+    PIPESCOPE_TRY(checkMemory(0));
+    if (allEmpty()) {
+      makeOutputs();
+      return std::move(outputs_);
+    }
     PIPESCOPE_ASSIGN(const ops::Kernel kernel, definition->kernel(call_));
     PIPESCOPE_TRY(checkMemory(kernel.scratchBytes));
     makeOutputs();
-    if (allEmpty_) return std::move(outputs_);
     const auto scratchBytes = static_cast<std::size_t>(kernel.scratchBytes);
     const Scratch scratch(new (std::align_val_t{kAlignment}) std::byte[std::max<std::size_t>(1, scratchBytes)]);
     std::vector<std::span<const std::byte>> given;
@@ -85,6 +90,13 @@ class Run {
     return {};
   }
 
+  bool allEmpty() const {
+    for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
+      if (node_.outputs[i].valid() && call_.outputs[i].elements() != 0) return false;
+    }
+    return true;
+  }
+
   void makeOutputs() {
     for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
       if (!node_.outputs[i].valid()) {
@@ -98,7 +110,6 @@ class Run {
       const auto bytes = static_cast<std::size_t>(value->type.bytes().count);
       value->bytes.reserve(bytes + 1);
       value->bytes.resize(bytes);
-      allEmpty_ = allEmpty_ && bytes == 0;
       spans_.emplace_back(value->bytes);
       outputs_.push_back(std::move(value));
     }
@@ -109,7 +120,6 @@ class Run {
   const Evaluation& evaluation_;
   Values outputs_;
   std::vector<std::span<std::byte>> spans_;
-  bool allEmpty_ = true;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "engine/graph/onnx/blocks.h"
 #include "engine/graph/onnx/graph_reader.h"
+#include "engine/graph/onnx/gelu_pattern.h"
 #include "engine/graph/onnx/instantiator.h"
 
 namespace pipescope::onnx {
@@ -219,6 +220,27 @@ void Instantiator::assume(Frame& frame, const ModelNode& node) {
   }
 }
 
+/// PyTorch's export stores weights of equal values once and reads them through Identity. Where all elements are one number
+/// (biases of zeros, scales of ones), that is how they start, not that they are tied: each is a weight of its own. Other
+/// values are taken for one weight in several places, unless nothing is trained.
+bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data) {
+  if (node.op != "Identity" || !frame.path.empty() || !data.id.valid() || node.outputs.empty() || !node.outputs[0].valid())
+    return false;
+  const graph::Tensor from = instance_.graph.tensor(data.id);
+  const bool isOutput = std::ranges::find(frame.graph.outputs, node.outputs[0]) != frame.graph.outputs.end();
+  if (from.role != TensorRole::parameter || isOutput) return false;
+  const graph::Initializer initializer = instance_.graph.initializer(data.id);
+  const std::vector<std::byte>& bytes = initializer.values->bytes;
+  const auto size = static_cast<std::size_t>(graph::sizeOf(from.type.element));
+  const bool oneNumber = std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(size), bytes.end(), bytes.begin());
+  if (!options_.untied && !oneNumber) return false;
+  const std::string& name = frame.graph.value(node.outputs[0]).name;
+  Slot& slot = frame.at(node.outputs[0]);
+  slot = {instance_.graph.addParameter(unique(name), from.type, initializer), nullptr, name};
+  instance_.weightOf[instance_.graph.tensor(slot.id).name] = name;
+  return true;
+}
+
 /// Inference: dropout passes its input on, batch norm uses the statistics that it has. Shape and Size are known
 /// once types are.
 Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
@@ -239,6 +261,7 @@ Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
     frame.at(node.outputs[0]) = {TensorId(), intsTensor(values, node.op == "Size"), frame.graph.value(node.outputs[0]).name};
     return true;
   }
+  if (untied(frame, node, data)) return true;
   if (options_.training) return false;
   if (node.op == "Dropout") {
     if (node.outputs.size() > 1 && node.outputs[1].valid()) {
@@ -317,6 +340,13 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
   for (std::size_t i = 0; i < outputs; ++i) {
     names.push_back(unique(frame.path + (node.outputs[i].valid() ? frame.graph.value(node.outputs[i]).name
                                                                  : fmt::format("{}/output_{}", node.name, i))));
+  }
+  if (made.op == "Mul" && made.inputs.size() == 2) {
+    // As PopTorch and others do it: one operator, and one pass over memory instead of five.
+    if (const std::optional<TensorId> x = geluArgument(instance_.graph, made.inputs[0], made.inputs[1])) {
+      made.op = "Gelu";
+      made.inputs = {*x};
+    }
   }
   const std::vector<TensorId> inputs = made.inputs;
   PIPESCOPE_ASSIGN(const std::vector<TensorId> ids,

@@ -23,6 +23,9 @@ struct InstantiateOptions {
   bool training = false;
   /// Patterns (blocks.h) of initializers that are not trained.
   std::vector<std::string> frozen;
+  /// What an Identity makes of a weight is a weight of its own, whatever it holds; otherwise only where it holds one
+  /// number throughout. For inference alone: in training others may really be tied.
+  bool untied = false;
   /// Nodes that unrolling may make; beyond, a sentence.
   std::size_t maxNodes = 200'000;
   /// Larger results of constants stay nodes: their memory is then planned.
@@ -31,7 +34,7 @@ struct InstantiateOptions {
 
 struct Instance {
   graph::Graph graph;
-  /// Parameter of the graph → initializer of the file.
+  /// Parameter of the graph → initializer of the file, or what an Identity makes of one (InstantiateOptions::untied).
   std::map<std::string, std::string> weightOf;
 };
 

@@ -39,6 +39,7 @@ class Instantiator {
   base::Status addOutputs(Frame& frame);
   /// True where inference makes the node simpler than it stands in the file.
   base::Result<bool> simplified(Frame& frame, const ModelNode& node);
+  bool untied(Frame& frame, const ModelNode& node, const Slot& data);
   base::Result<bool> folded(Frame& frame, const ModelNode& node);
   /// Whether a batch norm's mean and variance are weights that training moves, or what the file says.
   enum class Statistics { fixed, learned };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace pipescope::onnx {
 
@@ -44,6 +45,43 @@ void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
   graph.nodes.insert(graph.nodes.begin(), std::move(node));
 }
 
+/// What a value is computed from, itself included.
+std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
+  std::set<ValueId> found{value};
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const ModelNode& node = graph.nodes[i];
+    if (std::ranges::none_of(node.outputs, [&](ValueId output) { return found.contains(output); })) continue;
+    found.insert(node.inputs.begin(), node.inputs.end());
+    for (const auto& [name, body] : node.bodies) {
+      for (const auto& [outer, inner] : body->captured) found.insert(outer);
+    }
+  }
+  return found;
+}
+
+/// An output that the file says to be one real number, beside one that is none: a loss made of other operators. Inputs
+/// that only it reads are labels; they come last, and are left out where the loss is.
+bool useScalarLoss(ModelGraph& graph, bool training) {
+  const auto isScalar = [&graph](ValueId id) {
+    const ModelValue& value = graph.value(id);
+    return value.element == ElementType::float32 && value.shape && value.shape->empty();
+  };
+  const auto loss = std::ranges::find_if(graph.outputs, isScalar);
+  const auto scores = std::ranges::find_if_not(graph.outputs, isScalar);
+  if (loss == graph.outputs.end() || scores == graph.outputs.end()) return false;
+  const ValueId lossId = *loss, scoresId = *scores;
+  const std::set<ValueId> needed = behind(graph, scoresId);
+  const auto labels = std::ranges::stable_partition(graph.inputs, [&](ValueId id) { return needed.contains(id); });
+  if (!training) {
+    graph.inputs.erase(labels.begin(), labels.end());
+    std::erase_if(graph.nodes, [&](const ModelNode& node) {
+      return std::ranges::none_of(node.outputs, [&](ValueId id) { return needed.contains(id); });
+    });
+  }
+  graph.outputs = training ? std::vector<ValueId>{scoresId, lossId} : std::vector<ValueId>{scoresId};
+  return true;
+}
+
 /// The model's own loss: outputs become its scores and, in training, the loss.
 Status useOwnLoss(Model& model, bool training) {
   ModelGraph& graph = model.graph;
@@ -52,9 +90,10 @@ Status useOwnLoss(Model& model, bool training) {
            std::ranges::find(graph.outputs, node.outputs[0]) != graph.outputs.end();
   });
   if (found == graph.nodes.end()) {
+    if (useScalarLoss(graph, training)) return {};
     return badInput(fmt::format("{}: none of its outputs is made by SoftmaxCrossEntropyLoss or "
-                                "NegativeLogLikelihoodLoss, so it has no loss of its own: choose another "
-                                "training.loss.",
+                                "NegativeLogLikelihoodLoss, or declared as one float32 beside an output of "
+                                "predictions, so it has no loss of its own: choose another training.loss.",
                                 model.file));
   }
   const ValueId labels = inputBehind(graph, found->inputs[1]), scores = found->inputs[0], loss = found->outputs[0];
@@ -93,31 +132,32 @@ class LossWriter {
                                   model_.file, graph::toString(predictions)));
     graph::Shape shape = predictions.shape;
     shape.erase(shape.begin() + 1);
-    const TensorId labels = addLabels(shape);
+    const TensorId labels = addLabels({ElementType::int32, shape});
     PIPESCOPE_ASSIGN(graph_.loss, add(op, "loss", {graph_.outputs[0], labels}, {}));
     return {};
   }
 
   Status writeNumbers(const std::string& loss, const graph::TensorType& predictions) {
-    const TensorId labels = addLabels(predictions.shape);
-    PIPESCOPE_ASSIGN(const TensorId zero, constant("loss/zero", 0, predictions.element));
-    PIPESCOPE_ASSIGN(const TensorId numbers, add("CastLike", "loss/labels", {labels, zero}, {}));
+    if (predictions.element != ElementType::float32) {
+      return badInput(fmt::format("{}: its first output is of {}; this loss is for float32.", model_.file,
+                                  graph::toString(predictions.element)));
+    }
+    const TensorId numbers = addLabels(predictions);
     const TensorId p = graph_.outputs[0];
     TensorId each;
     if (loss == "mse") {
       PIPESCOPE_ASSIGN(const TensorId distance, add("Sub", "loss/difference", {p, numbers}, {}));
       PIPESCOPE_ASSIGN(each, add("Mul", "loss/square", {distance, distance}, {}));
     } else {
-      PIPESCOPE_ASSIGN(each, binaryCrossEntropy(p, numbers, predictions.element));
+      PIPESCOPE_ASSIGN(each, binaryCrossEntropy(p, numbers));
     }
     PIPESCOPE_ASSIGN(graph_.loss, add("ReduceMean", "loss", {each}, {{"keepdims", std::int64_t{0}}}));
     return {};
   }
 
   /// −(t·ln p + (1 − t)·ln(1 − p)), the logarithms at least −100.
-  Result<TensorId> binaryCrossEntropy(TensorId p, TensorId t, ElementType element) {
-    PIPESCOPE_ASSIGN(const TensorId one, constant("loss/one", 1, element));
-    PIPESCOPE_ASSIGN(const TensorId least, constant("loss/least", -100, element));
+  Result<TensorId> binaryCrossEntropy(TensorId p, TensorId t) {
+    const TensorId one = constant("loss/one", 1), least = constant("loss/least", -100);
     PIPESCOPE_ASSIGN(const TensorId q, add("Sub", "loss/rest", {one, p}, {}));
     PIPESCOPE_ASSIGN(const TensorId u, add("Sub", "loss/rest_of_label", {one, t}, {}));
     PIPESCOPE_ASSIGN(const TensorId rawP, add("Log", "loss/log", {p}, {}));
@@ -130,21 +170,16 @@ class LossWriter {
     return add("Neg", "loss/negative", {sum}, {});
   }
 
-  TensorId addLabels(const graph::Shape& shape) {
-    const TensorId labels =
-        graph_.addTensor(free("labels"), {ElementType::int32, shape}, graph::TensorRole::input);
+  TensorId addLabels(const graph::TensorType& type) {
+    const TensorId labels = graph_.addTensor(free("labels"), type, graph::TensorRole::input);
     graph_.inputs.push_back(labels);
     return labels;
   }
 
-  Result<TensorId> constant(const std::string& name, float value, ElementType element) {
-    if (element != ElementType::float32) {
-      return badInput(fmt::format("{}: its first output is of {}; this loss is for float32.", model_.file,
-                                  graph::toString(element)));
-    }
+  TensorId constant(const std::string& name, float value) {
     std::vector<std::byte> bytes(sizeof value);
     std::memcpy(bytes.data(), &value, sizeof value);
-    return graph_.addConstant(free(name), {element, {}}, std::move(bytes));
+    return graph_.addConstant(free(name), {ElementType::float32, {}}, std::move(bytes));
   }
 
   Result<TensorId> add(const std::string& op, const std::string& name, std::vector<TensorId> inputs,

@@ -16,10 +16,11 @@ struct TrainingModelOptions {
 };
 
 /// instantiate(), as training or inference wants it: outputs are the predictions alone, and in training `loss` is
-/// set and "labels" (int32) is the last input. Losses are means over the micro-batch: cross_entropy and nll (of
-/// log-probabilities) take classes along axis 1 and labels without that axis; mse and bce (of probabilities;
-/// logarithms are cut at −100 as in PyTorch) take the labels as numbers, one for each prediction. "model": the graph's own SoftmaxCrossEntropyLoss or
-/// NegativeLogLikelihoodLoss; what it scores are the predictions. Errors: no such node, predictions that do not fit
+/// set and "labels" is the last input. Losses are means over the micro-batch: cross_entropy and nll (of
+/// log-probabilities) take classes along axis 1 and labels (int32) without that axis; mse and bce (of probabilities;
+/// logarithms are cut at −100 as in PyTorch) take one label (float32) for each prediction. "model": the graph's own SoftmaxCrossEntropyLoss or
+/// NegativeLogLikelihoodLoss, whose scores are the predictions; else an output declared as one float32, beside the first
+/// other one, the predictions: inputs that only the loss reads come last then. Errors: no such node, predictions that do not fit
 /// the loss.
 base::Result<Instance> instantiateWithLoss(const Model& model, const ops::OperatorRegistry& registry,
                                            const TrainingModelOptions& options);

@@ -163,6 +163,27 @@ Status writeTensorFile(const fs::path& file, const std::string& name, const Tens
   return writeMessage(proto, file);
 }
 
+namespace {
+using Weights = std::map<std::string, std::pair<TensorType, std::span<const std::byte>>>;
+
+/// Weights that an Identity made of an initializer become initializers in its place; how many.
+std::size_t replaceIdentities(::onnx::GraphProto& graph, const Weights& weights) {
+  std::size_t found = 0;
+  for (int i = graph.node_size(); i-- > 0;) {
+    const ::onnx::NodeProto& node = graph.node(i);
+    if (node.op_type() != "Identity" || node.output_size() != 1) continue;
+    const auto weight = weights.find(node.output(0));
+    if (weight == weights.end()) continue;
+    ::onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(weight->first);
+    writeTensor(tensor, weight->second.first, weight->second.second);
+    graph.mutable_node()->DeleteSubrange(i, 1);
+    ++found;
+  }
+  return found;
+}
+}  // namespace
+
 Status writeWithWeights(const fs::path& source, const fs::path& target,
                         const std::map<std::string, std::pair<TensorType, std::span<const std::byte>>>& weights) {
   PIPESCOPE_ASSIGN(const std::string bytes, readWhole(source));
@@ -181,6 +202,7 @@ Status writeWithWeights(const fs::path& source, const fs::path& target,
       writeTensor(tensor, value.type, value.bytes);
     }
   }
+  found += replaceIdentities(*proto.mutable_graph(), weights);
   if (found != weights.size())
     return badInput(fmt::format("{} lacks {} of the {} weights to be saved.", source.string(),
                                 weights.size() - found, weights.size()));

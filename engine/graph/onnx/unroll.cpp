@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/graph/onnx/instantiator.h"
+#include "engine/graph/onnx/scan_lists.h"
 
 namespace pipescope::onnx {
 
@@ -44,13 +45,6 @@ Result<bool> conditionOf(const ModelNode& node, const Slot& slot) {
   return badInput(fmt::format("{}: its condition depends on the data; a model on emulated devices needs it fixed. "
                               "`pipescope infer` computes such models.",
                               titleOf(node)));
-}
-
-std::vector<std::int64_t> intsOf(const ModelNode& node, const std::string& name, std::size_t count) {
-  const auto found = node.attributes.find(name);
-  const auto* list =
-      found == node.attributes.end() ? nullptr : std::get_if<std::vector<std::int64_t>>(&found->second);
-  return list && list->size() == count ? *list : std::vector<std::int64_t>(count, 0);
 }
 
 }  // namespace
@@ -178,25 +172,28 @@ Status Instantiator::addScan(Frame& frame, const ModelNode& node) {
     if (!slot.given()) return badInput(titleOf(node) + ": an input is left out.");
     (i < states ? state : whole).push_back(slot);
   }
-  std::vector<std::int64_t> axes = intsOf(node, "scan_input_axes", scanned);
+  PIPESCOPE_ASSIGN(std::vector<std::int64_t> axes, scanList(node, "scan_input_axes", scanned));
   std::int64_t length = -1;
   for (std::size_t i = 0; i < scanned; ++i) {
     const graph::Shape shape = typeOf(whole[i]).shape;
     const auto rank = static_cast<std::int64_t>(shape.size());
     if (axes[i] < 0) axes[i] += rank;
-    if (axes[i] < 0 || axes[i] >= rank) return badInput(fmt::format("{}: scan input {} has no such axis.", titleOf(node), i));
+    if (axes[i] < 0 || axes[i] >= rank) return badInput(fmt::format("{}: scan input {} is {} and has no axis {}.", titleOf(node), i,
+                                                               graph::toString(typeOf(whole[i])), axes[i]));
     const std::int64_t extent = shape[static_cast<std::size_t>(axes[i])];
     if (length >= 0 && extent != length)
       return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have as many.", titleOf(node), length, extent));
     length = extent;
   }
-  const std::vector<std::int64_t> directions = intsOf(node, "scan_input_directions", scanned);
+  PIPESCOPE_ASSIGN(const std::vector<bool> reversed, scanDirections(node, "scan_input_directions", scanned));
+  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> outputAxes, scanList(node, "scan_output_axes", scans));
+  PIPESCOPE_ASSIGN(const std::vector<bool> outputReversed, scanDirections(node, "scan_output_directions", scans));
   std::vector<std::vector<Slot>> collected(scans);
   for (std::int64_t step = 0; step < length; ++step) {
     const std::string path = fmt::format("{}{}/{}/", frame.path, node.name, step);
     std::vector<Slot> given = state;
     for (std::size_t i = 0; i < scanned; ++i) {
-      const std::int64_t at = directions[i] == 1 ? length - 1 - step : step;
+      const std::int64_t at = reversed[i] ? length - 1 - step : step;
       const Slot index{graph::TensorId(), scalar(ElementType::int64, at), path + "step"};
       PIPESCOPE_ASSIGN(Slot slice, addOwn("Gather", fmt::format("{}slice_{}", path, i), {whole[i], index}, {{"axis", axes[i]}}));
       given.push_back(std::move(slice));
@@ -205,12 +202,13 @@ Status Instantiator::addScan(Frame& frame, const ModelNode& node) {
     state.assign(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(states));
     for (std::size_t s = 0; s < scans; ++s) collected[s].push_back(made[states + s]);
   }
-  const std::vector<std::int64_t> outputAxes = intsOf(node, "scan_output_axes", scans);
-  const std::vector<std::int64_t> outputDirections = intsOf(node, "scan_output_directions", scans);
   for (std::size_t s = 0; s < scans; ++s) {
     if (collected[s].empty()) return badInput(titleOf(node) + ": a loop without iterations gives an empty result.");
     const auto rank = static_cast<std::int64_t>(typeOf(collected[s][0]).shape.size()) + 1;
-    if (outputDirections[s] == 1) std::ranges::reverse(collected[s]);
+    if (outputReversed[s]) std::ranges::reverse(collected[s]);
+    if (outputAxes[s] < -rank || outputAxes[s] >= rank)
+      return badInput(fmt::format("{}: a scan output axis is {}; it must lie in {} … {}.", titleOf(node), outputAxes[s],
+                                  -rank, rank - 1));
     const std::int64_t axis = outputAxes[s] < 0 ? outputAxes[s] + rank : outputAxes[s];
     PIPESCOPE_ASSIGN(Slot joined, stack(fmt::format("{}{}/scan_{}", frame.path, node.name, s), collected[s], axis));
     state.push_back(std::move(joined));

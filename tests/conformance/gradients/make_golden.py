@@ -173,7 +173,8 @@ def make(folder, name):
         node.doc_string = ""
     onnx.save(exported, base + ".onnx")
     save_tensor(base + ".input.pb", x.numpy(), "input")
-    save_tensor(base + ".labels.pb", labels.numpy().astype(np.int32), "labels")
+    label_type = np.float32 if loss_name == "mse" else np.int32
+    save_tensor(base + ".labels.pb", labels.numpy().astype(label_type), "labels")
     with open(base + ".golden", "w") as file:
         file.write(f"model_loss {loss_name}\nloss {loss.item():.12g}\n")
         file.write(f"learning_rate {LEARNING_RATE}\nloss_after {after:.12g}\n")

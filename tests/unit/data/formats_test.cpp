@@ -32,17 +32,9 @@ DatasetRequest request(const std::filesystem::path& directory, Split split = Spl
   return asked;
 }
 
-struct Read {
-  std::vector<float> samples;
-  std::vector<std::int32_t> labels;
-};
+using Read = testing::PlainRows;
 Read readAll(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
-  Read read;
-  read.samples.resize(indices.size() * static_cast<std::size_t>(dataset.sampleType().elements()));
-  read.labels.resize(indices.size() * static_cast<std::size_t>(dataset.labelType().elements()));
-  const base::Status status = dataset.read(indices, read.samples, read.labels);
-  EXPECT_TRUE(status.ok()) << status.error().message;
-  return read;
+  return testing::readRows(dataset, indices);
 }
 
 /// A record of CIFAR-10: the label, then 3,072 bytes that grow from `first`.
@@ -65,7 +57,7 @@ TEST(Cifar, ReadsTenClasses) {
   ASSERT_TRUE(train.ok()) << train.error().message;
   EXPECT_EQ((*train)->size(), 10);
   EXPECT_EQ((*train)->classes(), 10);
-  EXPECT_EQ((*train)->sampleType().shape, (graph::Shape{3, 32, 32}));
+  EXPECT_EQ(testing::typeOf(**train, "samples").shape, (graph::Shape{3, 32, 32}));
   const Read read = readAll(**train, {4, 1});
   EXPECT_EQ(read.labels, (std::vector<std::int32_t>{3, 9}));
   EXPECT_FLOAT_EQ(read.samples[255], 1.0F);
@@ -126,6 +118,29 @@ TEST(Numpy, RefusesOtherArrays) {
   expectError(readNpy(sample("nothing.npy")), ErrorKind::io, {"nothing.npy", "no such file"});
   expectError(readNpy(sample("six.png")), ErrorKind::badInput, {"no .npy file"});
   expectError(readNpz(sample("scalar.npy")), ErrorKind::badInput, {"no .npz file"});
+}
+
+TEST(Numpy, NamesWhatIsBrokenInside) {
+  const Folder folder;
+  Bytes npy = testing::readBytes(sample("scalar.npy"));
+  const auto parsed = [&](const Bytes& bytes) { return readNpy(folder.write("a.npy", bytes)); };
+  expectError(parsed(Bytes(npy.begin(), npy.begin() + 20)), ErrorKind::badInput, {"its .npy header is cut off"});
+  Bytes damaged = npy;
+  damaged[11] = 'x';  // {'descr' becomes {'xescr'
+  damaged[12] = 'x';
+  expectError(parsed(damaged), ErrorKind::badInput, {"its .npy header is damaged"});
+  // Method of the first member, in its own header and in the directory.
+  Bytes packed = testing::readBytes(sample("stored.npz"));
+  const Bytes directory{'P', 'K', 1, 2};
+  const auto entry = std::ranges::search(packed, directory);
+  ASSERT_FALSE(entry.empty());
+  packed[8] = 9;
+  *(entry.begin() + 10) = 9;
+  expectError(readNpz(folder.write("a.npz", packed)), ErrorKind::badInput,
+              {"is packed by method 9; stored and deflated ones are read"});
+  Bytes cut = testing::readBytes(sample("stored.npz"));
+  cut[0] = 'x';
+  expectError(readNpz(folder.write("b.npz", cut)), ErrorKind::badInput, {"member samples", "is cut off or damaged"});
 }
 
 TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
@@ -193,23 +208,73 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   EXPECT_FLOAT_EQ(read.samples[1], 0.2F);
   EXPECT_FLOAT_EQ(read.samples[3], 1.0F);
   EXPECT_EQ(read.labels, (std::vector<std::int32_t>{4, 0}));
-  EXPECT_EQ((*dataset)->labelType().shape, graph::Shape{});
+  EXPECT_EQ(testing::typeOf(**dataset, "labels").shape, graph::Shape{});
   const auto refused = [&](const std::vector<std::string>& parts) {
     expectError(openDataset("numpy", request(folder.path(), Split::test)), ErrorKind::badInput, parts);
   };
   write("test_labels.npy", {ElementType::int32, {1}}, std::vector<std::int32_t>{4});
-  refused({"2 samples, but 1 labels"});
+  refused({"there are 1 labels, but 2 samples"});
   write("test_labels.npy", {ElementType::float32, {2}}, std::vector<float>{1, 0.5F});
   refused({"label 0.5 of sample 1 is no class"});
   write("test_labels.npy", {ElementType::int32, {2}}, std::vector<std::int32_t>{-1, 0});
   refused({"label -1 of sample 0"});
   write("test_labels.npy", {ElementType::int32, {}}, std::vector<std::int32_t>{3});
-  refused({"first axis that counts them"});
+  refused({"labels needs a first axis that counts the samples"});
   write("test_labels.npy", {ElementType::int32, {2, 0}}, std::vector<std::int32_t>{});
   refused({"an axis of no elements"});
   ASSERT_TRUE(writeNpz(folder.path() / "test.npz", std::vector<NpzMember>{}).ok());
-  refused({"no array called samples"});
+  refused({"no array in it"});
   expectError(openDataset("numpy", request({})), ErrorKind::badInput, {"NumPy", "--data"});
+}
+
+/// Fields by name: in an archive, in files of a prefix, and in the split's folder.
+TEST(Numpy, ArraysAreFieldsByName) {
+  const std::vector<std::int64_t> ids{7, 8, 9, 10};
+  const std::vector<std::uint8_t> mask{1, 0, 255, 1};
+  const std::vector<float> target{0.5F, -2};
+  const std::vector<std::int32_t> other{1, 2, 3};
+  const std::vector<NpzMember> members{{"input_ids", {ElementType::int64, {2, 2}}, std::as_bytes(std::span(ids))},
+                                       {"mask", {ElementType::uint8, {2, 2}}, std::as_bytes(std::span(mask))},
+                                       {"target", {ElementType::float32, {2, 1}}, std::as_bytes(std::span(target))},
+                                       {"names", {ElementType::int32, {3}}, std::as_bytes(std::span(other))}};
+  const Folder archive, files, nested;
+  ASSERT_TRUE(writeNpz(archive.path() / "train.npz", members).ok());
+  std::filesystem::create_directories(nested.path() / "train");
+  for (const NpzMember& member : members) {
+    const auto raw = npyBytes(member.type, member.values);
+    Bytes bytes;
+    for (const std::byte byte : raw) bytes.push_back(std::to_integer<std::uint8_t>(byte));
+    files.write("train_" + member.name + ".npy", bytes);
+    nested.write("train/" + member.name + ".npy", bytes);
+  }
+  for (const Folder* folder : {&archive, &files, &nested}) {
+    DatasetRequest asked = request(folder->path());
+    asked.fields = {{"input_ids", {ElementType::int64, {2}}, 11},
+                    {"mask", {ElementType::int64, {2}}, 2},
+                    {"target", {ElementType::float32, {1}}, 0, -1, 1, true}};
+    const auto dataset = openDataset("numpy", asked);
+    ASSERT_TRUE(dataset.ok()) << dataset.error().message;
+    // "names" has another number of rows and is nobody's; bytes of whole numbers are not scaled.
+    EXPECT_EQ(toString((*dataset)->fields()), "input_ids (2 int64), mask (2 uint8) and target (1 float32)");
+    EXPECT_EQ((*dataset)->classes(), 0);
+    const auto bytes = testing::readFields(**dataset, {1});
+    EXPECT_EQ(testing::valuesOf<std::int64_t>(bytes[0]), (std::vector<std::int64_t>{9, 10}));
+    EXPECT_EQ(testing::valuesOf<std::uint8_t>(bytes[1]), (std::vector<std::uint8_t>{255, 1}));
+    EXPECT_EQ(testing::valuesOf<float>(bytes[2]), std::vector<float>{-2});
+    // The same bytes as real numbers are.
+    asked.fields[1].type.element = ElementType::float32;
+    const auto real = openDataset("numpy", asked);
+    ASSERT_TRUE(real.ok()) << real.error().message;
+    EXPECT_FLOAT_EQ(testing::valuesOf<float>(testing::readFields(**real, {1})[1])[0], 1.0F);
+    asked.fields.push_back({"names", {ElementType::int32, {}}, 4});
+    expectError(openDataset("numpy", asked), ErrorKind::badInput, {"there are 2 input_ids, but 3 names"});
+    asked.fields = {{"pixels", {ElementType::float32, {4}}}, {"more", {ElementType::float32, {4}}}};
+    expectError(openDataset("numpy", asked), ErrorKind::badInput,
+                {"it has input_ids, mask, names, target, but the model takes pixels, more", "name the arrays"});
+  }
+  std::filesystem::copy(nested.path() / "train" / "mask.npy", nested.path() / "train_mask.npy");
+  expectError(openDataset("numpy", request(nested.path())), ErrorKind::badInput, {"stands in two files"});
+  expectError(openDataset("numpy", request(nested.path() / "absent")), ErrorKind::io, {"cannot list the folder"});
 }
 
 TEST(TensorProto, IsADataSetToo) {
@@ -226,7 +291,8 @@ TEST(TensorProto, IsADataSetToo) {
   EXPECT_EQ(read.samples, (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(read.labels, std::vector<std::int32_t>{0});
   expectError(openDataset("tensor_proto", request({})), ErrorKind::badInput, {"TensorProto", "--data"});
-  EXPECT_FALSE(openDataset("tensor_proto", request(folder.path(), Split::test)).ok());
+  expectError(openDataset("tensor_proto", request(folder.path(), Split::test)), ErrorKind::io,
+              {"no data for test", "test_samples.pb"});
 }
 
 TEST(Images, DecodePngAndJpeg) {
@@ -264,7 +330,7 @@ TEST(Images, FoldersAreClasses) {
   std::filesystem::copy(sample("even.jpg"), folder.path() / "train/cat/a.jpeg");
   folder.write("train/cat/notes.txt", {1, 2});
   DatasetRequest asked = request(folder.path());
-  asked.sampleShape = {3, 2, 3};
+  asked.fields = {{"x", {ElementType::float32, {3, 2, 3}}}};
   const auto dataset = openDataset("images", asked);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 3);
@@ -279,13 +345,18 @@ TEST(Images, FoldersAreClasses) {
 TEST(Images, RefuseWithTheFilesName) {
   const Folder folder;
   DatasetRequest asked = request(folder.path());
-  expectError(openDataset("images", asked), ErrorKind::badInput, {"1 or 3 channels"});
-  asked.sampleShape = {3, 2, 2};
+  expectError(openDataset("images", asked), ErrorKind::badInput, {"models of one input"});
+  asked.fields = {{"x", {ElementType::float32, {2, 3, 3}}}};
+  expectError(openDataset("images", asked), ErrorKind::badInput, {"1 or 3 channels", "2x3x3"});
+  asked.fields = {{"x", {ElementType::float32, {3, 2, 2}}}};
   expectError(openDataset("images", asked), ErrorKind::io, {"cannot list the folder", "train"});
   std::filesystem::create_directories(folder.path() / "train" / "cat");
   expectError(openDataset("images", asked), ErrorKind::badInput, {"has no images", ".png or .jpg"});
   asked.directory.clear();
   expectError(openDataset("images", asked), ErrorKind::badInput, {"--data"});
+  const Bytes picture = testing::readBytes(sample("even.jpg"));
+  const Bytes most(picture.begin(), picture.end() - static_cast<std::ptrdiff_t>(picture.size() / 8));
+  expectError(readImage(folder.write("half.jpg", most), 3), ErrorKind::badInput, {"half.jpg"});
   expectError(readImage(folder.write("a.png", {1, 2, 3}), 3), ErrorKind::badInput, {"a.png", "neither PNG nor JPEG"});
   for (const char* name : {"six.png", "even.jpg", "grey.png"}) {
     const Bytes whole = testing::readBytes(sample(name));

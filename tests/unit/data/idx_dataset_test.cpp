@@ -67,15 +67,12 @@ TEST(IdxDataset, ReadsRowsByIndex) {
       IdxDataset::open(folder.path(), Split::train, {.preprocessing = raw(), .sampleShape = {}});
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 2);
-  EXPECT_EQ((*dataset)->sampleType(), (graph::TensorType{graph::ElementType::float32, {1, 2, 3}}));
-  EXPECT_EQ((*dataset)->labelType(), (graph::TensorType{graph::ElementType::int32, {}}));
+  EXPECT_EQ(testing::typeOf(**dataset, "samples"), (graph::TensorType{graph::ElementType::float32, {1, 2, 3}}));
+  EXPECT_EQ(testing::typeOf(**dataset, "labels"), (graph::TensorType{graph::ElementType::int32, {}}));
   EXPECT_EQ((*dataset)->classes(), 10);
   EXPECT_THAT((*dataset)->description(),
               ::testing::HasSubstr("2 training images of '" + folder.path().string()));
-  std::vector<float> samples(18);
-  std::vector<std::int32_t> labels(3);
-  const std::vector<std::int64_t> indices = {1, 0, 1};
-  ASSERT_TRUE((*dataset)->read(indices, samples, labels).ok());
+  const auto [samples, labels] = testing::readRows(**dataset, {1, 0, 1});
   EXPECT_THAT(labels, ElementsAre(3, 7, 3));
   EXPECT_THAT(samples,
               ElementsAre(250, 251, 252, 253, 254, 255, 0, 1, 2, 3, 4, 5, 250, 251, 252, 253, 254, 255));
@@ -92,14 +89,11 @@ TEST(IdxDataset, ReadsGzipAndTestSplit) {
 TEST(IdxDataset, ScalesAndNormalises) {
   const Folder folder;
   writeTrainingSet(folder);
-  const std::vector<std::int64_t> indices = {1};
-  std::vector<float> samples(6);
-  std::vector<std::int32_t> labels(1);
   const auto last = [&](const Preprocessing& preprocessing) {
     const auto dataset =
         IdxDataset::open(folder.path(), Split::train, {.preprocessing = preprocessing, .sampleShape = {}});
-    EXPECT_TRUE(dataset.ok() && (*dataset)->read(indices, samples, labels).ok());
-    return samples.back();
+    EXPECT_TRUE(dataset.ok());
+    return testing::readRows(**dataset, {1}).samples.back();
   };
   EXPECT_FLOAT_EQ(last({.scale = true, .normalise = false}), 1.0F);
   EXPECT_FLOAT_EQ(last({}), 2.8214867F);  // (1 − 0.1307) ÷ 0.3081
@@ -154,7 +148,7 @@ TEST(IdxDataset, TakesAnotherShapeOfTheSameSizeOnly) {
   writeTrainingSet(folder);
   const auto flat = IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {6}});
   ASSERT_TRUE(flat.ok());
-  EXPECT_EQ((*flat)->sampleType().shape, (graph::Shape{6}));
+  EXPECT_EQ(testing::typeOf(**flat, "samples").shape, (graph::Shape{6}));
   expectError(
       IdxDataset::open(folder.path(), Split::train, {.preprocessing = {}, .sampleShape = {1, 28, 28}}),
       ErrorKind::badInput, {"train-images-idx3-ubyte' are 1x2x3 float32, the model takes 1x28x28 float32"});
@@ -165,14 +159,12 @@ TEST(IdxDatasetDeathTest, IndicesAndBuffersAreTheCallersDuty) {
   writeTrainingSet(folder);
   const auto dataset = IdxDataset::open(folder.path(), Split::train, {});
   ASSERT_TRUE(dataset.ok());
-  std::vector<float> samples(6);
-  std::vector<std::int32_t> labels(1);
-  EXPECT_DEATH(
-      (testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{2}, samples, labels)),
-      "outside the data set");
-  EXPECT_DEATH(
-      (testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{0, 1}, samples, labels)),
-      "another size");
+  std::vector<std::byte> samples(24), labels(4);
+  const std::vector<std::span<std::byte>> parts{samples, labels};
+  EXPECT_DEATH((testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{2}, parts)),
+               "outside the data set");
+  EXPECT_DEATH((testing::printChecks(), (void)(*dataset)->read(std::vector<std::int64_t>{0, 1}, parts)),
+               "another size");
 }
 
 TEST(DatasetRegistry, OpensByName) {
@@ -183,9 +175,9 @@ TEST(DatasetRegistry, OpensByName) {
   const auto dataset = openDataset("idx", request);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 2);
-  request.sampleShape = {5};
+  request.fields = {{"x", {graph::ElementType::float32, {5}}}};
   expectError(openDataset("idx", request), ErrorKind::badInput, {"the model takes 5 float32"});
-  request.labelShape = {4};
+  request.fields.push_back({"labels", {graph::ElementType::int32, {4}}, 10, -1, 1, true});
   expectError(openDataset("idx", request), ErrorKind::badInput,
               {"one label per image, the model takes 4 int32"});
   expectError(openDataset("cifar", request), ErrorKind::badInput,

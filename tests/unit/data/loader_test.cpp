@@ -26,11 +26,14 @@ class CountingDataset : public Dataset {
 
   std::string description() const override { return std::to_string(size_) + " numbers"; }
   std::int64_t size() const override { return size_; }
-  graph::TensorType sampleType() const override { return {graph::ElementType::float32, shape_}; }
-  graph::TensorType labelType() const override { return {graph::ElementType::int32, {}}; }
+  std::vector<Field> fields() const override {
+    return {{"samples", {graph::ElementType::float32, shape_}}, {"labels", {graph::ElementType::int32, {}}}};
+  }
   std::int64_t classes() const override { return size_; }
-  base::Status read(std::span<const std::int64_t> indices, std::span<float> samples,
-                    std::span<std::int32_t> labels) const override {
+  base::Status read(std::span<const std::int64_t> indices,
+                    std::span<const std::span<std::byte>> values) const override {
+    auto* samples = reinterpret_cast<float*>(values[0].data());
+    auto* labels = reinterpret_cast<std::int32_t*>(values[1].data());
     std::unique_lock lock(mutex_);
     ++reads_;
     changed_.notify_all();
@@ -76,6 +79,13 @@ class CountingDataset : public Dataset {
   bool open_ = true;
 };
 
+std::span<const float> samplesOf(const Batch& batch) {
+  return batch.values<float>(0);
+}
+std::span<const std::int32_t> labelsOf(const Batch& batch) {
+  return batch.values<std::int32_t>(1);
+}
+
 std::unique_ptr<Loader> load(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options) {
   auto loader = Loader::create(std::move(dataset), options);
   EXPECT_TRUE(loader.ok()) << loader.error().message;
@@ -109,7 +119,7 @@ TEST(Loader, CallsPerEpochOfTheTutorial) {
   const std::vector<Batch> batches = allBatches(*test);
   ASSERT_EQ(batches.size(), 12U);
   EXPECT_EQ(batches.back().rows, 800);
-  EXPECT_EQ(batches.back().labels.back(), 9599) << "the last 400 samples are dropped";
+  EXPECT_EQ(labelsOf(batches.back()).back(), 9599) << "the last 400 samples are dropped";
 }
 
 TEST(Loader, SamplesBelongToTheirLabelsInTheEpochsOrder) {
@@ -122,13 +132,13 @@ TEST(Loader, SamplesBelongToTheirLabelsInTheEpochsOrder) {
     EXPECT_EQ(batch.epoch, 2 + static_cast<std::int64_t>(b / 3));
     EXPECT_EQ(batch.call, static_cast<std::int64_t>(b % 3));
     ASSERT_EQ(batch.rows, 300);
-    ASSERT_EQ(batch.samples.size(), 600U);
+    ASSERT_EQ(samplesOf(batch).size(), 600U);
     const std::vector<std::int64_t> order = epochOrder(1000, 4, batch.epoch, true);
     for (std::size_t row = 0; row < 300; ++row) {
       const auto index = static_cast<std::int32_t>(order[static_cast<std::size_t>(batch.call) * 300 + row]);
-      ASSERT_EQ(batch.labels[row], index);
-      ASSERT_EQ(batch.samples[2 * row], static_cast<float>(index));
-      ASSERT_EQ(batch.samples[2 * row + 1], static_cast<float>(-index));
+      ASSERT_EQ(labelsOf(batch)[row], index);
+      ASSERT_EQ(samplesOf(batch)[2 * row], static_cast<float>(index));
+      ASSERT_EQ(samplesOf(batch)[2 * row + 1], static_cast<float>(-index));
     }
   }
 }
@@ -137,7 +147,7 @@ TEST(Loader, NoSampleTwiceInAnEpochAndOthersDroppedInTheNext) {
   const std::vector<Batch> batches = allBatches(1000, {.shape = {.microBatch = 300}, .epochs = 2});
   std::vector<std::set<std::int32_t>> seen(2);
   for (const Batch& batch : batches) {
-    for (const std::int32_t label : batch.labels)
+    for (const std::int32_t label : labelsOf(batch))
       EXPECT_TRUE(seen[static_cast<std::size_t>(batch.epoch)].insert(label).second);
   }
   EXPECT_EQ(seen[0].size(), 900U);
@@ -149,7 +159,7 @@ TEST(Loader, ShuffleIsOneOfTheWholeSetWhateverTheShape) {
   const auto labels = [](const BatchShape& shape) {
     std::vector<std::int32_t> all;
     for (const Batch& batch : allBatches(960, {.shape = shape, .seed = 8}))
-      all.insert(all.end(), batch.labels.begin(), batch.labels.end());
+      all.insert(all.end(), labelsOf(batch).begin(), labelsOf(batch).end());
     return all;
   };
   EXPECT_EQ(labels({.microBatch = 40}),
@@ -157,20 +167,21 @@ TEST(Loader, ShuffleIsOneOfTheWholeSetWhateverTheShape) {
 }
 
 TEST(Loader, EqualOptionsGiveEqualBatches) {
-  const auto dataset =
-      SyntheticDataset::create({.count = 64, .sampleShape = {3, 5}, .labelShape = {}, .seed = 1});
+  const SyntheticDataset::Options synthetic{.count = 64,
+                                            .fields = {{"samples", {graph::ElementType::float32, {3, 5}}},
+                                                       {"labels", {graph::ElementType::int32, {}}, 10, -1, 1, true}},
+                                            .seed = 1};
+  const auto dataset = SyntheticDataset::create(synthetic);
   ASSERT_TRUE(dataset.ok());
-  const std::shared_ptr<const Dataset> shared =
-      SyntheticDataset::create({.count = 64, .sampleShape = {3, 5}, .labelShape = {}, .seed = 1}).value();
+  const std::shared_ptr<const Dataset> shared = SyntheticDataset::create(synthetic).value();
   const LoaderOptions options{.shape = {.microBatch = 8}, .seed = 3, .epochs = 2};
   const std::vector<Batch> one = allBatches(*load(shared, options));
   const std::vector<Batch> two = allBatches(*load(shared, options));
   ASSERT_EQ(one.size(), 16U);
   for (std::size_t b = 0; b < one.size(); ++b) {
-    EXPECT_EQ(one[b].samples, two[b].samples);
-    EXPECT_EQ(one[b].labels, two[b].labels);
+    EXPECT_EQ(one[b].fields, two[b].fields);
   }
-  EXPECT_NE(one[0].labels, one[8].labels) << "each epoch has an order of its own";
+  EXPECT_NE(one[0].fields[1], one[8].fields[1]) << "each epoch has an order of its own";
 }
 
 TEST(Loader, ShortLastCallIsGivenAndWarnedOf) {
@@ -186,7 +197,7 @@ TEST(Loader, ShortLastCallIsGivenAndWarnedOf) {
   const std::vector<Batch> batches = allBatches(*loader);
   ASSERT_EQ(batches.size(), 8U);
   EXPECT_EQ(batches[3].rows, 100);
-  EXPECT_EQ(batches[3].samples.size(), 200U);
+  EXPECT_EQ(samplesOf(batches[3]).size(), 200U);
   EXPECT_EQ(batches[4].rows, 300);
   const auto divisible = load(std::make_shared<CountingDataset>(1000),
                               {.shape = {.microBatch = 100, .deviceIterations = 4}, .dropLast = false});
@@ -291,7 +302,7 @@ TEST(Loader, MoreThanAnyMemory) {
       load(std::make_shared<CountingDataset>(1000, graph::Shape{half, half}), {.shape = {.microBatch = 2}});
   base::SilentProgress progress;
   expectError(loader->next(progress), ErrorKind::io,
-              {"not enough memory for a call of 2 samples of 2147483648x2147483648 float32", "smaller"});
+              {"not enough memory for a call of 2 samples of samples (2147483648x2147483648 float32) and labels (int32)", "smaller"});
 }
 
 TEST(LoaderDeathTest, NoThreadCanBeStarted) {
@@ -324,7 +335,7 @@ TEST(Loader, GivesEachInstanceItsPart) {
     for (int call = 0; call < 4; ++call) {
       const auto batch = (*loader)->next(progress);
       ASSERT_TRUE(batch.ok() && *batch);
-      seen.insert((*batch)->labels.begin(), (*batch)->labels.end());
+      seen.insert(labelsOf(**batch).begin(), labelsOf(**batch).end());
     }
     EXPECT_FALSE(*(*loader)->next(progress));
   }

@@ -14,34 +14,33 @@ namespace {
 using base::ErrorKind;
 using testing::expectError;
 
-struct Rows {
-  std::vector<float> samples;
-  std::vector<std::int32_t> labels;
-  friend bool operator==(const Rows&, const Rows&) = default;
-};
+using Rows = testing::PlainRows;
+using graph::ElementType;
 
 Rows readRows(const SyntheticDataset::Options& options, const std::vector<std::int64_t>& indices) {
   const auto dataset = SyntheticDataset::create(options);
   EXPECT_TRUE(dataset.ok());
-  Rows rows;
-  rows.samples.resize(indices.size() * static_cast<std::size_t>((*dataset)->sampleType().elements()));
-  rows.labels.resize(indices.size() * static_cast<std::size_t>((*dataset)->labelType().elements()));
-  EXPECT_TRUE((*dataset)->read(indices, rows.samples, rows.labels).ok());
-  return rows;
+  return testing::readRows(**dataset, indices);
 }
 
+constexpr std::size_t kSamples = 0, kLabels = 1;
 SyntheticDataset::Options small() {
-  return {.count = 1000, .sampleShape = {2, 3}, .labelShape = {}, .classes = 4, .seed = 11};
+  SyntheticDataset::Options options;
+  options.count = 1000;
+  options.seed = 11;
+  options.fields = {{"samples", {ElementType::float32, {2, 3}}, 0, -1, 1, false},
+                    {"labels", {ElementType::int32, {}}, 4, -1, 1, true}};
+  return options;
 }
 
 TEST(SyntheticDataset, TypesAreThoseAskedFor) {
   SyntheticDataset::Options options = small();
-  options.labelShape = {5};
+  options.fields[kLabels].type.shape = {5};
   const auto dataset = SyntheticDataset::create(options);
   ASSERT_TRUE(dataset.ok());
   EXPECT_EQ((*dataset)->size(), 1000);
-  EXPECT_EQ((*dataset)->sampleType(), (graph::TensorType{graph::ElementType::float32, {2, 3}}));
-  EXPECT_EQ((*dataset)->labelType(), (graph::TensorType{graph::ElementType::int32, {5}}));
+  EXPECT_EQ(testing::typeOf(**dataset, "samples"), (graph::TensorType{graph::ElementType::float32, {2, 3}}));
+  EXPECT_EQ(testing::typeOf(**dataset, "labels"), (graph::TensorType{graph::ElementType::int32, {5}}));
   EXPECT_EQ((*dataset)->classes(), 4);
   EXPECT_EQ((*dataset)->description(), "1000 synthetic training samples (seed 11)");
 }
@@ -69,10 +68,26 @@ TEST(SyntheticDataset, ValuesFillTheirRange) {
   EXPECT_TRUE(*high < 1 && *high > 0.99F);
   EXPECT_EQ(std::set<std::int32_t>(real.labels.begin(), real.labels.end()),
             (std::set<std::int32_t>{0, 1, 2, 3}));
-  SyntheticDataset::Options tokens = small();
-  tokens.tokens = 3;
-  const Rows whole = readRows(tokens, all);
-  EXPECT_EQ(std::set<float>(whole.samples.begin(), whole.samples.end()), (std::set<float>{0, 1, 2}));
+  SyntheticDataset::Options other = small();
+  other.fields[kSamples].type.element = ElementType::int64;
+  other.fields[kSamples].limit = 3;
+  other.fields[kLabels].type.element = ElementType::float32;
+  other.fields[kLabels].low = 0;
+  const auto bytes = testing::readFields(**SyntheticDataset::create(other), all);
+  const auto tokens = testing::valuesOf<std::int64_t>(bytes[0]);
+  EXPECT_EQ(std::set<std::int64_t>(tokens.begin(), tokens.end()), (std::set<std::int64_t>{0, 1, 2}));
+  const auto numbers = testing::valuesOf<float>(bytes[1]);
+  EXPECT_TRUE(*std::ranges::min_element(numbers) >= 0 && *std::ranges::max_element(numbers) < 1);
+}
+
+TEST(SyntheticDataset, FieldsDoNotShareNumbersAndTheFirstKeepsIts) {
+  SyntheticDataset::Options two = small();
+  two.fields.insert(two.fields.begin() + 1, {"more", {ElementType::float32, {2, 3}}, 0, -1, 1, false});
+  const auto bytes = testing::readFields(**SyntheticDataset::create(two), {5});
+  const Rows one = readRows(small(), {5});
+  EXPECT_EQ(testing::valuesOf<float>(bytes[0]), one.samples);
+  EXPECT_NE(testing::valuesOf<float>(bytes[1]), one.samples);
+  EXPECT_EQ(testing::valuesOf<std::int32_t>(bytes[2]), one.labels);
 }
 
 TEST(SyntheticDataset, RefusesWhatItCannotMake) {
@@ -84,52 +99,51 @@ TEST(SyntheticDataset, RefusesWhatItCannotMake) {
   expectError(with([](auto& o) { o.count = 0; }), ErrorKind::badInput, {"of 0 samples", "1…100000000"});
   expectError(with([](auto& o) { o.count = 100'000'001; }), ErrorKind::badInput, {"of 100000001 samples"});
   expectError(with([](auto& o) {
-                o.sampleShape = {3, 0};
+                o.fields[kSamples].type.shape = {3, 0};
               }),
               ErrorKind::badInput, {"synthetic samples cannot have an extent of 0"});
-  expectError(with([](auto& o) { o.labelShape = {-1}; }), ErrorKind::badInput,
+  expectError(with([](auto& o) { o.fields[kLabels].type.shape = {-1}; }), ErrorKind::badInput,
               {"synthetic labels cannot have an extent of -1"});
   expectError(with([](auto& o) {
-                o.sampleShape = {1 << 20, 1 << 20, 1 << 20, 1 << 20};
+                o.fields[kSamples].type.shape = {1 << 20, 1 << 20, 1 << 20, 1 << 20};
               }),
               ErrorKind::badInput, {"more than 2147483648 elements"});
-  expectError(with([](auto& o) { o.classes = 0; }), ErrorKind::badInput, {"labels of 0 classes"});
-  expectError(with([](auto& o) { o.tokens = -1; }), ErrorKind::badInput, {"-1 different tokens"});
-  expectError(with([](auto& o) { o.tokens = (1 << 24) + 1; }), ErrorKind::badInput,
-              {"16777217 different tokens"});
+  expectError(with([](auto& o) { o.fields[kLabels].limit = 0; }), ErrorKind::badInput,
+              {"labels of 0 different int32", "1…2147483647"});
+  expectError(with([](auto& o) {
+                o.fields[kLabels].type.element = ElementType::uint8;
+                o.fields[kLabels].limit = 257;
+              }),
+              ErrorKind::badInput, {"257 different uint8", "1…256"});
+  expectError(with([](auto& o) { o.fields[kSamples].high = -1; }), ErrorKind::badInput, {"in [-1, -1)"});
+  expectError(with([](auto& o) { o.fields.clear(); }), ErrorKind::badInput, {"takes its fields from the model"});
 }
 
 TEST(SyntheticDataset, OpensFromTheRegistry) {
   DatasetRequest request;
   request.split = Split::test;
-  request.sampleShape = {2, 3};
-  request.classes = 4;
+  request.fields = small().fields;
   request.count = 1000;
   request.seed = 11;
   const auto dataset = openDataset("synthetic", request);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   SyntheticDataset::Options options = small();
   options.split = Split::test;
-  Rows rows{std::vector<float>(6), std::vector<std::int32_t>(1)};
-  ASSERT_TRUE((*dataset)->read(std::vector<std::int64_t>{8}, rows.samples, rows.labels).ok());
-  EXPECT_EQ(rows, readRows(options, {8}));
+  EXPECT_EQ(testing::readRows(**dataset, {8}), readRows(options, {8}));
   request.count = 0;
   EXPECT_FALSE(openDataset("synthetic", request).ok());
 }
 
 TEST(PrefixDataset, IsTheBeginningOfAnother) {
   SyntheticDataset::Options options = small();
-  options.labelShape = {5};
+  options.fields[kLabels].type.shape = {5};
   const std::shared_ptr<const Dataset> whole = SyntheticDataset::create(options).value();
   const PrefixDataset prefix(whole, 9);
   EXPECT_EQ(prefix.size(), 9);
-  EXPECT_EQ(prefix.sampleType(), whole->sampleType());
-  EXPECT_EQ(prefix.labelType(), whole->labelType());
+  EXPECT_EQ(toString(prefix.fields()), "samples (2x3 float32) and labels (5 int32)");
   EXPECT_EQ(prefix.classes(), 4);
   EXPECT_EQ(prefix.description(), "1000 synthetic training samples (seed 11), the first 9 samples");
-  Rows rows{std::vector<float>(6), std::vector<std::int32_t>(5)};
-  ASSERT_TRUE(prefix.read(std::vector<std::int64_t>{8}, rows.samples, rows.labels).ok());
-  EXPECT_EQ(rows, readRows(options, {8}));
+  EXPECT_EQ(testing::readRows(prefix, {8}), readRows(options, {8}));
 }
 
 }  // namespace

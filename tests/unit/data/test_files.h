@@ -15,6 +15,8 @@
 #include <system_error>
 #include <vector>
 
+#include "engine/data/dataset.h"
+#include "engine/ops/cast_elements.h"
 #include "profiler/base/check.h"
 #include "profiler/base/result.h"
 
@@ -47,6 +49,50 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+/// Samples as float32 and labels as int32, whatever types they are stored in; exactly representable ones.
+struct PlainRows {
+  std::vector<float> samples;
+  std::vector<std::int32_t> labels;
+  friend bool operator==(const PlainRows&, const PlainRows&) = default;
+};
+inline graph::TensorType typeOf(const Dataset& dataset, const std::string& field) {
+  const auto fields = dataset.fields();
+  const auto found = findField(fields, field);
+  EXPECT_TRUE(found.has_value()) << field;
+  return found ? fields[*found].type : graph::TensorType();
+}
+inline std::vector<std::vector<std::byte>> readFields(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
+  std::vector<std::vector<std::byte>> bytes;
+  for (const Field& field : dataset.fields())
+    bytes.emplace_back(indices.size() * static_cast<std::size_t>(field.type.bytes().count));
+  std::vector<std::span<std::byte>> spans(bytes.begin(), bytes.end());
+  const base::Status status = dataset.read(indices, spans);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return bytes;
+}
+template <class T>
+std::vector<T> valuesOf(const std::vector<std::byte>& bytes) {
+  const auto* first = reinterpret_cast<const T*>(bytes.data());
+  return {first, first + bytes.size() / sizeof(T)};
+}
+inline PlainRows readRows(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
+  const auto bytes = readFields(dataset, indices);
+  const auto fields = dataset.fields();
+  PlainRows rows;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == "labels") {
+      EXPECT_EQ(fields[i].type.element, graph::ElementType::int32);
+      rows.labels = valuesOf<std::int32_t>(bytes[i]);
+    } else {
+      const auto count = static_cast<std::int64_t>(indices.size()) * fields[i].type.elements();
+      rows.samples.resize(static_cast<std::size_t>(count));
+      ops::castElements(fields[i].type.element, bytes[i].data(), graph::ElementType::float32,
+                        reinterpret_cast<std::byte*>(rows.samples.data()), count);
+    }
+  }
+  return rows;
+}
 
 inline Bytes readBytes(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);

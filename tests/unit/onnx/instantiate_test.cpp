@@ -178,6 +178,35 @@ TEST(Instantiate, SharedZerosAreTrainedAsBiasAndKeptAsMean) {
   EXPECT_EQ(instance->weightOf, (std::map<std::string, std::string>{{"ones", "ones"}, {"zeros", "zeros"}}));
 }
 
+/// As PyTorch exports two layers of equal biases: one initializer, which the second reads through Identity.
+::onnx::ModelProto deduplicated(const Floats& shared) {
+  return makeModel(17, [&](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {-1, 2}).output("y");
+    g.floats("a.bias", {2}, shared).floats("w", {2, 2}, {1, 2, 3, 4});
+    g.node("Identity", {"a.bias"}, {"b.bias"}, "Identity_0");
+    g.node("Gemm", {"x", "w", "a.bias"}, {"h"}, "a");
+    g.node("Gemm", {"h", "w", "b.bias"}, {"y"}, "b");
+  });
+}
+
+TEST(Instantiate, WeightsOfOneNumberBehindAnIdentityAreNotTied) {
+  onnx::InstantiateOptions options;
+  options.training = true;
+  const auto apart = instantiate(deduplicated({0, 0}), options);
+  ASSERT_TRUE(apart.ok()) << apart.error().message;
+  EXPECT_THAT(operatorsOf(apart->graph), ElementsAre("Gemm", "Gemm"));
+  EXPECT_EQ(apart->weightOf.at("a.bias"), "a.bias");
+  EXPECT_EQ(apart->weightOf.at("b.bias"), "b.bias");
+  EXPECT_EQ(apart->graph.tensor(apart->graph.nodes()[1].inputs[2]).name, "b.bias");
+  const auto tied = instantiate(deduplicated({0.25F, -1}), options);
+  ASSERT_TRUE(tied.ok()) << tied.error().message;
+  EXPECT_FALSE(tied->weightOf.contains("b.bias"));
+  options.untied = true;
+  const auto inference = instantiate(deduplicated({0.25F, -1}), options);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_TRUE(inference->weightOf.contains("b.bias"));
+}
+
 TEST(Instantiate, RefusesToMoveStatisticsThatAreShared) {
   ::onnx::ModelProto model = sharedZeros(1);
   for (auto& node : *model.mutable_graph()->mutable_node()) {
@@ -279,6 +308,25 @@ TEST(Blocks, RulesMustSayOneThingAndFitSomeNode) {
   EXPECT_THAT(onnx::assignBlocks(graph, {{"", {"*"}, "", "", 1}}).error().message, HasSubstr("has no name"));
 }
 
+TEST(Blocks, NamesMayBeginWithASlash) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {2}).output("d");
+    g.node("Neg", {"x"}, {"a"}, "/layers.0/Neg");
+    g.node("Abs", {"a"}, {"b"}, "/layers.1/Abs");
+    g.node("Exp", {"b"}, {"c"}, "/head/Exp");
+    g.node("Neg", {"c"}, {"d"}, "/head/Neg");
+  });
+  for (const std::string slash : {"", "/"}) {
+    const auto blocks = onnx::assignBlocks(instantiate(model)->graph, {{"L", {}, "", slash + "layers.*", 1},
+                                                                       {"E", {slash + "*/Exp"}, "", "", 1},
+                                                                       {"H", {}, slash + "head", "", 1}});
+    ASSERT_TRUE(blocks.ok()) << blocks.error().message;
+    std::vector<std::string> names;
+    for (const graph::Node& node : blocks->nodes()) names.push_back(node.block);
+    EXPECT_THAT(names, ElementsAre("L0", "L1", "E", "H"));
+  }
+}
+
 TEST(Blocks, Patterns) {
   EXPECT_TRUE(onnx::matches("a*c", "abbc"));
   EXPECT_TRUE(onnx::matches("*", ""));
@@ -304,8 +352,9 @@ TEST(Loss, IsPutBehindTheFirstOutput) {
     ASSERT_TRUE(instance->graph.loss);
     EXPECT_EQ(instance->graph.inputs.size(), 2U);
     const graph::Tensor& labels = instance->graph.tensor(instance->graph.inputs[1]);
-    EXPECT_EQ(labels.type.element, graph::ElementType::int32);
-    EXPECT_EQ(labels.type.elements(), std::string(loss) == "mse" || std::string(loss) == "bce" ? 6 : 2);
+    const bool numbers = std::string(loss) == "mse" || std::string(loss) == "bce";
+    EXPECT_EQ(labels.type.element, numbers ? graph::ElementType::float32 : graph::ElementType::int32);
+    EXPECT_EQ(labels.type.elements(), numbers ? 6 : 2);
   }
 }
 
@@ -327,6 +376,31 @@ TEST(Loss, OfTheModelItselfIsFound) {
   EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
 }
 
+TEST(Loss, OfOtherOperatorsIsAnOutputOfOneNumber) {
+  const auto own = [](bool declared) {
+    return makeModel(17, [declared](GraphMaker& g) {
+      g.input("target", Proto::FLOAT, {-1, 3}).input("x", Proto::FLOAT, {-1, 3});
+      g.output("loss", Proto::FLOAT, {}, declared).output("scores", Proto::FLOAT, {-1, 3}, true);
+      g.floats("b", {3}, {0, 1, 2});
+      g.node("Add", {"x", "b"}, {"scores"});
+      g.node("Sub", {"scores", "target"}, {"difference"});
+      g.node("Mul", {"difference", "difference"}, {"square"});
+      setInt(g.node("ReduceMean", {"square"}, {"loss"}), "keepdims", 0);
+    });
+  };
+  const auto training = withLoss(own(true), "model");
+  ASSERT_TRUE(training.ok()) << training.error().message;
+  EXPECT_EQ(training->graph.tensor(training->graph.outputs[0]).name, "scores");
+  EXPECT_EQ(training->graph.tensor(*training->graph.loss).name, "loss");
+  EXPECT_EQ(training->graph.tensor(training->graph.inputs.back()).name, "target");
+  const auto inference = withLoss(own(true), "model", false);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  ASSERT_EQ(inference->graph.inputs.size(), 1U);
+  EXPECT_EQ(inference->graph.tensor(inference->graph.inputs[0]).name, "x");
+  EXPECT_THAT(operatorsOf(inference->graph), ElementsAre("Add"));
+  EXPECT_THAT(withLoss(own(false), "model").error().message, HasSubstr("declared as one float32"));
+}
+
 TEST(Loss, Refusals) {
   EXPECT_THAT(withLoss(dense(), "model").error().message, HasSubstr("it has no loss of its own"));
   EXPECT_THAT(withLoss(dense(), "hinge").error().message, HasSubstr("the loss hinge is not known"));
@@ -338,6 +412,8 @@ TEST(Loss, Refusals) {
   const auto whole = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::INT64, {-1}).output("x", Proto::INT64);
   });
+  const auto nothing = makeModel(17, [](GraphMaker& g) { g.input("x", Proto::FLOAT, {-1, 3}); });
+  EXPECT_THAT(withLoss(nothing, "mse").error().message, HasSubstr("has no outputs"));
   EXPECT_THAT(withLoss(whole, "mse").error().message, HasSubstr("this loss is for float32"));
   const auto inner = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 3}).output("loss").ints("labels", {2}, {0, 1});

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/numerics/program.h"
 #include "model_maker.h"
 
 namespace pipescope::onnx_test {
@@ -64,6 +65,62 @@ TEST(Interpreter, IfRunsOneBranchWithOuterValues) {
   const graph::TensorValue x = floatTensor({2}, {1, 2});
   EXPECT_EQ(valuesOf<float>((*interpret(branches(), {truth(true), x}))[0]), (Floats{-1, -2}));
   EXPECT_EQ(valuesOf<float>((*interpret(branches(), {truth(false), x}))[0]), (Floats{1, 2, 1, 2}));
+}
+
+/// A loop of three draws, and its unrolled graph.
+::onnx::ModelProto drawingLoop() {
+  return makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {4}).output("all");
+    g.ints("trips", {}, {3});
+    auto& loop = g.node("Loop", {"trips", ""}, {"all"}, "loop");
+    GraphMaker body = setGraph(loop, "body");
+    body.input("i", Proto::INT64, {}).input("go", Proto::BOOL, {}).output("on", Proto::BOOL).output("y");
+    body.node("Identity", {"go"}, {"on"});
+    body.node("RandomUniformLike", {"x"}, {"r"}, "draw");
+    body.node("Add", {"x", "r"}, {"y"});
+  });
+}
+
+TEST(Interpreter, IterationsDrawAnewAndAsWhereTheyAreUnrolled) {
+  numerics::InterpreterOptions options;
+  options.identity.seed = 5;
+  const graph::TensorValue x = floatTensor({4}, {1, 2, 3, 4});
+  const auto outputs = interpret(drawingLoop(), {x}, options);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const Floats all = valuesOf<float>((*outputs)[0]);
+  ASSERT_EQ(all.size(), 12U);
+  EXPECT_FALSE(std::equal(all.begin(), all.begin() + 4, all.begin() + 4));
+  EXPECT_FALSE(std::equal(all.begin(), all.begin() + 4, all.begin() + 8));
+  EXPECT_EQ(valuesOf<float>((*interpret(drawingLoop(), {x}, options))[0]), all) << "the same seed";
+  const auto model = read(drawingLoop());
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto instance = onnx::instantiate(*model, ops::standardOperators(), {});
+  ASSERT_TRUE(instance.ok()) << instance.error().message;
+  const auto program = numerics::Program::create(instance->graph, ops::standardOperators());
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  auto workspace = program->makeWorkspace();
+  const std::vector<std::span<const std::byte>> given{x.bytes};
+  const numerics::Bindings bindings{given, {}, {}, {5, 0, 0, 0, false}};
+  ASSERT_TRUE(program->run(bindings, workspace).ok());
+  const auto unrolled = program->output(workspace, bindings, 0);
+  EXPECT_TRUE(std::ranges::equal(unrolled, (*outputs)[0].bytes));
+}
+
+TEST(Interpreter, TablesAreNotMadeBeforeTheResultsSizeIsKnown) {
+  // A row of 2²⁴ would take tables of a quarter of a gigabyte.
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {1, 2}).output("y");
+    g.ints("sizes", {2}, {1, 1 << 24});
+    auto& node = g.node("Resize", {"x", "", "", "sizes"}, {"y"}, "wide");
+    auto* mode = node.add_attribute();
+    mode->set_name("mode");
+    mode->set_type(::onnx::AttributeProto::STRING);
+    mode->set_s("linear");
+  });
+  numerics::InterpreterOptions options;
+  options.maxBytes = 1 << 20;
+  EXPECT_THAT(runRefusal(model, {floatTensor({1, 2}, {1, 2})}, options),
+              HasSubstr("Resize wide: its output would be 1x16777216 float32, more than the"));
 }
 
 TEST(Interpreter, IfRefusesWhatIsNoBranch) {

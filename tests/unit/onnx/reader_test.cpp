@@ -389,6 +389,28 @@ TEST_F(ExternalData, TrainedWeightsAreWrittenIntoTheFile) {
   EXPECT_THAT(unwritable.error().message, HasSubstr("Cannot write"));
 }
 
+TEST_F(ExternalData, WeightsBehindAnIdentityTakeItsPlace) {
+  const auto source = root_ / "model" / "two.onnx", target = root_ / "model" / "apart.onnx";
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {2}).output("y").floats("a", {2}, {0, 0});
+    g.node("Identity", {"a"}, {"b"});
+    g.node("Add", {"x", "a"}, {"h"});
+    g.node("Mul", {"h", "b"}, {"y"});
+  });
+  std::ofstream(source, std::ios::binary) << model.SerializeAsString();
+  const Floats one{1, 2}, other{10, 20};
+  const graph::TensorType type{graph::ElementType::float32, {2}};
+  ASSERT_TRUE(onnx::writeWithWeights(source, target, {{"a", {type, std::as_bytes(std::span(one))}},
+                                                      {"b", {type, std::as_bytes(std::span(other))}}}).ok());
+  ::onnx::ModelProto written;
+  std::ifstream stream(target, std::ios::binary);
+  ASSERT_TRUE(written.ParseFromIstream(&stream));
+  EXPECT_EQ(written.graph().node_size(), 2);
+  const auto outputs = interpret(written, {floatTensor({2}, {1, 1})});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_EQ(valuesOf<float>((*outputs)[0]), (Floats{20, 60}));
+}
+
 TEST_F(ExternalData, TensorFilesGoThereAndBack) {
   const graph::TensorValue value = intTensor({2, 1}, {3, -4});
   ASSERT_TRUE(onnx::writeTensorFile(root_ / "t.pb", "t", value).ok());
