@@ -1,0 +1,136 @@
+// Nodes that do the same with the same are computed once. They have to be of one stage and one pass: a value that lives
+// on from the forward to the backward pass, or travels to another device, costs more than computing it twice.
+#include <cstring>
+#include <unordered_map>
+
+#include "engine/compile/passes/graph_edit.h"
+
+namespace pipescope::compile {
+namespace {
+
+using graph::Node;
+using graph::TensorId;
+
+void put(std::string& key, std::int64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+void put(std::string& key, std::string_view text) {
+  put(key, static_cast<std::int64_t>(text.size()));
+  key += text;
+}
+void put(std::string& key, double number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+void put(std::string& key, const graph::TensorType& type) {
+  put(key, static_cast<std::int64_t>(type.element));
+  put(key, static_cast<std::int64_t>(type.shape.size()));
+  for (const std::int64_t extent : type.shape) put(key, extent);
+}
+void put(std::string& key, const std::vector<std::byte>& bytes) {
+  put(key, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+void put(std::string& key, const std::shared_ptr<const graph::TensorValue>& value) {
+  put(key, value->type);
+  put(key, value->bytes);
+}
+/// Nodes that hold graphs are not compared.
+void put(std::string& key, const std::shared_ptr<const graph::Graph>& held) {
+  put(key, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(held.get())));
+}
+template <class T>
+void put(std::string& key, const std::vector<T>& list) {
+  put(key, static_cast<std::int64_t>(list.size()));
+  for (const T& each : list) put(key, each);
+}
+
+class Numbering {
+ public:
+  Numbering(const graph::Graph& graph, const PassContext& context)
+      : graph_(graph), context_(context), results_(resultsOf(graph)) {}
+
+  base::Status run() {
+    for (const Node& node : graph_.nodes()) PIPESCOPE_TRY(visit(node));
+    return {};
+  }
+  const GraphEdit& edit() const { return edit_; }
+  PassEffect& effect() { return effect_; }
+
+ private:
+  /// Equal numbers: equal values.
+  std::int64_t numberOf(TensorId id) {
+    if (!id.valid()) return -1;
+    const auto replaced = edit_.replaced.find(id);
+    if (replaced != edit_.replaced.end()) id = replaced->second;
+    const std::vector<std::byte>* value = fixedValue(graph_, id);
+    constexpr std::size_t kLargestCompared = 4096;
+    if (!value || value->size() > kLargestCompared) return id.value;
+    std::string key;
+    put(key, graph_.tensor(id).type);
+    put(key, *value);
+    return constants_.try_emplace(std::move(key), id.value).first->second;
+  }
+
+  std::string keyOf(const Node& node) {
+    std::string key;
+    put(key, std::string_view(node.op));
+    put(key, static_cast<std::int64_t>(node.pass));
+    const auto stage = context_.stageOf.find(node.block);
+    put(key, stage == context_.stageOf.end() ? std::int64_t{0} : std::int64_t{stage->second});
+    for (const auto& [name, value] : node.attributes) {
+      put(key, std::string_view(name));
+      put(key, static_cast<std::int64_t>(value.index()));
+      std::visit([&](const auto& held) { put(key, held); }, value);
+    }
+    put(key, static_cast<std::int64_t>(node.inputs.size()));
+    for (const TensorId input : node.inputs) put(key, numberOf(input));
+    put(key, static_cast<std::int64_t>(node.outputs.size()));
+    for (const TensorId output : node.outputs) put(key, std::int64_t{output.valid()});
+    return key;
+  }
+
+  base::Status visit(const Node& node) {
+    PIPESCOPE_ASSIGN(const bool deterministic, isDeterministic(graph_, node, context_));
+    if (!deterministic) return {};
+    const auto [first, isNew] = first_.try_emplace(keyOf(node), node.id);
+    if (isNew) return {};
+    for (const TensorId output : node.outputs) {
+      if (results_.contains(output)) return {};
+    }
+    const Node& equal = graph_.node(first->second);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      edit_.replaced[node.outputs[i]] = equal.outputs[i];
+      effect_.bytes += graph_.tensor(node.outputs[i]).type.bytes();
+    }
+    edit_.dropped.insert(node.id);
+    ++effect_.changes;
+    return addRemoved(effect_, graph_, node, context_);
+  }
+
+  const graph::Graph& graph_;
+  const PassContext& context_;
+  std::set<TensorId> results_;
+  std::unordered_map<std::string, std::int64_t> constants_;
+  std::unordered_map<std::string, graph::NodeId> first_;
+  GraphEdit edit_;
+  PassEffect effect_;
+};
+
+base::Result<PassEffect> commonSubexpressions(graph::Graph& graph, const PassContext& context) {
+  Numbering numbering(graph, context);
+  PIPESCOPE_TRY(numbering.run());
+  PassEffect effect = std::move(numbering.effect());
+  effect.counts = "nodes that repeated another";
+  if (effect.changes > 0) graph = applied(graph, numbering.edit());
+  return effect;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_PASS(common_subexpressions) {
+  registry.add({"common_subexpressions",
+                "Nodes of one stage and pass that do the same with the same inputs are computed once.", 20,
+                commonSubexpressions});
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,96 @@
+// Elementwise results take over the storage of an input that nobody reads afterwards. Operators offer it (Map::inPlace
+// of their first Work); this pass takes the offer back where no input may be given up.
+#include <algorithm>
+
+#include "engine/compile/passes/pass.h"
+#include "engine/compile/passes/tensor_uses.h"
+
+namespace pipescope::compile {
+namespace {
+
+/// The Map that would write over an input; null where the operator does not offer it.
+ops::Map* offer(PlanOperator& op) {
+  const bool maps = !op.work.empty() && std::ranges::all_of(op.work, [](const ops::Work& work) {
+    const auto* map = std::get_if<ops::Map>(&work.item);
+    return map && map->inPlace;
+  });
+  return maps ? &std::get<ops::Map>(op.work.front().item) : nullptr;
+}
+
+class StageInPlace {
+ public:
+  StageInPlace(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries)
+      : stage_(stage), uses_(stage, boundaries) {}
+
+  /// Visits every operator that offers to work in place; `on`: leaves the offer where an input's life ends there.
+  void run(bool on, PassEffect& effect) {
+    std::int64_t position = 0;
+    for (PassPlan& pass : stage_.passes) {
+      for (PlanOperator& op : pass.operators) {
+        if (ops::Map* map = offer(op); map && !updatesItself(op)) {
+          map->inPlace = on && takesOver(op, position);
+          if (map->inPlace) count(op, effect);
+        }
+        ++position;
+      }
+    }
+  }
+
+ private:
+  const graph::TensorType& typeOf(PlanTensorId id) const {
+    return stage_.tensors[static_cast<std::size_t>(id.value)].type;
+  }
+
+  /// An accumulator or a weight, whose new value is written where the old one was whatever passes are on.
+  bool updatesItself(const PlanOperator& op) const {
+    return std::ranges::any_of(op.outputs, [&](PlanTensorId output) {
+      return std::ranges::any_of(
+          op.inputs, [&](PlanTensorId input) { return input.valid() && uses_.root(input) == uses_.root(output); });
+    });
+  }
+
+  bool takesOver(const PlanOperator& op, std::int64_t position) const {
+    if (std::ranges::count_if(op.outputs, [](PlanTensorId id) { return id.valid(); }) != 1 || !op.outputs[0].valid())
+      return false;
+    const graph::TensorType& made = typeOf(op.outputs[0]);
+    return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
+      if (!input.valid() || uses_.lastRead(input) != position) return false;
+      const PlanTensor& root = stage_.tensors[static_cast<std::size_t>(uses_.root(input))];
+      return isPassing(root.use) && root.type.element == made.element && root.type.bytes() == made.bytes();
+    });
+  }
+
+  /// A vertex that writes over what it reads may be slower than one that does not.
+  void count(const PlanOperator& op, PassEffect& effect) const {
+    ++effect.changes;
+    effect.bytes += typeOf(op.outputs[0]).bytes();
+    PlanOperator alone{op.name, op.kind, {op.work.front()}, {}, {}};
+    effect.added[stage_.index].push_back(alone);
+    std::get<ops::Map>(alone.work.front().item).inPlace = false;
+    effect.removed[stage_.index].push_back(std::move(alone));
+  }
+
+  StagePlan& stage_;
+  TensorUses uses_;
+};
+
+PassEffect inPlace(ExecutablePlan& plan) {
+  PassEffect effect;
+  effect.counts = "results in the storage of an input";
+  for (StagePlan& stage : plan.stages) StageInPlace(stage, plan.boundaries).run(true, effect);
+  return effect;
+}
+
+void withoutInPlace(ExecutablePlan& plan) {
+  PassEffect none;
+  for (StagePlan& stage : plan.stages) StageInPlace(stage, plan.boundaries).run(false, none);
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_PASS(in_place) {
+  registry.add({"in_place", "Elementwise results take over the storage of an input that is not needed afterwards.", 40,
+                nullptr, inPlace, withoutInPlace});
+}
+
+}  // namespace pipescope::compile

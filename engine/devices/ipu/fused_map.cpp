@@ -1,0 +1,70 @@
+// Elementwise chains as one vertex, as popops::map makes them of an expression: its inner loop does what those of the
+// parts do, without the stores and loads between them, but is generated rather than written in assembly.
+#include <algorithm>
+
+#include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/fused_map.h"
+#include "engine/devices/ipu/map_cost.h"
+#include "engine/devices/ipu/rounding.h"
+
+namespace pipescope::devices::ipu {
+namespace {
+
+/// A store and a load between two parts of a loop that need not be (X); a generated loop's overhead per vector (C:
+/// PopLibs' generic loops take 4 to 5).
+constexpr std::int64_t kBetweenParts = 2, kGeneratedLoop = 5;
+/// Code of a part beyond the first (X: 16 instructions).
+constexpr std::int64_t kCodePerPart = 64;
+
+std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, std::int64_t elements) {
+  constexpr std::int64_t kBlock = 4;  // elements that are whole steps of all loops
+  const std::int64_t steps = ceilDiv(kBlock, chip.vectorWidth(chain.front().type));
+  std::int64_t inner = kGeneratedLoop * steps, start = 17;
+  for (const ops::Map& part : chain) {
+    const bool first = &part == &chain.front();
+    const std::int64_t own = mapPace(part.function, part.type, true).pace.cyclesFor(kBlock);
+    inner += first ? own : std::max(steps, own - kBetweenParts * steps);
+    if (part.operands > 1) start = isHalf(part.type) ? 26 : 29;
+  }
+  return 11 + chip.workers * (start + ceilDiv(ceilDiv(elements, kBlock), chip.workers) * inner);
+}
+
+std::string titleOf(const std::vector<ops::Map>& chain, const char* between) {
+  std::string title;
+  for (const ops::Map& part : chain) title += (title.empty() ? "" : between) + part.function;
+  return title;
+}
+
+LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
+  const ops::Map& first = chain.front();
+  const TileRuns elements = spreadEvenly(chip, first.elements, graph::sizeOf(first.type));
+  LoweredWork lowered;
+  lowered.compute(chip, "Fused(" + titleOf(chain, "+") + ")",
+                  transformed(elements, [&](std::int64_t n) { return chainCycles(chip, chain, n); }),
+                  {"popops::MapFused<" + titleOf(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
+                   kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), kStateSimple, 0});
+  return lowered;
+}
+
+}  // namespace
+
+base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
+                                                  const LoweringContext& context) {
+  const auto chain = std::ranges::find(op.chains, first, &compile::PlanOperator::Chain::first);
+  if (chain == op.chains.end() || chain->count < 2) return std::optional<FusedChain>();
+  std::vector<ops::Map> parts;
+  std::int64_t apart = 0;
+  for (std::size_t i = first; i < first + chain->count; ++i) {
+    const auto* map = std::get_if<ops::Map>(&op.work[i].item);
+    PIPESCOPE_CHECK(map && op.work[i].repeat == 1, op.name + ": a chain is of elementwise work");
+    PIPESCOPE_ASSIGN(const LoweredWork alone, lowerWork(op.work[i].item, context));
+    apart += alone.cycles();
+    parts.push_back(*map);
+  }
+  LoweredWork fused = lowerChain(parts, context.chip);
+  const std::int64_t saved = apart - fused.cycles();
+  if (saved <= 0) return std::optional<FusedChain>();
+  return std::optional(FusedChain{std::move(fused), chain->count, saved});
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,32 @@
+#include "engine/devices/ipu/step_code.h"
+
+#include "engine/devices/ipu/code_sizes.h"
+
+namespace pipescope::devices::ipu {
+
+std::vector<CodePart> codeOf(const ProgramStep& step) {
+  const auto onTiles = [&](std::int64_t bytes) {
+    return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
+  };
+  const std::int64_t exchange = kExchangeBase + kExchangePerMessage * step.messages;
+  std::vector<CodePart> parts;
+  if (step.kind == model::StepKind::compute && step.name.ends_with("OnTileCopy"))
+    parts.push_back({"copyDescriptor", onTiles(kCopyDescriptor)});
+  if (step.kind == model::StepKind::globalExchange) parts.push_back({"globalExchangeCode", onTiles(exchange)});
+  if (step.kind == model::StepKind::exchange) parts.push_back({"internalExchangeCode", onTiles(exchange)});
+  if (step.program == "StreamCopyMid") {
+    parts.push_back({"hostExchangeCode", onTiles(exchange)});
+    parts.push_back({"hostExchangePacketHeader", onTiles(kPacketHeader)});
+  }
+  return parts;
+}
+
+std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip) {
+  std::int64_t bytes = chip.compilesCode ? chip.tiles * kControlPerProgram : 0;
+  for (const CodePart& part : codeOf(step)) bytes += spreadOf(part.bytes).total;
+  const std::int64_t active = spreadOf(step.cycles).active;
+  for (const VertexUse& use : step.vertices) bytes += active * (use.stateBytes + use.fieldBytes);
+  return bytes;
+}
+
+}  // namespace pipescope::devices::ipu

@@ -1,0 +1,79 @@
+#include "engine/emulate/program_tree.h"
+
+namespace pipescope::emulate {
+
+using model::Pass;
+using model::ProgramId;
+
+model::DebugContextId NameTree::at(const std::string& path, const char* layer) {
+  if (path.empty()) return {};
+  if (const auto found = known_.find(path); found != known_.end()) return found->second;
+  const std::size_t slash = path.rfind('/');
+  const std::string own = slash == std::string::npos ? path : path.substr(slash + 1);
+  const model::DebugContextId parent =
+      slash == std::string::npos ? model::DebugContextId() : at(path.substr(0, slash), "scope");
+  return known_[path] = recorder_.add(model::DebugContext{{}, parent, own, layer});
+}
+
+ProgramTree::ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
+                         model::DeviceId device, const Loops& loops)
+    : recorder_(recorder), names_(names), executable_(executable), device_(device) {
+  root_ = iteration_ = add({}, "Sequence", loops.name);
+  if (loops.iterations > 1) iteration_ = add(root_, "Repeat", loops.name + "/iterations", {}, loops.iterations);
+  microBatch_ = iteration_;
+  if (loops.microBatches > 1)
+    microBatch_ = add(iteration_, "Repeat", loops.name + "/micro_batches", {}, loops.microBatches);
+}
+
+ProgramId ProgramTree::add(ProgramId parent, const std::string& kind, const std::string& path, model::OperatorId op,
+                           std::int64_t count, ProgramId target) {
+  return recorder_.add(model::Program{
+      {}, parent, executable_, device_, kind, names_.at(path, "program"), op, count, target});
+}
+
+void ProgramTree::beginPass(const devices::LoweredPass& pass) {
+  const bool perMicroBatch =
+      model::isComputePass(pass.pass) || pass.pass == Pass::hostIn || pass.pass == Pass::hostOut;
+  pass_ = &pass;
+  calls_.clear();
+  sequence_ = add(perMicroBatch ? microBatch_ : iteration_, "Sequence",
+                  "stage" + std::to_string(pass.stage) + "/" + model::toString(pass.pass));
+}
+
+ProgramId ProgramTree::addUnder(ProgramId parent, const devices::LoweredStep& step, model::OperatorId op) {
+  const bool stream = step.program == "StreamCopyMid";
+  if (stream) add(parent, "StreamCopyBegin", step.name, op);
+  const ProgramId program = add(parent, step.program, step.name, op);
+  if (stream) add(parent, "StreamCopyEnd", step.name, op);
+  return program;
+}
+
+ProgramId ProgramTree::addStep(const devices::LoweredStep& step, model::OperatorId op) {
+  ProgramId parent = sequence_;
+  for (std::size_t i = 0; i < pass_->calls.size(); ++i) {
+    const devices::LoweredCall& call = pass_->calls[i];
+    if (step.op < call.first || step.op >= call.first + call.count) continue;
+    const auto index = static_cast<int>(i);
+    const auto [function, isNew] = functions_.try_emplace(call.function);
+    if (isNew) function->second = {add({}, "Function", call.function), pass_, index};
+    const auto [known, isFirst] = calls_.try_emplace(index);
+    if (isFirst) known->second = add(sequence_, "Call", call.name, {}, 1, function->second.id);
+    parent = known->second;
+    if (function->second.pass == pass_ && function->second.call == index) addUnder(function->second.id, step, op);
+  }
+  const ProgramId program = addUnder(parent, step, op);
+  known_[{pass_->pass, step.name, step.program}] = program;
+  return program;
+}
+
+ProgramId ProgramTree::addExternal(const char* kind, const std::string& path) {
+  return add(microBatch_, kind, path);
+}
+
+ProgramId ProgramTree::programOf(const devices::LivenessStep& step) {
+  const auto [known, isNew] = known_.try_emplace({step.pass, step.name, step.program});
+  if (isNew) known->second = add(root_, step.program, step.name);
+  return known->second;
+}
+
+}  // namespace pipescope::emulate

@@ -1,0 +1,95 @@
+#include "profiler/analysis/operations.h"
+
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+using analysis::Operation;
+using model::Pass;
+
+Cell ticksOf(const Operation& row, Pass pass) {
+  const auto found = row.cost.ticks.find(pass);
+  return found == row.cost.ticks.end() ? Cell(std::int64_t{0}) : Cell(found->second.count);
+}
+
+constexpr std::pair<Pass, const char*> kPasses[] = {{Pass::forward, "forward_cycles"},
+                                                    {Pass::recompute, "recompute_cycles"},
+                                                    {Pass::backward, "backward_cycles"},
+                                                    {Pass::weightGradient, "weight_gradient_cycles"},
+                                                    {Pass::update, "update_cycles"}};
+
+std::string titleOf(const char* key) {
+  std::string title(key, std::string_view(key).size() - std::string_view("_cycles").size());
+  title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  for (char& c : title) c = c == '_' ? ' ' : c;
+  return title;
+}
+
+/// Passes that nothing has are left out of the text.
+Table table(const char* key, const char* title, const char* first, const std::vector<Operation>& rows,
+            const analysis::OperationCost& whole) {
+  Table table{key, title, "one replica; per micro-batch, updates per iteration", {}, {}};
+  const bool operations = std::string_view(key) == "operations";
+  table.columns = {{"name", first, Format::plain, ""},
+                   {"kind", "Kind", Format::plain, "operator type", operations},
+                   {"block", "Block", Format::plain, "of the model", operations},
+                   {"stage", "Stage", Format::plain, "", std::string_view(key) != "kinds"},
+                   {"cycles", "Cycles", Format::ticks, "all passes"},
+                   {"share", "Share", Format::fraction, "of all operations' cycles"}};
+  for (const auto& [pass, name] : kPasses)
+    table.columns.push_back({name, titleOf(name), Format::ticks, "", whole.ticks.contains(pass)});
+  for (const Column& column : {Column{"compute_cycles", "Compute", Format::ticks, ""},
+                               Column{"exchange_cycles", "Exchange", Format::ticks, "within the chip"},
+                               Column{"sync_cycles", "Sync", Format::ticks, ""},
+                               Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, others", false},
+                               Column{"flops", "FLOP", Format::plain, "a multiply-add counts 2", false},
+                               Column{"programs", "Programs", Format::count, ""},
+                               Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state"},
+                               Column{"always_live_bytes", "Tensors", Format::bytes,
+                                      "weights, optimizer state, accumulators, stashes"}})
+    table.columns.push_back(column);
+  const auto all = static_cast<double>(whole.total().count);
+  for (const Operation& row : rows) {
+    std::vector<Cell> cells{row.name,
+                            row.kind,
+                            row.block,
+                            row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}),
+                            row.cost.total().count,
+                            all > 0 ? Cell(static_cast<double>(row.cost.total().count) / all) : Cell()};
+    for (const auto& [pass, name] : kPasses) cells.push_back(ticksOf(row, pass));
+    for (const std::int64_t n : {row.cost.compute.count, row.cost.exchange.count, row.cost.sync.count, row.cost.other.count})
+      cells.emplace_back(n);
+    cells.emplace_back(row.cost.flops);
+    for (const std::int64_t n : {row.cost.programs, row.cost.code.count, row.cost.weights.count}) cells.emplace_back(n);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+base::Result<Section> makeOperations(const Context& context) {
+  PIPESCOPE_ASSIGN(const analysis::Operations all,
+                   analysis::operations(context.source, context.catalog, context.executable));
+  Section section{"operations", "Operations", {}, {}, {}};
+  section.facts = {
+      {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()), Format::count,
+       "Gradients, accumulators and updates belong to the forward operator that they come from."},
+      {"cycles", "Cycles", all.whole.total().count, Format::ticks, "Of all operations, one replica, per micro-batch."},
+      {"flops", "FLOP", all.whole.flops, Format::plain, "Likewise; a multiply-add counts 2."},
+  };
+  constexpr std::size_t kMostInText = 20;
+  section.tables.push_back(table("blocks", "By block", "Block", all.blocks, all.whole));
+  section.tables.push_back(table("kinds", "By kind", "Kind", all.kinds, all.whole));
+  section.tables.push_back(table("operations", "By layer of origin", "Layer", all.operations, all.whole));
+  section.tables.back().mostInText = kMostInText;
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(operations) {
+  registry.add({"operations", "Operations", "Cycles, code and memory by layer of the model, block and operator type", 64,
+                makeOperations});
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,101 @@
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/origins.h"
+#include "profiler/analysis/peak_attribution.h"
+#include "profiler/analysis/unit_liveness.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+/// What the fullest tile of each device holds when it holds most.
+base::Result<Table> fullestTiles(const Context& context) {
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::Origins origins,
+                   analysis::Origins::read(context.source, context.catalog, context.executable));
+  Table table{"fullest_tiles", "The fullest tile", "each device's, at its own peak step, at most ten variables", {}, {}};
+  table.columns = {{"device", "Device", Format::plain, ""},     {"tile", "Tile", Format::plain, ""},
+                   {"step", "Step", Format::plain, ""},         {"name", "Variable", Format::plain, ""},
+                   {"layer", "Layer", Format::plain, "block"},  {"category", "Category", Format::plain, ""},
+                   {"always_live", "Always live", Format::plain, ""},
+                   {"tile_bytes", "On the tile", Format::bytes, ""}};
+  for (const analysis::DeviceMemory& device : memory.devices) {
+    PIPESCOPE_ASSIGN(const analysis::UnitLiveness live,
+                     analysis::unitLiveness(context.source, context.catalog, context.executable, device.space,
+                                            device.worstUnit));
+    if (!live.known || live.peakStep < 0) continue;
+    PIPESCOPE_ASSIGN(const auto variables,
+                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, device.space,
+                                               device.worstUnit, static_cast<std::int32_t>(live.peakStep)));
+    constexpr std::size_t kMostShown = 10;
+    for (std::size_t i = 0; i < variables.size() && i < kMostShown; ++i) {
+      const analysis::UnitVariable& row = variables[i];
+      table.rows.push_back({device.name, device.worstUnit, live.peakStep, row.name, origins.of(row.name).block,
+                            row.category, row.alwaysLive, row.bytes.count});
+    }
+  }
+  return table;
+}
+
+base::Result<Section> makePeaks(const Context& context) {
+  PIPESCOPE_ASSIGN(const auto peaks,
+                   analysis::attributePeaks(context.source, context.catalog, context.executable));
+  Section section{"peaks", "Memory at the peak", {}, {}, {}};
+  std::int64_t always = 0, notAlways = 0, variables = 0;
+  Table layers{"layers", "By layer", "each device at its peak step, sum over tiles", {}, {}};
+  layers.columns = {{"device", "Device", Format::plain, ""},
+                    {"layer", "Layer", Format::plain, "block, or operator; nothing: of no layer"},
+                    {"always_live_bytes", "Always live", Format::bytes, "weights, state, stashes, code"},
+                    {"not_always_live_bytes", "Live now", Format::bytes, "not always live"},
+                    {"share", "Share", Format::fraction, "of what the device holds at that step"}};
+  Table categories{"categories", "By category", "each device at its peak step, sum over tiles", {}, {}};
+  categories.columns = {{"device", "Device", Format::plain, ""},
+                        {"category", "Category", Format::plain, ""},
+                        {"always_live", "Always live", Format::plain, ""},
+                        {"bytes", "Bytes", Format::bytes, ""}};
+  Table steps{"devices", "Peak steps", "sum over tiles", {}, {}};
+  steps.columns = {{"device", "Device", Format::plain, ""},
+                   {"step", "Step", Format::plain, ""},
+                   {"program", "At", Format::plain, "program of the step"},
+                   {"variables", "Variables", Format::count, "live during the step, always-live ones too"},
+                   {"always_live_bytes", "Always live", Format::bytes, ""},
+                   {"not_always_live_bytes", "Live now", Format::bytes, "not always live"}};
+  for (const analysis::PeakAttribution& peak : peaks) {
+    const model::Device* device = context.catalog.device(peak.device);
+    const Cell name = device ? Cell(device->name) : Cell();
+    const auto whole = static_cast<double>((peak.parts.alwaysLive + peak.parts.notAlwaysLive).count);
+    steps.rows.push_back({name, peak.step, peak.program, peak.parts.variables, peak.parts.alwaysLive.count,
+                          peak.parts.notAlwaysLive.count});
+    for (const analysis::LayerBytes& row : peak.parts.layers) {
+      const auto bytes = static_cast<double>((row.alwaysLive + row.notAlwaysLive).count);
+      layers.rows.push_back({name, row.layer, row.alwaysLive.count, row.notAlwaysLive.count,
+                             whole > 0 ? Cell(bytes / whole) : Cell()});
+    }
+    for (const analysis::CategoryBytes& row : peak.parts.categories)
+      categories.rows.push_back({name, row.category, row.alwaysLive, row.bytes.count});
+    always += peak.parts.alwaysLive.count;
+    notAlways += peak.parts.notAlwaysLive.count;
+    variables += peak.parts.variables;
+  }
+  section.facts = {
+      {"always_live_bytes", "Always live", always, Format::bytes, "Sum over devices of one replica."},
+      {"not_always_live_bytes", "Live at the peaks", notAlways, Format::bytes,
+       "Not always live: sum over devices, each at its own peak."},
+      {"variables", "Variables", variables, Format::count, "Live at the peaks, always-live ones too."},
+  };
+  PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
+  section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
+  for (Table& table : section.tables) table.mostInText = 40;
+  if (peaks.empty())
+    section.remarks.push_back("This profile holds no memory: its devices are of a family without a memory model.");
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(peaks) {
+  registry.add({"peaks", "Memory at the peak", "What the fullest program step of each device holds, by layer and category",
+                66, makePeaks});
+}
+
+}  // namespace pipescope::sections

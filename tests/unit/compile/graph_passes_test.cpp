@@ -1,0 +1,188 @@
+// Passes over the graph: what they merge, what they must leave alone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "engine/compile/loss_scaling.h"
+#include "engine/compile/passes/pass.h"
+#include "engine/config/configuration.h"
+#include "engine/graph/validate.h"
+
+namespace pipescope::compile {
+namespace {
+
+using graph::ElementType;
+using graph::Graph;
+using graph::TensorId;
+using graph::TensorRole;
+
+std::vector<std::byte> bytesOf(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+/// A graph under construction: blocks "A" and "B" are stages 0 and 1.
+struct Maker {
+  Graph graph;
+  TensorId x = input("x", {4});
+
+  TensorId input(const std::string& name, graph::Shape shape, ElementType type = ElementType::float32) {
+    const TensorId id = graph.addTensor(name, {type, std::move(shape)}, TensorRole::input);
+    graph.inputs.push_back(id);
+    return id;
+  }
+  TensorId constant(const std::string& name, const std::vector<float>& values) {
+    return graph.addConstant(name, {ElementType::float32, {static_cast<std::int64_t>(values.size())}}, bytesOf(values));
+  }
+  TensorId node(const std::string& name, const std::string& op, std::vector<TensorId> inputs,
+                const std::string& block = "A", model::Pass pass = model::Pass::forward,
+                graph::Attributes attributes = {}) {
+    graph::Node node{{}, op, name, block, pass, std::move(inputs), {}, std::move(attributes)};
+    const auto role = pass == model::Pass::forward ? TensorRole::activation : TensorRole::gradient;
+    auto made = ops::appendNode(graph, std::move(node), {name + "/out"}, role, ops::standardOperators());
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return made.ok() ? made->front() : TensorId();
+  }
+};
+
+PassEffect run(const std::string& only, Graph& graph, bool stochasticRounding = false) {
+  PassRunner runner({ops::standardOperators(), {{"A", 0}, {"B", 1}}, stochasticRounding},
+                    [&](const std::string& name) { return name == only; });
+  const base::Status status = runner.runOn(graph);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  EXPECT_TRUE(graph::validate(graph).ok());
+  EXPECT_TRUE(ops::checkShapes(graph, ops::standardOperators()).ok());
+  for (const PassReport& report : runner.reports()) {
+    EXPECT_EQ(report.enabled, report.name == only);
+    if (report.name == only) return report.effect;
+    EXPECT_EQ(report.effect.changes, 0) << report.name;
+  }
+  ADD_FAILURE() << "no pass " << only;
+  return {};
+}
+
+std::vector<std::string> nodes(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const graph::Node& node : graph.nodes()) names.push_back(node.name);
+  return names;
+}
+
+const graph::Tensor* find(const Graph& graph, const std::string& name) {
+  for (const graph::Tensor& tensor : graph.tensors()) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
+}
+
+using testing::ElementsAre;
+
+TEST(FoldConstants, ComputesWhatReadsConstantsOnly) {
+  Maker make;
+  const TensorId sum = make.node("sum", "Add", {make.constant("a", {1, 2, 3, 4}), make.constant("b", {10, 20, 30, 40})});
+  const TensorId negative = make.node("negative", "Neg", {sum});
+  make.graph.outputs = {make.node("out", "Mul", {make.x, negative})};
+  const PassEffect effect = run("fold_constants", make.graph);
+  EXPECT_EQ(effect.changes, 2);
+  EXPECT_EQ(effect.bytes.count, 16);  // of a, b and their sum only the negative is left: 16 of 32 B
+  EXPECT_THAT(nodes(make.graph), ElementsAre("out"));
+  const graph::Tensor* known = find(make.graph, "negative/out");
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->role, TensorRole::constant);
+  EXPECT_EQ(*make.graph.constantValue(known->id), bytesOf({-11, -22, -33, -44}));
+  EXPECT_EQ(find(make.graph, "a"), nullptr);
+  EXPECT_EQ(find(make.graph, "sum/out"), nullptr);
+  ASSERT_EQ(effect.removed.at(0).size(), 2u);
+}
+
+TEST(FoldConstants, LeavesResultsRandomNumbersAndWhatChangesWithTheSteps) {
+  Maker make;
+  const TensorId scale = make.constant(kLossScaleTensor, {2, 2, 2, 2});
+  const TensorId one = make.constant("one", {1, 1, 1, 1});
+  const TensorId scaled = make.node("scaled", "Mul", {one, scale});
+  const TensorId random = make.node("random", "Bernoulli", {one});
+  make.graph.outputs = {make.node("out", "Sum", {make.x, scaled, random}), make.node("fixed", "Neg", {one})};
+  EXPECT_EQ(run("fold_constants", make.graph).changes, 0);
+  EXPECT_EQ(make.graph.nodes().size(), 4u);
+}
+
+TEST(FoldConstants, DoesNotKeepLargeTensorsThatAreCheapToMake) {
+  const auto expand = [](std::int64_t elements) {
+    Maker make;
+    std::vector<std::byte> shape(sizeof(elements));
+    std::memcpy(shape.data(), &elements, sizeof(elements));
+    const TensorId to = make.graph.addConstant("to", {ElementType::int64, {1}}, shape);
+    const TensorId wide = make.node("wide", "Expand", {make.constant("one", {1}), to});
+    make.graph.outputs = {make.node("out", "Add", {make.input("y", {elements}), wide})};
+    return run("fold_constants", make.graph).changes;
+  };
+  EXPECT_EQ(expand(1000), 1);
+  EXPECT_EQ(expand(300'000), 0);  // 1.2 MB out of 4 B
+}
+
+TEST(CommonSubexpressions, ComputesEqualNodesOnce) {
+  Maker make;
+  // The factors are two constants of one value.
+  const TensorId left = make.node("left", "Mul", {make.x, make.constant("half", {0.5F})});
+  const TensorId right = make.node("right", "Mul", {make.x, make.constant("also_half", {0.5F})});
+  const TensorId first = make.node("first", "Relu", {left}), second = make.node("second", "Relu", {right});
+  make.graph.outputs = {make.node("out", "Add", {first, second})};
+  const PassEffect effect = run("common_subexpressions", make.graph);
+  EXPECT_EQ(effect.changes, 2);
+  EXPECT_EQ(effect.bytes.count, 32);
+  EXPECT_THAT(nodes(make.graph), ElementsAre("left", "first", "out"));
+  EXPECT_EQ(find(make.graph, "also_half"), nullptr);
+  const graph::Node& out = make.graph.nodes().back();
+  EXPECT_EQ(out.inputs[0], out.inputs[1]);
+}
+
+TEST(CommonSubexpressions, LeavesOtherStagesPassesAttributesAndValues) {
+  Maker make;
+  const TensorId a = make.node("a", "Relu", {make.x});
+  const TensorId b = make.node("b", "Relu", {make.x}, "B");
+  const TensorId c = make.node("c", "Relu", {make.x}, "A", model::Pass::backward);
+  const TensorId d = make.node("d", "LeakyRelu", {make.x}, "A", model::Pass::forward, {{"alpha", 0.1}});
+  const TensorId e = make.node("e", "LeakyRelu", {make.x}, "A", model::Pass::forward, {{"alpha", 0.2}});
+  const TensorId f = make.node("f", "Mul", {make.x, make.constant("two", {2.0F})});
+  const TensorId g = make.node("g", "Mul", {make.x, make.constant("three", {3.0F})});
+  make.graph.outputs = {a, b, c, d, e, f, g};
+  EXPECT_EQ(run("common_subexpressions", make.graph).changes, 0);
+}
+
+TEST(CommonSubexpressions, LeavesRandomNumbersAndResults) {
+  Maker make;
+  const TensorId a = make.node("a", "Bernoulli", {make.x}), b = make.node("b", "Bernoulli", {make.x});
+  const TensorId c = make.node("c", "Neg", {make.x}), d = make.node("d", "Neg", {make.x});
+  make.graph.outputs = {make.node("out", "Sum", {a, b, c}), d};
+  EXPECT_EQ(run("common_subexpressions", make.graph).changes, 0);
+  EXPECT_EQ(make.graph.outputs.size(), 2u);
+}
+
+TEST(CommonSubexpressions, LeavesHalfResultsThatAreRoundedAtRandom) {
+  const auto merged = [](bool stochasticRounding) {
+    Maker make;
+    const TensorId x = make.input("half", {4}, ElementType::float16);
+    const TensorId a = make.node("a", "Exp", {x}), b = make.node("b", "Exp", {x});
+    make.graph.outputs = {make.node("out", "Add", {a, b})};
+    return run("common_subexpressions", make.graph, stochasticRounding).changes;
+  };
+  EXPECT_EQ(merged(false), 1);
+  EXPECT_EQ(merged(true), 0);
+}
+
+TEST(Passes, HaveKeysThatAreOn) {
+  ASSERT_GE(passRegistry().all().size(), 5u);
+  int last = -1;
+  for (const PassDefinition& pass : passRegistry().all()) {
+    const config::Key* key = config::findKey("compile." + pass.name);
+    ASSERT_NE(key, nullptr) << pass.name;
+    EXPECT_EQ(std::get<bool>(key->fallback), true) << pass.name;
+    EXPECT_NE(pass.doc, "");
+    EXPECT_GT(pass.order, last);
+    last = pass.order;
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::compile

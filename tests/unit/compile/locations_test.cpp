@@ -1,0 +1,259 @@
+// Tensors off the chip and in shares: bytes and traffic as execution semantics §4.1, §5.10 and §5.11 say; and plans
+// of stages that come back to a device.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/compile/gradients.h"
+#include "engine/compile/plan_builder.h"
+#include "engine/graph/builders/layers.h"
+
+namespace pipescope::compile {
+namespace {
+
+/// One linear layer of 6 × 5 weights and a classifier, in two blocks.
+graph::Graph twoLayers(bool training = true) {
+  builders::LayersModel model;
+  model.sample = {6};
+  model.microBatch = 4;
+  model.layers = {{"linear", "one", "B1", {{"out_features", 5}}},
+                  {"relu", "act", "B1", {}},
+                  {"linear", "two", "B2", {{"out_features", 3}}}};
+  if (training) model.layers.push_back({"cross_entropy", "loss", "B2", {}});
+  auto built = builders::buildLayers(model, ops::standardOperators());
+  EXPECT_TRUE(built.ok()) << built.error().message;
+  if (!training) return *built;
+  auto graph = addGradients(*built, ops::standardOperators());
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return *graph;
+}
+
+PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
+  PlanOptions options;
+  options.name = "training";
+  options.microBatches = microBatches;
+  options.stashEntries = {3, 0};
+  options.replication.replicas = replicas;
+  options.replication.devicesPerReplica = 2;
+  options.optimizer.kind = "adamw";
+  options.optimizer.states = [](const graph::TensorType& type) {
+    return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}};
+  };
+  options.optimizer.work = [](const graph::TensorType& type) {
+    return std::vector<ops::Work>{{ops::Map{"adamw", type.elements(), 4}, 1, ""}};
+  };
+  for (TensorLocation* at : {&options.locations.weights, &options.locations.optimizerState,
+                             &options.locations.activations, &options.locations.accumulators})
+    at->leastSharded = 1;
+  return options;
+}
+
+StagePlan firstStage(const PlanOptions& options) {
+  const auto plan =
+      buildPlan(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan->stages[0];
+}
+
+std::int64_t bytesOf(const StagePlan& stage, TensorUse use, bool remote) {
+  std::int64_t sum = 0;
+  for (const PlanTensor& tensor : stage.tensors) {
+    if (tensor.use == use && tensor.remote == remote) sum += tensor.type.bytes().count * tensor.copies;
+  }
+  return sum;
+}
+
+/// Remote bytes of a pass, to the device and from it.
+std::pair<std::int64_t, std::int64_t> traffic(const StagePlan& stage, model::Pass wanted) {
+  std::pair<std::int64_t, std::int64_t> sum;
+  for (const PassPlan& pass : stage.passes) {
+    if (pass.pass != wanted) continue;
+    for (const PlanOperator& op : pass.operators) {
+      for (const ops::Work& work : op.work) {
+        const auto* copy = std::get_if<ops::HostCopy>(&work.item);
+        if (copy && copy->remote) (copy->toDevice ? sum.first : sum.second) += copy->bytes.count;
+      }
+    }
+  }
+  return sum;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> collectives(const StagePlan& stage, model::Pass wanted) {
+  std::vector<std::pair<std::string, std::int64_t>> found;
+  for (const PassPlan& pass : stage.passes) {
+    if (pass.pass != wanted) continue;
+    for (const PlanOperator& op : pass.operators) {
+      for (const ops::Work& work : op.work) {
+        if (const auto* c = std::get_if<ops::Collective>(&work.item)) found.emplace_back(op.kind, c->elements);
+      }
+    }
+  }
+  return found;
+}
+
+using Collectives = std::vector<std::pair<std::string, std::int64_t>>;
+constexpr std::int64_t kWeights = 30 + 5;  // elements of the first stage
+
+TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
+  PlanOptions options = adamw(1);
+  options.locations.optimizerState.offChip = true;
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(bytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
+  EXPECT_EQ(bytesOf(stage, TensorUse::optimizerState, false), 0);
+  // §5.11: 8 bytes read and 8 written for each parameter and update.
+  EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(8 * kWeights, 8 * kWeights));
+  EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(std::int64_t{0}, std::int64_t{0}));
+  // Small tensors stay.
+  options.locations.optimizerState.leastOffChip = 6;
+  const StagePlan large = firstStage(options);
+  EXPECT_EQ(bytesOf(large, TensorUse::optimizerState, true), 8 * 30);
+  EXPECT_EQ(bytesOf(large, TensorUse::optimizerState, false), 8 * 5);
+}
+
+TEST(Locations, SharesArePadded) {
+  // §4.1: 30 elements over four replicas: 8 each, two of padding.
+  PlanOptions options = adamw(4);
+  options.locations.optimizerState.sharded = true;
+  options.locations.optimizerState.leastSharded = 30;
+  const StagePlan stage = firstStage(options);
+  std::map<std::string, std::int64_t> elements;
+  for (const PlanTensor& tensor : stage.tensors) {
+    if (tensor.use == TensorUse::optimizerState) elements[tensor.name] = tensor.type.elements();
+  }
+  EXPECT_EQ(elements["one/weight/moment1"], 8);
+  EXPECT_EQ(elements["one/weight/moment2"], 8);
+  EXPECT_EQ(elements["one/bias/moment1"], 5) << "too small to share out";
+  // What is updated in shares is scattered and gathered; the rest is reduced to all.
+  Collectives sums = collectives(stage, model::Pass::collective);
+  std::sort(sums.begin(), sums.end());
+  EXPECT_EQ(sums, (Collectives{{"AllReduce", 5}, {"ReduceScatter", 30}}));
+  EXPECT_EQ(collectives(stage, model::Pass::update), (Collectives{{"AllGather", 30}}));
+}
+
+TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
+  PlanOptions options = adamw(4);
+  options.locations.optimizerState.sharded = options.locations.optimizerState.offChip = true;
+  const StagePlan stage = firstStage(options);
+  const std::int64_t share = 8 + 2;  // ⌈30/4⌉ + ⌈5/4⌉
+  EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(8 * share, 8 * share));
+}
+
+TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
+  PlanOptions options = adamw(2);
+  options.recompute = true;
+  options.locations.weights.sharded = true;
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(bytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
+  EXPECT_EQ(collectives(stage, model::Pass::forward), (Collectives{{"AllGather", kWeights}}));
+  // The second stage's backward pass reads its weights; the first one's reads none, but recomputing does.
+  EXPECT_EQ(collectives(stage, model::Pass::recompute), (Collectives{{"AllGather", kWeights}}));
+  EXPECT_EQ(collectives(stage, model::Pass::collective), (Collectives{{"ReduceScatter", kWeights}}));
+  EXPECT_TRUE(collectives(stage, model::Pass::update).empty()) << "shares are updated where they lie";
+}
+
+TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
+  PlanOptions options = adamw(1);
+  options.recompute = true;
+  options.locations.weights.offChip = true;
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(bytesOf(stage, TensorUse::weight, true), 4 * kWeights);
+  EXPECT_EQ(bytesOf(stage, TensorUse::weight, false), 0);
+  EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(4 * kWeights, std::int64_t{0}));
+  EXPECT_EQ(traffic(stage, model::Pass::recompute).first, 4 * kWeights);
+  EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, 4 * kWeights));
+}
+
+TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
+  PlanOptions options = adamw(1);
+  const std::int64_t entry = firstStage(options).stashBytesPerEntry.count;
+  EXPECT_GT(entry, 0);
+  options.locations.activations.offChip = true;
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(stage.stashBytesPerEntry.count, 0);
+  EXPECT_EQ(bytesOf(stage, TensorUse::stash, true), 3 * entry);
+  EXPECT_EQ(bytesOf(stage, TensorUse::stash, false), 0);
+  EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(std::int64_t{0}, entry));
+  EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(entry, std::int64_t{0}));
+}
+
+TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
+  PlanOptions options = adamw(1);
+  options.locations.accumulators.offChip = true;
+  const StagePlan stage = firstStage(options);
+  EXPECT_EQ(bytesOf(stage, TensorUse::accumulator, true), 4 * kWeights);
+  EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(4 * kWeights, 4 * kWeights));
+  EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, std::int64_t{0}));
+  options.locations.accumulators.sharded = true;
+  options.replication.replicas = 4;
+  const StagePlan shared = firstStage(options);
+  EXPECT_EQ(bytesOf(shared, TensorUse::accumulator, true), 4 * (8 + 2));
+  Collectives scattered = collectives(shared, model::Pass::backward);
+  std::sort(scattered.begin(), scattered.end());
+  EXPECT_EQ(scattered, (Collectives{{"ReduceScatter", 5}, {"ReduceScatter", 30}}));
+  EXPECT_TRUE(collectives(shared, model::Pass::collective).empty()) << "they are summed already";
+}
+
+TEST(Locations, BucketsFollowTheBackwardPass) {
+  PlanOptions options = adamw(2, 1);
+  options.gradientBuckets = {base::Bytes(4 * 5), base::Bytes(1000)};
+  const StagePlan stage = firstStage(options);
+  std::int64_t all = 0;
+  const Collectives sums = collectives(stage, model::Pass::collective);
+  ASSERT_EQ(sums.size(), 2u);
+  for (const auto& [kind, elements] : sums) {
+    EXPECT_EQ(kind, "AllReduce");
+    all += elements;
+  }
+  EXPECT_EQ(all, kWeights);
+}
+
+// --- Stages that come back to a device ---------------------------------------------------
+
+/// a → b → c → d, d reads a's result too: a skip of three stages.
+graph::Graph skipping() {
+  graph::Graph graph;
+  const graph::TensorType type{graph::ElementType::float32, {2, 3}};
+  graph.inputs = {graph.addTensor("x", type, graph::TensorRole::input)};
+  graph::TensorId at = graph.inputs[0];
+  std::map<std::string, graph::TensorId> made;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    graph::Node node;
+    node.name = node.block = name;
+    node.op = name == "d" ? "Add" : "Relu";
+    node.inputs = {at};
+    if (name == "d") node.inputs.push_back(made["a"]);
+    const auto out = ops::appendNode(graph, std::move(node), {name + "/out"}, graph::TensorRole::activation,
+                                     ops::standardOperators());
+    EXPECT_TRUE(out.ok()) << out.error().message;
+    at = made[name] = (*out)[0];
+  }
+  graph.outputs = {at};
+  return graph;
+}
+
+TEST(Revisits, SkipsGoHopByHopAlsoOverADeviceThatComesBack) {
+  PlanOptions options;
+  options.name = "inference";
+  options.kind = model::ExecutableKind::inference;
+  options.stashEntries = {0, 0, 0, 0};
+  for (const std::vector<int>& devices : {std::vector<int>{0, 1, 2, 3}, {0, 1, 2, 1}}) {
+    std::vector<StageSpec> stages;
+    for (std::size_t s = 0; s < 4; ++s) stages.push_back({{std::string(1, static_cast<char>('a' + s))}, devices[s]});
+    const auto plan = buildPlan(skipping(), stages, options, ops::standardOperators());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    std::map<std::string, std::vector<std::pair<int, int>>> hops;
+    for (const BoundaryTensor& b : plan->boundaries) hops[b.name].emplace_back(b.fromStage, b.toStage);
+    for (auto& [name, list] : hops) std::sort(list.begin(), list.end());
+    EXPECT_EQ(hops["a/out"], (std::vector<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}}));
+    EXPECT_EQ(hops["b/out"], (std::vector<std::pair<int, int>>{{1, 2}}));
+    EXPECT_EQ(hops["c/out"], (std::vector<std::pair<int, int>>{{2, 3}}));
+    // A stage that only passes it on holds it meanwhile.
+    const StagePlan& between = plan->stages[2];
+    EXPECT_TRUE(std::any_of(between.tensors.begin(), between.tensors.end(), [](const PlanTensor& t) {
+      return t.name == "a/out" && t.use == TensorUse::input;
+    }));
+  }
+}
+
+}  // namespace
+}  // namespace pipescope::compile

@@ -1,0 +1,210 @@
+// Passes over the plan: which results take over storage, which operators join, which blocks are calls.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/compile/passes/pass.h"
+
+namespace pipescope::compile {
+namespace {
+
+using graph::ElementType;
+using model::Pass;
+using testing::ElementsAre;
+
+/// A plan of one stage, operator by operator.
+struct Maker {
+  ExecutablePlan plan;
+  Maker() { plan.stages.resize(1); }
+
+  StagePlan& stage() { return plan.stages.front(); }
+  PlanTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation, graph::Shape shape = {64},
+                      ElementType type = ElementType::float32) {
+    stage().tensors.push_back({name, {type, std::move(shape)}, use, 1});
+    return PlanTensorId(static_cast<std::int64_t>(stage().tensors.size()) - 1);
+  }
+  void add(Pass pass, const std::string& name, std::vector<ops::Work> work, std::vector<PlanTensorId> inputs,
+           std::vector<PlanTensorId> outputs, const std::string& block = "A") {
+    if (stage().passes.empty() || stage().passes.back().pass != pass) stage().passes.push_back({pass, {}});
+    stage().passes.back().operators.push_back({name, name, std::move(work), std::move(inputs), std::move(outputs), block});
+  }
+  std::vector<PlanOperator>& operators(std::size_t pass = 0) { return stage().passes[pass].operators; }
+  bool inPlace(std::size_t op, std::size_t pass = 0) {
+    return std::get<ops::Map>(operators(pass)[op].work.front().item).inPlace;
+  }
+};
+
+ops::Work map(const std::string& function, std::int64_t operands = 1, std::int64_t elements = 64,
+              const std::string& label = "") {
+  return {ops::Map{function, elements, operands, ElementType::float32, true}, 1, label};
+}
+ops::Work product(std::int64_t channels = 8) {
+  ops::Contraction c;
+  c.field = c.output = {8};
+  c.kernel = c.stride = c.dilation = {1};
+  c.padding = {0, 0};
+  c.inputChannels = c.outputChannels = channels;
+  return {c, 1, ""};
+}
+
+PassEffect run(const std::string& only, ExecutablePlan& plan) {
+  PassRunner runner({ops::standardOperators(), {}, false}, [&](const std::string& name) { return name == only; });
+  runner.runOn(plan);
+  for (const PassReport& report : runner.reports()) {
+    if (report.name == only) return report.effect;
+  }
+  ADD_FAILURE() << "no pass " << only;
+  return {};
+}
+
+TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
+  Maker make;
+  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
+  make.add(Pass::forward, "first", {map("relu")}, {x}, {a});   // the backward pass reads x again
+  make.add(Pass::forward, "second", {map("tanh")}, {a}, {b});  // last reader of a
+  make.add(Pass::backward, "third", {map("multiply", 2)}, {b, x}, {c});
+  const PassEffect effect = run("in_place", make.plan);
+  EXPECT_FALSE(make.inPlace(0));
+  EXPECT_TRUE(make.inPlace(1));
+  EXPECT_TRUE(make.inPlace(0, 1));
+  EXPECT_EQ(effect.changes, 2);
+  EXPECT_EQ(effect.bytes.count, 2 * 256);
+  EXPECT_EQ(effect.removed.at(0).size(), 2u);
+  EXPECT_FALSE(std::get<ops::Map>(effect.removed.at(0)[0].work.front().item).inPlace);
+  EXPECT_TRUE(std::get<ops::Map>(effect.added.at(0)[0].work.front().item).inPlace);
+}
+
+TEST(InPlace, SwitchedOffTakesAllOffersBackButUpdates) {
+  Maker make;
+  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), sum = make.tensor("sum", TensorUse::accumulator);
+  make.add(Pass::forward, "relu", {map("relu")}, {x}, {a});
+  make.add(Pass::backward, "accumulate", {map("add", 2)}, {a, sum}, {sum});
+  run("outline", make.plan);
+  EXPECT_FALSE(make.inPlace(0));
+  EXPECT_TRUE(make.inPlace(0, 1)) << "an accumulator is written where it is, whatever passes are on";
+}
+
+TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
+  Maker make;
+  const auto w = make.tensor("w", TensorUse::weight), small = make.tensor("small", TensorUse::activation, {1}),
+             x = make.tensor("x", TensorUse::input), sent = make.tensor("sent");
+  const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c"), d = make.tensor("d");
+  make.add(Pass::forward, "weight", {map("relu")}, {w}, {a});
+  make.add(Pass::forward, "broadcast", {map("exp")}, {small}, {b});
+  make.add(Pass::forward, "make", {product()}, {x}, {sent});
+  make.add(Pass::forward, "leaves", {map("relu")}, {sent}, {c});
+  make.add(Pass::forward, "view", {}, {a}, {d});
+  make.add(Pass::forward, "of_view", {map("relu")}, {d}, {make.tensor("e")});  // d is a under another name
+  make.add(Pass::backward, "again", {product()}, {a}, {make.tensor("f")});
+  make.plan.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
+  EXPECT_EQ(run("in_place", make.plan).changes, 0);
+}
+
+TEST(FuseElementwise, JoinsBiasAndActivation) {
+  Maker make;
+  const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
+  make.add(Pass::forward, "layer/linear", {product(), map("add", 2, 64, "Bias")}, {x}, {y});
+  make.add(Pass::forward, "layer/relu", {map("relu")}, {y}, {z});
+  const PassEffect effect = run("fuse_elementwise", make.plan);
+  ASSERT_EQ(make.operators().size(), 1u);
+  const PlanOperator& op = make.operators()[0];
+  EXPECT_EQ(op.name, "layer/linear");
+  EXPECT_EQ(op.kind, "layer/linear+layer/relu");
+  ASSERT_EQ(op.work.size(), 3u);
+  EXPECT_EQ(op.work[2].label, "relu");
+  ASSERT_EQ(op.chains.size(), 1u);
+  EXPECT_EQ(op.chains[0].first, 1u);
+  EXPECT_EQ(op.chains[0].count, 2u);
+  EXPECT_THAT(op.outputs, ElementsAre(z));
+  EXPECT_THAT(op.inputs, ElementsAre(x));
+  EXPECT_EQ(effect.bytes.count, 256) << "what lies between";
+  EXPECT_EQ(effect.changes, 0) << "the device says what it fused";
+}
+
+TEST(FuseElementwise, JoinsLongChainsIntoOne) {
+  Maker make;
+  const auto x = make.tensor("x", TensorUse::input), r = make.tensor("r", TensorUse::input);
+  const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
+  make.add(Pass::forward, "scale", {map("multiply")}, {x}, {a});
+  make.add(Pass::forward, "add", {map("add", 2)}, {a, r}, {b});
+  make.add(Pass::forward, "relu", {map("relu")}, {b}, {c});
+  run("fuse_elementwise", make.plan);
+  ASSERT_EQ(make.operators().size(), 1u);
+  ASSERT_EQ(make.operators()[0].chains.size(), 1u);
+  EXPECT_EQ(make.operators()[0].chains[0].count, 3u);
+  EXPECT_THAT(make.operators()[0].inputs, ElementsAre(x, r));
+}
+
+TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
+  const auto joined = [](bool readTwice, bool sent, bool otherBlock, std::int64_t elements) {
+    Maker make;
+    const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
+    make.add(Pass::forward, "linear", {product(), map("add", 2)}, {x}, {y});
+    make.add(Pass::forward, "relu", {map("relu", 1, elements)}, {y}, {z}, otherBlock ? "B" : "A");
+    if (readTwice) make.add(Pass::backward, "gradient", {product()}, {y}, {make.tensor("g")});
+    if (sent) make.plan.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
+    run("fuse_elementwise", make.plan);
+    return make.operators().size() == 1;
+  };
+  EXPECT_TRUE(joined(false, false, false, 64));
+  EXPECT_FALSE(joined(true, false, false, 64));
+  EXPECT_FALSE(joined(false, true, false, 64));
+  EXPECT_FALSE(joined(false, false, true, 64));
+  EXPECT_FALSE(joined(false, false, false, 32));
+}
+
+/// A layer of three operators.
+void addLayer(Maker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
+  const auto x = make.tensor(block + "/x"), w = make.tensor(block + "/w", TensorUse::weight);
+  const auto y = make.tensor(block + "/y"), z = make.tensor(block + "/z"), out = make.tensor(block + "/out");
+  make.add(pass, "Linear", {product(channels)}, {x, w}, {y}, block);
+  make.add(pass, "Relu", {map("relu")}, {y}, {z}, block);
+  make.add(pass, "Add", {map("add", 2)}, {z, x}, {out}, block);
+}
+
+TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
+  Maker make;
+  addLayer(make, Pass::forward, "layer0");
+  make.add(Pass::forward, "stash", {map("copy")}, {make.tensor("s")}, {make.tensor("t")}, "");
+  addLayer(make, Pass::forward, "layer1");
+  addLayer(make, Pass::forward, "other", 16);
+  addLayer(make, Pass::recompute, "layer0");
+  run("outline", make.plan);
+  const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
+  ASSERT_EQ(forward.size(), 2u);
+  EXPECT_EQ(forward[0].name, "layer0");
+  EXPECT_EQ(forward[0].first, 0u);
+  EXPECT_EQ(forward[0].count, 3u);
+  EXPECT_EQ(forward[1].name, "layer1");
+  EXPECT_EQ(forward[1].first, 4u);
+  EXPECT_EQ(forward[0].function, "layer0/forward/function");
+  EXPECT_EQ(forward[1].function, forward[0].function);
+  ASSERT_EQ(make.stage().passes[1].calls.size(), 1u);
+  EXPECT_EQ(make.stage().passes[1].calls[0].function, forward[0].function);
+}
+
+TEST(Outline, LooksAtHowTensorsAreConnected) {
+  Maker make;
+  addLayer(make, Pass::forward, "layer0");
+  const auto x = make.tensor("x"), w = make.tensor("w", TensorUse::weight), y = make.tensor("y"), z = make.tensor("z");
+  make.add(Pass::forward, "Linear", {product()}, {x, w}, {y}, "layer1");
+  make.add(Pass::forward, "Relu", {map("relu")}, {y}, {z}, "layer1");
+  make.add(Pass::forward, "Add", {map("add", 2)}, {z, z}, {make.tensor("out")}, "layer1");  // not z + x
+  run("outline", make.plan);
+  EXPECT_TRUE(make.stage().passes[0].calls.empty());
+}
+
+TEST(Outline, DoesNotReachAcrossDevices) {
+  Maker make;
+  addLayer(make, Pass::forward, "layer0");
+  StagePlan other = make.stage();
+  other.index = other.device = 1;
+  make.plan.stages.push_back(std::move(other));
+  run("outline", make.plan);
+  EXPECT_TRUE(make.plan.stages[0].passes[0].calls.empty());
+  make.plan.stages[1].device = 0;
+  run("outline", make.plan);
+  EXPECT_EQ(make.plan.stages[0].passes[0].calls.size() + make.plan.stages[1].passes[0].calls.size(), 2u);
+}
+
+}  // namespace
+}  // namespace pipescope::compile
