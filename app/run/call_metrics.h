@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/run/data_needs.h"
+#include "app/run/feeder.h"
 #include "engine/emulate/executable.h"
 #include "engine/numerics/session.h"
 
@@ -14,14 +14,14 @@ namespace pipescope::app {
 
 class CallMetrics {
  public:
-  /// `crossEntropy`: where the graph has no loss, that of its scores is computed here.
-  CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, bool crossEntropy = false)
-      : facts_(facts), scores_(scores), crossEntropy_(crossEntropy) {}
+  /// `loss`: where the graph has none, this one of its scores is computed here ("cross_entropy", "nll", "mse", "bce";
+  /// all others: none).
+  CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
 
   /// What must be kept of an iteration's outputs for returned rows.
   numerics::Keep keep(std::int64_t iteration) const;
   /// Adds one iteration's results; `labels` are of its micro-batches, one after another.
-  void add(std::int64_t iteration, const numerics::Results& results, std::span<const std::int32_t> labels);
+  void add(std::int64_t iteration, const numerics::Results& results, const Labels& labels);
 
   /// Mean over the returned micro-batches; with output mode sum, their sum. None where there is no loss.
   std::optional<double> loss() const;
@@ -39,11 +39,14 @@ class CallMetrics {
 
  private:
   bool isSum() const { return facts_.output.mode == emulate::OutputRule::Mode::sum; }
+  enum class Loss { none, crossEntropy, logLikelihood, squares, binaryCrossEntropy };
+  std::span<const float> scoresOf(const numerics::Results& results, std::size_t microBatch);
   void compare(std::span<const float> scores, std::span<const std::int32_t> labels);
+  void compareNumbers(std::span<const float> scores, std::span<const float> labels);
 
   const emulate::ExecutableFacts& facts_;
   ScoreShape scores_;
-  bool crossEntropy_;
+  Loss lossKind_ = Loss::none;
   std::vector<float> wide_;  ///< half scores
   double lossSum_ = 0;
   std::int64_t losses_ = 0, rows_ = 0, predictions_ = 0, correct_ = 0;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/passes/pass.h"
 #include "engine/config/configuration.h"
 #include "engine/emulate/executable.h"
 
@@ -22,6 +23,7 @@ struct CompiledExecutable {
   schedules::Order order;
   emulate::ExecutableFacts facts;
   std::shared_ptr<const graph::Graph> graph;  ///< null on `fixed`: nothing is computed
+  std::vector<compile::PassReport> passes;    ///< what the compiler's passes did; none on `fixed`
 };
 
 struct Compilation {
@@ -50,8 +52,14 @@ struct FixedRun {
   /// Those of one pipe: a schedule with two (dualpipe) has each of them twice.
   std::vector<Stage> stages;
   double exchange = 0, call = 0;
+  int replicas = 1;
+  double collective = 0;  ///< sum of a stage's gradients over replicas
+  std::vector<emulate::DeviceScale> scales;
+  bool recordAllReplicas = false;
 };
 base::Result<Compilation> compileFixed(const FixedRun& run);
+/// Devices of one replica of such a run.
+base::Result<int> devicesOf(const FixedRun& run);
 
 /// From outcomes of compileRun to the profile: target, executables, diagnostics.
 struct RecordedCompilation {

@@ -4,17 +4,26 @@
 #include <cstdlib>
 #include <set>
 
+#include "app/run/accelerator.h"
 #include "app/run/compilation.h"
+#include "app/run/compiler_passes.h"
+#include "app/run/data_source.h"
 #include "app/run/model_choice.h"
 #include "app/run/optimizer_choice.h"
+#include "app/run/phases.h"
+#include "app/run/replicas.h"
+#include "app/run/tensor_locations.h"
 #include "app/run/training_options.h"
 #include "app/run/user_folders.h"
 #include "engine/compile/block_pattern.h"
+#include "engine/compile/distributed_norm.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/plan_builder.h"
 #include "engine/compile/precision.h"
+#include "engine/compile/recompute.h"
 #include "engine/devices/system_registry.h"
+#include "engine/schedules/phases.h"
 
 namespace pipescope::app {
 namespace {
@@ -22,9 +31,38 @@ namespace {
 using config::Configuration;
 using config::Settings;
 
+/// Keys that only IPUs know.
+base::Status checkIpuKeys(const Configuration& c, const std::string& family) {
+  if (family == "ipu") return {};
+  for (const char* key :
+       {"execution.available_memory_proportion", "execution.partials_type", "execution.io_tiles"}) {
+    if (c.given(key))
+      return base::badInput(
+          fmt::format("{} is for IPUs, but system {} has none: leave it out, or choose another system.", key,
+                      c.text("system.name")));
+  }
+  return {};
+}
+
 base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
+  PIPESCOPE_TRY(checkIpuKeys(c, "fixed"));
+  for (const char* key :
+       {"execution.offload_optimizer", "execution.offload_weights", "execution.offload_activations",
+        "execution.offload_accumulators", "execution.shard_optimizer", "execution.shard_weights",
+        "execution.shard_accumulators", "execution.checkpoints", "execution.overlap_io", "training.norm_replicas",
+        "training.check_replicas", "training.input_replica_grouping"}) {
+    if (c.given(key)) {
+      return base::badInput(fmt::format(
+          "{} is for models, but system fixed has costs that are given and no tensors: leave it out.", key));
+    }
+  }
+  if (isPhased(c)) {
+    return base::badInput(
+        "The phased strategies load and store tensors, which given costs do not have: use a model, or another "
+        "strategy.");
+  }
   FixedRun run;
-  run.schedule = c.text("execution.strategy") == "sharded" ? "sharded" : c.text("execution.schedule");
+  run.schedule = isPipelined(c) ? c.text("execution.schedule") : "sharded";
   run.microBatches = static_cast<int>(c.integer("training.gradient_accumulation"));
   run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
   run.training = c.text("execution.mode") != "inference";
@@ -51,6 +89,11 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
     if (run.deviceOfStage[s] < 0) run.deviceOfStage[s] = static_cast<int>(s);
   }
   if (!placed) run.deviceOfStage.clear();
+  run.collective = c.real("fixed.collective");
+  run.recordAllReplicas = c.text("execution.record_replicas") == "all";
+  PIPESCOPE_ASSIGN(const int devices, devicesOf(run));
+  PIPESCOPE_ASSIGN(run.replicas, chooseReplicas(c, run.training, devices));
+  PIPESCOPE_ASSIGN(run.scales, deviceScales(c, devices * run.replicas));
   return compileFixed(run);
 }
 
@@ -62,12 +105,16 @@ class ModelCompiler {
   base::Result<Compilation> compile() {
     PIPESCOPE_TRY(checkModelChoice(c_));
     PIPESCOPE_TRY(checkCounts());
+    PIPESCOPE_TRY(checkStrategy(c_));
     const std::string& mode = c_.text("execution.mode");
     if (mode != "inference") PIPESCOPE_TRY(addExecutable(model::ExecutableKind::training));
     if (mode != "training") PIPESCOPE_TRY(addExecutable(model::ExecutableKind::inference));
     if (mode == "training" && c_.integer("training.validation_interval") > 0)
       PIPESCOPE_TRY(addExecutable(model::ExecutableKind::validation));
+    PIPESCOPE_TRY(scaleDevices());
+    notePhases();
     noteIdleDevices();
+    noteData();
     return std::move(result_);
   }
 
@@ -77,6 +124,10 @@ class ModelCompiler {
       return base::badInput(
           "inference.gradient_accumulation must be 1: inference has no gradients. To run more micro-batches "
           "per call raise inference.device_iterations.");
+    }
+    if (c_.integer("data.instance") >= c_.integer("data.instances")) {
+      return base::badInput(fmt::format("data.instance is {}, but data.instances is {}: parts are counted from 0.",
+                                        c_.integer("data.instance"), c_.integer("data.instances")));
     }
     if (c_.given("training.output_period") && c_.text("training.output_mode") != "every_n") {
       return base::badInput(
@@ -96,19 +147,31 @@ class ModelCompiler {
     }
     for (const Settings& stage : c_.tables("stages"))
       asked.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device"))});
-    PIPESCOPE_TRY(layOut(graph, asked));
+    if (isPhased(c_)) {
+      PIPESCOPE_TRY(placePhases(c_, asked));
+    } else {
+      PIPESCOPE_TRY(layOut(graph, asked));
+    }
     return compile::placeStages(graph, asked);
+  }
+
+  /// With two ways through the devices each stage is on two of them.
+  static base::Status checkPipes(const schedules::ScheduleDefinition& schedule,
+                                 const std::vector<compile::StageSpec>& asked) {
+    for (std::size_t s = 0; s < asked.size(); ++s) {
+      if (asked[s].device < 0 || asked[s].device == static_cast<int>(s)) continue;
+      return base::badInput(fmt::format(
+          "The {} schedule lays out its stages itself, on a device each and once more in reverse, but stage {} is on "
+          "device {}: leave the devices of [[stages]] out.",
+          schedule.name, s, asked[s].device));
+    }
+    return {};
   }
 
   /// Where no stage names its device, the schedule says where they are.
   base::Status layOut(const graph::Graph& graph, std::vector<compile::StageSpec>& asked) const {
     PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(scheduleName()));
-    if (schedule->pipes > 1) {
-      return base::badInput(fmt::format(
-          "The {} schedule holds the model twice and adds up the gradients of both, which is emulated with given "
-          "costs only: use system.name = \"fixed\", or another schedule.",
-          schedule->name));
-    }
+    if (schedule->pipes > 1) return checkPipes(*schedule, asked);
     const int chunks = static_cast<int>(c_.integer("execution.chunks"));
     if (std::any_of(asked.begin(), asked.end(), [](const auto& stage) { return stage.device >= 0; })) {
       if (chunks == 0) return {};
@@ -124,38 +187,89 @@ class ModelCompiler {
     return {};
   }
 
-  std::string scheduleName() const {
-    return c_.text("execution.strategy") == "sharded" ? "sharded" : c_.text("execution.schedule");
+  std::string scheduleName() const { return isPipelined(c_) ? c_.text("execution.schedule") : "sharded"; }
+
+  /// Memory that products may take, by device, where a stage says so.
+  base::Result<std::map<int, double>> proportions(const std::vector<compile::StageSpec>& stages) const {
+    std::map<int, double> ofDevice;
+    const std::vector<Settings>& tables = c_.tables("stages");
+    for (std::size_t s = 0; s < tables.size() && s < stages.size(); ++s) {
+      const double own = tables[s].real("available_memory_proportion");
+      if (own <= 0) continue;
+      const auto [at, added] = ofDevice.emplace(stages[s].device, own);
+      if (added || at->second == own) continue;
+      return base::badInput(fmt::format(
+          "[[stages]] gives device {} available_memory_proportion {} and {}: its stages share one, give them the same.",
+          stages[s].device, at->second, own));
+    }
+    return ofDevice;
   }
 
-  base::Status makeSystem(int devicesUsed) {
-    result_.devicesUsed = std::max(result_.devicesUsed, devicesUsed);
-    if (result_.system) return {};
+  base::Status makeSystem(const compile::Replication& replication, const std::vector<compile::StageSpec>& stages) {
+    result_.devicesUsed = std::max(result_.devicesUsed, replication.replicas * replication.devicesPerReplica);
+    if (result_.system) return checkDevices(replication);
     devices::SystemOptions options;
     options.userFolder = userConfigurationFolder();
+    options.devices = c_.integer("system.devices");
+    options.availableMemoryProportion = c_.real("execution.available_memory_proportion");
+    PIPESCOPE_ASSIGN(options.availableMemoryProportionOf, proportions(stages));
+    options.ioTiles = c_.integer("execution.io_tiles");
+    options.halfPartials = c_.text("execution.partials_type") == "float16";
     PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(c_.text("system.name"), options));
+    PIPESCOPE_TRY(checkIpuKeys(c_, result_.system->family()));
+    return checkDevices(replication);
+  }
+
+  base::Status checkDevices(const compile::Replication& replication) const {
+    const int devicesUsed = replication.replicas * replication.devicesPerReplica;
     const auto available = static_cast<int>(result_.system->devices().size());
-    if (devicesUsed > available) {
+    if (devicesUsed <= available) return {};
+    if (replication.replicas > 1) {
       return base::badInput(
-          fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
-                      "or put more blocks into a stage.",
-                      devicesUsed, result_.system->name(), available));
+          fmt::format("{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
+                      "fewer replicas.",
+                      replication.replicas, replication.devicesPerReplica, devicesUsed, result_.system->name(),
+                      available));
     }
-    return {};
+    return base::badInput(
+        fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
+                    "or put more blocks into a stage.",
+                    devicesUsed, result_.system->name(), available));
   }
 
   emulate::ExecutableFacts facts(bool training, const std::string& schedule, bool recompute) const {
     emulate::ExecutableFacts facts;
     facts.strategy = c_.text("execution.strategy");
     facts.schedule = schedule;
-    facts.recompute = recompute ? "pipeline" : "none";
+    const bool named = !c_.texts("execution.checkpoints").empty();
+    facts.recompute = !recompute ? "none" : named ? "checkpoints" : "pipeline";
+    facts.overlapIo = c_.boolean("execution.overlap_io");
     facts.microBatchSize = c_.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
     facts.deviceIterations =
         c_.integer(training ? "training.device_iterations" : "inference.device_iterations");
     facts.microBatches = training ? c_.integer("training.gradient_accumulation") : facts.deviceIterations;
     facts.iterations = training ? facts.deviceIterations : 1;
     if (training) facts.output = outputRule();
+    if (training) facts.inputGroup = c_.integer("training.input_replica_grouping");
+    facts.recordAllReplicas = c_.text("execution.record_replicas") == "all";
     return facts;
+  }
+
+  base::Result<compile::Replication> replication(bool training, const schedules::Shape& shape,
+                                                 const schedules::Order& order) const {
+    compile::Replication replication;
+    replication.devicesPerReplica = schedules::deviceCount(shape);
+    PIPESCOPE_ASSIGN(replication.replicas, chooseReplicas(c_, training, replication.devicesPerReplica));
+    replication.atOnce = order.update == schedules::UpdateOrder::concurrent;
+    replication.mirrored = order.pipes > 1;
+    return replication;
+  }
+
+  /// Scales hold for all executables, and are checked against the devices of all.
+  base::Status scaleDevices() {
+    PIPESCOPE_ASSIGN(const std::vector<emulate::DeviceScale> scales, deviceScales(c_, result_.devicesUsed));
+    for (CompiledExecutable& executable : result_.executables) executable.facts.scales = scales;
+    return {};
   }
 
   emulate::OutputRule outputRule() const {
@@ -172,6 +286,10 @@ class ModelCompiler {
     PIPESCOPE_ASSIGN(graph::Graph graph, buildGraph(c_, training));
     PIPESCOPE_ASSIGN(graph, compile::withPrecision(graph, precisionOf(c_), ops::standardOperators()));
     std::optional<graph::TensorId> root;
+    if (training) {
+      PIPESCOPE_ASSIGN(graph, compile::distributeBatchNorm(graph, c_.integer("training.norm_replicas"),
+                                                           ops::standardOperators()));
+    }
     if (training && scalesLoss(c_)) {
       PIPESCOPE_ASSIGN(compile::ScaledLoss scaled, compile::scaleLoss(graph, c_.real("training.loss_scaling"),
                                                                       ops::standardOperators()));
@@ -182,9 +300,10 @@ class ModelCompiler {
     if (training) {
       PIPESCOPE_ASSIGN(graph, compile::addGradients(graph, ops::standardOperators(), root));
     }
-    const bool sharded = c_.text("execution.strategy") == "sharded";
+    compile::PassRunner passes = compilerPasses(c_, stages);
+    PIPESCOPE_TRY(passes.runOn(graph));
     const std::string schedule = scheduleName();
-    if (!sharded && schedule == "sharded") {
+    if (isPipelined(c_) && schedule == "sharded") {
       return base::badInput(
           "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
           "instead.");
@@ -193,31 +312,52 @@ class ModelCompiler {
     shape.stages = static_cast<int>(stages.size());
     shape.training = training;
     for (const compile::StageSpec& stage : stages) shape.deviceOfStage.push_back(stage.device);
-    const bool recompute = training && wantsRecompute(sharded, shape.stages);
+    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* definition, schedules::findSchedule(schedule));
+    if (definition->pipes > 1) {
+      shape.stages *= definition->pipes;
+      PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*definition, shape.stages, 0));
+    }
+    const bool recompute = training && wantsRecompute(shape.stages);
     CompiledExecutable executable;
     executable.facts = facts(training, schedule, recompute);
     shape.microBatches = static_cast<int>(executable.facts.microBatches);
     PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(schedule, shape));
-    PIPESCOPE_TRY(makeSystem(schedules::deviceCount(shape)));
-    PIPESCOPE_ASSIGN(const compile::PlanOptions options, planOptions(kind, recompute, executable));
+    PIPESCOPE_ASSIGN(const compile::Replication replicas, replication(training, shape, executable.order));
+    executable.facts.replicas = replicas.replicas;
+    PIPESCOPE_TRY(makeSystem(replicas, stages));
+    if (recompute) {
+      std::vector<bool> stashes;
+      for (std::size_t s = 0; s < stages.size(); ++s) stashes.push_back(executable.order.stashEntries[s] > 0);
+      PIPESCOPE_ASSIGN(graph, compile::withRecompute(graph, stages, stashes, c_.texts("execution.checkpoints")));
+    }
+    PIPESCOPE_ASSIGN(compile::PlanOptions options, planOptions(kind, executable));
+    PIPESCOPE_ASSIGN(options.locations, tensorLocations(c_, *result_.system, training, replicas.replicas));
+    options.lastStageKeeps = !c_.boolean("execution.separate_backward_phase");
+    options.pipes = definition->pipes;
+    options.deviceOfStage = shape.deviceOfStage;
+    options.replication = replicas;
+    options.gradientBuckets = result_.system->gradientBuckets();
     PIPESCOPE_ASSIGN(executable.plan, compile::buildPlan(graph, stages, options, ops::standardOperators()));
+    passes.runOn(executable.plan);
     PIPESCOPE_TRY(lower(executable));
+    addSavings(passes, executable.plan, *result_.system, executable.lowered);
+    executable.passes = passes.reports();
     executable.graph = std::make_shared<const graph::Graph>(std::move(graph));
     result_.executables.push_back(std::move(executable));
     return {};
   }
 
-  bool wantsRecompute(bool sharded, int stages) const {
+  bool wantsRecompute(int stages) const {
     const std::string& asked = c_.text("execution.recompute");
-    return asked == "pipeline" || (asked == "auto" && !sharded && stages > 1);
+    const bool named = !c_.texts("execution.checkpoints").empty();
+    return asked == "pipeline" || named || (asked == "auto" && isPipelined(c_) && stages > 1);
   }
 
-  base::Result<compile::PlanOptions> planOptions(model::ExecutableKind kind, bool recompute,
+  base::Result<compile::PlanOptions> planOptions(model::ExecutableKind kind,
                                                  const CompiledExecutable& executable) const {
     compile::PlanOptions options;
     options.name = model::toString(kind);
     options.kind = kind;
-    options.recompute = recompute;
     options.microBatches = executable.facts.microBatches;
     options.stashEntries = executable.order.stashEntries;
     options.weightEntries = executable.order.weightEntries;
@@ -228,7 +368,8 @@ class ModelCompiler {
     const bool divides = numbers.meanGradient && numbers.meanStrategy == numerics::MeanStrategy::post;
     const bool clips = numbers.clipNorm > 0, scales = scalesLoss(c_);
     // Only whether the gradient is multiplied by a factor matters to the Work.
-    const double divisor = clips || scales ? 2 : divides ? static_cast<double>(options.microBatches) : 1;
+    const auto summed = static_cast<double>(options.microBatches * executable.facts.replicas);
+    const double divisor = clips || scales ? 2 : divides ? summed : 1;
     options.accumulator = numbers.accumulator;
     options.optimizer.kind = optimizer->name();
     options.optimizer.states = [optimizer, master = numbers.masterWeights](const graph::TensorType& type) {
@@ -258,10 +399,28 @@ class ModelCompiler {
     return {};
   }
 
+  /// The data is opened later; that it is made up must be said before.
+  void noteData() {
+    const CompiledExecutable& first = result_.executables.front();
+    const base::Result<DataNeeds> needs = dataNeeds(*first.graph, first.facts.microBatchSize);
+    if (!needs.ok()) return;  // the run says so
+    if (std::optional<std::string> notice = dataNotice(c_, *needs)) result_.notices.push_back(*std::move(notice));
+  }
+
+  void notePhases() {
+    if (!isPhased(c_)) return;
+    const auto count = static_cast<int>(result_.executables.front().plan.stages.size());
+    result_.notices.push_back(
+        schedules::phaseNumbers(count, c_.boolean("execution.separate_backward_phase")).describe());
+  }
+
   void noteIdleDevices() {
     std::set<int> used;
     for (const CompiledExecutable& executable : result_.executables) {
-      for (const compile::StagePlan& stage : executable.plan.stages) used.insert(stage.device);
+      const compile::Replication& replication = executable.plan.replication;
+      for (const compile::StagePlan& stage : executable.plan.stages) {
+        for (const int device : replication.group(stage.device, 0)) used.insert(device);
+      }
     }
     const std::size_t available = result_.system->devices().size();
     if (used.size() < available) {
@@ -276,7 +435,8 @@ class ModelCompiler {
 
 }  // namespace
 
-base::Result<Compilation> compileRun(const Configuration& configuration) {
+base::Result<Compilation> compileRun(const Configuration& given) {
+  PIPESCOPE_ASSIGN(const Configuration configuration, withAccelerator(given));
   if (configuration.text("system.name") == "fixed") return compileFixedConfiguration(configuration);
   if (!configuration.tables("fixed.stages").empty()) {
     return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " +

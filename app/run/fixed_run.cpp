@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/run/compilation.h"
 #include "engine/devices/fixed/fixed_system.h"
 
@@ -11,11 +13,14 @@ compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& devi
   compile::ExecutablePlan plan;
   plan.name = run.training ? "training" : "inference";
   plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
+  plan.replication.replicas = run.replicas;
+  plan.replication.devicesPerReplica = 1 + *std::max_element(deviceOfStage.begin(), deviceOfStage.end());
   const int stages = static_cast<int>(deviceOfStage.size()), inPipe = stages / order.pipes;
   for (int s = 0; s < stages; ++s) {
     compile::StagePlan stage;
     stage.index = s;
     stage.device = deviceOfStage[static_cast<std::size_t>(s)];
+    stage.replication = plan.replication;
     stage.blocks = {fmt::format("stage{}", s)};
     stage.stashEntries = order.stashEntries[static_cast<std::size_t>(s)];
     plan.stages.push_back(std::move(stage));
@@ -71,23 +76,31 @@ base::Result<devices::FixedCosts> costsOf(const FixedRun& run, const schedules::
   }
   costs.exchange = run.exchange;
   costs.call = run.call;
+  costs.collective = run.collective;
   costs.splitBackward = order.splitBackward;
   return costs;
 }
 
 }  // namespace
 
-base::Result<Compilation> compileFixed(const FixedRun& run) {
+base::Result<int> devicesOf(const FixedRun& run) {
   if (run.stages.empty())
     return base::badInput(
         "There are no stage costs: add [[fixed.stages]] entries with forward = … and backward = ….");
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
+  PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
+  return schedules::deviceCount(shape);
+}
+
+base::Result<Compilation> compileFixed(const FixedRun& run) {
+  PIPESCOPE_TRY(devicesOf(run));
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
   PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
   CompiledExecutable executable;
   PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
   PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
   Compilation compilation;
-  compilation.devicesUsed = schedules::deviceCount(shape);
+  compilation.devicesUsed = schedules::deviceCount(shape) * run.replicas;
   compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
   executable.plan = planOf(run, shape.deviceOfStage, executable.order);
   emulate::ExecutableFacts& facts = executable.facts;
@@ -97,7 +110,10 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   facts.microBatches = run.microBatches;
   facts.deviceIterations = run.training ? run.deviceIterations : run.microBatches;
   facts.iterations = run.training ? run.deviceIterations : 1;
-  for (int device = 0; device < compilation.devicesUsed; ++device) {
+  facts.replicas = run.replicas;
+  facts.scales = run.scales;
+  facts.recordAllReplicas = run.recordAllReplicas;
+  for (int device = 0; device < schedules::deviceCount(shape); ++device) {
     std::vector<const compile::StagePlan*> held;
     for (const compile::StagePlan& stage : executable.plan.stages) {
       if (stage.device == device) held.push_back(&stage);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "app/run/compilation.h"
+#include "app/run/compiler_passes.h"
 #include "engine/emulate/forecast.h"
 
 namespace pipescope::app {
@@ -25,6 +26,7 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
     recorded.executables.push_back(emulate::recordExecutable(recorder, *compilation.system, recorded.ids,
                                                              executable.plan, executable.lowered,
                                                              executable.order, executable.facts, level));
+    recordPasses(recorder, recorded.executables.back().id, executable.passes);
   }
   for (const std::string& notice : compilation.notices) {
     recorder.add(model::Diagnostic{model::Severity::info, "notice", notice, {}, {}});
@@ -40,7 +42,8 @@ void recordForecast(record::Recorder& recorder, const Compilation& compilation,
     if (!forecast) continue;
     const std::int64_t g = executable.facts.microBatches;
     const auto add = [&](const char* name, const std::string& basis, double value) {
-      recorder.add(model::Outcome{executable.id, name, "fraction", basis, value});
+      recorder.add(
+          model::Outcome{executable.id, name, "fraction", basis, value, model::OutcomeKind::forecast});
     };
     add("bubble_fraction_2g", fmt::format("one iteration with {} micro-batches, all else equal", 2 * g),
         forecast->twice);

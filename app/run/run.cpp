@@ -5,11 +5,13 @@
 #include <chrono>
 #include <ctime>
 
+#include "app/run/accelerator.h"
 #include "app/run/compilation.h"
 #include "app/run/executable_runner.h"
 #include "app/run/weights_file.h"
 #include "app/run/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
+#include "engine/ops/kernels/choose.h"
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/store/file_sink.h"
@@ -37,6 +39,8 @@ void recordCircumstances(record::Recorder& recorder, const config::Configuration
   recorder.add(model::Property{"model", configuration.text("model.name")});
   recorder.add(model::Property{"times", "emulated by the " + compilation.system->family() +
                                             " device model; no hardware was involved"});
+  if (configuration.boolean("execution.numerics"))
+    recorder.add(model::Property{"kernels", kernels::kernelTable().name});  // results agree bit by bit within one of these
   for (const config::OptionRow& row : configuration.dump())
     recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
 }
@@ -44,7 +48,8 @@ void recordCircumstances(record::Recorder& recorder, const config::Configuration
 emulate::RecordLevel recordLevel(const config::Configuration& configuration) {
   const std::string& level = configuration.text("execution.record");
   if (level == "off") return emulate::RecordLevel::off;
-  return level == "stages" ? emulate::RecordLevel::stages : emulate::RecordLevel::steps;
+  if (level == "stages") return emulate::RecordLevel::stages;
+  return level == "tiles" ? emulate::RecordLevel::tiles : emulate::RecordLevel::steps;
 }
 
 std::size_t threadCount(const config::Configuration& configuration) {
@@ -87,9 +92,10 @@ void logCompilation(const Compilation& compilation) {
 
 }  // namespace
 
-base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
-                                         const RunOptions& options, base::Progress& progress) {
+base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
+                                         base::Progress& progress) {
   progress.report(0, "compiling");
+  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(given));
   const std::string& saved = configuration.text("execution.save_weights");
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/run/data_source.h"
+#include "app/run/host_memory.h"
 #include "app/run/inference_runner.h"
 #include "app/run/optimizer_choice.h"
 #include "app/run/training_options.h"
@@ -20,6 +23,7 @@ class Training {
   base::Status run(std::optional<numerics::Parameters>& weights) {
     epochs_ = configuration().integer("training.epochs");
     PIPESCOPE_ASSIGN(needs_, dataNeeds(graph(), facts_.microBatchSize));
+    needs_.callRows = shape().rows() * configuration().integer("data.instances");
     PIPESCOPE_TRY(prepareValidation());
     if (!configuration().boolean("execution.numerics")) return emulateOnly();
     context_.progress.report(0, "preparing data");
@@ -31,6 +35,7 @@ class Training {
     const auto begun = wallNow(context_);
     PIPESCOPE_TRY(callAll());
     addOutcomes(wallNow(context_) - begun);
+    PIPESCOPE_TRY(compareReplicas());
     const std::string& file = configuration().text("execution.save_weights");
     if (file.ends_with(".npz")) PIPESCOPE_TRY(saveWeights(file, *session_));
     weights = session_->parameters();
@@ -41,7 +46,7 @@ class Training {
   const config::Configuration& configuration() const { return context_.configuration; }
   const graph::Graph& graph() const { return *context_.compilation.executables[index_].graph; }
   data::BatchShape shape() const {
-    return {facts_.microBatchSize, facts_.iterations, facts_.microBatches, 1};
+    return {facts_.microBatchSize, facts_.iterations, facts_.microBatches, facts_.replicas / facts_.inputGroup};
   }
 
   /// Validation runs the executable after training's: inference, or one that is only there for it.
@@ -75,7 +80,7 @@ class Training {
   base::Status emulateOnly() {
     PIPESCOPE_ASSIGN(const std::int64_t samples, countData(configuration(), data::Split::train, needs_,
                                                            context_.progress, context_.executor));
-    const std::int64_t calls = samples / shape().rows();
+    const std::int64_t calls = samples / (shape().rows() * configuration().integer("data.instances"));
     if (calls == 0) return tooFewSamples(samples);
     for (std::int64_t call = 0; call < calls * epochs_; ++call) {
       PIPESCOPE_TRY(checkCancelled(context_.progress));
@@ -92,23 +97,28 @@ class Training {
   base::Error tooFewSamples(std::int64_t samples) const {
     return base::badInput(
         fmt::format("One training call takes {} samples (micro-batch {} × accumulation {} × device "
-                    "iterations {}), but there are only {}.",
-                    shape().rows(), facts_.microBatchSize, facts_.microBatches, facts_.iterations, samples));
+                    "iterations {}{}), but there are only {}.",
+                    shape().rows(), facts_.microBatchSize, facts_.microBatches, facts_.iterations,
+                    shape().replicas > 1 ? fmt::format(" × {} replicas", shape().replicas) : "", samples));
   }
 
   base::Status makeSession(const data::Dataset& dataset) {
     PIPESCOPE_ASSIGN(auto optimizer, chooseOptimizer(configuration()));
-    PIPESCOPE_ASSIGN(feeder_, Feeder::create(graph(), needs_, facts_.microBatchSize, dataset));
+    PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs_, dataset));
     if (needs_.classes > 0 && needs_.classes < dataset.classes()) {
       return base::badInput(
           fmt::format("The model's last layer has {} outputs, but {} has {} classes: give it one for each.",
                       needs_.classes, dataset.description(), dataset.classes()));
     }
-    PIPESCOPE_ASSIGN(const numerics::SessionOptions options, trainingOptions(configuration()));
+    PIPESCOPE_ASSIGN(numerics::SessionOptions options, trainingOptions(configuration()));
+    options.replicas = facts_.replicas;
+    options.inputGroup = facts_.inputGroup;
+    options.ownWeights = configuration().boolean("training.check_replicas");
+    PIPESCOPE_TRY(checkHostMemory(graph(), 0));
     PIPESCOPE_ASSIGN(session_, numerics::Session::create(graph(), ops::standardOperators(), std::move(optimizer),
                                                          context_.executor, options));
-    scores_ = scoreShape(graph(), facts_.microBatchSize, dataset.labelType().elements());
-    labelsPerRow_ = dataset.labelType().elements();
+    PIPESCOPE_TRY(checkHostMemory(graph(), session_->arenaBytes()));
+    scores_ = scoreShape(graph(), facts_.microBatchSize, feeder_->labelsPerRow());
     if (const std::string& file = configuration().text("execution.load_weights"); !file.empty())
       PIPESCOPE_TRY(loadWeights(file, *session_));
     return {};
@@ -116,12 +126,14 @@ class Training {
 
   /// Epochs and the rate's schedule go on where loaded weights stopped.
   base::Status makeLoader(const std::shared_ptr<const data::Dataset>& dataset) {
-    const std::int64_t updates = dataset->size() / shape().rows() * facts_.iterations, done = session_->steps();
+    const std::int64_t parts = configuration().integer("data.instances");
+    const std::int64_t updates = dataset->size() / (shape().rows() * parts) * facts_.iterations, done = session_->steps();
     data::LoaderOptions options;
     options.shape = shape();
     options.seed = static_cast<std::uint64_t>(configuration().integer("execution.seed"));
     options.shuffle = configuration().boolean("training.shuffle");
     options.epochs = epochs_;
+    options.partition = {configuration().integer("data.instances"), configuration().integer("data.instance")};
     options.firstEpoch = updates == 0 ? 0 : done / updates;
     PIPESCOPE_ASSIGN(loader_, data::Loader::create(dataset, options));
     PIPESCOPE_ASSIGN(rates_, LearningRates::create(configuration(), done, updates * epochs_, updates));
@@ -153,22 +165,17 @@ class Training {
   base::Status callOnce(const data::Batch& batch, std::int64_t call, std::int64_t calls) {
     const std::int64_t wallStart = wallNow(context_);
     CallMetrics metrics(facts_, scores_);
-    const std::int64_t rows = facts_.microBatchSize * facts_.microBatches;
-    const std::size_t sampleSize = batch.samples.size() / static_cast<std::size_t>(batch.rows);
-    const auto labelSize = static_cast<std::size_t>(labelsPerRow_);
+    const std::int64_t rows = facts_.rows();
     MetricsLine line;
     for (std::int64_t iteration = 0; iteration < facts_.iterations; ++iteration) {
       PIPESCOPE_TRY(checkCancelled(context_.progress));
-      const auto first = static_cast<std::size_t>(iteration * rows), count = static_cast<std::size_t>(rows);
-      const std::span samples = std::span(batch.samples).subspan(first * sampleSize, count * sampleSize);
-      const std::span labels = std::span(batch.labels).subspan(first * labelSize, count * labelSize);
       line.learningRate = rates_->at(session_->steps());
       line.lossScale = session_->updater()->lossScale().value();
       session_->optimizer()->setLearningRate(*line.learningRate);
       PIPESCOPE_TRY(
-          session_->trainStep(feeder_->rows(samples, labels), metrics.keep(iteration), results_));
+          session_->trainStep(feeder_->rows(batch, iteration * rows, rows), metrics.keep(iteration), results_));
       if (!results_.lossesFinite()) return notFinite(call, calls, iteration);
-      metrics.add(iteration, results_, labels);
+      metrics.add(iteration, results_, feeder_->labels());
     }
     PIPESCOPE_ASSIGN(
         last_, emulateCall(context_, index_, name(call, calls), batch.rows, wallStart, wallNow(context_)));
@@ -201,6 +208,19 @@ class Training {
     line.updates = session_->steps();
     line.samples = rows;
     return context_.metrics->add(line);
+  }
+
+  /// Replicas start alike and get the same sums: in the end their weights are the same bits.
+  base::Status compareReplicas() {
+    if (!configuration().boolean("training.check_replicas")) return {};
+    const std::vector<std::uint64_t> hashes = session_->replicaHashes();
+    const auto equal = std::count(hashes.begin(), hashes.end(), hashes.front());
+    context_.recorder.add(model::Outcome{context_.recorded.executables[index_].id, "replicas_with_equal_weights",
+                                         "replicas", "hashes of all weights after training",
+                                         static_cast<double>(equal)});
+    if (equal == static_cast<std::ptrdiff_t>(hashes.size())) return {};
+    return base::internalError(fmt::format("{} of {} replicas have other weights than the first after training.",
+                                           static_cast<std::ptrdiff_t>(hashes.size()) - equal, hashes.size()));
   }
 
   base::Error notFinite(std::int64_t call, std::int64_t calls, std::int64_t iteration) const {
@@ -243,7 +263,7 @@ class Training {
         static_cast<double>(samples_) / std::max(1e-9, static_cast<double>(wallNs) * 1e-9);
     context_.recorder.add(model::Outcome{id, "host_samples_per_second", "samples/s",
                                          "all training calls, on the host that emulated them",
-                                         result_.hostSamplesPerSecond});
+                                         result_.hostSamplesPerSecond, model::OutcomeKind::emulator});
     result_.finalLoss = finalLoss_;
     addEmulatedTime();
   }
@@ -254,7 +274,7 @@ class Training {
   RunResult& result_;
   DataNeeds needs_;
   ScoreShape scores_;
-  std::int64_t epochs_ = 1, samples_ = 0, labelsPerRow_ = 1, interval_ = 0;
+  std::int64_t epochs_ = 1, samples_ = 0, interval_ = 0;
   double fraction_ = 0;  ///< of the progress
   std::unique_ptr<numerics::Session> session_;
   std::optional<InferenceRunner> validation_;

@@ -1,8 +1,10 @@
 #include "engine/compile/plan_builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "engine/compile/recompute.h"
 #include "engine/compile/stage_builder.h"
 
 namespace pipescope::compile {
@@ -46,21 +48,70 @@ class BoundaryFinder {
   std::vector<StageBoundary> found_;
 };
 
+/// The plan of one pipe after the other.
+base::Result<ExecutablePlan> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                                        const PlanOptions& options, const ops::OperatorRegistry& registry) {
+  const std::size_t count = stages.size();
+  const auto part = [count](const std::vector<std::int64_t>& entries, std::size_t pipe) {
+    const auto first = entries.begin() + static_cast<std::ptrdiff_t>(pipe * count);
+    return std::vector<std::int64_t>(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  ExecutablePlan plan;
+  for (std::size_t pipe = 0; pipe < static_cast<std::size_t>(options.pipes); ++pipe) {
+    PlanOptions own = options;
+    own.pipes = 1;
+    own.stashEntries = part(options.stashEntries, pipe);
+    own.weightEntries = part(options.weightEntries, pipe);
+    PIPESCOPE_ASSIGN(ExecutablePlan one, buildPlan(graph, stages, own, registry));
+    const int first = static_cast<int>(pipe * count);
+    for (StagePlan& stage : one.stages) {
+      stage.index += first;
+      stage.device = options.deviceOfStage[static_cast<std::size_t>(stage.index)];
+    }
+    for (BoundaryTensor& boundary : one.boundaries) {
+      boundary.fromStage += first;
+      boundary.toStage += first;
+    }
+    if (pipe == 0) {
+      plan = std::move(one);
+      continue;
+    }
+    std::move(one.stages.begin(), one.stages.end(), std::back_inserter(plan.stages));
+    std::move(one.boundaries.begin(), one.boundaries.end(), std::back_inserter(plan.boundaries));
+  }
+  return plan;
+}
+
 }  // namespace
 
 base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                        const PlanOptions& options, const ops::OperatorRegistry& registry) {
+  if (options.pipes > 1) return buildPipes(graph, stages, options, registry);
   PIPESCOPE_CHECK(options.stashEntries.size() == stages.size(), "a stash depth for each stage");
+  if (options.recompute) {
+    std::vector<bool> stashes;
+    for (const std::int64_t entries : options.stashEntries) stashes.push_back(entries > 0);
+    PIPESCOPE_ASSIGN(const graph::Graph again, withRecompute(graph, stages, stashes, options.checkpoints));
+    PlanOptions kept = options;
+    kept.recompute = false;
+    return buildPlan(again, stages, kept, registry);
+  }
   const std::map<std::string, int> stageOf = stageOfBlocks(stages);
   const std::vector<StageBoundary> boundaries = BoundaryFinder(graph, stageOf).find();
   ExecutablePlan plan;
   plan.name = options.name;
   plan.kind = options.kind;
+  plan.replication = options.replication;
+  std::set<std::pair<int, std::string>> weights;  // by device: those of tied layers lie there once
   for (std::size_t s = 0; s < stages.size(); ++s) {
     StageBuilder builder(graph, stageOf, boundaries, options, registry, static_cast<int>(s));
     PIPESCOPE_ASSIGN(StagePlan stage, builder.build());
     stage.device = stages[s].device;
+    stage.replication = options.replication;
     stage.blocks = stages[s].blocks;
+    for (PlanTensor& tensor : stage.tensors) {
+      if (tensor.use == TensorUse::weight) tensor.shared = !weights.insert({stage.device, tensor.name}).second;
+    }
     plan.stages.push_back(std::move(stage));
   }
   for (const StageBoundary& b : boundaries) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/recomputation.h"
+
 namespace pipescope::compile {
 
 using graph::Graph;
@@ -30,6 +32,7 @@ base::Result<StagePlan> StageBuilder::build() {
   addHostOut();  // before the backward pass gives restored and recomputed values their own tensors
   if (training()) {
     PIPESCOPE_TRY(addBackward());
+    addAllReduce();
     addUpdate();
   }
   if (stashes()) plan_.stashEntries = options_.stashEntries[static_cast<std::size_t>(stage_)];
@@ -59,7 +62,7 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 PassPlan& StageBuilder::pass(Pass kind) {
   // In the order in which a micro-batch goes through them.
   static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute, Pass::backward,
-                                   Pass::weightGradient, Pass::hostOut, Pass::update};
+                                   Pass::weightGradient, Pass::hostOut, Pass::collective, Pass::update};
   const auto rank = [](Pass p) {
     return std::find(std::begin(order), std::end(order), p) - std::begin(order);
   };
@@ -82,8 +85,9 @@ bool StageBuilder::touchesParameter(const Node& node) const {
 
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
   PlanOperator op;
-  op.name = node.name;
+  op.name = ops::originOf(node.name);
   op.kind = node.op;
+  op.block = node.block;
   PIPESCOPE_ASSIGN(op.work, ops::workOf(graph_, node, registry_));
   if (training() && touchesParameter(node)) {
     for (ops::Work& work : op.work) {
@@ -118,6 +122,7 @@ base::Status StageBuilder::addForward() {
   for (const StageBoundary& b : boundaries_) {
     if (b.toStage == stage_) tensorFor(b.tensor);  // received even where it is only passed on
   }
+  fetchWeights(Pass::forward, {Pass::forward});
   for (const Node& node : graph_.nodes()) {
     if (node.pass == Pass::forward && mine(node)) PIPESCOPE_TRY(addNode(node, Pass::forward));
   }
@@ -127,12 +132,14 @@ base::Status StageBuilder::addForward() {
 std::set<TensorId> StageBuilder::neededByBackward() const {
   std::set<TensorId> needed;
   for (const Node& node : graph_.nodes()) {
-    if (node.pass != Pass::backward || !mine(node)) continue;
+    if (node.pass == Pass::forward || !mine(node)) continue;
     for (const TensorId input : node.inputs) {
       if (!input.valid()) continue;
       const Tensor& tensor = graph_.tensor(input);
       const bool kept = tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant;
-      if (!kept && tensor.role != TensorRole::gradient) needed.insert(input);
+      const bool forward =
+          !tensor.producer.valid() || graph_.node(tensor.producer).pass == Pass::forward;
+      if (!kept && forward && tensor.role != TensorRole::gradient) needed.insert(input);
     }
   }
   return needed;
@@ -141,55 +148,39 @@ std::set<TensorId> StageBuilder::neededByBackward() const {
 /// Copies a value into its ring during the forward pass, and out of it at the start of what consumes it.
 void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
-  const std::int64_t entries = options_.stashEntries[static_cast<std::size_t>(stage_)];
-  const PlanTensorId ring = add(tensor.name + "/stash", tensor.type, TensorUse::stash, entries);
-  const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1,
-                       ""};
-  pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring}});
-  rings_[id] = ring;
+  const std::int64_t entries =
+      std::max<std::int64_t>(1, options_.stashEntries[static_cast<std::size_t>(stage_)]);
+  const Home ring = makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
+  plan_.tensors[static_cast<std::size_t>(ring.id.value)].copies = entries;
+  const Pass first = recomputes_ ? Pass::recompute : Pass::backward;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
+  if (ring.remote) {
+    addRemoteCopy(Pass::forward, tensor.name + "/stash", false, tensorFor(id), ring.id);
+    addRemoteCopy(first, tensor.name + "/restore", true, ring.id, restored);
+  } else {
+    const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1, ""};
+    pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring.id}});
+    pass(first).operators.push_back({tensor.name + "/restore", "Restore", {copy}, {ring.id}, {restored}});
+    plan_.stashBytesPerEntry += tensor.type.bytes();
+  }
+  rings_[id] = ring.id;
   known_[id] = restored;
-  PassPlan& first = pass(options_.recompute ? Pass::recompute : Pass::backward);
-  first.operators.push_back({tensor.name + "/restore", "Restore", {copy}, {ring}, {restored}});
-  plan_.stashBytesPerEntry += tensor.type.bytes();
-}
-
-base::Status StageBuilder::addRecompute(const std::set<TensorId>& needed) {
-  // Walk back from what is needed to the stage's inputs: the nodes on the way run again.
-  std::set<TensorId> wanted = needed;
-  std::vector<const Node*> again;
-  for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
-    if (node->pass != Pass::forward || !mine(*node)) continue;
-    const bool useful = std::any_of(node->outputs.begin(), node->outputs.end(),
-                                    [&](TensorId id) { return wanted.contains(id); });
-    if (!useful) continue;
-    again.push_back(&*node);
-    for (const TensorId input : node->inputs) {
-      if (input.valid()) wanted.insert(input);
-    }
-  }
-  for (const TensorId id : wanted) {
-    const Tensor& tensor = graph_.tensor(id);
-    const bool kept = tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant;
-    const bool ownResult = tensor.producer.valid() && mine(graph_.node(tensor.producer));
-    if (!kept && !ownResult) addStash(id);
-  }
-  for (auto node = again.rbegin(); node != again.rend(); ++node) {
-    for (const TensorId output : (*node)->outputs) {
-      known_[output] =
-          add(graph_.tensor(output).name + "/recomputed", graph_.tensor(output).type, TensorUse::activation);
-    }
-    PIPESCOPE_TRY(addNode(**node, Pass::recompute));
-  }
-  return {};
 }
 
 base::Status StageBuilder::addBackward() {
-  const std::set<TensorId> needed = neededByBackward();
-  if (stashes() && options_.recompute) {
-    PIPESCOPE_TRY(addRecompute(needed));
-  } else if (stashes()) {
-    for (const TensorId id : needed) addStash(id);
+  recomputes_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
+    return node.pass == Pass::recompute && mine(node);
+  });
+  // Off the chip lies what the backward pass needs of any stage, also where it is of one micro-batch only.
+  const bool last = stage_ + 1 == static_cast<int>(options_.stashEntries.size());
+  const bool leaves = options_.locations.activations.offChip && !(last && options_.lastStageKeeps);
+  if (stashes() || leaves) {
+    for (const TensorId id : neededByBackward()) addStash(id);
+  }
+  fetchWeights(recomputes_ ? Pass::recompute : Pass::backward,
+               {Pass::recompute, Pass::backward, Pass::weightGradient});
+  for (const Node& node : graph_.nodes()) {
+    if (node.pass == Pass::recompute && mine(node)) PIPESCOPE_TRY(addNode(node, Pass::recompute));
   }
   std::set<graph::NodeId> weightNodes;
   if (options_.splitBackward) weightNodes = weightGradientNodes();
@@ -205,22 +196,9 @@ base::Status StageBuilder::addBackward() {
 
 base::Status StageBuilder::addGradientNode(const Node& node, Pass kind) {
   PIPESCOPE_TRY(addNode(node, kind));
-  for (const auto& [parameterId, gradient] : graph_.parameterGradients) {
-    if (std::find(node.outputs.begin(), node.outputs.end(), gradient) == node.outputs.end()) continue;
-    if (options_.microBatches <= 1) {
-      accumulators_[parameterId] = tensorFor(gradient);
-      continue;
-    }
-    const Tensor& tensor = graph_.tensor(parameterId);
-    const graph::TensorType sums{options_.accumulator.value_or(tensor.type.element), tensor.type.shape};
-    const PlanTensorId accumulator = add(tensor.name + "/accumulator", sums, TensorUse::accumulator);
-    accumulators_[parameterId] = accumulator;
-    const ops::Work sum{ops::Map{"add", sums.elements(), 2, sums.element, true}, 1, ""};
-    pass(kind).operators.push_back({tensor.name + "/accumulate",
-                                    "Accumulate",
-                                    {sum},
-                                    {tensorFor(gradient), accumulator},
-                                    {accumulator}});
+  for (const auto& [parameter, gradient] : graph_.parameterGradients) {
+    if (std::find(node.outputs.begin(), node.outputs.end(), gradient) != node.outputs.end())
+      addAccumulate(graph_.tensor(parameter), gradient, kind);
   }
   return {};
 }
@@ -274,33 +252,27 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
     // What the forward pass has stashed stays in its ring until here; the rest gets a ring of its own.
     auto ring = rings_.find(id);
     if (ring == rings_.end()) {
-      const PlanTensorId entries = add(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
-                                       options_.weightEntries[static_cast<std::size_t>(stage_)]);
-      pass(Pass::backward)
-          .operators.push_back({tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
+      const Home home = makeHome(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,
+                                 options_.locations.activations);
+      const PlanTensorId entries = home.id;
+      plan_.tensors.back().copies = options_.weightEntries[static_cast<std::size_t>(stage_)];
+      if (home.remote) {
+        addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), entries);
+      } else {
+        pass(Pass::backward)
+            .operators.push_back({tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
+      }
       ring = rings_.emplace(id, entries).first;
     }
     const PlanTensorId restored = add(tensor.name + "/weight_restored", tensor.type, TensorUse::activation);
-    pass(Pass::weightGradient)
-        .operators.push_back(
-            {tensor.name + "/weight_restore", "Restore", {copy}, {ring->second}, {restored}});
-    known_[id] = restored;
-  }
-}
-
-void StageBuilder::addUpdate() {
-  for (const auto& [parameter, gradient] : accumulators_) {
-    const Tensor& tensor = graph_.tensor(parameter);
-    PlanOperator op;
-    op.name = tensor.name + "/update";
-    op.kind = options_.optimizer.kind;
-    op.work = options_.optimizer.work(tensor.type);
-    op.inputs = {gradient, tensorFor(parameter)};
-    for (const OptimizerCost::State& state : options_.optimizer.states(tensor.type)) {
-      op.inputs.push_back(add(tensor.name + "/" + state.name, state.type, TensorUse::optimizerState));
+    if (plan_.tensors[static_cast<std::size_t>(ring->second.value)].remote) {
+      addRemoteCopy(Pass::weightGradient, tensor.name + "/weight_restore", true, ring->second, restored);
+    } else {
+      pass(Pass::weightGradient)
+          .operators.push_back(
+              {tensor.name + "/weight_restore", "Restore", {copy}, {ring->second}, {restored}});
     }
-    op.outputs = {tensorFor(parameter)};
-    pass(Pass::update).operators.push_back(std::move(op));
+    known_[id] = restored;
   }
 }
 

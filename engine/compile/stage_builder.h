@@ -17,6 +17,8 @@ struct StageBoundary {
 };
 
 class StageBuilder {
+  using Pass = model::Pass;
+
  public:
   StageBuilder(const graph::Graph& graph, const std::map<std::string, int>& stageOf,
                const std::vector<StageBoundary>& boundaries, const PlanOptions& options,
@@ -37,10 +39,31 @@ class StageBuilder {
   base::Status addNode(const graph::Node& node, model::Pass kind);
   void addHostIn();
   base::Status addForward();
-  /// Forward values that the backward pass reads: what must be stashed or recomputed.
+  /// Forward values that the recompute and backward passes read: what must be stashed.
   std::set<graph::TensorId> neededByBackward() const;
   void addStash(graph::TensorId id);
-  base::Status addRecompute(const std::set<graph::TensorId>& needed);
+  /// Where and how a tensor that has a full value in use lies between its uses.
+  struct Home {
+    PlanTensorId id;  ///< what is kept
+    bool remote = false, sharded = false;
+    graph::TensorType type;  ///< of what is kept: a share where it is sharded
+  };
+  /// What is summed up for a parameter, and where the sum is.
+  struct Gradient {
+    Home home;
+    graph::TensorId parameter;
+    bool summed = false;  ///< over replicas already, into shares
+  };
+  Home makeHome(const std::string& name, const graph::TensorType& type, TensorUse use,
+                const TensorLocation& location);
+  graph::TensorType shareOf(const graph::TensorType& type) const;
+  /// Loads, and gathers from all replicas, the weights that nodes of the given passes read.
+  void fetchWeights(Pass kind, const std::set<Pass>& readers);
+  /// A load from, or store to, streaming memory; joins the one before it.
+  void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from, PlanTensorId to);
+  void addCollective(Pass kind, const std::string& name, ops::Collective::Kind what,
+                     const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
+                     graph::ElementType element, std::int64_t elements);
   base::Status addBackward();
   /// Backward nodes that only parameter gradients come of: weight-gradient work, which no neighbour waits
   /// for.
@@ -49,6 +72,12 @@ class StageBuilder {
   void addWeightStash(const std::set<graph::NodeId>& nodes);
   /// A backward node in its pass, and the sum of the parameter gradient that it makes.
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
+  /// Adds a parameter's gradient to its accumulator.
+  void addAccumulate(const graph::Tensor& parameter, graph::TensorId gradient, model::Pass kind);
+  bool updatesShare(const Gradient& gradient) const;
+  void addUpdateOf(const Gradient& gradient);
+  /// The sum of gradients over replicas.
+  void addAllReduce();
   void addUpdate();
   void addHostOut();
 
@@ -60,7 +89,11 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  std::map<graph::TensorId, PlanTensorId> accumulators_;  ///< by parameter
+  bool recomputes_ = false;  ///< the graph has nodes of pass recompute here
+  std::vector<Gradient> gradients_;              ///< in the order in which they are made
+  std::map<graph::TensorId, Home> weightHomes_;  ///< where weights may lie elsewhere
+  /// Whole weights of which a replica has updated its share.
+  std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;         ///< stashed values
 };
 

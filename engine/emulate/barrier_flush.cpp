@@ -4,13 +4,14 @@
 
 namespace pipescope::emulate {
 
-BarrierFlush::BarrierFlush(const Executable& executable, const devices::System& system,
-                           TimelineWriter& writer)
-    : FlushBase(executable, writer), next_(executable.order.devices.size(), 0) {
-  if (executable.order.sync != schedules::Sync::barrier || executable.boundaries.empty()) return;
+BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part,
+                           const devices::System& system, TimelineWriter& writer)
+    : FlushBase(executable, part, writer), next_(executable.order.devices.size(), 0) {
+  if (executable.order.sync != schedules::Sync::barrier || part.boundaries.empty()) return;
   std::vector<devices::Flow> flows;
-  for (const BoundaryFlow& boundary : executable.boundaries) flows.push_back(boundary.flow);
+  for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   flowTicks_ = system.transferTicks(flows);
+  for (std::size_t i = 0; i < flows.size(); ++i) flowTicks_[i] = slower(flowTicks_[i], part.boundaries[i].slowdown);
   for (const Ticks ticks : flowTicks_) exchangeTicks_ = std::max(exchangeTicks_, ticks);
 }
 
@@ -30,6 +31,7 @@ void BarrierFlush::run(int iteration) {
     if (slot % 64 == 63) writer_.commitIfDue();
   }
   live_.finish();
+  finishStores(iteration);
 }
 
 void BarrierFlush::waitForSlowest(int slot, int iteration, int slowest) {
@@ -48,8 +50,9 @@ void BarrierFlush::waitForSlowest(int slot, int iteration, int slowest) {
 
 int BarrierFlush::microBatchOn(const BoundaryFlow& boundary, int slot) const {
   const bool forward = boundary.kind == model::TransferKind::activation;
-  const std::vector<schedules::Task>& all = tasks(boundary.flow.from);
-  for (std::size_t t = next_[static_cast<std::size_t>(boundary.flow.from)]; t-- > 0 && all[t].slot == slot;) {
+  const int from = deviceOf(boundary.fromStage);
+  const std::vector<schedules::Task>& all = tasks(from);
+  for (std::size_t t = next_[static_cast<std::size_t>(from)]; t-- > 0 && all[t].slot == slot;) {
     if (all[t].stage == boundary.fromStage && (all[t].pass == model::Pass::forward) == forward)
       return all[t].microBatch;
   }
@@ -60,18 +63,18 @@ int BarrierFlush::microBatchOn(const BoundaryFlow& boundary, int slot) const {
 void BarrierFlush::exchange(int slot, int iteration, int slowest) {
   if (flowTicks_.empty()) return;
   for (int d = 0; d < devices(); ++d) {
-    const SegmentRef& sync = executable_.sync[static_cast<std::size_t>(d)];
+    const SegmentRef& sync = part_.sync[static_cast<std::size_t>(d)];
     if (sync.id.valid()) writer_.place(d, {sync}, {-1, -1, iteration, slot, 0});
   }
   const Ticks start = writer_.clock(slowest).free, end = start + exchangeTicks_;
   for (std::size_t i = 0; i < flowTicks_.size() && writer_.records(); ++i) {
-    const BoundaryFlow& boundary = executable_.boundaries[i];
-    writer_.transfer(boundary, start, start + flowTicks_[i], writer_.clock(boundary.flow.from).last,
+    const BoundaryFlow& boundary = part_.boundaries[i];
+    writer_.transfer(boundary, start, start + flowTicks_[i], writer_.clock(deviceOf(boundary.fromStage)).last,
                      {boundary.fromStage, microBatchOn(boundary, slot), iteration, slot, 0});
   }
   for (std::size_t i = 0; i < flowTicks_.size(); ++i) {
-    writer_.occupied(executable_.boundaries[i].flow.from, start + flowTicks_[i]);
-    writer_.occupied(executable_.boundaries[i].flow.to, start + flowTicks_[i]);
+    writer_.occupied(deviceOf(part_.boundaries[i].fromStage), start + flowTicks_[i]);
+    writer_.occupied(deviceOf(part_.boundaries[i].toStage), start + flowTicks_[i]);
   }
   for (int d = 0; d < devices(); ++d) {
     writer_.wait(d, end, model::WaitCause::exchange, writer_.clock(d).last, d, {-1, -1, iteration, slot, 0});

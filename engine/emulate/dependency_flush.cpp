@@ -5,10 +5,17 @@
 namespace pipescope::emulate {
 namespace {
 
-std::vector<devices::Flow> flowsOf(const Executable& executable) {
+std::vector<devices::Flow> flowsOf(const Executable& executable, const ReplicaPart& part) {
   std::vector<devices::Flow> flows;
-  for (const BoundaryFlow& boundary : executable.boundaries) flows.push_back(boundary.flow);
+  if (executable.order.sync != schedules::Sync::dependency) return flows;
+  for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   return flows;
+}
+
+std::vector<double> slowdownsOf(const ReplicaPart& part) {
+  std::vector<double> slowdowns;
+  for (const BoundaryFlow& boundary : part.boundaries) slowdowns.push_back(boundary.slowdown);
+  return slowdowns;
 }
 
 bool isForward(const schedules::Task& task) {
@@ -30,22 +37,21 @@ bool DependencyFlush::Later::operator()(const Event& a, const Event& b) const {
   return a.id > b.id;
 }
 
-DependencyFlush::DependencyFlush(const Executable& executable, const devices::System& system,
-                                 TimelineWriter& writer)
-    : FlushBase(executable, writer),
-      stagesOfPipe_(static_cast<int>(executable.stages.size()) / executable.order.pipes),
-      links_(system, executable.order.sync == schedules::Sync::dependency ? flowsOf(executable)
-                                                                          : std::vector<devices::Flow>()),
-      flowOf_(executable.stages.size() * 2, kNoFlow) {
+DependencyFlush::DependencyFlush(const Executable& executable, const ReplicaPart& part,
+                                 const devices::System& system, TimelineWriter& writer)
+    : FlushBase(executable, part, writer),
+      stagesOfPipe_(static_cast<int>(part.stages.size()) / executable.order.pipes),
+      links_(system, flowsOf(executable, part), slowdownsOf(part)),
+      flowOf_(part.stages.size() * 2, kNoFlow) {
   if (executable.order.sync != schedules::Sync::dependency) return;
   const auto microBatches = static_cast<std::size_t>(executable.facts.microBatches);
   next_.resize(executable.order.devices.size());
   end_.resize(next_.size());
-  arrivals_.resize(executable.stages.size() * 2 * microBatches);
+  arrivals_.resize(part.stages.size() * 2 * microBatches);
   if (executable.order.oneAtATime) left_.resize(microBatches);
   active_.resize(static_cast<std::size_t>(links_.groups()));
-  for (std::size_t i = 0; i < executable.boundaries.size(); ++i) {
-    const BoundaryFlow& boundary = executable.boundaries[i];
+  for (std::size_t i = 0; i < part.boundaries.size(); ++i) {
+    const BoundaryFlow& boundary = part.boundaries[i];
     const bool forward = boundary.kind == model::TransferKind::activation;
     int& flow = flowOf_[static_cast<std::size_t>(boundary.fromStage) * 2 + (forward ? 0 : 1)];
     PIPESCOPE_CHECK(flow == kNoFlow, "a stage sends to one neighbour in each direction");
@@ -75,6 +81,7 @@ void DependencyFlush::run(int iteration) {
     PIPESCOPE_CHECK(next_[static_cast<std::size_t>(d)] == tasks(d).size(), "the schedule's order deadlocks");
   }
   live_.finish();
+  finishStores(iteration);
 }
 
 void DependencyFlush::runUnordered(int iteration) {
@@ -132,10 +139,13 @@ void DependencyFlush::start(int device, int iteration) {
     }
     ++end;
   } while (end < all.size() && all[end].joined);
-  if (last != nullptr) waitFor(*last, device, all[waiting], iteration);
+  if (last != nullptr) {
+    placeLoads(device, next_[d], iteration);
+    waitFor(*last, device, all[waiting], iteration);
+  }
   placeTasks(device, next_[d], end, iteration);
   end_[d] = end;
-  push({writer_.clock(device).free, device, 0, true});
+  push({writer_.clock(device).ready, device, 0, true});
 }
 
 void DependencyFlush::waitFor(const Arrival& arrival, int device, const schedules::Task& task,
@@ -161,7 +171,7 @@ void DependencyFlush::send(int device, const schedules::Task& task, int iteratio
   if (task.pass == model::Pass::weightGradient) return;
   const DeviceClock& clock = writer_.clock(device);
   const bool forward = isForward(task);
-  const Arrival ended{clock.free, clock.free, clock.last, device, flush_};
+  const Arrival ended{clock.ready, clock.ready, clock.readyBy, device, flush_};
   if (!left_.empty() &&
       (forward ? !executable_.training && lastOfPipe(task.stage) : firstOfPipe(task.stage))) {
     left_[static_cast<std::size_t>(task.microBatch)] = ended;
@@ -173,8 +183,8 @@ void DependencyFlush::send(int device, const schedules::Task& task, int iteratio
   if (group == LinkContention::kAlone || links_.alone(flow).count <= 0) {
     Arrival arrival = ended;
     arrival.arrived += links_.alone(flow);
-    writer_.transfer(executable_.boundaries[static_cast<std::size_t>(flow)], clock.free, arrival.arrived,
-                     clock.last, where(task, iteration));
+    writer_.transfer(part_.boundaries[static_cast<std::size_t>(flow)], clock.ready, arrival.arrived,
+                     clock.readyBy, where(task, iteration));
     return arrive(task, arrival, iteration);
   }
   if (unused_.empty()) {
@@ -184,7 +194,7 @@ void DependencyFlush::send(int device, const schedules::Task& task, int iteratio
   const int place = unused_.back();
   unused_.pop_back();
   Sending& sending = sending_[static_cast<std::size_t>(place)];
-  sending = {flow, task, clock.free, clock.free, Ticks(-1), clock.last, device, sending.changes};
+  sending = {flow, task, clock.ready, clock.ready, Ticks(-1), clock.readyBy, device, sending.changes};
   std::vector<int>& active = active_[static_cast<std::size_t>(group)];
   const auto after = std::upper_bound(active.begin(), active.end(), flow, [&](int value, int other) {
     return value < sending_[static_cast<std::size_t>(other)].flow;
@@ -201,7 +211,7 @@ void DependencyFlush::transferEnds(int place, int iteration) {
   changed_.push_back(group);
   const schedules::Task task = sending.task;
   const Arrival arrival{sending.start, sending.end, sending.source, sending.device, flush_};
-  writer_.transfer(executable_.boundaries[static_cast<std::size_t>(sending.flow)], sending.start, sending.end,
+  writer_.transfer(part_.boundaries[static_cast<std::size_t>(sending.flow)], sending.start, sending.end,
                    sending.source, where(task, iteration));
   unused_.push_back(place);
   arrive(task, arrival, iteration);

@@ -15,7 +15,7 @@ namespace pipescope::emulate {
 using base::Bytes;
 using base::Ticks;
 
-enum class RecordLevel { off, stages, steps };
+enum class RecordLevel { off, stages, steps, tiles };
 
 /// Ids of what recordSystem wrote, by index in devices::System.
 struct SystemIds {
@@ -23,6 +23,7 @@ struct SystemIds {
   std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< by device
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< by device and space
+  model::MemorySpaceId host;  ///< none: the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed);
@@ -31,11 +32,14 @@ struct SegmentRef {
   model::SegmentId id;
   Ticks ticks;
   model::Pass pass = model::Pass::forward;
+  int after = -1;  ///< see LoweredSegment::after
 };
 using SegmentRefs = std::vector<SegmentRef>;
 
 struct StageSegments {
-  SegmentRefs hostIn, forward, hostOut, recompute, backward, weight, update;
+  SegmentRefs hostIn, forward, hostOut, recompute, backward, weight;
+  SegmentRefs update;    ///< once per iteration: collectives, loads, the update, stores, in order
+  SegmentRefs overlapped;  ///< collectives beside the last micro-batch's backward pass
 };
 
 /// Bytes per micro-batch over a boundary between two stages on different devices.
@@ -45,8 +49,12 @@ struct BoundaryFlow {
   Bytes bytes;
   devices::Flow flow;
   model::LaneId fromLane, toLane;
-  model::LinkId link;  ///< none: the way leads over several
+  model::LinkId link;   ///< none: the way leads over several
+  double slowdown = 1;  ///< of its time, where a device's links are scaled
 };
+
+/// Ticks × slowdown, rounded up.
+Ticks slower(Ticks ticks, double slowdown);
 
 /// Bytes of a device's first memory space, sums over units: what the counter live_bytes adds up.
 struct LiveBytes {
@@ -63,6 +71,13 @@ struct OutputRule {
                std::int64_t microBatches) const;
 };
 
+/// A device that is slower (or faster) than its kind: 0.9 takes 1 ÷ 0.9 times as long.
+struct DeviceScale {
+  int device = 0;
+  double compute = 1;  ///< all that the device does by itself
+  double link = 1;     ///< its transfers to other devices, and collectives that it takes part in
+};
+
 /// Facts of an executable that its plan does not hold.
 struct ExecutableFacts {
   std::string strategy, schedule, recompute;
@@ -70,6 +85,26 @@ struct ExecutableFacts {
   /// Flushes per call: D in training; 1 in inference, where the D micro-batches are one flush.
   std::int64_t iterations = 1;
   OutputRule output;
+  std::int64_t inputGroup = 1;  ///< neighbouring replicas that get the same input
+  std::vector<DeviceScale> scales;
+  bool recordAllReplicas = false;  ///< otherwise one of each speed
+  bool overlapIo = false;          ///< host loads and stores go on beside the compute (I/O tiles)
+  /// Rows of an iteration's input.
+  std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
+};
+
+/// One recorded replica, which stands for all of the same speed: its segments, links and counters.
+struct ReplicaPart {
+  int replica = 0;
+  std::int64_t members = 1;
+  int firstDevice = 0;  ///< indices of devices below count from here
+  std::vector<StageSegments> stages;
+  std::vector<BoundaryFlow> boundaries;
+  std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
+  // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
+  // are none.
+  std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
+  std::vector<LiveBytes> liveBytes;  ///< by device
 };
 
 struct Executable {
@@ -81,17 +116,13 @@ struct Executable {
   std::vector<int> chunkOfStage;  ///< earlier stages on the same device
   std::vector<std::int64_t> stashEntries;
   std::vector<Bytes> stashBytesPerEntry;  ///< by stage
-  std::vector<StageSegments> stages;
-  std::vector<BoundaryFlow> boundaries;
-  std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
-  // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
-  // are none.
-  std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
-  std::vector<LiveBytes> liveBytes;  ///< by device
+  std::vector<ReplicaPart> parts;         ///< ascending replicas; the first is replica 0
+  bool mirrored = false;                  ///< see compile::Replication
 };
 
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit
-/// memory. `lowered` has one entry per device that holds a stage.
+/// memory. `lowered` has one entry per device of the first replica that holds a stage; those of other replicas are
+/// copies of it, slower where facts.scales say so.
 Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                             const compile::ExecutablePlan& plan,
                             const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,

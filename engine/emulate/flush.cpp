@@ -1,20 +1,88 @@
 #include "engine/emulate/flush.h"
 
+#include <algorithm>
+
 namespace pipescope::emulate {
 
 void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int iteration) {
   const std::vector<schedules::Task>& all = tasks(device);
-  for (std::size_t i = first; i < end; ++i) {
-    if (all[i].pass == model::Pass::forward)
-      writer_.place(device, segments(all[i].stage).hostIn, where(all[i], iteration));
-  }
-  for (std::size_t i = first; i < end; ++i) placeCompute(device, all[i], iteration);
   const ExecutableFacts& facts = executable_.facts;
+  DeviceClock& clock = writer_.clock(device);
+  clock.ready = clock.free;  // also where a task takes no time
+  clock.readyBy = clock.last;
   for (std::size_t i = first; i < end; ++i) {
     if (all[i].pass != model::Pass::forward) continue;
-    if (facts.output.returns(iteration, all[i].microBatch, facts.iterations, facts.microBatches))
-      writer_.place(device, segments(all[i].stage).hostOut, where(all[i], iteration));
+    if (facts.overlapIo) {
+      loadBeside(device, all[i], iteration);
+    } else {
+      writer_.place(device, segments(all[i].stage).hostIn, where(all[i], iteration));
+    }
   }
+  for (std::size_t i = first; i < end; ++i) placeCompute(device, all[i], iteration);
+  for (std::size_t i = first; i < end; ++i) {
+    if (all[i].pass != model::Pass::forward ||
+        !facts.output.returns(iteration, all[i].microBatch, facts.iterations, facts.microBatches))
+      continue;
+    if (facts.overlapIo) {
+      storeBeside(device, all[i], iteration);
+    } else {
+      writer_.place(device, segments(all[i].stage).hostOut, where(all[i], iteration));
+    }
+  }
+}
+
+void FlushBase::loadBeside(int device, const schedules::Task& task, int iteration) {
+  const SegmentRefs& loads = segments(task.stage).hostIn;
+  if (loads.empty()) return;
+  const auto d = static_cast<std::size_t>(device);
+  // There is room for one micro-batch besides the one that is computed.
+  const Ticks room = room_[d].count < 0 ? writer_.clock(device).free : room_[d];
+  Ticks start = std::max(loading_[d], room);
+  model::PlacementId last;
+  for (const SegmentRef& load : loads) {
+    last = writer_.placeBeside(device, load, start, where(task, iteration));
+    start += load.ticks;
+  }
+  loading_[d] = start;
+  writer_.wait(device, start, model::WaitCause::host, last, device, where(task, iteration));
+  room_[d] = writer_.clock(device).free;
+}
+
+void FlushBase::storeBeside(int device, const schedules::Task& task, int iteration) {
+  const auto d = static_cast<std::size_t>(device);
+  Ticks start = std::max(storing_[d], writer_.clock(device).free);
+  for (const SegmentRef& store : segments(task.stage).hostOut) {
+    lastStore_[d] = writer_.placeBeside(device, store, start, where(task, iteration));
+    start += store.ticks;
+  }
+  storing_[d] = start;
+}
+
+void FlushBase::finishStores(int iteration) {
+  if (!executable_.facts.overlapIo) return;
+  for (int d = 0; d < devices(); ++d) {
+    const auto at = static_cast<std::size_t>(d);
+    writer_.wait(d, storing_[at], model::WaitCause::host, lastStore_[at], d, {-1, -1, iteration, -1, 0});
+  }
+}
+
+void FlushBase::placeLoads(int device, std::size_t index, int iteration) {
+  const schedules::Task& task = tasks(device)[index];
+  const StageSegments& stage = segments(task.stage);
+  const SegmentRefs& first = task.pass == model::Pass::forward          ? stage.forward
+                             : task.pass == model::Pass::weightGradient ? stage.weight
+                             : stage.recompute.empty()                  ? stage.backward
+                                                                        : stage.recompute;
+  std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
+  for (loaded = 0; loaded < first.size() && first[loaded].pass == model::Pass::remote; ++loaded)
+    writer_.place(device, {first[loaded]}, where(task, iteration));
+}
+
+void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& where) {
+  std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
+  if (loaded == 0) return writer_.place(device, segments, where);
+  writer_.place(device, SegmentRefs(segments.begin() + static_cast<std::ptrdiff_t>(loaded), segments.end()), where);
+  loaded = 0;
 }
 
 void FlushBase::placeCompute(int device, const schedules::Task& task, int iteration) {
@@ -23,15 +91,18 @@ void FlushBase::placeCompute(int device, const schedules::Task& task, int iterat
   if (task.pass == model::Pass::forward) {
     live_.enter(device, task.stage);
     live_.during(device, task.stage, model::Pass::forward);
-    writer_.place(device, stage.forward, at);
+    placeRest(device, stage.forward, at);
   } else if (task.pass == model::Pass::backward) {
-    if (!stage.recompute.empty()) live_.during(device, task.stage, model::Pass::recompute);
-    writer_.place(device, stage.recompute, at);
+    if (!stage.recompute.empty()) {
+      live_.during(device, task.stage, model::Pass::recompute);
+      placeRest(device, stage.recompute, at);
+    }
     live_.during(device, task.stage, model::Pass::backward);
-    writer_.place(device, stage.backward, at);
+    backwardStart_[static_cast<std::size_t>(task.stage)] = writer_.clock(device).free;
+    placeRest(device, stage.backward, at);
   } else {
     live_.during(device, task.stage, model::Pass::weightGradient);
-    writer_.place(device, stage.weight, at);
+    placeRest(device, stage.weight, at);
   }
   const model::Pass last =
       executable_.order.splitBackward ? model::Pass::weightGradient : model::Pass::backward;

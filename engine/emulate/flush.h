@@ -12,12 +12,27 @@ namespace pipescope::emulate {
 /// What both disciplines share: how a task becomes placements.
 class FlushBase {
  public:
-  FlushBase(const Executable& executable, TimelineWriter& writer)
-      : executable_(executable), writer_(writer), live_(executable, writer) {}
+  FlushBase(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer)
+      : executable_(executable),
+        part_(part),
+        writer_(writer),
+        live_(executable, part, writer),
+        backwardStart_(executable.deviceOfStage.size()),
+        loaded_(executable.order.devices.size()),
+        loading_(loaded_.size()),
+        storing_(loaded_.size()),
+        room_(loaded_.size(), Ticks(-1)),
+        lastStore_(loaded_.size()) {}
+
+  /// Devices wait for host stores that go on beside.
+  void finishStores(int iteration);
+
+  /// When the stage's last backward pass began: that of the last micro-batch, after a flush.
+  Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
  protected:
   const StageSegments& segments(int stage) const {
-    return executable_.stages[static_cast<std::size_t>(stage)];
+    return part_.stages[static_cast<std::size_t>(stage)];
   }
   int deviceOf(int stage) const { return executable_.deviceOfStage[static_cast<std::size_t>(stage)]; }
   int devices() const { return static_cast<int>(executable_.order.devices.size()); }
@@ -31,20 +46,35 @@ class FlushBase {
 
   /// Tasks first … end−1 of a device from its free time on: host loads, compute, host stores.
   void placeTasks(int device, std::size_t first, std::size_t end, int iteration);
+  /// Loads of streaming memory with which a task begins: they need nothing of other devices. placeTasks then leaves
+  /// them out.
+  void placeLoads(int device, std::size_t task, int iteration);
 
   const Executable& executable_;
+  const ReplicaPart& part_;
   TimelineWriter& writer_;
   LiveCounters live_;
 
  private:
+  std::vector<Ticks> backwardStart_;  ///< by stage
+  std::vector<std::size_t> loaded_;   ///< by device: segments that placeLoads has placed of its next task
+  /// By device: until when its host loads and stores go on, and since when there is room for the next load.
+  std::vector<Ticks> loading_, storing_, room_;
+  std::vector<model::PlacementId> lastStore_;
   /// The compute part of a task: forward, recompute and backward, or weight gradients.
   void placeCompute(int device, const schedules::Task& task, int iteration);
+  /// A list of the task but for what placeLoads has placed of it.
+  void placeRest(int device, const SegmentRefs& segments, const Where& where);
+  /// Host loads and stores beside the compute, on I/O tiles.
+  void loadBeside(int device, const schedules::Task& task, int iteration);
+  void storeBeside(int device, const schedules::Task& task, int iteration);
 };
 
 /// A barrier and all boundary copies after every slot.
 class BarrierFlush : public FlushBase {
  public:
-  BarrierFlush(const Executable& executable, const devices::System& system, TimelineWriter& writer);
+  BarrierFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
+               TimelineWriter& writer);
   void run(int iteration);
 
  private:
@@ -53,7 +83,7 @@ class BarrierFlush : public FlushBase {
   /// The micro-batch that the boundary's sender has just finished; −1: none, its copy carries nothing.
   int microBatchOn(const BoundaryFlow& boundary, int slot) const;
 
-  std::vector<Ticks> flowTicks_;  ///< of executable_.boundaries, in order
+  std::vector<Ticks> flowTicks_;  ///< of part_.boundaries, in order
   Ticks exchangeTicks_;
   std::vector<std::size_t> next_;
 };
@@ -62,7 +92,8 @@ class BarrierFlush : public FlushBase {
 /// time share links, events are taken in the order of time; otherwise any order gives the same times.
 class DependencyFlush : public FlushBase {
  public:
-  DependencyFlush(const Executable& executable, const devices::System& system, TimelineWriter& writer);
+  DependencyFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
+                  TimelineWriter& writer);
   void run(int iteration);
 
  private:

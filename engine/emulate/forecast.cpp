@@ -44,7 +44,7 @@ class Forecaster {
   }
 
  private:
-  std::int64_t stageCount() const { return static_cast<std::int64_t>(executable_.stages.size()); }
+  std::int64_t stageCount() const { return static_cast<std::int64_t>(executable_.deviceOfStage.size()); }
 
   double bubble(const Flush& flush) const { return 1 - flush.busy / (devices_ * flush.ticks); }
 
@@ -67,8 +67,9 @@ class Forecaster {
     longer.order = std::move(order).value();
     longer.facts.microBatches = microBatches;
     longer.facts.iterations = 1;
-    longer.liveMicroBatches.clear();
-    longer.liveBytesCounters.clear();
+    longer.parts.resize(1);  // replicas only meet outside the flush
+    longer.parts[0].liveMicroBatches.clear();
+    longer.parts[0].liveBytesCounters.clear();
     record::MemoryProfile nowhere;
     record::Recorder recorder(nowhere);
     Emulator emulator(recorder, system_, ids_, RecordLevel::off);

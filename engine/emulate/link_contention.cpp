@@ -3,12 +3,20 @@
 #include <map>
 #include <numeric>
 
+#include "engine/emulate/executable.h"
+
 namespace pipescope::emulate {
 
-LinkContention::LinkContention(const devices::System& system, std::vector<devices::Flow> flows)
-    : system_(system), flows_(std::move(flows)) {
-  for (const devices::Flow& flow : flows_) alone_.push_back(system.transferTicks({flow}).front());
+LinkContention::LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
+                               std::vector<double> slowdowns)
+    : system_(system), flows_(std::move(flows)), slowdowns_(std::move(slowdowns)) {
+  for (std::size_t i = 0; i < flows_.size(); ++i)
+    alone_.push_back(slowed(static_cast<int>(i), system.transferTicks({flows_[i]}).front()));
   findGroups();
+}
+
+base::Ticks LinkContention::slowed(int flow, base::Ticks ticks) const {
+  return slowdowns_.empty() ? ticks : slower(ticks, slowdowns_[static_cast<std::size_t>(flow)]);
 }
 
 void LinkContention::findGroups() {
@@ -49,7 +57,10 @@ const std::vector<base::Ticks>& LinkContention::together(const std::vector<int>&
   if (known_.size() >= kMostRemembered) known_.clear();
   std::vector<devices::Flow> asked;
   for (const int flow : flows) asked.push_back(flows_[static_cast<std::size_t>(flow)]);
-  return known_.emplace(flows, system_.transferTicks(asked)).first->second;
+  std::vector<base::Ticks> ticks = system_.transferTicks(asked);
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    ticks[i] = slowed(flows[i], ticks[i]);
+  return known_.emplace(flows, std::move(ticks)).first->second;
 }
 
 }  // namespace pipescope::emulate

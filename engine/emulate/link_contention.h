@@ -10,7 +10,9 @@ namespace pipescope::emulate {
 
 class LinkContention {
  public:
-  LinkContention(const devices::System& system, std::vector<devices::Flow> flows);
+  /// `slowdowns`: factor of each flow's time; none: 1.
+  LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
+                 std::vector<double> slowdowns = {});
 
   /// Flows in one group share links, directly or through others of the group; flows of different groups never
   /// meet. kAlone: the flow meets nobody, itself included.
@@ -31,7 +33,10 @@ class LinkContention {
   void findGroups();
 
   const devices::System& system_;
+  base::Ticks slowed(int flow, base::Ticks ticks) const;
+
   std::vector<devices::Flow> flows_;
+  std::vector<double> slowdowns_;
   std::vector<base::Ticks> alone_;
   std::vector<int> groups_;
   int groupCount_ = 0;

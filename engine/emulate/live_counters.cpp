@@ -2,20 +2,20 @@
 
 namespace pipescope::emulate {
 
-LiveCounters::LiveCounters(const Executable& executable, TimelineWriter& writer)
-    : executable_(executable), writer_(writer), devices_(executable.order.devices.size()) {}
+LiveCounters::LiveCounters(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer)
+    : executable_(executable), part_(part), writer_(writer), devices_(executable.order.devices.size()) {}
 
 void LiveCounters::change(int device, int stage, int by) {
-  if (executable_.liveMicroBatches.empty()) return;
+  if (part_.liveMicroBatches.empty()) return;
   const auto d = static_cast<std::size_t>(device), s = static_cast<std::size_t>(stage);
   Device& held = devices_[d];
   const Ticks now = writer_.clock(device).free;
   held.live += by;
-  writer_.count(executable_.liveMicroBatches[d], now, held.live);
+  writer_.count(part_.liveMicroBatches[d], now, held.live);
   if (executable_.stashEntries[s] == 0) return;
   held.stash += by;
   held.stashBytes += executable_.stashBytesPerEntry[s] * by;
-  writer_.count(executable_.stashCounters[d], now, held.stash);
+  writer_.count(part_.stashCounters[d], now, held.stash);
 }
 
 void LiveCounters::during(int device, int stage, model::Pass pass) {
@@ -24,7 +24,7 @@ void LiveCounters::during(int device, int stage, model::Pass pass) {
   const Ticks now = writer_.clock(device).free;
   if (held.idle && held.idleSince < now) writeIdle(device);
   held.idle = false;
-  const LiveBytes& bytes = executable_.liveBytes[static_cast<std::size_t>(device)];
+  const LiveBytes& bytes = part_.liveBytes[static_cast<std::size_t>(device)];
   const auto peak = bytes.peak.find({stage, pass});
   writeBytes(device, now, held.stashBytes + (peak == bytes.peak.end() ? Bytes() : peak->second));
 }
@@ -51,10 +51,10 @@ void LiveCounters::writeIdle(int device) {
 
 void LiveCounters::writeBytes(int device, Ticks time, Bytes more) {
   const auto d = static_cast<std::size_t>(device);
-  const Bytes sum = executable_.liveBytes[d].always + more;
+  const Bytes sum = part_.liveBytes[d].always + more;
   if (sum == devices_[d].written) return;
   devices_[d].written = sum;
-  writer_.count(executable_.liveBytesCounters[d], time, static_cast<double>(sum.count));
+  writer_.count(part_.liveBytesCounters[d], time, static_cast<double>(sum.count));
 }
 
 }  // namespace pipescope::emulate

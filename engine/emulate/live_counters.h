@@ -11,7 +11,7 @@ namespace pipescope::emulate {
 /// peak of not-always-live bytes.
 class LiveCounters {
  public:
-  LiveCounters(const Executable& executable, TimelineWriter& writer);
+  LiveCounters(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer);
 
   void enter(int device, int stage) { change(device, stage, 1); }
   void leave(int device, int stage) { change(device, stage, -1); }
@@ -36,10 +36,11 @@ class LiveCounters {
   void writeBytes(int device, Ticks time, Bytes more);
   bool countsBytes(int device) const {
     const auto d = static_cast<std::size_t>(device);
-    return d < executable_.liveBytesCounters.size() && executable_.liveBytesCounters[d].valid();
+    return d < part_.liveBytesCounters.size() && part_.liveBytesCounters[d].valid();
   }
 
   const Executable& executable_;
+  const ReplicaPart& part_;
   TimelineWriter& writer_;
   std::vector<Device> devices_;
 };

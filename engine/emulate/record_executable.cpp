@@ -1,30 +1,11 @@
 #include <algorithm>
 
 #include "engine/emulate/executable.h"
+#include "engine/emulate/program_tree.h"
+#include "engine/emulate/replica_parts.h"
 
 namespace pipescope::emulate {
 namespace {
-
-/// Debug contexts of name paths, each part recorded once.
-class NameTree {
- public:
-  explicit NameTree(record::Recorder& recorder) : recorder_(recorder) {}
-
-  model::DebugContextId at(const std::string& path, const char* layer) {
-    if (path.empty()) return {};
-    if (const auto found = known_.find(path); found != known_.end()) return found->second;
-    const std::size_t slash = path.rfind('/');
-    const std::string own = slash == std::string::npos ? path : path.substr(slash + 1);
-    const model::DebugContextId parent =
-        slash == std::string::npos ? root_ : at(path.substr(0, slash), "scope");
-    return known_[path] = recorder_.add(model::DebugContext{{}, parent, own, layer});
-  }
-
- private:
-  record::Recorder& recorder_;
-  model::DebugContextId root_;
-  std::map<std::string, model::DebugContextId> known_;
-};
 
 class ExecutableRecorder {
  public:
@@ -37,18 +18,66 @@ class ExecutableRecorder {
     result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
     result_.order = std::move(order);
-    result_.stages.resize(plan_.stages.size());
     recordFacts();
     recordStages();
     recordBoundaries();
-    result_.liveBytes.resize(result_.order.devices.size());
-    for (const devices::LoweredDevice& device : lowered) recordDevice(device);
-    recordSync();
-    recordCounters(lowered);
+    recordHost();
+    result_.mirrored = plan_.replication.mirrored;
+    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts)) recordReplica(each, lowered);
     return std::move(result_);
   }
 
  private:
+  void recordReplica(const ReplicaClass& replicas, const std::vector<devices::LoweredDevice>& lowered) {
+    part_ = ReplicaPart();
+    trees_.clear();
+    part_.replica = replicas.replica;
+    part_.members = replicas.members;
+    part_.firstDevice = replicas.replica * plan_.replication.devicesPerReplica;
+    part_.stages.resize(plan_.stages.size());
+    part_.liveBytes.resize(result_.order.devices.size());
+    for (const compile::BoundaryTensor& tensor : plan_.boundaries) addFlow(tensor);
+    std::vector<devices::LoweredDevice> own;
+    for (const devices::LoweredDevice& device : lowered)
+      own.push_back(onReplica(device, replicas.replica, plan_.replication, result_.facts));
+    for (const devices::LoweredDevice& device : own) recordDevice(device);
+    recordSync();
+    recordCounters(own);
+    result_.parts.push_back(std::move(part_));
+  }
+
+  /// Buffers of the host: what all replicas take and give in one call.
+  void recordHost() {
+    if (!ids_.host.valid()) return;
+    const ExecutableFacts& facts = result_.facts;
+    const std::int64_t blocks = facts.microBatches * facts.iterations * facts.replicas;
+    Bytes all;
+    for (const compile::StagePlan& stage : plan_.stages) {
+      for (const compile::PassPlan& pass : stage.passes) {
+        const bool in = pass.pass == model::Pass::hostIn;
+        if (!in && pass.pass != model::Pass::hostOut) continue;
+        for (const compile::PlanOperator& op : pass.operators) {
+          const compile::PlanTensor& tensor =
+              stage.tensors[static_cast<std::size_t>((in ? op.outputs : op.inputs).front().value)];
+          const Bytes bytes = tensor.type.bytes() * (in ? blocks / facts.inputGroup : blocks);
+          all += bytes;
+          recorder_.add(model::Variable{{},
+                                        result_.id,
+                                        ids_.host,
+                                        names_.at(tensor.name, "variable"),
+                                        "stream_buffer",
+                                        toString(tensor.type),
+                                        bytes,
+                                        bytes,
+                                        true,
+                                        stage.index});
+        }
+      }
+    }
+    if (all.count > 0)
+      recorder_.add(model::UnitMemory{result_.id, ids_.host, "variable", "non_interleaved", true, 0, 1, all});
+  }
+
   void recordFacts() {
     model::Executable row;
     row.name = plan_.name;
@@ -86,12 +115,14 @@ class ExecutableRecorder {
       if (from != to) ticks = system_.transferTicks({{from, to, tensor.type.bytes()}}).front();
       recorder_.add(model::Boundary{result_.id, tensor.fromStage, tensor.toStage, tensor.kind, tensor.name,
                                     toString(tensor.type), tensor.type.bytes(), ticks});
-      if (from != to) addFlow(tensor, from, to);
     }
   }
 
-  void addFlow(const compile::BoundaryTensor& tensor, int from, int to) {
-    for (BoundaryFlow& flow : result_.boundaries) {
+  void addFlow(const compile::BoundaryTensor& tensor) {
+    const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device,
+              to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
+    if (from == to) return;
+    for (BoundaryFlow& flow : part_.boundaries) {
       if (flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind) {
         flow.bytes += tensor.type.bytes();
         flow.flow.bytes = flow.bytes;
@@ -100,36 +131,40 @@ class ExecutableRecorder {
     }
     const Bytes bytes = tensor.type.bytes();
     const auto link = ids_.links.find({from, to});
-    result_.boundaries.push_back({tensor.fromStage,
-                                  tensor.toStage,
-                                  tensor.kind,
-                                  bytes,
-                                  {from, to, bytes},
-                                  lane(from, model::LaneRole::exchange),
-                                  lane(to, model::LaneRole::exchange),
-                                  link == ids_.links.end() ? model::LinkId() : link->second});
+    const double slowest = std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link);
+    part_.boundaries.push_back({tensor.fromStage,
+                                tensor.toStage,
+                                tensor.kind,
+                                bytes,
+                                {from, to, bytes},
+                                transferLane(from),
+                                transferLane(to),
+                                link == ids_.links.end() ? model::LinkId() : link->second,
+                                1 / slowest});
+  }
+
+  ProgramTree& treeOf(int device) {
+    const ProgramTree::Loops loops{plan_.name, result_.facts.iterations, result_.facts.microBatches};
+    return trees_.try_emplace(device, recorder_, names_, result_.id, deviceId(device), loops).first->second;
   }
 
   void recordDevice(const devices::LoweredDevice& device) {
-    const model::ProgramId root = addProgram({}, device.device, "Sequence", plan_.name, {});
-    std::vector<model::ProgramId> stepPrograms;
-    for (const devices::LoweredPass& pass : device.passes)
-      recordPass(device.device, root, pass, stepPrograms);
-    for (const devices::LoweredMemory& memory : device.memory) recordMemory(device.device, memory, root);
+    ProgramTree& tree = treeOf(device.device);
+    for (const devices::LoweredPass& pass : device.passes) recordPass(device.device, tree, pass);
+    for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
+      const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device,
+                to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
+      if (from != to && (from == device.device || to == device.device)) tree.addExternal("GlobalExchange", tensor.name);
+    }
+    for (const devices::LoweredMemory& memory : device.memory) recordMemory(device.device, memory, tree);
   }
 
-  model::ProgramId addProgram(model::ProgramId parent, int device, const char* kind, const std::string& path,
-                              model::OperatorId op) {
-    return recorder_.add(
-        model::Program{{}, parent, result_.id, deviceId(device), kind, names_.at(path, "program"), op});
-  }
-
-  void recordPass(int device, model::ProgramId root, const devices::LoweredPass& pass,
-                  std::vector<model::ProgramId>&) {
-    const std::string path = "stage" + std::to_string(pass.stage) + "/" + model::toString(pass.pass);
-    const model::ProgramId sequence = addProgram(root, device, "Sequence", path, {});
-    std::vector<model::OperatorId> operators;
-    for (const devices::LoweredOperator& op : pass.operators) {
+  void recordPass(int device, ProgramTree& tree, const devices::LoweredPass& pass) {
+    tree.beginPass(pass);
+    // Replicas share their operators.
+    const auto [known, added] = operators_.try_emplace({pass.stage, pass.pass});
+    std::vector<model::OperatorId>& operators = known->second;
+    for (const devices::LoweredOperator& op : added ? pass.operators : std::vector<devices::LoweredOperator>()) {
       operators.push_back(recorder_.add(model::Operator{{},
                                                         result_.id,
                                                         names_.at(op.name, "operator"),
@@ -137,7 +172,8 @@ class ExecutableRecorder {
                                                         pass.stage,
                                                         pass.pass,
                                                         op.flops,
-                                                        op.bytes}));
+                                                        op.bytes,
+                                                        op.block}));
     }
     for (const devices::LoweredSegment& segment : pass.segments) {
       model::Segment row;
@@ -145,29 +181,33 @@ class ExecutableRecorder {
       row.device = deviceId(device);
       row.lane = lane(device, segment.lane);
       row.stage = pass.stage;
-      row.pass = pass.pass;
+      row.pass = segment.pass.value_or(pass.pass);
       row.name = segment.name;
       row.ticks = segment.ticks;
       const model::SegmentId id = recorder_.add(row);
-      segmentsOf(pass).push_back({id, segment.ticks, pass.pass});
+      segmentsOf(pass, segment).push_back({id, segment.ticks, row.pass, segment.after});
       for (const devices::LoweredStep& step : segment.steps) {
         const model::OperatorId op =
             step.op < 0 ? model::OperatorId() : operators[static_cast<std::size_t>(step.op)];
-        const model::ProgramId program = addProgram(sequence, device, step.program.c_str(), step.name, op);
-        programs_[{device, step.name, step.program}] = program;
-        if (level_ == RecordLevel::steps) recordStep(id, device, step, program);
+        const model::ProgramId program = tree.addStep(step, op);
+        if (level_ >= RecordLevel::steps) recordStep(id, device, step, program);
       }
     }
   }
 
   void recordStep(model::SegmentId segment, int device, const devices::LoweredStep& step,
                   model::ProgramId program) {
+    for (const devices::UnitTicks& units : step.units) {
+      if (level_ == RecordLevel::tiles)
+        recorder_.add(
+            model::StepUnits{segment, recorder_.added<model::Step>(), units.first, units.count, units.ticks});
+    }
     recorder_.add(model::Step{segment, lane(device, step.lane), step.offset, step.ticks, step.kind, program,
                               step.activeUnits, step.minTicks, step.maxTicks, step.meanTicks, step.bytesIn,
                               step.bytesOut});
   }
 
-  void recordMemory(int device, const devices::LoweredMemory& memory, model::ProgramId root) {
+  void recordMemory(int device, const devices::LoweredMemory& memory, ProgramTree& tree) {
     const model::MemorySpaceId space =
         ids_.memory[static_cast<std::size_t>(device)][static_cast<std::size_t>(memory.space)];
     for (const devices::LoweredVariable& variable : memory.variables) {
@@ -183,21 +223,20 @@ class ExecutableRecorder {
                                                                  variable.stage});
       for (const devices::LifeInterval& life : variable.lives)
         recorder_.add(model::LifeInterval{id, life.first, life.end});
+      if (level_ == RecordLevel::off || level_ == RecordLevel::stages) continue;
+      for (const devices::UnitBytes& run : variable.units)
+        recorder_.add(model::VariableUnits{id, run.first, run.count, run.bytes});
     }
     for (std::size_t i = 0; i < memory.steps.size(); ++i) {
       const devices::LivenessStep& step = memory.steps[i];
-      const auto found = programs_.find({device, step.name, step.program});
-      const model::ProgramId program = found != programs_.end()
-                                           ? found->second
-                                           : addProgram(root, device, step.program.c_str(), step.name, {});
-      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), program, step.pass,
-                                        step.notAlwaysLive, step.maxUnitNotAlwaysLive});
+      recorder_.add(model::LivenessStep{result_.id, space, static_cast<std::int32_t>(i), tree.programOf(step),
+                                        step.pass, step.notAlwaysLive, step.maxUnitNotAlwaysLive});
     }
     for (const devices::UnitRun& run : memory.units) {
       recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
                                       run.firstUnit, run.unitCount, run.bytes});
     }
-    for (const std::string& sentence : memory.overflow) {
+    for (const std::string& sentence : part_.replica == 0 ? memory.overflow : std::vector<std::string>()) {
       recorder_.add(
           model::Diagnostic{model::Severity::error, "out_of_memory", sentence, result_.id, deviceId(device)});
     }
@@ -206,49 +245,50 @@ class ExecutableRecorder {
   /// The external sync is a segment of its own on each device; a system without its cost has none.
   void recordSync() {
     const std::size_t count = result_.order.devices.size();
-    result_.sync.resize(count);
+    part_.sync.resize(count);
     const Ticks ticks = system_.syncTicks(static_cast<int>(count));
     if (ticks.count <= 0 || count < 2 || result_.order.sync != schedules::Sync::barrier) return;
     for (std::size_t d = 0; d < count; ++d) {
-      const int device = static_cast<int>(d);
+      const int device = part_.firstDevice + static_cast<int>(d);
       model::Segment row;
       row.executable = result_.id;
       row.device = deviceId(device);
-      row.lane = lane(device, model::LaneRole::exchange);
+      row.lane = transferLane(device);
       row.pass = model::Pass::sync;
       row.name = "external sync";
       row.ticks = ticks;
       const model::SegmentId id = recorder_.add(row);
-      result_.sync[d] = {id, ticks, model::Pass::sync};
+      part_.sync[d] = {id, ticks, model::Pass::sync};
       devices::LoweredStep step;
       step.kind = model::StepKind::sync;
-      step.lane = model::LaneRole::exchange;
+      step.lane = system_.devices()[static_cast<std::size_t>(device)].transferLane;
       step.ticks = step.minTicks = step.maxTicks = ticks;
-      if (level_ == RecordLevel::steps)
-        recordStep(id, device, step, addProgram({}, device, "Sync", "external sync", {}));
+      if (level_ >= RecordLevel::steps)
+        recordStep(id, device, step, treeOf(device).addExternal("Sync", "external sync"));
     }
   }
 
   void recordCounters(const std::vector<devices::LoweredDevice>& lowered) {
     if (plan_.kind != model::ExecutableKind::training || level_ == RecordLevel::off) return;
     const auto counter = [&](std::size_t device, const char* name, const char* unit) {
-      return recorder_.add(model::Counter{{}, result_.id, deviceId(static_cast<int>(device)), name, unit});
+      const int index = part_.firstDevice + static_cast<int>(device);
+      return recorder_.add(model::Counter{{}, result_.id, deviceId(index), name, unit});
     };
     const std::size_t count = result_.order.devices.size();
-    result_.stashCounters.resize(count);
-    result_.liveBytesCounters.resize(count);
+    part_.stashCounters.resize(count);
+    part_.liveBytesCounters.resize(count);
     for (std::size_t d = 0; d < count; ++d)
-      result_.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
+      part_.liveMicroBatches.push_back(counter(d, "live_micro_batches", "micro-batches"));
     for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
       const auto d = static_cast<std::size_t>(result_.deviceOfStage[s]);
-      if (result_.stashEntries[s] > 0 && !result_.stashCounters[d].valid())
-        result_.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
+      if (result_.stashEntries[s] > 0 && !part_.stashCounters[d].valid())
+        part_.stashCounters[d] = counter(d, "stash_entries", "micro-batches");
     }
     for (const devices::LoweredDevice& device : lowered) {
       if (device.memory.empty()) continue;
-      const auto d = static_cast<std::size_t>(device.device);
-      result_.liveBytesCounters[d] = counter(d, "live_bytes", "B");
-      result_.liveBytes[d] = liveBytesOf(device);
+      const auto d = static_cast<std::size_t>(device.device - part_.firstDevice);
+      part_.liveBytesCounters[d] = counter(d, "live_bytes", "B");
+      part_.liveBytes[d] = liveBytesOf(device);
     }
   }
 
@@ -266,7 +306,7 @@ class ExecutableRecorder {
       if (variable.alwaysLive) live.always += variable.bytes;
     }
     for (std::size_t s = 0; s < result_.stashEntries.size(); ++s) {
-      if (result_.deviceOfStage[s] == device.device)
+      if (part_.firstDevice + result_.deviceOfStage[s] == device.device)
         live.always -= result_.stashBytesPerEntry[s] * result_.stashEntries[s];
     }
     for (const devices::LivenessStep& step : memory.steps) {
@@ -280,6 +320,9 @@ class ExecutableRecorder {
 
   model::DeviceId deviceId(int index) const { return ids_.devices[static_cast<std::size_t>(index)]; }
 
+  model::LaneId transferLane(int device) const {
+    return lane(device, system_.devices()[static_cast<std::size_t>(device)].transferLane);
+  }
   model::LaneId lane(int device, model::LaneRole role) const {
     const auto& lanes = ids_.lanes[static_cast<std::size_t>(device)];
     const auto found = lanes.find(role);
@@ -287,9 +330,11 @@ class ExecutableRecorder {
     return found->second;
   }
 
-  SegmentRefs& segmentsOf(const devices::LoweredPass& pass) {
-    StageSegments& stage = result_.stages[static_cast<std::size_t>(pass.stage)];
+  SegmentRefs& segmentsOf(const devices::LoweredPass& pass, const devices::LoweredSegment& segment) {
+    StageSegments& stage = part_.stages[static_cast<std::size_t>(pass.stage)];
     switch (pass.pass) {
+      case model::Pass::collective:
+        return segment.after < 0 ? stage.update : stage.overlapped;
       case model::Pass::hostIn:
         return stage.hostIn;
       case model::Pass::hostOut:
@@ -314,7 +359,9 @@ class ExecutableRecorder {
   const compile::ExecutablePlan& plan_;
   RecordLevel level_;
   NameTree names_;
-  std::map<std::tuple<int, std::string, std::string>, model::ProgramId> programs_;
+  std::map<int, ProgramTree> trees_;  ///< by device, of the replica being recorded
+  std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
+  ReplicaPart part_;  ///< being recorded
   Executable result_;
 };
 

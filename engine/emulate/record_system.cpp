@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include "engine/devices/bands.h"
@@ -29,6 +30,11 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   std::set<std::string> kinds;
   for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);
   recordBands(recorder, kinds);
+  for (const devices::Figure& figure : system.figures()) {
+    const std::string space = figure.unit.empty() ? "" : " ";
+    recorder.add(model::Property{"figure." + figure.name, figure.value + space + figure.unit + "; grade " +
+                                                              figure.grade + "; " + figure.source});
+  }
   for (const devices::DeviceInfo& info : system.devices()) {
     model::Device device;
     device.kind = info.kind;
@@ -52,6 +58,9 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
           model::MemorySpace{{}, id, space.kind, space.units, space.bytesPerUnit, space.interleavedStart}));
     }
   }
+  const bool hosted = std::any_of(system.links().begin(), system.links().end(),
+                                  [](const devices::LinkInfo& link) { return link.from < 0; });
+  if (hosted) ids.host = recorder.add(model::MemorySpace{{}, {}, "host", 1, {}, {}});
   for (const devices::LinkInfo& link : system.links()) {
     const auto device = [&](int index) {
       return index < 0 ? model::DeviceId() : ids.devices[static_cast<std::size_t>(index)];

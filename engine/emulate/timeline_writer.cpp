@@ -14,35 +14,54 @@ void TimelineWriter::place(int device, const SegmentRefs& segments, const Where&
       computed_.end = std::max(computed_.end, at.free);
       computed_.busy += segment.ticks;
     }
-    if (!record_) continue;
-    model::Placement row;
-    row.segment = segment.id;
-    row.device = ids_.devices[static_cast<std::size_t>(device)];
-    row.start = start;
-    row.end = at.free;
-    row.run = run_;
-    row.stage = where.stage;
-    row.chunk = where.chunk;
-    row.pass = segment.pass;
-    row.microBatch = where.microBatch;
-    row.iteration = where.iteration;
-    row.slot = where.slot;
-    at.last = recorder_.add(row);
+    if (record_) at.last = recorder_.add(rowOf(device, segment, start, where));
+    if (segment.pass == model::Pass::remote) continue;
+    at.ready = at.free;
+    at.readyBy = at.last;
   }
+}
+
+model::PlacementId TimelineWriter::placeBeside(int device, const SegmentRef& segment, Ticks start,
+                                               const Where& where) {
+  return record_ ? recorder_.add(rowOf(device, segment, start, where)) : model::PlacementId();
+}
+
+model::Placement TimelineWriter::rowOf(int device, const SegmentRef& segment, Ticks start,
+                                       const Where& where) const {
+  model::Placement row;
+  row.segment = segment.id;
+  row.device = deviceId(device);
+  row.start = start;
+  row.end = start + segment.ticks;
+  row.run = run_;
+  row.replica = part_.replica;
+  row.stage = where.stage;
+  row.chunk = where.chunk;
+  row.pass = segment.pass;
+  row.microBatch = where.microBatch;
+  row.iteration = where.iteration;
+  row.slot = where.slot;
+  return row;
 }
 
 void TimelineWriter::wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
                           int waitedForDevice, const Where& where) {
+  waitForReplica(device, until, cause, waitedFor,
+                 waitedForDevice < 0 ? waitedForDevice : part_.firstDevice + waitedForDevice, where);
+}
+
+void TimelineWriter::waitForReplica(int device, Ticks until, model::WaitCause cause,
+                                    model::PlacementId waitedFor, int systemDevice, const Where& where) {
   DeviceClock& at = clock(device);
   if (until <= at.free) return;
   if (record_) {
     model::Wait row;
-    row.device = ids_.devices[static_cast<std::size_t>(device)];
+    row.device = deviceId(device);
     row.start = at.free;
     row.end = until;
     row.cause = cause;
     row.waitedFor = waitedFor;
-    if (waitedForDevice >= 0) row.waitedForDevice = ids_.devices[static_cast<std::size_t>(waitedForDevice)];
+    if (systemDevice >= 0) row.waitedForDevice = ids_.devices[static_cast<std::size_t>(systemDevice)];
     row.run = run_;
     row.iteration = where.iteration;
     row.stage = at.stage;

@@ -11,6 +11,9 @@ namespace pipescope::emulate {
 struct DeviceClock {
   Ticks free;
   model::PlacementId last;  ///< placement that ended last; none before the first
+  /// The same without loads and stores of streaming memory: when results are there to be sent.
+  Ticks ready;
+  model::PlacementId readyBy;
   int stage = -1;           ///< first stage the device holds; −1: none
 };
 
@@ -27,15 +30,26 @@ struct ComputeSpan {
 
 class TimelineWriter {
  public:
+  /// `part`'s devices have the clocks, by their place in it.
   TimelineWriter(record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
-                 std::vector<DeviceClock>& clocks)
-      : recorder_(recorder), ids_(ids), record_(level != RecordLevel::off), run_(run), clocks_(clocks) {}
+                 const ReplicaPart& part, std::vector<DeviceClock>& clocks)
+      : recorder_(recorder),
+        ids_(ids),
+        record_(level != RecordLevel::off),
+        run_(run),
+        part_(part),
+        clocks_(clocks) {}
 
   /// Places the segments one after another from the device's free time on.
   void place(int device, const SegmentRefs& segments, const Where& where);
+  /// Places a segment on a lane of its own, beside what the device's clock stands for; moves no clock.
+  model::PlacementId placeBeside(int device, const SegmentRef& segment, Ticks start, const Where& where);
   /// The device idles until `until`, which nothing does if it is already there.
   void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
             int waitedForDevice, const Where& where);
+  /// The same for what a device of another replica has done; its index in the system.
+  void waitForReplica(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
+                      int systemDevice, const Where& where);
   /// Records a transfer; moves no clock.
   void transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
                 const Where& where);
@@ -55,7 +69,13 @@ class TimelineWriter {
   record::Recorder& recorder_;
   const SystemIds& ids_;
   bool record_;
+  model::DeviceId deviceId(int device) const {
+    return ids_.devices[static_cast<std::size_t>(part_.firstDevice + device)];
+  }
+  model::Placement rowOf(int device, const SegmentRef& segment, Ticks start, const Where& where) const;
+
   model::RunId run_;
+  const ReplicaPart& part_;
   std::vector<DeviceClock>& clocks_;
   ComputeSpan computed_;
 };

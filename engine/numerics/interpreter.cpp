@@ -24,8 +24,8 @@ std::size_t indexOf(ValueId id) {
 /// One run of one graph: waves of nodes that have all they read.
 class GraphRun {
  public:
-  GraphRun(Interpreter& owner, const ModelGraph& graph)
-      : owner_(owner), graph_(graph), schedule_(owner.scheduleOf(graph)), missing_(schedule_.missing),
+  GraphRun(Interpreter& owner, const ModelGraph& graph, const std::string& path)
+      : owner_(owner), graph_(graph), path_(path), schedule_(owner.scheduleOf(graph)), missing_(schedule_.missing),
         uses_(schedule_.uses), values_(graph.values.size()) {
     for (const auto& [id, value] : graph.constants) values_[indexOf(id)] = value;
   }
@@ -54,7 +54,7 @@ class GraphRun {
   Status runWave(const std::vector<std::size_t>& wave) {
     std::vector<Result<Values>> results(wave.size(), Values());
     const auto body = [&](std::size_t i) {
-      results[i] = owner_.runNode(graph_, graph_.nodes[wave[i]], values_);
+      results[i] = owner_.runNode(graph_.nodes[wave[i]], {values_, path_});
     };
     if (wave.size() == 1) {
       body(0);
@@ -85,6 +85,7 @@ class GraphRun {
 
   Interpreter& owner_;
   const ModelGraph& graph_;
+  const std::string& path_;
   const Interpreter::Schedule& schedule_;
   std::vector<std::size_t> missing_, uses_;
   Values values_;
@@ -138,23 +139,31 @@ std::shared_ptr<const TensorValue> Interpreter::counted(std::shared_ptr<const Te
   return {raw, [held = std::move(value), live = liveBytes_, bytes](const TensorValue*) { *live -= bytes; }};
 }
 
-Result<Values> Interpreter::runNode(const ModelGraph&, const ModelNode& node, const Values& values) {
+Result<Values> Interpreter::runNode(const ModelNode& node, const Place& place) {
   if (++steps_ > options_.maxSteps) {
     return badInput(fmt::format("{} {}: more than {} nodes have run; a loop of the model does not end.",
                                 node.op, node.name, options_.maxSteps));
   }
   Values inputs;
-  for (const ValueId id : node.inputs) inputs.push_back(id.valid() ? values[indexOf(id)] : nullptr);
-  if (node.op == "If") return runIf(node, inputs, values);
-  if (node.op == "Loop") return runLoop(node, inputs, values);
-  if (node.op == "Scan") return runScan(node, inputs, values);
-  PIPESCOPE_ASSIGN(Values outputs, onnx::evaluate(node, inputs, evaluation()));
+  for (const ValueId id : node.inputs) inputs.push_back(id.valid() ? place.outer[indexOf(id)] : nullptr);
+  if (node.op == "If") return runIf(node, inputs, place);
+  if (node.op == "Loop") return runLoop(node, inputs, place);
+  if (node.op == "Scan") return runScan(node, inputs, place);
+  Values outputs;
+  if (!place.path.empty() && onnx::isRandom(node.op)) {
+    ModelNode placed = node;
+    placed.name = place.path + node.name;
+    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(placed, inputs, evaluation()));
+  } else {
+    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(node, inputs, evaluation()));
+  }
   for (auto& output : outputs) output = counted(std::move(output));
   return outputs;
 }
 
-Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, const Values& captured) {
-  GraphRun run(*this, graph);
+Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, const Values& captured,
+                                     const std::string& path) {
+  GraphRun run(*this, graph, path);
   PIPESCOPE_CHECK(inputs.size() == graph.inputs.size() && captured.size() == graph.captured.size(), graph.name);
   for (std::size_t i = 0; i < inputs.size(); ++i) run.set(graph.inputs[i], std::move(inputs[i]));
   for (std::size_t i = 0; i < captured.size(); ++i) run.set(graph.captured[i].second, captured[i]);
@@ -197,7 +206,7 @@ Result<std::vector<TensorValue>> Interpreter::run(const std::vector<TensorValue>
   steps_ = 0;
   Values given;
   for (const TensorValue& input : inputs) given.push_back(counted(std::make_shared<const TensorValue>(input)));
-  PIPESCOPE_ASSIGN(const Values outputs, runGraph(model_->graph, std::move(given), {}));
+  PIPESCOPE_ASSIGN(const Values outputs, runGraph(model_->graph, std::move(given), {}, ""));
   std::vector<TensorValue> results;
   for (const auto& output : outputs) {
     PIPESCOPE_CHECK(output != nullptr, "an output has no value");

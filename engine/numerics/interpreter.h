@@ -48,12 +48,18 @@ class Interpreter {
 
   base::Status checkInputs(const std::vector<graph::TensorValue>& inputs) const;
   const Schedule& scheduleOf(const onnx::ModelGraph& graph);
-  base::Result<Values> runGraph(const onnx::ModelGraph& graph, Values inputs, const Values& captured);
-  base::Result<Values> runNode(const onnx::ModelGraph& graph, const onnx::ModelNode& node,
-                               const Values& values);
-  base::Result<Values> runIf(const onnx::ModelNode& node, const Values& inputs, const Values& outer);
-  base::Result<Values> runLoop(const onnx::ModelNode& node, const Values& inputs, const Values& outer);
-  base::Result<Values> runScan(const onnx::ModelNode& node, const Values& inputs, const Values& outer);
+  /// What a graph runs within: the values of the graph around it and the path of loops and branches ("loop/3/"), by which
+  /// random operators draw anew in each iteration, the same numbers as where the loop is unrolled.
+  struct Place {
+    const Values& outer;
+    const std::string& path;
+  };
+  base::Result<Values> runGraph(const onnx::ModelGraph& graph, Values inputs, const Values& captured,
+                                const std::string& path);
+  base::Result<Values> runNode(const onnx::ModelNode& node, const Place& place);
+  base::Result<Values> runIf(const onnx::ModelNode& node, const Values& inputs, const Place& place);
+  base::Result<Values> runLoop(const onnx::ModelNode& node, const Values& inputs, const Place& place);
+  base::Result<Values> runScan(const onnx::ModelNode& node, const Values& inputs, const Place& place);
   onnx::Evaluation evaluation() const;
   /// The same value; its bytes count as long as somebody holds it.
   std::shared_ptr<const graph::TensorValue> counted(std::shared_ptr<const graph::TensorValue> value);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/graph/onnx/scan_lists.h"
 #include "engine/numerics/interpreter.h"
 
 namespace pipescope::numerics {
@@ -143,15 +144,15 @@ class ScanOutput {
 
 }  // namespace
 
-Result<Values> Interpreter::runIf(const ModelNode& node, const Values& inputs, const Values& outer) {
+Result<Values> Interpreter::runIf(const ModelNode& node, const Values& inputs, const Place& place) {
   if (inputs.size() != 1) return badInput(titleOf(node) + " must have one input, its condition.");
   PIPESCOPE_ASSIGN(const bool condition, truthOf(node, inputs[0], "its condition"));
   PIPESCOPE_ASSIGN(const ModelGraph* body, bodyOf(node, condition ? "then_branch" : "else_branch"));
   PIPESCOPE_TRY(expectCounts(node, *body, 0, node.outputs.size()));
-  return runGraph(*body, {}, capturedBy(*body, outer));
+  return runGraph(*body, {}, capturedBy(*body, place.outer), place.path + node.name + "/");
 }
 
-Result<Values> Interpreter::runLoop(const ModelNode& node, const Values& inputs, const Values& outer) {
+Result<Values> Interpreter::runLoop(const ModelNode& node, const Values& inputs, const Place& place) {
   PIPESCOPE_ASSIGN(const ModelGraph* body, bodyOf(node, "body"));
   const std::size_t carried = inputs.size() < 2 ? 0 : inputs.size() - 2;
   if (node.outputs.size() < carried) return badInput(titleOf(node) + " has fewer outputs than carried values.");
@@ -169,7 +170,7 @@ Result<Values> Interpreter::runLoop(const ModelNode& node, const Values& inputs,
   }
   Values state(inputs.begin() + static_cast<std::ptrdiff_t>(inputs.size() - carried), inputs.end());
   if (std::ranges::count(state, nullptr) > 0) return badInput(titleOf(node) + ": a carried value is left out.");
-  const Values captured = capturedBy(*body, outer);
+  const Values captured = capturedBy(*body, place.outer);
   std::vector<ScanOutput> collected(scans);
   for (std::int64_t i = 0; i < trips && more; ++i) {
     if (++steps_ > options_.maxSteps)
@@ -177,7 +178,7 @@ Result<Values> Interpreter::runLoop(const ModelNode& node, const Values& inputs,
                                   options_.maxSteps));
     Values given{scalar(ElementType::int64, i), scalar(ElementType::boolean, std::uint8_t{1})};
     given.insert(given.end(), state.begin(), state.end());
-    PIPESCOPE_ASSIGN(Values made, runGraph(*body, std::move(given), captured));
+    PIPESCOPE_ASSIGN(Values made, runGraph(*body, std::move(given), captured, fmt::format("{}{}/{}/", place.path, node.name, i)));
     PIPESCOPE_ASSIGN(more, truthOf(node, made[0], "the condition that its graph gives"));
     state.assign(made.begin() + 1, made.begin() + 1 + static_cast<std::ptrdiff_t>(carried));
     for (std::size_t s = 0; s < scans; ++s) PIPESCOPE_TRY(collected[s].add(node, made[1 + carried + s]));
@@ -201,28 +202,8 @@ struct ScanPlan {
   std::size_t length = 0;
 };
 
-Result<std::vector<std::int64_t>> listOf(const ModelNode& node, const std::string& name, std::size_t count) {
-  const auto found = node.attributes.find(name);
-  if (found == node.attributes.end()) return std::vector<std::int64_t>(count, 0);
-  const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second);
-  if (!list || list->size() != count)
-    return badInput(fmt::format("{}: {} must list {} whole numbers.", titleOf(node), name, count));
-  return *list;
-}
-
-Result<std::vector<bool>> directionsOf(const ModelNode& node, const std::string& name, std::size_t count) {
-  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> list, listOf(node, name, count));
-  std::vector<bool> reversed;
-  for (const std::int64_t direction : list) {
-    if (direction != 0 && direction != 1)
-      return badInput(fmt::format("{}: {} has the entry {}; 0 is forward, 1 is reverse.", titleOf(node), name, direction));
-    reversed.push_back(direction == 1);
-  }
-  return reversed;
-}
-
 Status planAxes(const ModelNode& node, const Values& inputs, ScanPlan& plan) {
-  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> axes, listOf(node, "scan_input_axes", plan.scanInputs));
+  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> axes, onnx::scanList(node, "scan_input_axes", plan.scanInputs));
   for (std::size_t i = 0; i < plan.scanInputs; ++i) {
     const graph::TensorType& type = inputs[plan.states + i]->type;
     const auto rank = static_cast<std::int64_t>(type.shape.size());
@@ -251,20 +232,20 @@ Result<ScanPlan> planScan(const ModelNode& node, const Values& inputs) {
   if (node.outputs.size() < plan.states) return badInput(titleOf(node) + " has fewer outputs than carried values.");
   plan.scanOutputs = node.outputs.size() - plan.states;
   PIPESCOPE_TRY(planAxes(node, inputs, plan));
-  PIPESCOPE_ASSIGN(plan.inputReversed, directionsOf(node, "scan_input_directions", plan.scanInputs));
-  PIPESCOPE_ASSIGN(plan.outputReversed, directionsOf(node, "scan_output_directions", plan.scanOutputs));
-  PIPESCOPE_ASSIGN(plan.outputAxes, listOf(node, "scan_output_axes", plan.scanOutputs));
+  PIPESCOPE_ASSIGN(plan.inputReversed, onnx::scanDirections(node, "scan_input_directions", plan.scanInputs));
+  PIPESCOPE_ASSIGN(plan.outputReversed, onnx::scanDirections(node, "scan_output_directions", plan.scanOutputs));
+  PIPESCOPE_ASSIGN(plan.outputAxes, onnx::scanList(node, "scan_output_axes", plan.scanOutputs));
   return plan;
 }
 
 }  // namespace
 
-Result<Values> Interpreter::runScan(const ModelNode& node, const Values& inputs, const Values& outer) {
+Result<Values> Interpreter::runScan(const ModelNode& node, const Values& inputs, const Place& place) {
   PIPESCOPE_ASSIGN(const ModelGraph* body, bodyOf(node, "body"));
   PIPESCOPE_ASSIGN(const ScanPlan plan, planScan(node, inputs));
   PIPESCOPE_TRY(expectCounts(node, *body, inputs.size(), node.outputs.size()));
   Values state(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(plan.states));
-  const Values captured = capturedBy(*body, outer);
+  const Values captured = capturedBy(*body, place.outer);
   std::vector<ScanOutput> collected(plan.scanOutputs);
   for (std::size_t step = 0; step < plan.length; ++step) {
     Values given = state;
@@ -272,7 +253,7 @@ Result<Values> Interpreter::runScan(const ModelNode& node, const Values& inputs,
       const std::size_t at = plan.inputReversed[i] ? plan.length - 1 - step : step;
       given.push_back(sliceAt(*inputs[plan.states + i], plan.inputAxes[i], at));
     }
-    PIPESCOPE_ASSIGN(Values made, runGraph(*body, std::move(given), captured));
+    PIPESCOPE_ASSIGN(Values made, runGraph(*body, std::move(given), captured, fmt::format("{}{}/{}/", place.path, node.name, step)));
     state.assign(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(plan.states));
     for (std::size_t s = 0; s < plan.scanOutputs; ++s)
       PIPESCOPE_TRY(collected[s].add(node, made[plan.states + s]));

@@ -61,6 +61,7 @@ base::Status Program::runStep(const Step& step, const Bindings& bindings, Worksp
   arguments.outputs = std::span(workspace.outputs_).first(step.outputs.size());
   arguments.scratch = workspace.arena_.part(step.scratch, step.kernel.scratchBytes);
   arguments.identity = bindings.identity;
+  arguments.executor = bindings.executor;
   return step.kernel.run(arguments);
 }
 

@@ -19,6 +19,7 @@ struct Bindings {
   std::span<const std::span<std::byte>>
       gradients;  ///< in the order of Program::gradients(); none: in the arena
   ops::RunIdentity identity;
+  base::Executor* executor = nullptr;  ///< what kernels may split their work over; null: nothing
 };
 
 /// Memory of one run at a time: the arena and lists that are filled anew for each node.

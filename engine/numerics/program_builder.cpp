@@ -11,6 +11,11 @@ using base::Status;
 using graph::TensorId;
 
 namespace {
+bool isFloatingPoint(graph::ElementType type) {
+  using graph::ElementType;
+  return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
+         type == ElementType::bfloat16;
+}
 bool isParameter(const graph::Tensor& tensor) {
   return tensor.role == graph::TensorRole::parameter;
 }
@@ -73,9 +78,12 @@ Status ProgramBuilder::placeOutside() {
 
 void ProgramBuilder::findLastUses() {
   lastUse_.assign(graph_.tensors().size(), -1);
+  readers_.assign(graph_.tensors().size(), 0);
   for (const graph::Node& node : graph_.nodes()) {
     for (const TensorId input : node.inputs) {
-      if (input.valid()) lastUse_[static_cast<std::size_t>(input.value)] = node.id.value;
+      if (!input.valid()) continue;
+      lastUse_[static_cast<std::size_t>(input.value)] = node.id.value;
+      ++readers_[static_cast<std::size_t>(input.value)];
     }
   }
   const auto end = static_cast<std::int64_t>(graph_.nodes().size());
@@ -93,10 +101,24 @@ Status ProgramBuilder::makeKernels() {
           fmt::format("node {}: operator {} can be emulated, but not computed; run without numerics",
                       node.name, node.op));
     }
-    PIPESCOPE_ASSIGN(ops::Kernel kernel, definition->kernel(ops::callOf(graph_, node)));
+    const graph::Node* relu = reluBehind(node);
+    PIPESCOPE_ASSIGN(ops::Kernel kernel,
+                     (relu ? definition->kernelWithRelu : definition->kernel)(ops::callOf(graph_, node)));
     kernels_.push_back(std::move(kernel));
+    reluOf_.push_back(relu);
   }
   return {};
+}
+
+/// The Relu that alone reads what the node makes, where the node's kernel can do its work; null: none.
+const graph::Node* ProgramBuilder::reluBehind(const graph::Node& node) const {
+  if (!registry_.find(node.op)->kernelWithRelu || !node.outputs[0].valid()) return nullptr;
+  const auto output = static_cast<std::size_t>(node.outputs[0].value);
+  if (!isFloatingPoint(graph_.tensor(node.outputs[0]).type.element)) return nullptr;
+  if (readers_[output] != 1 || place(node.outputs[0]).kind != Place::Kind::none) return nullptr;
+  if (lastUse_[output] >= static_cast<std::int64_t>(graph_.nodes().size())) return nullptr;
+  const graph::Node& reader = graph_.nodes()[static_cast<std::size_t>(lastUse_[output])];
+  return reader.op == "Relu" ? &reader : nullptr;
 }
 
 std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
@@ -144,8 +166,15 @@ void ProgramBuilder::placeInArena() {
 }
 
 void ProgramBuilder::makeSteps() {
+  std::vector<bool> done(graph_.nodes().size(), false);
   for (const graph::Node& node : graph_.nodes()) {
     const auto index = static_cast<std::size_t>(node.id.value);
+    // A Relu within another node's kernel works on the same memory.
+    if (done[index]) {
+      PIPESCOPE_CHECK(place(node.inputs[0]).at == place(node.outputs[0]).at, node.name);
+      continue;
+    }
+    if (const graph::Node* relu = reluOf_[index]) done[static_cast<std::size_t>(relu->id.value)] = true;
     Program::Step step{std::move(kernels_[index]), {}, {}, scratch_[index], 0};
     if (node.op == "ReplicaSum") step.group = graph::intAttribute(node, "replicas", 1);
     program_.exchanges_ = program_.exchanges_ || step.group > 1;

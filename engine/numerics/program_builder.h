@@ -16,6 +16,7 @@ class ProgramBuilder {
   base::Status placeOutside();
   void findLastUses();
   base::Status makeKernels();
+  const graph::Node* reluBehind(const graph::Node& node) const;
   /// Buffer of the input whose memory the node's first output takes over; −1: none.
   std::int64_t takeOver(const graph::Node& node) const;
   void makeBuffers();
@@ -29,7 +30,9 @@ class ProgramBuilder {
   Program program_;
   std::vector<Place> places_;          ///< by tensor; of arena ones, `at` is the buffer until placeInArena()
   std::vector<std::int64_t> lastUse_;  ///< by tensor: last node that reads it; one past the last node: kept
+  std::vector<std::int64_t> readers_;  ///< by tensor: how many inputs of nodes it is
   std::vector<ops::Kernel> kernels_;   ///< by node
+  std::vector<const graph::Node*> reluOf_;  ///< by node: the Relu that its kernel does too, or null
   std::vector<Lifetime> buffers_;
   std::vector<std::int64_t> scratch_;  ///< by node: its buffer, −1: none
 };

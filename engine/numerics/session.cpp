@@ -58,6 +58,10 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   PIPESCOPE_TRY(checkTypes(graph));
   if (options.replicas < 1 || options.replicas > 64)
     return badInput(fmt::format("{} replicas in one process; give 1 to 64", options.replicas));
+  if (options.inputGroup < 1 || options.replicas % options.inputGroup != 0) {
+    return badInput(fmt::format("groups of {} replicas with the same input do not divide {} replicas",
+                                options.inputGroup, options.replicas));
+  }
   for (const graph::Node& node : graph.nodes()) {
     const std::int64_t group = node.op == "ReplicaSum" ? graph::intAttribute(node, "replicas", 1) : 1;
     if (group > 0 && options.replicas % group == 0) continue;
@@ -100,6 +104,19 @@ Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<opt
     zeros_.emplace_back(parameters_.bytes(parameter).size());
   }
   for (std::size_t i = 0; i < states_.size(); ++i) weights_[states_[i].parameter] = zeros_[i];
+  for (std::size_t replica = 1; options_.ownWeights && replica < replicas(); ++replica) {
+    others_.push_back(std::make_unique<Parameters>(graph));
+    updater_->addReplica(*others_.back());
+    auto& places = otherWeights_.emplace_back();
+    for (std::size_t i = 0; i < parameters_.count(); ++i) places.push_back(std::as_const(*others_.back()).bytes(i));
+    for (std::size_t i = 0; i < states_.size(); ++i) places[states_[i].parameter] = zeros_[i];
+  }
+}
+
+std::vector<std::uint64_t> Session::replicaHashes() const {
+  std::vector<std::uint64_t> hashes{parameters_.hash()};
+  for (const std::unique_ptr<Parameters>& other : others_) hashes.push_back(other->hash());
+  return hashes;
 }
 
 Session::~Session() = default;
@@ -123,11 +140,19 @@ Result<std::size_t> Session::countMicroBatches(const Rows& rows) const {
     }
     count = rows[i].size() / bytes;
   }
+  count *= static_cast<std::size_t>(options_.inputGroup);
+  if (count % replicas() != 0)
+    return badInput(fmt::format("{} micro-batches do not divide by {} replicas", count, replicas()));
   return count;
 }
 
+std::size_t Session::rowBlock(std::size_t microBatch) const {
+  const auto group = static_cast<std::size_t>(options_.inputGroup);
+  return microBatch / replicas() * (replicas() / group) + microBatch % replicas() / group;
+}
+
 void Session::prepare(std::size_t microBatches, Keep keep, Results& results) const {
-  const std::size_t kept = keep == Keep::all ? microBatches : keep == Keep::last ? 1 : 0;
+  const std::size_t kept = keep == Keep::all ? microBatches : keep == Keep::last ? replicas() : 0;
   results.losses.assign(program_.hasLoss() ? microBatches : 0, 0);
   results.outputs.resize(outputTypes_.size());
   for (std::size_t i = 0; i < outputTypes_.size(); ++i) {
@@ -159,13 +184,15 @@ void Session::giveBack(std::unique_ptr<Worker> worker) {
 Bindings Session::bind(const Rows& rows, std::size_t microBatch, std::size_t slot, Worker& worker) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(inputTypes_[i].bytes().count);
-    worker.inputs[i] = rows[i].subspan(microBatch * bytes, bytes);
+    worker.inputs[i] = rows[i].subspan(rowBlock(microBatch) * bytes, bytes);
   }
   for (std::size_t i = 0; i < worker.gradients.size(); ++i) worker.gradients[i] = updater_->slot(slot, i);
   const ops::RunIdentity identity{options_.seed, steps_, static_cast<std::int64_t>(microBatch / replicas()),
                                   static_cast<std::int64_t>(microBatch % replicas()),
                                   options_.stochasticRounding};
-  return {worker.inputs, weights_, worker.gradients, identity};
+  const std::size_t replica = microBatch % replicas();
+  const auto& weights = replica == 0 || others_.empty() ? weights_ : otherWeights_[replica - 1];
+  return {worker.inputs, weights, worker.gradients, identity, &executor_};
 }
 
 void Session::collect(const Bindings& bindings, std::size_t microBatch, std::size_t slot, Keep keep,
@@ -174,12 +201,13 @@ void Session::collect(const Bindings& bindings, std::size_t microBatch, std::siz
     results.losses[microBatch] = valuesOf<float>(program_.loss(worker.workspace, bindings))[0];
   for (std::size_t i = 0; i < states_.size(); ++i)
     std::ranges::copy(program_.stateResult(worker.workspace, bindings, i), stateResults_[slot][i].begin());
-  if (keep == Keep::none || (keep == Keep::last && microBatch + 1 != microBatches_)) return;
+  const std::size_t dropped = keep == Keep::all ? 0 : microBatches_ - replicas();
+  if (keep == Keep::none || microBatch < dropped) return;
   for (std::size_t i = 0; i < outputTypes_.size(); ++i) {
     const std::span<const std::byte> output = program_.output(worker.workspace, bindings, i);
     std::ranges::copy(output,
                       results.outputs[i].begin() +
-                          static_cast<std::ptrdiff_t>(keep == Keep::all ? microBatch * output.size() : 0));
+                          static_cast<std::ptrdiff_t>((microBatch - dropped) * output.size()));
   }
 }
 
@@ -235,6 +263,8 @@ void Session::moveStates(std::size_t first, std::size_t count) {
         state.old[k] = keep * state.old[k] + scale * state.moved[k];
     }
     writeFloats(type, state.old, 0, bytes);
+    for (const std::unique_ptr<Parameters>& other : others_)
+      std::ranges::copy(bytes, other->bytes(state.parameter).begin());
   }
 }
 
@@ -242,9 +272,6 @@ Status Session::trainStep(const Rows& rows, Keep keep, Results& results) {
   if (!updater_)
     return badInput("this model was made for inference; training needs an optimizer and gradients");
   PIPESCOPE_ASSIGN(microBatches_, countMicroBatches(rows));
-  if (microBatches_ % replicas() != 0) {
-    return badInput(fmt::format("{} micro-batches do not divide by {} replicas", microBatches_, replicas()));
-  }
   prepare(microBatches_, keep, results);
   if (!options_.lossScale.tensor.empty()) {
     const auto scale = static_cast<float>(updater_->lossScale().value());

@@ -38,7 +38,7 @@ struct Results {
   bool lossesFinite() const;
 };
 
-/// Which micro-batches' outputs are kept.
+/// Which micro-batches' outputs are kept; `last`: the last one of each replica.
 enum class Keep { none, last, all };
 
 class Session {
@@ -62,6 +62,8 @@ class Session {
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
+  /// Hashes of the replicas' weights: one where they share them.
+  std::vector<std::uint64_t> replicaHashes() const;
   /// To be called after weights were assigned in training.
   void weightsChanged() {
     if (updater_) updater_->weightsChanged();
@@ -94,6 +96,8 @@ class Session {
                Results& results, const Worker& worker);
   /// Running statistics, from the wave's micro-batches of the first replica.
   void moveStates(std::size_t first, std::size_t count);
+  /// Which block of the rows a micro-batch reads: micro-batches are numbered [step][replica].
+  std::size_t rowBlock(std::size_t microBatch) const;
   std::size_t replicas() const { return static_cast<std::size_t>(options_.replicas); }
 
   Program program_;
@@ -103,6 +107,9 @@ class Session {
   SessionOptions options_;
   Parameters parameters_;
   std::vector<std::span<const std::byte>> weights_;  ///< into parameters_, or zeros_ for moved states
+  /// With weights of their own: those of the second replica on, and where they are.
+  std::vector<std::unique_ptr<Parameters>> others_;
+  std::vector<std::vector<std::span<const std::byte>>> otherWeights_;
   std::int64_t steps_ = 0;
   std::size_t microBatches_ = 0;  ///< of the current call
 

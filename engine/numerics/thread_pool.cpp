@@ -50,18 +50,19 @@ void ThreadPool::parallelFor(std::size_t count, const std::function<void(std::si
     body_ = &body;
     count_ = count;
     next_ = 0;
-    active_ = workers_.size();
     ++call_;
   }
   wake_.notify_all();
-  takeIndices();
+  takeIndices(body, count);
+  // Only for workers that came: one that wakes up late finds nothing to do, and nobody waits for it.
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return active_ == 0; });
+  body_ = nullptr;
 }
 
-void ThreadPool::takeIndices() {
+void ThreadPool::takeIndices(const std::function<void(std::size_t)>& body, std::size_t count) {
   insideBody = true;
-  for (std::size_t i = next_++; i < count_; i = next_++) callBody(*body_, i);
+  for (std::size_t i = next_++; i < count; i = next_++) callBody(body, i);
   insideBody = false;
 }
 
@@ -72,8 +73,12 @@ void ThreadPool::work() {
     wake_.wait(lock, [&] { return stop_ || call_ != seen; });
     if (stop_) return;
     seen = call_;
+    if (!body_) continue;
+    const std::function<void(std::size_t)>& body = *body_;
+    const std::size_t count = count_;
+    ++active_;
     lock.unlock();
-    takeIndices();
+    takeIndices(body, count);
     lock.lock();
     if (--active_ == 0) done_.notify_one();
   }

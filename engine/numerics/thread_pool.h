@@ -29,7 +29,7 @@ class ThreadPool : public base::Executor {
 
  private:
   void work();
-  void takeIndices();
+  void takeIndices(const std::function<void(std::size_t)>& body, std::size_t count);
 
   std::mutex callMutex_;  ///< held during a call that uses the workers
   std::mutex mutex_;

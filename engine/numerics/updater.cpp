@@ -43,26 +43,50 @@ Updater::Updater(const graph::Graph& graph, const Program& program, Parameters& 
     sumBytes_ += alignedBytes(parameter.type.elements() * 4);
     stateTypes_.push_back(optimizer_->stateOf(parameter.type));
     PIPESCOPE_CHECK(stateTypes_.back().size() <= kMostStates, "an optimizer keeps too many state tensors");
-    std::vector<AlignedBuffer>& state = state_.emplace_back();
-    for (const optimizers::StateTensor& tensor : stateTypes_.back())
-      state.emplace_back(tensor.type.bytes().count);
-    const bool master = options_.masterWeights && parameter.type.element != graph::ElementType::float32;
-    masters_.emplace_back(master ? parameter.type.elements() * 4 : 0);
     for (std::size_t first = 0; first < elements; first += kRangeElements)
       ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
   }
   for (std::int64_t replica = 0; replica < options_.replicas; ++replica) accumulators_.emplace_back(sumBytes_);
+  replicas_.push_back({&parameters_, {}, {}});
+  makeState(replicas_.back());
   sums_.resize(ranges_.size());
   ruleSums_.resize(slotOffsets_.size());
   PIPESCOPE_CHECK(optimizer_->sumCount() <= ruleSums_.front().size(), "an optimizer needs too many sums");
 }
 
+void Updater::makeState(Replica& replica) const {
+  for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
+    const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
+    std::vector<AlignedBuffer>& state = replica.state.emplace_back();
+    for (const optimizers::StateTensor& tensor : stateTypes_[gradient]) state.emplace_back(tensor.type.bytes().count);
+    const bool master = options_.masterWeights && type.element != graph::ElementType::float32;
+    replica.masters.emplace_back(master ? type.elements() * 4 : 0);
+  }
+}
+
+void Updater::addReplica(Parameters& own) {
+  PIPESCOPE_CHECK(replicas_.size() < accumulators_.size(), "as many weights as replicas");
+  replicas_.push_back({&own, {}, {}});
+  makeState(replicas_.back());
+}
+
 void Updater::weightsChanged() {
+  for (std::size_t replica = 1; replica < replicas_.size(); ++replica) {
+    // In place: what reads them knows where they are.
+    for (std::size_t i = 0; i < parameters_.count(); ++i)
+      std::ranges::copy(std::as_const(parameters_).bytes(i), replicas_[replica].parameters->bytes(i).begin());
+    for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
+      for (std::size_t i = 0; i < stateTypes_[gradient].size(); ++i)
+        std::ranges::copy(replicas_[0].state[gradient][i].bytes(), replicas_[replica].state[gradient][i].bytes().begin());
+    }
+  }
   for (const Range& range : ranges_) {
-    AlignedBuffer& master = masters_[range.gradient];
-    if (master.bytes().empty()) continue;
-    readFloats(typeOf(range), std::as_const(parameters_).bytes(gradientParameters_[range.gradient]), range.first,
-               floatsOf(master, range.first, range.count));
+    for (Replica& replica : replicas_) {
+      AlignedBuffer& master = replica.masters[range.gradient];
+      if (master.bytes().empty()) continue;
+      readFloats(typeOf(range), std::as_const(parameters_).bytes(gradientParameters_[range.gradient]), range.first,
+                 floatsOf(master, range.first, range.count));
+    }
   }
 }
 
@@ -170,25 +194,31 @@ optimizers::Update Updater::updateOf(const Range& range, std::span<float> weight
 
 /// Measures or updates a range. Half weights without a master copy are widened, moved and rounded.
 void Updater::runRule(std::size_t index, bool measure) {
+  const std::size_t count = measure ? 1 : replicas_.size();  // the sums are the same on all
+  for (std::size_t replica = 0; replica < count; ++replica) runRuleOf(replica, index, measure);
+}
+
+void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
+  Replica& own = replicas_[replica];
   const Range& range = ranges_[index];
   const std::size_t parameter = gradientParameters_[range.gradient];
   std::array<std::span<float>, kMostStates> parts;
-  std::vector<AlignedBuffer>& state = state_[range.gradient];
+  std::vector<AlignedBuffer>& state = own.state[range.gradient];
   for (std::size_t i = 0; i < state.size(); ++i) parts[i] = floatsOf(state[i], range.first, range.count);
   const graph::ElementType type = typeOf(range);
-  AlignedBuffer& master = masters_[range.gradient];
+  AlignedBuffer& master = own.masters[range.gradient];
   Scratch wide;
   std::span<float> weights;
   if (type == graph::ElementType::float32) {
-    weights = parameters_.floats(parameter).subspan(range.first, range.count);
+    weights = own.parameters->floats(parameter).subspan(range.first, range.count);
   } else if (!master.bytes().empty()) {
     weights = floatsOf(master, range.first, range.count);
   } else {
     weights = std::span(wide).first(range.count);
-    readFloats(type, std::as_const(parameters_).bytes(parameter), range.first, weights);
+    readFloats(type, std::as_const(*own.parameters).bytes(parameter), range.first, weights);
   }
   optimizers::Update update = updateOf(range, weights, std::span(parts).first(state.size()));
-  update.gradients = accumulator(0, range);
+  update.gradients = accumulator(replica, range);
   if (measure) {
     optimizer_->measure(update, std::span(sums_[index].rule).first(optimizer_->sumCount()));
     return;
@@ -199,7 +229,7 @@ void Updater::runRule(std::size_t index, bool measure) {
   if (options_.stochasticRounding && master.bytes().empty())
     random.emplace(ops::RunIdentity{options_.seed, step_, 0, 0},
                    fmt::format("{}/update/{}", nameOf(range), range.first));
-  writeFloats(type, weights, range.first, parameters_.bytes(parameter), random ? &*random : nullptr);
+  writeFloats(type, weights, range.first, own.parameters->bytes(parameter), random ? &*random : nullptr);
 }
 
 /// The norm over all gradients; what is above the bound goes into the divisor (as PyTorch's clip_grad_norm_).
@@ -261,16 +291,17 @@ void Updater::accumulate(std::size_t first, std::size_t count, std::size_t all, 
 
 std::vector<NamedState> Updater::state() {
   std::vector<NamedState> all;
-  for (std::size_t gradient = 0; gradient < state_.size(); ++gradient) {
+  Replica& first = replicas_[0];
+  for (std::size_t gradient = 0; gradient < first.state.size(); ++gradient) {
     const std::string& parameter = parameters_.name(gradientParameters_[gradient]);
-    for (std::size_t i = 0; i < state_[gradient].size(); ++i) {
+    for (std::size_t i = 0; i < first.state[gradient].size(); ++i) {
       all.push_back({parameter + "/" + stateTypes_[gradient][i].name, stateTypes_[gradient][i].type,
-                     state_[gradient][i].bytes()});
+                     first.state[gradient][i].bytes()});
     }
-    if (!masters_[gradient].bytes().empty()) {
+    if (!first.masters[gradient].bytes().empty()) {
       all.push_back({parameter + "/master",
                      {graph::ElementType::float32, parameters_.type(gradientParameters_[gradient]).shape},
-                     masters_[gradient].bytes()});
+                     first.masters[gradient].bytes()});
     }
   }
   return all;

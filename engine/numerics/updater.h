@@ -38,6 +38,9 @@ class Updater {
   void accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step);
   /// Weights were assigned from outside: master copies start from them.
   void weightsChanged();
+  /// A further replica with weights and state of its own, which its own sums update: ascending, from the second on.
+  /// `own` must outlive the updater; weightsChanged() gives it the first one's values.
+  void addReplica(Parameters& own);
 
   optimizers::Optimizer& optimizer() { return *optimizer_; }
   LossScale& lossScale() { return lossScale_; }
@@ -67,9 +70,17 @@ class Updater {
               std::int64_t step);
   void countLarge(std::size_t index, std::size_t count);
   void reduce(const Range& range);
+  /// What a replica keeps of its own; one for all where they share their weights.
+  struct Replica {
+    Parameters* parameters = nullptr;
+    std::vector<std::vector<AlignedBuffer>> state;  ///< per gradient, per state tensor
+    std::vector<AlignedBuffer> masters;             ///< per gradient; empty where the weight is its own
+  };
+  void makeState(Replica& replica) const;
   optimizers::Update updateOf(const Range& range, std::span<float> weights,
                               std::span<std::span<float>> state) const;
   void runRule(std::size_t index, bool measure);
+  void runRuleOf(std::size_t replica, std::size_t index, bool measure);
   void clip();
   void finish();
   bool needsWholeGradients() const { return options_.clipNorm > 0 || optimizer_->sumCount() > 0; }
@@ -85,9 +96,8 @@ class Updater {
   std::vector<std::size_t> gradientParameters_;
   std::int64_t slotBytes_ = 0, sumBytes_ = 0;
   std::vector<AlignedBuffer> slots_, accumulators_;  ///< accumulators by replica
-  std::vector<std::vector<AlignedBuffer>> state_;    ///< per gradient, per state tensor
+  std::vector<Replica> replicas_;                    ///< at least one
   std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
-  std::vector<AlignedBuffer> masters_;  ///< per gradient; empty where the weight is its own
   std::vector<Range> ranges_;
   std::vector<Sums> sums_;  ///< per range
   std::vector<std::array<double, 4>> ruleSums_;  ///< per gradient

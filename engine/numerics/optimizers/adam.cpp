@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/numerics/optimizers/optimizer.h"
+#include "engine/ops/broadcast.h"
 
 namespace pipescope::optimizers {
 namespace {
@@ -40,18 +41,22 @@ class Adam : public Optimizer {
     const auto keep1 = static_cast<float>(1 - beta1_), keep2 = static_cast<float>(1 - beta2_);
     const auto correction1 = static_cast<float>(1 - std::pow(beta1_, t)),
                correction2 = static_cast<float>(1 - std::pow(beta2_, t));
-    const auto epsilon = static_cast<float>(epsilon_), rate = static_cast<float>(learningRate()),
-               divisor = static_cast<float>(u.divisor);
+    const auto epsilon = static_cast<float>(epsilon_), factor = static_cast<float>(1 / u.divisor);
+    // rate·(m ÷ c1) ÷ (√(v ÷ c2) + ε): what is the same for all elements is divided once.
+    const auto step = static_cast<float>(learningRate() / double{correction1}),
+               spread = static_cast<float>(1 / double{correction2});
     const float decay = u.decays ? static_cast<float>(weightDecay_) : 0.0F;
     float* m = u.state[0].data();
     float* v = u.state[1].data();
     float* w = u.weights.data();
     const float* sum = u.gradients.data();
+    PIPESCOPE_ELEMENTWISE
     for (std::size_t i = 0; i < u.weights.size(); ++i) {
-      const float g = sum[i] / divisor + decay * w[i];
-      m[i] = beta1 * m[i] + keep1 * g;
-      v[i] = beta2 * v[i] + keep2 * (g * g);
-      w[i] -= rate * ((m[i] / correction1) / (std::sqrt(v[i] / correction2) + epsilon));
+      const float g = sum[i] * factor + decay * w[i];
+      const float first = beta1 * m[i] + keep1 * g, second = beta2 * v[i] + keep2 * (g * g);
+      m[i] = first;
+      v[i] = second;
+      w[i] -= step * first / (std::sqrt(second * spread) + epsilon);
     }
   }
 

@@ -157,7 +157,7 @@ TEST(Emulate, LiveBytesAreWhatThePlacementsHold) {
       }
       std::map<std::int64_t, std::int64_t> counted;
       for (const model::CounterSample& sample : **samples) {
-        if (sample.counter == run.executable.liveBytesCounters[device])
+        if (sample.counter == run.executable.parts[0].liveBytesCounters[device])
           counted[sample.time.count] = static_cast<std::int64_t>(sample.value);
       }
       std::int64_t last = -1;

@@ -39,7 +39,7 @@ TEST_F(ScheduleRunTest, LossesAreBitEqualUnderEverySchedule) {
   const std::string data = (folder() / "digits").string();
   std::vector<double> reference;
   for (const char* schedule : {"popart", "tf-grouped", "tf-interleaved", "tf-sequential", "gpipe", "1f1b",
-                               "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v"}) {
+                               "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v", "dualpipe"}) {
     SCOPED_TRACE(schedule);
     const auto result = run(laidOut(data, schedule));
     ASSERT_TRUE(result.ok()) << result.error().message;
@@ -57,12 +57,42 @@ TEST_F(ScheduleRunTest, LossesAreBitEqualUnderEverySchedule) {
     const bool split =
         std::any_of((**placements).begin(), (**placements).end(),
                     [](const model::Placement& p) { return p.pass == model::Pass::weightGradient; });
-    EXPECT_EQ(split, name.rfind("zb-", 0) == 0);
+    EXPECT_EQ(split, name.rfind("zb-", 0) == 0 || name == "dualpipe");
   }
 }
 
-TEST_F(ScheduleRunTest, DualPipeIsForGivenCosts) {
-  EXPECT_NE(refusal(laidOut((folder() / "digits").string(), "dualpipe")).find("system.name = \"fixed\""),
+TEST_F(ScheduleRunTest, DualPipeHoldsTheModelTwiceAndSumsBothCopies) {
+  const std::string data = (folder() / "digits").string();
+  const auto result = run(laidOut(data, "dualpipe"));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Read profile = read();
+  EXPECT_EQ(profile.catalog->target.devicesUsed, 4);
+  ASSERT_EQ(profile.catalog->stages.size(), 8u);
+  for (std::size_t s = 0; s < 8; ++s)
+    EXPECT_EQ(profile.catalog->stages[s].device.value, static_cast<std::int64_t>(s < 4 ? s : 7 - s));
+  // Each device sums the gradients of both its stages with the device that has them, too, and updates both.
+  const auto placements = profile.source->rows<model::Placement>();
+  ASSERT_TRUE(placements.ok());
+  std::map<std::int64_t, int> collectives, updates;
+  std::map<std::int64_t, base::Ticks> first;
+  for (const model::Placement& p : **placements) {
+    if (p.run.value != 0 || p.iteration != 0) continue;
+    if (p.pass == model::Pass::collective && collectives[p.device.value]++ == 0) first[p.device.value] = p.start;
+    updates[p.device.value] += p.pass == model::Pass::update ? 1 : 0;
+  }
+  for (std::int64_t device = 0; device < 4; ++device) {
+    EXPECT_EQ(collectives[device], 2);
+    EXPECT_EQ(updates[device], 2);
+    EXPECT_EQ(first[device], first[3 - device]) << "both begin together";
+  }
+  const auto weights = profile.source->rows<model::Variable>();
+  ASSERT_TRUE(weights.ok());
+  const auto copies = std::count_if((**weights).begin(), (**weights).end(), [](const model::Variable& v) {
+    return v.category == "weight" && v.shape.find("10x1x5x5") != std::string::npos;
+  });
+  EXPECT_EQ(copies, 2);
+  EXPECT_NE(refusal(sample("pipelined", {{"execution.schedule", "dualpipe"}, {"training.gradient_accumulation", "5"}}))
+                .find("even number of micro-batches"),
             std::string::npos);
 }
 

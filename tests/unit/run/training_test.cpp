@@ -181,6 +181,16 @@ TEST_F(TrainingRun, RefusesWeightsOfAnotherModel) {
                 .find("it was saved with another optimizer than sgd"),
             std::string::npos);
   EXPECT_NE(why({{"execution.load_weights", path("missing.npz")}}).find("no such file"), std::string::npos);
+  auto arrays = data::readNpz(path("adamw.npz"));
+  ASSERT_TRUE(arrays.ok()) << arrays.error().message;
+  const std::int64_t below = -3;
+  std::vector<data::NpzMember> members;
+  for (const auto& [name, array] : *arrays) {
+    members.push_back({name, array.type, array.bytes});
+    if (name == "optimizer/updates") members.back().values = std::as_bytes(std::span(&below, 1));
+  }
+  ASSERT_TRUE(data::writeNpz(path("negative.npz"), members).ok());
+  EXPECT_NE(why({{"execution.load_weights", path("negative.npz")}}).find("optimizer/updates is -3"), std::string::npos);
   const std::string other = "builder = \"resnet\"\ndepth = 18\nimage_size = 32\nstem = \"cifar\"\nclasses = 10\n";
   EXPECT_NE(refusal(model(other, {{"execution.load_weights", path("adamw.npz")}, {"execution.layers_per_stage", "[8]"}})).find("has no weight stem/conv/weight"),
             std::string::npos);
@@ -222,6 +232,18 @@ std::vector<double> lcg(std::uint32_t seed, std::size_t count) {
     values.push_back(static_cast<double>(seed >> 8) / 16777216.0);
   }
   return values;
+}
+
+TEST_F(TrainingRun, DecodingComputesWhereCachesAreInputs) {
+  const std::string decoder = "builder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 4\nkey_heads = 2\nfeed_forward = 32\n"
+                              "vocabulary = 20\nphase = \"decode\"\ncache = 5\n";
+  const Changes inference{{"execution.mode", "inference"}, {"execution.layers_per_stage", "[1, 1]"}};
+  EXPECT_NE(refusal(model(decoder, inference)).find("or set model.cache_at = \"host\""), std::string::npos);
+  const auto emulated = run(model(decoder, with(inference, {{"execution.numerics", "false"}})));
+  EXPECT_TRUE(emulated.ok()) << emulated.error().message;
+  // The token and two caches for each layer, each a field of its own.
+  const auto computed = run(model(decoder + "cache_at = \"host\"\n", inference));
+  EXPECT_TRUE(computed.ok()) << computed.error().message;
 }
 
 TEST_F(TrainingRun, BuildersEqualPyTorch) {

@@ -1,0 +1,238 @@
+// What happens to gradients and weights of a stage: accumulation, sums over replicas, updates; and how tensors that
+// lie off the chip, or in shares on several replicas, come and go.
+#include <algorithm>
+
+#include "engine/compile/stage_builder.h"
+
+namespace pipescope::compile {
+
+using graph::Node;
+using graph::Tensor;
+using graph::TensorId;
+using graph::TensorRole;
+using graph::TensorType;
+using model::Pass;
+using Kind = ops::Collective::Kind;
+
+/// ⌈n/R⌉ elements: the last share is padded.
+TensorType StageBuilder::shareOf(const TensorType& type) const {
+  const std::int64_t replicas = options_.replication.replicas;
+  return {type.element, {(type.elements() + replicas - 1) / replicas}};
+}
+
+StageBuilder::Home StageBuilder::makeHome(const std::string& name, const TensorType& type, TensorUse use,
+                                          const TensorLocation& location) {
+  Home home;
+  home.remote = location.offChip && type.elements() >= location.leastOffChip;
+  home.sharded =
+      location.sharded && options_.replication.replicas > 1 && type.elements() >= location.leastSharded;
+  home.type = home.sharded ? shareOf(type) : type;
+  home.id = add(name, home.type, use);
+  plan_.tensors.back().remote = home.remote;
+  return home;
+}
+
+void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from,
+                                 PlanTensorId to) {
+  const base::Bytes bytes = plan_.tensors[static_cast<std::size_t>(from.value)].type.bytes();
+  const char* copies = toDevice ? "RemoteLoad" : "RemoteStore";
+  std::vector<PlanOperator>& operators = pass(kind).operators;
+  // Those that follow each other are one exchange (PopART merges them likewise).
+  if (!operators.empty() && operators.back().kind == copies) {
+    PlanOperator& before = operators.back();
+    std::get<ops::HostCopy>(before.work.front().item).bytes += bytes;
+    before.inputs.push_back(from);
+    before.outputs.push_back(to);
+    return;
+  }
+  const ops::Work copy{ops::HostCopy{toDevice, bytes, true}, 1, ""};
+  operators.push_back({name, copies, {copy}, {from}, {to}});
+}
+
+void StageBuilder::addCollective(Pass kind, const std::string& name, Kind what,
+                                 const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
+                                 graph::ElementType element, std::int64_t elements) {
+  const char* names[] = {"AllReduce", "ReduceScatter", "AllGather", "Broadcast"};
+  const ops::Work work{ops::Collective{what, elements, element}, 1, ""};
+  pass(kind).operators.push_back({name, names[static_cast<std::size_t>(what)], {work}, from, to});
+}
+
+void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
+  const TensorLocation& location = options_.locations.weights;
+  if (!location.offChip && !location.sharded) return;
+  std::set<TensorId> read;
+  for (const Node& node : graph_.nodes()) {
+    if (!mine(node) || !readers.contains(node.pass)) continue;
+    for (const TensorId input : node.inputs) {
+      if (input.valid() && graph_.tensor(input).role == TensorRole::parameter) read.insert(input);
+    }
+  }
+  struct Gathered {
+    std::vector<PlanTensorId> shares, whole;
+    std::int64_t elements = 0;
+  };
+  std::map<graph::ElementType, Gathered> gathers;
+  for (const TensorId id : read) {
+    const Tensor& tensor = graph_.tensor(id);
+    if (!weightHomes_.contains(id)) {
+      const Home made = makeHome(tensor.name, tensor.type, TensorUse::weight, location);
+      weightHomes_[id] = made;
+      known_[id] = made.remote || made.sharded
+                       ? add(tensor.name + "/loaded", tensor.type, TensorUse::activation)
+                       : made.id;
+    }
+    const Home& home = weightHomes_[id];
+    PlanTensorId share = home.id;
+    if (home.remote) {
+      share = home.sharded ? add(tensor.name + "/share", home.type, TensorUse::activation) : known_[id];
+      addRemoteCopy(kind, tensor.name + "/load", true, home.id, share);
+    }
+    if (!home.sharded) continue;
+    Gathered& gathered = gathers[tensor.type.element];
+    gathered.shares.push_back(share);
+    gathered.whole.push_back(known_[id]);
+    gathered.elements += tensor.type.elements();
+  }
+  for (const auto& [element, g] : gathers) {
+    addCollective(kind, "stage" + std::to_string(stage_) + "/gather_weights", Kind::allGather, g.shares, g.whole,
+                  element, g.elements);
+  }
+}
+
+void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pass kind) {
+  const PlanTensorId made = tensorFor(gradient);
+  if (options_.microBatches <= 1) {
+    gradients_.push_back({{made, false, false, graph_.tensor(gradient).type}, parameter.id, false});
+    return;
+  }
+  const TensorType sums{options_.accumulator.value_or(parameter.type.element), parameter.type.shape};
+  const std::string name = parameter.name + "/accumulator";
+  const Home home = makeHome(name, sums, TensorUse::accumulator, options_.locations.accumulators);
+  PlanTensorId source = made, target = home.id;
+  if (home.sharded) {
+    source = add(parameter.name + "/gradient_share", shareOf(graph_.tensor(gradient).type), TensorUse::gradient);
+    addCollective(kind, parameter.name + "/reduce_scatter", Kind::reduceScatter, {made}, {source},
+                  parameter.type.element, parameter.type.elements());
+  }
+  if (home.remote) {
+    target = add(name + "/loaded", home.type, TensorUse::gradient);
+    addRemoteCopy(kind, name + "/load", true, home.id, target);
+  }
+  const ops::Work sum{ops::Map{"add", home.type.elements(), 2, sums.element, true}, 1, ""};
+  pass(kind).operators.push_back(
+      {parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}});
+  if (home.remote) addRemoteCopy(kind, name + "/store", false, target, home.id);
+  gradients_.push_back({home, parameter.id, home.sharded});
+}
+
+/// Whether a replica updates its share only, and the others get it from there.
+bool StageBuilder::updatesShare(const Gradient& gradient) const {
+  const TensorLocation& state = options_.locations.optimizerState;
+  const std::int64_t elements = graph_.tensor(gradient.parameter).type.elements();
+  const auto weight = weightHomes_.find(gradient.parameter);
+  return options_.replication.replicas > 1 &&
+         ((state.sharded && elements >= state.leastSharded) || gradient.summed ||
+          (weight != weightHomes_.end() && weight->second.sharded));
+}
+
+void StageBuilder::addAllReduce() {
+  if (options_.replication.replicas <= 1 && !options_.replication.mirrored) return;
+  const std::vector<base::Bytes>& limits = options_.gradientBuckets;
+  struct Bucket {
+    Kind kind;
+    graph::ElementType element;
+    std::vector<PlanTensorId> tensors;
+    std::int64_t elements = 0;
+  };
+  std::vector<Bucket> made;
+  std::map<std::pair<Kind, graph::ElementType>, std::size_t> open;
+  for (Gradient& gradient : gradients_) {
+    if (gradient.summed) continue;
+    if (gradient.home.remote) {
+      const std::string name = graph_.tensor(gradient.parameter).name + "/accumulator";
+      const PlanTensorId loaded = add(name + "/summed", gradient.home.type, TensorUse::gradient);
+      addRemoteCopy(Pass::collective, name + "/fetch", true, gradient.home.id, loaded);
+      gradient.home.id = loaded;
+      gradient.home.remote = false;
+    }
+    const Kind kind = updatesShare(gradient) ? Kind::reduceScatter : Kind::allReduce;
+    const graph::ElementType element = gradient.home.type.element;
+    const auto [found, added] = open.try_emplace({kind, element}, made.size());
+    const std::size_t index = found->second;
+    if (added) made.push_back({kind, element, {}, 0});
+    made[index].tensors.push_back(gradient.home.id);
+    made[index].elements += gradient.home.type.elements();
+    const base::Bytes bytes(made[index].elements * graph::sizeOf(element));
+    if (!limits.empty() && bytes >= limits[std::min(index, limits.size() - 1)]) open.erase(found);
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const Bucket& bucket = made[i];
+    const std::string name = "stage" + std::to_string(stage_) +
+                             (bucket.kind == Kind::allReduce ? "/all_reduce" : "/reduce_scatter") +
+                             (made.size() > 1 ? std::to_string(i) : "");
+    addCollective(Pass::collective, name, bucket.kind, bucket.tensors, bucket.tensors, bucket.element,
+                  bucket.elements);
+  }
+}
+
+void StageBuilder::addUpdate() {
+  std::vector<Gradient> byParameter = gradients_;
+  std::sort(byParameter.begin(), byParameter.end(),
+            [](const Gradient& a, const Gradient& b) { return a.parameter < b.parameter; });
+  for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
+  for (const auto& [element, weights] : updatedShares_) {
+    std::int64_t elements = 0;
+    for (const PlanTensorId id : weights) elements += plan_.tensors[static_cast<std::size_t>(id.value)].type.elements();
+    addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights, weights,
+                  element, elements);
+  }
+}
+
+void StageBuilder::addUpdateOf(const Gradient& gradient) {
+  const Tensor& tensor = graph_.tensor(gradient.parameter);
+  const bool share = updatesShare(gradient);
+  PlanOperator op;
+  op.name = tensor.name + "/update";
+  op.kind = options_.optimizer.kind;
+  op.work = options_.optimizer.work(share ? shareOf(tensor.type) : tensor.type);
+  std::vector<std::pair<PlanTensorId, PlanTensorId>> stores;  // from the chip to where it is kept
+  const auto onChip = [&](const std::string& name, PlanTensorId kept, bool changes) {
+    const PlanTensor row = plan_.tensors[static_cast<std::size_t>(kept.value)];
+    if (!row.remote) return kept;
+    const PlanTensorId loaded = add(name + "/updated", row.type, TensorUse::gradient);
+    addRemoteCopy(Pass::update, name + "/fetch", true, kept, loaded);
+    if (changes) stores.emplace_back(loaded, kept);
+    return loaded;
+  };
+  const PlanTensorId sum = onChip(tensor.name + "/accumulator", gradient.home.id, false);
+  const auto home = weightHomes_.find(gradient.parameter);
+  const bool whole = home == weightHomes_.end() || !home->second.sharded;
+  const PlanTensorId weight =
+      home == weightHomes_.end() ? tensorFor(gradient.parameter) : onChip(tensor.name, home->second.id, true);
+  op.inputs = {sum, weight};
+  op.outputs = {weight};
+  TensorLocation location = options_.locations.optimizerState;
+  location.sharded = false;  // decided for the whole parameter
+  for (const OptimizerCost::State& state : options_.optimizer.states(tensor.type)) {
+    const std::string name = tensor.name + "/" + state.name;
+    const Home kept = makeHome(name, share ? shareOf(state.type) : state.type, TensorUse::optimizerState, location);
+    op.inputs.push_back(onChip(name, kept.id, true));
+    if (kept.remote) op.outputs.push_back(op.inputs.back());
+  }
+  pass(Pass::update).operators.push_back(std::move(op));
+  if (share && whole) {
+    // Weights that leave the chip at once are gathered by themselves, the others together at the end.
+    if (home != weightHomes_.end() && home->second.remote) {
+      addCollective(Pass::update, tensor.name + "/all_gather", Kind::allGather, {weight}, {weight},
+                    tensor.type.element, tensor.type.elements());
+    } else {
+      updatedShares_[tensor.type.element].push_back(weight);
+    }
+  }
+  for (const auto& [from, to] : stores) {
+    const std::string name = plan_.tensors[static_cast<std::size_t>(to.value)].name;
+    addRemoteCopy(Pass::update, name + "/store", false, from, to);
+  }
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,137 @@
+#include "engine/emulate/update_phase.h"
+
+#include <algorithm>
+
+namespace pipescope::emulate {
+
+RunningPart::RunningPart(const Executable& executable, const ReplicaPart& own, const devices::System& system,
+                         record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
+                         Ticks now)
+    : part(own), clocks(executable.order.devices.size()), writer(recorder, ids, level, run, own, clocks) {
+  for (std::size_t s = executable.deviceOfStage.size(); s-- > 0;)
+    clocks[static_cast<std::size_t>(executable.deviceOfStage[s])].stage = static_cast<int>(s);
+  for (DeviceClock& clock : clocks) clock.free = now;
+  if (executable.order.sync == schedules::Sync::barrier) {
+    barrier = std::make_unique<BarrierFlush>(executable, own, system, writer);
+  } else {
+    dependency = std::make_unique<DependencyFlush>(executable, own, system, writer);
+  }
+}
+
+int RunningPart::slowest() const {
+  const auto last = std::max_element(clocks.begin(), clocks.end(),
+                                     [](const auto& a, const auto& b) { return a.free < b.free; });
+  return static_cast<int>(last - clocks.begin());
+}
+
+void RunningPart::align(model::WaitCause cause, const Where& where) {
+  const int device = slowest();
+  const DeviceClock last = clock(device);
+  for (int d = 0; d < static_cast<int>(clocks.size()); ++d)
+    writer.wait(d, last.free, cause, last.last, device, where);
+}
+
+void UpdatePhase::run(int iteration) {
+  const Where where{-1, -1, iteration, -1, 0};
+  const bool serial = executable_.order.update == schedules::UpdateOrder::serial;
+  if (serial) {
+    for (const auto& part : parts_) part->align(model::WaitCause::drain, where);
+  }
+  const int count = static_cast<int>(executable_.order.devices.size());
+  if (executable_.mirrored && executable_.training) meetMirrored(iteration);
+  for (int device = 0; device < count; ++device) {
+    const bool any = updateDevice(device, iteration);
+    if (!serial || !any) continue;
+    for (const auto& part : parts_) {
+      const DeviceClock last = part->clock(device);
+      for (int d = 0; d < count; ++d)
+        part->writer.wait(d, last.free, model::WaitCause::update, last.last, device, where);
+    }
+  }
+}
+
+void UpdatePhase::meetMirrored(int iteration) {
+  const int count = static_cast<int>(executable_.order.devices.size());
+  for (int device = 0; 2 * device < count; ++device) {
+    // Who of both, in any replica, is done last.
+    RunningPart* last = parts_.front().get();
+    int slowest = device;
+    for (const auto& part : parts_) {
+      for (const int place : {device, count - 1 - device}) {
+        if (part->clock(place).free <= last->clock(slowest).free) continue;
+        last = part.get();
+        slowest = place;
+      }
+    }
+    const DeviceClock end = last->clock(slowest);
+    for (const auto& part : parts_) {
+      for (const int place : {device, count - 1 - device}) {
+        part->writer.waitForReplica(place, end.free, model::WaitCause::collective, end.last,
+                                    last->systemDevice(slowest), {-1, -1, iteration, -1, 0});
+      }
+    }
+  }
+}
+
+bool UpdatePhase::updateDevice(int device, int iteration) {
+  bool any = false;
+  for (std::size_t s = 0; s < executable_.deviceOfStage.size(); ++s) {
+    if (executable_.deviceOfStage[s] != device) continue;
+    const int stage = static_cast<int>(s);
+    const Where where{stage, -1, iteration, -1, executable_.chunkOfStage[s]};
+    finishOverlapped(device, stage, where);
+    const std::size_t count = segments(*parts_.front(), stage).update.size();
+    for (std::size_t i = 0; i < count; ++i) placeAll(device, stage, i, where);
+    any = any || count > 0;
+  }
+  return any;
+}
+
+void UpdatePhase::finishOverlapped(int device, int stage, const Where& where) {
+  const std::size_t count = segments(*parts_.front(), stage).overlapped.size();
+  Ticks free{INT64_MIN}, bound{INT64_MIN};
+  RunningPart* late = nullptr;  // whose gradients came last, at `bound`
+  std::vector<model::PlacementId> last(parts_.size());
+  for (std::size_t k = 0; k < count; ++k) {
+    Ticks start = free, ticks;
+    for (const auto& part : parts_) {
+      const StageSegments& own = segments(*part, stage);
+      const SegmentRef& collective = own.overlapped[k];
+      Ticks ready = part->flush().backwardStart(stage);
+      for (int i = 0; i <= collective.after && i < static_cast<int>(own.backward.size()); ++i)
+        ready += own.backward[static_cast<std::size_t>(i)].ticks;
+      if (ready > start) {
+        start = bound = ready;
+        late = part.get();
+      }
+      ticks = std::max(ticks, collective.ticks);
+    }
+    free = start + ticks;
+    for (std::size_t p = 0; p < parts_.size(); ++p)
+      last[p] = parts_[p]->writer.placeBeside(device, segments(*parts_[p], stage).overlapped[k], start, where);
+  }
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    if (late && late != parts_[p].get()) {
+      parts_[p]->writer.waitForReplica(device, bound, model::WaitCause::collective, late->clock(device).last,
+                                       late->systemDevice(device), where);
+    }
+    parts_[p]->writer.wait(device, free, model::WaitCause::collective, last[p], device, where);
+  }
+}
+
+void UpdatePhase::placeAll(int device, int stage, std::size_t index, const Where& where) {
+  const auto ref = [&](const RunningPart& part) { return segments(part, stage).update[index]; };
+  if (ref(*parts_.front()).pass == model::Pass::collective) {
+    RunningPart& last = **std::max_element(parts_.begin(), parts_.end(), [&](const auto& a, const auto& b) {
+      return a->clock(device).free < b->clock(device).free;
+    });
+    const DeviceClock slowest = last.clock(device);
+    for (const auto& part : parts_) {
+      part->writer.waitForReplica(device, slowest.free, model::WaitCause::collective, slowest.last,
+                                  last.systemDevice(device), where);
+    }
+  }
+  for (const auto& part : parts_) part->writer.place(device, {ref(*part)}, where);
+}
+
+}  // namespace pipescope::emulate

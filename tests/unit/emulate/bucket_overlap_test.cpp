@@ -1,0 +1,140 @@
+// Buckets of gradients beside the backward pass: e_k = max(r_k, e_{k−1}) + c_k, exposed max(0, e_last −
+// T_bwd).
+#include <gtest/gtest.h>
+
+#include "engine/emulate/emulator.h"
+#include "profiler/record/memory_profile.h"
+
+namespace pipescope::emulate {
+namespace {
+
+/// A card whose gradients are ready at 10, 20 and 30 of its backward pass, each with a collective of `each`
+/// ticks.
+class BucketSystem : public devices::System {
+ public:
+  explicit BucketSystem(std::int64_t each) : each_(each) {
+    for (int i = 0; i < 2; ++i) {
+      devices::DeviceInfo info;
+      info.kind = "test";
+      info.name = "Card " + std::to_string(i);
+      info.unitName = "card";
+      info.lanes = {model::LaneRole::mme, model::LaneRole::nic};
+      info.transferLane = model::LaneRole::nic;
+      devices_.push_back(info);
+    }
+  }
+  std::string family() const override { return "test"; }
+  std::string name() const override { return "buckets"; }
+  std::string description() const override { return "two cards"; }
+  const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }
+  const std::vector<devices::LinkInfo>& links() const override { return links_; }
+  std::vector<devices::Figure> figures() const override { return {}; }
+  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StagePlan*>&) const override {
+    const auto segment = [](const char* name, model::LaneRole lane, std::int64_t ticks, int after) {
+      devices::LoweredSegment made{name, lane, Ticks(ticks), {}};
+      made.after = after;
+      return made;
+    };
+    devices::LoweredDevice lowered;
+    lowered.passes.push_back(
+        {0, model::Pass::forward, {}, {segment("forward", model::LaneRole::mme, 5, -1)}});
+    devices::LoweredPass backward{0, model::Pass::backward, {}, {}},
+        collective{0, model::Pass::collective, {}, {}};
+    for (int k = 0; k < 3; ++k) {
+      backward.segments.push_back(segment("backward", model::LaneRole::mme, 10, -1));
+      collective.segments.push_back(segment("all_reduce", model::LaneRole::nic, each_, k));
+    }
+    lowered.passes.push_back(backward);
+    lowered.passes.push_back(collective);
+    return lowered;
+  }
+  std::vector<Ticks> transferTicks(const std::vector<devices::Flow>& flows) const override {
+    return std::vector<Ticks>(flows.size(), Ticks(0));
+  }
+  Ticks syncTicks(int) const override { return Ticks(0); }
+  Ticks callTicks() const override { return Ticks(0); }
+
+ private:
+  std::int64_t each_;
+  std::vector<devices::DeviceInfo> devices_;
+  std::vector<devices::LinkInfo> links_;
+};
+
+struct Overlap {
+  std::vector<std::int64_t> ends;  ///< of collectives, from the start of the last backward pass
+  std::int64_t exposed = 0;        ///< waited for them
+  std::int64_t total = 0;
+};
+
+Overlap overlapOf(std::int64_t each, int microBatches) {
+  const BucketSystem system(each);
+  schedules::Shape shape{1, microBatches, true, {0}};
+  auto order = schedules::makeOrder("gpipe", shape);
+  compile::ExecutablePlan plan;
+  plan.name = "training";
+  plan.kind = model::ExecutableKind::training;
+  plan.replication = {2, 1, false};
+  compile::StagePlan stage;
+  stage.replication = plan.replication;
+  plan.stages.push_back(stage);
+  ExecutableFacts facts;
+  facts.schedule = "gpipe";
+  facts.microBatches = microBatches;
+  facts.replicas = 2;
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  const SystemIds ids = recordSystem(recorder, system, 2);
+  const Executable executable = recordExecutable(
+      recorder, system, ids, plan, {*system.lower({&plan.stages[0]})}, *order, facts, RecordLevel::stages);
+  Emulator emulator(recorder, system, ids, RecordLevel::stages);
+  const model::Run run = emulator.call(executable, {});
+  EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  Overlap result;
+  result.total = run.end.count - run.start.count;
+  std::int64_t backward = -1;
+  for (const model::Placement& p : **profile.rows<model::Placement>()) {
+    if (p.device.value != 0) continue;
+    if (p.pass == model::Pass::backward && p.microBatch == microBatches - 1 &&
+        (backward < 0 || p.start.count < backward))
+      backward = p.start.count;
+  }
+  for (const model::Placement& p : **profile.rows<model::Placement>()) {
+    if (p.device.value == 0 && p.pass == model::Pass::collective)
+      result.ends.push_back(p.end.count - backward);
+  }
+  for (const model::Wait& wait : **profile.rows<model::Wait>()) {
+    if (wait.device.value == 0 && wait.cause == model::WaitCause::collective)
+      result.exposed += wait.end.count - wait.start.count;
+  }
+  return result;
+}
+
+TEST(BucketOverlap, WorkedExamples) {
+  const Overlap fast = overlapOf(8, 1);
+  EXPECT_EQ(fast.ends, (std::vector<std::int64_t>{18, 28, 38}));
+  EXPECT_EQ(fast.exposed, 8);
+  EXPECT_EQ(fast.total, 5 + 30 + 8);
+  const Overlap slow = overlapOf(15, 1);
+  EXPECT_EQ(slow.ends, (std::vector<std::int64_t>{25, 40, 55}));
+  EXPECT_EQ(slow.exposed, 25);
+}
+
+TEST(BucketOverlap, FollowsTheFormula) {
+  for (std::int64_t each = 1; each < 40; each += 3) {
+    std::int64_t end = 0;
+    std::vector<std::int64_t> ends;
+    for (int k = 1; k <= 3; ++k) ends.push_back(end = std::max<std::int64_t>(10 * k, end) + each);
+    const Overlap found = overlapOf(each, 1);
+    EXPECT_EQ(found.ends, ends) << each;
+    EXPECT_EQ(found.exposed, std::max<std::int64_t>(0, end - 30)) << each;
+  }
+}
+
+TEST(BucketOverlap, AccumulationReducesAfterTheLastMicroBatchOnly) {
+  const Overlap found = overlapOf(8, 4);
+  EXPECT_EQ(found.ends, (std::vector<std::int64_t>{18, 28, 38}));
+  EXPECT_EQ(found.total, 4 * 35 + 8);
+}
+
+}  // namespace
+}  // namespace pipescope::emulate

@@ -1,0 +1,111 @@
+// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads that a device does while it
+// would wait, stores after its results have left, and host copies on I/O tiles.
+#include <gtest/gtest.h>
+
+#include "bus_system.h"
+
+namespace pipescope::tests {
+namespace {
+
+using devices::LoweredDevice;
+using devices::LoweredPass;
+using devices::LoweredSegment;
+using model::LaneRole;
+using model::Pass;
+
+LoweredSegment segment(const std::string& name, std::int64_t ticks, LaneRole lane = LaneRole::compute) {
+  devices::LoweredStep step;
+  step.name = name;
+  step.program = "OnTileExecute";
+  step.ticks = Ticks(ticks);
+  step.lane = lane;
+  return {name, lane, Ticks(ticks), {step}};
+}
+
+/// Stages whose passes are given.
+class GivenSystem : public BusSystem {
+ public:
+  GivenSystem(int devices, std::vector<std::vector<LoweredPass>> stages)
+      : BusSystem(devices, {}, {}, [](const devices::Flow&) { return -1; }), stages_(std::move(stages)) {}
+  base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+    LoweredDevice lowered;
+    for (const compile::StagePlan* stage : stages) {
+      lowered.device = stage->device;
+      for (LoweredPass pass : stages_[static_cast<std::size_t>(stage->index)]) {
+        pass.stage = stage->index;
+        lowered.passes.push_back(std::move(pass));
+      }
+    }
+    return lowered;
+  }
+
+ private:
+  std::vector<std::vector<LoweredPass>> stages_;
+};
+
+LoweredPass pass(Pass kind, std::vector<LoweredSegment> segments) {
+  LoweredPass made;
+  made.pass = kind;
+  made.segments = std::move(segments);
+  return made;
+}
+
+TEST(UpdatePhase, BucketsRunBesideTheBackwardPass) {
+  // Execution semantics §4.4: buckets ready at 10, 20, 30; each takes 8: ends 18, 28, 38, of which 8 are exposed.
+  // With 15: 25, 40, 55, of which 25.
+  for (const auto& [each, ends, exposed] :
+       {std::tuple<std::int64_t, std::vector<std::int64_t>, std::int64_t>{8, {18, 28, 38}, 8}, {15, {25, 40, 55}, 25}}) {
+    std::vector<LoweredSegment> backward, buckets;
+    for (int k = 0; k < 3; ++k) {
+      backward.push_back(segment("backward" + std::to_string(k), 10));
+      buckets.push_back(segment("bucket" + std::to_string(k), each, LaneRole::exchange));
+      buckets.back().after = k;
+    }
+    GivenSystem system(1, {{pass(Pass::forward, {segment("forward", 5)}), pass(Pass::backward, backward),
+                            pass(Pass::collective, buckets), pass(Pass::update, {segment("update", 2)})}});
+    BusRun run;
+    emulateOn(system, "gpipe", 1, 3, true, 4, emulate::RecordLevel::stages, run);
+    // Three micro-batches; only the last one's gradients are sums.
+    const std::int64_t begin = 3 * 5 + 2 * 30;
+    std::vector<std::int64_t> found;
+    for (const model::Placement& p : run.placements) {
+      if (p.pass == Pass::collective) found.push_back(p.end.count - begin);
+      if (p.pass == Pass::update) {
+        EXPECT_EQ(p.start.count, begin + 30 + exposed);
+      }
+    }
+    EXPECT_EQ(found, ends);
+    EXPECT_EQ(run.run.end.count, begin + 30 + exposed + 2);
+    const auto waits = **run.profile.rows<model::Wait>();
+    ASSERT_EQ(waits.size(), 1u);
+    EXPECT_EQ(waits[0].cause, model::WaitCause::collective);
+    EXPECT_EQ((waits[0].end - waits[0].start).count, exposed);
+  }
+}
+
+LoweredSegment remote(const std::string& name, std::int64_t ticks) {
+  LoweredSegment made = segment(name, ticks);
+  made.pass = Pass::remote;
+  return made;
+}
+
+TEST(UpdatePhase, LoadsComeBeforeInputsAndStoresAfterResults) {
+  // Stage 1 loads for 6 while stage 0 computes for 10; stage 0's store of 4 holds nobody up. A byte takes one.
+  GivenSystem system(2, {{pass(Pass::forward, {segment("a", 10), remote("store", 4)})},
+                         {pass(Pass::forward, {remote("load", 6), segment("b", 3)})}});
+  BusRun run;
+  emulateOn(system, "gpipe", 2, 1, false, 8, emulate::RecordLevel::stages, run);
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> spans;
+  const auto segments = **run.profile.rows<model::Segment>();
+  for (const model::Placement& p : run.placements)
+    spans[segments[static_cast<std::size_t>(p.segment.value)].name] = {p.start.count, p.end.count};
+  EXPECT_EQ(spans["a"], std::pair(std::int64_t{0}, std::int64_t{10}));
+  EXPECT_EQ(spans["store"], std::pair(std::int64_t{10}, std::int64_t{14}));
+  EXPECT_EQ(spans["load"], std::pair(std::int64_t{0}, std::int64_t{6}));
+  ASSERT_EQ(run.transfers.size(), 1u);
+  EXPECT_EQ(run.transfers[0].start.count, 10);
+  EXPECT_EQ(spans["b"].first, run.transfers[0].end.count);
+}
+
+}  // namespace
+}  // namespace pipescope::tests

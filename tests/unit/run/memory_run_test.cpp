@@ -1,0 +1,317 @@
+// Recompute, offload, sharding, I/O tiles and phases of the MNIST sample: what they cost in time, what they save in
+// memory, and that no bit of the numbers changes.
+#include <gmock/gmock.h>
+
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/stages.h"
+#include "run_fixture.h"
+
+namespace pipescope::app {
+namespace {
+
+using Changes = std::map<std::string, std::string>;
+
+struct Costs {
+  std::vector<double> losses;
+  std::int64_t total = 0;      ///< ticks of the last training call
+  std::int64_t tiles = 0;      ///< bytes in tile memory
+  std::int64_t always = 0;     ///< of them always live
+  std::int64_t streaming = 0;  ///< bytes in streaming memory
+  std::map<std::string, std::int64_t> byUse;  ///< bytes of tensors on tiles, by what they are kept for
+  std::map<model::Pass, std::int64_t> ticks;  ///< of the last training call, by pass
+  std::string recompute;
+  std::int64_t devices = 0;
+};
+
+class MemoryRunTest : public RunFixture {
+ protected:
+  static Costs costs(const std::string& name, Changes changes) {
+    changes["execution.mode"] = "training";
+    changes["data.samples"] = "800";
+    return costsOf(sample(name, changes));
+  }
+
+  static Costs costsOf(const config::Configuration& configuration) {
+    const auto result = run(configuration);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    Costs costs;
+    if (!result.ok()) return costs;
+    const Read profile = read();
+    const model::Executable& training = profile.catalog->executables[0];
+    costs.losses = counter(profile, "loss");
+    costs.recompute = training.recompute;
+    costs.devices = profile.catalog->target.devicesUsed;
+    const model::Run* last = profile.catalog->lastRunOf(training.id);
+    costs.total = (last->end - last->start).count;
+    const auto memory = analysis::memory(*profile.source, *profile.catalog, training.id);
+    EXPECT_TRUE(memory.ok());
+    costs.tiles = memory->total.count;
+    costs.always = memory->alwaysLive.count;
+    for (const analysis::DeviceMemory& other : memory->others)
+      costs.streaming += other.spaceKind == "streaming_memory" ? other.total.count : 0;
+    const auto variables = profile.source->rows<model::Variable>();
+    EXPECT_TRUE(variables.ok());
+    for (const model::Variable& v : **variables) {
+      if (v.executable == training.id &&
+          profile.catalog->memorySpaces[static_cast<std::size_t>(v.space.value)].kind == "tile_memory")
+        costs.byUse[v.category] += v.bytes.count;
+    }
+    const auto placements = profile.source->rows<model::Placement>();
+    EXPECT_TRUE(placements.ok());
+    for (const model::Placement& p : **placements) {
+      if (p.run == last->id) costs.ticks[p.pass] += (p.end - p.start).count;
+    }
+    return costs;
+  }
+};
+
+TEST_F(MemoryRunTest, OffloadedSampleHasLessOnTilesAndLongerUpdates) {
+  const Costs plain = costs("pipelined", {}), off = costs("offloaded", {});
+  EXPECT_EQ(off.losses, plain.losses);
+  EXPECT_LT(off.always, plain.always);
+  EXPECT_LT(off.tiles, plain.tiles);
+  EXPECT_EQ(plain.streaming, 0);
+  // AdamW's two moments of 89,818 parameters, 4 bytes each, and the stash rings.
+  EXPECT_GT(off.streaming, 8 * 90'026);
+  EXPECT_GT(off.total, plain.total);
+  EXPECT_EQ(plain.ticks.count(model::Pass::remote), 0u);
+  EXPECT_GT(off.ticks.at(model::Pass::remote), 0);
+}
+
+TEST_F(MemoryRunTest, OptimizerStateAloneLengthensTheUpdateOnly) {
+  const Costs plain = costs("pipelined", {}), off = costs("pipelined", {{"execution.offload_optimizer", "true"}});
+  EXPECT_EQ(off.losses, plain.losses);
+  EXPECT_EQ(off.streaming, 8 * 90'026);
+  EXPECT_EQ(off.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward));
+  EXPECT_EQ(off.ticks.at(model::Pass::backward), plain.ticks.at(model::Pass::backward));
+  // All that comes on top, loads and stores, is in the update, device after device.
+  EXPECT_EQ(off.total - plain.total, off.ticks.at(model::Pass::remote) + off.ticks.at(model::Pass::update) -
+                                         plain.ticks.at(model::Pass::update));
+}
+
+TEST_F(MemoryRunTest, EachKindLeavesTheTiles) {
+  const Costs plain = costs("pipelined", {});
+  const std::pair<const char*, const char*> kinds[] = {
+      {"weights", "weight"}, {"activations", "stash"}, {"accumulators", "accumulator"}, {"optimizer", "optimizer_state"}};
+  for (const auto& [kind, use] : kinds) {
+    SCOPED_TRACE(kind);
+    const Costs off = costs("pipelined", {{std::string("execution.offload_") + kind, "true"}});
+    EXPECT_EQ(off.losses, plain.losses);
+    EXPECT_GT(plain.byUse.at(use), 0);
+    EXPECT_EQ(off.byUse.count(use), 0u);
+    EXPECT_EQ(off.streaming, plain.byUse.at(use));
+    EXPECT_GT(off.total, plain.total);
+  }
+}
+
+TEST_F(MemoryRunTest, RecomputeTradesTimeForMemory) {
+  const Costs pipeline = costs("pipelined", {}), none = costs("pipelined", {{"execution.recompute", "none"}});
+  const Costs checkpoints = costs("pipelined", {{"execution.checkpoints", "[\"layer2/conv\"]"}});
+  EXPECT_EQ(pipeline.recompute, "pipeline");
+  EXPECT_EQ(none.recompute, "none");
+  EXPECT_EQ(checkpoints.recompute, "checkpoints");
+  EXPECT_EQ(pipeline.losses, none.losses);
+  EXPECT_EQ(checkpoints.losses, none.losses);
+  EXPECT_LT(pipeline.always, none.always);
+  EXPECT_EQ(none.ticks.count(model::Pass::recompute), 0u);
+  EXPECT_GT(pipeline.ticks.at(model::Pass::recompute), 0);
+  EXPECT_LT(checkpoints.ticks.at(model::Pass::recompute), pipeline.ticks.at(model::Pass::recompute));
+  EXPECT_GT(checkpoints.always, pipeline.always);
+}
+
+TEST_F(MemoryRunTest, ShardedStateShrinksWithReplicas) {
+  Changes changes = {{"training.replication_factor", "4"}, {"training.gradient_accumulation", "7"},
+                     {"training.micro_batch_size", "4"}, {"training.device_iterations", "1"},
+                     {"system.name", "pod16"}};
+  const Costs plain = costs("pipelined", changes);
+  changes["execution.shard_optimizer"] = "true";
+  const Costs sharded = costs("pipelined", changes);
+  EXPECT_EQ(sharded.losses, plain.losses);
+  // Only the linear layer's 81,920 weights are large enough: two moments of them, three quarters less.
+  EXPECT_EQ(plain.byUse.at("optimizer_state") - sharded.byUse.at("optimizer_state"), 81'920 * 8 * 3 / 4);
+  changes["execution.shard_accumulators"] = "true";
+  changes["execution.shard_weights"] = "true";
+  const Costs all = costs("pipelined", changes);
+  EXPECT_EQ(all.losses, plain.losses);
+  EXPECT_EQ(sharded.byUse.at("weight") - all.byUse.at("weight"), 81'920 * 4 * 3 / 4);
+  EXPECT_EQ(sharded.byUse.at("accumulator") - all.byUse.at("accumulator"), 81'920 * 4 * 3 / 4);
+  EXPECT_GT(all.total, sharded.total) << "gathered and scattered with each micro-batch";
+  EXPECT_GT(all.ticks.at(model::Pass::collective), sharded.ticks.at(model::Pass::collective));
+  EXPECT_EQ(all.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward)) << "gathering is no forward work";
+}
+
+TEST_F(MemoryRunTest, HalfAccumulatorsAreHalf) {
+  const Costs full = costs("pipelined", {{"execution.precision", "float16"}});
+  const Costs half = costs("pipelined", {{"execution.precision", "float16"}, {"training.accumulator", "float16"}});
+  EXPECT_EQ(2 * half.byUse.at("accumulator"), full.byUse.at("accumulator"));
+}
+
+TEST_F(MemoryRunTest, InputOutputTilesComputeNothing) {
+  const Costs plain = costs("sharded", {}), io = costs("sharded", {{"execution.io_tiles", "192"}});
+  const Costs overlapped = costs("sharded", {{"execution.io_tiles", "192"}, {"execution.overlap_io", "true"}});
+  EXPECT_EQ(io.losses, plain.losses);
+  EXPECT_EQ(overlapped.losses, plain.losses);
+  EXPECT_NE(io.total, plain.total);
+  EXPECT_LT(overlapped.total, io.total) << "host copies go on beside the compute";
+  EXPECT_EQ(overlapped.ticks.at(model::Pass::hostIn), io.ticks.at(model::Pass::hostIn));
+}
+
+/// The sample in phases, without devices of its own.
+config::Configuration phased(const std::string& data, const std::string& strategy, Changes changes) {
+  std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("device =", 0) != 0) text += line + "\n";
+  }
+  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  changes["execution.strategy"] = strategy;
+  changes["data.directory"] = data;
+  changes["training.epochs"] = "1";
+  changes["training.device_iterations"] = "2";
+  changes["inference.device_iterations"] = "10";
+  for (const auto& [key, value] : changes) {
+    const base::Status set = parsed->setText(key, value, config::Origin::flag);
+    EXPECT_TRUE(set.ok()) << set.error().message;
+  }
+  return std::move(parsed).value();
+}
+
+TEST_F(MemoryRunTest, PhasesLoadAndStore) {
+  const Costs sharded = costs("sharded", {});
+  const std::string data = (folder() / "digits").string();
+  const Changes training = {{"execution.mode", "training"}, {"data.samples", "800"}};
+  const Costs serial = costsOf(phased(data, "serial_phased", training));
+  const Costs parallel = costsOf(phased(data, "parallel_phased", training));
+  EXPECT_EQ(serial.losses, sharded.losses);
+  EXPECT_EQ(parallel.losses, sharded.losses);
+  // All four kinds off the chip.
+  EXPECT_GT(serial.ticks.at(model::Pass::remote), 0);
+  EXPECT_GT(serial.streaming, (4 + 8 + 4) * 90'026);
+  EXPECT_EQ(serial.devices, 1);
+  EXPECT_EQ(parallel.devices, 2);
+  EXPECT_LT(parallel.total, serial.total) << "the idle device loads and stores meanwhile";
+  // With a backward phase of its own the last phase's activations go and come, too.
+  Changes separate = training;
+  separate["execution.separate_backward_phase"] = "true";
+  const Costs apart = costsOf(phased(data, "serial_phased", separate));
+  EXPECT_GT(apart.streaming, serial.streaming);
+  EXPECT_GT(apart.ticks.at(model::Pass::remote), serial.ticks.at(model::Pass::remote));
+  EXPECT_EQ(apart.losses, serial.losses);
+  // A key may say that a kind stays.
+  Changes kept = training;
+  kept["execution.offload_weights"] = "false";
+  EXPECT_LT(costsOf(phased(data, "serial_phased", kept)).streaming, serial.streaming);
+}
+
+TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
+  ASSERT_TRUE(run(phased((folder() / "digits").string(), "serial_phased",
+                         {{"execution.mode", "training"}, {"data.samples", "800"}})).ok());
+  std::vector<std::string> notices;
+  const auto profile = read();
+  for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
+  EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1, 2, 3 forward and 6, 5, 4, 3 backward."));
+}
+
+TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
+  const auto refused = [&](const Changes& changes) { return refusal(sample("pipelined", changes)); };
+  EXPECT_EQ(refused({{"execution.separate_backward_phase", "true"}}),
+            "execution.separate_backward_phase belongs to the phased strategies, but execution.strategy is pipelined: "
+            "leave it out.");
+  EXPECT_EQ(refused({{"execution.recompute", "none"}, {"execution.checkpoints", "[\"layer2\"]"}}),
+            "execution.checkpoints names results to keep, but execution.recompute is none, which keeps them all: leave "
+            "one of them out.");
+  EXPECT_EQ(refused({{"execution.recompute", "checkpoints"}}),
+            "execution.recompute is checkpoints, but execution.checkpoints names none: list operators whose results are "
+            "kept.");
+  EXPECT_NE(refused({{"execution.checkpoints", "[\"layer7\"]"}}).find("no operator of the model is called so"),
+            std::string::npos);
+  EXPECT_EQ(refused({{"execution.io_tiles", "33"}}),
+            "execution.io_tiles is 33, but must be an even number from 32 to 192, or 0 for none.");
+  EXPECT_NE(refused({{"execution.overlap_io", "true"}}).find("set execution.io_tiles"), std::string::npos);
+  EXPECT_NE(refused({{"execution.overlap_io", "true"}, {"execution.io_tiles", "32"}})
+                .find("does not go together with pipelined execution"),
+            std::string::npos);
+  EXPECT_EQ(refused({{"execution.shard_optimizer", "true"}}),
+            "execution.shard_optimizer shares tensors out over replicas, but there is one: set "
+            "training.replication_factor, or leave it out.");
+  EXPECT_NE(refused({{"execution.offload_optimizer", "true"}, {"system.name", "c2x2"}}).find("no streaming memory"),
+            std::string::npos);
+  // The sample puts its stages on devices 0 to 3.
+  EXPECT_EQ(refused({{"execution.strategy", "serial_phased"}}),
+            "Phase 1 is on device 1, but with serial_phased all phases take turns on device 0: leave the device out.");
+  auto swapped = phased((folder() / "digits").string(), "parallel_phased", {{"execution.chunks", "2"}});
+  EXPECT_NE(refusal(swapped).find("execution.chunks is for schedules of pipelines"), std::string::npos);
+  const std::string layers =
+      "[[model.layers]]\ntype = \"flatten\"\nname = \"flat\"\nblock = \"A\"\n[[model.layers]]\ntype = \"linear\"\n"
+      "name = \"a\"\nblock = \"A\"\nin_features = 784\nout_features = 10\n";
+  const std::string text = "[model]\nname = \"m\"\n[execution]\nstrategy = \"parallel_phased\"\n";
+  const auto none = config::Configuration::parse(
+      text + layers,
+      "m.toml");
+  ASSERT_TRUE(none.ok()) << none.error().message;
+  EXPECT_NE(refusal(*none).find("needs its phases listed"), std::string::npos);
+  const auto odd = config::Configuration::parse(
+      text + layers + "[[stages]]\nblocks = [\"A\"]\ndevice = 1\n",
+      "m.toml");
+  ASSERT_TRUE(odd.ok()) << odd.error().message;
+  EXPECT_NE(refusal(*odd).find("Phase 0 is on device 1: with parallel_phased"), std::string::npos);
+  const auto fixed = config::Configuration::parse(
+      "[system]\nname = \"fixed\"\n[execution]\nstrategy = \"serial_phased\"\n[[fixed.stages]]\nforward = 1\n",
+      "f.toml");
+  ASSERT_TRUE(fixed.ok()) << fixed.error().message;
+  EXPECT_NE(refusal(*fixed).find("use a model"), std::string::npos);
+  const auto costs = config::Configuration::parse(
+      "[system]\nname = \"fixed\"\n[execution]\noffload_optimizer = true\n[[fixed.stages]]\nforward = 1\n", "f.toml");
+  ASSERT_TRUE(costs.ok()) << costs.error().message;
+  EXPECT_NE(refusal(*costs).find("execution.offload_optimizer is for models"), std::string::npos);
+}
+
+/// Token scores with the token embedding's weights: first and last stage on one device, another between them.
+TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
+  const auto tied = [&](const std::string& stages, const std::string& schedule) {
+    auto parsed = config::Configuration::parse(
+        "[model]\nname = \"tied\"\nbuilder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\n"
+        "sequence = 8\nvocabulary = 64\ntie_embeddings = true\n" +
+            stages + "[execution]\nmode = \"training\"\nschedule = \"" + schedule +
+            "\"\n[training]\ngradient_accumulation = 8\nmicro_batch_size = 2\noutput_mode = \"all\"\n"
+            "[data]\ndataset = \"synthetic\"\nsamples = 64\n",
+        "tied.toml");
+    EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+    return std::move(parsed).value();
+  };
+  const auto stage = [](const std::string& blocks, int device) {
+    return "[[stages]]\nblocks = [" + blocks + "]\ndevice = " + std::to_string(device) + "\n";
+  };
+  const auto table = [](const Read& profile) {
+    int count = 0;
+    const auto variables = profile.source->rows<model::Variable>();
+    EXPECT_TRUE(variables.ok());
+    for (const model::Variable& v : **variables)
+      count += v.category == "weight" && v.shape.find("64x16") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  const auto one = run(tied(stage("\"embeddings\", \"decoder\", \"head\"", 0), "popart"));
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  const std::vector<double> losses = counter(read(), "loss");
+  EXPECT_EQ(table(read()), 1);
+  for (const char* schedule : {"popart", "gpipe"}) {
+    SCOPED_TRACE(schedule);
+    const auto back = run(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) +
+                                   stage("\"head\"", 0),
+                               schedule));
+    ASSERT_TRUE(back.ok()) << back.error().message;
+    const Read profile = read();
+    EXPECT_EQ(counter(profile, "loss"), losses);
+    EXPECT_EQ(profile.catalog->target.devicesUsed, 2);
+    EXPECT_EQ(table(profile), 1) << "both stages use one table";
+  }
+  EXPECT_NE(refusal(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) +
+                             stage("\"head\"", 2),
+                         "popart"))
+                .find("its users must sit on one device"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipescope::app
