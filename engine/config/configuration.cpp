@@ -19,8 +19,18 @@ bool hasType(const Value& value, KeyType type) {
   return value.index() == static_cast<std::size_t>(type);
 }
 
-/// Whole numbers are reals, and a list is what an empty list of another type is.
-Value widened(Value value, KeyType type) {
+/// Whole numbers are reals, a list is what an empty list of another type is, and a whole number that has words may be
+/// given as one of them (−1 − its place) or as digits.
+Value widened(Value value, const Key& key) {
+  const KeyType type = key.type;
+  if (type == KeyType::integer && !key.choices.empty() && std::holds_alternative<std::string>(value)) {
+    const std::string& text = std::get<std::string>(value);
+    const auto word = std::find(key.choices.begin(), key.choices.end(), text);
+    if (word != key.choices.end()) return std::int64_t{-1} - (word - key.choices.begin());
+    std::int64_t digits = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), digits);
+    if (error == std::errc() && end == text.data() + text.size()) return digits;
+  }
   if (type == KeyType::real && std::holds_alternative<std::int64_t>(value)) {
     return static_cast<double>(std::get<std::int64_t>(value));
   }
@@ -111,7 +121,7 @@ Origin Settings::origin(std::string_view path) const {
 Status Settings::set(std::string_view path, Value value, Origin origin) {
   const Key* key = findKey(prefix_ + std::string(path));
   PIPESCOPE_CHECK(key != nullptr, "no key " + prefix_ + std::string(path));
-  value = widened(std::move(value), key->type);
+  value = widened(std::move(value), *key);
   PIPESCOPE_TRY(checkValue(*key, value));
   const auto found = values_.find(path);
   if (found != values_.end() && found->second.origin > origin) return {};  // a stronger origin spoke already

@@ -40,6 +40,8 @@ std::string tomlText(const std::string& text) {
 }
 
 std::string rangeText(const Key& key) {
+  if (key.type == KeyType::integer && !key.choices.empty())
+    return fmt::format("0 … {}, {}", key.most, fmt::join(key.choices, ", "));
   if (!key.choices.empty()) return fmt::format("{}", fmt::join(key.choices, ", "));
   if (key.type != KeyType::integer && key.type != KeyType::real && key.type != KeyType::integers) return "";
   const bool least = key.least > -std::numeric_limits<double>::infinity();

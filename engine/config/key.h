@@ -25,7 +25,8 @@ struct Key {
   std::string help;
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::vector<std::string> choices;  ///< allowed texts; empty: any
+  /// Allowed texts; empty: any. Of a whole number: words for −1, −2 …
+  std::vector<std::string> choices;
   /// Command-line names without dashes; the first is the key's own flag. Empty: only through --set.
   std::vector<std::string> flags;
   bool required = false;  ///< within its table

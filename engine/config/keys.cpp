@@ -92,7 +92,8 @@ void addOnnx(std::vector<Key>& all) {
     all.push_back({std::move(path), KeyType::texts, std::move(unit), Value(Texts()), std::move(help), -kNoLimit, kNoLimit,
                    {}, std::move(flags)});
   };
-  all.push_back(text("model.onnx", "", "Model file (ONNX, opset 7 to 17) instead of model.builder or [[model.layers]].",
+  all.push_back(text("model.onnx", "", "Model file (ONNX, opset 7 to 17) instead of model.builder or [[model.layers]]; in a configuration file a "
+                     "relative path starts at that file's folder.",
                      {"onnx"}));
   texts("model.assume", "name = value",
         "ONNX: open extents of the inputs by their symbol, and values that the graph would only know while it runs (a "
@@ -148,11 +149,20 @@ void addStages(std::vector<Key>& all) {
                  true});
   all.push_back(
       integer("stages[].device", "", -1, -1, 4095, "Device that holds the stage; −1: the stage's position."));
+  all.push_back(real("stages[].available_memory_proportion", "fraction", 0, 0, 1,
+                     "execution.available_memory_proportion of this stage's device; 0: as given there."));
 }
 
 void addExecution(std::vector<Key>& all) {
-  all.push_back(text("execution.strategy", "pipelined", "How stages share the work.", {"strategy"},
-                     {"pipelined", "sharded"}));
+  all.push_back(text("execution.strategy", "pipelined",
+                     "How stages share the work: pipelined (all at once, on different micro-batches), sharded (one at a "
+                     "time), serial_phased (stages are phases that take turns on one device; tensors lie in streaming "
+                     "memory meanwhile) or parallel_phased (phases alternate between devices of even and odd number, of "
+                     "which the idle one loads and stores).",
+                     {"strategy"}, {"pipelined", "sharded", "serial_phased", "parallel_phased"}));
+  all.push_back(boolean("execution.separate_backward_phase", false,
+                        "Phased: the last phase's backward pass is a phase of its own; otherwise it follows its forward "
+                        "pass at once, and nothing is stored between them."));
   all.push_back(text("execution.schedule", "popart",
                      "Order of micro-batches in pipelined execution; `pipescope schedule` shows them. "
                      "Sharded execution has its own.",
@@ -166,10 +176,41 @@ void addExecution(std::vector<Key>& all) {
                  "are blocks whose name ends in a number; what stands before and after them goes along.",
                  1, 1e9, {}, {"layers-per-stage"}});
   all.push_back(text("execution.recompute", "auto",
-                     "What a backward pass computes again: pipeline keeps stage inputs only, none keeps "
+                     "What a backward pass computes again: pipeline keeps stage inputs only, checkpoints the results that execution.checkpoints names too, none keeps "
                      "every activation; auto is "
                      "pipeline for pipelined training of more than one stage, otherwise none.",
-                     {"recompute"}, {"auto", "pipeline", "none"}));
+                     {"recompute"}, {"auto", "pipeline", "checkpoints", "none"}));
+  all.push_back({"execution.checkpoints", KeyType::texts, "", Value(Texts()),
+                 "With recompute: operators whose results are kept rather than computed again, as patterns of their "
+                 "names (layer2, */relu). On stages that keep one micro-batch only, what lies before the last of them is "
+                 "computed again.",
+                 -kNoLimit, kNoLimit, {}, {"checkpoints"}});
+  const auto location = [&](const char* name, const char* help, Texts flags = {}) {
+    all.push_back(boolean(std::string("execution.") + name, false, help, std::move(flags)));
+  };
+  location("offload_optimizer",
+           "Keep the optimizer's state in streaming memory; it is loaded and stored around each weight update.",
+           {"offload-optimizer", "offload-optimiser"});
+  location("offload_weights", "Keep weights in streaming memory; they are loaded for each pass.", {"offload-weights"});
+  location("offload_activations", "Keep what backward passes need in streaming memory.", {"offload-activations"});
+  location("offload_accumulators", "Keep sums of gradients in streaming memory.", {"offload-accumulators"});
+  all.push_back(integer("execution.offload_least_elements", "elements", 2, 1, 1e12,
+                        "Tensors of fewer elements stay on the chip."));
+  location("shard_optimizer",
+           "Replicated tensor sharding: each replica keeps and updates its share of the weights' state only.",
+           {"shard-optimizer"});
+  location("shard_weights", "Each replica keeps its share of the weights; they are gathered for each pass.",
+           {"shard-weights"});
+  location("shard_accumulators",
+           "Each replica keeps its share of the sums of gradients; each micro-batch's are scattered.",
+           {"shard-accumulators"});
+  all.push_back(integer("execution.shard_least_elements", "elements", 8192, 1, 1e12,
+                        "Tensors of fewer elements are not sharded."));
+  all.push_back(integer("execution.io_tiles", "tiles", 0, 0, 1e5,
+                        "Tiles of each IPU that only carry data in and out, an even number of 32 to 192; 0: none.",
+                        {"io-tiles"}));
+  location("overlap_io", "With I/O tiles: copies from and to the host go on beside the compute. Not pipelined.",
+           {"overlap-io"});
   all.push_back(boolean("execution.numerics", true, "Compute real numbers; without, only time and memory.",
                         {"numerics"}));
   all.push_back(text("execution.load_weights", "",
@@ -189,8 +230,15 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(integer("execution.threads", "", 0, 0, 1024, "Host threads; 0: all cores.", {"threads"}));
   all.push_back(
       text("execution.record", "steps",
-           "What the profile holds: off (summary facts only), stages (placements without steps), steps.",
-           {"record"}, {"off", "stages", "steps"}));
+           "What the profile holds: off (summary facts only), stages (placements without steps), steps, "
+           "tiles (also what every tile does in each step).",
+           {"record"}, {"off", "stages", "steps", "tiles"}));
+  all.push_back(real("execution.available_memory_proportion", "fraction", 0.6, 0.001, 1,
+                     "Share of an IPU's tile memory that the temporaries of one product or convolution may take.",
+                     {"available-memory-proportion"}));
+  all.push_back(text("execution.record_replicas", "speeds",
+                     "Replicas that the profile holds: one of each speed, or all.", {"record-replicas"},
+                     {"speeds", "all"}));
   all.push_back(boolean("execution.require_fit", false,
                         "End with status 1 if the model does not fit in memory.", {"require-fit"}));
 }
@@ -251,12 +299,16 @@ void addPrecision(std::vector<Key>& all) {
                      {"precision"}, {"float32", "float16", "bfloat16"}));
   all.push_back(boolean("execution.stochastic_rounding", false,
                         "float16, bfloat16: round up or down at random, without bias.", {"stochastic-rounding"}));
+  all.push_back(text("execution.partials_type", "float32",
+                     "Type in which an IPU sums products of float16: float16 is faster and takes less memory. Emulated "
+                     "time and memory only; numerics sums in float32.",
+                     {"partials-type"}, {"float32", "float16"}));
   all.push_back(boolean("training.master_weights", false,
                         "float16, bfloat16: the optimizer moves a float32 copy of the weights.",
                         {"master-weights"}));
   all.push_back(text("training.accumulator", "float32", "Type that gradients are accumulated in.", {"accumulator"},
                      {"float32", "float16"}));
-  all.push_back(text("training.reduction", "mean", "What the optimizer gets of the micro-batches' gradients.",
+  all.push_back(text("training.reduction", "mean", "What the optimizer gets of the gradients of micro-batches and replicas.",
                      {"reduction"}, {"mean", "sum"}));
   all.push_back(text("training.mean_strategy", "auto",
                      "post: the sum is divided at the end; running: a running mean, which cannot overflow a float16 "
@@ -276,6 +328,21 @@ void addPrecision(std::vector<Key>& all) {
                      "automatic_loss_scaling: share of large elements above which the scale is halved."));
 }
 
+/// A key for each pass of engine/compile/passes.
+void addCompile(std::vector<Key>& all) {
+  const auto pass = [&](const char* name, const char* help) {
+    all.push_back(boolean(std::string("compile.") + name, true, help));
+  };
+  pass("fold_constants", "Compute nodes that read constants only while compiling.");
+  pass("common_subexpressions", "Compute nodes of one stage and pass that do the same with the same inputs once.");
+  pass("fuse_elementwise",
+       "Join elementwise operators that follow each other within a block, where the device is faster so.");
+  pass("in_place", "Write elementwise results over an input that is not needed afterwards.");
+  pass("outline",
+       "Keep the code of repeated blocks once and call it, where that saves more memory than copies of the arguments "
+       "take.");
+}
+
 void addTraining(std::vector<Key>& all) {
   all.push_back(integer("training.micro_batch_size", "samples", 1, 1, 1e6, "Samples of one micro-batch.",
                         {"micro-batch-size", "batch-size"}));
@@ -285,6 +352,22 @@ void addTraining(std::vector<Key>& all) {
   all.push_back(integer("training.device_iterations", "", 1, 1, 1e6, "Weight updates per call from the host.",
                         {"device-iterations"}));
   all.push_back(integer("training.epochs", "", 1, 1, 1e6, "Passes over the training data.", {"epochs"}));
+  all.push_back(integer("training.replication_factor", "replicas", 1, 1, 4096,
+                        "Copies of all stages that train together, each on devices of its own with other samples; "
+                        "gradients are summed over them before each update. Not given, but system.devices is: as many "
+                        "as there are devices for.",
+                        {"replication-factor"}));
+  all.push_back(boolean("training.check_replicas", false,
+                        "Each replica keeps weights and optimizer state of its own, and all are compared at the end; "
+                        "otherwise replicas in one process share them.",
+                        {"check-replicas"}));
+  all.push_back(integer("training.input_replica_grouping", "replicas", 1, 1, 4096,
+                        "Neighbouring replicas that get the same samples; must divide the replicas.",
+                        {"input-replica-grouping"}));
+  all.push_back(integer("training.norm_replicas", "replicas", 1, 1, 4096,
+                        "Neighbouring replicas over which batch norms take their statistics; must divide the "
+                        "replicas.",
+                        {"norm-replicas"}));
   all.push_back(text("training.loss", "cross_entropy",
                      "Loss at the end of the last block: cross_entropy, or for ONNX models also nll (of "
                      "log-probabilities), mse, bce (of probabilities) and model (the graph's own).",
@@ -308,6 +391,9 @@ void addInference(std::vector<Key>& all) {
   all.push_back(integer("inference.device_iterations", "", 1, 1, 1e6,
                         "Micro-batches per call; the pipeline runs continuously over them.",
                         {"inference-device-iterations"}));
+  all.push_back(integer("inference.replication_factor", "replicas", 1, 1, 4096,
+                        "Copies of all stages that infer side by side, each on other samples.",
+                        {"inference-replication-factor"}));
   all.push_back(integer("inference.gradient_accumulation", "", 1, 1, 1e6, "Must be 1: use device iterations.",
                         {"inference-gradient-accumulation"}));
 }
@@ -315,18 +401,24 @@ void addInference(std::vector<Key>& all) {
 void addData(std::vector<Key>& all) {
   all.push_back(text("data.dataset", "mnist",
                      "What to read: mnist (IDX files), cifar10, cifar100 (binary files), images (folders of PNG and "
-                     "JPEG files, a folder for each class, below train and test), numpy (train.npz with samples and "
-                     "labels, or train_samples.npy and train_labels.npy; test likewise), tensor_proto "
-                     "(train_samples.pb …), or synthetic random values of the model's shapes.",
+                     "JPEG files, a folder for each class, below train and test), numpy (train.npz with an array for "
+                     "each input of the model by its name, or samples and labels; or train_NAME.npy, or train/NAME.npy; "
+                     "test likewise), tensor_proto (train_NAME.pb …), or synthetic random values of the model's types "
+                     "and shapes. Where it is not given, and the digits do not fit a model of model.onnx or "
+                     "model.builder, it is synthetic.",
                      {"dataset"}, {"mnist", "cifar10", "cifar100", "images", "numpy", "tensor_proto", "synthetic"}));
   all.push_back(text("data.directory", "",
                      "Folder of the data set's files; empty, for mnist: generated digits, cached in the user's cache "
-                     "folder.",
+                     "folder. In a configuration file a relative path starts at that file's folder.",
                      {"data"}));
   all.push_back(integer("data.samples", "samples", 0, 0, 1e9,
                         "Use only the first so many training samples; 0: all.", {"samples"}));
   all.push_back(integer("data.test_samples", "samples", 0, 0, 1e9,
                         "Use only the first so many test samples; 0: all.", {"test-samples"}));
+  all.push_back(integer("data.instances", "", 1, 1, 4096,
+                        "Parts that the training samples are cut into, one for each of several programs that train "
+                        "together; this one reads one of them."));
+  all.push_back(integer("data.instance", "", 0, 0, 4095, "The part that is read, from 0."));
   all.push_back(real("data.mean", "", 0.1307, -1e9, 1e9, "Subtracted from samples scaled to 0…1."));
   all.push_back(
       real("data.std", "", 0.3081, 1e-9, 1e9, "Samples are divided by this after the mean is subtracted."));
@@ -336,6 +428,21 @@ void addSystem(std::vector<Key>& all) {
   all.push_back(text("system.name", "pod4",
                      "Emulated system; `pipescope devices` lists them. `fixed` takes its costs from [fixed].",
                      {"system"}));
+  all.push_back(text("system.accelerator", "auto",
+                     "Kind of device: ipu, hpu (Gaudi; without system.name an hls-gaudi2), or auto, which takes what the "
+                     "system has.",
+                     {"accelerator"}, {"auto", "ipu", "hpu"}));
+  all.push_back(integer("system.devices", "", 0, -1, 4096,
+                        "Chips of the system to use; the smallest partition that holds them is emulated. 0: all of it, "
+                        "of which stages and replicas take what they need. auto: all of it, with as many replicas as "
+                        "there are devices for.",
+                        {"devices"}));
+  all.back().choices = {"auto"};
+  all.push_back(required(integer("device_scale[].device", "", 0, 0, 4095, "Device that is slower than its kind.")));
+  all.push_back(real("device_scale[].compute", "", 1, 0.01, 100,
+                     "Its speed at all that it does by itself: 0.9 takes 1 / 0.9 times as long."));
+  all.push_back(real("device_scale[].link", "", 1, 0.01, 100,
+                     "Speed of its transfers to other devices, and of collectives that it takes part in."));
 }
 
 void addFixed(std::vector<Key>& all) {
@@ -352,6 +459,8 @@ void addFixed(std::vector<Key>& all) {
       real("fixed.stages[].update", "units", 0, 0, kMost, "Cost of the weight update, once per iteration."));
   all.push_back(real("fixed.exchange", "units", 0, 0, kMost,
                      "Time of one boundary transfer, and of a cycle's exchange."));
+  all.push_back(real("fixed.collective", "units", 0, 0, kMost,
+                     "Time of the sum of a stage's gradients over replicas, where there are several."));
   all.push_back(real("fixed.call", "units", 0, 0, kMost, "Host time between two calls."));
   all.push_back(integer("fixed.calls", "", 1, 1, 1e6, "Calls to emulate."));
 }
@@ -364,6 +473,7 @@ const std::vector<Key>& keys() {
     addModel(result);
     addStages(result);
     addExecution(result);
+    addCompile(result);
     addTraining(result);
     addInference(result);
     addData(result);

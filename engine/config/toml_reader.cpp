@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -179,14 +180,23 @@ Result<Configuration> Configuration::read(const std::string& file) {
   }
   if (stream.bad())
     return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
-  return parse(text, file);
+  PIPESCOPE_ASSIGN(Configuration configuration, parse(text, file));
+  // What stands beside the file is found from everywhere.
+  for (const char* path : {"model.onnx", "data.directory"}) {
+    const std::filesystem::path given = configuration.text(path);
+    if (given.empty() || given.is_absolute()) continue;
+    const std::filesystem::path found = std::filesystem::path(file).parent_path() / given;
+    PIPESCOPE_TRY(configuration.set(path, found.lexically_normal().string(), Origin::file));
+  }
+  return configuration;
 }
 
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
   const Key* key = findKey(path);
   if (key == nullptr || key->path.find("[]") != std::string::npos)
     return base::badInput(unknownKey(std::string(path)) + ".");
-  if (key->type == KeyType::text) return set(path, std::string(value), origin);
+  const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
+  if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
   const std::string line = fmt::format("value = {}", value);
   const Result<toml::table> parsed = parseToml(line, "value");
   std::optional<Value> parsedValue;

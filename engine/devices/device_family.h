@@ -4,6 +4,7 @@
 // which one it is.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace pipescope::devices {
 
 using base::Bytes;
 using base::Ticks;
+
+/// Units first … first + count − 1 work that long.
+struct UnitTicks {
+  std::int64_t first = 0, count = 1;
+  Ticks ticks;
+};
 
 /// One step of a segment; steps follow each other, or run side by side on lanes of their own.
 struct LoweredStep {
@@ -29,6 +36,8 @@ struct LoweredStep {
   Ticks minTicks, maxTicks;  ///< of the fastest active and the slowest unit
   double meanTicks = 0;      ///< over all units, idle ones count 0
   Bytes bytesIn, bytesOut;
+  /// What single units do, ascending; a unit that is not named does nothing. Empty: the family does not know.
+  std::vector<UnitTicks> units;
 };
 
 struct LoweredSegment {
@@ -36,12 +45,33 @@ struct LoweredSegment {
   model::LaneRole lane = model::LaneRole::compute;
   Ticks ticks;
   std::vector<LoweredStep> steps;
+  /// What it is where it is not what its pass is: a remote load within an update, a collective. At a collective
+  /// segment that runs once per iteration the replicas wait for each other.
+  std::optional<model::Pass> pass = std::nullopt;
+  /// Collectives of pass `collective` only: they run on their own lane beside the backward pass, one after another,
+  /// each from the end of this segment of the last micro-batch's backward pass on. −1: when the flush is done.
+  int after = -1;
 };
 
 struct LoweredOperator {
   std::string name, kind;
   double flops = 0;
-  Bytes bytes;  ///< operands and results
+  Bytes bytes;             ///< operands and results
+  std::string block = {};  ///< see PlanOperator::block
+};
+
+/// Operators first … first + count − 1 of a pass run the code of a function, which the device keeps once.
+struct LoweredCall {
+  std::string function, name;
+  int first = 0, count = 0;
+};
+
+/// What a family did with what a pass of the compiler proposed (engine/compile/passes).
+struct Claim {
+  std::string pass;
+  std::int64_t changes = 0;
+  Bytes bytes;  ///< that it saves
+  Ticks ticks;  ///< likewise, per micro-batch
 };
 
 /// A pass of a stage on its device: segments that follow each other.
@@ -50,6 +80,7 @@ struct LoweredPass {
   model::Pass pass = model::Pass::forward;
   std::vector<LoweredOperator> operators;
   std::vector<LoweredSegment> segments;
+  std::vector<LoweredCall> calls = {};
   Ticks ticks() const {
     Ticks sum;
     for (const LoweredSegment& segment : segments) sum += segment.ticks;
@@ -62,6 +93,12 @@ struct LifeInterval {
   std::int32_t first = 0, end = 0;
 };
 
+/// Units first … first + count − 1 hold so many bytes each.
+struct UnitBytes {
+  std::int64_t first = 0, count = 1;
+  Bytes bytes;
+};
+
 struct LoweredVariable {
   std::string name;      ///< name path
   std::string category;  ///< a TensorUse's name, or libpva's category for code and descriptors
@@ -70,6 +107,7 @@ struct LoweredVariable {
   bool alwaysLive = false;
   int stage = -1;
   std::vector<LifeInterval> lives;  ///< empty for always-live ones
+  std::vector<UnitBytes> units = {};  ///< ascending; empty: one unit, or the family does not know
 };
 
 struct LivenessStep {
@@ -102,6 +140,7 @@ struct LoweredDevice {
   int device = 0;
   std::vector<LoweredPass> passes;
   std::vector<LoweredMemory> memory;
+  std::vector<Claim> claims = {};
 };
 
 struct MemorySpaceInfo {
@@ -117,6 +156,8 @@ struct DeviceInfo {
   std::string unitName;
   std::vector<model::LaneRole> lanes;
   std::vector<MemorySpaceInfo> memory;
+  /// The lane of what goes to and comes from other devices, and of waiting for them.
+  model::LaneRole transferLane = model::LaneRole::exchange;
 };
 
 struct LinkInfo {
@@ -162,6 +203,9 @@ class System {
   virtual Ticks syncTicks(int devices) const = 0;
   /// Ticks between two calls from the host.
   virtual Ticks callTicks() const = 0;
+  /// Bytes of gradients that go into one all-reduce, in the order in which the backward pass makes them; the last
+  /// number holds for all further ones. Empty: one all-reduce of all gradients, after the flush.
+  virtual std::vector<Bytes> gradientBuckets() const { return {}; }
 };
 
 }  // namespace pipescope::devices

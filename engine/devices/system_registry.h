@@ -22,8 +22,12 @@ struct SystemOptions {
   std::int64_t devices = 0;
   /// Share of a tile's memory that the temporaries of one product or convolution may take, 0…1.
   double availableMemoryProportion = 0.6;
+  /// Tiles of each chip that only carry data in and out; the others compute.
+  std::int64_t ioTiles = 0;
   /// By device index, where it differs.
   std::map<int, double> availableMemoryProportionOf;
+  /// Products of float16 operands keep their sums in float16 too, where a family's hardware can.
+  bool halfPartials = false;
 };
 
 /// The system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES; DEVICES counts the chips in

@@ -54,6 +54,8 @@ class FixedSystem : public System {
       const Ticks backward = ticksOf(cost.backward), weight = ticksOf(costs_.splitBackward ? cost.weight : 0);
       addPass(lowered, stage->index, model::Pass::backward, backward - weight);
       addPass(lowered, stage->index, model::Pass::weightGradient, weight);
+      if (stage->replication.replicas > 1 && cost.backward > 0)
+        addPass(lowered, stage->index, model::Pass::collective, ticksOf(costs_.collective));
       addPass(lowered, stage->index, model::Pass::update, ticksOf(cost.update));
     }
     return lowered;
@@ -78,8 +80,9 @@ class FixedSystem : public System {
     step.ticks = step.minTicks = step.maxTicks = ticks;
     step.meanTicks = static_cast<double>(ticks.count);
     step.activeUnits = 1;
+    if (pass == model::Pass::collective) step.lane = model::LaneRole::exchange;
     LoweredPass lowerPass{
-        stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, model::LaneRole::compute, ticks, {step}}}};
+        stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, step.lane, ticks, {step}}}};
     lowered.passes.push_back(std::move(lowerPass));
   }
 

@@ -21,6 +21,7 @@ struct FixedCosts {
   std::vector<FixedStageCost> stages;
   double exchange = 0;         ///< of each boundary copy, whatever else is under way
   double call = 0;             ///< host time of each call
+  double collective = 0;       ///< sum of a stage's gradients over replicas, where there are several
   bool splitBackward = false;  ///< weight gradients are a pass of their own
 };
 

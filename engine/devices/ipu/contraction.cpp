@@ -164,6 +164,10 @@ class Builder {
                piecesOf(costs_.outputBytes));
     copies("Output/OnTileCopy", costs_.output);
     work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
+    // Weights' gradients of repeated products (the steps of a sequence) are added up in the order in which the product
+    // leaves them, and put in the weights' order in the end.
+    for (std::size_t i = first; i < work_.steps.size(); ++i)
+      work_.steps[i].once = plan_.form.unpadded.pass == ProductPass::weightGradient;
   }
 
   /// Serial parts run the same programs one after another: a step from `first` on stands for all of them.
@@ -201,7 +205,8 @@ class Builder {
 }  // namespace
 
 base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context) {
-  PIPESCOPE_ASSIGN(const ConvShape shape, shapeOf(work, context.what));
+  PIPESCOPE_ASSIGN(ConvShape shape, shapeOf(work, context.what));
+  shape.halfPartials = shape.halfPartials || (context.halfPartials && shape.half);
   const auto plan = context.planner.plan(shape, context.memoryProportion);
   return Builder(context.chip, *plan).build();
 }

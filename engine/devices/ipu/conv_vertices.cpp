@@ -50,16 +50,24 @@ void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
     vertices.push_back({Method::slic, 4 / channels, channels, channels, 0, 1});
 }
 
-void addMac(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
-  const std::int64_t grain = shape.half ? 2 : 1;
+/// Groups of all input channels, half of them, and so on, each a multiple of `grain`.
+void addMac(const ConvShape& shape, std::int64_t grain, std::vector<ConvVertex>& vertices) {
+  const std::size_t most = vertices.size() + 16;
   std::int64_t previous = 0;
   for (std::int64_t in = roundUp(shape.inputChannels, grain); in >= grain; in = roundUp(in / 2, grain)) {
     const std::int64_t groups = ceilDiv(shape.inputChannels, in);
-    if (groups != previous)
-      vertices.push_back({Method::horizontalMac, 1, in, shape.halfPartials ? 2 : 1, 0, 1});
+    const ConvVertex vertex{Method::horizontalMac, 1, in, shape.halfPartials ? 2 : 1, 0, 1};
+    if (groups != previous && std::find(vertices.begin(), vertices.end(), vertex) == vertices.end())
+      vertices.push_back(vertex);
     previous = groups;
-    if (in == grain || vertices.size() > 24) break;
+    if (in == grain || vertices.size() > most) break;
   }
+}
+
+/// As many channels as there are, or zeros beside them up to whole vectors, which are read faster.
+void addMac(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
+  addMac(shape, shape.half ? 2 : 1, vertices);
+  addMac(shape, chip.vectorBytes / shape.operandBytes(), vertices);
 }
 
 void addOuterProduct(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
@@ -288,7 +296,7 @@ std::vector<ConvVertex> convVertices(const Chip& chip, const ConvShape& shape) {
   std::vector<ConvVertex> vertices;
   addAmp(chip, shape, vertices);
   addSlic(shape, vertices);
-  addMac(shape, vertices);
+  addMac(chip, shape, vertices);
   addOuterProduct(shape, vertices);
   return vertices;
 }

@@ -7,11 +7,12 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-void add(LoweredWork& lowered, const char* program, const char* name, TileRuns cycles, std::int64_t bytesIn,
+void add(LoweredWork& lowered, bool remote, const char* program, TileRuns cycles, std::int64_t bytesIn,
          std::int64_t bytesOut) {
   if (spreadOf(cycles).most <= 0) return;
+  const char* name = program;
   ProgramStep step;
-  step.kind = model::StepKind::streamCopy;
+  step.kind = remote ? model::StepKind::remoteCopy : model::StepKind::streamCopy;
   step.program = program;
   step.name = name;
   step.cycles = std::move(cycles);
@@ -32,12 +33,16 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
   const auto all = [&](std::int64_t cycles) {
     return transformed(share, [cycles](std::int64_t) { return cycles; });
   };
+  if (work.remote && context.streamingBytesPerSecond <= 0)
+    return base::badInput(context.what + ": the system has no streaming memory; keep all tensors on the chip.");
+  const double rate = work.remote ? context.streamingBytesPerSecond : context.hostBytesPerSecond;
+  // The gateway serves streaming memory itself: no host takes part.
+  const std::int64_t begin = work.remote ? chip.computeSetOverhead : ticks(chip.hostLatencySeconds);
   LoweredWork lowered;
-  add(lowered, "StreamCopyBegin", "StreamCopyBegin", all(ticks(chip.hostLatencySeconds)), 0, 0);
-  add(lowered, "StreamCopyMid", "StreamCopyMid",
-      all(ticks(static_cast<double>(bytes) / context.hostBytesPerSecond)), work.toDevice ? bytes : 0,
-      work.toDevice ? 0 : bytes);
-  add(lowered, "StreamCopyEnd", "StreamCopyEnd", all(chip.computeSetOverhead), 0, 0);
+  add(lowered, work.remote, "StreamCopyBegin", all(begin), 0, 0);
+  add(lowered, work.remote, "StreamCopyMid", all(ticks(static_cast<double>(bytes) / rate)),
+      work.toDevice ? bytes : 0, work.toDevice ? 0 : bytes);
+  add(lowered, work.remote, "StreamCopyEnd", all(chip.computeSetOverhead), 0, 0);
   return lowered;
 }
 

@@ -19,13 +19,21 @@ namespace {
 
 class IpuSystem final : public System {
  public:
-  IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond)
+  /// Of one chip; none where the system has no streaming memory.
+  struct Streaming {
+    std::int64_t bytes = 0;
+    double bytesPerSecond = 0;
+  };
+  IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond,
+            Streaming streaming)
       : chip_(std::move(chip)),
         ladder_(std::move(ladder)),
         request_(std::move(request)),
         options_(std::move(options)),
         hostBytesPerSecond_(hostBytesPerSecond),
-        planner_(chip_),
+        streaming_(streaming),
+        computing_(withoutTiles(chip_, options_.ioTiles)),
+        planner_(computing_),
         links_(ladder_.links()) {
     for (int i = 0; i < ladder_.devices(); ++i) {
       devices_.push_back(
@@ -36,6 +44,7 @@ class IpuSystem final : public System {
            "tile",
            {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
            {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
+      if (streaming_.bytes > 0) devices_.back().memory.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
       links_.push_back({-1, i, "host", hostBytesPerSecond_});
       links_.push_back({i, -1, "host", hostBytesPerSecond_});
     }
@@ -77,7 +86,17 @@ class IpuSystem final : public System {
         own != options_.availableMemoryProportionOf.end()) {
       proportion = own->second;
     }
-    const LoweringContext context{chip_, planner_, proportion, hostBytesPerSecond_, {}};
+    const LoweringContext context{computing_,
+                                  planner_,
+                                  proportion,
+                                  hostBytesPerSecond_,
+                                  {},
+                                  options_.halfPartials,
+                                  &ladder_,
+                                  stages.front()->replication,
+                                  device,
+                                  streaming_.bytesPerSecond,
+                                  streaming_.bytes};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
 
@@ -104,11 +123,18 @@ class IpuSystem final : public System {
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
 
  private:
+  static Chip withoutTiles(Chip chip, std::int64_t tiles) {
+    chip.tiles -= tiles;
+    return chip;
+  }
+
   Chip chip_;
   Ladder ladder_;
   SystemRequest request_;
   SystemOptions options_;
   double hostBytesPerSecond_;
+  Streaming streaming_;
+  Chip computing_;  ///< the tiles that compute
   mutable Planner planner_;
   std::vector<LinkInfo> links_;
   std::vector<DeviceInfo> devices_;
@@ -122,17 +148,21 @@ std::int64_t partitionFor(std::int64_t wanted, std::int64_t available) {
 base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& request,
                                                           const SystemOptions& options) {
   PIPESCOPE_ASSIGN(Chip chip, readChip(request.chip));
+  if (options.ioTiles >= chip.tiles) {
+    return base::badInput(fmt::format("{} I/O tiles leave none of the {} tiles of {} to compute.", options.ioTiles,
+                                      chip.tiles, chip.name));
+  }
   std::int64_t available = 1, largestBoxes = 1;
   double hostBytesPerSecond = chip.hostBytesPerSecond;
   Ladder ladder;
+  IpuSystem::Streaming streaming;
   if (request.system) {
     FigureReader figures(*request.system);
     available = figures.count("devices", "IPUs", 1024) * request.boxes;
     largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
     hostBytesPerSecond = std::min(hostBytesPerSecond, figures.positive("machine_host_bandwidth", "B/s"));
-    // For people only, so far: nothing is placed in streaming memory.
-    figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
-    figures.positiveOr("streaming_bandwidth", "B/s", 0);
+    streaming.bytes = figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
+    if (streaming.bytes > 0) streaming.bytesPerSecond = figures.positive("streaming_bandwidth", "B/s");
     const std::int64_t wanted = request.devices == 0 ? available : request.devices;
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
   }
@@ -145,7 +175,8 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
                                       request.name, available, available == 1 ? "" : "s", request.devices));
   }
   return std::shared_ptr<const System>(
-      std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond));
+      std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond,
+                                  streaming));
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
                       figures.positive("link_efficiency", "1", 1) *
                       figures.positive("link_utilisation", "1", 1);
   ladder.startup_ = figures.notNegative("link_startup", "s");
+  // A system that says nothing of collectives has them as fast as its links.
+  ladder.collectiveStartup_ = figures.has("collective_startup") ? figures.notNegative("collective_startup", "s")
+                                                                : ladder.startup_;
+  ladder.farCollective_ = figures.positiveOr("collective_gateway_bandwidth", "B/s", 1e30);
   const char* lanes[] = {"partner_lanes", "transit_lanes", "up_lanes", "down_lanes"};
   for (std::size_t way = 0; way < 4; ++way)
     ladder.capacity_[way] = lane * figures.positive(lanes[way], "lanes");
@@ -55,6 +59,12 @@ std::vector<Ladder::Hop> Ladder::route(int from, int to) const {
 }
 
 std::vector<double> Ladder::seconds(const std::vector<Flow>& concurrent) const {
+  std::vector<double> result = transferSeconds(concurrent);
+  for (double& seconds : result) seconds += seconds > 0 ? startup_ : 0;
+  return result;
+}
+
+std::vector<double> Ladder::transferSeconds(const std::vector<Flow>& concurrent) const {
   std::vector<double> load(static_cast<std::size_t>(devices_) * kWays, 0);
   const auto slot = [](Hop hop) {
     return static_cast<std::size_t>(hop.from) * kWays + static_cast<std::size_t>(hop.way);
@@ -69,7 +79,7 @@ std::vector<double> Ladder::seconds(const std::vector<Flow>& concurrent) const {
   for (std::size_t i = 0; i < concurrent.size(); ++i) {
     double slowest = 0;
     for (const Hop hop : routes[i]) slowest = std::max(slowest, load[slot(hop)]);
-    result.push_back(routes[i].empty() || concurrent[i].bytes.count <= 0 ? 0 : startup_ + slowest);
+    result.push_back(routes[i].empty() || concurrent[i].bytes.count <= 0 ? 0 : slowest);
   }
   return result;
 }

@@ -34,6 +34,13 @@ class Ladder {
   /// Seconds of each of several flows that start together: a flow takes as long as its most loaded link needs
   /// for all bytes that go through it, after a fixed cost. A flow without bytes or distance takes none.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
+  /// The same without the fixed cost.
+  std::vector<double> transferSeconds(const std::vector<Flow>& concurrent) const;
+  bool oneDomain(int a, int b) const { return a / domain_ == b / domain_; }
+  /// Fixed cost of each step of a collective's ring.
+  double collectiveStartup() const { return collectiveStartup_; }
+  /// What a ring through gateways gets.
+  double farCollectiveBytesPerSecond() const { return farCollective_; }
   /// One entry per neighbour and direction.
   std::vector<LinkInfo> links() const;
 
@@ -41,7 +48,7 @@ class Ladder {
   int devices_ = 1;
   int domain_ = 1 << 20;  ///< IPUs that links join; further ones are behind gateways
   double capacity_[kWays] = {1, 1, 1, 1, 1};
-  double startup_ = 0;
+  double startup_ = 0, collectiveStartup_ = 0, farCollective_ = 1;
 };
 
 }  // namespace pipescope::devices::ipu

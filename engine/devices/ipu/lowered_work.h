@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/compile/plan.h"
 #include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/ladder.h"
 #include "engine/devices/ipu/planner.h"
 #include "engine/devices/ipu/tile_runs.h"
 #include "engine/ops/work.h"
@@ -28,6 +30,7 @@ struct ProgramStep {
   std::string name;       ///< own part of the name path: "Convolve"
   TileRuns cycles;        ///< per tile, without the sync before the step
   std::int64_t sync = 0;  ///< cycles of that sync
+  bool once = false;      ///< where the Work is repeated this is done after the last time only
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
   std::int64_t messages =
@@ -67,6 +70,14 @@ struct LoweringContext {
   double memoryProportion = 0.6;
   double hostBytesPerSecond = 1;
   std::string what;  ///< the operator, for sentences
+  bool halfPartials = false;  ///< float16 products keep float16 sums, whatever the Work says
+  // Of collectives.
+  const Ladder* ladder = nullptr;  ///< none: a single chip
+  compile::Replication replication = {};
+  int device = 0;  ///< of the stages that are lowered
+  // Streaming memory of a chip; 0: the system has none.
+  double streamingBytesPerSecond = 0;
+  std::int64_t streamingBytes = 0;
 };
 
 /// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where an IPU cannot

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/devices/ipu/rounding.h"
 
@@ -65,6 +66,37 @@ PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache)
   perMultiplyAdd_ = static_cast<double>(form.vertex.groupGroup * form.vertex.inGroup * form.vertex.outGroup) /
                     static_cast<double>(steps * peakMultiplyAdds(chip, form.shape, form.vertex));
   arrangement_ = arrangementBound(chip, form);
+  perPass_ = leastPerPass(steps);
+}
+
+double PlanBound::leastPerPass(std::int64_t steps) const {
+  const Method method = form_.vertex.method;
+  if (method != Method::amp && method != Method::horizontalMac) return 0;
+  // From three positions a worker on, cycles grow by the peak's; below, by no more than what more of them
+  // cost.
+  const std::int64_t positions = 3 * chip_.workers;
+  const double perPosition = perMultiplyAdd_ * static_cast<double>(steps);
+  double least = std::numeric_limits<double>::max();
+  // Two rows keep the vertex for 1×1 kernels out.
+  for (const std::int64_t rows : {1, 2}) {
+    for (std::int64_t width = 1; width <= positions; ++width) {
+      ConvTile tile;
+      tile.batch = rows;
+      if (const std::size_t dims = form_.shape.dimCount; dims > 0)
+        tile.output[dims - 1] = width * form_.shape.dims[dims - 1].outputStep();
+      const double beyond =
+          static_cast<double>(passCycles(tile)) - perPosition * static_cast<double>(rows * width);
+      least = std::min(least, beyond);
+    }
+  }
+  return std::max(0.0, least);
+}
+
+std::int64_t PlanBound::passes(const ConvTile& tile) const {
+  std::int64_t passes =
+      tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
+  for (std::size_t i = 1; i < form_.shape.dimCount; ++i) passes *= tile.kernel[i];
+  return passes;
 }
 
 std::int64_t PlanBound::passCycles(const ConvTile& tile) const {
@@ -86,39 +118,51 @@ std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) con
   return static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
 }
 
-PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile,
-                                         std::int64_t parts) const {
+/// Operands move where they are shared, which takes an exchange.
+std::int64_t PlanBound::startOf(const ConvSplit& split) const {
+  return split.outChannels > 1 || split.positions() > 1 ? chip_.exchangeOverhead : 0;
+}
+
+PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
+                                         std::int64_t limit) const {
+  const auto perPass =
+      static_cast<std::int64_t>(static_cast<double>(passes(tile)) * perPass_ / static_cast<double>(parts));
+  std::int64_t cycles =
+      form_.serial * (peakCycles(tile, parts) + perPass + chip_.computeSetOverhead + startOf(split)) +
+      arrangement_;
+  if (cycles >= limit) return {cycles, 0};
   const Operands bytes = operandsOf(form_, tile);
-  const std::int64_t rest = exchangeBound(chip_, bytes, split, parts) + chip_.computeSetOverhead;
-  return {form_.serial * (peakCycles(tile, parts) + rest) + arrangement_,
-          memoryBound(bytes, parts, tile.groups > 1)};
+  cycles += form_.serial * exchangeBound(chip_, bytes, split, parts);
+  if (cycles >= limit) return {cycles, 0};
+  return {cycles, memoryBound(bytes, parts, tile.groups > 1)};
 }
 
 PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
-                                        std::int64_t pass) const {
-  std::int64_t passes =
-      tile.groups * tile.inGroups * tile.outGroups * ceilDiv(tile.kernel[0], form_.vertex.filterHeight);
-  for (std::size_t i = 1; i < form_.shape.dimCount; ++i) passes *= tile.kernel[i];
-  const Operands bytes = operandsOf(form_, tile);
-  const auto cycles = [&](std::int64_t cut) {
-    return std::max(peakCycles(tile, cut), passes * pass / cut) + exchangeBound(chip_, bytes, split, cut);
+                                        std::int64_t pass, std::int64_t limit) const {
+  const std::int64_t inPasses = passes(tile) * pass;
+  const auto computing = [&](std::int64_t cut) { return std::max(peakCycles(tile, cut), inPasses / cut); };
+  const auto whole = [&](std::int64_t cycles) {
+    return form_.serial * (cycles + chip_.computeSetOverhead + startOf(split)) + arrangement_;
   };
+  const std::int64_t cutMost = computing(parts);
+  if (const std::int64_t cycles = whole(cutMost); cycles >= limit) return {cycles, 0};
+  const Operands bytes = operandsOf(form_, tile);
   // Either the sums are whole on their tile and may change type, or partial sums move and are added, two or
   // more.
   const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
   const std::int64_t added =
       partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) +
       chip_.exchangeOverhead + chip_.computeSetOverhead;
-  std::int64_t best = cycles(parts) + added;
+  std::int64_t best = cutMost + exchangeBound(chip_, bytes, split, parts) + added;
   if (split.depth() == 1) {
     const bool cast = form_.shape.half != form_.shape.halfPartials;
-    const std::int64_t whole = cycles(1) + (cast ? castVertexCycles(chip_, partials / form_.shape.partialBytes())
-                                                 : 0);
-    best = parts == 1 ? whole : std::min(best, whole);
+    const std::int64_t uncut = computing(1) + exchangeBound(chip_, bytes, split, 1) +
+                               (cast ? castVertexCycles(chip_, partials / form_.shape.partialBytes()) : 0);
+    best = parts == 1 ? uncut : std::min(best, uncut);
   }
   const auto fixed =
       static_cast<std::int64_t>(bytes.partials + (bytes.inputs + bytes.weights) / static_cast<double>(parts));
-  return {form_.serial * (best + chip_.computeSetOverhead) + arrangement_, fixed};
+  return {whole(best), fixed};
 }
 
 }  // namespace pipescope::devices::ipu

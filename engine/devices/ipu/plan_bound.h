@@ -14,12 +14,14 @@ class PlanBound {
   PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache);
 
   /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are
-  /// still whole in it into at most `parts` further ones.
-  Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts) const;
+  /// still whole in it into at most `parts` further ones. From `limit` cycles on nobody wants to know more:
+  /// memory is 0 then.
+  Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
+                     std::int64_t limit) const;
 
   /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
-  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
-                    std::int64_t pass) const;
+  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass,
+                    std::int64_t limit) const;
 
   /// At most what the vertex takes per pass over one group of input channels, one of output channels and one
   /// kernel element, with the tile's output positions.
@@ -27,11 +29,18 @@ class PlanBound {
 
  private:
   std::int64_t peakCycles(const ConvTile& tile, std::int64_t parts) const;
+  std::int64_t startOf(const ConvSplit& split) const;
+  /// Passes of the vertex over the tile: one for each group of input and output channels and each kernel
+  /// element.
+  std::int64_t passes(const ConvTile& tile) const;
+  /// The least that a pass takes beyond its multiply-adds at the peak; `steps`: outputs per active one.
+  double leastPerPass(std::int64_t steps) const;
 
   const Chip& chip_;
   const ConvForm& form_;
   WorkerCache& cache_;
   double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex' peak
+  double perPass_ = 0;            ///< cycles of a pass beyond its multiply-adds
   std::int64_t arrangement_ = 0;  ///< when spread over all tiles
 };
 

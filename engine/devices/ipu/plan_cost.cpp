@@ -209,8 +209,11 @@ std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
-  return (2 * costs.arrangeExchange + costs.arrange) * (form.arrangeEach ? form.serial : 1) +
-         costs.outputExchange + costs.output;
+  // With what addUp() adds to each.
+  const auto with = [](std::int64_t cycles, std::int64_t overhead) { return cycles > 0 ? cycles + overhead : 0; };
+  return (2 * with(costs.arrangeExchange, chip.exchangeOverhead) + with(costs.arrange, chip.computeSetOverhead)) *
+             (form.arrangeEach ? form.serial : 1) +
+         with(costs.outputExchange, chip.exchangeOverhead) + with(costs.output, chip.computeSetOverhead);
 }
 
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {

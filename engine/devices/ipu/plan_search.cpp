@@ -8,6 +8,8 @@
 namespace pipescope::devices::ipu {
 namespace {
 
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
 /// A number of parts of an axis, and the grains that the largest then has.
 struct Cut {
   std::int64_t parts = 1, grains = 1;
@@ -68,7 +70,7 @@ class SplitSearch {
     for (std::size_t i = axes_.size(); i-- > 0;) {
       mostParts_[i] = std::min(chip.tiles, mostParts_[i + 1] * axes_[i].cuts.back().parts);
     }
-    least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0]);
+    least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0], kNoLimit);
   }
 
   /// The fewest cycles that any split can take.
@@ -120,8 +122,8 @@ class SplitSearch {
     if (!useless(least_)) start(useless);
   }
 
-  /// At least as few cycles as the fastest split that did not fit.
-  std::int64_t missed() const { return missed_; }
+  MissedSplit missed() const { return {&form_, missed_}; }
+  std::int64_t searched() const { return searched_; }
 
  private:
   void addAxis(std::int64_t grains, std::int64_t ConvSplit::*parts, std::int64_t ConvTile::*share,
@@ -156,11 +158,13 @@ class SplitSearch {
     for (const Cut cut : axis.cuts) {
       const std::int64_t tiles = used * cut.parts;
       if (tiles > chip_.tiles) break;
+      ++searched_;
       axis.in(split) = cut.parts;
       axis.in(tile) = cut.grains;
       const std::int64_t left = std::min(mostParts_[at + 1], chip_.tiles / tiles);
-      const PlanBound::Least least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left)
-                                                      : bound_.furtherSums(split, tile, left, pass);
+      const std::int64_t limit = shrinking_ ? kNoLimit : fitting_.cycles;
+      const PlanBound::Least least = at < resultAxes_ ? bound_.furtherSplit(split, tile, left, limit)
+                                                      : bound_.furtherSums(split, tile, left, pass, limit);
       if (!useless(least)) enter(split, tile, at + 1, tiles, pass, useless);
     }
     axis.in(split) = 1;
@@ -169,6 +173,7 @@ class SplitSearch {
 
   /// Notes the split; returns its cycles, or far more where it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
+    ++searched_;
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
     if (shrinking_ && costs.temporaryBytes < smallest_.memory)
       smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
@@ -192,6 +197,7 @@ class SplitSearch {
   PlanBound bound_;
   PlanBound::Least least_;
   bool shrinking_ = false;
+  std::int64_t searched_ = 0;
   std::int64_t missed_ = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -208,20 +214,26 @@ FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int
 
 FormsSearch::~FormsSearch() = default;
 
-std::int64_t FormsSearch::run() {
+std::vector<MissedSplit> FormsSearch::run() {
   for (const auto& search : searches_) {
     if (search->bound() < fitting_.cycles && search->canFit()) search->descend();
   }
-  std::int64_t missed = std::numeric_limits<std::int64_t>::max();
+  std::vector<MissedSplit> missed;
   for (const auto& search : searches_) {
     search->prune();
-    missed = std::min(missed, search->missed());
+    missed.push_back(search->missed());
   }
   return missed;
 }
 
 void FormsSearch::shrink() {
   for (const auto& search : searches_) search->shrink();
+}
+
+std::int64_t FormsSearch::searched() const {
+  std::int64_t sum = 0;
+  for (const auto& search : searches_) sum += search->searched();
+  return sum;
 }
 
 }  // namespace pipescope::devices::ipu

@@ -18,6 +18,12 @@ struct BestSplit {
 
 class SplitSearch;
 
+/// At least as few cycles as the fastest split of a form that did not fit.
+struct MissedSplit {
+  const ConvForm* form = nullptr;
+  std::int64_t cycles = 0;
+};
+
 /// Looks through the splits of all forms that do a product in the same number of serial parts.
 class FormsSearch {
  public:
@@ -27,11 +33,12 @@ class FormsSearch {
               BestSplit& smallest);
   ~FormsSearch();
 
-  /// The fastest split whose temporaries fit in `memory`. Returns at least as few cycles as the fastest that
-  /// does not.
-  std::int64_t run();
+  /// The fastest split whose temporaries fit in `memory`. Returns for each form what memory kept out.
+  std::vector<MissedSplit> run();
   /// The split that takes least memory, whatever its cycles.
   void shrink();
+  /// Splits, whole or in part, that were looked at so far: what planning took, whatever the machine.
+  std::int64_t searched() const;
 
  private:
   std::vector<ConvForm> forms_;

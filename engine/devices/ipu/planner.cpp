@@ -11,8 +11,9 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// Most parts that a product is done in, one after another.
-constexpr std::int64_t kMaximumSerial = 128;
+/// Numbers of parts that a product may be done in, one after another: few between two neighbours, since each
+/// costs a search where memory is short.
+constexpr std::int64_t kSerial[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128};
 
 /// The forms of a product: operands swapped or not, each set of axes expanded, each vertex.
 std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int64_t serial) {
@@ -56,6 +57,27 @@ std::string keyOf(const ConvShape& shape, std::int64_t memory) {
   return key;
 }
 
+bool sameButForParts(const ConvForm& a, const ConvForm& b) {
+  return a.swapped == b.swapped && a.expanded == b.expanded && a.vertex == b.vertex;
+}
+
+/// A product done in more parts one after another takes no fewer cycles than the same split in a divisor of
+/// so many, each with more channels. So a form need not be tried where memory kept nothing faster out with
+/// fewer parts.
+bool cannotWin(const ConvForm& form, const std::vector<MissedSplit>& missed, std::int64_t cycles) {
+  return std::any_of(missed.begin(), missed.end(), [&](const MissedSplit& earlier) {
+    return earlier.cycles >= cycles && form.serial % earlier.form->serial == 0 &&
+           sameButForParts(*earlier.form, form);
+  });
+}
+
+/// Matrix times vector: its result lies in memory as that of the transposed product does, vector times
+/// matrix.
+bool isVectorProduct(const ConvShape& shape) {
+  return shape.matmul && !shape.trained && shape.pass == ProductPass::forward &&
+         (shape.batch == 1) != (shape.outputChannels == 1);
+}
+
 }  // namespace
 
 std::string ConvPlan::describe() const {
@@ -77,7 +99,26 @@ Planner::Share& Planner::share(std::int64_t tiles) {
 }
 
 std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double proportion) {
-  const auto memory = static_cast<std::int64_t>(proportion * static_cast<double>(chip_.bytesPerTile));
+  std::shared_ptr<const ConvPlan> plan = planAsGiven(shape, proportion);
+  if (!isVectorProduct(shape)) return plan;
+  ConvShape transposed = shape;
+  std::swap(transposed.batch, transposed.outputChannels);
+  std::shared_ptr<const ConvPlan> other = planAsGiven(transposed, proportion);
+  const bool otherFits = fits(*other, proportion), thisFits = fits(*plan, proportion);
+  if (otherFits != thisFits) return otherFits ? other : plan;
+  return other->costs.total < plan->costs.total ? other : plan;
+}
+
+bool Planner::fits(const ConvPlan& plan, double proportion) const {
+  return plan.costs.temporaryBytes <= memoryFor(proportion);
+}
+
+std::int64_t Planner::memoryFor(double proportion) const {
+  return static_cast<std::int64_t>(proportion * static_cast<double>(chip_.bytesPerTile));
+}
+
+std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, double proportion) {
+  const std::int64_t memory = memoryFor(proportion);
   const std::string key = keyOf(shape, memory);
   {
     const std::lock_guard lock(mutex_);
@@ -85,11 +126,14 @@ std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double pro
   }
   BestSplit fitting, smallest;
   std::vector<std::unique_ptr<FormsSearch>> searches;
-  for (std::int64_t serial = 1; serial <= kMaximumSerial; serial *= 2) {
-    searches.push_back(
-        std::make_unique<FormsSearch>(chip_, formsOf(chip_, shape, serial), memory, fitting, smallest));
-    // More parts only ever cost cycles; they are worth trying while memory kept a faster split out.
-    if (searches.back()->run() >= fitting.cycles) break;
+  std::vector<MissedSplit> missed;
+  for (const std::int64_t serial : kSerial) {
+    std::vector<ConvForm> forms = formsOf(chip_, shape, serial);
+    std::erase_if(forms, [&](const ConvForm& form) { return cannotWin(form, missed, fitting.cycles); });
+    if (forms.empty()) continue;
+    searches.push_back(std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest));
+    const std::vector<MissedSplit> more = searches.back()->run();
+    missed.insert(missed.end(), more.begin(), more.end());
   }
   if (!fitting.form) {
     for (auto search = searches.rbegin(); search != searches.rend(); ++search) (*search)->shrink();
@@ -101,6 +145,7 @@ std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double pro
   plan->tile = largestTile(*best.form, best.split);
   WorkerCache cache;
   plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
+  for (const auto& search : searches) plan->searched += search->searched();
   const std::lock_guard lock(mutex_);
   return plans_.emplace(key, std::move(plan)).first->second;
 }

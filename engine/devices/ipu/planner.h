@@ -22,6 +22,7 @@ struct ConvPlan {
   ConvSplit split;
   ConvTile tile;  ///< the largest share
   ConvCosts costs;
+  std::int64_t searched = 0;  ///< splits that were looked at to find it, whole or in part
 
   /// "AMP 16x8, 1,440 tiles: …", for logs and `describe`.
   std::string describe() const;
@@ -52,6 +53,10 @@ class Planner {
   Share& share(std::int64_t tiles);
 
  private:
+  std::shared_ptr<const ConvPlan> planAsGiven(const ConvShape& shape, double proportion);
+  std::int64_t memoryFor(double proportion) const;
+  bool fits(const ConvPlan& plan, double proportion) const;
+
   const Chip& chip_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const ConvPlan>> plans_;

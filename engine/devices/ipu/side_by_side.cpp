@@ -47,6 +47,7 @@ void takeStep(const Chip& chip, Part& part, ProgramStep& step) {
   TileRuns cycles = rotated(own.cycles, part.firstTile, chip.tiles);
   step.cycles.insert(step.cycles.end(), cycles.begin(), cycles.end());
   step.kind = own.kind;
+  step.once = own.once;
   step.program = own.program;
   step.name = own.name;
   step.sync = std::max(step.sync, own.sync);
@@ -111,8 +112,8 @@ base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& p
     const std::int64_t tiles =
         others == 0 ? left : std::clamp<std::int64_t>(wanted / 2 * 2, 1, left - others);
     Planner::Share& share = context.planner.share(tiles);
-    const LoweringContext own{share.chip, share.planner, context.memoryProportion, context.hostBytesPerSecond,
-                              context.what};
+    const LoweringContext own{share.chip,   share.planner, context.memoryProportion, context.hostBytesPerSecond,
+                              context.what, context.halfPartials};
     PIPESCOPE_ASSIGN(LoweredWork work, lower(product, own));
     parts.push_back({firstTile, std::move(work), 0, {}});
     firstTile += tiles;

@@ -1,13 +1,19 @@
 #include "engine/devices/ipu/stage_lowering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/fused_map.h"
+#include "engine/devices/ipu/outlining.h"
 #include "engine/devices/ipu/rounding.h"
-#include "engine/devices/ipu/tensor_lives.h"
+#include "engine/devices/ipu/step_code.h"
 #include "engine/devices/ipu/tile_memory.h"
+#include "engine/devices/program_order.h"
+#include "engine/devices/tensor_lives.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -17,36 +23,6 @@ using compile::PlanOperator;
 using compile::StagePlan;
 using model::Pass;
 
-/// A pass and where it comes in the program: host in, forward, then per stage from the last recompute and
-/// backward, update, host out.
-struct OrderedPass {
-  const StagePlan* stage;
-  const PassPlan* pass;
-};
-
-std::vector<OrderedPass> programOrder(const std::vector<const StagePlan*>& stages) {
-  std::vector<OrderedPass> order;
-  const auto take = [&](const StagePlan* stage, auto wanted) {
-    for (const PassPlan& pass : stage->passes) {
-      if (wanted(pass.pass)) order.push_back({stage, &pass});
-    }
-  };
-  const auto ascending = [&](Pass kind) {
-    for (const StagePlan* stage : stages) take(stage, [kind](Pass pass) { return pass == kind; });
-  };
-  ascending(Pass::hostIn);
-  ascending(Pass::forward);
-  for (auto it = stages.rbegin(); it != stages.rend(); ++it) {
-    take(*it, [](Pass pass) {
-      return pass == Pass::recompute || pass == Pass::backward || pass == Pass::weightGradient;
-    });
-  }
-  ascending(Pass::update);
-  for (const Pass other : {Pass::sync, Pass::collective, Pass::remote}) ascending(other);
-  ascending(Pass::hostOut);
-  return order;
-}
-
 class StageLowering {
  public:
   StageLowering(const std::vector<const StagePlan*>& stages, const LoweringContext& context)
@@ -55,6 +31,7 @@ class StageLowering {
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
     device.device = stages_.front()->device;
+    PIPESCOPE_ASSIGN(outlining_, Outlining::choose(stages_, context_));
     for (const StagePlan* stage : stages_) addTensors(*stage);
     for (const OrderedPass& ordered : programOrder(stages_)) {
       PIPESCOPE_ASSIGN(LoweredPass pass, lowerPass(*ordered.stage, *ordered.pass));
@@ -62,6 +39,9 @@ class StageLowering {
     }
     for (const StagePlan* stage : stages_) finishTensors(*stage);
     device.memory.push_back(memory_.finish(deviceName));
+    if (!streaming_.variables.empty()) device.memory.push_back(finishStreaming(deviceName));
+    device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks(chainCycles_)},
+                     {"outline", outlining_.calls(), outlining_.saved(), Ticks(-copyCycles_)}};
     return device;
   }
 
@@ -75,6 +55,11 @@ class StageLowering {
     StageTensors& tensors = tensors_[&stage];
     tensors.lives = TensorLives(stage);
     for (const compile::PlanTensor& tensor : stage.tensors) {
+      if (tensor.remote || tensor.shared) {
+        if (!tensor.shared) addRemote(stage, tensor);
+        tensors.variables.push_back(kNowhere);
+        continue;
+      }
       tensors.variables.push_back(memory_.addTensor(
           tensor.name, toString(tensor.use), toString(tensor.type), tensor.type.elements() * tensor.copies,
           graph::sizeOf(tensor.type.element), isAlwaysLive(tensor.use),
@@ -82,33 +67,103 @@ class StageLowering {
     }
   }
 
+  void addRemote(const StagePlan& stage, const compile::PlanTensor& tensor) {
+    LoweredVariable variable;
+    variable.name = tensor.name;
+    variable.category = toString(tensor.use);
+    variable.shape = toString(tensor.type);
+    variable.bytes = variable.maxUnitBytes = tensor.type.bytes() * tensor.copies;
+    variable.alwaysLive = true;
+    variable.stage = stage.index;
+    streaming_.variables.push_back(std::move(variable));
+  }
+
+  LoweredMemory finishStreaming(const std::string& deviceName) {
+    Bytes all;
+    for (const LoweredVariable& variable : streaming_.variables) all += variable.bytes;
+    streaming_.space = 1;
+    streaming_.units.push_back({"variable", "non_interleaved", true, 0, 1, all});
+    if (all.count > context_.streamingBytes) {
+      streaming_.overflow.push_back(fmt::format(
+          "{}: {} bytes lie in streaming memory, of which it has {}: {} too much. Keep some kind of tensor on the "
+          "chip, shard it over replicas, or use more stages.",
+          deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
+    }
+    return std::move(streaming_);
+  }
+
+  /// Loads and stores of streaming memory, and collectives that bring shares together, are segments of their own.
+  static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
+    const auto all = [&](auto wanted) {
+      return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
+    };
+    if (all([](const ops::Work& work) {
+          const auto* copy = std::get_if<ops::HostCopy>(&work.item);
+          return copy && copy->remote;
+        }))
+      return Pass::remote;
+    // Within a pass a model's own sums over replicas (batch norms) belong to its work.
+    const bool planned = pass != Pass::collective && op.kind != "ReplicaSum";
+    if (planned && all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
+      return Pass::collective;
+    return std::nullopt;
+  }
+
+  /// Ends the segment where the next operator is of another kind.
+  static void cut(LoweredPass& pass, LoweredSegment& segment, std::optional<Pass> own) {
+    if (segment.pass == own) return;
+    const std::string stage = segment.name.substr(0, segment.name.find('/') + 1);
+    const Pass kind = own.value_or(pass.pass);
+    LoweredSegment next;
+    next.name = stage + model::toString(kind);
+    next.lane = laneOf(kind);
+    next.pass = own;
+    if (segment.ticks.count > 0) pass.segments.push_back(std::move(segment));
+    segment = std::move(next);
+  }
+
+  static model::LaneRole laneOf(Pass pass) {
+    if (pass == Pass::hostIn || pass == Pass::hostOut || pass == Pass::remote) return model::LaneRole::host;
+    return pass == Pass::collective ? model::LaneRole::exchange : model::LaneRole::compute;
+  }
+
   base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {
     LoweredPass pass;
     pass.stage = stage.index;
     pass.pass = plan.pass;
-    const bool host = plan.pass == Pass::hostIn || plan.pass == Pass::hostOut;
     LoweredSegment segment;
-    segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
-    segment.lane = host ? model::LaneRole::host : model::LaneRole::compute;
+    const std::string name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
+    segment.name = name;
+    segment.lane = laneOf(plan.pass);
     const std::int32_t first = memory_.steps();
     TensorLives& lives = tensors_[&stage].lives;
     lives.enterPass(plan.pass, first);
+    std::int64_t shared = 0;
     for (std::size_t i = 0; i < plan.operators.size(); ++i) {
       const PlanOperator& op = plan.operators[i];
       pass.operators.push_back(describe(stage, op));
+      const OutlinedCall* call = outlining_.callAt(plan, i);
+      cut(pass, segment, ownPass(plan.pass, op));
+      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, plan.pass, *call, segment));
+      const std::int32_t firstOfOperator = memory_.steps();
+      keepsCode_ = !call || call->keepsCode;
       PIPESCOPE_TRY(lowerOperator(stage, plan.pass, op, static_cast<int>(i), segment));
+      shared += keepsCode_ ? 0 : memory_.steps() - firstOfOperator;
+      keepsCode_ = true;
+      if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, plan.pass, *call, segment));
     }
     lives.leavePass(memory_.steps());
-    const std::int64_t programs = memory_.steps() - first;
+    const std::int64_t programs = memory_.steps() - first - shared;
+    pass.calls = outlining_.callsOf(plan);
     if (context_.chip.compilesCode)
-      memory_.addAlwaysLive(segment.name, "controlCode",
+      memory_.addAlwaysLive(name, "controlCode",
                             {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
-    pass.segments.push_back(std::move(segment));
+    if (segment.ticks.count > 0 || pass.segments.empty()) pass.segments.push_back(std::move(segment));
     return pass;
   }
 
   static LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) {
-    LoweredOperator lowered{op.name, op.kind, 0, Bytes()};
+    LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
@@ -131,6 +186,56 @@ class StageLowering {
     return products;
   }
 
+  /// The Work at `i`, with what runs at the same time or in the same vertex; `i` becomes the last of it.
+  base::Result<LoweredWork> lowerAt(const PlanOperator& op, std::size_t& i, const LoweringContext& context) {
+    const std::vector<ops::Contraction> together = sideBySide(op.work, i);
+    if (together.size() > 1) {
+      i += together.size() - 1;
+      return lowerSideBySide(together, context);
+    }
+    PIPESCOPE_ASSIGN(std::optional<FusedChain> fused, fuseChain(op, i, context));
+    if (!fused) return lowerWork(op.work[i].item, context);
+    i += fused->count - 1;
+    ++chains_;
+    chainCycles_ += fused->savedCycles;
+    return std::move(fused->work);
+  }
+
+  void addProgram(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
+                  std::int64_t repeat, Pass pass, int stage) {
+    addSteps(segment, step, path, op, repeat);
+    memory_.addStep(path + "/" + step.name, step, pass);
+    if (keepsCode_) addCode(path + "/" + step.name, step, stage);
+  }
+
+  /// Copies of a call's arguments, or of its results: both lie alike on the tiles.
+  base::Status copyForCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, const char* name,
+                           std::int64_t bytes, LoweredSegment& segment) {
+    if (bytes == 0) return {};
+    LoweringContext context = context_;
+    context.what = call.name + "/" + name;
+    PIPESCOPE_ASSIGN(const LoweredWork copy, lowerWork(ops::Rearrange{bytes, bytes, graph::ElementType::uint8}, context));
+    copyCycles_ += copy.cycles();
+    for (const ProgramStep& step : copy.steps)
+      addProgram(segment, step, context.what, static_cast<int>(call.first), 1, pass, stage.index);
+    return {};
+  }
+
+  base::Status beginCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
+    callFirst_ = memory_.steps();
+    return copyForCall(stage, pass, call, "CopyIn", call.bytesIn, segment);
+  }
+
+  base::Status endCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
+    PIPESCOPE_TRY(copyForCall(stage, pass, call, "CopyOut", call.bytesOut, segment));
+    const TileRuns bytes = spreadEvenly(context_.chip, call.bytesIn + call.bytesOut, 1);
+    memory_.addTemporary(call.function + "/arguments",
+                         {"arguments", bytes, Temporary::Place::anywhere, 0,
+                          static_cast<std::size_t>(memory_.steps() - callFirst_)},
+                         callFirst_, stage.index);
+    return {};
+  }
+
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
                              LoweredSegment& segment) {
     const std::int32_t first = memory_.steps();
@@ -139,17 +244,11 @@ class StageLowering {
       LoweringContext context = context_;
       context.what = op.name + " (" + op.kind + ")";
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
-      const std::vector<ops::Contraction> together = sideBySide(op.work, i);
-      PIPESCOPE_ASSIGN(const LoweredWork lowered, together.size() > 1 ? lowerSideBySide(together, context)
-                                                                      : lowerWork(work.item, context));
-      if (together.size() > 1) i += together.size() - 1;
+      PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerAt(op, i, context));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
-      for (const ProgramStep& step : lowered.steps) {
-        addSteps(segment, step, path, index, work.repeat);
-        memory_.addStep(path + "/" + step.name, step, pass);
-        addCode(path + "/" + step.name, step, stage.index);
-      }
+      for (const ProgramStep& step : lowered.steps)
+        addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
       for (const Temporary& temporary : lowered.temporaries) {
         memory_.addTemporary(path + "/" + temporary.name, temporary, firstOfWork, stage.index);
       }
@@ -170,6 +269,7 @@ class StageLowering {
       sync.ticks = sync.minTicks = sync.maxTicks = Ticks(step.sync * repeat);
       sync.activeUnits = context_.chip.tiles;
       sync.meanTicks = static_cast<double>(sync.ticks.count);
+      sync.units = {{0, context_.chip.tiles, sync.ticks}};
       append(segment, sync, op);
     }
     const Spread spread = spreadOf(step.cycles);
@@ -177,6 +277,7 @@ class StageLowering {
     lowered.kind = step.kind;
     lowered.lane = step.kind == model::StepKind::compute      ? model::LaneRole::compute
                    : step.kind == model::StepKind::streamCopy ? model::LaneRole::host
+                   : step.kind == model::StepKind::remoteCopy ? model::LaneRole::host
                                                               : model::LaneRole::exchange;
     lowered.program = step.program;
     lowered.name = path + "/" + step.name;
@@ -184,6 +285,9 @@ class StageLowering {
     lowered.minTicks = Ticks(spread.least * repeat);
     lowered.activeUnits = spread.active;
     lowered.meanTicks = static_cast<double>(spread.total * repeat) / static_cast<double>(context_.chip.tiles);
+    for (const TileRun& run : step.cycles) {
+      if (run.value > 0) lowered.units.push_back({run.first, run.count, Ticks(run.value * repeat)});
+    }
     lowered.bytesIn = Bytes(step.bytesIn * repeat);
     lowered.bytesOut = Bytes(step.bytesOut * repeat);
     append(segment, lowered, op);
@@ -198,23 +302,8 @@ class StageLowering {
   }
 
   void addCode(const std::string& path, const ProgramStep& step, int stage) {
-    const auto onTiles = [&](std::int64_t bytes) {
-      return transformed(step.cycles, [bytes](std::int64_t cycles) { return cycles > 0 ? bytes : 0; });
-    };
-    if (step.kind == model::StepKind::compute) {
-      memory_.addVertices(path, step, stage);
-      if (step.name.ends_with("OnTileCopy"))
-        memory_.addAlwaysLive(path, "copyDescriptor", onTiles(kCopyDescriptor), stage);
-    }
-    if (step.kind == model::StepKind::exchange) {
-      memory_.addAlwaysLive(path, "internalExchangeCode",
-                            onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
-    }
-    if (step.program == "StreamCopyMid") {
-      memory_.addAlwaysLive(path, "hostExchangeCode",
-                            onTiles(kExchangeBase + kExchangePerMessage * step.messages), stage);
-      memory_.addAlwaysLive(path, "hostExchangePacketHeader", onTiles(kPacketHeader), stage);
-    }
+    if (step.kind == model::StepKind::compute) memory_.addVertices(path, step, stage);
+    for (const CodePart& part : codeOf(step)) memory_.addAlwaysLive(path, part.category, part.bytes, stage);
   }
 
   void finishTensors(const StagePlan& stage) {
@@ -237,8 +326,14 @@ class StageLowering {
 
   const std::vector<const StagePlan*>& stages_;
   const LoweringContext& context_;
+  static constexpr std::size_t kNowhere = SIZE_MAX;  ///< not on tiles
   TileMemory memory_;
+  LoweredMemory streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
+  Outlining outlining_;
+  bool keepsCode_ = true;        ///< false: an operator whose code another call has
+  std::int32_t callFirst_ = 0;  ///< step at which the call began
+  std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 
 }  // namespace

@@ -53,6 +53,17 @@ class Category {
 
 }  // namespace
 
+void TileLayout::addOverflow(std::int64_t tile, std::int64_t bytes) {
+  ++overflowingTiles;
+  overflowBytes += bytes;
+  if (!overflowing.empty() && overflowing.back().first + overflowing.back().count == tile) {
+    ++overflowing.back().count;
+    overflowing.back().value = std::max(overflowing.back().value, bytes);
+  } else {
+    overflowing.push_back({tile, 1, bytes});
+  }
+}
+
 TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
                        const TilePeaks& peaks) {
   std::vector<Category> categories;
@@ -87,7 +98,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
     gap.add(tile, gaps);
     const std::int64_t end =
         above > 0 ? chip.interleavedStart + above + over : chip.interleavedStart - room.left[0];
-    if (over > 0) ++layout.overflowingTiles;
+    if (over > 0) layout.addOverflow(tile, over);
     if (end > layout.worstBytes) {
       layout.worstBytes = end;
       layout.worstTile = tile;

@@ -7,6 +7,7 @@
 
 #include "engine/devices/device_family.h"
 #include "engine/devices/ipu/chip.h"
+#include "engine/devices/ipu/tile_runs.h"
 
 namespace pipescope::devices::ipu {
 
@@ -21,8 +22,12 @@ struct TilePeaks {
 
 struct TileLayout {
   std::vector<UnitRun> units;
-  std::int64_t overflowingTiles = 0;
+  std::int64_t overflowingTiles = 0, overflowBytes = 0;
+  TileRuns overflowing;                        ///< these tiles as runs
   std::int64_t worstTile = 0, worstBytes = 0;  ///< gaps included
+
+  /// Notes the next tile that does not suffice; runs join neighbours, whose values are the most of them.
+  void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
 /// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a

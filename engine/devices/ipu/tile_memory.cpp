@@ -1,10 +1,9 @@
 #include "engine/devices/ipu/tile_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
+#include "engine/devices/ipu/overflow_text.h"
 #include "engine/devices/ipu/rounding.h"
 #include "engine/devices/ipu/tile_layout.h"
 
@@ -167,8 +166,7 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
   return peaks;
 }
 
-std::vector<std::pair<std::int64_t, std::string>> TileMemory::largestOn(std::int64_t tile) const {
-  // The step at which the tile holds most.
+std::int32_t TileMemory::fullestStepOn(std::int64_t tile) const {
   std::vector<std::int64_t> change(steps_.size() + 1);
   for (const Variable& variable : variables_) {
     for (const LifeInterval life : variable.row.lives) {
@@ -177,44 +175,36 @@ std::vector<std::pair<std::int64_t, std::string>> TileMemory::largestOn(std::int
       change[static_cast<std::size_t>(life.end)] -= bytes;
     }
   }
-  std::int64_t now = 0, most = -1;
-  std::int32_t peak = 0;
+  std::int64_t now = 0, most = 0;
+  std::int32_t fullest = -1;
   for (std::size_t step = 0; step < steps_.size(); ++step) {
     now += change[step];
-    if (now > most) {
-      most = now;
-      peak = static_cast<std::int32_t>(step);
-    }
+    if (now <= most) continue;
+    most = now;
+    fullest = static_cast<std::int32_t>(step);
   }
-  std::vector<std::pair<std::int64_t, std::string>> found;
+  return fullest;
+}
+
+std::vector<LiveVariable> TileMemory::liveOn(std::int64_t tile, std::int32_t step) const {
+  std::vector<LiveVariable> found;
   for (const Variable& variable : variables_) {
     const bool live = variable.row.alwaysLive ||
                       std::any_of(variable.row.lives.begin(), variable.row.lives.end(),
-                                  [&](LifeInterval life) { return life.first <= peak && peak < life.end; });
+                                  [&](LifeInterval life) { return life.first <= step && step < life.end; });
     const std::int64_t bytes = valueOn(variable.runs, tile);
     if (live && bytes > 0)
-      found.emplace_back(bytes, fmt::format("{} ({})", variable.row.name, variable.row.category));
+      found.push_back({variable.row.name, variable.row.category, variable.row.alwaysLive, bytes});
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+                   [](const LiveVariable& a, const LiveVariable& b) { return a.bytes > b.bytes; });
   return found;
 }
 
 std::string TileMemory::describeOverflow(const std::string& deviceName, const TileLayout& layout) const {
-  const auto kib = [](std::int64_t bytes) {
-    return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  };
-  std::string largest;
-  const auto variables = largestOn(layout.worstTile);
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, variables.size()); ++i) {
-    largest += fmt::format("{}{} {}", i == 0 ? "" : ", ", variables[i].second, kib(variables[i].first));
-  }
-  return fmt::format(
-      "{}: {} of {} tiles need more than their {}, the most tile {} with {}, {} too much. Largest there: {}. "
-      "A smaller "
-      "micro-batch, recompute, a smaller available memory proportion or more stages would help.",
-      deviceName, layout.overflowingTiles, chip_.tiles, kib(chip_.bytesPerTile), layout.worstTile,
-      kib(layout.worstBytes), kib(layout.worstBytes - chip_.bytesPerTile), largest);
+  const std::int32_t fullest = fullestStepOn(layout.worstTile);
+  return overflowText(chip_, deviceName, layout, fullest < 0 ? "" : steps_[static_cast<std::size_t>(fullest)].name,
+                      liveOn(layout.worstTile, fullest));
 }
 
 LoweredMemory TileMemory::finish(const std::string& deviceName) {
@@ -228,7 +218,12 @@ LoweredMemory TileMemory::finish(const std::string& deviceName) {
   memory.units = layout.units;
   if (layout.overflowingTiles > 0) memory.overflow.push_back(describeOverflow(deviceName, layout));
   memory.variables.reserve(variables_.size());
-  for (Variable& variable : variables_) memory.variables.push_back(std::move(variable.row));
+  for (Variable& variable : variables_) {
+    for (const TileRun& run : variable.runs) {
+      if (run.value > 0 && run.count > 0) variable.row.units.push_back({run.first, run.count, Bytes(run.value)});
+    }
+    memory.variables.push_back(std::move(variable.row));
+  }
   return memory;
 }
 

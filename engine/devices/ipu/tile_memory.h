@@ -14,6 +14,7 @@
 #include "engine/devices/device_family.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/lowered_work.h"
+#include "engine/devices/ipu/overflow_text.h"
 #include "engine/devices/ipu/tile_layout.h"
 #include "engine/devices/ipu/tile_runs.h"
 
@@ -58,7 +59,10 @@ class TileMemory {
   std::map<std::string, PerTile> alwaysLiveByCategory() const;
   TilePeaks replay(LoweredMemory& memory) const;
   std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;
-  std::vector<std::pair<std::int64_t, std::string>> largestOn(std::int64_t tile) const;
+  /// The step at which a tile holds most of what is not always live; −1: it never holds any.
+  std::int32_t fullestStepOn(std::int64_t tile) const;
+  /// Largest first.
+  std::vector<LiveVariable> liveOn(std::int64_t tile, std::int32_t step) const;
 
   struct Code {
     std::int64_t bytes = 0;

@@ -12,6 +12,9 @@ namespace {
 
 using devices::LoweredDevice;
 
+/// Share of a tile's memory that a product may take: the tools' default.
+constexpr double kProportion = 0.6;
+
 std::int64_t cyclesOf(const LoweredDevice& device) {
   std::int64_t cycles = 0;
   for (const devices::LoweredPass& pass : device.passes) cycles += pass.ticks().count;
@@ -62,7 +65,7 @@ base::Result<LoweredDevice> LayerModel::lower(const LayerRow& row, devices::ipu:
   PIPESCOPE_ASSIGN(const LayerPlan plan, planLayer(row));
   PIPESCOPE_ASSIGN(Target* const on, target(row.target, plan.tiles, compilesCode(row.tool)));
   chip = on->chip;
-  const devices::ipu::LoweringContext context{on->chip, *on->planner, 0.6, on->chip.hostBytesPerSecond, {}};
+  const devices::ipu::LoweringContext context{on->chip, *on->planner, kProportion, on->chip.hostBytesPerSecond, {}};
   return devices::ipu::lowerStages({&plan.stage}, "IPU0", context);
 }
 
@@ -82,11 +85,30 @@ LayerResult LayerModel::emulate(const LayerRow& row) {
   return result;
 }
 
+std::string LayerModel::plansOf(const LayerRow& row) {
+  const base::Result<LayerPlan> plan = planLayer(row);
+  if (!plan) return "";
+  const base::Result<Target*> on = target(row.target, plan->tiles, compilesCode(row.tool));
+  if (!on) return "";
+  std::string text;
+  for (const compile::PassPlan& pass : plan->stage.passes) {
+    for (const compile::PlanOperator& op : pass.operators) {
+      for (const ops::Work& work : op.work) {
+        const auto* product = std::get_if<ops::Contraction>(&work.item);
+        if (!product) continue;
+        const base::Result<devices::ipu::ConvShape> shape = devices::ipu::shapeOf(*product, op.name);
+        if (shape) text += op.name + ": " + (*on)->planner->plan(*shape, kProportion)->describe() + "\n";
+      }
+    }
+  }
+  return text;
+}
+
 std::string LayerModel::explain(const LayerRow& row) {
   devices::ipu::Chip chip;
   const base::Result<LoweredDevice> device = lower(row, chip);
   if (!device) return device.error().message + "\n";
-  std::string text;
+  std::string text = plansOf(row);
   for (const devices::LoweredPass& pass : device->passes) {
     for (const devices::LoweredSegment& segment : pass.segments) {
       for (const devices::LoweredStep& step : segment.steps) {

@@ -25,7 +25,7 @@ struct LayerResult {
 class LayerModel {
  public:
   LayerResult emulate(const LayerRow& row);
-  /// The layer's steps with their cycles, or its variables with their bytes, for people.
+  /// The layer's plans, steps with their cycles, and variables with their bytes, for people.
   std::string explain(const LayerRow& row);
 
  private:
@@ -35,6 +35,8 @@ class LayerModel {
   };
   base::Result<Target*> target(const std::string& name, std::int64_t tiles, bool code);
   base::Result<devices::LoweredDevice> lower(const LayerRow& row, devices::ipu::Chip& chip);
+  /// How the layer's products are spread over the tiles, a line each.
+  std::string plansOf(const LayerRow& row);
 
   std::map<std::tuple<std::string, std::int64_t, bool>, std::unique_ptr<Target>> targets_;
 };

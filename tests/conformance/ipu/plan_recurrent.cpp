@@ -116,10 +116,11 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
     if (phases.update) {
       const auto deltasIn = plan.kept("weightsInputDeltas", r.type, {r.input, g * r.output}),
                  deltasOut = plan.kept("weightsOutputDeltas", r.type, {r.output, g * r.output});
-      // The weights' gradients of all steps are one product.
+      // Each step adds to the weights' gradients.
       plan.add(Pass::backward, "wu", "MatMul",
-               {work(r.batch * r.sequence, in, g * r.output, Phase::weightGradient, 1)}, {input, saved},
-               {deltasIn, deltasOut});
+               {work(r.batch, in, g * r.output, Phase::weightGradient, r.sequence),
+                {ops::Map{"scaled_add", in * g * r.output, 2, r.type, true}, r.sequence, "Accumulate"}},
+               {input, saved}, {deltasIn, deltasOut});
     }
   }
   return LayerPlan{plan.finish(), 0};

@@ -127,6 +127,26 @@ TEST(Planner, LittleMemorySplitsSerially) {
             static_cast<std::int64_t>(0.08 * static_cast<double>(mk2.bytesPerTile)));
 }
 
+TEST(Planner, PartsNeedNotBeAPowerOfTwo) {
+  // 125 groups of 8 output channels: 5 parts of 25.
+  const Chip mk1 = testing::chipOf("mk1");
+  Planner planner(mk1);
+  const auto plan = planner.plan(shapeOf(product(1000, 256, 30000), "work").value(), 0.6);
+  EXPECT_EQ(plan->form.serial, 5);
+  EXPECT_EQ(plan->form.vertex.method, ConvVertex::Method::amp);
+}
+
+TEST(Planner, AMatrixTimesAVectorIsPlannedBothWaysRound) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  const auto f32 = graph::ElementType::float32;
+  for (const std::int64_t rows : {5, 1000, 10000}) {
+    const auto column = planner.plan(shapeOf(product(rows, 1000, 1, f32), "work").value(), 0.6),
+               row = planner.plan(shapeOf(product(1, 1000, rows, f32), "work").value(), 0.6);
+    EXPECT_EQ(column->costs.total, row->costs.total) << rows;
+  }
+}
+
 TEST(Planner, NoRandomSplitOfItsFormIsFaster) {
   const Chip mk2 = testing::chipOf("mk2");
   Planner planner(mk2);

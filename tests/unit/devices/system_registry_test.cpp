@@ -28,7 +28,7 @@ TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
     const auto system = systemOf(name);
     ASSERT_NE(system, nullptr) << name;
     EXPECT_EQ(system->name(), name);
-    EXPECT_EQ(system->family(), "ipu");
+    EXPECT_EQ(system->family(), name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1" ? "gaudi" : "ipu");
     EXPECT_FALSE(system->description().empty());
   }
 }
@@ -42,7 +42,9 @@ TEST(SystemRegistry, Pod4HasFourMk2) {
   EXPECT_EQ(device.units, 1472);
   EXPECT_EQ(device.unitName, "tile");
   EXPECT_EQ(device.ticksPerSecond, 1'330'000'000);
-  ASSERT_EQ(device.memory.size(), 1u);
+  ASSERT_EQ(device.memory.size(), 2u);
+  EXPECT_EQ(device.memory[1].kind, "streaming_memory");
+  EXPECT_EQ(device.memory[1].bytesPerUnit.count, std::int64_t{64} << 30);
   EXPECT_EQ(device.memory[0].bytesPerUnit.count, 624 * 1024);
   EXPECT_EQ(device.memory[0].interleavedStart.count, 13 * 16384);
 }
@@ -182,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"", "Cannot read"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
-        FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are ipu"},
+        FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are gaudi, ipu"},
         FaultyFile{"base = \"bad\"\n", "longer than 8 or goes in a circle"},
         FaultyFile{"base = \"nowhere\"\n", "There is no chip \"nowhere\""}));
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/devices/ipu/map_cost.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices::ipu {
@@ -101,8 +102,24 @@ TEST(WorkLowering, MapCosts) {
   EXPECT_EQ(cycles("multiply", kFloat, 2), 90 + 11 + 6 * (29 + 100 * 3));
   EXPECT_EQ(cycles("scaled_add", kHalf, 2, true), 90 + 50 + 6 * (21 + 50 * 3));
   EXPECT_GT(cycles("add", kFloat, 3), cycles("add", kFloat, 2));
+  // Vertices of their own: not pair after pair.
+  EXPECT_EQ(cycles("select", kFloat, 3), 90 + 11 + 6 * (11 + 200 * 5));
+  EXPECT_EQ(cycles("sqrt", kHalf), 90 + 11 + 6 * (17 + 50 * 23));
+  EXPECT_EQ(cycles("cos", kHalf), 90 + 11 + 6 * (17 + 200 * 26));
+  // Generated from an expression: exp, add and log of 100 pairs (6, 3 and 14 cycles in place).
+  EXPECT_EQ(cycles("softplus", kFloat), 90 + 11 + 6 * (17 + 100 * (6 + 3 + 14)));
+  // Adam reads four operands in one go: scaled_add twice, square, sqrt, add, divide, scaled_add.
+  EXPECT_EQ(cycles("adam", kFloat, 4, true), 90 + 11 + 6 * (58 + 100 * (3 + 2 + 3 + 10 + 3 + 10 + 3)));
+  EXPECT_EQ(cycles("add", graph::ElementType::int32, 2), 90 + 11 + 6 * (29 + 200 * 7));
   // A function that the table does not know runs as a loop that is not written in assembly.
   EXPECT_GT(cycles("something_new", kFloat), cycles("add", kFloat));
+}
+
+TEST(WorkLowering, FunctionsSayHowSureTheirCyclesAre) {
+  EXPECT_EQ(mapPace("tanh", kHalf, false).grade, 'C');
+  EXPECT_EQ(mapPace("adam", kFloat, true).grade, 'X');
+  EXPECT_EQ(mapPace("something_new", kFloat, false).grade, 'R');
+  EXPECT_EQ(mapPace("softsign", kFloat, false).parts, 3);
 }
 
 TEST(WorkLowering, HostCopyAsTheIpuModelChargesIt) {
@@ -216,8 +233,7 @@ TEST(WorkLowering, MoreWorkTakesLonger) {
 
 TEST(WorkLowering, RefusesWhatItCannotDo) {
   Lowering mk2(chipOf("mk2"));
-  EXPECT_EQ(mk2.refusal(ops::Collective{}),
-            "layer: collectives between replicas are not modelled on IPUs; use a replication factor of 1.");
+  EXPECT_EQ(mk2.refusal(ops::Collective{}), "layer: number of elements is 0, but must be at least 1.");
   EXPECT_EQ(mk2.refusal(ops::Map{"add", 0, 2, kFloat, false}),
             "layer: number of elements is 0, but must be at least 1.");
   EXPECT_EQ(mk2.refusal(ops::Map{"add", 5, 0, kFloat, false}),

@@ -1,8 +1,8 @@
-#include "engine/devices/ipu/tensor_lives.h"
+#include "engine/devices/tensor_lives.h"
 
 #include <algorithm>
 
-namespace pipescope::devices::ipu {
+namespace pipescope::devices {
 namespace {
 
 bool worksInPlace(const compile::PlanOperator& op) {
@@ -92,4 +92,4 @@ bool TensorLives::crosses(std::size_t tensor) const {
                      [](const Life& life) { return !life.host && (life.arrived || !life.read); });
 }
 
-}  // namespace pipescope::devices::ipu
+}  // namespace pipescope::devices

@@ -6,7 +6,7 @@
 #include "engine/compile/plan.h"
 #include "engine/devices/device_family.h"
 
-namespace pipescope::devices::ipu {
+namespace pipescope::devices {
 
 /// Follows a stage's operators in program order. A tensor lives from the operator that makes it to the last
 /// one that reads it before it is made anew; an inter-stage buffer, which nothing on the device makes, from
@@ -47,4 +47,4 @@ class TensorLives {
   std::vector<std::size_t> madeInPass_;
 };
 
-}  // namespace pipescope::devices::ipu
+}  // namespace pipescope::devices

@@ -1,0 +1,117 @@
+#include "engine/devices/ipu/overflow_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace pipescope::devices::ipu {
+namespace {
+
+std::string kib(std::int64_t bytes) {
+  return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+}
+std::string mib(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+/// What a variable is to somebody who wants less of it, and what makes it smaller.
+struct Group {
+  const char *name, *remedy;
+};
+enum Kind : std::size_t { weights, optimizer, stash, activations, gradients, temporaries, code, kinds };
+constexpr std::array<Group, kinds> kGroups{{
+    {"weights and accumulated gradients", "more stages, or half precision (--precision float16)"},
+    {"optimizer state",
+     "streaming memory (--offload-optimizer), an optimizer with less (sgd without momentum has none), or "
+     "more stages"},
+    {"stash of the pipeline", "a smaller micro-batch, or a schedule that keeps fewer micro-batches"},
+    {"activations", "a smaller micro-batch, in training recompute (--recompute pipeline), or more stages"},
+    {"gradients", "more stages, or half precision (--precision float16)"},
+    {"temporaries of products",
+     "a smaller --available-memory-proportion, or float16 sums (--partials-type float16)"},
+    {"code and exchange", "fewer layers in the stage"},
+}};
+
+Kind kindOf(const LiveVariable& variable) {
+  const std::string& category = variable.category;
+  if (category == "weight" || category == "accumulator" || category == "constant") return weights;
+  if (category == "optimizer_state") return optimizer;
+  if (category == "stash") return stash;
+  if (category == "input" || category == "activation") return activations;
+  if (category == "gradient") return gradients;
+  return category == "variable" ? temporaries : code;
+}
+
+/// "0–1423, 1440", and how many more where there are many.
+std::string tilesText(const std::vector<TileRun>& runs) {
+  constexpr std::size_t most = 4;
+  std::string text;
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i >= most) {
+      rest += runs[i].count;
+      continue;
+    }
+    const std::int64_t last = runs[i].first + runs[i].count - 1;
+    text += i == 0 ? "" : ", ";
+    text += last == runs[i].first ? fmt::format("{}", last) : fmt::format("{}–{}", runs[i].first, last);
+  }
+  return rest == 0 ? text : text + fmt::format(" and {} more", rest);
+}
+
+/// Groups with their bytes, largest first.
+std::vector<std::pair<std::int64_t, Kind>> groupsOf(const std::vector<LiveVariable>& live) {
+  std::array<std::int64_t, kinds> bytes{};
+  for (const LiveVariable& variable : live) bytes[kindOf(variable)] += variable.bytes;
+  std::vector<std::pair<std::int64_t, Kind>> groups;
+  for (std::size_t kind = 0; kind < kinds; ++kind) {
+    if (bytes[kind] > 0) groups.emplace_back(bytes[kind], static_cast<Kind>(kind));
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  return groups;
+}
+
+/// The largest groups of which one alone could make up for what is too much; where there is none, as many as
+/// could together, with some to spare.
+std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t count = 0;
+  std::int64_t reached = 0;
+  const bool alone = !groups.empty() && groups.front().first > tooMuch;
+  for (const auto& [bytes, kind] : groups) {
+    if (alone ? bytes <= tooMuch || count == most : reached > tooMuch + tooMuch / 5) break;
+    text +=
+        fmt::format("{}for the {} {}", text.empty() ? "" : "; ", kGroups[kind].name, kGroups[kind].remedy);
+    reached += bytes;
+    ++count;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
+                         const std::string& fullest, const std::vector<LiveVariable>& live) {
+  const std::int64_t tooMuch = layout.worstBytes - chip.bytesPerTile;
+  const auto groups = groupsOf(live);
+  std::string held, largest;
+  for (const auto& [bytes, kind] : groups)
+    held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind].name, kib(bytes));
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
+    largest +=
+        fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i].name, live[i].category, kib(live[i].bytes));
+  return fmt::format(
+      "{}: {} of {} tiles need more than their {}, {} too much in all: tile{} {}. The most needs tile {}: "
+      "{}, {} too "
+      "much, at {}. It holds {}. Largest there: {}. What would help: {}.",
+      deviceName, layout.overflowingTiles, chip.tiles, kib(chip.bytesPerTile), mib(layout.overflowBytes),
+      layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
+      kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest,
+      remedies(groups, tooMuch));
+}
+
+}  // namespace pipescope::devices::ipu

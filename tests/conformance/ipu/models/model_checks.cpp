@@ -1,0 +1,140 @@
+#include "model_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/devices/device_files.h"
+#include "engine/devices/ipu/chip.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using app::Compilation;
+using devices::LoweredDevice;
+using devices::LoweredMemory;
+using devices::MemorySpaceInfo;
+
+Compilation compile(base::Result<config::Configuration> read,
+                    const std::map<std::string, std::string>& changes) {
+  EXPECT_TRUE(read.ok()) << (read.ok() ? "" : read.error().message);
+  if (!read.ok()) return {};
+  config::Configuration configuration = std::move(read).value();
+  for (const auto& [key, value] : changes) {
+    const base::Status set = configuration.setText(key, value, config::Origin::flag);
+    EXPECT_TRUE(set.ok()) << set.error().message;
+  }
+  auto compiled = app::compileRun(configuration);
+  EXPECT_TRUE(compiled.ok()) << (compiled.ok() ? "" : compiled.error().message);
+  return compiled.ok() ? std::move(compiled).value() : Compilation{};
+}
+
+template <class F>
+void forEachDevice(const Compilation& compilation, F f) {
+  for (const app::CompiledExecutable& executable : compilation.executables) {
+    for (const LoweredDevice& device : executable.lowered)
+      f(device, compilation.system->devices()[static_cast<std::size_t>(device.device)]);
+  }
+}
+
+void expectLivesReplay(const LoweredMemory& memory) {
+  std::vector<std::int64_t> change(memory.steps.size() + 1);
+  for (const devices::LoweredVariable& variable : memory.variables) {
+    for (const devices::LifeInterval life : variable.lives) {
+      change.at(static_cast<std::size_t>(life.first)) += variable.bytes.count;
+      change.at(static_cast<std::size_t>(life.end)) -= variable.bytes.count;
+    }
+  }
+  std::int64_t live = 0;
+  for (std::size_t step = 0; step < memory.steps.size(); ++step) {
+    live += change[step];
+    ASSERT_EQ(memory.steps[step].notAlwaysLive.count, live) << memory.steps[step].name;
+  }
+}
+
+std::vector<std::int64_t> bytesPerTile(const LoweredMemory& memory, const MemorySpaceInfo& space) {
+  std::vector<std::int64_t> tiles(static_cast<std::size_t>(space.units));
+  for (const devices::UnitRun& run : memory.units) {
+    for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
+      tiles.at(static_cast<std::size_t>(tile)) += run.bytes.count;
+  }
+  return tiles;
+}
+
+const MemorySpaceInfo& spaceOf(const devices::DeviceInfo& info, const LoweredMemory& memory) {
+  return info.memory.at(static_cast<std::size_t>(memory.space));
+}
+
+}  // namespace
+
+Compilation compileModel(const std::string& toml, const std::map<std::string, std::string>& changes) {
+  return compile(config::Configuration::parse(toml, "model.toml"), changes);
+}
+
+Compilation compileFile(const std::string& file, const std::map<std::string, std::string>& changes) {
+  return compile(config::Configuration::read(file), changes);
+}
+
+std::int64_t overflowBytes(const Compilation& compilation) {
+  std::int64_t sum = 0;
+  forEachDevice(compilation, [&](const LoweredDevice& device, const devices::DeviceInfo& info) {
+    const LoweredMemory& memory = device.memory.front();
+    const std::int64_t room = spaceOf(info, memory).bytesPerUnit.count;
+    for (const std::int64_t bytes : bytesPerTile(memory, spaceOf(info, memory)))
+      sum += std::max<std::int64_t>(0, bytes - room);
+  });
+  return sum;
+}
+
+void expectTimeAddsUp(const Compilation& compilation) {
+  forEachDevice(compilation, [](const LoweredDevice& device, const devices::DeviceInfo& info) {
+    for (const devices::LoweredPass& pass : device.passes) {
+      for (const devices::LoweredSegment& segment : pass.segments) {
+        base::Ticks at;
+        for (const devices::LoweredStep& step : segment.steps) {
+          ASSERT_EQ(step.offset, at) << step.name;
+          at += step.ticks;
+          ASSERT_EQ(step.maxTicks, step.ticks) << step.name;
+          const double idle = static_cast<double>(step.ticks.count) - step.meanTicks;
+          ASSERT_GE(idle, -1e-6 * static_cast<double>(step.ticks.count)) << step.name;
+          ASSERT_LE(step.meanTicks * static_cast<double>(info.units),
+                    static_cast<double>(step.activeUnits * step.maxTicks.count) * (1 + 1e-9))
+              << step.name;
+          if (step.kind == model::StepKind::exchange) {
+            ASSERT_EQ(step.bytesIn, step.bytesOut) << step.name;
+          }
+        }
+        ASSERT_EQ(segment.ticks, at) << segment.name;
+      }
+    }
+  });
+}
+
+void expectMemoryAddsUp(const Compilation& compilation) {
+  forEachDevice(compilation, [](const LoweredDevice& device, const devices::DeviceInfo& info) {
+    for (const LoweredMemory& memory : device.memory) {
+      expectLivesReplay(memory);
+      const MemorySpaceInfo& space = spaceOf(info, memory);
+      if (space.kind != "tile_memory") continue;
+      const std::vector<std::int64_t> tiles = bytesPerTile(memory, space);
+      const bool over = std::any_of(tiles.begin(), tiles.end(),
+                                    [&](std::int64_t bytes) { return bytes > space.bytesPerUnit.count; });
+      EXPECT_EQ(over, !memory.overflow.empty()) << info.name;
+    }
+  });
+}
+
+void expectNeverAbovePeak(const Compilation& compilation) {
+  forEachDevice(compilation, [&](const LoweredDevice& device, const devices::DeviceInfo& info) {
+    const devices::ipu::Chip chip =
+        devices::ipu::readChip(devices::DeviceFiles({}).chip(info.kind).value()).value();
+    const double perTick = 2 * static_cast<double>(chip.ampHalf * chip.tiles);
+    for (const devices::LoweredPass& pass : device.passes) {
+      double flops = 0;
+      for (const devices::LoweredOperator& op : pass.operators) flops += op.flops;
+      EXPECT_LE(flops, perTick * static_cast<double>(pass.ticks().count)) << info.name;
+    }
+  });
+}
+
+}  // namespace pipescope::conformance

@@ -1,0 +1,301 @@
+// Whole models against published memory and throughput of one or two IPUs: each point is printed with its
+// error (ln emulated / measured). Forward passes alone, as measured with data on the device.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "app/run/compilation.h"
+#include "model_checks.h"
+
+namespace pipescope::conformance {
+namespace {
+
+using app::Compilation;
+using base::Bytes;
+using ::testing::HasSubstr;
+
+double comparePoint(const std::string& point, double ours, double theirs) {
+  const double error = std::log(ours / theirs);
+  std::printf("%-64s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
+  return error;
+}
+
+const char* const kBertLarge = R"(
+[model]
+builder = "bert"
+layers = 24
+hidden = 1024
+heads = 16
+feed_forward = 4096
+sequence = 128
+[[stages]]
+blocks = ["embeddings", "encoder/layer0..11"]
+[[stages]]
+blocks = ["encoder/layer12..23", "head"]
+[execution]
+mode = "inference"
+precision = "float16"
+[inference]
+device_iterations = 2
+[system]
+name = "pod4:2"
+)";
+
+struct MemoryOfTiles {
+  std::map<std::string, double> byCategory;
+  double total = 0, largestTile = 0;
+};
+
+MemoryOfTiles memoryOf(const devices::LoweredMemory& memory, std::int64_t tiles) {
+  const std::map<std::string, std::string> kinds{{"variable", "variables"},
+                                                 {"constant", "variables"},
+                                                 {"vertexCode", "vertex code"},
+                                                 {"vertexInstanceState", "vertex state"},
+                                                 {"vertexFieldData", "vertex state"},
+                                                 {"copyDescriptor", "vertex state"},
+                                                 {"internalExchangeCode", "exchange code"},
+                                                 {"globalExchangeCode", "exchange code"},
+                                                 {"hostExchangeCode", "exchange code"},
+                                                 {"controlCode", "control code"}};
+  MemoryOfTiles result;
+  std::vector<std::int64_t> perTile(static_cast<std::size_t>(tiles));
+  for (const devices::UnitRun& run : memory.units) {
+    if (run.category == "gap") continue;
+    const auto bytes = static_cast<double>(run.bytes.count * run.unitCount);
+    if (const auto kind = kinds.find(run.category); kind != kinds.end())
+      result.byCategory[kind->second] += bytes;
+    result.total += bytes;
+    for (std::int64_t tile = run.firstUnit; tile < run.firstUnit + run.unitCount; ++tile)
+      perTile[static_cast<std::size_t>(tile)] += run.bytes.count;
+  }
+  result.largestTile = static_cast<double>(*std::max_element(perTile.begin(), perTile.end()));
+  return result;
+}
+
+/// BERT-Large with the SQuAD head, sequences of 128 tokens, twelve layers on each of two IPUs (popliner's
+/// test data).
+TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
+  const Compilation model = compileModel(kBertLarge);
+  ASSERT_EQ(model.executables.at(0).lowered.size(), 2u);
+  const struct {
+    double variables, vertexCode, vertexState, exchangeCode, controlCode, total, largestTile;
+  } measured[] = {{416.2, 9.66, 12.8, 15.5, 16.5, 470.8, 336670},
+                  {353.9, 8.08, 12.6, 12.3, 16.3, 403.2, 291170}};
+  for (std::size_t ipu = 0; ipu < 2; ++ipu) {
+    const MemoryOfTiles ours = memoryOf(model.executables[0].lowered[ipu].memory.at(0), 1472);
+    const auto category = [&](const std::string& name, double theirs) {
+      comparePoint("8.5 BERT-Large, IPU" + std::to_string(ipu) + ", MB of " + name,
+                   ours.byCategory.at(name) / 1e6, theirs);
+    };
+    const auto& m = measured[ipu];
+    category("variables", m.variables);
+    category("vertex code", m.vertexCode);
+    category("vertex state", m.vertexState);
+    category("exchange code", m.exchangeCode);
+    category("control code", m.controlCode);
+    const std::string name = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", ";
+    EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.25);
+    EXPECT_LE(std::abs(comparePoint(name + "B on the largest tile", ours.largestTile, m.largestTile)), 0.25);
+  }
+}
+
+struct Throughput {
+  double perSecond = 0;
+  bool fits = true;
+};
+
+Throughput throughputOf(const char* toml, int batch, const std::string& precision) {
+  const Compilation model = compileModel(
+      toml, {{"inference.micro_batch_size", std::to_string(batch)},
+             {"execution.precision", precision},
+             // Deployed with float16 sums, as PopRT's float16 models are (assumed: not published).
+             {"execution.partials_type", precision}});
+  std::int64_t ticks = 0;
+  for (const devices::LoweredPass& pass : model.executables.at(0).lowered.at(0).passes) {
+    if (pass.pass == model::Pass::forward) ticks += pass.ticks().count;
+  }
+  const auto clock = static_cast<double>(model.system->devices()[0].ticksPerSecond);
+  return {batch * clock / static_cast<double>(ticks), model.overflow().empty()};
+}
+
+struct InferencePoint {
+  int batch;
+  double perSecond;  ///< 0: out of memory
+};
+
+/// Prints all; a model's step on one chip is to be within ±20 %, nine of ten points within twice that.
+void compareThroughput(const std::string& name, const char* toml, const std::string& precision,
+                       const std::vector<InferencePoint>& points) {
+  std::vector<double> errors;
+  for (const auto& [batch, measured] : points) {
+    const Throughput ours = throughputOf(toml, batch, precision);
+    const std::string point = name + ", batch " + std::to_string(batch) + ", items/s";
+    if (measured == 0) {
+      std::printf("%-64s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
+                  ours.fits ? "fits here" : "nor does it fit here");
+      continue;
+    }
+    errors.push_back(std::abs(comparePoint(point, ours.perSecond, measured)));
+    if (!ours.fits) std::printf("%-64s does not fit here\n", point.c_str());
+    EXPECT_LE(errors.back(), 0.40) << point;
+  }
+  std::sort(errors.begin(), errors.end());
+  std::printf("%-64s median |ln| %.2f, worst %.2f\n", name.c_str(), errors[errors.size() / 2], errors.back());
+}
+
+const char* const kResNet50 = R"(
+[model]
+builder = "resnet"
+depth = 50
+[[stages]]
+blocks = ["*"]
+[execution]
+mode = "inference"
+[system]
+name = "c600"
+)";
+
+const char* const kBertBase = R"(
+[model]
+builder = "bert"
+layers = 12
+hidden = 768
+heads = 12
+feed_forward = 3072
+sequence = 256
+[[stages]]
+blocks = ["*"]
+[execution]
+mode = "inference"
+[system]
+name = "c600"
+)";
+
+TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
+  compareThroughput("8.6 ResNet-50 fp16", kResNet50, "float16",
+                    {{1, 3653}, {4, 7438}, {16, 11825}, {64, 16084}});
+  compareThroughput("8.6 ResNet-50 fp32", kResNet50, "float32", {{1, 1796}, {4, 2957}, {16, 3903}, {64, 0}});
+}
+
+TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
+  compareThroughput("8.6 BERT-base, 256 tokens, fp16", kBertBase, "float16",
+                    {{1, 766}, {4, 1352}, {16, 1657}, {64, 0}});
+  const std::string shorter = std::string(kBertBase).replace(std::string(kBertBase).find("256"), 3, "128");
+  compareThroughput("8.6 BERT-base, 128 tokens, fp16", shorter.c_str(), "float16", {{16, 4817}});
+}
+
+/// Milliseconds of a micro-batch's forward, repeated forward and backward passes over all stages.
+double trainingMilliseconds(const std::string& toml) {
+  const Compilation model = compileModel(toml);
+  double seconds = 0;
+  for (const devices::LoweredDevice& device : model.executables.at(0).lowered) {
+    const auto clock =
+        static_cast<double>(model.system->devices()[static_cast<std::size_t>(device.device)].ticksPerSecond);
+    for (const devices::LoweredPass& pass : device.passes) {
+      const double times = pass.pass == model::Pass::forward ? 2 : pass.pass == model::Pass::backward ? 1 : 0;
+      seconds += times * static_cast<double>(pass.ticks().count) / clock;
+    }
+  }
+  return seconds * 1e3;
+}
+
+/// Derived from MLPerf logs: what a GC200 takes for a micro-batch of training with recompute, float16
+/// throughout.
+TEST(ModelPoints, TrainingPassesOnMk2) {
+  const auto withOptions = [](const std::string& model, int microBatch) {
+    return model + R"(
+[execution]
+mode = "training"
+precision = "float16"
+partials_type = "float16"
+numerics = false
+[system]
+name = "pod4"
+[training]
+gradient_accumulation = 8
+optimizer = "sgd"
+accumulator = "float16"
+learning_rate = 0.1
+micro_batch_size = )" +
+           std::to_string(microBatch) + "\n";
+  };
+  const std::string resnet = R"(
+[model]
+builder = "resnet"
+depth = 50
+[[stages]]
+blocks = ["stem", "layer1", "layer2"]
+[[stages]]
+blocks = ["layer3", "layer4", "head"]
+)";
+  const std::string bert = R"(
+[model]
+builder = "bert"
+layers = 7
+hidden = 1024
+heads = 16
+feed_forward = 4096
+sequence = 512
+dropout = 0.1
+[[stages]]
+blocks = ["embeddings", "encoder/layer0..5"]
+[[stages]]
+blocks = ["encoder/layer6", "head"]
+)";
+  const double images = comparePoint("8.7 ResNet-50, 20 images forward, again and backward, ms",
+                                     trainingMilliseconds(withOptions(resnet, 20)), 10.4);
+  EXPECT_LE(std::abs(images), 0.20);
+  // Seven layers of BERT-Large, two sequences of 512; here with embeddings and head.
+  const double layers = comparePoint("8.7 BERT-Large, 7 layers forward, again and backward, ms",
+                                     trainingMilliseconds(withOptions(bert, 2)), 11);
+  EXPECT_LE(std::abs(layers), 0.20);
+}
+
+/// What somebody whose model does not fit is told, and that it is true: each remedy is tried.
+TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
+  const std::map<std::string, std::string> large{{"inference.micro_batch_size", "64"}};
+  const Compilation model = compileModel(kResNet50, large);
+  ASSERT_EQ(model.overflow().size(), 1u);
+  const std::string text = model.overflow().front();
+  std::printf("%s\n", text.c_str());
+  EXPECT_THAT(text, HasSubstr("IPU0: "));
+  EXPECT_THAT(text, HasSubstr("too much in all: tiles "));
+  EXPECT_THAT(text, HasSubstr("What would help: "));
+  expectMemoryAddsUp(model);
+  const auto tooMuch = [&](const std::string& key, const std::string& value) {
+    std::map<std::string, std::string> changed = large;
+    changed[key] = value;
+    const Compilation other = compileModel(kResNet50, changed);
+    return overflowBytes(other);
+  };
+  const std::int64_t before = overflowBytes(model);
+  EXPECT_GT(before, 0);
+  EXPECT_LT(tooMuch("inference.micro_batch_size", "32"), before);
+  EXPECT_LT(tooMuch("execution.available_memory_proportion", "0.2"), before);
+  EXPECT_LT(tooMuch("execution.precision", "float16"), before);
+}
+
+class WholeModel : public ::testing::TestWithParam<const char*> {};
+
+/// Of every sample: steps fill their segments, units their variables, and no tile is over its memory unless
+/// that is said.
+TEST_P(WholeModel, AddsUp) {
+  const Compilation model = compileFile(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/" + GetParam());
+  expectTimeAddsUp(model);
+  expectMemoryAddsUp(model);
+  expectNeverAbovePeak(model);
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, WholeModel,
+                         ::testing::Values("mnist/pipelined.toml", "resnet50/pipelined.toml",
+                                           "vit_base/pipelined.toml", "bert_large/pipelined.toml"),
+                         [](const auto& row) {
+                           std::string name = row.param;
+                           return name.substr(0, name.find('/'));
+                         });
+
+}  // namespace
+}  // namespace pipescope::conformance

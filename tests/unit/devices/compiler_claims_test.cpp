@@ -1,0 +1,139 @@
+// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, functions whose code is kept once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ipu_fixtures.h"
+
+namespace pipescope::devices::testing {
+namespace {
+
+using compile::PlanTensorId;
+using compile::StagePlan;
+using compile::TensorUse;
+using model::Pass;
+
+LoweredDevice lower(const StagePlan& stage) {
+  auto lowered = systemOf("mk2")->lower({&stage});
+  EXPECT_TRUE(lowered.ok()) << lowered.error().message;
+  return std::move(lowered).value();
+}
+
+Claim claimOf(const LoweredDevice& device, const std::string& pass) {
+  for (const Claim& claim : device.claims) {
+    if (claim.pass == pass) return claim;
+  }
+  ADD_FAILURE() << "no claim of " << pass;
+  return {};
+}
+
+std::int64_t ticksOf(const LoweredDevice& device) {
+  std::int64_t ticks = 0;
+  for (const LoweredPass& pass : device.passes) ticks += pass.ticks().count;
+  return ticks;
+}
+
+std::int64_t alwaysLive(const LoweredDevice& device) {
+  std::int64_t bytes = 0;
+  for (const LoweredVariable& variable : device.memory.front().variables)
+    bytes += variable.alwaysLive ? variable.bytes.count : 0;
+  return bytes;
+}
+
+std::int64_t peak(const LoweredDevice& device) {
+  std::int64_t most = 0;
+  for (const LivenessStep& step : device.memory.front().steps) most = std::max(most, step.notAlwaysLive.count);
+  return most;
+}
+
+/// multiply, add, relu in one operator.
+StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = ElementType::float32) {
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {elements}, TensorUse::input, type), r = make.tensor("r", {elements}, TensorUse::input, type),
+             y = make.tensor("y", {elements}, TensorUse::activation, type);
+  const auto map = [&](const char* function, std::int64_t operands) {
+    return ops::Work{ops::Map{function, elements, operands, type, true}, 1, function};
+  };
+  make.add(Pass::forward, "layer", "Mul+Add+Relu", {map("multiply", 1), map("add", 2), map("relu", 1)}, {x, r}, {y});
+  StagePlan stage = make.stage();
+  if (chained) stage.passes[0].operators[0].chains = {{0, 3}};
+  return stage;
+}
+
+TEST(Chains, AreOneVertexWhereThatIsFaster) {
+  const LoweredDevice apart = lower(chainStage(1472 * 32, false)), fused = lower(chainStage(1472 * 32, true));
+  const Claim claim = claimOf(fused, "fuse_elementwise");
+  EXPECT_EQ(claim.changes, 1);
+  EXPECT_EQ(claim.ticks.count, ticksOf(apart) - ticksOf(fused));
+  EXPECT_GT(claim.ticks.count, 0);
+  ASSERT_EQ(fused.memory.front().steps.size(), 1u);
+  EXPECT_EQ(fused.memory.front().steps[0].name, "layer/multiply/Fused(multiply+add+relu)");
+  EXPECT_EQ(apart.memory.front().steps.size(), 3u);
+  EXPECT_EQ(claimOf(apart, "fuse_elementwise").changes, 0);
+}
+
+/// A loop that is generated takes longer per element than one in assembly.
+TEST(Chains, StayApartWhereTilesHaveMuchToDo) {
+  const LoweredDevice apart = lower(chainStage(1472 * 4000, false, ElementType::float16)),
+                      chained = lower(chainStage(1472 * 4000, true, ElementType::float16));
+  EXPECT_EQ(claimOf(chained, "fuse_elementwise").changes, 0);
+  EXPECT_EQ(ticksOf(chained), ticksOf(apart));
+  EXPECT_EQ(chained.memory.front().steps.size(), 3u);
+}
+
+/// `layers` products and activations, one after another, each with weights of its own.
+StagePlan layerStage(int layers, std::int64_t width, bool calls) {
+  StageMaker make(0, 0);
+  const ElementType type = ElementType::float16;
+  PlanTensorId x = make.tensor("x", {64, width}, TensorUse::input, type);
+  compile::PassPlan wanted;
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = "layer" + std::to_string(i);
+    const auto w = make.tensor(name + "/weight", {width, width}, TensorUse::weight, type);
+    const auto y = make.tensor(name + "/y", {64, width}, TensorUse::activation, type);
+    const auto z = make.tensor(name + "/z", {64, width}, TensorUse::activation, type);
+    const auto s = make.tensor(name + "/s", {64, width}, TensorUse::activation, type);
+    make.add(Pass::forward, name + "/linear", "Gemm", {{product(64, width, width, type), 1, ""}}, {x, w}, {y});
+    make.add(Pass::forward, name + "/relu", "Relu", {{ops::Map{"relu", 64 * width, 1, type, true}, 1, ""}}, {y}, {z});
+    make.add(Pass::forward, name + "/softmax", "Softmax", {{ops::Map{"exp", 64 * width, 1, type, true}, 1, ""}}, {z}, {s});
+    wanted.calls.push_back({"layer/function", name, static_cast<std::size_t>(i) * 3, 3});
+    x = s;
+  }
+  StagePlan stage = make.stage();
+  if (calls) stage.passes[0].calls = wanted.calls;
+  return stage;
+}
+
+TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
+  const LoweredDevice plain = lower(layerStage(12, 64, false)), outlined = lower(layerStage(12, 64, true));
+  const Claim claim = claimOf(outlined, "outline");
+  ASSERT_EQ(claim.changes, 12);
+  EXPECT_GT(claim.bytes.count, 0);
+  EXPECT_EQ(claim.ticks.count, ticksOf(plain) - ticksOf(outlined)) << "the copies of arguments";
+  EXPECT_LT(claim.ticks.count, 0);
+  EXPECT_LT(alwaysLive(outlined), alwaysLive(plain));
+  EXPECT_LE(alwaysLive(outlined) + peak(outlined), alwaysLive(plain) + peak(plain));
+  ASSERT_EQ(outlined.passes[0].calls.size(), 12u);
+  EXPECT_EQ(outlined.passes[0].calls[3].function, "layer/function");
+  EXPECT_EQ(outlined.passes[0].calls[3].name, "layer3");
+  EXPECT_EQ(outlined.passes[0].calls[3].first, 9);
+  // Each call still runs all its steps: those of the layer, and copies in and out.
+  const auto count = [](const LoweredDevice& device, const std::string& ending) {
+    return std::ranges::count_if(device.memory.front().steps,
+                                 [&](const LivenessStep& step) { return step.name.ends_with(ending); });
+  };
+  EXPECT_EQ(count(outlined, "/relu/Relu"), count(plain, "/relu/Relu"));
+  EXPECT_EQ(count(outlined, "/CopyIn/OnTileCopy"), 12);
+  EXPECT_EQ(count(outlined, "/CopyOut/OnTileCopy"), 12);
+}
+
+TEST(Functions, AreNotMadeWhereArgumentsAreLargerThanCode) {
+  const LoweredDevice plain = lower(layerStage(2, 2048, false)), proposed = lower(layerStage(2, 2048, true));
+  EXPECT_EQ(claimOf(proposed, "outline").changes, 0);
+  EXPECT_TRUE(proposed.passes[0].calls.empty());
+  EXPECT_EQ(ticksOf(proposed), ticksOf(plain));
+  EXPECT_EQ(alwaysLive(proposed), alwaysLive(plain));
+}
+
+}  // namespace
+}  // namespace pipescope::devices::testing
