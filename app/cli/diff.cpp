@@ -71,6 +71,17 @@ sections::Table timeTable(const analysis::Diff& diff, int most) {
   return table;
 }
 
+sections::Table microBatchTable(const analysis::Diff& diff, int most) {
+  sections::Table table{"micro_batches", "Time by micro-batch", "the same time; changes add up to the total", {}, {}};
+  table.columns = {{"micro_batch", "Micro-batch", Format::plain, ""}, {"before_cycles", "Before", Format::ticks, ""},
+                   {"after_cycles", "After", Format::ticks, ""}, {"delta_cycles", "Change", Format::ticks, ""}};
+  addLargest(table, diff.microBatches, most, [&](const analysis::MicroBatchPart& part) -> std::vector<Cell> {
+    return {part.microBatch < 0 ? Cell(std::string("none")) : Cell(std::int64_t{part.microBatch}), part.before, part.after,
+            part.delta()};
+  });
+  return table;
+}
+
 sections::Table memoryTable(const analysis::Diff& diff, int most) {
   sections::Table table{"memory", "Memory", "sum over units, without gaps", {}, {}};
   table.columns = {{"device", "Device", Format::plain, ""}, {"category", "Category", Format::plain, ""},
@@ -85,7 +96,7 @@ sections::Table memoryTable(const analysis::Diff& diff, int most) {
 sections::Section makeSection(const analysis::Diff& diff, int most) {
   sections::Section section{"diff", "Difference", {}, {}, {}};
   section.tables = {optionTable("versions", "Versions", diff.versions), optionTable("options", "Options", diff.options),
-                    timeTable(diff, most), memoryTable(diff, most)};
+                    timeTable(diff, most), microBatchTable(diff, most), memoryTable(diff, most)};
   section.facts = {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "of all cycles below"},
                    {"before_cycles", "Call before", diff.before, Format::ticks, "span of the last call"},
                    {"after_cycles", "Call after", diff.after, Format::ticks, "span of the last call"},

@@ -122,6 +122,9 @@ class PythonVisitor : public pva::ProgramVisitor {
   void visitStreamCopy(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitStreamCopy, p); }
   void visitSync(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSync, p); }
   void visitSequence(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSequence, p); }
+  void visitRepeat(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitRepeat, p); }
+  void visitCall(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitCall, p); }
+  void visitFunction(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitFunction, p); }
   void visitProgram(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitProgram, p); }
 };
 
@@ -136,7 +139,12 @@ void definePrograms(py::module_& m) {
       .def_property_readonly("name", &pva::Program::name)
       .def_property_readonly("type", &pva::Program::type)
       .def_property_readonly("children", &pva::Program::children)
+      .def_property_readonly("count", &pva::Program::count)
+      .def_property_readonly("target", &pva::Program::target)
       .def_property_readonly("debugContext", &pva::Program::debugContext)
+      .def_property_readonly("estimatedCyclesByTile",
+                             [](const pva::Program& p) { return py::array_t<std::int64_t>(py::cast(must(p.estimatedCyclesByTile()))); },
+                             "Cycles of each tile in one execution; empty without --record tiles")
       .def("accept", &pva::Program::accept, py::arg("visitor"));
   using Visitor = pva::ProgramVisitor;
   py::class_<Visitor, PythonVisitor>(m, "ProgramVisitor", "Subclass it and override visit… members")
@@ -147,6 +155,9 @@ void definePrograms(py::module_& m) {
       .def("visitStreamCopy", &Visitor::visitStreamCopy)
       .def("visitSync", &Visitor::visitSync)
       .def("visitSequence", &Visitor::visitSequence)
+      .def("visitRepeat", &Visitor::visitRepeat)
+      .def("visitCall", &Visitor::visitCall)
+      .def("visitFunction", &Visitor::visitFunction)
       .def("visitProgram", &Visitor::visitProgram);
   py::class_<pva::LivenessProgramStep>(m, "LivenessProgramStep")
       .def_property_readonly("index", &pva::LivenessProgramStep::index)
@@ -171,6 +182,8 @@ void defineExecution(py::module_& m) {
       .def_property_readonly("name", &pva::ExecutionStep::name)
       .def_property_readonly("kind", &pva::ExecutionStep::kind)
       .def_property_readonly("ipu", &pva::ExecutionStep::ipu)
+      .def_property_readonly("cyclesByTile",
+                             [](const pva::ExecutionStep& s) { return py::array_t<std::int64_t>(py::cast(must(s.cyclesByTile()))); })
       .def_property_readonly("stage", &pva::ExecutionStep::stage)
       .def_property_readonly("microBatch", &pva::ExecutionStep::microBatch);
   py::class_<pva::Run>(m, "Run")
@@ -188,9 +201,16 @@ void defineExecution(py::module_& m) {
 }
 
 void defineReport(py::module_& m) {
+  py::class_<pva::ComputeSet>(m, "ComputeSet")
+      .def_property_readonly("name", &pva::ComputeSet::name)
+      .def_property_readonly("program", &pva::ComputeSet::program)
+      .def_property_readonly("estimatedCyclesByTile", [](const pva::ComputeSet& c) {
+        return py::array_t<std::int64_t>(py::cast(must(c.estimatedCyclesByTile())));
+      });
   py::class_<pva::Compilation>(m, "Compilation")
       .def_property_readonly("target", &pva::Compilation::target)
       .def_property_readonly("programs", &pva::Compilation::programs)
+      .def_property_readonly("computeSets", [](const pva::Compilation& c) { return must(c.computeSets()); })
       .def_property_readonly("tiles", [](const pva::Compilation& c) { return must(c.tiles()); })
       .def("livenessProgramSteps", [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
            py::arg("ipu") = 0)

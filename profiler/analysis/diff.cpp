@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -17,9 +16,14 @@ __extension__ using Wide = __int128;  // products of ticks and clocks
 using Key = std::tuple<std::string, std::string, std::string, std::int32_t, std::int64_t>;
 struct Sum {
   std::int64_t ticks = 0;
-  std::set<std::int32_t> microBatches;
+  std::map<std::int32_t, std::int64_t> microBatches;  // ticks; −1: of none
 };
 using Parts = std::map<Key, Sum>;
+
+void addTo(Sum& sum, std::int32_t microBatch, std::int64_t ticks) {
+  sum.ticks += ticks;
+  sum.microBatches[microBatch < 0 ? -1 : microBatch] += ticks;
+}
 
 /// Ticks of a segment by operation, each instant counted once, and the rest under the empty name.
 using Shares = std::vector<std::pair<std::string, std::int64_t>>;
@@ -40,7 +44,7 @@ class PathParts {
     }
     // A run without placements has no path: its span is one part.
     const std::int64_t rest = (run.end - run.start).count - total;
-    if (rest != 0) parts_[{"call", "", "", -1, -1}].ticks += scale(rest);
+    if (rest != 0) addTo(parts_[{"call", "", "", -1, -1}], -1, scale(rest));
     settle(scale((run.end - run.start).count));
     return std::move(parts_);
   }
@@ -55,7 +59,7 @@ class PathParts {
   /// What rounding took off the parts is a part of its own.
   void settle(std::int64_t span) {
     for (const auto& [key, sum] : parts_) span -= sum.ticks;
-    if (span != 0) parts_[{"rounding", "", "", -1, -1}].ticks += span;
+    if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);
   }
 
   base::Status readShares(const std::vector<CriticalLink>& path) {
@@ -104,8 +108,7 @@ class PathParts {
       const bool call = link.kind == CriticalLink::Kind::call;
       const std::string pass = link.kind == CriticalLink::Kind::placement ? model::toString(link.pass) : "";
       Sum& sum = parts_[{kind, operation, pass, call ? -1 : link.stage, call ? -1 : link.device.value}];
-      sum.ticks += scale(ticks);
-      if (link.microBatch >= 0) sum.microBatches.insert(link.microBatch);
+      addTo(sum, link.microBatch, scale(ticks));
     };
     if (link.kind != CriticalLink::Kind::placement) {
       return count(link.kind == CriticalLink::Kind::call ? "call" : "transfer", "", length);
@@ -170,7 +173,8 @@ base::Status addMemory(const DiffSide& side, bool after, std::map<std::pair<std:
         space >= side.catalog.memorySpaces.size())
       continue;
     const model::Device* device = side.catalog.device(side.catalog.memorySpaces[space].device);
-    const std::string name = device == nullptr ? "host" : device->name;
+    std::string name = device == nullptr ? "host" : device->name;
+    if (side.catalog.memorySpaces[space].kind == "streaming_memory") name += " streaming memory";
     MemoryPart& part = parts[{name, row.category}];
     part.device = name;
     part.category = row.category;
@@ -189,6 +193,7 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
   const std::int64_t first = before.catalog.timebase({}).ticksPerSecond, second = after.catalog.timebase({}).ticksPerSecond;
   result.ticksPerSecond = first == second ? first : kPicoseconds;
   std::map<Key, TimePart> time;
+  std::map<std::int32_t, MicroBatchPart> microBatches;
   for (const bool isAfter : {false, true}) {
     const DiffSide& side = isAfter ? after : before;
     const model::Run* run = side.catalog.lastRunOf(side.executable);
@@ -201,12 +206,19 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
       TimePart& part = time[key];
       std::tie(part.kind, part.operation, part.pass, part.stage, part.device) = key;
       (isAfter ? part.after : part.before) += sum.ticks;
-      (isAfter ? part.microBatchesAfter : part.microBatchesBefore) = static_cast<std::int64_t>(sum.microBatches.size());
+      (isAfter ? part.microBatchesAfter : part.microBatchesBefore) =
+          static_cast<std::int64_t>(sum.microBatches.size() - sum.microBatches.count(-1));
+      for (const auto& [microBatch, ticks] : sum.microBatches) {
+        microBatches[microBatch].microBatch = microBatch;
+        (isAfter ? microBatches[microBatch].after : microBatches[microBatch].before) += ticks;
+      }
       (isAfter ? result.after : result.before) += sum.ticks;
     }
   }
   for (auto& [key, part] : time) result.time.push_back(std::move(part));
   largestFirst(result.time);
+  for (const auto& [microBatch, part] : microBatches) result.microBatches.push_back(part);
+  largestFirst(result.microBatches);
   std::map<std::pair<std::string, std::string>, MemoryPart> memory;
   PIPESCOPE_TRY(addMemory(before, false, memory));
   PIPESCOPE_TRY(addMemory(after, true, memory));

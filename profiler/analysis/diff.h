@@ -25,6 +25,13 @@ struct TimePart {
   std::int64_t delta() const { return after - before; }
 };
 
+/// The same time by micro-batch of the critical path's placements and transfers, over all iterations of the call.
+struct MicroBatchPart {
+  std::int32_t microBatch = -1;  ///< −1: what belongs to none
+  std::int64_t before = 0, after = 0;
+  std::int64_t delta() const { return after - before; }
+};
+
 struct MemoryPart {
   std::string device, category;
   std::int64_t before = 0, after = 0;  ///< bytes, sum over units
@@ -38,7 +45,8 @@ struct Diff {
   /// Spans of the last calls; with different timebases both in picoseconds, rounded down.
   std::int64_t before = 0, after = 0;
   std::vector<TimePart> time;      ///< parts that differ, largest change first; deltas add up to after − before
-  std::vector<MemoryPart> memory;  ///< likewise of all memory without gaps
+  std::vector<MicroBatchPart> microBatches;  ///< likewise: deltas add up to after − before
+  std::vector<MemoryPart> memory;            ///< likewise of all memory without gaps
 };
 
 struct DiffSide {
@@ -47,8 +55,8 @@ struct DiffSide {
   model::ExecutableId executable;
 };
 
-/// Over the last call of each executable. Parts are matched by kind, operator path, pass, stage and device, and
-/// micro-batches by number: those that only one critical path goes through count as nothing on the other.
+/// Over the last call of each executable. Parts are matched by kind, operator path, pass, stage and device,
+/// micro-batches by number: what only one critical path goes through counts as nothing on the other.
 Result<Diff> diff(const DiffSide& before, const DiffSide& after);
 
 }  // namespace pipescope::analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pass_kind.h"
 #include "profiler/analysis/run_rows.h"
 
 namespace pipescope::analysis {
@@ -29,23 +30,6 @@ struct SegmentSums {
   double balanceSum = 0, computeMean = 0;
   std::int64_t computeSteps = 0;
 };
-
-/// Without recorded steps a segment counts as one step of its pass's kind.
-model::StepKind kindOf(model::Pass pass) {
-  switch (pass) {
-    case model::Pass::hostIn:
-    case model::Pass::hostOut:
-      return model::StepKind::streamCopy;
-    case model::Pass::sync:
-      return model::StepKind::sync;
-    case model::Pass::collective:
-      return model::StepKind::globalExchange;
-    case model::Pass::remote:
-      return model::StepKind::remoteCopy;
-    default:
-      return model::StepKind::compute;
-  }
-}
 
 model::LaneRole roleOf(const Catalog& catalog, model::LaneId lane) {
   const auto index = static_cast<std::size_t>(lane.value);
@@ -80,7 +64,7 @@ Result<std::vector<SegmentSums>> sumSegments(const model::ProfileSource& source,
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (hasSteps[i]) continue;
-    sums[i].byKind[kindOf(catalog.segments[i].pass)] += catalog.segments[i].ticks;
+    sums[i].byKind[kindOfPass(catalog.segments[i].pass)] += catalog.segments[i].ticks;
     sums[i].byLane[roleOf(catalog, catalog.segments[i].lane)] += catalog.segments[i].ticks;
   }
   return sums;
@@ -109,16 +93,17 @@ class DeviceSums {
     computeMean_ += sums.computeMean;
     computeSteps_ += sums.computeSteps;
   }
-  void add(const model::Transfer& transfer, bool incoming) {
+  void add(const model::Transfer& transfer, bool incoming, model::LaneRole role) {
     busy_.push_back({transfer.start, transfer.end});
     transfers_.push_back({transfer.start, transfer.end});
+    byRole_[role].push_back({transfer.start, transfer.end});
     (incoming ? result.globalIn : result.globalOut) += transfer.bytes;
   }
   void finish() {
     const Ticks global = unionLength(transfers_);
-    if (global.count > 0) {
-      result.byKind[model::StepKind::globalExchange] += global;
-      result.byLane[model::LaneRole::exchange] += global;
+    if (global.count > 0) result.byKind[model::StepKind::globalExchange] += global;
+    for (auto& [role, intervals] : byRole_) {
+      if (const Ticks length = unionLength(intervals); length.count > 0) result.byLane[role] += length;
     }
     result.idle = result.total - unionLength(busy_);
     if (computeSteps_ > 0) result.tileBalance = balanceSum_ / static_cast<double>(computeSteps_);
@@ -130,6 +115,7 @@ class DeviceSums {
 
  private:
   Intervals busy_, transfers_;
+  std::map<model::LaneRole, Intervals> byRole_;
   double balanceSum_ = 0, computeMean_ = 0;
   std::int64_t computeSteps_ = 0;
 };
@@ -160,8 +146,8 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
   for (const model::Transfer& transfer : transfers) {
     const std::size_t from = deviceOfLane(catalog, transfer.fromLane),
                       to = deviceOfLane(catalog, transfer.toLane);
-    if (from < sums.size()) sums[from].add(transfer, false);
-    if (to < sums.size()) sums[to].add(transfer, true);
+    if (from < sums.size()) sums[from].add(transfer, false, roleOf(catalog, transfer.fromLane));
+    if (to < sums.size()) sums[to].add(transfer, true, roleOf(catalog, transfer.toLane));
   }
   for (DeviceSums& device : sums) {
     device.finish();

@@ -1,6 +1,7 @@
 #include "profiler/analysis/memory.h"
 
 #include <algorithm>
+#include <set>
 
 namespace pipescope::analysis {
 namespace {
@@ -91,6 +92,10 @@ Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& cat
   return result;
 }
 
+bool isOnDevice(const model::MemorySpace& space) {
+  return space.device.valid() && space.kind != "streaming_memory";
+}
+
 namespace {
 
 Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Catalog& catalog,
@@ -126,7 +131,8 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
   memory.peakStep = live.peakStep;
   if (live.peakStep >= 0)
     memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
-  memory.fits = memory.maxUnitIncludingGaps <= space.bytesPerUnit;
+  // What a host has is not modelled.
+  memory.fits = !space.device.valid() || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
   return memory;
 }
 
@@ -135,16 +141,20 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
 Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
                       model::ExecutableId executable) {
   Memory result;
+  std::set<model::DeviceId> own;  // of the first replica
+  for (const model::Stage* stage : catalog.stagesOf(executable)) own.insert(stage->device);
   for (const model::MemorySpace& space : catalog.memorySpaces) {
+    if (space.device.valid() && !own.empty() && !own.contains(space.device)) continue;
     PIPESCOPE_ASSIGN(const DeviceMemory device, deviceMemory(source, catalog, executable, space));
     if (device.totalIncludingGaps.count == 0) continue;
+    (isOnDevice(space) ? result.devices : result.others).push_back(device);
+    if (!isOnDevice(space)) continue;
     result.total += device.total;
     result.maxUnit = std::max(result.maxUnit, device.maxUnit);
     result.maxUnitIncludingGaps = std::max(result.maxUnitIncludingGaps, device.maxUnitIncludingGaps);
     result.alwaysLive += device.alwaysLive;
     result.notAlwaysLivePeak += device.notAlwaysLivePeak;
     for (const auto& [category, bytes] : device.byCategory) result.byCategory[category] += bytes;
-    result.devices.push_back(device);
   }
   return result;
 }

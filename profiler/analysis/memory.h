@@ -13,8 +13,11 @@ struct UnitUse {
   std::vector<std::int64_t> alwaysLive, notAlwaysLive;     ///< bytes by unit
 };
 
+/// A chip's own memory: not streaming memory beside it, and not the host's.
+bool isOnDevice(const model::MemorySpace& space);
+
 struct DeviceMemory {
-  int index = 0;
+  int index = 0;  ///< −1: the host
   std::string name, spaceKind;
   model::MemorySpaceId space;
   std::int64_t units = 1;
@@ -30,11 +33,13 @@ struct DeviceMemory {
   bool fits = true;
 };
 
+/// Of one replica.
 struct Memory {
   Bytes total, maxUnit, maxUnitIncludingGaps, alwaysLive,
-      notAlwaysLivePeak;  ///< sums and maxima over devices
+      notAlwaysLivePeak;  ///< sums and maxima over devices' own memory
   std::map<std::string, Bytes> byCategory;
   std::vector<DeviceMemory> devices;  ///< empty: no memory was recorded (`fixed`)
+  std::vector<DeviceMemory> others;   ///< streaming memory and host, where something lies in it
 };
 
 Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,

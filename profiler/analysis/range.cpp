@@ -1,52 +1,19 @@
 #include "profiler/analysis/range.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
+#include "profiler/analysis/block_walk.h"
 #include "profiler/analysis/range_reader.h"
 
 namespace pipescope::analysis {
 namespace {
-
-/// Place of a column in its row.
-template <class Row>
-std::size_t columnOf(std::string_view name) {
-  const auto& columns = model::tables()[model::tableIndexOf<Row>()].columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].name == name) return i;
-  }
-  PIPESCOPE_CHECK(false, "no such column: " + std::string(name));
-  return 0;
-}
-
-base::Status stopped(base::Progress& progress) {
-  if (progress.cancelled()) return base::cancelled("The question was stopped.");
-  return {};
-}
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool holds(const std::string& text, const std::string& wanted) {
   return std::search(text.begin(), text.end(), wanted.begin(), wanted.end(),
                      [](char a, char b) { return lower(a) == lower(b); }) != text.end();
-}
-
-/// Calls visit(row, index) for the rows of every block that `mayHold` accepts, until it returns false.
-template <class Row, class MayHold, class Visit>
-base::Status forEach(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold, Visit&& visit) {
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    PIPESCOPE_TRY(stopped(progress));
-    if (blocks[b].rows == 0) continue;
-    PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<Row>(b));
-    if (!mayHold(ranges)) continue;
-    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
-    for (std::size_t i = 0; i < rows->size(); ++i) {
-      if (!visit((*rows)[i], blocks[b].firstRow + static_cast<std::int64_t>(i))) return {};
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -56,26 +23,7 @@ Result<std::shared_ptr<const RangeIndex>> RangeIndex::make(std::shared_ptr<const
   auto index = std::shared_ptr<RangeIndex>(new RangeIndex());
   PIPESCOPE_ASSIGN(index->placements_, source->blocks<model::Placement>());
   PIPESCOPE_ASSIGN(index->nodes_, source->blocks<model::LevelNode>());
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> steps, source->blocks<model::Step>());
-  const std::size_t segment = columnOf<model::Step>("segment"), offset = columnOf<model::Step>("offset"),
-                    ticks = columnOf<model::Step>("ticks");
-  for (std::size_t b = 0; b < steps.size(); ++b) {
-    StepBlock block;
-    if (steps[b].rows == 0) {  // a hole
-      block.firstSegment = 0, block.lastSegment = -1;
-      index->steps_.push_back(block);
-      continue;
-    }
-    PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source->ranges<model::Step>(b));
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    const auto known = [&](std::size_t c) { return ranges[c].known; };
-    block.firstSegment = known(segment) ? ranges[segment].smallest : 0;
-    block.lastSegment = known(segment) ? ranges[segment].largest : kMost;
-    block.firstOffset = known(offset) ? ranges[offset].smallest : 0;
-    block.lastOffset = known(offset) ? ranges[offset].largest : kMost;
-    index->longestStep_ = std::max(index->longestStep_, known(ticks) ? ranges[ticks].largest : kMost);
-    index->steps_.push_back(block);
-  }
+  PIPESCOPE_ASSIGN(index->steps_, StepBlocks::make(*source));
   index->source_ = std::move(source);
   index->catalog_ = std::move(catalog);
   return std::shared_ptr<const RangeIndex>(std::move(index));
@@ -95,9 +43,9 @@ Result<std::vector<LiveEntry>> RangeIndex::liveAt(model::MemorySpaceId space, st
   std::vector<LiveEntry> found;
   std::set<std::int64_t> live;
   const std::size_t first = columnOf<model::LifeInterval>("first_step"), end = columnOf<model::LifeInterval>("end_step");
-  PIPESCOPE_TRY(forEach<model::LifeInterval>(
+  PIPESCOPE_TRY(forEachRow<model::LifeInterval>(
       *source_, progress,
-      [&](const auto& ranges) {
+      [&](const auto&, const auto& ranges) {
         return (!ranges[first].known || ranges[first].smallest <= step) && (!ranges[end].known || ranges[end].largest > step);
       },
       [&](const model::LifeInterval& row, std::int64_t) {
@@ -105,8 +53,8 @@ Result<std::vector<LiveEntry>> RangeIndex::liveAt(model::MemorySpaceId space, st
         return true;
       }));
   const std::size_t spaceColumn = columnOf<model::Variable>("memory_space");
-  PIPESCOPE_TRY(forEach<model::Variable>(
-      *source_, progress, [&](const auto& ranges) { return ranges[spaceColumn].mayHold(space.value); },
+  PIPESCOPE_TRY(forEachRow<model::Variable>(
+      *source_, progress, [&](const auto&, const auto& ranges) { return ranges[spaceColumn].mayHold(space.value); },
       [&](const model::Variable& row, std::int64_t index) {
         if (row.space != space || (row.alwaysLive ? !alwaysLive : live.count(index) == 0)) return true;
         found.push_back({row.id, catalog_->namePath(row.debugContext), row.category, row.bytes, row.alwaysLive});
@@ -121,9 +69,9 @@ Result<LivePeak> RangeIndex::peakIn(model::ExecutableId executable, model::Memor
   LivePeak peak;
   const std::size_t spaceColumn = columnOf<model::LivenessStep>("memory_space"),
                     index = columnOf<model::LivenessStep>("index");
-  PIPESCOPE_TRY(forEach<model::LivenessStep>(
+  PIPESCOPE_TRY(forEachRow<model::LivenessStep>(
       *source_, progress,
-      [&](const auto& ranges) {
+      [&](const auto&, const auto& ranges) {
         return ranges[spaceColumn].mayHold(space.value) && ranges[index].mayMeet(first, std::int64_t{end} - 1);
       },
       [&](const model::LivenessStep& row, std::int64_t) {
@@ -137,8 +85,8 @@ Result<LivePeak> RangeIndex::peakIn(model::ExecutableId executable, model::Memor
 Result<std::vector<NameHit>> RangeIndex::search(const std::string& text, std::size_t most,
                                                 base::Progress& progress) const {
   std::vector<NameHit> hits;
-  const auto any = [](const auto&) { return true; };
-  PIPESCOPE_TRY(forEach<model::DebugContext>(*source_, progress, any,
+  const auto any = [](const auto&, const auto&) { return true; };
+  PIPESCOPE_TRY(forEachRow<model::DebugContext>(*source_, progress, any,
                                              [&](const model::DebugContext& row, std::int64_t) {
                                                if (holds(row.name, text))
                                                  hits.push_back({NameHit::What::name, row.id.value,
@@ -154,7 +102,7 @@ Result<std::vector<NameHit>> RangeIndex::search(const std::string& text, std::si
   for (const NameHit& hit : hits) {
     if (hit.what == NameHit::What::name) names.insert(hit.id);
   }
-  PIPESCOPE_TRY(forEach<model::Variable>(*source_, progress, any, [&](const model::Variable& row, std::int64_t) {
+  PIPESCOPE_TRY(forEachRow<model::Variable>(*source_, progress, any, [&](const model::Variable& row, std::int64_t) {
     if (names.count(row.debugContext.value) != 0 || holds(row.category, text))
       hits.push_back({NameHit::What::variable, row.id.value, catalog_->namePath(row.debugContext)});
     return hits.size() < most;

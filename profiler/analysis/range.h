@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
+#include "profiler/analysis/step_blocks.h"
 #include "profiler/base/progress.h"
 
 namespace pipescope::analysis {
@@ -67,9 +68,10 @@ class RangeIndex {
 
   /// Steps that meet the range, by lane, then start. Nothing shorter than `resolution` is reported by itself:
   /// neighbours of a lane are joined until they are that long. Placements that are short all together are taken from
-  /// the pyramid. Cost: blocks that meet the range and its lanes, but no more of them than the answer needs; the
-  /// answer has about (to − from) ÷ resolution spans a lane at most (0: every step). From afar, the last
-  /// rows of a file that grows are missing: they are in no node yet.
+  /// the pyramid, and so are the steps of long segments. Cost: blocks that meet the range and its lanes, but no more of
+  /// them than the answer needs: of each segment that is placed in the range its steps once (at most 512 per pixel),
+  /// however often it is placed; the answer has about (to − from) ÷ resolution spans a lane at most (0: every
+  /// step). From afar, the last rows of a file that grows are missing: they are in no node yet.
   Result<std::vector<StepSpan>> steps(const RangeRequest& range, Ticks resolution, base::Progress& progress) const;
 
   /// Whole steps that lie in placements that meet the range, clipped to it; largest sum first. Steps of placements
@@ -91,17 +93,12 @@ class RangeIndex {
   Result<std::vector<NameHit>> search(const std::string& text, std::size_t most, base::Progress& progress) const;
 
  private:
-  struct StepBlock {
-    std::int64_t firstSegment = 0, lastSegment = 0;
-    std::int64_t firstOffset = 0, lastOffset = 0;  // of rows' starts
-  };
   friend class RangeReader;
   RangeIndex() = default;
   std::shared_ptr<const model::ProfileSource> source_;
   std::shared_ptr<const Catalog> catalog_;
   std::vector<model::BlockInfo> placements_, nodes_;
-  std::vector<StepBlock> steps_;
-  std::int64_t longestStep_ = 0;
+  StepBlocks steps_;
 };
 
 }  // namespace pipescope::analysis

@@ -1,38 +1,85 @@
 #include "profiler/analysis/range_reader.h"
 
 #include <algorithm>
-#include <limits>
-#include <tuple>
+#include <map>
+#include <set>
+
+#include "profiler/analysis/pass_kind.h"
 
 namespace pipescope::analysis {
 namespace {
 
-
-base::Status stopped(base::Progress& progress) {
-  if (progress.cancelled()) return base::cancelled("The question was stopped.");
-  return {};
+// Sums and differences of two such times do not overflow.
+constexpr Ticks kMostTicks(std::int64_t{1} << 61);
+bool isPossible(Ticks start, Ticks end) {
+  return start <= end && start >= Ticks(-kMostTicks.count) && end <= kMostTicks;
 }
-
-model::StepKind kindOf(model::Pass pass) {
-  switch (pass) {
-    case model::Pass::hostIn:
-    case model::Pass::hostOut:
-      return model::StepKind::streamCopy;
-    case model::Pass::sync:
-      return model::StepKind::sync;
-    case model::Pass::collective:
-      return model::StepKind::globalExchange;
-    case model::Pass::remote:
-      return model::StepKind::remoteCopy;
-    default:
-      return model::StepKind::compute;
-  }
+// Sums of made-up lengths wrap instead of being undefined.
+std::int64_t plus(std::int64_t sum, std::int64_t ticks, std::int64_t times = 1) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
+                                   static_cast<std::uint64_t>(ticks) * static_cast<std::uint64_t>(times));
 }
 
 }  // namespace
 
+void SpanJoiner::add(const StepSpan& span) {
+  const auto id = static_cast<std::size_t>(span.lane.value);
+  Lane& lane = lanes_[std::min(id, lanes_.size() - 1)];
+  if (lane.any && span.start - lane.open.start >= resolution_) close(lane);
+  if (!lane.any) {
+    lane.open = span;
+    lane.any = true;
+  } else {
+    if (lane.open.placement != span.placement) lane.open.placement = {};
+    lane.open.program = {};
+    lane.open.end = std::max(lane.open.end, span.end);
+    lane.open.steps += span.steps;
+  }
+  std::int64_t& ticks = lane.ticks[std::min<std::size_t>(static_cast<std::size_t>(span.kind), lane.ticks.size() - 1)];
+  ticks = plus(ticks, (span.end - span.start).count);
+}
+
+void SpanJoiner::close(Lane& lane) {
+  if (!lane.any) return;
+  const auto most = std::max_element(lane.ticks.begin(), lane.ticks.end()) - lane.ticks.begin();
+  if (lane.ticks[static_cast<std::size_t>(most)] > 0) lane.open.kind = static_cast<model::StepKind>(most);
+  lane.spans.push_back(lane.open);
+  lane.any = false;
+  lane.ticks.fill(0);
+}
+
+std::vector<StepSpan> SpanJoiner::finish() {
+  const auto byStart = [](const StepSpan& a, const StepSpan& b) { return a.start < b.start; };
+  std::size_t count = 0;
+  for (Lane& lane : lanes_) {
+    close(lane);
+    count += lane.spans.size();
+  }
+  std::vector<StepSpan> all;
+  all.reserve(count);
+  for (Lane& lane : lanes_) {
+    if (!std::is_sorted(lane.spans.begin(), lane.spans.end(), byStart))
+      std::stable_sort(lane.spans.begin(), lane.spans.end(), byStart);
+    all.insert(all.end(), lane.spans.begin(), lane.spans.end());
+  }
+  return all;
+}
+
 RangeReader::RangeReader(const RangeIndex& index, const RangeRequest& range, base::Progress& progress)
-    : index_(index), range_(range), progress_(progress), lanes_(range.lanes.begin(), range.lanes.end()) {}
+    : index_(index), range_(range), progress_(progress), steps_(index.steps_, *index.source_, progress) {
+  range_.from = std::clamp(range_.from, Ticks(-kMostTicks.count), kMostTicks);
+  range_.to = std::clamp(range_.to, Ticks(-kMostTicks.count), kMostTicks);
+  if (range_.lanes.empty()) return;
+  lanes_.resize(index.catalog_->lanes.size());
+  for (const model::LaneId lane : range_.lanes) {
+    if (const auto place = static_cast<std::size_t>(lane.value); place < lanes_.size()) lanes_[place] = true;
+  }
+}
+
+bool RangeReader::wants(model::LaneId lane) const {
+  const auto place = static_cast<std::size_t>(lane.value);
+  return lanes_.empty() || (place < lanes_.size() && lanes_[place]);
+}
 
 Result<std::vector<model::Placement>> RangeReader::placements() {
   std::vector<model::Placement> found;
@@ -47,7 +94,7 @@ Result<std::vector<model::Placement>> RangeReader::placements() {
     PIPESCOPE_TRY(stopped(progress_));
     PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, index_.source_->block<model::Placement>(b));
     for (const model::Placement& row : *rows) {
-      if (row.start >= range_.to || row.end <= range_.from || row.end < row.start) continue;
+      if (row.start >= range_.to || row.end <= range_.from || !isPossible(row.start, row.end)) continue;
       if (!devices.empty() && devices.count(row.device) == 0) continue;
       const auto segment = static_cast<std::size_t>(row.segment.value);
       if (!row.segment.valid() || segment >= index_.catalog_->segments.size()) continue;
@@ -64,152 +111,182 @@ double RangeReader::expectedPlacements() const {
     const Ticks from = std::max(block.start, range_.from), to = std::min(block.end, range_.to);
     if (!block.hasTime || to <= from || block.end <= block.start) continue;
     sum += static_cast<double>(block.rows) * static_cast<double>((to - from).count) /
-           static_cast<double>((block.end - block.start).count);
+           (static_cast<double>(block.end.count) - static_cast<double>(block.start.count));
   }
   return sum;
 }
 
 Result<std::vector<StepSpan>> RangeReader::spans(Ticks resolution) {
   if (range_.to <= range_.from) return std::vector<StepSpan>();
-  const double pixels = resolution.count <= 0
-                            ? std::numeric_limits<double>::infinity()
-                            : static_cast<double>((range_.to - range_.from).count) / static_cast<double>(resolution.count);
+  const double pixels =
+      static_cast<double>((range_.to - range_.from).count) / static_cast<double>(std::max<std::int64_t>(1, resolution.count));
   const double most = pixels * static_cast<double>(std::max<std::size_t>(1, index_.catalog_->devices.size()));
+  SpanJoiner joiner(index_.catalog_->lanes.size(), resolution);
+  if (resolution.count <= 0) return everySpan();
   std::int32_t level = 0;
   for (double rows = expectedPlacements(); rows > most; rows /= 8) ++level;
   if (level > 0 && !index_.nodes_.empty()) {
-    PIPESCOPE_TRY(spansOfNodes(level, resolution));
+    PIPESCOPE_TRY(spansOfNodes(level, joiner));
   } else {
     PIPESCOPE_ASSIGN(std::vector<model::Placement> found, placements());
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-    for (const model::Placement& placement : found) PIPESCOPE_TRY(spansOfPlacement(placement, resolution));
+    for (const model::Placement& placement : found) PIPESCOPE_TRY(spansOfPlacement(placement, resolution, joiner));
   }
-  for (auto& [lane, pending] : pending_) flush(pending);
-  std::sort(result_.begin(), result_.end(), [](const StepSpan& a, const StepSpan& b) {
-    return std::tie(a.lane, a.start) < std::tie(b.lane, b.start);
-  });
-  return std::move(result_);
+  return joiner.finish();
+}
+
+/// Step by step. Counts first: what is put where it belongs at once needs no memory but the answer's.
+Result<std::vector<StepSpan>> RangeReader::everySpan() {
+  PIPESCOPE_ASSIGN(std::vector<model::Placement> found, placements());
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::vector<std::size_t> places(index_.catalog_->lanes.size() + 2);  // by lane, the last of none: where its spans begin
+  const auto laneOf = [&](model::LaneId lane) { return std::min(static_cast<std::size_t>(lane.value), places.size() - 2); };
+  PIPESCOPE_TRY(forEachSpan(found, [&](const StepSpan& span) { ++places[laneOf(span.lane) + 1]; }));
+  for (std::size_t lane = 1; lane < places.size(); ++lane) places[lane] += places[lane - 1];
+  std::vector<StepSpan> all(places.back());
+  std::vector<std::size_t> next(places.begin(), places.end() - 1);
+  PIPESCOPE_TRY(forEachSpan(found, [&](const StepSpan& span) { all[next[laneOf(span.lane)]++] = span; }));
+  const auto byStart = [](const StepSpan& a, const StepSpan& b) { return a.start < b.start; };
+  for (std::size_t lane = 0; lane + 1 < places.size(); ++lane) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(places[lane]),
+               end = all.begin() + static_cast<std::ptrdiff_t>(places[lane + 1]);
+    if (!std::is_sorted(begin, end, byStart)) std::stable_sort(begin, end, byStart);
+  }
+  return all;
+}
+
+template <class Visit>
+base::Status RangeReader::forEachSpan(const std::vector<model::Placement>& found, Visit&& visit) {
+  for (const model::Placement& placement : found) {
+    const model::Segment& segment = index_.catalog_->segments[static_cast<std::size_t>(placement.segment.value)];
+    bool any = false;
+    PIPESCOPE_TRY(steps_.forEach(placement.segment, range_.from - placement.start, range_.to - placement.start,
+                                 [&](const StepFacts& step) {
+                                   any = true;
+                                   if (!lanes_.empty() && !wants(step.lane)) return;
+                                   const Ticks start = placement.start + step.offset;
+                                   visit(StepSpan{step.lane, start, start + step.ticks, step.kind, step.program,
+                                                  placement.id, 1});
+                                 }));
+    if (!any && wants(segment.lane))
+      visit(StepSpan{segment.lane, placement.start, placement.end, kindOfPass(placement.pass), {}, placement.id, 0});
+  }
+  return {};
+}
+
+/// Calls visit(NodeFacts) for nodes of a content in blocks that `mayHold(info, ranges)` accepts.
+template <class MayHold, class Visit>
+base::Status RangeReader::forEachNode(model::LevelContent content, MayHold&& mayHold, Visit&& visit) {
+  const std::size_t contents = columnOf<model::LevelNode>("content"), levels = columnOf<model::LevelNode>("level"),
+                    lanes = columnOf<model::LevelNode>("lane"), owners = columnOf<model::LevelNode>("owner"),
+                    starts = columnOf<model::LevelNode>("start"), ends = columnOf<model::LevelNode>("end"),
+                    counts = columnOf<model::LevelNode>("count"), kinds = columnOf<model::LevelNode>("dominant");
+  const auto wanted = static_cast<std::int64_t>(content);
+  return forEachColumnBlock<model::LevelNode>(
+      *index_.source_, progress_,
+      [&](const model::BlockInfo& block, const auto& ranges) {
+        return ranges[contents].mayHold(wanted) && mayHold(block, ranges[levels], ranges[owners]);
+      },
+      [&](const model::ColumnBlock& block) {
+        const auto& c = block.columns;
+        for (std::size_t i = 0; i < block.rows; ++i) {
+          const NodeFacts node{static_cast<std::int32_t>(c[levels][i]), static_cast<std::int32_t>(c[kinds][i]),
+                               model::LaneId(c[lanes][i]), c[owners][i], Ticks(c[starts][i]), Ticks(c[ends][i]), c[counts][i]};
+          if (c[contents][i] == wanted && isPossible(node.start, node.end)) visit(node);
+        }
+      });
 }
 
 /// Nodes of a level; lanes that have none so high are taken from the highest they have. The last rows of a growing
 /// file are in no node yet.
-base::Status RangeReader::spansOfNodes(std::int32_t level, Ticks resolution) {
+base::Status RangeReader::spansOfNodes(std::int32_t level, SpanJoiner& joiner) {
   struct LaneNodes {
     std::int32_t level = 0;
-    std::vector<model::LevelNode> nodes;
+    std::vector<NodeFacts> nodes;
   };
-  std::unordered_map<std::int64_t, LaneNodes> found;  // by owner and lane
-  for (std::size_t b = 0; b < index_.nodes_.size(); ++b) {
-    const model::BlockInfo& block = index_.nodes_[b];
-    if (block.rows == 0) continue;
-    PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, index_.source_->ranges<model::LevelNode>(b));
-    const bool placements = ranges[0].mayHold(static_cast<std::int64_t>(model::LevelContent::placements));
-    // Blocks of a file hold one content and level; other sources do not say.
-    const bool coarse = !ranges[1].known || ranges[1].smallest <= level;
-    if (!placements || !coarse || (ranges[1].known && ranges[1].largest + 1 < level) ||
-        (block.hasTime && (block.start >= range_.to || block.end <= range_.from)))
-      continue;
-    PIPESCOPE_TRY(stopped(progress_));
-    PIPESCOPE_ASSIGN(const model::Rows<model::LevelNode> rows, index_.source_->block<model::LevelNode>(b));
-    for (const model::LevelNode& node : *rows) {
-      if (node.content != model::LevelContent::placements || node.level > level || node.end <= range_.from ||
-          node.start >= range_.to || node.end < node.start || !wants(node.lane))
-        continue;
-      LaneNodes& lane = found[node.owner * std::int64_t{1 << 20} + node.lane.value];
-      if (node.level < lane.level) continue;
-      if (node.level > lane.level) lane.nodes.clear(), lane.level = node.level;
-      lane.nodes.push_back(node);
-    }
-  }
-  for (auto& [key, lane] : found) {
+  std::vector<LaneNodes> found(index_.catalog_->lanes.size() + 1);  // by lane; the last: of none
+  PIPESCOPE_TRY(forEachNode(
+      model::LevelContent::placements,
+      [&](const model::BlockInfo& block, const model::ColumnRange& levels, const model::ColumnRange&) {
+        // Blocks of a file hold one content and level; other sources do not say.
+        return levels.mayMeet(level - 1, level) && mayMeet(block, range_.from, range_.to);
+      },
+      [&](const NodeFacts& node) {
+        const auto place = std::min(static_cast<std::size_t>(node.lane.value), found.size() - 1);
+        if (node.level > level || node.end <= range_.from || node.start >= range_.to || !wants(node.lane)) return;
+        LaneNodes& lane = found[place];
+        if (node.level < lane.level) return;
+        if (node.level > lane.level) lane.nodes.clear(), lane.level = node.level;
+        lane.nodes.push_back(node);
+      }));
+  for (LaneNodes& lane : found) {
     const auto byStart = [](const auto& a, const auto& b) { return a.start < b.start; };
     if (!std::is_sorted(lane.nodes.begin(), lane.nodes.end(), byStart))
       std::stable_sort(lane.nodes.begin(), lane.nodes.end(), byStart);
-    for (const model::LevelNode& node : lane.nodes)
-      add({node.lane, node.start, node.end, kindOf(static_cast<model::Pass>(node.dominant)), {}, {}, 0}, resolution);
+    for (const NodeFacts& node : lane.nodes)
+      joiner.add({node.lane, node.start, node.end, kindOfPass(static_cast<model::Pass>(node.kind)), {}, {}, 0});
   }
   return {};
 }
 
-base::Status RangeReader::spansOfPlacement(const model::Placement& placement, Ticks resolution) {
+base::Status RangeReader::spansOfPlacement(const model::Placement& placement, Ticks resolution, SpanJoiner& joiner) {
   const model::Segment& segment = index_.catalog_->segments[static_cast<std::size_t>(placement.segment.value)];
-  if (placement.end - placement.start < resolution) {
-    if (wants(segment.lane))
-      add({segment.lane, placement.start, placement.end, kindOf(placement.pass), {}, placement.id, 0}, resolution);
-    return {};
-  }
   const Ticks from = range_.from - placement.start, to = range_.to - placement.start;
   bool any = false;
-  PIPESCOPE_TRY(forEachStep(placement.segment, from, to, [&](const model::Step& step) {
-    any = true;
-    if (!wants(step.lane)) return;
-    const Ticks start = placement.start + step.offset;
-    add({step.lane, start, start + step.ticks, step.kind, step.program, placement.id, 1}, resolution);
-  }));
-  if (!any && wants(segment.lane))
-    add({segment.lane, placement.start, placement.end, kindOf(placement.pass), {}, placement.id, 0}, resolution);
-  return {};
-}
-
-template <class Visit>
-base::Status RangeReader::forEachStep(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit) {
-  for (std::size_t b = 0; b < index_.steps_.size(); ++b) {
-    const RangeIndex::StepBlock& block = index_.steps_[b];
-    if (segment.value < block.firstSegment || segment.value > block.lastSegment) continue;
-    // A block of several segments says nothing about this one's offsets.
-    const bool alone = block.firstSegment == block.lastSegment;
-    if (alone && (block.firstOffset >= to.count || block.lastOffset < from.count - index_.longestStep_)) continue;
-    PIPESCOPE_TRY(stopped(progress_));
-    PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, index_.source_->block<model::Step>(b));
-    for (const StepRun& run : runsOf(b, *rows)) {
-      if (run.segment != segment) continue;
-      for (std::size_t i = run.first; i < run.end; ++i) {
-        const model::Step& step = (*rows)[i];
-        if (step.offset >= to || step.offset + step.ticks <= from) continue;
-        if (step.offset.count >= 0 && step.ticks.count >= 0) visit(step);
-      }
+  if (placement.end - placement.start >= resolution) {
+    PIPESCOPE_ASSIGN(const std::vector<StepSpan>* all, joined(placement.segment, resolution));
+    any = !all->empty();
+    for (StepSpan span : *all) {
+      if (span.start >= to || span.end <= from || !wants(span.lane)) continue;
+      span.start += placement.start, span.end += placement.start;
+      span.placement = placement.id;
+      joiner.add(span);
     }
   }
+  if (!any && wants(segment.lane))
+    joiner.add({segment.lane, placement.start, placement.end, kindOfPass(placement.pass), {}, placement.id, 0});
   return {};
 }
 
-/// Where the segments of a block are: found once a question, so that many placements share it.
-const std::vector<RangeReader::StepRun>& RangeReader::runsOf(std::size_t block, const std::vector<model::Step>& rows) {
-  const auto [place, added] = runs_.try_emplace(block);
-  std::vector<StepRun>& runs = place->second;
-  for (std::size_t i = 0; added && i < rows.size(); ++i) {
-    if (runs.empty() || runs.back().segment != rows[i].segment) runs.push_back({rows[i].segment, i, i});
-    runs.back().end = i + 1;
+Result<const std::vector<StepSpan>*> RangeReader::joined(model::SegmentId segment, Ticks resolution) {
+  const auto [place, added] = joined_.try_emplace(segment.value);
+  if (!added) return &place->second;
+  const Ticks length = std::min(kMostTicks, index_.catalog_->segments[static_cast<std::size_t>(segment.value)].ticks);
+  const double pixels = 1 + static_cast<double>(length.count) / static_cast<double>(resolution.count);
+  const std::vector<std::size_t> blocks = index_.steps_.of(segment, Ticks(0), kMostTicks);
+  double rows = 0;
+  for (const std::size_t block : blocks) rows += static_cast<double>(index_.steps_.rowsIn(block));
+  // Between two others lies a block that is this segment's alone: then it is long enough to have nodes of all lanes.
+  constexpr double kStepsPerPixel = 512, kNodesPerPixel = 8;
+  std::int32_t level = 0;
+  if (blocks.size() >= 3 && rows > kStepsPerPixel * pixels) {
+    level = 1;
+    for (rows /= 64; rows > kNodesPerPixel * pixels; rows /= 8) ++level;
   }
-  return runs;
+  for (; level >= 0 && place->second.empty(); --level) {
+    SpanJoiner joiner(index_.catalog_->lanes.size(), resolution);
+    if (level > 0) {
+      PIPESCOPE_TRY(joinNodes(segment, level, joiner));
+    } else {
+      PIPESCOPE_TRY(steps_.forEach(segment, Ticks(-1), kMostTicks, [&](const StepFacts& step) {
+        joiner.add({step.lane, step.offset, step.offset + step.ticks, step.kind, step.program, {}, 1});
+      }));
+    }
+    place->second = joiner.finish();
+  }
+  return &place->second;
 }
 
-void RangeReader::add(StepSpan span, Ticks resolution) {
-  if (resolution.count <= 0) {
-    result_.push_back(span);
-    return;
-  }
-  Pending& open = pending_[span.lane.value];
-  if (open.any && (span.start - open.span.start >= resolution)) flush(open);
-  if (!open.any) {
-    open.span = span;
-    open.any = true;
-  } else {
-    if (open.span.placement != span.placement) open.span.placement = {};
-    open.span.program = {};
-    open.span.end = std::max(open.span.end, span.end);
-    open.span.steps += span.steps;
-  }
-  open.ticks[span.kind] += (span.end - span.start).count;
-}
-
-void RangeReader::flush(Pending& open) {
-  if (!open.any) return;
-  const auto most = std::max_element(open.ticks.begin(), open.ticks.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  open.span.kind = most->first;
-  result_.push_back(open.span);
-  open = {};
+base::Status RangeReader::joinNodes(model::SegmentId segment, std::int32_t level, SpanJoiner& joiner) {
+  return forEachNode(
+      model::LevelContent::steps,
+      [&](const model::BlockInfo&, const model::ColumnRange& levels, const model::ColumnRange& owners) {
+        return levels.mayHold(level) && owners.mayHold(segment.value);
+      },
+      [&](const NodeFacts& node) {
+        if (node.level == level && node.owner == segment.value)
+          joiner.add({node.lane, node.start, node.end, static_cast<model::StepKind>(node.kind), {}, {}, node.count});
+      });
 }
 
 Result<std::vector<StepSums>> RangeReader::sums(SumBy by) {
@@ -217,23 +294,23 @@ Result<std::vector<StepSums>> RangeReader::sums(SumBy by) {
   std::map<model::SegmentId, std::int64_t> whole;
   std::map<std::string, StepSums> sums;
   std::unordered_map<std::int64_t, std::string> names;
-  const auto keyOf = [&](const model::Step& step) -> std::string {
+  const auto keyOf = [&](model::SegmentId segment, const StepFacts& step) -> std::string {
     if (by == SumBy::category) return model::toString(step.kind);
     if (by == SumBy::stage)
-      return std::to_string(index_.catalog_->segments[static_cast<std::size_t>(step.segment.value)].stage);
+      return std::to_string(index_.catalog_->segments[static_cast<std::size_t>(segment.value)].stage);
     const auto [place, added] = names.try_emplace(step.program.value);
     const auto program = static_cast<std::size_t>(step.program.value);
     if (added && step.program.valid() && program < index_.catalog_->programs.size())
       place->second = index_.catalog_->namePath(index_.catalog_->programs[program].debugContext);
     return place->second;
   };
-  const auto count = [&](const model::Step& step, Ticks ticks, std::int64_t times) {
+  const auto count = [&](model::SegmentId segment, const StepFacts& step, Ticks ticks, std::int64_t times) {
     if (!wants(step.lane)) return;
-    StepSums& sum = sums[keyOf(step)];
+    StepSums& sum = sums[keyOf(segment, step)];
     sum.min = sum.count == 0 ? ticks : std::min(sum.min, ticks);
     sum.max = std::max(sum.max, ticks);
     sum.count += times;
-    sum.sum += ticks * times;
+    sum.sum = Ticks(plus(sum.sum.count, ticks.count, times));
   };
   for (const model::Placement& placement : found) {
     if (placement.start >= range_.from && placement.end <= range_.to) {
@@ -241,13 +318,14 @@ Result<std::vector<StepSums>> RangeReader::sums(SumBy by) {
       continue;
     }
     const Ticks from = range_.from - placement.start, to = range_.to - placement.start;
-    PIPESCOPE_TRY(forEachStep(placement.segment, from, to, [&](const model::Step& step) {
-      count(step, std::min(step.offset + step.ticks, to) - std::max(step.offset, from), 1);
+    PIPESCOPE_TRY(steps_.forEach(placement.segment, from, to, [&](const StepFacts& step) {
+      count(placement.segment, step, std::min(step.offset + step.ticks, to) - std::max(step.offset, from), 1);
     }));
   }
-  constexpr Ticks kEnd(std::int64_t{1} << 62);
-  for (const auto& [segment, times] : whole) {
-    PIPESCOPE_TRY(forEachStep(segment, Ticks(-1), kEnd, [&](const model::Step& step) { count(step, step.ticks, times); }));
+  for (const auto& entry : whole) {
+    PIPESCOPE_TRY(steps_.forEach(entry.first, Ticks(-1), kMostTicks, [&](const StepFacts& step) {
+      count(entry.first, step, step.ticks, entry.second);
+    }));
   }
   std::vector<StepSums> rows;
   for (auto& [key, sum] : sums) {

@@ -1,13 +1,34 @@
 #pragma once
 // One question of RangeIndex about placements and steps.
-#include <map>
-#include <set>
+#include <array>
 #include <unordered_map>
 #include <vector>
 
 #include "profiler/analysis/range.h"
 
 namespace pipescope::analysis {
+
+/// Joins what is too short to be seen, lane by lane.
+class SpanJoiner {
+ public:
+  /// `lanes` known lanes have the ids 0 …; what has another id is one lane more.
+  SpanJoiner(std::size_t lanes, Ticks resolution) : lanes_(lanes + 1), resolution_(resolution) {}
+  /// Of a lane in any order; best by start.
+  void add(const StepSpan& span);
+  /// By lane, then start.
+  std::vector<StepSpan> finish();
+
+ private:
+  struct Lane {
+    StepSpan open;
+    bool any = false;
+    std::array<std::int64_t, 16> ticks{};  // of the open span, by kind
+    std::vector<StepSpan> spans;
+  };
+  void close(Lane& lane);
+  std::vector<Lane> lanes_;
+  const Ticks resolution_;
+};
 
 class RangeReader {
  public:
@@ -19,32 +40,31 @@ class RangeReader {
   /// Placements of the executable that meet the range.
   Result<std::vector<model::Placement>> placements();
   double expectedPlacements() const;
-  base::Status spansOfNodes(std::int32_t level, Ticks resolution);
-  base::Status spansOfPlacement(const model::Placement& placement, Ticks resolution);
-  /// Calls visit for steps of the segment whose offsets meet [from, to).
+  Result<std::vector<StepSpan>> everySpan();
   template <class Visit>
-  base::Status forEachStep(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit);
-  struct StepRun {
-    model::SegmentId segment;
-    std::size_t first = 0, end = 0;
+  base::Status forEachSpan(const std::vector<model::Placement>& found, Visit&& visit);
+  struct NodeFacts {
+    std::int32_t level = 0, kind = 0;
+    model::LaneId lane;
+    std::int64_t owner = 0;
+    Ticks start, end;
+    std::int64_t count = 0;
   };
-  const std::vector<StepRun>& runsOf(std::size_t block, const std::vector<model::Step>& rows);
-  bool wants(model::LaneId lane) const { return lanes_.empty() || lanes_.count(lane) != 0; }
-  void add(StepSpan span, Ticks resolution);
+  template <class MayHold, class Visit>
+  base::Status forEachNode(model::LevelContent content, MayHold&& mayHold, Visit&& visit);
+  base::Status spansOfNodes(std::int32_t level, SpanJoiner& joiner);
+  base::Status spansOfPlacement(const model::Placement& placement, Ticks resolution, SpanJoiner& joiner);
+  /// Of a whole segment, nothing shorter than the resolution; made once a question. Times are offsets.
+  Result<const std::vector<StepSpan>*> joined(model::SegmentId segment, Ticks resolution);
+  base::Status joinNodes(model::SegmentId segment, std::int32_t level, SpanJoiner& joiner);
+  bool wants(model::LaneId lane) const;
 
   const RangeIndex& index_;
-  const RangeRequest& range_;
+  RangeRequest range_;
   base::Progress& progress_;
-  std::set<model::LaneId> lanes_;
-  struct Pending {
-    StepSpan span;
-    std::map<model::StepKind, std::int64_t> ticks;
-    bool any = false;
-  };
-  std::unordered_map<std::int64_t, Pending> pending_;  // by lane: what is not long enough yet
-  std::unordered_map<std::size_t, std::vector<StepRun>> runs_;
-  std::vector<StepSpan> result_;
-  void flush(Pending& pending);
+  StepReader steps_;
+  std::vector<bool> lanes_;  // empty: all
+  std::unordered_map<std::int64_t, std::vector<StepSpan>> joined_;  // by segment
 };
 
 }  // namespace pipescope::analysis

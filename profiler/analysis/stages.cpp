@@ -41,6 +41,10 @@ Result<RunRows> loadRun(const model::ProfileSource& source, const Catalog& catal
   PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
+  // Figures are of one replica, the first; further ones are recorded where they are slower.
+  const std::set<model::DeviceId> own = rows.devices();
+  std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
+  std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });
   for (const model::Placement& p : rows.placements) {
     if (p.iteration < 0) continue;
     if (static_cast<std::size_t>(p.iteration) >= rows.iterations.size())
@@ -81,6 +85,10 @@ void addPasses(const RunRows& rows, StagesReport& report) {
         break;
       case model::Pass::update:
         stage.update += ticks / iterations;
+        break;
+      case model::Pass::remote:
+        // Around the update; those of single micro-batches belong to no pass of the stage.
+        if (p.microBatch < 0) stage.update += ticks / iterations;
         break;
       default:
         break;
@@ -294,7 +302,7 @@ void addLostTime(const RunRows& rows, const Catalog& catalog, StagesReport& repo
     mean.weight += cost.weight / count;
   }
   const bool oneAtATime =
-      rows.executable->strategy == "sharded" || rows.executable->schedule == "tf-sequential";
+      rows.executable->schedule == "sharded" || rows.executable->schedule == "tf-sequential";
   const Replay replay(rows.iterations.front(), rows.stageCount(), oneAtATime, pipeStarts(catalog, rows));
   const double devices = static_cast<double>(rows.devices().size());
   const double tActual = replay.makespan(actual);
@@ -313,13 +321,14 @@ base::Status addOperations(const model::ProfileSource& source, const Catalog& ca
   if (report.slowestStage < 0) return {};
   PIPESCOPE_ASSIGN(const model::Rows<model::Step> steps, source.rows<model::Step>());
   std::map<model::OperatorId, StageOperation> byOperator;
+  const std::set<model::DeviceId> own = rows.devices();
   for (const model::Step& step : *steps) {
     const auto segment = static_cast<std::size_t>(step.segment.value),
                program = static_cast<std::size_t>(step.program.value);
     if (segment >= catalog.segments.size() || program >= catalog.programs.size()) continue;
     const model::Segment& owner = catalog.segments[segment];
     const model::OperatorId op = catalog.programs[program].op;
-    if (owner.executable != rows.executable->id || owner.stage != report.slowestStage ||
+    if (owner.executable != rows.executable->id || owner.stage != report.slowestStage || !own.contains(owner.device) ||
         !model::isComputePass(owner.pass))
       continue;
     if (!op.valid() || static_cast<std::size_t>(op.value) >= catalog.operators.size()) continue;

@@ -30,7 +30,7 @@ struct StageMemory {
 struct StageReport {
   int index = 0, device = 0;
   std::string deviceName, blocks;
-  /// Ticks per micro-batch (update: per iteration), mean over the run.
+  /// Ticks per micro-batch (update: per iteration, with loads and stores around it), mean over the run.
   double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
   double busy = 0;                           ///< forward + recompute + backward + weightGradient
   double share = 0;                          ///< busy ÷ Σ busy over stages

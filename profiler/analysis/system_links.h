@@ -1,5 +1,5 @@
 #pragma once
-// What went over the links between devices in a run.
+// What went over the links between devices, and into and out of memory spaces, in a run.
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 
 struct LinkUse {
-  model::LinkId link;
+  model::LinkId link;          ///< none: several links after each other
   std::string name, from, to;  ///< devices by name; the host is "host"
   double bytesPerSecond = 0;   ///< capacity; 0: not modelled
   Bytes bytes;
@@ -18,13 +18,21 @@ struct LinkUse {
   double rate = 0;   ///< bytes per second while busy
 };
 
+/// Bytes into and out of a memory space in the run.
+struct SpaceTraffic {
+  Bytes in, out;
+};
+
 struct SystemUse {
   model::RunId run;
   Ticks length;
-  std::vector<LinkUse> links;  ///< by id; then transfers that name no link, as one
+  /// By id; then pairs of devices whose transfers go over several links, each pair as one.
+  std::vector<LinkUse> links;
+  std::vector<SpaceTraffic> spaces;  ///< by MemorySpaceId
 };
 
-/// Links over the executable's last run.
+/// Links over the executable's last run. Stream copies are steps of their device: their bytes went over its link
+/// with the host. Loads and stores of remote buffers are traffic of streaming memory.
 Result<SystemUse> systemUse(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable, base::Progress& progress);
 

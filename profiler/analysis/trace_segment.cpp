@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/pass_kind.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -80,22 +82,6 @@ class FlameBuilder {
   std::vector<FlameRow> rows_;
   std::vector<std::vector<TicksByKind>> ticks_;
 };
-
-model::StepKind kindOfPass(model::Pass pass) {
-  switch (pass) {
-    case model::Pass::hostIn:
-    case model::Pass::hostOut:
-      return model::StepKind::streamCopy;
-    case model::Pass::sync:
-      return model::StepKind::sync;
-    case model::Pass::collective:
-      return model::StepKind::globalExchange;
-    case model::Pass::remote:
-      return model::StepKind::remoteCopy;
-    default:
-      return model::StepKind::compute;
-  }
-}
 
 /// Which kind an instant counts as where several steps run at once.
 constexpr std::array<std::size_t, kStepKinds> kPriority = {kindIndex(model::StepKind::compute),

@@ -38,6 +38,9 @@ std::string toString(TransferKind kind) {
 std::string toString(Severity severity) {
   return nameOf(severity, {"info", "warning", "error"});
 }
+std::string toString(OutcomeKind kind) {
+  return nameOf(kind, {"result", "forecast", "emulator"});
+}
 std::string toString(LevelContent content) {
   return nameOf(content, {"placements", "waits", "transfers", "steps"});
 }

@@ -68,6 +68,13 @@ enum class TransferKind : std::uint8_t {
 };
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
+/// What an outcome is about.
+enum class OutcomeKind : std::uint8_t {
+  result = 0,    ///< what the model achieved: loss, accuracy
+  forecast = 1,  ///< what would be with other options
+  emulator = 2,  ///< how fast the emulator was
+};
+
 /// What a LevelNode stands for.
 enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
 
@@ -82,6 +89,7 @@ std::string toString(ExecutableKind kind);
 std::string toString(WaitCause cause);
 std::string toString(TransferKind kind);
 std::string toString(Severity severity);
+std::string toString(OutcomeKind kind);
 std::string toString(LevelContent content);
 std::string toString(ProfileState state);
 

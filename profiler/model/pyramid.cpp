@@ -28,7 +28,7 @@ void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
   for (const Step& row : rows.of<Step>()) {
     if (row.segment != segment_) closeSegment(nodes);
     segment_ = row.segment;
-    StepLane& lane = stepLanes_[row.lane.value];
+    StepLane& lane = stepLaneOf(row.lane.value);
     ++lane.steps;
     const Key key{LevelContent::steps, row.segment.value, row.lane.value};
     addTo(key, lane.levels, {row.offset, row.ticks, static_cast<std::int32_t>(row.kind)}, kStepsPerNode, lane.nodes);
@@ -45,6 +45,21 @@ void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
     addRow({LevelContent::transfers, deviceOf(row.fromLane), row.fromLane.value}, row.start, row.end,
            static_cast<std::int32_t>(row.kind), nodes);
   }
+}
+
+PyramidBuilder::StepLane& PyramidBuilder::stepLaneOf(std::int64_t lane) {
+  constexpr std::size_t kSmall = 1 << 16;
+  const auto number = static_cast<std::size_t>(lane);
+  if (number < stepLanePlaces_.size() && stepLanePlaces_[number] > 0) return stepLanes_[stepLanePlaces_[number] - 1];
+  if (number < kSmall) {
+    if (number >= stepLanePlaces_.size()) stepLanePlaces_.resize(number + 1);
+    stepLanePlaces_[number] = stepLanes_.size() + 1;
+  } else {
+    const auto [place, added] = otherStepLanes_.try_emplace(lane, stepLanes_.size());
+    if (!added) return stepLanes_[place->second];
+  }
+  stepLanes_.emplace_back().lane = lane;
+  return stepLanes_.back();
 }
 
 void PyramidBuilder::flush(std::vector<LevelNode>& nodes) {
@@ -109,12 +124,32 @@ void PyramidBuilder::flushLevels(const Key& key, Levels& levels, std::vector<Lev
 }
 
 void PyramidBuilder::closeSegment(std::vector<LevelNode>& nodes) {
-  for (auto& [lane, steps] : stepLanes_) {
-    if (steps.steps < kLeastStepsWithNodes) continue;
-    flushLevels({LevelContent::steps, segment_.value, lane}, steps.levels, steps.nodes);
-    nodes.insert(nodes.end(), steps.nodes.begin(), steps.nodes.end());
+  std::sort(stepLanes_.begin(), stepLanes_.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; });
+  std::int64_t all = 0;
+  for (const StepLane& steps : stepLanes_) all += steps.steps;
+  const bool isLong = all >= kStepsOfLongSegment;
+  std::int32_t highest = 0;
+  for (StepLane& steps : stepLanes_) {
+    if (steps.steps < kLeastStepsWithNodes && !isLong) continue;
+    flushLevels({LevelContent::steps, segment_.value, steps.lane}, steps.levels, steps.nodes);
+    if (!steps.nodes.empty()) highest = std::max(highest, steps.nodes.back().level);
+  }
+  for (StepLane& steps : stepLanes_) {
+    // The highest level of a lane is one node: it stands for itself further up, so that a level has all lanes.
+    while (isLong && !steps.nodes.empty() && steps.nodes.back().level < highest) {
+      LevelNode above = steps.nodes.back();
+      ++above.level;
+      steps.nodes.push_back(above);
+    }
+    if (steps.steps >= kLeastStepsWithNodes || isLong)
+      nodes.insert(nodes.end(), steps.nodes.begin(), steps.nodes.end());
+  }
+  for (const StepLane& steps : stepLanes_) {
+    if (const auto number = static_cast<std::size_t>(steps.lane); number < stepLanePlaces_.size())
+      stepLanePlaces_[number] = 0;
   }
   stepLanes_.clear();
+  otherStepLanes_.clear();
 }
 
 std::int64_t PyramidBuilder::laneOf(SegmentId segment) const {

@@ -12,10 +12,12 @@ namespace pipescope::model {
 
 /// Rows of a node of level 1, and nodes of level n of one of level n + 1.
 inline constexpr std::int64_t kRowsPerNode = 8;
-inline constexpr std::int64_t kStepsPerNode = 32;
+inline constexpr std::int64_t kStepsPerNode = 64;
 inline constexpr std::int64_t kNodesPerNode = 8;
 /// Lanes of a segment with fewer steps have no nodes: their steps themselves are as quick.
-inline constexpr std::int64_t kLeastStepsWithNodes = 64;
+inline constexpr std::int64_t kLeastStepsWithNodes = 128;
+/// Except where the segment is this long: then all of its lanes have nodes, of the same levels.
+inline constexpr std::int64_t kStepsOfLongSegment = 16'384;
 
 /// Takes rows in the order of recording. Rows of one lane are expected to ascend in time; where they do not,
 /// the nodes overlap. Memory: a few hundred bytes a lane, and the nodes of the segment whose steps are coming.
@@ -57,11 +59,15 @@ class PyramidBuilder {
   // Steps of one segment after the other.
   SegmentId segment_;
   struct StepLane {
+    std::int64_t lane = -1;
     Levels levels;
     std::int64_t steps = 0;
     std::vector<LevelNode> nodes;
   };
-  std::map<std::int64_t, StepLane> stepLanes_;
+  StepLane& stepLaneOf(std::int64_t lane);
+  std::vector<StepLane> stepLanes_;
+  std::vector<std::size_t> stepLanePlaces_;  // by lane, as far as lanes have small numbers: place + 1, or 0
+  std::unordered_map<std::int64_t, std::size_t> otherStepLanes_;
 };
 
 }  // namespace pipescope::model

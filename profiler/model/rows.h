@@ -232,6 +232,7 @@ struct Operator {
   Pass pass = Pass::forward;
   double flops = 0;
   Bytes bytes;
+  std::string block = {};
   PIPESCOPE_ROW("operator", blocks, "An operation of the graph in one pass of one stage, per micro-batch") {
     visit("id", row.id, "", "");
     visit("executable", row.executable, "", "");
@@ -241,6 +242,7 @@ struct Operator {
     visit("pass", row.pass, "", "Pass");
     visit("flops", row.flops, "FLOP", "floating-point operations, a multiply-add counts 2");
     visit("bytes", row.bytes, "B", "operands and results");
+    visit("block", row.block, "", "block of the model that it belongs to; empty: not known");
   }
 };
 
@@ -251,7 +253,9 @@ struct Program {
   std::string kind;
   DebugContextId debugContext;
   OperatorId op;
-  PIPESCOPE_ROW("program", blocks, "The program tree: Sequence, OnTileExecute, DoExchange …") {
+  std::int64_t count = 1;
+  ProgramId target = {};
+  PIPESCOPE_ROW("program", blocks, "The program tree: Sequence, Repeat, Call, OnTileExecute, DoExchange …") {
     visit("id", row.id, "", "");
     visit("parent", row.parent, "", "");
     visit("executable", row.executable, "", "");
@@ -259,6 +263,29 @@ struct Program {
     visit("kind", row.kind, "", "program type");
     visit("debug_context", row.debugContext, "", "");
     visit("operator", row.op, "", "none for control flow and copies");
+    visit("count", row.count, "", "of a Repeat: how often its children run; otherwise 1");
+    visit("target", row.target, "", "of a Call: the Function whose code it runs");
+  }
+};
+
+struct CompilerPass {
+  ExecutableId executable;
+  std::int32_t index = 0;
+  std::string name;
+  bool enabled = true;
+  std::int64_t changes = 0;
+  Bytes bytes;
+  double ticks = 0;
+  std::string summary;
+  PIPESCOPE_ROW("compiler_pass", plain, "A pass of the compiler over an executable, and what it changed") {
+    visit("executable", row.executable, "", "");
+    visit("index", row.index, "", "order in which the passes ran");
+    visit("name", row.name, "", "fold_constants, in_place …; its key is compile.<name>");
+    visit("enabled", row.enabled, "", "0: switched off");
+    visit("changes", row.changes, "", "nodes folded, results in place …: the summary says what is counted");
+    visit("bytes", row.bytes, "B", "memory that it saves, sum over units and devices of one replica");
+    visit("ticks", row.ticks, "ticks", "time that it saves per micro-batch, sum over devices; negative: it costs");
+    visit("summary", row.summary, "", "what it changed, for people");
   }
 };
 
@@ -510,6 +537,7 @@ struct Outcome {
   ExecutableId executable;
   std::string name, unit, basis;
   double value = 0;
+  OutcomeKind kind = OutcomeKind::result;
   PIPESCOPE_ROW("outcome", plain,
                 "What a run achieved: final_loss, test_accuracy, host_samples_per_second …") {
     visit("executable", row.executable, "", "none: of the whole run");
@@ -517,6 +545,7 @@ struct Outcome {
     visit("unit", row.unit, "", "");
     visit("basis", row.basis, "", "over what: e.g. 'rows returned by the last call (output mode final)'");
     visit("value", row.value, "", "");
+    visit("kind", row.kind, "", "OutcomeKind");
   }
 };
 
@@ -573,6 +602,34 @@ struct LevelNode {
   }
 };
 
+/// Where a variable lies. A unit that no row of the variable names holds nothing of it.
+struct VariableUnits {
+  VariableId variable;
+  std::int64_t firstUnit = 0, unitCount = 1;
+  Bytes bytes;
+  PIPESCOPE_ROW("variable_units", blocks, "Unit map of a variable, run-length coded over equal neighbours") {
+    visit("variable", row.variable, "", "ascending");
+    visit("first_unit", row.firstUnit, "", "");
+    visit("unit_count", row.unitCount, "", "units first_unit … first_unit + unit_count − 1 hold as much");
+    visit("bytes", row.bytes, "B", "in each of these units");
+  }
+};
+
+/// What single units do in a step (`--record tiles`). A unit that no row of the step names has no work in it.
+struct StepUnits {
+  SegmentId segment;
+  std::int64_t step = 0;
+  std::int64_t firstUnit = 0, unitCount = 1;
+  Ticks ticks;
+  PIPESCOPE_ROW("step_units", blocks, "Time of single units in a step, run-length coded over equal neighbours") {
+    visit("segment", row.segment, "", "of the step");
+    visit("step", row.step, "", "the step: its row in table step, from 0; ascending");
+    visit("first_unit", row.firstUnit, "", "");
+    visit("unit_count", row.unitCount, "", "units first_unit … first_unit + unit_count − 1 take as long");
+    visit("ticks", row.ticks, "ticks", "that each of these units works in the step");
+  }
+};
+
 #undef PIPESCOPE_ROW
 
 /// All row types; a table's index is its place here, and its number in files: add new ones at the end.
@@ -580,6 +637,6 @@ using AllRows =
     std::tuple<Property, ConfigurationEntry, Target, Device, Link, Lane, MemorySpace, Executable, Stage,
                Boundary, DebugContext, Operator, Program, Segment, Step, Variable, LivenessStep, LifeInterval,
                UnitMemory, Run, Placement, Transfer, Wait, Counter, CounterSample, Outcome, Diagnostic, Note,
-               LevelNode>;
+               LevelNode, CompilerPass, StepUnits, VariableUnits>;
 
 }  // namespace pipescope::model

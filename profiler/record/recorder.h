@@ -45,8 +45,15 @@ class Recorder {
       return pending_.of<Row>().back().id;
     } else {
       pending_.of<Row>().push_back(std::move(row));
+      ++nextId_[model::tableIndexOf<Row>()];
       ++pendingRows_;
     }
+  }
+
+  /// Rows of a type so far: the place that the next one has in its table.
+  template <class Row>
+  std::int64_t added() const {
+    return nextId_[model::tableIndexOf<Row>()];
   }
 
   /// Writes everything gathered so far.

@@ -59,31 +59,61 @@ std::size_t blockLength(std::span<const Row> rows) {
   return count;
 }
 
-template <class Row>
-base::Status encodeRows(const std::vector<Row>& rows, BlockEncoder& encoder, Totals& totals,
-                        std::vector<PreparedBlock>& blocks) {
-  constexpr std::size_t kNumber = model::tableIndexOf<Row>();
-  TableTotals& table = totals.tables[kNumber];
-  static const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<Row>());
-  for (std::span<const Row> left(rows); !left.empty();) {
-    const std::span<const Row> block = left.first(blockLength(left));
-    PIPESCOPE_ASSIGN(EncodedBlock encoded, encoder.encode(toColumns(block), kNumber, predictions));
-    BlockRecord record;
-    record.id = totals.nextBlock++;
-    record.table = kNumber;
-    record.firstRow = table.rows;
-    record.info = describe(block);
-    record.ranges = std::move(encoded.ranges);
-    record.rawBytes = encoded.rawBytes;
-    record.payloadBytes = static_cast<std::int64_t>(encoded.payload.size());
-    record.payloadCrc32 = Checksum().bytes(encoded.payload).value();
-    table.rows += record.info.rows;
-    ++table.blocks;
-    blocks.push_back({std::move(record), std::move(encoded.payload)});
-    left = left.subspan(block.size());
+/// The blocks of a batch, first described, then coded.
+class BlockPlan {
+ public:
+  explicit BlockPlan(Totals& totals) : totals_(totals) {}
+
+  template <class Row>
+  void add(const std::vector<Row>& rows) {
+    constexpr std::size_t kNumber = model::tableIndexOf<Row>();
+    TableTotals& table = totals_.tables[kNumber];
+    static const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<Row>());
+    for (std::span<const Row> left(rows); !left.empty();) {
+      const std::span<const Row> block = left.first(blockLength(left));
+      BlockRecord record;
+      record.id = totals_.nextBlock++;
+      record.table = kNumber;
+      record.firstRow = table.rows;
+      record.info = describe(block);
+      table.rows += record.info.rows;
+      ++table.blocks;
+      blocks_.push_back({std::move(record), {}});
+      BlockJob& job = jobs_.emplace_back();
+      job.table = kNumber;
+      job.rows = block.size();
+      job.toColumns = [block](std::vector<ColumnData>& columns) { toColumns(block, columns); };
+      job.predictions = &predictions;
+      left = left.subspan(block.size());
+    }
   }
-  return {};
-}
+
+  base::Status code(BlockCoder& coder, const std::string& path, std::vector<PreparedBlock>& blocks,
+                    const std::function<void()>& beside = {}) {
+    coder.code(jobs_, beside);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      base::Result<EncodedBlock>& encoded = jobs_[i].result;
+      if (!encoded.ok()) {
+        return base::Error{encoded.error().kind,
+                           fmt::format("{}: the rows of table {} make {}.", path, model::tables()[jobs_[i].table].name,
+                                       encoded.error().message)};
+      }
+      BlockRecord& record = blocks_[i].record;
+      record.ranges = std::move(encoded->ranges);
+      record.rawBytes = encoded->rawBytes;
+      record.payloadBytes = static_cast<std::int64_t>(encoded->payload.size());
+      record.payloadCrc32 = Checksum().bytes(encoded->payload).value();
+      blocks_[i].payload = std::move(encoded->payload);
+      blocks.push_back(std::move(blocks_[i]));
+    }
+    return {};
+  }
+
+ private:
+  Totals& totals_;
+  std::vector<PreparedBlock> blocks_;
+  std::vector<BlockJob> jobs_;
+};
 
 base::Status insertBlocks(Database& database, const std::vector<PreparedBlock>& blocks) {
   if (blocks.empty()) return {};
@@ -154,33 +184,26 @@ std::uint32_t checksumOfState(const Totals& totals) {
       .value();
 }
 
-base::Result<Batch> Batch::prepare(const model::RowSet& rows, std::vector<model::LevelNode> nodes,
-                                   BlockEncoder& encoder, const std::string& path, Totals& totals) {
+base::Result<Batch> Batch::prepare(const model::RowSet& rows,
+                                   const std::function<std::vector<model::LevelNode>()>& makeNodes, BlockCoder& coder,
+                                   const std::string& path, Totals& totals) {
   Batch batch;
+  BlockPlan plan(totals), nodePlan(totals);
+  model::forEachRowType([&]<class Row>() {
+    if constexpr (Row::kStorage == model::Storage::plain) {
+      countRows(rows.of<Row>(), totals.tables[model::tableIndexOf<Row>()]);
+      batch.rows_.of<Row>() = rows.of<Row>();
+    } else if constexpr (!std::is_same_v<Row, model::LevelNode>) {
+      plan.add(rows.of<Row>());
+    }
+  });
+  std::vector<model::LevelNode> nodes;
+  PIPESCOPE_TRY(plan.code(coder, path, batch.blocks_, [&] { nodes = makeNodes(); }));
   std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
     return std::tie(a.content, a.level) < std::tie(b.content, b.level);
   });
-  base::Status status;
-  model::forEachRowType([&]<class Row>() {
-    constexpr std::size_t kNumber = model::tableIndexOf<Row>();
-    if constexpr (Row::kStorage == model::Storage::plain) {
-      countRows(rows.of<Row>(), totals.tables[kNumber]);
-    } else if (status.ok()) {
-      if constexpr (std::is_same_v<Row, model::LevelNode>) {
-        status = encodeRows(nodes, encoder, totals, batch.blocks_);
-      } else {
-        status = encodeRows(rows.of<Row>(), encoder, totals, batch.blocks_);
-      }
-      if (!status.ok()) {
-        status = base::Error{status.error().kind, fmt::format("{}: the rows of table {} make {}.", path,
-                                                              Row::kTable, status.error().message)};
-      }
-    }
-  });
-  PIPESCOPE_TRY(status);
-  model::forEachRowType([&]<class Row>() {
-    if constexpr (Row::kStorage == model::Storage::plain) batch.rows_.of<Row>() = rows.of<Row>();
-  });
+  nodePlan.add(nodes);
+  PIPESCOPE_TRY(nodePlan.code(coder, path, batch.blocks_));
   return batch;
 }
 

@@ -3,11 +3,13 @@
 // way.
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"
-#include "profiler/store/block_codec.h"
+#include "profiler/store/block_coder.h"
 #include "profiler/store/format.h"
 #include "profiler/store/sqlite_database.h"
 #include "profiler/store/writer_process.h"
@@ -58,10 +60,11 @@ struct PreparedBlock {
 class Batch {
  public:
   /// Codes the block rows and counts all rows into `totals`, whose copy is thrown away if the commit fails.
-  /// Its LevelNodes are left out, `nodes` are the ones that are written. `path` is for the sentence of a row
-  /// that is too long.
-  static base::Result<Batch> prepare(const model::RowSet& rows, std::vector<model::LevelNode> nodes,
-                                     BlockEncoder& encoder, const std::string& path, Totals& totals);
+  /// Its LevelNodes are left out: those that `makeNodes` returns are written; it runs while blocks are coded.
+  /// `path` is for the sentence of a row that is too long.
+  static base::Result<Batch> prepare(const model::RowSet& rows,
+                                     const std::function<std::vector<model::LevelNode>()>& makeNodes,
+                                     BlockCoder& coder, const std::string& path, Totals& totals);
 
   /// Within a transaction: adds rows and blocks.
   base::Status write(Database& database) const;

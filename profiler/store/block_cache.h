@@ -18,6 +18,7 @@ class BlockCache {
     std::uint64_t reader = 0;
     std::size_t table = 0;
     std::int64_t block = 0;  ///< id of a block; of a plain table how many rows were read
+    bool columns = false;    ///< its integer columns instead of its rows
     friend constexpr auto operator<=>(const Key&, const Key&) = default;
   };
   using Value = std::shared_ptr<const void>;

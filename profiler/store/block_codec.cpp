@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <functional>
-#include <optional>
+#include <cstring>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "profiler/store/format.h"
 
@@ -31,26 +30,39 @@ double readReal(ByteReader& in) {
   return std::bit_cast<double>(bits);
 }
 
-// Decoding makes large vectors for a moment; their memory goes from block to block, because fresh pages cost as
-// much as all of the decoding.
-std::vector<ColumnData>& spare() {
-  thread_local std::vector<ColumnData> columns;
-  return columns;
+// Decoding needs much memory for a moment; it goes from block to block, because fresh pages cost as much as all of
+// the decoding.
+struct Spare {
+  std::vector<ColumnData> columns;
+  std::unique_ptr<char[]> bytes;
+  std::size_t capacity = 0;  // of bytes
+};
+Spare& spare() {
+  thread_local Spare memory;
+  return memory;
 }
 
 std::vector<ColumnData> spareColumns(std::size_t count) {
-  std::vector<ColumnData> columns = std::move(spare());
-  spare().clear();
+  std::vector<ColumnData> columns = std::move(spare().columns);
+  spare().columns.clear();
   columns.resize(count);
-  for (ColumnData& column : columns) column.integers.clear(), column.reals.clear(), column.texts.clear();
+  for (ColumnData& column : columns) {
+    column.integers.clear(), column.reals.clear(), column.texts.clear();
+    column.constant = false;
+    column.extremes.reset();
+  }
   return columns;
+}
+
+bool isConstant(std::span<const std::int64_t> values) {
+  return values.size() < 2 ||
+         std::memcmp(values.data(), values.data() + 1, (values.size() - 1) * sizeof(values[0])) == 0;
 }
 
 ColumnRange rangeOf(const ColumnData& column) {
   ColumnRange range;
   if (!column.integers.empty()) {
-    std::int64_t low = column.integers.front(), high = low;
-    for (const std::int64_t value : column.integers) low = std::min(low, value), high = std::max(high, value);
+    const auto [low, high] = extremesOf(column);
     range = {true, low, high};
   }
   for (const double value : column.reals) {
@@ -62,10 +74,6 @@ ColumnRange rangeOf(const ColumnData& column) {
   return range;
 }
 
-bool isConstant(std::span<const std::int64_t> values) {
-  return std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
-}
-
 // Of the middle of a block: the beginning is where predictions have nothing to go by yet.
 constexpr std::size_t kSample = 2048;
 std::span<const std::int64_t> sampleOf(std::span<const std::int64_t> values) {
@@ -74,45 +82,54 @@ std::span<const std::int64_t> sampleOf(std::span<const std::int64_t> values) {
 
 }  // namespace
 
-struct BlockEncoder::Choice {
-  IntegerCoding coding = IntegerCoding::plainBytes;  // of the values, or of the differences
-  std::optional<Prediction> prediction;
-};
-
-struct BlockEncoder::Kind {
-  std::vector<Choice> choices;
-  std::vector<Prediction> used;
-  int blocksSince = 0;
-};
-
 struct BlockEncoder::Compressor {
-  Compressor() : context(ZSTD_createCCtx()) { PIPESCOPE_CHECK(context != nullptr, "no memory for zstd"); }
+  Compressor() : context(ZSTD_createCCtx()) {
+    PIPESCOPE_CHECK(context != nullptr, "no memory for zstd");
+    ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+  }
   ~Compressor() { ZSTD_freeCCtx(context); }
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  std::size_t compress(std::string_view bytes) {
-    buffer.resize(ZSTD_compressBound(bytes.size()));
-    const std::size_t size =
-        ZSTD_compressCCtx(context, buffer.data(), buffer.size(), bytes.data(), bytes.size(), kLevel);
-    PIPESCOPE_CHECK(!ZSTD_isError(size), ZSTD_getErrorName(size));
-    return size;
+  std::size_t compress(std::string_view bytes) { return compress(bytes, {}); }
+
+  /// `parts`: where parts end that have little in common; each gets statistics of its own within the frame.
+  std::size_t compress(std::string_view bytes, std::span<const std::size_t> parts) {
+    buffer.resize(ZSTD_compressBound(bytes.size()) + 8 * parts.size());
+    ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
+    check(ZSTD_CCtx_setPledgedSrcSize(context, bytes.size()));
+    ZSTD_outBuffer out{buffer.data(), buffer.size(), 0};
+    ZSTD_inBuffer in{bytes.data(), 0, 0};
+    for (const std::size_t cut : parts) {
+      if (cut >= bytes.size()) break;
+      in.size = cut;
+      check(ZSTD_compressStream2(context, &out, &in, ZSTD_e_flush));
+    }
+    in.size = bytes.size();
+    const std::size_t left = ZSTD_compressStream2(context, &out, &in, ZSTD_e_end);
+    check(left);
+    PIPESCOPE_CHECK(left == 0, "the buffer holds what zstd can make of it");
+    return out.pos;
   }
+  static void check(std::size_t code) { PIPESCOPE_CHECK(!ZSTD_isError(code), ZSTD_getErrorName(code)); }
 
   ZSTD_CCtx* context;
-  std::string buffer, raw;
-  std::unordered_map<std::size_t, Kind> kinds;
+  std::string buffer, raw, sample;
+  std::vector<std::size_t> cuts;
+  std::vector<ColumnData> columns;
 };
 
 BlockEncoder::BlockEncoder() : compressor_(std::make_unique<Compressor>()) {}
 BlockEncoder::~BlockEncoder() = default;
+BlockEncoder::BlockEncoder(BlockEncoder&&) noexcept = default;
 
-void BlockEncoder::choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions,
-                          Kind& kind) {
-  kind.choices.assign(columns.size(), {});
-  kind.used.clear();
-  std::string bytes;
+std::vector<ColumnData>& BlockEncoder::scratch() { return compressor_->columns; }
+
+BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions) {
+  BlockCoding chosen;
+  chosen.columns.resize(columns.size());
   const auto compressedSize = [&](std::string_view text) { return compressor_->compress(text); };
+  std::string& bytes = compressor_->sample;
   const auto sizeWith = [&](std::span<const std::int64_t> values, IntegerCoding& coding) {
     const auto sample = sampleOf(values);
     coding = chooseIntegerCoding(sample, compressedSize);
@@ -123,7 +140,7 @@ void BlockEncoder::choose(const std::vector<ColumnData>& columns, const std::vec
   std::vector<std::size_t> sizes(columns.size(), 0);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].type == model::ColumnType::integer)
-      sizes[c] = sizeWith(columns[c].integers, kind.choices[c].coding);
+      sizes[c] = sizeWith(columns[c].integers, chosen.columns[c].coding);
   }
   // Those without a length first: the others build on their differences.
   for (const bool withLength : {false, true}) {
@@ -131,64 +148,75 @@ void BlockEncoder::choose(const std::vector<ColumnData>& columns, const std::vec
       const std::size_t c = prediction.column;
       if ((prediction.length != Prediction::kNone) != withLength || isConstant(columns[c].integers)) continue;
       IntegerCoding coding{};
-      const std::size_t size = sizeWith(residualsOf(columns, prediction, kind.used), coding);
+      const std::size_t size = sizeWith(residualsOf(columns, prediction, chosen.used), coding);
       if (size >= sizes[c]) continue;
-      kind.choices[c] = {coding, prediction};
-      kind.used.push_back(prediction);
+      chosen.columns[c] = {coding, prediction};
+      chosen.used.push_back(prediction);
     }
   }
+  return chosen;
 }
 
-void BlockEncoder::encodeColumns(const std::vector<ColumnData>& columns, const Kind& kind, std::string& raw) {
+namespace {
+
+// Constant values of a sample need not be those of the whole.
+void appendIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& raw) {
+  if (isConstant(values)) {
+    coding = IntegerCoding::constant;
+  } else if (coding == IntegerCoding::constant) {
+    coding = IntegerCoding::zigZagBytes;
+  }
+  encodeIntegers(values, coding, raw);
+}
+
+}  // namespace
+
+base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, const BlockCoding& coding) {
+  PIPESCOPE_CHECK(coding.columns.size() == columns.size(), "a coding of these columns");
+  // A frame of several parts costs a few bytes each: too short ones stay with their neighbours.
+  constexpr std::size_t kLeastPart = 1024;
   const auto compressedSize = [&](std::string_view bytes) { return compressor_->compress(bytes); };
-  // Constant values of a sample need not be those of the whole.
-  const auto append = [&](std::span<const std::int64_t> values, IntegerCoding coding) {
-    const bool constant = isConstant(values);
-    if (constant) {
-      coding = IntegerCoding::constant;
-    } else if (coding == IntegerCoding::constant) {
-      coding = IntegerCoding::plainVarint;
-    }
-    encodeIntegers(values, coding, raw);
-  };
+  std::string& raw = compressor_->raw;
+  std::vector<std::size_t>& cuts = compressor_->cuts;
+  raw.clear(), cuts.clear();
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    const Choice& choice = kind.choices[c];
+    const BlockCoding::Column& choice = coding.columns[c];
     if (columns[c].type != model::ColumnType::integer) {
       encodeColumn(columns[c], compressedSize, raw);
     } else if (choice.prediction) {
       raw.push_back(static_cast<char>(IntegerCoding::predicted));
       for (const std::uint8_t part : {choice.prediction->key, choice.prediction->base, choice.prediction->length})
         raw.push_back(static_cast<char>(part));
-      append(residualsOf(columns, *choice.prediction, kind.used), choice.coding);
+      appendIntegers(residualsOf(columns, *choice.prediction, coding.used), choice.coding, raw);
+    } else if (const auto [low, high] = extremesOf(columns[c]); low == high) {
+      encodeIntegers(columns[c].integers, IntegerCoding::constant, raw);
     } else {
-      append(columns[c].integers, choice.coding);
+      appendIntegers(columns[c].integers, choice.coding, raw);
     }
+    if (raw.size() >= (cuts.empty() ? 0 : cuts.back()) + kLeastPart) cuts.push_back(raw.size());
   }
-}
-
-base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, std::size_t kind,
-                                                const std::vector<Prediction>& predictions) {
-  constexpr int kBlocksBetween = 8;
-  std::string& raw = compressor_->raw;
-  raw.clear();
-  Kind& known = compressor_->kinds[kind];
-  if (known.choices.size() != columns.size() || ++known.blocksSince >= kBlocksBetween) {
-    choose(columns, predictions, known);
-    known.blocksSince = 0;
-  }
-  encodeColumns(columns, known, raw);
   // The payload lies in an SQL row that must not be longer than kMostBytes either.
   if (ZSTD_compressBound(raw.size()) + 1024 > static_cast<std::size_t>(kMostBytes)) {
     return base::refused(
         fmt::format("a block of {} bytes, which is more than {} MiB", raw.size(), kMostBytes >> 20));
   }
   EncodedBlock block;
-  const std::size_t size = compressor_->compress(raw);
+  const std::size_t size = compressor_->compress(raw, cuts);
   block.payload.assign(compressor_->buffer, 0, size);
   block.rawBytes = static_cast<std::int64_t>(raw.size());
-  block.ranges = encodeRanges(columns);
+  block.ranges = encodeRanges(columns, rangesOf(columns));
   return block;
 }
+
+namespace {
+
+ZSTD_DCtx* decompressor() {
+  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  PIPESCOPE_CHECK(context != nullptr, "no memory for zstd");
+  return context.get();
+}
+
+}  // namespace
 
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types) {
@@ -198,9 +226,15 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
     return base::badInput("its size is not the one in the directory");
   }
   DecodedBlock block;
-  block.bytes = std::make_unique<char[]>(static_cast<std::size_t>(rawBytes) + 1);
-  const std::size_t size =
-      ZSTD_decompress(block.bytes.get(), static_cast<std::size_t>(rawBytes), payload.data(), payload.size());
+  block.capacity = static_cast<std::size_t>(rawBytes) + 1;
+  if (spare().capacity >= block.capacity) {
+    block.capacity = std::exchange(spare().capacity, 0);
+    block.bytes = std::move(spare().bytes);
+  } else {
+    block.bytes = std::make_unique_for_overwrite<char[]>(block.capacity);
+  }
+  const std::size_t size = ZSTD_decompressDCtx(decompressor(), block.bytes.get(), static_cast<std::size_t>(rawBytes),
+                                               payload.data(), payload.size());
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
   PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types));
@@ -208,7 +242,11 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
 }
 
 void recycle(DecodedBlock block) {
-  spare() = std::move(block.columns);
+  spare().columns = std::move(block.columns);
+  constexpr std::size_t kMostKept = std::size_t{1} << 20;
+  if (block.capacity > kMostKept) return;
+  spare().bytes = std::move(block.bytes);
+  spare().capacity = block.capacity;
 }
 
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
@@ -230,18 +268,24 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
     }
     if (!decodeColumn(in, rows, columns[c])) return base::badInput("its columns are malformed");
   }
-  if (!resolvePredictions(columns, predicted)) return base::badInput("its columns are malformed");
+  if (!resolvePredictions(columns, rows, predicted)) return base::badInput("its columns are malformed");
   if (in.left() != 0) return base::badInput("bytes follow its last column");
   return columns;
 }
 
-std::string encodeRanges(const std::vector<ColumnData>& columns) {
+std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns) {
+  std::vector<ColumnRange> ranges;
+  for (const ColumnData& column : columns) ranges.push_back(rangeOf(column));
+  return ranges;
+}
+
+std::string encodeRanges(const std::vector<ColumnData>& columns, const std::vector<ColumnRange>& ranges) {
   std::string out;
-  for (const ColumnData& column : columns) {
-    const ColumnRange range = rangeOf(column);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const ColumnRange& range = ranges[c];
     out.push_back(static_cast<char>(range.known));
     if (!range.known) continue;
-    if (column.type == model::ColumnType::integer) {
+    if (columns[c].type == model::ColumnType::integer) {
       appendVarint(out, zigZag(range.smallest));
       appendVarint(out, zigZag(range.largest));
     } else {

@@ -2,6 +2,7 @@
 // A block: all columns of some rows, coded column by column and compressed as one zstd frame.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,29 +20,38 @@ struct EncodedBlock {
   std::string ranges;         ///< smallest and largest value of each column; see decodeRanges
 };
 
-/// Keeps the compressor's memory between blocks, and of each kind of block what its columns were last coded best
-/// with: that is tried out anew for every eighth block. One thread at a time.
+/// How the columns of a table's blocks are coded: what a sample compressed best with.
+struct BlockCoding {
+  struct Column {
+    IntegerCoding coding = IntegerCoding::plainBytes;  ///< of the values, or of the differences
+    std::optional<Prediction> prediction;
+  };
+  std::vector<Column> columns;
+  std::vector<Prediction> used;  ///< those of the columns
+};
+
+/// Keeps the compressor's memory between blocks. One thread at a time.
 class BlockEncoder {
  public:
   BlockEncoder();
   ~BlockEncoder();
-  /// Fails where a block is longer than kMostBytes. `kind`: blocks of one kind have the same columns (a table).
-  /// `predictions`: what may be tried.
-  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t kind = 0,
-                                    const std::vector<Prediction>& predictions = {});
+  BlockEncoder(BlockEncoder&&) noexcept;
+  /// Tries on a sample of the columns. `predictions`: what may be tried.
+  BlockCoding choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions = {});
+  /// Fails where a block is longer than kMostBytes. `coding`: of a block with columns of these types.
+  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, const BlockCoding& coding);
+  /// Memory for the columns of the next block.
+  std::vector<ColumnData>& scratch();
 
  private:
   struct Compressor;
-  struct Choice;
-  struct Kind;
-  void choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions, Kind& kind);
-  void encodeColumns(const std::vector<ColumnData>& columns, const Kind& kind, std::string& raw);
   std::unique_ptr<Compressor> compressor_;
 };
 
 /// Columns and the bytes that their texts point into.
 struct DecodedBlock {
   std::unique_ptr<char[]> bytes;
+  std::size_t capacity = 0;  ///< of bytes
   std::vector<ColumnData> columns;
 };
 
@@ -57,7 +67,8 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
                                                     const std::vector<model::ColumnType>& types);
 
 using model::ColumnRange;
-std::string encodeRanges(const std::vector<ColumnData>& columns);
+std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns);
+std::string encodeRanges(const std::vector<ColumnData>& columns, const std::vector<ColumnRange>& ranges);
 /// False: malformed.
 bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& types,
                   std::vector<ColumnRange>& ranges);

@@ -15,7 +15,7 @@ std::uint8_t ByteReader::byte() {
   return one.empty() ? std::uint8_t{0} : static_cast<std::uint8_t>(one[0]);
 }
 
-std::uint64_t ByteReader::varint() {
+std::uint64_t ByteReader::longVarint() {
   std::uint64_t number = 0;
   for (int shift = 0; shift < 64; shift += 7) {
     const std::uint8_t next = byte();

@@ -26,7 +26,14 @@ class ByteReader {
   std::uint8_t byte();
   /// The next byte, which stays; −1 at the end.
   int peek() const { return bytes_.empty() ? -1 : static_cast<unsigned char>(bytes_.front()); }
-  std::uint64_t varint();
+  std::uint64_t varint() {
+    if (!bytes_.empty() && static_cast<unsigned char>(bytes_.front()) < 0x80) {
+      const auto number = static_cast<unsigned char>(bytes_.front());
+      bytes_.remove_prefix(1);
+      return number;
+    }
+    return longVarint();
+  }
   std::int64_t signedVarint() { return unZigZag(varint()); }
   std::string_view take(std::uint64_t count);
 
@@ -34,6 +41,7 @@ class ByteReader {
   bool failed() const { return failed_; }
 
  private:
+  std::uint64_t longVarint();
   std::string_view bytes_;
   bool failed_ = false;
 };

@@ -41,17 +41,29 @@ void appendShuffled(std::string& out, std::span<const std::int64_t> values, std:
   }
 }
 
+std::size_t bytesFor(std::uint64_t largest) { return (static_cast<std::size_t>(std::bit_width(largest)) + 7) / 8; }
+
 void encodeBytes(std::span<const std::int64_t> values, std::string& out) {
-  std::int64_t smallest = 0, largest = 0;
-  if (!values.empty()) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    smallest = *low, largest = *high;
-  }
-  const auto spread = static_cast<std::uint64_t>(difference(largest, smallest));
-  const std::size_t width = (static_cast<std::size_t>(std::bit_width(spread)) + 7) / 8;
+  const auto [smallest, largest] = extremesOf(values);
+  const std::size_t width = bytesFor(static_cast<std::uint64_t>(difference(largest, smallest)));
   appendVarint(out, zigZag(smallest));
   out.push_back(static_cast<char>(width));
   appendShuffled(out, values, smallest, width);
+}
+
+// Small numbers of either sign are small here, whatever the extremes are: their high bytes are all zero.
+void encodeZigZagBytes(std::span<const std::int64_t> values, std::string& out) {
+  thread_local std::vector<std::int64_t> numbers;
+  numbers.resize(values.size());
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t number = zigZag(values[i]);
+    all |= number;
+    numbers[i] = static_cast<std::int64_t>(number);
+  }
+  const std::size_t width = bytesFor(all);
+  out.push_back(static_cast<char>(width));
+  appendShuffled(out, numbers, 0, width);
 }
 
 void encodeReals(std::span<const double> values, std::string& out) {
@@ -125,15 +137,25 @@ bool decodeBytes(ByteReader& in, std::size_t count, std::vector<std::int64_t>& v
   return width <= 8 && readShuffled(in, count, base, width, values);
 }
 
-bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>& values) {
+bool decodeZigZagBytes(ByteReader& in, std::size_t count, std::vector<std::int64_t>& values) {
+  const std::uint8_t width = in.byte();
+  if (width > 8 || !readShuffled(in, count, 0, width, values)) return false;
+  for (std::int64_t& value : values) value = unZigZag(static_cast<std::uint64_t>(value));
+  return true;
+}
+
+bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>& values, bool& constant) {
   const auto coding = static_cast<IntegerCoding>(in.byte());
+  constant = coding == IntegerCoding::constant;
   if (in.failed()) return false;
   values.clear();
-  values.reserve(rows);
+  values.reserve(constant ? 1 : rows);
   switch (coding) {
     case IntegerCoding::constant:
-      values.assign(rows, in.signedVarint());
+      values.push_back(in.signedVarint());
       break;
+    case IntegerCoding::zigZagBytes:
+      return decodeZigZagBytes(in, rows, values);
     case IntegerCoding::plainBytes:
       return decodeBytes(in, rows, values);
     case IntegerCoding::deltaBytes:
@@ -169,9 +191,11 @@ bool decodeReals(ByteReader& in, std::size_t rows, std::vector<double>& values) 
 
 bool decodeLengths(ByteReader& in, std::size_t count, std::vector<std::string_view>& texts) {
   std::vector<std::int64_t> lengths;
-  if (!decodeIntegers(in, count, lengths)) return false;
+  bool constant = false;
+  if (!decodeIntegers(in, count, lengths, constant)) return false;
+  const IntegerView all(lengths, constant);
   texts.clear();
-  for (const std::int64_t length : lengths) texts.push_back(in.take(static_cast<std::uint64_t>(length)));
+  for (std::size_t i = 0; i < count; ++i) texts.push_back(in.take(static_cast<std::uint64_t>(all[i])));
   return !in.failed();
 }
 
@@ -183,10 +207,13 @@ bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>
   std::vector<std::string_view> dictionary;
   std::vector<std::int64_t> indices;
   if (entries > rows || !decodeLengths(in, static_cast<std::size_t>(entries), dictionary)) return false;
-  if (!decodeIntegers(in, rows, indices)) return false;
+  bool constant = false;
+  if (!decodeIntegers(in, rows, indices, constant)) return false;
+  const IntegerView all(indices, constant);
   texts.clear();
   std::int64_t total = 0;
-  for (const std::int64_t index : indices) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::int64_t index = all[i];
     if (index < 0 || static_cast<std::uint64_t>(index) >= entries) return false;
     texts.push_back(dictionary[static_cast<std::size_t>(index)]);
     total += static_cast<std::int64_t>(texts.back().size());
@@ -196,6 +223,22 @@ bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>
 }
 
 }  // namespace
+
+Extremes extremesOf(std::span<const std::int64_t> values) {
+  if (values.empty()) return {};
+  // Four at a time: each comparison waits for the one before it.
+  std::int64_t low[4], high[4];
+  for (int k = 0; k < 4; ++k) low[k] = high[k] = values[0];
+  std::size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      low[k] = std::min(low[k], values[i + k]);
+      high[k] = std::max(high[k], values[i + k]);
+    }
+  }
+  for (; i < values.size(); ++i) low[0] = std::min(low[0], values[i]), high[0] = std::max(high[0], values[i]);
+  return {*std::min_element(low, low + 4), *std::max_element(high, high + 4)};
+}
 
 void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& out) {
   out.push_back(static_cast<char>(coding));
@@ -218,6 +261,9 @@ void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, 
         appendVarint(out, zigZag(difference(values[i], i == 0 ? 0 : values[i - 1])));
       }
       break;
+    case IntegerCoding::zigZagBytes:
+      encodeZigZagBytes(values, out);
+      break;
     case IntegerCoding::predicted:
       PIPESCOPE_CHECK(false, "differences are coded by the block");
   }
@@ -230,8 +276,9 @@ IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values,
   if (constant) return IntegerCoding::constant;
   constexpr std::size_t kSample = 2048;
   if (values.size() > 2 * kSample) values = values.subspan(values.size() / 2, kSample);
-  constexpr std::array kCandidates = {IntegerCoding::plainBytes, IntegerCoding::deltaBytes,
-                                      IntegerCoding::plainVarint, IntegerCoding::deltaVarint};
+  constexpr std::array kCandidates = {IntegerCoding::plainBytes, IntegerCoding::zigZagBytes,
+                                      IntegerCoding::deltaBytes, IntegerCoding::plainVarint,
+                                      IntegerCoding::deltaVarint};
   IntegerCoding best = kCandidates[0];
   std::size_t smallest = 0;
   std::string buffer;
@@ -263,7 +310,7 @@ void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize
 bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column) {
   switch (column.type) {
     case model::ColumnType::integer:
-      return decodeIntegers(in, rows, column.integers);
+      return decodeIntegers(in, rows, column.integers, column.constant);
     case model::ColumnType::real:
       return decodeReals(in, rows, column.reals);
     case model::ColumnType::text:

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,13 +14,38 @@
 
 namespace pipescope::store {
 
+struct Extremes {
+  std::int64_t smallest = 0, largest = 0;  ///< 0 of no values
+};
+Extremes extremesOf(std::span<const std::int64_t> values);
+
 /// One column of some rows; only the vector of its type is filled. Texts are borrowed.
 struct ColumnData {
   model::ColumnType type = model::ColumnType::integer;
   std::vector<std::int64_t> integers;
+  bool constant = false;  ///< of decoded integers: all rows have integers[0]
+  std::optional<Extremes> extremes;  ///< of the integers, where they are known already
   std::vector<double> reals;
   std::vector<std::string_view> texts;
 };
+
+/// An integer column's values, row by row.
+class IntegerView {
+ public:
+  explicit IntegerView(const ColumnData& column) : IntegerView(column.integers, column.constant) {}
+  explicit IntegerView(const std::vector<std::int64_t>& values, bool constant = false)
+      : data_(values.data()), step_(constant ? 0 : 1) {}
+  std::int64_t operator[](std::size_t row) const { return data_[row * step_]; }
+  bool constant() const { return step_ == 0; }
+
+ private:
+  const std::int64_t* data_;
+  std::size_t step_;
+};
+
+inline Extremes extremesOf(const ColumnData& column) {
+  return column.extremes ? *column.extremes : extremesOf(column.integers);
+}
 
 /// How an integer column is written; numbers in files.
 enum class IntegerCoding : std::uint8_t {
@@ -28,7 +54,8 @@ enum class IntegerCoding : std::uint8_t {
   deltaBytes = 2,   ///< the same of the differences of neighbours
   plainVarint = 3,  ///< zig-zag varints
   deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
-  predicted = 5,    ///< differences from what other columns foretell (prediction.h), coded as one of the above
+  predicted = 5,    ///< differences from what other columns foretell (prediction.h), coded as one of the others
+  zigZagBytes = 6,  ///< zig-zag numbers, in as few bytes as the largest needs, byte-shuffled
 };
 enum class RealCoding : std::uint8_t { constant = 0, bytes = 1 };
 enum class TextCoding : std::uint8_t { plain = 0, dictionary = 1 };

@@ -1,13 +1,14 @@
 #include "profiler/store/file_sink.h"
 
 #include <fmt/format.h>
-#include <time.h>
-
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "profiler/store/coder_threads.h"
 #include "profiler/store/format.h"
 
 namespace pipescope::store {
@@ -18,20 +19,13 @@ using Clock = std::chrono::steady_clock;
 // Blocks are as full as they may be when this many rows of one table wait.
 constexpr std::size_t kRowsToCode = 4 * kMostRowsPerBlock;
 
-double threadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+// What is at least as much is coded as it came; less is gathered first, so that blocks are long.
+constexpr std::size_t kRowsOfTheirOwn = kMostRowsPerBlock;
 
 void moveRows(model::RowSet& from, model::RowSet& into) {
   model::forEachRowType([&]<class Row>() {
     auto &source = from.of<Row>(), &target = into.of<Row>();
-    if (target.empty()) {
-      target.swap(source);
-    } else {
-      target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
-    }
+    target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
     source.clear();
   });
 }
@@ -44,9 +38,9 @@ struct FileSink::Impl {
 
   std::mutex mutex;
   std::condition_variable wake, done;
-  // Taken and not coded; being coded. Three sets of rows go round (the third is the recorder's), so that their
-  // memory is reserved once.
-  model::RowSet waiting, coding;
+  // Taken and not coded, oldest first; and empty sets whose memory is used again: they go round between the
+  // recorder and the thread.
+  std::vector<model::RowSet> waiting, spare;
   std::size_t waitingRows = 0;
   Clock::time_point oldest;  // when the first row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
@@ -58,6 +52,7 @@ struct FileSink::Impl {
 
   void work();
   void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow);
+  void queue(model::RowSet& rows, std::size_t count);
   base::Status hand(model::RowSet* rows, bool wait);
   void join();
 };
@@ -76,28 +71,43 @@ void FileSink::Impl::work() {
     workOnce(lock, commitNow);
     busy = false;
     if (commitNow && waitingRows == 0) flush = false;
-    busySeconds = threadSeconds();
+    busySeconds = threadSeconds() + writer->threadSeconds();
     done.notify_all();
     if (stop && waitingRows == 0) return;
   }
 }
 
 void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow) {
-  model::RowSet& rows = coding;
-  std::swap(rows, waiting);
+  std::vector<model::RowSet> sets = std::move(waiting);
+  waiting.clear();
   waitingRows = 0;
   if (commitNow) uncommitted = false;
   const bool failed = !status.ok();
   lock.unlock();
   done.notify_all();  // there is room again
   base::Status result;
-  if (!failed) {
-    if (!rows.empty()) result = writer->prepare(rows);
-    if (result.ok() && commitNow) result = writer->commitPrepared();
+  for (model::RowSet& rows : sets) {
+    if (!failed && result.ok() && !rows.empty()) result = writer->prepare(rows);
+    rows.clear();
   }
-  rows.clear();
+  if (!failed && result.ok() && commitNow) result = writer->commitPrepared();
   lock.lock();
+  constexpr std::size_t kMostSpare = 8;
+  for (model::RowSet& rows : sets) {
+    if (spare.size() < kMostSpare) spare.push_back(std::move(rows));
+  }
   if (status.ok() && !result.ok()) status = result;
+}
+
+/// Takes `rows` over; leaves an empty set.
+void FileSink::Impl::queue(model::RowSet& rows, std::size_t count) {
+  const bool gathers = !waiting.empty() && (count < kRowsOfTheirOwn) && waiting.back().size() < kRowsToCode;
+  if (gathers) return moveRows(rows, waiting.back());
+  waiting.push_back(std::move(rows));
+  rows = model::RowSet();
+  if (spare.empty()) return;
+  rows = std::move(spare.back());
+  spare.pop_back();
 }
 
 base::Status FileSink::Impl::hand(model::RowSet* rows, bool wait) {
@@ -108,7 +118,7 @@ base::Status FileSink::Impl::hand(model::RowSet* rows, bool wait) {
     const std::size_t count = rows->size();
     if (!uncommitted) uncommitted = true, oldest = Clock::now();
     waitingRows += count;
-    moveRows(*rows, waiting);
+    queue(*rows, count);
   }
   if (wait) {
     flush = true;
@@ -143,7 +153,9 @@ base::Result<std::unique_ptr<FileSink>> FileSink::create(const std::filesystem::
                                                          FileSinkOptions options) {
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  PIPESCOPE_ASSIGN(impl->writer, ProfileWriter::create(path, options.writer));
+  WriterOptions writer = options.writer;
+  writer.threads = std::min(options.coders, std::size_t{std::max(1U, std::thread::hardware_concurrency())});
+  PIPESCOPE_ASSIGN(impl->writer, ProfileWriter::create(path, writer));
   return std::unique_ptr<FileSink>(new FileSink(std::move(impl)));
 }
 

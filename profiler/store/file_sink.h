@@ -14,6 +14,8 @@ struct FileSinkOptions {
   WriterOptions writer;
   /// Rows that wait for the sink's thread; take() waits when there are more (about 100 bytes each).
   std::size_t mostWaitingRows = 1'000'000;
+  /// Threads that code, the sink's own included; the second one is started when there is much to do.
+  std::size_t coders = 2;
   /// From rows taken to rows readable, at most, as long as the disk keeps up.
   std::chrono::milliseconds delay{700};
 };
@@ -23,7 +25,7 @@ struct FileSinkOptions {
 /// the disk cannot keep up. One caller at a time.
 ///
 /// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds (the
-/// engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's thread),
+/// engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's threads),
 /// recorder_bytes (payload of all blocks).
 class FileSink : public record::Sink {
  public:

@@ -16,44 +16,40 @@ std::int64_t minus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-/// What is expected next of each key; a key that was not seen before is expected to go on as the row before.
-class Expected {
- public:
-  explicit Expected(const Values* keys) : keys_(keys) {
-    if (keys == nullptr || keys->empty()) return;
-    const auto [low, high] = std::minmax_element(keys->begin(), keys->end());
-    smallest_ = *low;
-    const auto span = static_cast<std::uint64_t>(minus(*high, *low));
-    constexpr std::uint64_t kMostPlaces = 1 << 16;
-    if (span < kMostPlaces) places_.resize(static_cast<std::size_t>(span) + 1);
-  }
-
-  std::int64_t of(std::size_t row) {
-    place_ = &single_;
-    if (keys_ != nullptr) {
-      const std::int64_t key = (*keys_)[row];
-      place_ = places_.empty() ? &others_[key] : &places_[static_cast<std::size_t>(minus(key, smallest_))];
-    }
-    return place_->seen ? place_->value : before_;
-  }
-  /// Of the row that was asked for last.
-  void next(std::int64_t value) {
-    *place_ = {value, true};
-    before_ = value;
-  }
-
- private:
-  struct Place {
-    std::int64_t value = 0;
-    bool seen = false;
-  };
-  const Values* keys_;
-  std::int64_t smallest_ = 0, before_ = 0;
-  std::vector<Place> places_;
-  std::unordered_map<std::int64_t, Place> others_;
-  Place single_;
-  Place* place_ = &single_;
+/// What is expected next of a key; a key that was not seen before is expected to go on as the row before.
+struct Place {
+  std::int64_t value = 0;
+  bool seen = false;
 };
+
+struct OnePlace {
+  Place place;
+  Place& of(std::size_t) { return place; }
+};
+struct DensePlaces {
+  IntegerView keys;
+  std::int64_t smallest;
+  std::vector<Place> places;
+  Place& of(std::size_t row) { return places[static_cast<std::size_t>(minus(keys[row], smallest))]; }
+};
+struct SparsePlaces {
+  IntegerView keys;
+  std::unordered_map<std::int64_t, Place> places;
+  Place& of(std::size_t row) { return places[keys[row]]; }
+};
+
+/// Calls body(places) with what suits the keys (null: one place for all rows).
+template <class Body>
+void withPlaces(const ColumnData* keys, Body&& body) {
+  if (keys == nullptr || keys->constant || keys->integers.empty()) return body(OnePlace());
+  const auto [smallest, largest] = extremesOf(*keys);
+  const auto span = static_cast<std::uint64_t>(minus(largest, smallest));
+  constexpr std::uint64_t kMostPlaces = 1 << 16;
+  if (span == 0) return body(OnePlace());
+  if (span < kMostPlaces)
+    return body(DensePlaces{IntegerView(*keys), smallest, std::vector<Place>(static_cast<std::size_t>(span) + 1)});
+  body(SparsePlaces{IntegerView(*keys), {}});
+}
 
 const Prediction* find(const std::vector<Prediction>& all, std::size_t column) {
   const auto found =
@@ -86,13 +82,26 @@ bool isPossible(const std::vector<ColumnData>& columns, const std::vector<Predic
   return isInteger(p.length) && p.length != p.column && (length == nullptr || length->length == Prediction::kNone);
 }
 
-/// Differences to x, in place.
-void addExpected(Values& values, const Values* keys, const Values* lengths) {
-  Expected expected(keys);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = plus(values[i], expected.of(i));
-    expected.next(lengths == nullptr ? values[i] : plus(values[i], (*lengths)[i]));
-  }
+/// Differences to x, in place. `lengths`: null: none.
+void addExpected(Values& values, const ColumnData* keys, const ColumnData* lengths) {
+  static const Values kNone{0};
+  const IntegerView length = lengths == nullptr ? IntegerView(kNone, true) : IntegerView(*lengths);
+  withPlaces(keys, [&](auto places) {
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Place& place = places.of(i);
+      const std::int64_t x = plus(values[i], place.seen ? place.value : before);
+      values[i] = x;
+      before = plus(x, length[i]);
+      place = {before, true};
+    }
+  });
+}
+
+void spread(ColumnData& column, std::size_t rows) {
+  if (!column.constant) return;
+  column.integers.resize(rows, column.integers.front());
+  column.constant = false;
 }
 
 }  // namespace
@@ -136,40 +145,49 @@ std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns
 
 std::vector<std::int64_t> residualsOf(const std::vector<ColumnData>& columns, const Prediction& p,
                                       const std::vector<Prediction>& others) {
-  const auto valuesOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c].integers; };
-  const Values &values = columns[p.column].integers, *base = valuesOf(p.base), *lengths = valuesOf(p.length);
+  const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
+  const Values& values = columns[p.column].integers;
   const Prediction* length = find(others, p.length);
-  const Values* lengthBase = length == nullptr ? nullptr : valuesOf(length->base);
-  Expected expected(valuesOf(p.key));
-  Values residuals(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::int64_t x = base == nullptr ? values[i] : minus(values[i], (*base)[i]);
-    residuals[i] = minus(x, expected.of(i));
-    std::int64_t next = x;
-    if (lengths != nullptr) next = plus(next, (*lengths)[i]);
-    if (lengthBase != nullptr) next = minus(next, (*lengthBase)[i]);
-    expected.next(next);
+  const ColumnData* lengthBase = length == nullptr ? nullptr : columnOf(length->base);
+  Values residuals(values), next(values);
+  const auto subtract = [](Values& from, const Values& what) {
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = minus(from[i], what[i]);
+  };
+  if (const ColumnData* base = columnOf(p.base)) subtract(residuals, base->integers), next = residuals;
+  if (const ColumnData* lengths = columnOf(p.length)) {
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = plus(next[i], lengths->integers[i]);
   }
+  if (lengthBase != nullptr) subtract(next, lengthBase->integers);
+  withPlaces(columnOf(p.key), [&](auto places) {
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      Place& place = places.of(i);
+      residuals[i] = minus(residuals[i], place.seen ? place.value : before);
+      before = next[i];
+      place = {before, true};
+    }
+  });
   return residuals;
 }
 
-bool resolvePredictions(std::vector<ColumnData>& columns, const std::vector<Prediction>& predicted) {
+bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, const std::vector<Prediction>& predicted) {
   for (const Prediction& p : predicted) {
     if (!isPossible(columns, predicted, p)) return false;
   }
-  const auto valuesOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c].integers; };
+  for (const Prediction& p : predicted) spread(columns[p.column], rows);
+  const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
   const auto turnOf = [&](const Prediction& p) {
     return p.length != Prediction::kNone ? 2 : isSimple(predicted, p) ? 0 : 1;
   };
   for (int turn = 0; turn < 3; ++turn) {
     for (const Prediction& p : predicted) {
-      if (turnOf(p) == turn) addExpected(columns[p.column].integers, valuesOf(p.key), valuesOf(p.length));
+      if (turnOf(p) == turn) addExpected(columns[p.column].integers, columnOf(p.key), columnOf(p.length));
     }
   }
   for (const Prediction& p : predicted) {
     if (p.base == Prediction::kNone) continue;
     Values& values = columns[p.column].integers;
-    const Values& base = columns[p.base].integers;
+    const IntegerView base(columns[p.base]);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = plus(values[i], base[i]);
   }
   return true;

@@ -28,6 +28,7 @@ std::vector<std::int64_t> residualsOf(const std::vector<ColumnData>& columns, co
 
 /// Turns differences back into values, in place. `predicted`: the columns that hold differences. False: columns
 /// that do not exist, are no integers, or foretell each other in a circle.
-bool resolvePredictions(std::vector<ColumnData>& columns, const std::vector<Prediction>& predicted);
+bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows,
+                        const std::vector<Prediction>& predicted);
 
 }  // namespace pipescope::store

@@ -117,8 +117,9 @@ struct ProfileReader::Impl {
   std::invoke_result_t<Body> read(Body&& body);
   base::Result<Snapshot> load(const Snapshot* earlier);
   base::Result<std::string> readPayload(const BlockRecord& record, const std::string& name);
-  base::Result<DecodedRows> readBlock(const BlockEntry& entry, std::size_t table);
+  base::Result<DecodedRows> readBlock(const BlockEntry& entry, std::size_t table, bool columns);
   base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
+  base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block, bool columns);
   base::Error unreadable(const std::string& what, std::string_view problem) const {
     return base::badInput(fmt::format("{}: {} cannot be read: {}.", path, what, problem));
   }
@@ -168,7 +169,8 @@ base::Result<std::string> ProfileReader::Impl::readPayload(const BlockRecord& re
   });
 }
 
-base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table) {
+base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table,
+                                                           bool columns) {
   if (!entry.problem.empty()) return unreadable(nameOf(table), entry.problem);
   const BlockRecord& record = entry.record;
   const std::string name = fmt::format("rows {} to {} of table {}", record.firstRow,
@@ -181,7 +183,8 @@ base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry
   const auto rows = static_cast<std::size_t>(record.info.rows);
   base::Result<DecodedBlock> block = decodeBlock(payload, rows, record.rawBytes, rowReader(table).types);
   if (!block.ok()) return unreadable(name, block.error().message);
-  base::Result<DecodedRows> decoded = rowReader(table).toRows(*block, rows);
+  base::Result<DecodedRows> decoded =
+      columns ? rowReader(table).toColumns(*block, rows) : rowReader(table).toRows(*block, rows);
   recycle(std::move(*block));
   if (!decoded.ok()) return unreadable(name, decoded.error().message);
   return decoded;
@@ -268,21 +271,31 @@ base::Result<std::vector<model::BlockInfo>> ProfileReader::directory(std::size_t
   return infos;
 }
 
-base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {
-  Impl& impl = *impl_;
-  const auto snapshot = impl.current();
-  const TableContent& content = snapshot->tables[table];
-  if (!content.problem.empty()) return impl.unreadable(nameOf(table), content.problem);
+base::Result<std::shared_ptr<const void>> ProfileReader::Impl::decode(std::size_t table, std::size_t block,
+                                                                      bool columns) {
+  const auto now = current();
+  const TableContent& content = now->tables[table];
+  if (!content.problem.empty()) return unreadable(nameOf(table), content.problem);
   if (block >= (isPlain(table) ? 1 : content.blocks.size())) {
-    return base::internalError(
-        fmt::format("{}: table {} has no block {}.", impl.path, model::tables()[table].name, block));
+    return base::internalError(fmt::format("{}: table {} has no block {}.", path, model::tables()[table].name, block));
   }
-  const BlockCache::Key key{impl.number, table,
-                            isPlain(table) ? content.totals.rows : content.blocks[block].record.id};
-  if (BlockCache::Value known = impl.cache->find(key)) return known;
-  PIPESCOPE_ASSIGN(const DecodedRows decoded, isPlain(table) ? impl.readPlain(content.totals, table)
-                                                             : impl.readBlock(content.blocks[block], table));
-  return impl.cache->insert(key, decoded.rows, decoded.bytes);
+  const BlockCache::Key key{number, table, isPlain(table) ? content.totals.rows : content.blocks[block].record.id,
+                            columns};
+  if (BlockCache::Value known = cache->find(key)) return known;
+  PIPESCOPE_ASSIGN(const DecodedRows decoded, isPlain(table) ? readPlain(content.totals, table)
+                                                             : readBlock(content.blocks[block], table, columns));
+  return cache->insert(key, decoded.rows, decoded.bytes);
+}
+
+base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {
+  return impl_->decode(table, block, false);
+}
+
+base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::integerColumns(std::size_t table,
+                                                                                      std::size_t block) const {
+  if (isPlain(table)) return ProfileSource::integerColumns(table, block);
+  PIPESCOPE_ASSIGN(const std::shared_ptr<const void> data, impl_->decode(table, block, true));
+  return std::static_pointer_cast<const model::ColumnBlock>(data);
 }
 
 base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t table,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -16,13 +17,15 @@ namespace pipescope::store {
 namespace fs = std::filesystem;
 
 struct ProfileWriter::Impl {
+  explicit Impl(std::size_t threads) : coder(threads) {}
+
   fs::path path, temporary;
   WriterOptions options;
   WriterLock lock;
   std::optional<Database> database;  // of the file at `path`
   Totals totals;                     // of what is committed
   model::PyramidBuilder pyramid;     // of the same
-  BlockEncoder encoder;
+  BlockCoder coder;
   std::vector<Batch> prepared;  // rows that are coded and not committed
   Totals preparedTotals;        // of all rows, once they are
   model::PyramidBuilder preparedPyramid;
@@ -80,10 +83,13 @@ void ProfileWriter::Impl::begin() {
 
 base::Status ProfileWriter::Impl::prepare(const model::RowSet& rows) {
   if (prepared.empty()) begin();
-  std::vector<model::LevelNode> nodes;
-  preparedPyramid.add(rows, nodes);
   Totals next = preparedTotals;
-  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(rows, std::move(nodes), encoder, path.string(), next));
+  const auto makeNodes = [&] {
+    std::vector<model::LevelNode> nodes;
+    preparedPyramid.add(rows, nodes);
+    return nodes;
+  };
+  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(rows, makeNodes, coder, path.string(), next));
   preparedTotals = next;
   prepared.push_back(std::move(batch));
   return {};
@@ -165,7 +171,7 @@ void ProfileWriter::Impl::commitLastNodes() {
   preparedPyramid.flush(nodes);
   if (nodes.empty()) return;
   base::Result<Batch> batch =
-      Batch::prepare(model::RowSet(), std::move(nodes), encoder, path.string(), preparedTotals);
+      Batch::prepare(model::RowSet(), [&] { return std::move(nodes); }, coder, path.string(), preparedTotals);
   if (!batch.ok()) return;
   prepared.push_back(std::move(batch).value());
   static_cast<void>(commitPrepared());
@@ -190,7 +196,7 @@ base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::pat
                                                                    WriterOptions options) {
   PIPESCOPE_ASSIGN(const fs::path target, outputPath(path));
   PIPESCOPE_TRY(checkReplaceable(target));
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_unique<Impl>(std::max<std::size_t>(1, options.threads));
   impl->path = target;
   impl->temporary = target.parent_path() / ("." + target.filename().string() + ".partial");
   impl->options = options;
@@ -229,6 +235,10 @@ bool ProfileWriter::exists() const {
 
 std::int64_t ProfileWriter::payloadBytes() const {
   return impl_->payloadBytes;
+}
+
+double ProfileWriter::threadSeconds() const {
+  return impl_->coder.seconds();
 }
 
 base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason) {

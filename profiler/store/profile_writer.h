@@ -12,6 +12,8 @@ namespace pipescope::store {
 struct WriterOptions {
   /// How long a commit waits for readers before it fails.
   std::chrono::milliseconds patience{10'000};
+  /// That code blocks: the caller's, and others that the writer starts when there is enough to do.
+  std::size_t threads = 1;
 };
 
 /// Writes a profile.pop. Until the first commit nothing is at the path and an older profile there is
@@ -30,6 +32,8 @@ class ProfileWriter : public record::Sink {
   bool exists() const;
   /// Bytes of payload that were committed so far.
   std::int64_t payloadBytes() const;
+  /// Processor time of threads that the writer started.
+  double threadSeconds() const;
 
   /// Without finish() the profile's state stays `running`, which readers show as incomplete once this process
   /// is gone.

@@ -52,54 +52,118 @@ void bindRow(Statement& statement, const Row& row) {
   });
 }
 
-/// The columns of some rows; texts are borrowed from them.
+/// One field of some rows that follow each other, from row `first` on.
+template <class Row, class Field>
+void fillColumn(const Field& field, std::size_t first, std::size_t count, ColumnData& column) {
+  // The same field of the next rows lies a row further on each.
+  const auto* const base = reinterpret_cast<const char*>(&field);
+  const auto at = [base](std::size_t i) -> const Field& { return *reinterpret_cast<const Field*>(base + i * sizeof(Row)); };
+  if constexpr (std::is_same_v<Field, std::string>) {
+    for (std::size_t i = 0; i < count; ++i) column.texts[first + i] = at(i);
+  } else if constexpr (std::is_same_v<Field, double>) {
+    for (std::size_t i = 0; i < count; ++i) column.reals[first + i] = at(i);
+  } else {
+    std::int64_t* const into = column.integers.data() + first;
+    Extremes& extremes = *column.extremes;
+    if (first == 0) extremes.smallest = extremes.largest = model::toInteger(field);
+    std::int64_t low = extremes.smallest, high = extremes.largest;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::int64_t value = model::toInteger(at(i));
+      into[i] = value;
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+    extremes = {low, high};
+  }
+}
+
+/// The columns of some rows, into memory that is used again; texts are borrowed from the rows.
+template <class Row>
+void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
+  static const std::vector<model::ColumnType> types = columnTypesOf<Row>();
+  columns.resize(types.size());
+  for (std::size_t c = 0; c < types.size(); ++c) {
+    ColumnData& column = columns[c];
+    const bool integer = types[c] == model::ColumnType::integer;
+    column.type = types[c];
+    column.constant = false;
+    column.extremes = integer ? std::optional<Extremes>(Extremes()) : std::nullopt;
+    column.integers.resize(integer ? rows.size() : 0);
+    column.reals.resize(types[c] == model::ColumnType::real ? rows.size() : 0);
+    column.texts.resize(types[c] == model::ColumnType::text ? rows.size() : 0);
+  }
+  constexpr std::size_t kRowsAtOnce = 256;  // as many as stay in the innermost cache while column after column is filled
+  for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
+    const std::size_t count = std::min(kRowsAtOnce, rows.size() - first);
+    std::size_t place = 0;
+    Row::fields(rows[first], [&](const char*, const auto& field, const char*, const char*) {
+      fillColumn<Row>(field, first, count, columns[place++]);
+    });
+  }
+}
 template <class Row>
 std::vector<ColumnData> toColumns(std::span<const Row> rows) {
   std::vector<ColumnData> columns;
-  for (const model::ColumnType type : columnTypesOf<Row>()) {
-    ColumnData& column = columns.emplace_back();
-    column.type = type;
-    if (type == model::ColumnType::integer) column.integers.resize(rows.size());
-    if (type == model::ColumnType::real) column.reals.resize(rows.size());
-    if (type == model::ColumnType::text) column.texts.resize(rows.size());
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::size_t place = 0;
-    Row::fields(rows[i], [&](const char*, const auto& field, const char*, const char*) {
-      ColumnData& column = columns[place++];
-      if constexpr (std::is_same_v<decltype(field), const std::string&>) {
-        column.texts[i] = field;
-      } else if constexpr (std::is_same_v<decltype(field), const double&>) {
-        column.reals[i] = field;
-      } else {
-        column.integers[i] = model::toInteger(field);
-      }
-    });
-  }
+  toColumns(rows, columns);
   return columns;
+}
+
+/// True where all integers are values of their fields' types.
+template <class Row>
+bool fitFields(const std::vector<ColumnData>& columns) {
+  bool fits = true;
+  std::size_t place = 0;
+  Row row;
+  Row::fields(row, [&](const char*, auto& field, const char*, const char*) {
+    using Field = std::remove_reference_t<decltype(field)>;
+    const ColumnData& column = columns[place++];
+    if constexpr (!std::is_same_v<Field, std::string> && !std::is_same_v<Field, double>) {
+      if constexpr (fitsField<Field>(std::numeric_limits<std::int64_t>::max())) return;
+      const auto [smallest, largest] = extremesOf(column);
+      fits = fits && fitsField<Field>(smallest) && fitsField<Field>(largest);
+    }
+  });
+  return fits;
 }
 
 /// The rows of some columns. False: a number is outside its field's type.
 template <class Row>
 bool toRows(const std::vector<ColumnData>& columns, std::size_t count, std::vector<Row>& rows) {
+  if (!fitFields<Row>(columns)) return false;
   rows.resize(count);
-  bool fits = true;
+  std::vector<IntegerView> integers;
+  for (const ColumnData& column : columns) integers.emplace_back(column);
   for (std::size_t i = 0; i < count; ++i) {
     std::size_t place = 0;
     Row::fields(rows[i], [&](const char*, auto& field, const char*, const char*) {
       using Field = std::remove_reference_t<decltype(field)>;
-      const ColumnData& column = columns[place++];
+      const std::size_t c = place++;
       if constexpr (std::is_same_v<Field, std::string>) {
-        field = column.texts[i];
+        field = columns[c].texts[i];
       } else if constexpr (std::is_same_v<Field, double>) {
-        field = column.reals[i];
+        field = columns[c].reals[i];
       } else {
-        fits = fits && fitsField<Field>(column.integers[i]);
-        model::fromInteger(field, column.integers[i]);
+        model::fromInteger(field, integers[c][i]);
       }
     });
   }
-  return fits;
+  return true;
+}
+
+/// The integer columns; takes their memory over.
+inline model::ColumnBlock toColumnBlock(std::vector<ColumnData>& columns, std::size_t rows) {
+  model::ColumnBlock block;
+  block.rows = rows;
+  for (ColumnData& column : columns) {
+    model::IntegerColumn& integers = block.columns.emplace_back();
+    if (column.type != model::ColumnType::integer) continue;
+    if (column.constant) {
+      integers.constant = column.integers.front();
+    } else {
+      integers.values = std::move(column.integers);
+    }
+  }
+  return block;
 }
 
 /// Row count and time range. Rows with start and end, or with a time, have one.

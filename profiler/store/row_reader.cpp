@@ -81,6 +81,16 @@ base::Result<DecodedRows> rowsOfBlock(const DecodedBlock& block, std::size_t cou
   return share(std::move(rows));
 }
 
+template <class Row>
+base::Result<DecodedRows> columnsOfBlock(DecodedBlock& block, std::size_t count) {
+  if (!fitFields<Row>(block.columns)) return base::badInput("it holds a number that its column cannot have");
+  auto columns = std::make_shared<const model::ColumnBlock>(toColumnBlock(block.columns, count));
+  std::size_t bytes = sizeof(*columns);
+  for (const model::IntegerColumn& column : columns->columns)
+    bytes += sizeof(column) + column.values.capacity() * sizeof(std::int64_t);
+  return DecodedRows{std::move(columns), bytes};
+}
+
 std::vector<RowReader> makeReaders() {
   std::vector<RowReader> readers;
   model::forEachRowType([&]<class Row>() {
@@ -90,6 +100,7 @@ std::vector<RowReader> makeReaders() {
       reader.readPlain = &readPlain<Row>;
     } else {
       reader.toRows = &rowsOfBlock<Row>;
+      reader.toColumns = &columnsOfBlock<Row>;
     }
   });
   return readers;

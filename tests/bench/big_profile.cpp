@@ -160,6 +160,11 @@ class Pipeline {
       step.bytesIn = step.bytesOut = Bytes(step.ticks.count * 4 * kTiles);
     }
     step.maxTicks = step.ticks;
+    if (shape_.tiles && kind == StepKind::compute) {
+      const std::int64_t half = kTiles / 2;
+      recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), 0, half, step.ticks});
+      recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), half, step.activeUnits - half, step.minTicks});
+    }
     recorder_.add(step);
     return step.ticks;
   }

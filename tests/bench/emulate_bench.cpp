@@ -131,6 +131,15 @@ int main(int argc, char** argv) {
   for (const char* schedule : {"popart", "1f1b", "gpipe"})
     print(fmt::format("{}, step on 256 devices, G 2048", schedule),
           measure(must(app::compileFixed(fixedRun(schedule, 256, 2048, 1))), rounds));
+  // 256 devices as 64 replicas of 4: equal ones are emulated once, each speed by itself.
+  for (const char* kind : {"equal", "one straggler", "all recorded"}) {
+    app::FixedRun run = fixedRun("1f1b", 4, 2048, 1);
+    run.replicas = 64;
+    run.collective = 3;
+    if (std::string(kind) == "one straggler") run.scales = {{7, 0.9, 1}};
+    run.recordAllReplicas = std::string(kind) == "all recorded";
+    print(fmt::format("64 replicas of 4, {}", kind), measure(must(app::compileFixed(run)), rounds));
+  }
   for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
     const auto compiled = manyIpus(schedule);
     if (!compiled.ok()) {

@@ -117,50 +117,105 @@ class Bench {
     std::printf("  all there              %8.0f ms\n", milliseconds(clock));
     std::printf("  longest without answer %8.1f ms while opening\n", dog_.worst());
     dog_.reset();
-    frames(*canvas);
-    std::printf("  longest without answer %8.1f ms while moving\n", dog_.worst());
+    far(*canvas);
+    std::printf("  longest without answer %8.1f ms while moving over the whole\n", dog_.worst());
+    if (readNear(window, *canvas)) {
+      dog_.reset();
+      near(*canvas);
+      std::printf("  longest without answer %8.1f ms while moving near\n", dog_.worst());
+    }
     std::printf("  memory                 %8.0f MiB\n", residentMiB());
   }
 
  private:
-  void frames(timeline::TimelineCanvas& canvas) {
-    std::vector<double> frames, rows;
-    double worst = 0;
-    std::string worstAt;
-    const auto frame = [&](const char* what) {
-      QElapsedTimer clock;
-      clock.start();
-      canvas.viewport()->repaint();
-      const double took = milliseconds(clock);
-      frames.push_back(took);
-      rows.push_back(canvas.lastDrawMs());
-      if (took > worst) worst = took, worstAt = what;
-      QCoreApplication::processEvents(QEventLoop::AllEvents, 1);
-      dog_.beat();
-    };
-    canvas.zoomToAll();
-    frame("the whole");
-    const double factors[] = {1.25, 0.8};
-    for (int round = 0; round < 2; ++round) {
-      for (const double factor : factors) {
-        for (int i = 0; i < 60; ++i) canvas.zoomBy(factor), frame("zoom");
-      }
-      for (int i = 0; i < 20; ++i) canvas.zoomBy(1.25), frame("zoom");
-      for (int i = 0; i < 60; ++i) canvas.panBy(i < 30 ? 0.05 : -0.05), frame("pan");
-      for (int i = 0; i < 60; ++i) {
-        QApplication::postEvent(&canvas,
-                                new QKeyEvent(QEvent::KeyPress, i < 30 ? Qt::Key_Down : Qt::Key_Up, {}));
-        QCoreApplication::sendPostedEvents();
-        frame("scroll");
-      }
-      canvas.zoomToAll();
-    }
-    std::printf(
-        "  frame                  %8.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n",
-        percentile(frames, 0.5), percentile(frames, 0.99), worst, worstAt.c_str(), percentile(rows, 0.99),
-        frames.size());
+  /// Repaints, and notes how long that took.
+  void frame(timeline::TimelineCanvas& canvas, const char* what) {
+    QElapsedTimer clock;
+    clock.start();
+    canvas.viewport()->repaint();
+    const double took = milliseconds(clock);
+    frames_.push_back(took);
+    rows_.push_back(canvas.lastDrawMs());
+    if (took > worst_) worst_ = took, worstAt_ = what;
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 1);
+    dog_.beat();
   }
 
+  void scroll(timeline::TimelineCanvas& canvas) {
+    for (int i = 0; i < 60; ++i) {
+      QApplication::postEvent(&canvas, new QKeyEvent(QEvent::KeyPress, i < 30 ? Qt::Key_Down : Qt::Key_Up, {}));
+      QCoreApplication::sendPostedEvents();
+      frame(canvas, "scroll");
+    }
+  }
+
+  void report(const char* where) {
+    std::printf("  frame, %-14s %9.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n", where,
+                percentile(frames_, 0.5), percentile(frames_, 0.99), worst_, worstAt_.c_str(),
+                percentile(rows_, 0.99), frames_.size());
+    frames_.clear();
+    rows_.clear();
+    worst_ = 0;
+  }
+
+  /// From the whole down to single steps and back, along and down.
+  void far(timeline::TimelineCanvas& canvas) {
+    canvas.zoomToAll();
+    frame(canvas, "the whole");
+    for (int round = 0; round < 2; ++round) {
+      for (const double factor : {1.25, 0.8}) {
+        for (int i = 0; i < 60; ++i) canvas.zoomBy(factor), frame(canvas, "zoom");
+      }
+      for (int i = 0; i < 20; ++i) canvas.zoomBy(1.25), frame(canvas, "zoom");
+      for (int i = 0; i < 60; ++i) canvas.panBy(i < 30 ? 0.05 : -0.05), frame(canvas, "pan");
+      scroll(canvas);
+      canvas.zoomToAll();
+    }
+    report("from afar");
+  }
+
+  /// A stretch that is read row by row, as much of the trace as is possible; false where there is none.
+  bool readNear(shell::MainWindow& window, timeline::TimelineCanvas& canvas) {
+    canvas.zoomToAll();
+    QElapsedTimer clock;
+    for (int halved = 0; halved < 30; ++halved) {
+      clock.start();
+      int quiet = 0;
+      while (quiet < 20 && clock.elapsed() < 60'000) {
+        QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+        QTest::qSleep(5);
+        quiet = window.isSettled() && canvas.isNear() ? quiet + 1 : 0;
+      }
+      const analysis::Trace& shown = *canvas.scene().model()->trace;
+      if (!shown.far && !shown.farSteps) {
+        std::printf("  read row by row        %8.0f ms, %lld of %lld ticks in view\n", milliseconds(clock) - 100,
+                    static_cast<long long>(canvas.window().view.span()),
+                    static_cast<long long>((shown.end - shown.start).count));
+        return true;
+      }
+      canvas.zoomBy(2);
+    }
+    std::printf("  nothing was read row by row\n");
+    return false;
+  }
+
+  /// Within what was read: a little in and out, along and down.
+  void near(timeline::TimelineCanvas& canvas) {
+    frame(canvas, "first");
+    for (int round = 0; round < 4; ++round) {
+      for (int i = 0; i < 20; ++i) canvas.zoomBy(1.1), frame(canvas, "zoom");
+      for (int i = 0; i < 20; ++i) canvas.zoomBy(1 / 1.1), frame(canvas, "zoom");
+      for (int i = 0; i < 30; ++i) canvas.panBy(i < 15 ? 0.03 : -0.03), frame(canvas, "pan");
+      scroll(canvas);
+    }
+    const analysis::Trace& shown = *canvas.scene().model()->trace;
+    if (shown.far || shown.farSteps) std::printf("  (the view left what was read)\n");
+    report("row by row");
+  }
+
+  std::vector<double> frames_, rows_;
+  double worst_ = 0;
+  std::string worstAt_;
   Watchdog dog_;
 };
 

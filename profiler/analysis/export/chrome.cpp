@@ -35,6 +35,7 @@ class Chrome {
 
   base::Status run() {
     PIPESCOPE_TRY(readSteps());
+    PIPESCOPE_TRY(readTransfers());
     PIPESCOPE_TRY(refuseTooMany());
     buffer_ = fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"times\":{},\"device_model\":{},"
                           "\"tool_version\":{}}},\"traceEvents\":[",
@@ -42,7 +43,7 @@ class Chrome {
                           quoted(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
     PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
-    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) { return transfer(row); }));
+    for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
     PIPESCOPE_TRY(counters());
     buffer_ += "\n]}\n";
     return flush(0);
@@ -82,8 +83,21 @@ class Chrome {
     });
   }
 
+  /// By start, so that those which overlap can be given threads of their own.
+  base::Status readTransfers() {
+    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) -> base::Status {
+      if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
+      if (row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
+      return {};
+    }));
+    std::stable_sort(transfers_.begin(), transfers_.end(), [&](const auto& a, const auto& b) {
+      return picoseconds(a.start, clockOf(a)) < picoseconds(b.start, clockOf(b));
+    });
+    return {};
+  }
+
   base::Status refuseTooMany() {
-    std::int64_t events = 0;
+    auto events = static_cast<std::int64_t>(transfers_.size()) * 4;
     PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
       const auto found = steps_.find(row.segment);
       events += 1 + (found == steps_.end() ? 0 : static_cast<std::int64_t>(found->second.size()));
@@ -97,34 +111,72 @@ class Chrome {
   }
 
   base::Status names() {
-    for (const model::Device& device : catalog_.devices) {
-      PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
-                                      pid(device.id), quoted(device.name + " (emulated " + device.kind + ")"))));
-      PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
-                                      pid(device.id), device.id.value)));
-      PIPESCOPE_TRY(event(thread(pid(device.id), 0, "passes")));
-    }
-    for (const model::Lane& lane : catalog_.lanes)
-      PIPESCOPE_TRY(event(thread(pid(lane.device), tid(lane.id), model::toString(lane.role))));
+    for (const model::Device& device : catalog_.devices)
+      PIPESCOPE_TRY(process(pid(device.id), device.name + " (emulated " + device.kind + ")"));
+    if (std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(), [](const auto& lane) { return !lane.device.valid(); }))
+      PIPESCOPE_TRY(process(pid({}), "host"));
     return {};
   }
 
-  static std::string thread(std::int64_t pid, std::int64_t tid, const std::string& name) {
-    return fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}", pid, tid,
-                       quoted(name));
+  base::Status process(std::int64_t pid, const std::string& name) {
+    PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", pid,
+                                    quoted(name))));
+    return event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
+                             pid, pid));
   }
-  static std::int64_t pid(model::DeviceId device) { return device.value + 1; }
-  static std::int64_t tid(model::LaneId lane) { return lane.value + 1; }
+
+  /// A thread of a process by its name; `rank` orders them. Numbers begin at 1: 0 is the idle thread for some readers.
+  Result<std::int64_t> thread(std::int64_t pid, const std::string& name, int rank) {
+    std::map<std::string, std::int64_t>& threads = threads_[pid];
+    const auto [place, added] = threads.try_emplace(name, static_cast<std::int64_t>(threads.size()) + 1);
+    if (!added) return place->second;
+    const std::int64_t tid = place->second;
+    PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}",
+                                    pid, tid, quoted(name))));
+    PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
+                                    pid, tid, rank)));
+    return tid;
+  }
+
+  /// Slices of a thread must not overlap: what does goes to a second one, and so on.
+  Result<std::int64_t> freeThread(std::int64_t pid, const std::string& name, int rank, Wide start, Wide end) {
+    std::vector<Wide>& ends = reached_[{pid, name}];
+    std::size_t place = 0;
+    while (place < ends.size() && ends[place] > start) ++place;
+    if (place == ends.size()) ends.push_back(end);
+    ends[place] = end;
+    return thread(pid, place == 0 ? name : fmt::format("{} ({})", name, place + 1), rank);
+  }
+
+  std::int64_t pid(model::DeviceId device) const {
+    return device.valid() ? device.value + 1 : static_cast<std::int64_t>(catalog_.devices.size()) + 1;
+  }
+  std::string roleOf(model::LaneId lane) const {
+    const auto place = static_cast<std::size_t>(lane.value);
+    return lane.valid() && place < catalog_.lanes.size() ? model::toString(catalog_.lanes[place].role) : "unknown";
+  }
 
   model::DeviceId deviceOf(model::LaneId lane) const {
     const auto place = static_cast<std::size_t>(lane.value);
     return lane.valid() && place < catalog_.lanes.size() ? catalog_.lanes[place].device : model::DeviceId();
   }
 
+  /// The device whose timebase the transfer's times are in.
+  model::DeviceId clockOf(const model::Transfer& row) const {
+    const model::DeviceId from = deviceOf(row.fromLane);
+    return from.valid() ? from : deviceOf(row.toLane);
+  }
+  std::string nameOfDevice(model::DeviceId device) const {
+    const model::Device* row = catalog_.device(device);
+    return row == nullptr ? "host" : row->name;
+  }
+  Wide picoseconds(Ticks ticks, model::DeviceId device) const {
+    return static_cast<Wide>(ticks.count) * 1'000'000'000'000 / catalog_.timebase(device).ticksPerSecond;
+  }
+
   /// Microseconds with all the digits that a tick has.
   std::string us(Ticks ticks, model::DeviceId device) const {
-    const std::int64_t perSecond = catalog_.timebase(device).ticksPerSecond;
-    const auto ps = static_cast<Wide>(ticks.count) * 1'000'000'000'000 / perSecond;
+    const Wide ps = picoseconds(ticks, device);
     const auto whole = static_cast<std::int64_t>(ps / 1'000'000), rest = static_cast<std::int64_t>(ps % 1'000'000);
     return fmt::format("{}.{:06}", whole, std::abs(rest));
   }
@@ -143,14 +195,19 @@ class Chrome {
     const model::Segment& segment = catalog_.segments[place];
     if (segment.executable != request_.executable || row.end < row.start) return {};
     const std::string name = fmt::format("{} {}", model::toString(row.pass), row.microBatch < 0 ? "" : std::to_string(row.microBatch));
-    PIPESCOPE_TRY(complete(pid(row.device), 0, name, "pass", row.start, row.end, row.device,
+    const std::string role = roleOf(segment.lane);
+    PIPESCOPE_ASSIGN(const std::int64_t passes,
+                     freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
+                                picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
+    PIPESCOPE_TRY(complete(pid(row.device), passes, name, "pass", row.start, row.end, row.device,
                            fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{}", row.stage,
                                        row.microBatch, row.iteration, row.run.value)));
     const auto found = steps_.find(row.segment);
     if (found == steps_.end()) return {};
     for (const model::Step& step : found->second) {
       const Ticks start = row.start + step.offset;
-      PIPESCOPE_TRY(complete(pid(row.device), tid(step.lane), nameOf(step.program, step.kind), model::toString(step.kind), start,
+      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), roleOf(step.lane), 1));
+      PIPESCOPE_TRY(complete(pid(row.device), lane, nameOf(step.program, step.kind), model::toString(step.kind), start,
                              start + step.ticks, row.device,
                              fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits)));
     }
@@ -169,20 +226,27 @@ class Chrome {
     return place->second;
   }
 
+  /// A slice where it is sent and one where it is received; the arrow goes from within the one into the other, because
+  /// readers bind both of its ends to the slice around them.
   base::Status transfer(const model::Transfer& row) {
-    const model::DeviceId from = deviceOf(row.fromLane), to = deviceOf(row.toLane);
-    const model::DeviceId clock = from.valid() ? from : to;
-    if (!clock.valid() || row.end < row.start) return {};
+    const model::DeviceId ends[] = {deviceOf(row.fromLane), deviceOf(row.toLane)}, clock = clockOf(row);
     const std::string args = fmt::format("\"bytes\":{},\"micro_batch\":{}", row.bytes.count, row.microBatch);
     const std::string name = model::toString(row.kind);
-    const model::LaneId lane = from.valid() ? row.fromLane : row.toLane;
-    PIPESCOPE_TRY(complete(pid(clock), tid(lane), name, "transfer", row.start, row.end, clock, args));
-    if (!from.valid() || !to.valid()) return {};
-    for (const bool end : {false, true}) {
+    const Wide start = picoseconds(row.start, clock), end = picoseconds(row.end, clock);
+    std::int64_t threads[2] = {};
+    for (const int side : {0, 1}) {
+      if (!ends[side].valid()) continue;
+      const std::string thread = (side == 0 ? "to " : "from ") + nameOfDevice(ends[1 - side]);
+      PIPESCOPE_ASSIGN(threads[side], freeThread(pid(ends[side]), thread, 2 + side, start, end));
+      PIPESCOPE_TRY(complete(pid(ends[side]), threads[side], name, "transfer", row.start, row.end, clock, args));
+    }
+    if (!ends[0].valid() || !ends[1].valid() || row.end == row.start) return {};
+    const Ticks middle = row.start + Ticks((row.end - row.start).count / 2);
+    for (const int side : {0, 1}) {
       PIPESCOPE_TRY(event(fmt::format(
-          "{{\"ph\":\"{}\",{}\"id\":{},\"pid\":{},\"tid\":{},\"name\":{},\"cat\":\"transfer\",\"ts\":{}}}", end ? "f" : "s",
-          end ? "\"bp\":\"e\"," : "", row.id.value, pid(end ? to : from), tid(end ? row.toLane : row.fromLane),
-          quoted(name), us(end ? row.end : row.start, clock))));
+          "{{\"ph\":\"{}\",\"bp\":\"e\",\"id\":{},\"pid\":{},\"tid\":{},\"name\":{},\"cat\":\"transfer\",\"ts\":{}}}",
+          side == 0 ? "s" : "f", row.id.value, pid(ends[side]), threads[side], quoted(name),
+          us(side == 0 ? row.start : middle, clock))));
     }
     return {};
   }
@@ -207,6 +271,9 @@ class Chrome {
   std::string buffer_;
   bool first_ = true;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
+  std::vector<model::Transfer> transfers_;
+  std::map<std::int64_t, std::map<std::string, std::int64_t>> threads_;           // by process and name
+  std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>> reached_;  // ends of slices, by process and name
   std::unordered_map<std::int64_t, std::string> names_;
 };
 

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/memory.h"
 #include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/unit_steps.h"
 
 namespace pipescope::pva {
 
@@ -20,7 +25,78 @@ struct Profile {
     return id >= 0 && index < catalog->programs.size() ? catalog->programs[index] : model::Program();
   }
   std::int64_t ipuOf(model::DeviceId device) const { return device.value; }
+
+  struct StepPlace {
+    std::int64_t row = 0, ticks = 0;
+  };
+  /// The first step of each program; read once.
+  Result<std::unordered_map<std::int64_t, StepPlace>> findSteps() const;
+  /// Cycles by tile of a program's step; empty: not recorded.
+  Result<std::vector<std::int64_t>> cyclesByTile(std::int64_t program) const;
+
+  /// Read at the first question: a walk over the tree asks for every program's.
+  std::vector<std::int64_t> childrenOf(std::int64_t id) const {
+    std::call_once(childrenRead_, [this] { readChildren(); });
+    const auto found = children_.find(id);
+    return found == children_.end() ? std::vector<std::int64_t>() : found->second;
+  }
+
+ private:
+  /// Programs that damage took away are missing where they would be shown.
+  void readChildren() const {
+    const auto blocks = source->blocks<model::Program>();
+    for (std::size_t b = 0; blocks.ok() && b < blocks->size(); ++b) {
+      const auto rows = source->block<model::Program>(b);
+      if (!rows.ok()) continue;
+      for (const model::Program& row : **rows) {
+        if (row.parent.valid()) children_[row.parent.value].push_back(row.id.value);
+      }
+    }
+  }
+
+  mutable std::once_flag childrenRead_;
+  mutable std::unordered_map<std::int64_t, std::vector<std::int64_t>> children_;
+  mutable std::mutex mutex_;  // around the two below
+  mutable std::optional<std::unordered_map<std::int64_t, StepPlace>> steps_;
+  mutable std::optional<analysis::UnitReader> units_;
 };
+
+Result<std::unordered_map<std::int64_t, Profile::StepPlace>> Profile::findSteps() const {
+  std::unordered_map<std::int64_t, StepPlace> found;
+  const std::size_t programs = analysis::columnOf<model::Step>("program"), ticks = analysis::columnOf<model::Step>("ticks");
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source->blocks<model::Step>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (blocks[b].rows == 0) continue;
+    PIPESCOPE_ASSIGN(const auto columns, source->columns<model::Step>(b));
+    for (std::size_t i = 0; i < columns->rows; ++i) {
+      found.try_emplace(columns->columns[programs][i],
+                        StepPlace{blocks[b].firstRow + static_cast<std::int64_t>(i), columns->columns[ticks][i]});
+    }
+  }
+  return found;
+}
+
+Result<std::vector<std::int64_t>> Profile::cyclesByTile(std::int64_t id) const {
+  const model::Device* device = catalog->device(program(id).device);
+  constexpr std::int64_t kMostTiles = 10'000'000;
+  if (device == nullptr || device->units < 1 || device->units > kMostTiles) return std::vector<std::int64_t>();
+  const std::lock_guard lock(mutex_);
+  if (!steps_) {
+    PIPESCOPE_ASSIGN(steps_, findSteps());
+    PIPESCOPE_ASSIGN(units_, analysis::UnitReader::make(*source));
+  }
+  const auto step = steps_->find(id);
+  if (step == steps_->end()) return std::vector<std::int64_t>();
+  PIPESCOPE_ASSIGN(const std::vector<analysis::UnitRun> runs,
+                   units_->of(step->second.row, model::Ticks(step->second.ticks), device->units));
+  std::vector<std::int64_t> cycles(runs.empty() ? 0 : static_cast<std::size_t>(device->units));
+  for (const analysis::UnitRun& run : runs) {
+    for (std::int64_t unit = run.firstUnit; unit < run.firstUnit + run.unitCount; ++unit)
+      cycles[static_cast<std::size_t>(unit)] = run.ticks.count;
+  }
+  return cycles;
+}
+
 }  // namespace detail
 
 namespace {
@@ -78,11 +154,19 @@ DebugContext Program::debugContext() const {
 
 std::vector<Program> Program::children() const {
   std::vector<Program> found;
-  const auto rows = rowsWhere<model::Program>(
-      *profile_->source, [&](const model::Program& row) { return row.parent.value == id_ && id_ >= 0; });
-  if (!rows.ok()) return found;
-  for (const model::Program& row : *rows) found.push_back(Program(profile_, row.id.value));
+  for (const std::int64_t child : profile_->childrenOf(id_)) found.push_back(Program(profile_, child));
   return found;
+}
+std::int64_t Program::count() const {
+  return std::max<std::int64_t>(1, profile_->program(id_).count);
+}
+std::optional<Program> Program::target() const {
+  const model::ProgramId target = profile_->program(id_).target;
+  return target.valid() ? std::optional(Program(profile_, target.value)) : std::nullopt;
+}
+
+Result<std::vector<std::int64_t>> Program::estimatedCyclesByTile() const {
+  return profile_->cyclesByTile(id_);
 }
 
 void Program::accept(ProgramVisitor& visitor) const {
@@ -93,6 +177,9 @@ void Program::accept(ProgramVisitor& visitor) const {
   if (kind.starts_with("StreamCopy")) return visitor.visitStreamCopy(*this);
   if (kind.starts_with("Sync")) return visitor.visitSync(*this);
   if (kind == "Sequence") return visitor.visitSequence(*this);
+  if (kind == "Repeat") return visitor.visitRepeat(*this);
+  if (kind == "Call") return visitor.visitCall(*this);
+  if (kind == "Function") return visitor.visitFunction(*this);
   visitor.visitProgram(*this);
 }
 
@@ -149,7 +236,7 @@ Result<std::vector<Tile>> Compilation::tiles() const {
   std::unordered_map<std::int64_t, std::int64_t> firstOf;  // by memory space
   for (const model::MemorySpace& space : catalog.memorySpaces) {
     const auto first = static_cast<std::int64_t>(tiles.size());
-    if (space.units <= 0 || space.units > kMostTiles - first || !space.device.valid()) continue;
+    if (space.units <= 0 || space.units > kMostTiles - first || !analysis::isOnDevice(space)) continue;
     firstOf[space.id.value] = first;
     for (std::int64_t unit = 0; unit < space.units; ++unit) {
       Tile& tile = tiles.emplace_back();
@@ -178,6 +265,15 @@ std::vector<Program> Compilation::programs() const {
   if (!rows.ok()) return roots;
   for (const model::Program& row : *rows) roots.push_back(Program(profile_, row.id.value));
   return roots;
+}
+
+Result<std::vector<ComputeSet>> Compilation::computeSets() const {
+  PIPESCOPE_ASSIGN(const auto rows, rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
+                     return row.executable == executable_ && row.kind == "OnTileExecute";
+                   }));
+  std::vector<ComputeSet> sets;
+  for (const model::Program& row : rows) sets.push_back(ComputeSet(Program(profile_, row.id.value)));
+  return sets;
 }
 
 Result<std::vector<LivenessProgramStep>> Compilation::livenessProgramSteps(std::int64_t ipu) const {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,14 @@ class Program {
   std::int64_t id() const { return id_; }
   std::string name() const;  ///< name path
   std::string type() const;  ///< OnTileExecute, DoExchange, Sync …
+  /// In program order. A Call's are those of its function, under the names of this call.
   std::vector<Program> children() const;
+  std::int64_t count() const;               ///< of a Repeat: how often its children run; otherwise 1
+  std::optional<Program> target() const;  ///< of a Call: the Function whose code it runs
   DebugContext debugContext() const;
+  /// Cycles of each tile of its IPU in one execution; empty where the profile does not say. Of OnTileExecute,
+  /// DoExchange and Sync programs.
+  Result<std::vector<std::int64_t>> estimatedCyclesByTile() const;
   /// Calls the visitor's member for the type; children are not visited by themselves.
   void accept(ProgramVisitor& visitor) const;
 
@@ -89,6 +96,9 @@ class ProgramVisitor {
   virtual void visitStreamCopy(const Program&) {}
   virtual void visitSync(const Program&) {}
   virtual void visitSequence(const Program&) {}
+  virtual void visitRepeat(const Program&) {}
+  virtual void visitCall(const Program&) {}
+  virtual void visitFunction(const Program&) {}
   virtual void visitProgram(const Program&) {}
 };
 
@@ -106,12 +116,27 @@ class LivenessProgramStep {
   model::LivenessStep row_;
 };
 
+/// What an OnTileExecute program runs.
+class ComputeSet {
+ public:
+  std::string name() const { return program_.name(); }
+  Program program() const { return program_; }
+  Result<std::vector<std::int64_t>> estimatedCyclesByTile() const { return program_.estimatedCyclesByTile(); }
+
+ private:
+  friend class Compilation;
+  explicit ComputeSet(Program program) : program_(std::move(program)) {}
+  Program program_;
+};
+
 class Compilation {
  public:
   Target target() const;
   /// Tiles of all devices of the executable: memory by unit.
   Result<std::vector<Tile>> tiles() const;
   std::vector<Program> programs() const;                               ///< roots: those without a parent
+  /// Of all devices, in the order of the programs.
+  Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;
 
@@ -135,6 +160,8 @@ class ExecutionStep {
   std::string name() const { return program().name(); }
   std::string kind() const { return model::toString(step_.kind); }
   StepIpu ipu() const;
+  /// Of its program.
+  Result<std::vector<std::int64_t>> cyclesByTile() const { return program().estimatedCyclesByTile(); }
   std::int64_t stage() const { return placement_.stage; }
   std::int64_t microBatch() const { return placement_.microBatch; }
 

@@ -33,6 +33,26 @@ TEST(Diff, PartsAddUpToTheWholeExactly) {
   EXPECT_EQ(slower, sum) << "only that operation takes longer, and the path is the same device's";
   EXPECT_EQ(found.time[0].kind, "placement");
   EXPECT_EQ(found.time[0].microBatchesBefore, found.time[0].microBatchesAfter);
+  std::int64_t byMicroBatch = 0;
+  for (std::size_t i = 0; i < found.microBatches.size(); ++i) {
+    byMicroBatch += found.microBatches[i].delta();
+    EXPECT_LT(found.microBatches[i].microBatch, 10);
+    EXPECT_GE(std::abs(found.microBatches[i == 0 ? 0 : i - 1].delta()), std::abs(found.microBatches[i].delta()));
+  }
+  EXPECT_EQ(byMicroBatch, sum);
+}
+
+TEST(Diff, MicroBatchesOfOnePathOnlyCountAsNothingOnTheOther) {
+  const TraceFixture few(20), many(26);
+  const Diff found = diffOf(few, many);
+  std::map<std::int32_t, MicroBatchPart> parts;
+  std::int64_t sum = 0;
+  for (const MicroBatchPart& part : found.microBatches) parts[part.microBatch] = part, sum += part.delta();
+  EXPECT_EQ(sum, found.after - found.before);
+  for (const std::int32_t added : {10, 11, 12}) {
+    EXPECT_EQ(parts[added].before, 0);
+    EXPECT_GT(parts[added].after, 0);
+  }
 }
 
 TEST(Diff, OfAProfileWithItselfIsNothing) {

@@ -1,5 +1,6 @@
 #include "profiler/analysis/export/export.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -32,18 +33,75 @@ TEST(Export, ChromeTracesHaveProcessesLanesStepsArrowsAndCounters) {
     std::map<std::pair<int, int>, double> reached;
     for (const auto& event : json["traceEvents"]) {
       ++byPhase[event["ph"]];
-      if (event["ph"] != "X" || event["cat"] == "transfer") continue;
+      if (event["ph"] != "X") continue;
       double& end = reached[{event["pid"], event["tid"]}];
-      EXPECT_GE(event["ts"].get<double>() + 1e-9, end) << "lanes never overlap";
+      EXPECT_GE(event["ts"].get<double>() + 1e-9, end) << "slices of a thread never overlap";
       end = event["ts"].get<double>() + event["dur"].get<double>();
     }
-    EXPECT_EQ(byPhase["X"], 18 + 1 + (steps ? 180 : 0));  // placements, a transfer, steps
+    EXPECT_EQ(byPhase["X"], 18 + 2 + (steps ? 180 : 0));  // placements, a transfer at both ends, steps
     EXPECT_EQ(byPhase["s"], 1);
     EXPECT_EQ(byPhase["f"], 1);
     EXPECT_EQ(byPhase["C"], 1);
-    EXPECT_EQ(byPhase["M"], 3 * 3 + 6);
-    EXPECT_NEAR((reached[{1, 0}]), static_cast<double>(fixture.rows.of<model::Placement>()[5].end.count), 1e-6)
+    EXPECT_NEAR((reached[{1, 1}]), static_cast<double>(fixture.rows.of<model::Placement>()[5].end.count), 1e-6)
         << "a tick is a microsecond here";
+  }
+}
+
+TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
+  // As the trace event format asks: a flow binds to the slice around its time, by process, thread and time.
+  TraceFixture fixture(6);
+  model::RowSet more;
+  for (int i = 1; i <= 3; ++i) {  // they overlap
+    more.of<model::Transfer>().push_back({model::TransferId(i), model::LaneId(1), model::LaneId(3), {}, {}, model::Bytes(5),
+                                          Ticks(4 + i), Ticks(20 + i), {}, model::RunId(0), 0, 0, 0});
+  }
+  more.of<model::Transfer>().push_back({model::TransferId(4), {}, model::LaneId(3), {}, model::TransferKind::activation,
+                                        model::Bytes(5), Ticks(1), Ticks(2), {}, model::RunId(0), 0, 0, 0});
+  ASSERT_TRUE(fixture.profile->commit(more).ok());
+  const auto catalog = loadCatalog(*fixture.profile).value();
+  base::SilentProgress progress;
+  const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
+    return exportChrome({*fixture.profile, *catalog, model::ExecutableId(0), true}, write, progress);
+  }));
+  using Thread = std::pair<int, int>;
+  std::map<int, std::string> processes;
+  std::map<Thread, std::string> threads;
+  std::map<Thread, std::vector<std::pair<double, double>>> slices;
+  std::map<int, std::vector<nlohmann::json>> flows;
+  for (const auto& event : json["traceEvents"]) {
+    const std::string phase = event["ph"], name = event["name"];
+    if (phase == "M" && name == "process_name") processes[event["pid"]] = event["args"]["name"];
+    if (phase == "M" && name == "thread_name") threads[{event["pid"], event["tid"]}] = event["args"]["name"];
+    if (phase == "X")
+      slices[{event["pid"], event["tid"]}].push_back({event["ts"], event["ts"].get<double>() + event["dur"].get<double>()});
+    if (phase == "s" || phase == "f") flows[event["id"]].push_back(event);
+    if (phase == "C") {
+      EXPECT_TRUE(event["args"]["value"].is_number());
+      EXPECT_TRUE(processes.contains(event["pid"]));
+    }
+  }
+  EXPECT_EQ(processes, (std::map<int, std::string>{{1, "D0 (emulated test)"}, {2, "D1 (emulated test)"}, {3, "D2 (emulated test)"}}));
+  for (auto& [thread, list] : slices) {
+    EXPECT_TRUE(threads.contains(thread) && processes.contains(thread.first));
+    EXPECT_GT(thread.second, 0);
+    std::sort(list.begin(), list.end());
+    for (std::size_t i = 1; i < list.size(); ++i) EXPECT_GE(list[i].first + 1e-9, list[i - 1].second) << threads[thread];
+  }
+  ASSERT_EQ(flows.size(), 4U);
+  for (const auto& [id, pair] : flows) {
+    ASSERT_EQ(pair.size(), 2U);
+    EXPECT_EQ(pair[0]["ph"], "s");
+    EXPECT_EQ(pair[1]["ph"], "f");
+    EXPECT_EQ(pair[1]["bp"], "e");
+    EXPECT_LE(pair[0]["ts"].get<double>(), pair[1]["ts"].get<double>());
+    for (const char* key : {"name", "cat"}) EXPECT_EQ(pair[0][key], pair[1][key]);
+    for (const auto& end : pair) {
+      const auto& list = slices[{end["pid"], end["tid"]}];
+      const double time = end["ts"];
+      EXPECT_TRUE(std::any_of(list.begin(), list.end(), [&](const auto& s) { return s.first <= time && time < s.second; }));
+    }
+    EXPECT_TRUE(threads[Thread(pair[0]["pid"], pair[0]["tid"])].starts_with("to D1"));
+    EXPECT_TRUE(threads[Thread(pair[1]["pid"], pair[1]["tid"])].starts_with("from D0"));
   }
 }
 

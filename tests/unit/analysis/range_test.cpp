@@ -76,6 +76,133 @@ TEST(Range, FromAfarTheAnswerIsAsLongAsThePictureAndCoversAllWork) {
   }
 }
 
+/// A profile in memory, cut into blocks with ranges as a file is; counts what is read.
+class Blocks : public model::ProfileSource {
+ public:
+  explicit Blocks(std::shared_ptr<record::MemoryProfile> profile) : profile_(std::move(profile)) {}
+  base::Result<model::SourceState> state() const override { return profile_->state(); }
+  std::int64_t revision() const override { return profile_->revision(); }
+  mutable std::map<std::size_t, int> read;
+
+ protected:
+  static constexpr std::size_t kRows = 1000;
+  template <class Body>
+  void withRows(std::size_t table, Body&& body) const {
+    model::forEachRowType([&]<class Row>() {
+      if (model::tableIndexOf<Row>() == table) body(*profile_->rows<Row>().value());
+    });
+  }
+  base::Result<std::vector<model::BlockInfo>> directory(std::size_t table) const override {
+    std::vector<model::BlockInfo> infos;
+    withRows(table, [&](const auto& rows) {
+      for (std::size_t first = 0; first < rows.size(); first += kRows) {
+        model::BlockInfo& info = infos.emplace_back();
+        info.rows = static_cast<std::int64_t>(std::min(kRows, rows.size() - first));
+        info.firstRow = static_cast<std::int64_t>(first);
+      }
+    });
+    return infos;
+  }
+  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table, std::size_t block) const override {
+    std::vector<model::ColumnRange> ranges(model::tables()[table].columns.size());
+    withRows(table, [&](const auto& rows) {
+      for (std::size_t i = block * kRows; i < std::min(rows.size(), (block + 1) * kRows); ++i) {
+        std::size_t c = 0;
+        std::remove_cvref_t<decltype(rows[i])>::fields(rows[i], [&](const char*, const auto& field, const char*, const char*) {
+          model::ColumnRange& range = ranges[c++];
+          if constexpr (model::columnTypeOf<std::remove_cvref_t<decltype(field)>>() == model::ColumnType::integer) {
+            const std::int64_t value = model::toInteger(field);
+            range.smallest = range.known ? std::min(range.smallest, value) : value;
+            range.largest = range.known ? std::max(range.largest, value) : value;
+            range.known = true;
+          }
+        });
+      }
+    });
+    return ranges;
+  }
+  base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const override {
+    ++read[table];
+    std::shared_ptr<const void> part;
+    withRows(table, [&](const auto& rows) {
+      using Row = typename std::remove_cvref_t<decltype(rows)>::value_type;
+      const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(block * kRows);
+      const auto end = rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), (block + 1) * kRows));
+      part = std::make_shared<const std::vector<Row>>(begin, end);
+    });
+    return part;
+  }
+
+ private:
+  std::shared_ptr<record::MemoryProfile> profile_;
+};
+
+TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
+  // One segment of 40,000 steps, all but ten of them on one lane, placed twice.
+  model::RowSet rows;
+  rows.of<model::Executable>() = {model::Executable{}};
+  rows.of<model::Executable>()[0].id = model::ExecutableId(0);
+  rows.of<model::Device>() = {model::Device{}};
+  rows.of<model::Device>()[0].id = model::DeviceId(0);
+  for (int l = 0; l < 2; ++l) rows.of<model::Lane>().push_back({model::LaneId(l), model::DeviceId(0), "", {}, {}});
+  std::int64_t offset = 0;
+  for (int i = 0; i < 40'000; ++i) {
+    model::Step step;
+    step.segment = model::SegmentId(0);
+    step.lane = model::LaneId(i % 4000 == 77 ? 1 : 0);
+    step.offset = Ticks(offset);
+    step.ticks = Ticks(5 + i % 7);
+    offset += step.ticks.count;
+    rows.of<model::Step>().push_back(step);
+  }
+  rows.of<model::Segment>() = {{model::SegmentId(0), model::ExecutableId(0), model::DeviceId(0), model::LaneId(0), 0, 0,
+                                model::Pass::forward, "s", Ticks(offset)}};
+  for (int p = 0; p < 2; ++p) {
+    model::Placement row;
+    row.id = model::PlacementId(p);
+    row.segment = model::SegmentId(0);
+    row.device = model::DeviceId(0);
+    row.start = Ticks(p * offset), row.end = Ticks((p + 1) * offset);
+    row.run = model::RunId(0);
+    rows.of<model::Placement>().push_back(row);
+  }
+  model::RowSet all = rows;
+  model::PyramidBuilder pyramid;
+  pyramid.add(rows, all.of<model::LevelNode>());
+  pyramid.flush(all.of<model::LevelNode>());
+  const auto profile = std::make_shared<record::MemoryProfile>();
+  ASSERT_TRUE(profile->commit(all).ok());
+  const auto source = std::make_shared<Blocks>(profile);
+  const std::shared_ptr<const Catalog> catalog = loadCatalog(*source).value();
+  const auto index = RangeIndex::make(source, catalog).value();
+  base::SilentProgress progress;
+  const std::size_t steps = model::tableIndexOf<model::Step>(), nodes = model::tableIndexOf<model::LevelNode>();
+  for (const int pixels : {4, 20, 60}) {
+    source->read.clear();
+    const auto spans = index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}}, Ticks(2 * offset / pixels), progress);
+    ASSERT_TRUE(spans.ok());
+    EXPECT_EQ(source->read[steps], 0) << pixels;
+    EXPECT_LE(source->read[nodes], 2) << pixels;
+    EXPECT_LE(spans->size(), static_cast<std::size_t>(2 * (2 * pixels + 4)));
+    for (int p = 0; p < 2; ++p) {
+      for (const model::Step& step : rows.of<model::Step>()) {
+        const Ticks start = Ticks(p * offset) + step.offset;
+        const auto covers = [&](const StepSpan& s) { return s.lane == step.lane && s.start <= start && start < s.end; };
+        if (step.lane.value == 1) {
+          ASSERT_TRUE(std::any_of(spans->begin(), spans->end(), covers)) << start.count;
+        }
+      }
+    }
+  }
+  source->read.clear();
+  const auto close = index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}}, Ticks(100), progress);
+  ASSERT_TRUE(close.ok());
+  EXPECT_EQ(source->read[steps], 40) << "each block once, though the segment is placed twice";
+  std::int64_t counted = 0;
+  for (const StepSpan& span : *close) counted += span.steps;
+  EXPECT_EQ(counted, 80'000);
+}
+
 TEST(Range, SumsAreThoseOfTheExpandedSteps) {
   const TraceFixture fixture(40);
   Asked asked(fixture);

@@ -81,7 +81,7 @@ TEST(Pyramid, ShortSegmentsHaveNoNodesAndLongOnesTheirOwn) {
   PyramidBuilder builder;
   std::vector<LevelNode> nodes;
   RowSet rows;
-  for (const auto& [segment, steps] : {std::pair(0, 63), std::pair(1, 100)}) {
+  for (const auto& [segment, steps] : {std::pair(0, 127), std::pair(1, 200)}) {
     for (int i = 0; i < steps; ++i) {
       Step step;
       step.segment = SegmentId(segment);
@@ -99,7 +99,35 @@ TEST(Pyramid, ShortSegmentsHaveNoNodesAndLongOnesTheirOwn) {
     EXPECT_EQ(node.owner, 1);
     if (node.level == 1) counted += node.count;
   }
-  EXPECT_EQ(counted, 100);
+  EXPECT_EQ(counted, 200);
+}
+
+TEST(Pyramid, AllLanesOfALongSegmentHaveTheSameLevels) {
+  PyramidBuilder builder;
+  std::vector<LevelNode> nodes;
+  RowSet rows;
+  for (int i = 0; i < kStepsOfLongSegment; ++i) {
+    Step step;
+    step.segment = SegmentId(0);
+    step.lane = LaneId(i % 5000 == 7 ? 1 : i % 100 == 0 ? 2 : 0);
+    step.offset = Ticks(5 * i);
+    step.ticks = Ticks(5);
+    rows.of<Step>().push_back(step);
+  }
+  builder.add(rows, nodes);
+  builder.flush(nodes);
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> counts;  // by lane and level
+  std::int32_t top = 0;
+  for (const LevelNode& node : nodes) {
+    counts[{node.lane.value, node.level}] += node.count;
+    top = std::max(top, node.level);
+  }
+  EXPECT_EQ(top, 4);  // 16,384 ÷ 64 ÷ 8 ÷ 8 ÷ 8
+  for (std::int32_t level = 1; level <= top; ++level) {
+    EXPECT_EQ((counts[{1, level}]), 4);
+    EXPECT_EQ((counts[{2, level}]), 164);
+    EXPECT_EQ((counts[{0, level}]), kStepsOfLongSegment - 168);
+  }
 }
 
 TEST(Pyramid, RowsThatCannotBeDrawnAreInNoNode) {

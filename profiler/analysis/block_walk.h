@@ -1,0 +1,70 @@
+#pragma once
+// Going through the blocks of a table: only those that may hold what is wanted, stopping between them.
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profiler/base/check.h"
+#include "profiler/base/progress.h"
+#include "profiler/base/result.h"
+#include "profiler/model/source.h"
+
+namespace pipescope::analysis {
+
+/// Place of a column in its row.
+template <class Row>
+std::size_t columnOf(std::string_view name) {
+  const auto& columns = model::tables()[model::tableIndexOf<Row>()].columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name == name) return i;
+  }
+  PIPESCOPE_CHECK(false, "no such column: " + std::string(name));
+  return 0;
+}
+
+inline base::Status stopped(base::Progress& progress) {
+  if (progress.cancelled()) return base::cancelled("The question was stopped.");
+  return {};
+}
+
+/// True where rows of the block may meet [from, to]: it has no times, or they do.
+inline bool mayMeet(const model::BlockInfo& block, base::Ticks from, base::Ticks to) {
+  return block.rows > 0 && (!block.hasTime || (block.start <= to && block.end >= from));
+}
+
+/// Calls visit(row, index) for the rows of every block that `mayHold(info, ranges)` accepts, until it returns
+/// false. Rows that damage took away are passed over: `verify` names them.
+template <class Row, class MayHold, class Visit>
+base::Status forEachRow(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold,
+                        Visit&& visit) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_TRY(stopped(progress));
+    if (blocks[b].rows == 0) continue;
+    PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<Row>(b));
+    if (!mayHold(blocks[b], ranges)) continue;
+    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
+    for (std::size_t i = 0; i < rows->size(); ++i) {
+      if (!visit((*rows)[i], blocks[b].firstRow + static_cast<std::int64_t>(i))) return {};
+    }
+  }
+  return {};
+}
+
+/// The same by column: calls visit(columns) for every such block.
+template <class Row, class MayHold, class Visit>
+base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold,
+                                Visit&& visit) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_TRY(stopped(progress));
+    if (blocks[b].rows == 0) continue;
+    PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<Row>(b));
+    if (!mayHold(blocks[b], ranges)) continue;
+    PIPESCOPE_ASSIGN(const std::shared_ptr<const model::ColumnBlock> columns, source.columns<Row>(b));
+    visit(*columns);
+  }
+  return {};
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,23 @@
+#pragma once
+#include "profiler/model/enums.h"
+
+namespace pipescope::analysis {
+
+/// What a segment without recorded steps counts as: one step of its pass's kind.
+constexpr model::StepKind kindOfPass(model::Pass pass) {
+  switch (pass) {
+    case model::Pass::hostIn:
+    case model::Pass::hostOut:
+      return model::StepKind::streamCopy;
+    case model::Pass::sync:
+      return model::StepKind::sync;
+    case model::Pass::collective:
+      return model::StepKind::globalExchange;
+    case model::Pass::remote:
+      return model::StepKind::remoteCopy;
+    default:
+      return model::StepKind::compute;
+  }
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,98 @@
+#pragma once
+// Steps of a segment, found through the directory and read by column.
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+/// What the questions to steps need of one.
+struct StepFacts {
+  std::int64_t row = 0;  ///< in table step
+  model::LaneId lane;
+  Ticks offset, ticks;
+  model::StepKind kind = model::StepKind::compute;
+  model::ProgramId program;
+  std::int64_t activeUnits = 0;
+};
+
+/// The directory of table step: which blocks may hold a segment, and which of its offsets.
+class StepBlocks {
+ public:
+  static Result<StepBlocks> make(const model::ProfileSource& source);
+
+  /// Indices of blocks that may hold steps of the segment whose time meets [from, to), ascending.
+  std::vector<std::size_t> of(model::SegmentId segment, Ticks from, Ticks to) const;
+  std::int64_t rowsIn(std::size_t block) const { return blocks_[block].rows; }
+  std::int64_t firstRowOf(std::size_t block) const { return blocks_[block].firstRow; }
+
+ private:
+  struct Block {
+    std::int64_t rows = 0, firstRow = 0;
+    std::int64_t firstSegment = 0, lastSegment = -1;
+    std::int64_t firstOffset = 0, lastOffset = 0;  // of rows' starts
+  };
+  std::vector<Block> blocks_;
+  bool ascending_ = true;  // by first and last segment
+  std::int64_t longestStep_ = 0;
+};
+
+/// Steps of one question; remembers where segments begin in the blocks that it has seen.
+class StepReader {
+ public:
+  StepReader(const StepBlocks& blocks, const model::ProfileSource& source, base::Progress& progress);
+
+  /// Calls visit(StepFacts) for the steps of the segment whose time meets [from, to), in the order of recording.
+  template <class Visit>
+  base::Status forEach(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit) {
+    for (const std::size_t b : blocks_.of(segment, from, to)) {
+      PIPESCOPE_TRY(stopped(progress_));
+      PIPESCOPE_ASSIGN(const Opened* block, open(b));
+      const model::ColumnBlock& columns = *block->columns;
+      const auto& lanes = columns.columns[lane_];
+      const auto& offsets = columns.columns[offset_];
+      const auto& lengths = columns.columns[ticks_];
+      const auto& kinds = columns.columns[kind_];
+      const auto& programs = columns.columns[program_];
+      const auto& units = columns.columns[units_];
+      const std::int64_t firstRow = blocks_.firstRowOf(b);
+      for (const Run& run : block->runs) {
+        if (run.segment != segment.value) continue;
+        for (std::size_t i = run.first; i < run.end; ++i) {
+          const std::int64_t offset = offsets[i], length = lengths[i];
+          if (offset >= to.count || offset < 0 || length < 0 || offset > kMostTicks || length > kMostTicks ||
+              offset + length <= from.count)
+            continue;
+          visit(StepFacts{firstRow + static_cast<std::int64_t>(i), model::LaneId(lanes[i]), Ticks(offset),
+                          Ticks(length), static_cast<model::StepKind>(kinds[i]), model::ProgramId(programs[i]),
+                          units[i]});
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::int64_t kMostTicks = std::int64_t{1} << 61;  // sums of two do not overflow
+  struct Run {
+    std::int64_t segment = 0;
+    std::size_t first = 0, end = 0;
+  };
+  struct Opened {
+    std::shared_ptr<const model::ColumnBlock> columns;
+    std::vector<Run> runs;
+  };
+  Result<const Opened*> open(std::size_t block);
+
+  const StepBlocks& blocks_;
+  const model::ProfileSource& source_;
+  base::Progress& progress_;
+  std::size_t segment_, lane_, offset_, ticks_, kind_, program_, units_;  // places of the columns
+  std::unordered_map<std::size_t, Opened> opened_;
+};
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,48 @@
+#pragma once
+// Codes the blocks of a commit, several at a time.
+#include <array>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "profiler/store/block_codec.h"
+#include "profiler/store/coder_threads.h"
+
+namespace pipescope::store {
+
+/// One block to code.
+struct BlockJob {
+  std::size_t table = 0, rows = 0;
+  std::function<void(std::vector<ColumnData>&)> toColumns;
+  const std::vector<Prediction>* predictions = nullptr;  ///< what may pay off for the table
+  base::Result<EncodedBlock> result = EncodedBlock{};
+};
+
+/// Remembers of each table what its columns were last coded best with, and tries anew from time to time: after 8
+/// blocks, and less and less often as long as the answer stays the same. The bytes do not depend on the threads.
+class BlockCoder {
+ public:
+  explicit BlockCoder(std::size_t threads) : threads_(threads) {}
+  /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread alone.
+  void code(std::vector<BlockJob>& jobs, const std::function<void()>& beside = {});
+  /// Processor time of its own threads.
+  double seconds() const { return threads_.seconds(); }
+
+ private:
+  struct Table {
+    BlockCoding coding;
+    int blocksSince = 0, interval = 8;
+  };
+  void choose(const std::vector<BlockJob>& jobs, base::Executor& executor);
+  std::unique_ptr<BlockEncoder> takeEncoder();
+  void giveBack(std::unique_ptr<BlockEncoder> encoder);
+
+  CoderThreads threads_;
+  base::SerialExecutor alone_;
+  std::array<Table, model::kTableCount> tables_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<BlockEncoder>> encoders_;  // that nobody uses now
+};
+
+}  // namespace pipescope::store

@@ -1,0 +1,164 @@
+// Bytes over links and into memory spaces, worked by hand.
+#include "profiler/analysis/system_links.h"
+
+#include <gtest/gtest.h>
+
+#include "profiler/record/memory_profile.h"
+#include "profiler/record/recorder.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Three devices in a row (links 0→1 and 1→2), each with a link from the host, tiles, and streaming memory on the
+/// first. A call of 1,000 ticks at 1 GHz.
+struct Wired {
+  std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder{*profile};
+  model::ExecutableId executable;
+  std::vector<model::DeviceId> devices;
+  std::vector<model::LaneId> lanes;
+  model::RunId run;
+
+  Wired() {
+    for (int d = 0; d < 3; ++d) {
+      model::Device device;
+      device.name = "D" + std::to_string(d);
+      device.ticksPerSecond = 1'000'000'000;
+      devices.push_back(recorder.add(device));
+      lanes.push_back(recorder.add(model::Lane{{}, devices.back(), "", model::LaneRole::exchange, {}}));
+      recorder.add(model::MemorySpace{{}, devices.back(), "tile_memory", 4, Bytes(100), {}});
+    }
+    recorder.add(model::MemorySpace{{}, devices[0], "streaming_memory", 1, Bytes(1'000'000), {}});
+    recorder.add(model::Link{{}, devices[0], devices[1], "cable", 1e9});
+    recorder.add(model::Link{{}, devices[1], devices[2], "cable", 1e9});
+    for (int d = 0; d < 3; ++d) recorder.add(model::Link{{}, {}, devices[static_cast<std::size_t>(d)], "host", 8e9});
+    executable = recorder.add(model::Executable());
+    model::Run row;
+    row.executable = executable;
+    row.end = Ticks(1000);
+    run = recorder.add(row);
+  }
+
+  void transfer(int from, int to, int link, std::int64_t bytes, std::int64_t start, std::int64_t end) {
+    model::Transfer row;
+    row.fromLane = lanes[static_cast<std::size_t>(from)];
+    row.toLane = lanes[static_cast<std::size_t>(to)];
+    if (link >= 0) row.link = model::LinkId(link);
+    row.bytes = Bytes(bytes);
+    row.start = Ticks(start);
+    row.end = Ticks(end);
+    row.run = run;
+    recorder.add(row);
+  }
+
+  /// A segment with one copy, placed at the times.
+  void copies(int device, model::StepKind kind, std::int64_t in, std::int64_t out, std::int64_t ticks,
+              std::initializer_list<std::int64_t> starts) {
+    model::Segment segment;
+    segment.executable = executable;
+    segment.device = devices[static_cast<std::size_t>(device)];
+    segment.ticks = Ticks(ticks);
+    model::Step step;
+    step.segment = recorder.add(segment);
+    step.kind = kind;
+    step.ticks = Ticks(ticks);
+    step.bytesIn = Bytes(in);
+    step.bytesOut = Bytes(out);
+    recorder.add(step);
+    for (const std::int64_t start : starts) {
+      model::Placement row;
+      row.segment = step.segment;
+      row.device = segment.device;
+      row.start = Ticks(start);
+      row.end = Ticks(start + ticks);
+      row.run = run;
+      recorder.add(row);
+    }
+  }
+
+  SystemUse use() {
+    EXPECT_TRUE(recorder.commit().ok());
+    const auto catalog = *loadCatalog(*profile);
+    base::SilentProgress progress;
+    auto made = systemUse(*profile, *catalog, executable, progress);
+    EXPECT_TRUE(made.ok());
+    return *std::move(made);
+  }
+};
+
+TEST(SystemUse, AddsUpTransfersOfALink) {
+  Wired wired;
+  wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
+  wired.transfer(0, 1, 0, 300, 100, 200);
+  wired.transfer(0, 1, 0, 100, 150, 250);  // overlaps: busy from 100 to 250
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 5U);
+  EXPECT_EQ(use.links[0].bytes.count, 400);
+  EXPECT_EQ(use.links[0].transfers, 2);
+  EXPECT_DOUBLE_EQ(use.links[0].share, 0.15);
+  EXPECT_NEAR(use.links[0].rate, 400 / 150e-9, 1);
+  EXPECT_EQ(use.spaces[0].out.count, 400);
+  EXPECT_EQ(use.spaces[1].in.count, 400);
+}
+
+TEST(SystemUse, NamesThePairWhereATransferTakesSeveralLinks) {
+  Wired wired;
+  wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
+  wired.transfer(0, 2, -1, 70, 0, 10);
+  wired.transfer(0, 2, -1, 30, 20, 30);
+  wired.transfer(2, 0, -1, 5, 40, 50);
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 7U);
+  EXPECT_EQ(use.links[5].from, "D0");
+  EXPECT_EQ(use.links[5].to, "D2");
+  EXPECT_EQ(use.links[5].name, "several links");
+  EXPECT_EQ(use.links[5].bytes.count, 100);
+  EXPECT_FALSE(use.links[5].link.valid());
+  EXPECT_EQ(use.links[6].from, "D2");
+}
+
+TEST(SystemUse, CountsStreamCopiesForTheHostsLink) {
+  Wired wired;
+  wired.copies(1, model::StepKind::streamCopy, 500, 20, 50, {0, 100, 200});
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 6U) << "there is no link to the host: it is named as a pair";
+  EXPECT_EQ(use.links[3].to, "D1");
+  EXPECT_EQ(use.links[3].bytes.count, 1500);
+  EXPECT_EQ(use.links[3].transfers, 3);
+  EXPECT_DOUBLE_EQ(use.links[3].share, 0.15);
+  EXPECT_EQ(use.links[5].from, "D1");
+  EXPECT_EQ(use.links[5].to, "host");
+  EXPECT_EQ(use.links[5].bytes.count, 60);
+  EXPECT_EQ(use.spaces[1].in.count, 1500);
+  EXPECT_EQ(use.spaces[1].out.count, 60);
+}
+
+TEST(SystemUse, CountsRemoteCopiesForStreamingMemory) {
+  Wired wired;
+  wired.copies(0, model::StepKind::remoteCopy, 40, 8, 5, {0, 10});
+  const SystemUse use = wired.use();
+  EXPECT_EQ(use.spaces[0].in.count, 80) << "into the tiles";
+  EXPECT_EQ(use.spaces[0].out.count, 16);
+  EXPECT_EQ(use.spaces[3].out.count, 80) << "out of streaming memory";
+  EXPECT_EQ(use.spaces[3].in.count, 16);
+  for (const LinkUse& link : use.links) EXPECT_EQ(link.bytes.count, 0);
+}
+
+TEST(SystemSection, ShowsRatesAndSpaces) {
+  Wired wired;
+  wired.copies(1, model::StepKind::streamCopy, 500, 0, 50, {0});
+  EXPECT_TRUE(wired.recorder.commit().ok());
+  const auto catalog = *loadCatalog(*wired.profile);
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("system");
+  ASSERT_NE(definition, nullptr);
+  const auto section = makeSection(*definition, {*wired.profile, *catalog, wired.executable});
+  ASSERT_TRUE(section.ok());
+  const std::string text = toText(*section);
+  EXPECT_NE(text.find("8.00 GB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("10.0 GB/s"), std::string::npos) << "500 bytes in 50 ns: " << text;
+  EXPECT_NE(text.find("streaming memory"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace pipescope::analysis

@@ -1,0 +1,195 @@
+// What figures are worth, and what floating-point operations come to: worked by hand.
+#include "profiler/analysis/worth.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "profiler/analysis/flop_use.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/record/recorder.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Two devices with a stage each at 10⁹ ticks a second, and a call of 1,000 ticks: one microsecond.
+struct Worked {
+  std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder{*profile};
+  model::ExecutableId executable;
+  std::vector<model::DeviceId> devices;
+
+  Worked() {
+    for (int d = 0; d < 2; ++d) {
+      model::Device device;
+      device.kind = "mk2";
+      device.name = "IPU" + std::to_string(d);
+      device.ticksPerSecond = 1'000'000'000;
+      devices.push_back(recorder.add(device));
+    }
+    model::Executable row;
+    row.name = "training";
+    row.microBatches = 4;
+    row.deviceIterations = 2;
+    executable = recorder.add(row);
+    for (int d = 0; d < 2; ++d)
+      recorder.add(model::Stage{executable, d, devices[static_cast<std::size_t>(d)], "B", 0, {}});
+    model::Run run;
+    run.executable = executable;
+    run.end = Ticks(1000);
+    const model::RunId id = recorder.add(run);
+    model::Placement placement;
+    placement.device = devices.front();
+    placement.end = Ticks(1000);
+    placement.run = id;
+    recorder.add(placement);
+  }
+
+  void option(const char* path, const char* value) {
+    recorder.add(model::ConfigurationEntry{path, value, "file"});
+  }
+  void property(const char* key, const char* value) { recorder.add(model::Property{key, value}); }
+
+  model::OperatorId op(const char* kind, model::Pass pass, double flops) {
+    model::Operator row;
+    row.executable = executable;
+    row.kind = kind;
+    row.pass = pass;
+    row.flops = flops;
+    return recorder.add(row);
+  }
+
+  /// A step of an operator in a segment of its own.
+  void step(model::OperatorId op, model::Pass pass, std::int64_t ticks) {
+    model::Segment segment;
+    segment.executable = executable;
+    segment.device = devices.front();
+    segment.pass = pass;
+    segment.ticks = Ticks(ticks);
+    model::Program program;
+    program.executable = executable;
+    program.op = op;
+    model::Step row;
+    row.segment = recorder.add(segment);
+    row.program = recorder.add(program);
+    row.ticks = Ticks(ticks);
+    recorder.add(row);
+  }
+
+  std::shared_ptr<const Catalog> catalog() {
+    EXPECT_TRUE(recorder.commit().ok());
+    return *loadCatalog(*profile);
+  }
+};
+
+TEST(FigureValue, ReadsNumbersWithDecimalPrefixes) {
+  EXPECT_DOUBLE_EQ(*figureValue("62.65 TFLOP/s; grade X; tiles x clock", "FLOP/s"), 62.65e12);
+  EXPECT_DOUBLE_EQ(*figureValue("1,472 tiles; grade D", "tiles"), 1472);
+  EXPECT_DOUBLE_EQ(*figureValue("500 kFLOP/s", "FLOP/s"), 5e5);
+  for (const char* text : {"", "62.65", "62.65 ", "fast FLOP/s", "62.65 TB/s", "62.65 QFLOP/s", "1.2.3 FLOP/s"})
+    EXPECT_FALSE(figureValue(text, "FLOP/s").has_value()) << text;
+}
+
+/// Per micro-batch 100 forward, 200 backward, 100 again; 8 micro-batches in the call: 2,400 and 800 more.
+/// Two devices of 3 GFLOP/s could do 6,000 in a microsecond.
+TEST(FlopUse, CountsModelAndRecomputedOperations) {
+  Worked worked;
+  worked.option("execution.precision", "\"float32\"");
+  worked.property("figure.peak_fp32", "3 GFLOP/s; grade X; worked");
+  worked.op("Conv", model::Pass::forward, 100);
+  worked.op("Conv", model::Pass::recompute, 100);
+  worked.op("GradConvInput", model::Pass::backward, 150);
+  worked.op("GradConvWeight", model::Pass::weightGradient, 50);
+  worked.op("Sgd", model::Pass::update, 999);
+  const auto catalog = worked.catalog();
+  const auto use = flopUse(*worked.profile, *catalog, worked.executable);
+  ASSERT_TRUE(use.ok()) << use.error().message;
+  EXPECT_EQ(use->devices, 2);
+  EXPECT_DOUBLE_EQ(use->modelFlops, 2400);
+  EXPECT_DOUBLE_EQ(use->recomputeFlops, 800);
+  EXPECT_DOUBLE_EQ(use->model.value(), 2400.0 / 6000);
+  EXPECT_DOUBLE_EQ(use->withRecompute.value(), 3200.0 / 6000);
+  EXPECT_EQ(use->peakName, "peak_fp32");
+}
+
+TEST(FlopUse, TakesThePeakOfThePrecision) {
+  Worked worked;
+  worked.option("execution.precision", "\"float16\"");
+  worked.property("figure.peak_fp16", "8 GFLOP/s; grade X; worked");
+  worked.property("figure.peak_fp16_fp32", "4 GFLOP/s; grade X; worked");
+  worked.op("Conv", model::Pass::forward, 100);
+  const auto catalog = worked.catalog();
+  const auto use = flopUse(*worked.profile, *catalog, worked.executable);
+  ASSERT_TRUE(use.ok());
+  EXPECT_EQ(use->peakName, "peak_fp16_fp32") << "sums stay float32";
+  EXPECT_DOUBLE_EQ(use->model.value(), 800.0 / 8000);
+}
+
+TEST(FlopUse, SaysNothingWithoutAPeak) {
+  Worked worked;
+  worked.op("Conv", model::Pass::forward, 100);
+  const auto catalog = worked.catalog();
+  const auto use = flopUse(*worked.profile, *catalog, worked.executable);
+  ASSERT_TRUE(use.ok());
+  EXPECT_FALSE(use->model.has_value());
+  EXPECT_FALSE(flopUse(*worked.profile, *catalog, model::ExecutableId(7)).ok());
+}
+
+TEST(Worth, ReadsTheBandsOfItsDevices) {
+  Worked worked;
+  worked.property("band.mk2.fully connected.cycles",
+                  "32 points, |ln| median 0.032, p90 0.122, bias -0.012; against Poplar's IPU Model");
+  worked.property("band.mk1.convolution.cycles", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");
+  worked.property("band.mk2.gru.cycles", "three points");
+  worked.property("band.mk2", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");
+  const auto catalog = worked.catalog();
+  const std::vector<WorthBand> bands = worthBands(*catalog);
+  ASSERT_EQ(bands.size(), 1U) << "of another chip, or no band at all";
+  EXPECT_EQ(bands[0].kind, "fully connected");
+  EXPECT_EQ(bands[0].quantity, "cycles");
+  EXPECT_EQ(bands[0].points, 32);
+  EXPECT_EQ(bands[0].against, "Poplar's IPU Model");
+  EXPECT_NEAR(bands[0].medianError(), 0.0325, 1e-4);  // e^0.032 − 1
+  EXPECT_NEAR(bands[0].p90Error(), 0.1298, 1e-4);     // e^0.122 − 1
+  EXPECT_NEAR(bands[0].biasShare(), -0.0119, 1e-4);   // e^−0.012 − 1
+}
+
+/// 60 ticks of a checked kind, 40 of one that is not; the update counts for neither.
+TEST(Worth, WeighsComputeTimeByWhatIsChecked) {
+  Worked worked;
+  worked.property("band.mk2.convolution.cycles", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");
+  worked.step(worked.op("GradConvInput", model::Pass::backward, 1), model::Pass::backward, 60);
+  worked.step(worked.op("Relu", model::Pass::forward, 1), model::Pass::forward, 40);
+  worked.step(worked.op("Sgd", model::Pass::update, 1), model::Pass::update, 500);
+  const auto catalog = worked.catalog();
+  const auto found = worth(*worked.profile, *catalog, worked.executable);
+  ASSERT_TRUE(found.ok());
+  EXPECT_DOUBLE_EQ(found->computeTicks, 100);
+  EXPECT_DOUBLE_EQ(found->checkedShare(), 0.6);
+}
+
+TEST(Worth, KnowsKindsOfLayers) {
+  EXPECT_EQ(checkedKindOf("ConvTranspose"), "convolution");
+  EXPECT_EQ(checkedKindOf("GradMaxPool"), "pooling");
+  EXPECT_EQ(checkedKindOf("ReduceSum"), "reduction");
+  EXPECT_EQ(checkedKindOf("Gemm"), "fully connected");
+  EXPECT_EQ(checkedKindOf("MatMul"), "matrix product");
+  EXPECT_EQ(checkedKindOf("Relu"), "");
+}
+
+TEST(WorthSection, NamesGradesAndErrors) {
+  Worked worked;
+  worked.property("band.mk2.convolution.cycles", "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against x");
+  const auto catalog = worked.catalog();
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("worth");
+  ASSERT_NE(definition, nullptr);
+  const auto section = makeSection(*definition, {*worked.profile, *catalog, worked.executable});
+  ASSERT_TRUE(section.ok());
+  const std::string text = toText(*section);
+  EXPECT_NE(text.find("modelled and checked"), std::string::npos) << text;
+  EXPECT_NE(text.find("18.8 %"), std::string::npos) << text;  // e^0.172 − 1
+}
+
+}  // namespace
+}  // namespace pipescope::analysis
