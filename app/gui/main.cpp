@@ -1,11 +1,8 @@
 // pipescope-gui: the window.
 #include <QApplication>
 #include <QDir>
-#include <QFileInfo>
 #include <QFontDatabase>
-#include <QProcess>
 #include <QSettings>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QThreadPool>
 #include <algorithm>
@@ -13,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/gui/demo.h"
 #include "app/gui/log_file.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
@@ -49,37 +47,6 @@ base::Result<shell::OpenedSource> openProfile(const std::string& path) {
 void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
     say(message.toStdString());
-}
-
-/// Runs the sample that comes with the program, beside it or installed, and says where its profile is.
-void makeDemo(const std::function<void(base::Result<QString>)>& done) {
-  const QDir beside(QCoreApplication::applicationDirPath());
-  const QString program = beside.filePath(QStringLiteral("pipescope"));
-  QString sample;
-  for (const char* place : {"../share/pipescope/samples", "../../samples", "../samples", PIPESCOPE_SAMPLES}) {
-    const QString found = beside.filePath(QLatin1String(place) + QStringLiteral("/mnist/pipelined.toml"));
-    if (sample.isEmpty() && QFileInfo::exists(found)) sample = found;
-  }
-  const QString folder = QStandardPaths::writableLocation(QStandardPaths::CacheLocation);
-  QDir().mkpath(folder);
-  const QString profile = folder + QStringLiteral("/demo.pop");
-  auto* run = new QProcess(qApp);
-  run->setProcessChannelMode(QProcess::MergedChannels);
-  QObject::connect(run, &QProcess::errorOccurred, run, [run, program, done](QProcess::ProcessError error) {
-    if (error != QProcess::FailedToStart) return;
-    run->deleteLater();
-    done(base::ioError("The demo profile could not be made: " + program.toStdString() +
-                       " cannot be started."));
-  });
-  QObject::connect(run, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), run,
-                   [run, profile, done](int status, QProcess::ExitStatus) {
-                     const std::string said = run->readAll().trimmed().toStdString();
-                     run->deleteLater();
-                     status == 0 ? done(profile)
-                                 : done(base::ioError("The demo profile could not be made: " + said));
-                   });
-  run->start(program, {QStringLiteral("run"), sample, QStringLiteral("-o"), profile,
-                       QStringLiteral("--no-numerics"), QStringLiteral("--progress"), QStringLiteral("off")});
 }
 
 /// Without a display Qt ends the program with a riddle; this says what to do.
@@ -120,7 +87,9 @@ class Windows {
     shell::MainWindow& window = *windows_.back();
     QObject::connect(&window, &shell::MainWindow::closed, &window, [this, &window] { forget(window); });
     QObject::connect(&window, &shell::MainWindow::newWindowRequested, &window, [this] { add({}).show(); });
-    window.setDemo(makeDemo);
+    window.setDemo([&window](const std::function<void(base::Result<QString>)>& done) {
+      makeDemo(&window, demoPlaces(), done);
+    });
     if (!options_.page.isEmpty()) window.showPage(options_.page);
     if (profile.isEmpty()) return window;
     if (!options_.at.isEmpty() || !options_.lane.isEmpty()) {

@@ -22,6 +22,21 @@ TimelineItem TimelineScene::itemAt(const TimelineWindow& window, int x, int y) c
   if (hit < 0 || x < 0 || x >= window.view.width()) return {};
   const TimelineRow& row = at(layout_.rows, hit);
   if (row.kind == RowKind::flame || row.kind == RowKind::flat) return stepItemAt(hit, window.view, x);
+  if (row.kind == RowKind::tiles) {
+    if (!model_->tiles || !model_->tiles->recorded) return {};
+    TimelineItem item = stepItemAt(hit, window.view, x);
+    const std::int64_t units = at(model_->trace->devices, row.device).units;
+    if (item) item.unit = static_cast<int>((y + window.top - row.y) * units / std::max(1, row.height));
+    return item;
+  }
+  if (row.kind == RowKind::wall) {
+    const auto& runs = model_->trace->runs;
+    const Ticks time = window.view.time(x);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].start <= time && time < runs[i].end) return wallItem(hit, static_cast<std::ptrdiff_t>(i));
+    }
+    return {};
+  }
   if (row.kind == RowKind::counter)
     return counterItem(hit, analysis::pointAt(at(*model_->counters, row.lane), window.view.time(x + 1)));
   if (row.kind == RowKind::transfer) {
@@ -75,6 +90,33 @@ TimelineItem TimelineScene::activityItem(int row, std::size_t index) const {
   return {kind, row, place.device, place.track, activity.index, -1, -1, activity.start, activity.end};
 }
 
+TimelineItem TimelineScene::wallItem(int row, std::ptrdiff_t run) const {
+  const auto& runs = model_->trace->runs;
+  if (run < 0 || run >= static_cast<std::ptrdiff_t>(runs.size())) return {};
+  const model::Run& of = at(runs, run);
+  if (of.wallEndNs <= of.wallStartNs) return {};
+  return {TimelineItem::Kind::wall, row, kHost, 0, static_cast<int>(run), -1, -1, of.start, of.end};
+}
+
+const analysis::FlameBox* TimelineScene::flameBox(const TimelineItem& item) const {
+  if (item.kind != TimelineItem::Kind::group && item.kind != TimelineItem::Kind::step) return nullptr;
+  const TimelineRow& row = at(layout_.rows, item.row);
+  const WidestIndex* index = nullptr;
+  const analysis::FlameRow* boxes = flameRow(row, at(track(row).placements, item.placement), &index);
+  const auto box = static_cast<std::size_t>(item.box);
+  return boxes == nullptr || box >= boxes->boxes.size() ? nullptr : &boxes->boxes[box];
+}
+
+std::vector<analysis::UnitRun> TimelineScene::unitsOf(const TimelineItem& item) const {
+  const analysis::FlameBox* box = flameBox(item);
+  if (box == nullptr || box->step < 0 || !model_->tiles) return {};
+  const auto& placement = at(track(at(layout_.rows, item.row)).placements, item.placement);
+  const auto segment = static_cast<std::size_t>(placement.segment), step = static_cast<std::size_t>(box->step);
+  const auto& steps = model_->tiles->steps;
+  if (segment >= steps.size() || step >= steps[segment].size()) return {};
+  return steps[segment][step];
+}
+
 TimelineItem TimelineScene::counterItem(int row, std::ptrdiff_t point) const {
   const TimelineRow& place = at(layout_.rows, row);
   const auto& points = at(*model_->counters, place.lane).points;
@@ -126,7 +168,9 @@ TimelineItem TimelineScene::neighbour(const TimelineItem& item, int direction) c
   if (!item || item.row < 0 || item.row >= static_cast<int>(layout_.rows.size())) return {};
   const TimelineRow& row = at(layout_.rows, item.row);
   const auto step = static_cast<std::ptrdiff_t>(direction);
-  if (row.kind == RowKind::flame || row.kind == RowKind::flat) return nextBox(item, direction);
+  if (row.kind == RowKind::flame || row.kind == RowKind::flat || row.kind == RowKind::tiles)
+    return nextBox(item, direction);
+  if (row.kind == RowKind::wall) return wallItem(item.row, item.index + direction);
   if (row.kind == RowKind::counter) return counterItem(item.row, item.index + direction);
   if (row.kind == RowKind::transfer) {
     const auto& lane = at(at(model_->trace->devices, row.device).transferLanes, row.lane).transfers;
@@ -170,6 +214,7 @@ std::string TimelineScene::labelOf(const TimelineItem& item) const {
   if (!item) return {};
   const analysis::Trace& trace = *model_->trace;
   if (item.kind == TimelineItem::Kind::counter) return at(layout_.rows, item.row).label;
+  if (item.kind == TimelineItem::Kind::wall) return at(trace.runs, item.index).name;
   if (item.kind == TimelineItem::Kind::transfer) {
     const model::Transfer& row = at(trace.transfers, item.index);
     return model::toString(row.kind) + (row.microBatch >= 0 ? " " + std::to_string(row.microBatch) : "");
@@ -382,6 +427,40 @@ TimelineItem TimelineScene::find(const std::string& text, const TimelineItem& fr
       }
       if (any) break;
     }
+  }
+  return best;
+}
+
+TimelineItem TimelineScene::stepOf(model::ProgramId program, int device, Ticks from) const {
+  if (!model_ || !program.valid()) return {};
+  TimelineItem best;
+  const auto better = [&](const TimelineItem& item) {
+    const bool after = item.end > from, bestAfter = best.end > from;
+    return !best || (after != bestAfter ? after : item.start < best.start);
+  };
+  for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
+    const TimelineRow& row = layout_.rows[r];
+    if ((row.kind != RowKind::flame && row.kind != RowKind::flat) || (device >= 0 && row.device != device)) continue;
+    const auto& placements = track(row).placements;
+    const auto first = std::partition_point(placements.begin(), placements.end(),
+                                            [&](const auto& placement) { return placement.end <= from; });
+    const auto lookAt = [&](auto begin, auto end) {
+      for (auto at = begin; at != end && at - begin < kFarthest; ++at) {
+        const WidestIndex* index = nullptr;
+        const analysis::FlameRow* boxes = flameRow(row, *at, &index);
+        if (boxes == nullptr) continue;
+        const analysis::TraceSegment& segment = *model_->trace->segmentOf(*at);
+        for (std::size_t b = 0; b < boxes->boxes.size(); ++b) {
+          const std::int32_t step = boxes->boxes[b].step;
+          if (step < 0 || segment.steps[static_cast<std::size_t>(step)].program != program) continue;
+          const TimelineItem item = boxItem(static_cast<int>(r), static_cast<std::size_t>(at - placements.begin()), b);
+          if (better(item)) best = item;
+          return true;
+        }
+      }
+      return false;
+    };
+    if (!lookAt(first, placements.end())) lookAt(placements.begin(), first);
   }
   return best;
 }

@@ -23,6 +23,7 @@ class Builder {
       if (options_.pinned.count(device) == 0) addDevice(device);
     }
     addWhole();
+    addWall();
     layout_.height = y_;
     return std::move(layout_);
   }
@@ -39,7 +40,9 @@ class Builder {
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
       add({RowKind::activity, index, static_cast<int>(t), 0, 0, 0, metrics_.activity, device.tracks[t].name});
-      if (!group.collapsed) addSteps(index, static_cast<int>(t), device.tracks[t]);
+      if (group.collapsed) continue;
+      addSteps(index, static_cast<int>(t), device.tracks[t]);
+      if (options_.tiles && device.units > 1 && !device.stages.empty()) addTiles(index, static_cast<int>(t), device);
     }
     if (!group.collapsed && options_.transfers) addTransfers(index, device);
     if (!group.collapsed && options_.counters) addCounters(index, device.id);
@@ -53,16 +56,39 @@ class Builder {
   void addWhole() {
     if (!options_.counters || !model_.counters) return;
     TimelineGroup group;
-    group.device = -1;
+    group.device = kWholeRun;
     group.y = y_;
     group.firstRow = static_cast<int>(layout_.rows.size());
     group.title = "Run";
-    addCounters(-1, model::DeviceId());
+    addCounters(kWholeRun, model::DeviceId());
     group.rows = static_cast<int>(layout_.rows.size()) - group.firstRow;
     if (group.rows == 0) return;
     group.height = y_ - metrics_.rowGap - group.y;
     y_ += metrics_.groupGap - metrics_.rowGap;
     layout_.groups.push_back(std::move(group));
+  }
+
+  /// What the host's own clock says of the calls, in a band of its own: each lies where its call lies.
+  void addWall() {
+    const auto measured = [](const model::Run& run) { return run.wallEndNs > run.wallStartNs; };
+    if (!std::any_of(trace_.runs.begin(), trace_.runs.end(), measured)) return;
+    TimelineGroup group;
+    group.device = kHost;
+    group.y = y_;
+    group.firstRow = static_cast<int>(layout_.rows.size());
+    group.title = "Host";
+    group.subtitle = "wall time";
+    add({RowKind::wall, kHost, 0, 0, 0, 0, metrics_.activity, "calls"});
+    group.rows = 1;
+    group.height = y_ - metrics_.rowGap - group.y;
+    y_ += metrics_.groupGap - metrics_.rowGap;
+    layout_.groups.push_back(std::move(group));
+  }
+
+  void addTiles(int index, int track, const analysis::DeviceTrace& device) {
+    const bool recorded = model_.tiles && model_.tiles->recorded;
+    add({RowKind::tiles, index, track, 0, 0, 0, recorded ? metrics_.tiles : metrics_.noTiles,
+         device.unitName + "s"});
   }
 
   void addCounters(int index, model::DeviceId device) {

@@ -14,7 +14,12 @@ enum class RowKind {
   flat,      ///< steps of one lane
   transfer,  ///< transfers with one peer, in one direction
   counter,   ///< a value over time
+  tiles,     ///< what every tile does in each step
+  wall,      ///< calls by how long the host took for them
 };
+
+/// Groups that are no device's.
+inline constexpr int kWholeRun = -1, kHost = -2;
 
 enum class StepRows { flame, flat, none };
 
@@ -24,6 +29,8 @@ struct TimelineOptions {
   bool transfers = true;
   std::set<int> collapsed;  ///< devices that show their activity only
   bool counters = true;
+  bool tiles = false;
+  int counterHeight = 26, tilesHeight = 72;  ///< pixels
   std::set<int> hidden;    ///< devices that are not shown
   std::vector<int> order;  ///< devices that come first, in this order; the others follow
   std::set<int> pinned;    ///< devices that stay in sight above the others
@@ -41,7 +48,7 @@ struct TimelineRow {
 };
 
 struct TimelineGroup {
-  int device = 0;  ///< −1: of the whole run
+  int device = 0;  ///< kWholeRun, kHost
   int y = 0, height = 0;
   int firstRow = 0, rows = 0;
   std::string title, subtitle;
@@ -61,7 +68,8 @@ struct TimelineLayout {
 
 /// Heights in pixels. Transfers lie close together, at least `transfer` high each and `transfers` in all.
 struct RowMetrics {
-  int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8, counter = 26;
+  int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8, counter = 26,
+      tiles = 72, noTiles = 20;  ///< noTiles: of a row that says that tiles were not recorded
 };
 
 /// Metrics with rows of steps as high as lets all devices be seen in `height` pixels, between the given

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "profiler/analysis/counters.h"
+#include "profiler/analysis/tile_times.h"
 #include "profiler/analysis/trace.h"
 #include "profiler/geometry/folding.h"
 
@@ -17,7 +18,18 @@ struct TrackIndex {
 struct SegmentIndex {
   std::vector<std::vector<WidestIndex>> flame;  ///< as TraceSegment::flame
   std::vector<WidestIndex> flat;                ///< as TraceSegment::flat
+  /// Steps that follow each other, whatever their lane: what the block of tiles shows.
+  analysis::FlameRow tileRow;
+  WidestIndex tileIndex;
+  /// For each box of tileRow kTileBands numbers from 0 to 255: what share of the step the tiles of that band work.
+  /// Empty where no tiles were recorded.
+  std::vector<std::uint8_t> tileBands;
 };
+
+inline constexpr int kTileBands = 64;
+/// Share of `length` that units work, by band: mean over the units of the band. 0 … 1.
+std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units, base::Ticks length,
+                               int bands);
 
 /// A micro-batch of one device iteration.
 struct MicroBatchKey {
@@ -37,6 +49,8 @@ struct TimelineModel {
 
   /// Values over time, drawn below the device they belong to, those of the whole run at the end.
   std::shared_ptr<const std::vector<analysis::CounterSeries>> counters;
+  /// What single tiles do; null: not asked for.
+  std::shared_ptr<const analysis::TileTimes> tiles;
 
   /// What there is, for a legend.
   std::set<model::Pass> passes;
@@ -46,7 +60,8 @@ struct TimelineModel {
 
   static std::shared_ptr<const TimelineModel> make(
       std::shared_ptr<const analysis::Trace> trace,
-      std::shared_ptr<const std::vector<analysis::CounterSeries>> counters = {});
+      std::shared_ptr<const std::vector<analysis::CounterSeries>> counters = {},
+      std::shared_ptr<const analysis::TileTimes> tiles = {});
 };
 
 }  // namespace pipescope::geometry

@@ -5,6 +5,7 @@
 
 #include "profiler/geometry/box_times.h"
 #include "profiler/geometry/element.h"
+#include "profiler/geometry/time_axis.h"
 
 namespace pipescope::geometry {
 namespace {
@@ -16,6 +17,8 @@ constexpr int kHatch = 3;
 /// Placements narrower than this show one colour per row instead of their steps.
 constexpr int kExpand = 3;
 constexpr int kLabel = 12, kPadding = 2;
+/// Steps at least this wide show every row of pixels of their tiles.
+constexpr int kFineTiles = 12;
 
 bool isBackward(model::Pass pass) {
   return pass == model::Pass::backward || pass == model::Pass::weightGradient;
@@ -83,6 +86,10 @@ class RowDrawer {
         return drawTransfers(row);
       case RowKind::counter:
         return drawCounter(at(*scene_.model_->counters, row.lane));
+      case RowKind::tiles:
+        return drawTiles(row);
+      case RowKind::wall:
+        return drawWall();
     }
   }
 
@@ -164,6 +171,79 @@ class RowDrawer {
           box(roleOf(shown.kind, shown.step < 0), step, at(trace_.names, shown.name),
               row.kind == RowKind::flat);
         });
+  }
+
+  /// Every tile in each step: how long it works, the rest of the step it waits.
+  void drawTiles(const TimelineRow& row) {
+    const Box whole{0, y_, view_.width(), height_};
+    shapes_.fill(ColourRole::idle, whole);
+    if (!scene_.model_->tiles || !scene_.model_->tiles->recorded)
+      return label(whole, "Tiles were not recorded: run again with --record tiles", ColourRole::idle, false);
+    const analysis::TraceTrack& track = scene_.track(row);
+    const WidestIndex& index = at(at(scene_.model_->tracks, row.device), row.track).placements;
+    foldVisible(
+        index, view_, all(), [&](std::size_t i) { return track.placements[i].start; },
+        [&](std::size_t i) { return track.placements[i].end; },
+        [&](const Folded& folded) { drawPlacementTiles(row, track.placements[folded.shown], folded); });
+  }
+
+  void drawPlacementTiles(const TimelineRow& row, const analysis::TracePlacement& placement, const Folded& folded) {
+    const WidestIndex* index = nullptr;
+    const analysis::FlameRow* boxes = scene_.flameRow(row, placement, &index);
+    if (boxes == nullptr || boxes->widest < 0) return;
+    const auto draw = [&](std::size_t shown, const Folded& step) {
+      drawTileStep(row, placement, shown, boxes->boxes[shown], step);
+    };
+    if (folded.right - folded.x < kExpand) return draw(static_cast<std::size_t>(boxes->widest), folded);
+    const BoxTimes times(trace_, row.device, placement, *boxes);
+    foldVisible(
+        *index, view_, {folded.x, folded.right}, [&](std::size_t i) { return times.start(i); },
+        [&](std::size_t i) { return times.end(i); }, [&](const Folded& step) { draw(step.shown, step); });
+  }
+
+  void drawTileStep(const TimelineRow& row, const analysis::TracePlacement& placement, std::size_t place,
+                    const analysis::FlameBox& box, const Folded& folded) {
+    const auto segment = static_cast<std::size_t>(placement.segment), step = static_cast<std::size_t>(box.step);
+    const auto& spans = scene_.model_->tiles->steps[segment];
+    const ColourRole role = roleOf(box.kind);
+    const int width = folded.right - folded.x;
+    if (step >= spans.size() || spans[step].empty())  // no tile was recorded in it: all take part
+      return shapes_.extend(role, {folded.x, y_, width, height_});
+    const bool fine = folded.alone() && width >= kFineTiles && height_ > kTileBands;
+    const int bands = fine ? height_ : std::min(height_, kTileBands);
+    std::vector<double> shares;
+    if (fine)
+      shares = tileShares(spans[step], at(trace_.devices, row.device).units,
+                          trace_.segments[segment].steps[step].ticks, bands);
+    const std::uint8_t* kept = scene_.model_->segments[segment].tileBands.data() + place * kTileBands;
+    const auto reach = [&](int band) {
+      const double share = fine ? shares[static_cast<std::size_t>(band)] : kept[band * kTileBands / bands] / 255.0;
+      return static_cast<int>(std::lround(share * width));
+    };
+    // Bands that reach equally far are one box.
+    for (int band = 0; band < bands;) {
+      const int reached = reach(band);
+      int next = band + 1;
+      while (next < bands && reach(next) == reached) ++next;
+      const int top = y_ + band * height_ / bands, bottom = y_ + next * height_ / bands;
+      shapes_.fill(role, {folded.x, top, reached, bottom - top});
+      band = next;
+    }
+  }
+
+  /// Calls as long as they are on the emulated axis, with what the host's clock says.
+  void drawWall() {
+    for (std::size_t i = 0; i < trace_.runs.size(); ++i) {
+      const model::Run& run = trace_.runs[i];
+      if (run.wallEndNs <= run.wallStartNs) continue;
+      const int left = std::max(0, view_.column(run.start)),
+                right = std::min(view_.width(), std::max(left + 1, view_.column(run.end)));
+      if (right <= left || left >= view_.width()) continue;
+      const Folded folded{i, i + 1, i, left, right};
+      box(ColourRole::idle, folded,
+          run.name + ": " + formatDuration(Ticks(run.wallEndNs - run.wallStartNs), {TimeUnit::time, 1'000'000'000}) +
+              " on the host");
+    }
   }
 
   void drawTransfers(const TimelineRow& row) {
@@ -264,6 +344,7 @@ namespace {
 bool sameKind(const analysis::Trace& trace, const TimelineItem& a, const TimelineItem& b) {
   using Kind = TimelineItem::Kind;
   if (a.kind != b.kind) return false;
+  if (a.kind == Kind::counter || a.kind == Kind::wall) return true;
   const analysis::TraceTrack& track = at(at(trace.devices, a.device).tracks, a.track);
   if (a.kind == Kind::wait) return at(track.waits, a.index).cause == at(track.waits, b.index).cause;
   if (a.kind == Kind::transfer) return at(trace.transfers, a.index).kind == at(trace.transfers, b.index).kind;
@@ -313,6 +394,10 @@ const analysis::FlameRow* TimelineScene::flameRow(const TimelineRow& row,
   if (segment == nullptr) return nullptr;
   const SegmentIndex& indices = at(model_->segments, placement.segment);
   const auto lane = static_cast<std::size_t>(row.lane), level = static_cast<std::size_t>(row.level);
+  if (row.kind == RowKind::tiles) {
+    *index = &indices.tileIndex;
+    return &indices.tileRow;
+  }
   if (row.kind == RowKind::flat) {
     if (lane >= segment->flat.size()) return nullptr;
     *index = &indices.flat[lane];

@@ -10,14 +10,16 @@ namespace pipescope::geometry {
 
 /// Something on a timeline that can be pointed at.
 struct TimelineItem {
-  enum class Kind { none, pass, wait, group, step, transfer, far, counter };
+  enum class Kind { none, pass, wait, group, step, transfer, far, counter, wall };
   Kind kind = Kind::none;
   int row = -1;  ///< index into TimelineLayout::rows
   int device = -1, track = 0;
-  int index = -1;  ///< pass, wait, far span (of the track), transfer (of the trace) or point (of the counter)
+  /// Pass, wait, far span (of the track), transfer or run (of the trace) or point (of the counter).
+  int index = -1;
   int placement = -1;  ///< of a group or step: index into TraceTrack::placements
   int box = -1;        ///< of a group or step: index into its FlameRow
   Ticks start, end;
+  int unit = -1;  ///< the tile pointed at
 
   explicit operator bool() const { return kind != Kind::none; }
   friend bool operator==(const TimelineItem&, const TimelineItem&) = default;
@@ -56,9 +58,17 @@ class TimelineScene {
   /// The whole name path of a group or step: "layer1/conv/Convolve".
   std::string pathOf(const TimelineItem& item) const;
 
+  /// The box of a group or step; null for others.
+  const analysis::FlameBox* flameBox(const TimelineItem& item) const;
+  /// What single tiles do in a step; empty where it was not recorded.
+  std::vector<analysis::UnitRun> unitsOf(const TimelineItem& step) const;
+
   TimelineItem passItem(const analysis::PlacementPlace& place) const;
   TimelineItem waitItem(int device, int index) const;
   TimelineItem transferItem(int transfer) const;
+  /// The first step of a program on a device (−1: on any) that ends after `from`, or the first of all; none where no
+  /// row shows one.
+  TimelineItem stepOf(model::ProgramId program, int device, Ticks from) const;
   /// The placement whose end a wait waited for; none if it lies in another run or is the host.
   TimelineItem waitedFor(const TimelineItem& wait) const;
 
@@ -87,6 +97,7 @@ class TimelineScene {
   const analysis::FlameRow* flameRow(const TimelineRow& row, const analysis::TracePlacement& placement,
                                      const WidestIndex** index) const;
   TimelineItem activityItem(int row, std::size_t index) const;
+  TimelineItem wallItem(int row, std::ptrdiff_t run) const;
   TimelineItem counterItem(int row, std::ptrdiff_t point) const;
   TimelineItem boxItem(int row, std::size_t placement, std::size_t box) const;
   TimelineItem stepItemAt(int row, const TimeView& view, int x) const;

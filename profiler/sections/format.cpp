@@ -77,6 +77,10 @@ std::string formatNumber(double value, Format format) {
       return seconds(value);
     case Format::rate:
       return significant(value) + " /s";
+    case Format::byteRate: {
+      static constexpr const char* units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+      return scaled(value, units, 5, 1000);
+    }
     case Format::plain:
       break;
   }

@@ -35,17 +35,36 @@ Table categoryTable(const analysis::Memory& m) {
   return table;
 }
 
+/// Streaming memory and host.
+Table otherTable(const analysis::Memory& m) {
+  Table table{"other_memory", "Other memory", "streaming memory beside the chips; the host's stream buffers", {}, {}};
+  table.columns = {{"index", "Device", Format::plain, "−1: the host"},
+                   {"name", "Name", Format::plain, ""},
+                   {"space", "Memory", Format::plain, ""},
+                   {"total_bytes", "Total", Format::bytes, ""},
+                   {"capacity_bytes", "Capacity", Format::bytes, "0: not modelled"},
+                   {"fits", "Fits", Format::plain, ""}};
+  for (const analysis::DeviceMemory& d : m.others) {
+    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name, d.spaceKind,
+                          d.total.count, d.bytesPerUnit.count, d.fits});
+  }
+  return table;
+}
+
 const char* kNoMemory = "This profile holds no memory: its devices are of a family without a memory model.";
 
 base::Result<Section> makeMemory(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::Memory m,
                    analysis::memory(context.source, context.catalog, context.executable));
   Section section{"memory", "Memory", {}, {}, {}};
+  // A memory in one piece, as HBM, has no fullest part.
+  const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
+                                                       [](const auto& d) { return d.units == 1; });
   section.facts = {
       {"total_bytes", "Total", m.total.count, Format::bytes, "Sum over devices, without gaps."},
-      {"max_tile_bytes", "Fullest tile", m.maxUnit.count, Format::bytes, "Without gaps."},
-      {"max_tile_bytes_including_gaps", "Fullest tile with gaps", m.maxUnitIncludingGaps.count, Format::bytes,
-       "Decides whether it fits."},
+      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", m.maxUnit.count, Format::bytes, "Without gaps."},
+      {"max_tile_bytes_including_gaps", whole ? "Fullest device with gaps" : "Fullest tile with gaps",
+       m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether it fits."},
       {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
       {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes,
        "Largest over program steps of each device, summed over devices."},
@@ -60,9 +79,9 @@ base::Result<Section> makeMemory(const Context& context) {
                    {"total_bytes_including_gaps", "With gaps", Format::bytes, ""},
                    {"always_live_bytes", "Always live", Format::bytes, ""},
                    {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
-                   {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps"},
-                   {"worst_tile", "Tile", Format::plain, ""},
-                   {"bytes_per_tile", "Capacity", Format::bytes, "of a tile"},
+                   {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps", !whole},
+                   {"worst_tile", "Tile", Format::plain, "", !whole},
+                   {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
                    {"fits", "Fits", Format::plain, ""},
                    {"by_category", "By category", Format::bytes, "", false},
                    {"by_region", "By region", Format::bytes, "including gaps", false}};
@@ -73,6 +92,7 @@ base::Result<Section> makeMemory(const Context& context) {
                           parts(d.byCategory), parts(d.byRegion)});
   }
   section.tables.push_back(std::move(table));
+  if (!m.others.empty()) section.tables.push_back(otherTable(m));
   if (!m.devices.empty()) section.tables.push_back(categoryTable(m));
   if (m.devices.empty()) section.remarks.push_back(kNoMemory);
   for (const model::Diagnostic& diagnostic : context.catalog.diagnostics) {
@@ -86,7 +106,8 @@ base::Result<Section> makeLiveness(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::Memory m,
                    analysis::memory(context.source, context.catalog, context.executable));
   Section section{"liveness", "Liveness", {}, {}, {}};
-  Table peaks{"devices", "Peaks", "not always live, sum over tiles", {}, {}};
+  const bool whole = !m.devices.empty() && m.devices.front().units == 1;
+  Table peaks{"devices", "Peaks", whole ? "not always live" : "not always live, sum over tiles", {}, {}};
   peaks.columns = {{"index", "Device", Format::plain, ""},
                    {"steps", "Steps", Format::count, "program steps"},
                    {"peak_step", "Peak step", Format::plain, ""},

@@ -25,6 +25,7 @@ enum class Format {
   ratio,     ///< 1.25
   seconds,   ///< 5.02 ms
   rate,      ///< 12,300 /s
+  byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
 };
 
 struct Fact {
@@ -48,6 +49,7 @@ struct Table {
   std::string basis;  ///< denominator of its figures: "per micro-batch", "last call, one replica"
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;  ///< a cell per column
+  std::size_t mostInText = 0;           ///< text shows so many rows and counts the rest; 0: all
 };
 
 struct Section {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/execution.h"
+#include "profiler/analysis/flop_use.h"
 #include "profiler/analysis/memory.h"
 #include "profiler/analysis/stages.h"
 #include "profiler/analysis/waits.h"
@@ -14,8 +15,19 @@ namespace {
 using model::StepKind;
 using model::WaitCause;
 
+/// By device: ticks that it does not wait.
+std::vector<double> notWaiting(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits) {
+  std::vector<double> ticks;
+  for (const analysis::DeviceExecution& device : execution.devices) ticks.push_back(static_cast<double>(device.total.count));
+  for (const analysis::WaitGroup& wait : waits) {
+    const auto d = static_cast<std::size_t>(wait.device.value);
+    if (d < ticks.size()) ticks[d] -= wait.share * static_cast<double>(execution.total.count);
+  }
+  return ticks;
+}
+
 /// Shares of devices' time (devices that hold a stage × the call) by what they spend it on; largest = what
-/// binds.
+/// binds. Where engines work side by side, what goes on at the same time shares it.
 Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits,
                      const analysis::StagesReport& stages) {
   std::vector<bool> holdsStage(execution.devices.size(), false);
@@ -23,16 +35,20 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
     if (stage.device >= 0 && static_cast<std::size_t>(stage.device) < holdsStage.size())
       holdsStage[static_cast<std::size_t>(stage.device)] = true;
   }
+  const std::vector<double> available = notWaiting(execution, waits);
   double compute = 0, exchange = 0, stream = 0, remote = 0, whole = 0;
   for (std::size_t d = 0; d < execution.devices.size(); ++d) {
     if (!holdsStage[d]) continue;
     whole += static_cast<double>(execution.devices[d].total.count);
+    double sumOfKinds = 0;
+    for (const auto& [kind, ticks] : execution.devices[d].byKind) sumOfKinds += static_cast<double>(ticks.count);
+    const double scale = sumOfKinds > available[d] * (1 + 1e-9) ? available[d] / sumOfKinds : 1;
     for (const auto& [kind, ticks] : execution.devices[d].byKind) {
       double& sum = kind == StepKind::compute || kind == StepKind::control ? compute
                     : kind == StepKind::streamCopy                         ? stream
                     : kind == StepKind::remoteCopy                         ? remote
                                                                            : exchange;
-      sum += static_cast<double>(ticks.count);
+      sum += scale * static_cast<double>(ticks.count);
     }
   }
   if (whole <= 0) return {};
@@ -69,17 +85,25 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
+std::string flopBasis(const analysis::FlopUse& use, const char* what) {
+  if (use.peakPerDevice <= 0) return fmt::format("{}; the profile names no peak for this device.", what);
+  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak at {} × the last call).", what,
+                     use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, use.precision);
+}
+
 Table outcomeTable(const analysis::Catalog& catalog) {
   Table table{"outcomes", "Outcomes", "", {}, {}};
   table.columns = {{"executable", "Executable", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
                    {"value", "Value", Format::plain, ""},
                    {"unit", "Unit", Format::plain, ""},
+                   {"kind", "Kind", Format::plain, "result, forecast or the emulator's own speed"},
                    {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
     table.rows.push_back(
-        {executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit, row.basis});
+        {executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
+         model::toString(row.kind), row.basis});
   }
   return table;
 }
@@ -112,13 +136,15 @@ base::Result<Section> makeSummary(const Context& context) {
   PIPESCOPE_ASSIGN(const auto waits, analysis::waitGroups(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const analysis::Memory memory,
                    analysis::memory(context.source, catalog, context.executable));
+  PIPESCOPE_ASSIGN(const analysis::FlopUse flops,
+                   analysis::flopUse(context.source, catalog, context.executable));
   const bool fits =
       std::all_of(memory.devices.begin(), memory.devices.end(), [](const auto& d) { return d.fits; });
   const Breakdown shares = timeShares(execution, waits, stages);
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
       {"fits", "Fits", memory.devices.empty() ? Cell() : Cell(fits), Format::plain,
-       "No tile needs more than it has, gaps included; nothing where memory is not modelled."},
+       "No tile or card needs more than it has, gaps included; nothing where memory is not modelled."},
       {"samples_per_second", "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
        "Samples ÷ emulated time of the last call."},
@@ -134,6 +160,10 @@ base::Result<Section> makeSummary(const Context& context) {
        "Largest ÷ mean of forward + recompute + backward over devices."},
       {"bubble_fraction", "Bubble", stages.stages.empty() ? Cell() : Cell(stages.bubbleFraction),
        Format::fraction, "Idle share between first forward and last backward."},
+      {"model_flop_use", "Model FLOP use", optionalCell(flops.model), Format::fraction,
+       flopBasis(flops, "Forward and backward passes, as if nothing were computed twice")},
+      {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
+       flopBasis(flops, "All passes, what is computed again included")},
       {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::plain,
        "Mean over the rows that the last training call returned."},
       {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,

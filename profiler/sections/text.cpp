@@ -26,13 +26,17 @@ bool isNumeric(const Table& table, std::size_t column) {
   });
 }
 
+std::size_t shownRows(const Table& table) {
+  return table.mostInText == 0 ? table.rows.size() : std::min(table.mostInText, table.rows.size());
+}
+
 std::string tableText(const Table& table, double ticksPerShownUnit) {
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::size_t width = widthOf(table.columns[c].heading);
-    for (const auto& row : table.rows)
-      width = std::max(width, widthOf(formatCell(row[c], table.columns[c].format, ticksPerShownUnit)));
+    for (std::size_t r = 0; r < shownRows(table); ++r)
+      width = std::max(width, widthOf(formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit)));
     widths.push_back(width);
     right.push_back(isNumeric(table, c));
   }
@@ -46,9 +50,12 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   };
   std::string text = "\n" + table.title + (table.basis.empty() ? "" : " (" + table.basis + ")") + "\n";
   text += line([&](std::size_t c) { return table.columns[c].heading; });
-  for (const auto& row : table.rows)
-    text +=
-        line([&](std::size_t c) { return formatCell(row[c], table.columns[c].format, ticksPerShownUnit); });
+  const std::size_t shown = shownRows(table);
+  for (std::size_t r = 0; r < shown; ++r) {
+    text += line(
+        [&](std::size_t c) { return formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit); });
+  }
+  if (shown < table.rows.size()) text += fmt::format("  … and {} more\n", table.rows.size() - shown);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// gui_fixture_file FILE [fixed|overflow|running|single]: the tests' profile as a file, to look at in the
+// gui_fixture_file FILE [fixed|overflow|running|tiles]: the tests' profile as a file, to look at in the
 // window.
 #include <cstdio>
 #include <cstring>
@@ -9,10 +9,11 @@
 int main(int argc, char** argv) {
   using namespace pipescope;
   if (argc < 2)
-    return std::fprintf(stderr, "usage: gui_fixture_file FILE [fixed|overflow|running|single]\n"), 2;
+    return std::fprintf(stderr, "usage: gui_fixture_file FILE [fixed|overflow|running|tiles]\n"), 2;
   testing::FixtureOptions options;
   const char* variant = argc > 2 ? argv[2] : "";
   options.fixed = std::strcmp(variant, "fixed") == 0;
+  options.tiles = std::strcmp(variant, "tiles") == 0;
   options.overflow = std::strcmp(variant, "overflow") == 0;
   options.finish = std::strcmp(variant, "running") != 0;
   const testing::ProfileFixture fixture(options);

@@ -59,6 +59,7 @@ class ProfileFixture::Writer {
                 const std::vector<std::string>& operations, std::int64_t ticks);
   void addStep(model::SegmentId segment, int device, model::ExecutableId executable, model::StepKind kind,
                const std::string& path, std::int64_t offset, std::int64_t ticks, model::OperatorId op = {});
+  void addTiles(const model::Step& step);
   void addMemory(const FixtureExecutable& executable, int device);
   void addUnits(const FixtureExecutable& executable, int device);
   model::DebugContextId name(const std::string& path);
@@ -86,6 +87,7 @@ class ProfileFixture::Writer {
   std::vector<Clock> clocks_;
   Ticks now_;
   int runs_ = 0;
+  std::int64_t steps_ = 0;
   model::CounterId loss_;
 };
 

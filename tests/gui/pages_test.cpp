@@ -70,15 +70,19 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
               1);
   DataTable* figures = table(QStringLiteral("Outcomes and figures"));
   ASSERT_NE(figures, nullptr);
-  EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Final loss"));
-  EXPECT_EQ(cell(figures, 2, 0), QStringLiteral("Test accuracy"));
-  EXPECT_EQ(cell(figures, 2, 1), QStringLiteral("97.7 %"));
-  EXPECT_EQ(cell(figures, 2, 2),
+  EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Model FLOP use"));
+  EXPECT_TRUE(cell(figures, 0, 2).contains(QStringLiteral("62.65 TFLOP/s"))) << cell(figures, 0, 2).toStdString();
+  EXPECT_EQ(cell(figures, 4, 0), QStringLiteral("Final loss"));
+  EXPECT_EQ(cell(figures, 6, 0), QStringLiteral("Test accuracy"));
+  EXPECT_EQ(cell(figures, 6, 1), QStringLiteral("97.7 %"));
+  EXPECT_EQ(cell(figures, 6, 2),
             QStringLiteral("9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)"));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("System")), QStringLiteral("pod4"));
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Memory")),
             QStringLiteral("1,472 × 624 KiB = 897 MiB each"));
   EXPECT_EQ(table(QStringLiteral("Executables"))->model()->rowCount(), 2);
+  EXPECT_EQ(table(QStringLiteral("What figures are worth"))->model()->rowCount(), 3);
+  EXPECT_EQ(table(QStringLiteral("What was checked"))->model()->rowCount(), 2);
 }
 
 TEST_F(PageTest, SummaryCardsLeadToTheirPages) {
@@ -111,7 +115,7 @@ TEST_F(PageTest, SummarySharesAddUp) {
 TEST_F(PageTest, SummaryOptionsAreFiltered) {
   openPage(QStringLiteral("summary"));
   DataTable* options = table(QStringLiteral("Options"));
-  ASSERT_EQ(options->shown()->rowCount(), 18);
+  ASSERT_EQ(options->shown()->rowCount(), 19);
   QTest::keyClicks(options->filter(), QStringLiteral("micro_batch"));
   EXPECT_EQ(options->shown()->rowCount(), 2);
   options->filter()->setText(QStringLiteral("environment"));

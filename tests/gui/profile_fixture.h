@@ -13,6 +13,7 @@ struct FixtureOptions {
   bool inference = true;  ///< a second executable
   bool slowHost = false;  ///< the first stage's samples take longer than any stage's work
   bool overflow = false;  ///< the second device does not fit
+  bool tiles = false;     ///< what single tiles do in each step
   bool finish = true;     ///< false: the profile is still being written
 };
 

@@ -93,7 +93,8 @@ TEST_F(TracePageTest, OpensOnOneStepFromFillToFlush) {
   const auto length = static_cast<double>((first.end - first.start).count);
   EXPECT_LT(range().view().span(), length * 1.05);
   EXPECT_TRUE(labels().contains(QStringLiteral("Step 0 of 0–3")));
-  EXPECT_EQ(canvas->scene().layout().groups.size(), 5U) << "four devices, and the counters of the run";
+  EXPECT_EQ(canvas->scene().layout().groups.size(), 6U)
+      << "four devices, the counters of the run, and the host's own time";
   EXPECT_EQ(canvas->scene().layout().groups[1].title, "IPU1");
   EXPECT_EQ(canvas->scene().layout().groups[1].subtitle, "mk2 · stage 1");
   picture("trace_step");

@@ -38,7 +38,9 @@ QString bytesText(std::int64_t bytes) {
 
 struct Space {
   model::MemorySpaceId id;
+  model::DeviceId device;
   QString name;
+  std::int64_t bytesPerUnit = 0;
 };
 
 struct LivenessData {
@@ -53,7 +55,9 @@ base::Result<LivenessData> collect(const sections::Context& context, model::Memo
   PIPESCOPE_ASSIGN(const analysis::Memory memory,
                    analysis::memory(context.source, context.catalog, context.executable));
   for (const analysis::DeviceMemory& device : memory.devices) {
-    if (device.peakStep >= 0) content.spaces.push_back({device.space, text(device.name)});
+    if (device.peakStep >= 0) 
+      content.spaces.push_back(
+          {device.space, model::DeviceId(device.index), text(device.name), device.bytesPerUnit.count});
   }
   if (content.spaces.empty()) return content;
   const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
@@ -106,6 +110,7 @@ class LivenessPage : public shell::Page {
     chart_->setAccessibleName(tr("Live bytes by program step"));
     chart_->setAxes(tr("program step, in compile order"), tr("bytes, sum over tiles"));
     legend_ = new timeline::Legend(context.palette, upper);
+    upper->body()->addWidget(readout_);
     upper->body()->addWidget(chart_, 1);
     upper->body()->addWidget(legend_);
     auto* lower = new Panel(context.palette, {}, splitter);
@@ -128,7 +133,8 @@ class LivenessPage : public shell::Page {
     layout->addWidget(splitter, 1);
     setContent(content);
     setFocusPolicy(Qt::StrongFocus);
-    connect(chart_, &Chart::clicked, this, &LivenessPage::selectStep);
+    connect(chart_, &Chart::clicked, this, &LivenessPage::choose);
+    connect(&context.selection, &shell::Selection::changed, this, &LivenessPage::followOthers);
     connect(chart_, &Chart::hovered, this,
             [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
     context.actions.describe(tr("Liveness"), tr("Previous or next step"), tr(",  ."));
@@ -152,11 +158,11 @@ class LivenessPage : public shell::Page {
   void keyPressEvent(QKeyEvent* event) override {
     switch (event->key()) {
       case Qt::Key_Comma:
-        return selectStep(chart_->mark() - 1);
+        return choose(chart_->mark() - 1);
       case Qt::Key_Period:
-        return selectStep(chart_->mark() + 1);
+        return choose(chart_->mark() + 1);
       case Qt::Key_P:
-        return selectPeak();
+        return choosePeak();
       case Qt::Key_T:
         return jump();
       default:
@@ -195,7 +201,7 @@ class LivenessPage : public shell::Page {
       };
       follow();
       connect(&context_.palette, &shell::Palette::changed, button, follow);
-      connect(button, &QToolButton::clicked, this, [this, move = by] { selectStep(chart_->mark() + move); });
+      connect(button, &QToolButton::clicked, this, [this, move = by] { choose(chart_->mark() + move); });
     }
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
     jump_ = new QPushButton(tr("Show on the trace"), this);
@@ -208,19 +214,28 @@ class LivenessPage : public shell::Page {
     filter_->setToolTip(tr("Enter goes to the next step whose name contains this"));
     filter_->setMaximumWidth(170);
     connect(filter_, &QLineEdit::returnPressed, this, &LivenessPage::goToNamed);
+    source_ = new QComboBox(this);
+    source_->addItems({tr("Sum over tiles"), tr("Fullest tile")});
+    source_->setAccessibleName(tr("Bytes of"));
+    source_->setToolTip(tr("Bytes of all tiles together, or of the one that holds most at each step"));
     for (QWidget* widget :
-         std::initializer_list<QWidget*>{device_, always_, previous, peak, next, filter_, jump_})
+         std::initializer_list<QWidget*>{device_, source_, always_, previous, peak, next, filter_, jump_})
       bar->addWidget(widget);
-    bar->addWidget(readout_, 1);
+    bar->addStretch(1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
       chart_->setMark(-1);
+      tellDevice();
       reload();
+    });
+    connect(source_, QOverload<int>::of(&QComboBox::activated), this, [this] {
+      showStack();
+      readout_->setText(describe(chart_->mark()));
     });
     connect(always_, &QCheckBox::toggled, this, [this] {
       showStack();
       readVariables();
     });
-    connect(peak, &QPushButton::clicked, this, &LivenessPage::selectPeak);
+    connect(peak, &QPushButton::clicked, this, &LivenessPage::choosePeak);
     return bar;
   }
 
@@ -243,6 +258,7 @@ class LivenessPage : public shell::Page {
     if (!sameSpace) chart_->setMark(-1);
     showStack();
     if (chart_->mark() < 0) selectPeak();
+    followOthers();
   }
 
   void showStack() {
@@ -253,7 +269,7 @@ class LivenessPage : public shell::Page {
     StackLayer above{ColourRole::notAlwaysLive, {}, true};
     std::vector<ChartBand> bands;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      above.values.push_back(steps[i].notAlwaysLive.count);
+      above.values.push_back(ofFullest() ? steps[i].maxUnitNotAlwaysLive.count : steps[i].notAlwaysLive.count);
       const auto at = static_cast<double>(i);
       const QString pass = text(model::toString(steps[i].pass));
       if (bands.empty() || bands.back().name != pass)
@@ -262,13 +278,20 @@ class LivenessPage : public shell::Page {
     }
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
-    if (always_->isChecked()) {
+    always_->setEnabled(!ofFullest());  // the tile with most of one need not have most of the other
+    if (always_->isChecked() && !ofFullest()) {
       layers.push_back(std::move(base));
       entries.push_back({tr("always live, %1").arg(bytesText(data_->liveness.alwaysLive.count)),
                          ColourRole::alwaysLive, false});
     }
     layers.push_back(std::move(above));
-    entries.push_back({tr("not always live"), ColourRole::notAlwaysLive, false});
+    entries.push_back({ofFullest() ? tr("not always live, on the tile that holds most of it in the step")
+                                   : tr("not always live"),
+                       ColourRole::notAlwaysLive, false});
+    chart_->setAxes(tr("program step, in compile order"), ofFullest() ? tr("bytes on one tile") : tr("bytes, sum over tiles"));
+    std::int64_t capacity = 0;
+    for (const Space& space : data_->spaces) capacity = space.id == data_->shown ? space.bytesPerUnit : capacity;
+    chart_->setLimit(ofFullest() ? static_cast<double>(capacity) : -1, tr("%1 per tile").arg(bytesText(capacity)));
     chart_->setStack(std::move(layers), std::move(bands));
     legend_->setEntries(std::move(entries));
   }
@@ -280,7 +303,7 @@ class LivenessPage : public shell::Page {
     for (int i = 1; i <= count; ++i) {
       const int step = (chart_->mark() + i) % count;
       if (data_->names[static_cast<std::size_t>(step)].contains(wanted, Qt::CaseInsensitive))
-        return selectStep(step);
+        return choose(step);
     }
     readout_->setText(tr("No step of this device is named like “%1”.").arg(wanted));
   }
@@ -334,6 +357,62 @@ class LivenessPage : public shell::Page {
     cycles_->setTable(std::move(table));
   }
 
+  /// A step that the user selected: other pages light it too.
+  void choose(int step) {
+    selectStep(step);
+    if (!data_ || chart_->mark() != step) return;
+    shell::Selected selected;
+    selected.kind = shell::Selected::Kind::program;
+    selected.device = deviceShown();
+    selected.program = data_->liveness.steps[static_cast<std::size_t>(step)].program;
+    following_ = true;
+    context_.selection.set(selected);
+    following_ = false;
+  }
+  void choosePeak() {
+    if (data_) choose(static_cast<int>(data_->liveness.peakStep));
+  }
+
+  /// The user chose a device: other pages light it.
+  void tellDevice() {
+    for (const Space& space : data_->spaces) {
+      if (space.id.value != device_->currentData().toLongLong()) continue;
+      shell::Selected selected;
+      selected.kind = shell::Selected::Kind::device;
+      selected.device = space.device;
+      following_ = true;
+      context_.selection.set(selected);
+      following_ = false;
+    }
+  }
+
+  bool ofFullest() const { return source_->currentIndex() == 1; }
+
+  model::DeviceId deviceShown() const {
+    for (const Space& space : data_->spaces) {
+      if (space.id == data_->shown) return space.device;
+    }
+    return {};
+  }
+
+  /// What another page selected: its device, and its program step.
+  void followOthers() {
+    if (following_ || !data_) return;
+    const shell::Selected& selected = context_.selection.current();
+    const auto space = std::find_if(data_->spaces.begin(), data_->spaces.end(),
+                                    [&](const Space& one) { return one.device == selected.device; });
+    if (!selected.device.valid() || space == data_->spaces.end()) return;
+    if (space->id != data_->shown) {
+      device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(space->id.value)));
+      chart_->setMark(-1);
+      return reload();  // and then again
+    }
+    const auto& steps = data_->liveness.steps;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (selected.program.valid() && steps[i].program == selected.program) return selectStep(static_cast<int>(i));
+    }
+  }
+
   void selectPeak() {
     if (data_) selectStep(static_cast<int>(data_->liveness.peakStep));
   }
@@ -349,6 +428,11 @@ class LivenessPage : public shell::Page {
     if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return {};
     const analysis::LivenessPoint& point = data_->liveness.steps[static_cast<std::size_t>(step)];
     const QString& name = data_->names[static_cast<std::size_t>(step)];
+    if (ofFullest())
+      return tr("Step %1 of %2 · %3 · %4 not always live on the fullest tile")
+          .arg(step)
+          .arg(data_->liveness.steps.size())
+          .arg(name.isEmpty() ? text(model::toString(point.pass)) : name, bytesText(point.maxUnitNotAlwaysLive.count));
     const QString peak = step == data_->liveness.peakStep ? tr(", the peak") : QString();
     return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
         .arg(step)
@@ -390,7 +474,7 @@ class LivenessPage : public shell::Page {
   }
 
   std::shared_ptr<const LivenessData> data_;
-  QComboBox* device_ = nullptr;
+  QComboBox *device_ = nullptr, *source_ = nullptr;
   QCheckBox* always_ = nullptr;
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
@@ -403,6 +487,7 @@ class LivenessPage : public shell::Page {
   std::optional<analysis::ProgramPlace> place_;
   std::shared_ptr<shell::SharedProgress> programProgress_;
   int generation_ = 0;
+  bool following_ = false;
 };
 
 }  // namespace pipescope::pages

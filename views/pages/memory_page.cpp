@@ -7,14 +7,13 @@
 #include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
-#include <numeric>
+#include <algorithm>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/tile_memory.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/unit_tables.h"
 #include "views/shell/page.h"
@@ -28,172 +27,11 @@ namespace {
 using geometry::ColourRole;
 using sections::Format;
 
-enum class Breakdown { none, category, region, liveness };
-
-constexpr const char* kGap = "gap";
-/// Categories beyond these share a colour and a row in the legend.
-constexpr std::size_t kMostLayers = 11;
-
 QString text(const std::string& from) {
   return QString::fromStdString(from);
 }
 QString bytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
-}
-
-/// A memory space of a device that holds something.
-struct Space {
-  model::MemorySpaceId id;
-  QString name;
-  std::int64_t units = 0, bytesPerUnit = 0;
-};
-
-struct Layer {
-  QString name;
-  ColourRole role;
-  std::vector<std::int64_t> values;
-};
-
-struct MemoryData {
-  std::vector<Space> spaces;   ///< all that can be chosen
-  std::vector<Space> shown;    ///< those in the chart, one after another
-  std::vector<Layer> layers;   ///< by unit over all shown
-  std::vector<QString> names;  ///< of each unit's device
-  sections::Table table;
-  std::vector<ColourRole> marks;  ///< of the table's rows
-  std::int64_t capacity = 0;      ///< of a unit
-  std::string unitName;
-};
-
-struct Choice {
-  model::MemorySpaceId space;  ///< none: all
-  Breakdown breakdown = Breakdown::category;
-  bool gaps = true;
-};
-
-std::int64_t sum(const std::vector<std::int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
-
-void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, std::size_t units) {
-  to.insert(to.end(), from.begin(), from.end());
-  to.resize(to.size() + (units - std::min(units, from.size())), 0);
-}
-
-std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown,
-                            const Choice& choice, base::Status& status) {
-  std::map<std::string, std::vector<std::int64_t>> columns;
-  std::size_t before = 0;
-  for (const Space& space : shown) {
-    const auto units = static_cast<std::size_t>(space.units);
-    std::map<std::string, std::vector<std::int64_t>> here;
-    if (choice.breakdown == Breakdown::category) {
-      auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
-      if (!made.ok()) return status = made.error(), std::vector<Layer>();
-      here = *std::move(made);
-      if (!choice.gaps) here.erase(kGap);
-    } else if (choice.breakdown == Breakdown::region) {
-      auto made = analysis::unitUseByRegion(context.source, context.catalog, context.executable, space.id);
-      if (!made.ok()) return status = made.error(), std::vector<Layer>();
-      here = *std::move(made);
-      if (!choice.gaps) here.erase(kGap);
-    } else {
-      auto made = analysis::unitUse(context.source, context.catalog, context.executable, space.id);
-      if (!made.ok()) return status = made.error(), std::vector<Layer>();
-      if (choice.breakdown == Breakdown::none) {
-        here["bytes"] = choice.gaps ? made->includingGaps : made->excludingGaps;
-      } else {
-        here["always live"] = made->alwaysLive;
-        here["not always live (peak)"] = made->notAlwaysLive;
-        std::vector<std::int64_t> gaps(made->includingGaps.size());
-        for (std::size_t i = 0; i < gaps.size(); ++i)
-          gaps[i] = made->includingGaps[i] - made->excludingGaps[i];
-        if (choice.gaps) here["gaps"] = std::move(gaps);
-      }
-    }
-    for (auto& [name, values] : here) {
-      columns[name].resize(before, 0);
-      append(columns[name], values, units);
-    }
-    before += units;
-    for (auto& [name, values] : columns) values.resize(before, 0);
-  }
-  std::vector<Layer> layers;
-  for (auto& [name, values] : columns) layers.push_back({text(name), ColourRole::series, std::move(values)});
-  return layers;
-}
-
-/// Largest first, gaps last; what is beyond the colours becomes "other".
-void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
-  const auto isGap = [](const Layer& layer) {
-    return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps");
-  };
-  std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
-    if (isGap(a) != isGap(b)) return isGap(b);
-    return breakdown == Breakdown::category && sum(a.values) > sum(b.values);
-  });
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (isGap(layers[i])) {
-      layers[i].role = ColourRole::gaps;
-    } else if (breakdown == Breakdown::liveness) {
-      layers[i].role = i == 0 ? ColourRole::alwaysLive : ColourRole::notAlwaysLive;
-    } else {
-      layers[i].role = geometry::seriesRole(static_cast<int>(std::min(i, kMostLayers)));
-    }
-  }
-}
-
-void makeTable(MemoryData& content) {
-  const std::string unit = content.unitName.empty() ? "unit" : content.unitName;
-  content.table = {"categories",
-                   "What fills it",
-                   "over the " + unit + "s shown",
-                   {{"name", "Category", Format::plain, ""},
-                    {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                    {"share", "Share", Format::fraction, "of all that is used"},
-                    {"mean", "Mean", Format::bytes, "per " + unit},
-                    {"max", "Most", Format::bytes, "on one " + unit},
-                    {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
-                   {}};
-  std::int64_t all = 0;
-  for (const Layer& layer : content.layers) all += sum(layer.values);
-  for (const Layer& layer : content.layers) {
-    if (layer.values.empty()) continue;
-    const std::int64_t total = sum(layer.values);
-    const auto most = std::max_element(layer.values.begin(), layer.values.end()) - layer.values.begin();
-    content.table.rows.push_back({layer.name.toStdString(), total,
-                                  all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
-                                  static_cast<double>(total) / static_cast<double>(layer.values.size()),
-                                  layer.values[static_cast<std::size_t>(most)],
-                                  content.names[static_cast<std::size_t>(most)].toStdString()});
-    content.marks.push_back(layer.role);
-  }
-}
-
-base::Result<MemoryData> collect(const sections::Context& context, const Choice& choice) {
-  MemoryData content;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
-  for (const analysis::DeviceMemory& device : memory.devices) {
-    if (const model::Device* row = context.catalog.device(model::DeviceId(device.index)))
-      content.unitName = row->unitName;
-    content.spaces.push_back({device.space, text(device.name), device.units, device.bytesPerUnit.count});
-    content.capacity = std::max(content.capacity, device.bytesPerUnit.count);
-  }
-  for (const Space& space : content.spaces) {
-    if (!choice.space.valid() || space.id == choice.space) content.shown.push_back(space);
-  }
-  if (content.shown.empty()) content.shown = content.spaces;
-  base::Status status;
-  content.layers = layersOf(context, content.shown, choice, status);
-  PIPESCOPE_TRY(status);
-  arrange(content.layers, choice.breakdown);
-  for (const Space& space : content.shown) {
-    for (std::int64_t u = 0; u < space.units; ++u)
-      content.names.push_back(QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
-  }
-  makeTable(content);
-  return content;
 }
 
 }  // namespace
@@ -214,6 +52,7 @@ class MemoryPage : public shell::Page {
     legend_ = new timeline::Legend(context.palette, upper);
     map_ = new timeline::TileMap(context.palette, upper);
     map_->setVisible(false);
+    upper->body()->addWidget(readout_);
     upper->body()->addWidget(chart_, 1);
     upper->body()->addWidget(map_, 1);
     upper->body()->addWidget(legend_);
@@ -228,6 +67,9 @@ class MemoryPage : public shell::Page {
       tabs_->addTab(tables_.back(), name);
     }
     table_ = tables_.front();
+    allSpaces_ = new DataTable(context.palette, tabs_);
+    tabs_->addTab(allSpaces_, tr("Spaces"));
+    connect(&context.selection, &shell::Selection::changed, this, &MemoryPage::followOthers);
     lower->body()->addWidget(tabs_);
     splitter->addWidget(upper);
     splitter->addWidget(lower);
@@ -240,10 +82,14 @@ class MemoryPage : public shell::Page {
       selectUnits(QApplication::keyboardModifiers() & Qt::ShiftModifier ? added(unit)
                   : chosen_ == std::vector<int>{unit}                   ? std::vector<int>()
                                                                         : std::vector<int>{unit});
+      tellOthers();
     });
     connect(map_, &timeline::TileMap::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
     connect(map_, &timeline::TileMap::clicked, this,
-            [this](int unit, bool add) { selectUnits(add ? added(unit) : std::vector<int>{unit}); });
+            [this](int unit, bool add) {
+              selectUnits(add ? added(unit) : std::vector<int>{unit});
+              tellOthers();
+            });
     connect(view_, QOverload<int>::of(&QComboBox::activated), this, [this] { followView(); });
     connect(units_, &QLineEdit::editingFinished, this, [this] { selectUnits(unitsIn(units_->text())); });
     context.actions.describe(tr("Memory"), tr("Select a tile; several"), tr("click; Shift+click"));
@@ -257,13 +103,13 @@ class MemoryPage : public shell::Page {
   }
 
   Load load() override {
-    Choice choice;
+    MemoryChoice choice;
     choice.space =
         model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
-    choice.breakdown = static_cast<Breakdown>(breakdown_->currentIndex());
+    choice.breakdown = static_cast<MemoryBreakdown>(breakdown_->currentIndex());
     choice.gaps = gaps_->isChecked();
     return [this, choice](const Job& job) -> base::Result<Apply> {
-      auto made = collect({job.source, job.catalog, job.executable}, choice);
+      auto made = collectMemory({job.source, job.catalog, job.executable}, choice);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const MemoryData>(*std::move(made));
       return Apply([this, content] { apply(content); });
@@ -315,6 +161,32 @@ class MemoryPage : public shell::Page {
     readTabs();
   }
 
+  /// The device that something selected elsewhere belongs to is lit.
+  void followOthers() {
+    if (!data_) return;
+    const model::DeviceId device = context_.selection.current().device;
+    int lit = -1;
+    for (std::size_t i = 0; i < data_->shown.size(); ++i) {
+      if (device.valid() && data_->shown[i].device == device) lit = static_cast<int>(i);
+    }
+    chart_->lightBand(lit);
+    map_->setLit(lit);
+  }
+
+  /// The device of the first selected tile, for other pages.
+  void tellOthers() {
+    std::int64_t before = 0;
+    for (const MemoryPart& space : data_->shown) {
+      if (!chosen_.empty() && chosen_.front() >= before && chosen_.front() < before + space.units) {
+        shell::Selected selected;
+        selected.kind = shell::Selected::Kind::memory;
+        selected.device = space.device;
+        context_.selection.set(selected);
+      }
+      before += space.units;
+    }
+  }
+
   void followView() {
     const bool map = view_->currentIndex() == 1;
     chart_->setVisible(!map);
@@ -328,7 +200,7 @@ class MemoryPage : public shell::Page {
     if (!data_ || snapshot == nullptr || data_->shown.empty()) return;
     WantedUnits wanted;
     std::int64_t before = 0;
-    for (const Space& space : data_->shown) {
+    for (const MemoryPart& space : data_->shown) {
       std::vector<std::int64_t> units;
       for (const int unit : chosen_) {
         if (unit >= before && unit < before + space.units) units.push_back(unit - before);
@@ -355,14 +227,14 @@ class MemoryPage : public shell::Page {
     device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     breakdown_ = new QComboBox(this);
     breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
-    breakdown_->setCurrentIndex(static_cast<int>(Breakdown::category));
+    breakdown_->setCurrentIndex(static_cast<int>(MemoryBreakdown::category));
     breakdown_->setAccessibleName(tr("Breakdown"));
     gaps_ = new QCheckBox(tr("With gaps"), this);
     gaps_->setChecked(true);
     gaps_->setToolTip(tr("Bytes between variables that nothing can use"));
     capacity_ = new QCheckBox(tr("Capacity"), this);
     capacity_->setChecked(true);
-    capacity_->setToolTip(tr("A line at what a tile has"));
+    capacity_->setToolTip(tr("A line at what a tile has; the tile map's colours reach to it, otherwise to the fullest tile"));
     view_ = new QComboBox(this);
     view_->addItems({tr("Chart"), tr("Tile map")});
     view_->setAccessibleName(tr("View"));
@@ -376,7 +248,7 @@ class MemoryPage : public shell::Page {
     for (QWidget* widget :
          std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_, units_})
       bar->addWidget(widget);
-    bar->addWidget(readout_, 1);
+    bar->addStretch(1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
       forget();
       reload();
@@ -399,13 +271,13 @@ class MemoryPage : public shell::Page {
     fillDevices();
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
-    for (const Layer& layer : data_->layers) {
+    for (const MemoryLayer& layer : data_->layers) {
       layers.push_back({layer.role, layer.values, false});
       entries.push_back({layer.name, layer.role, false});
     }
     std::vector<ChartBand> bands;
     double from = 0;
-    for (const Space& space : data_->shown) {
+    for (const MemoryPart& space : data_->shown) {
       bands.push_back({from, from + static_cast<double>(space.units), space.name, false, {}});
       from += static_cast<double>(space.units);
     }
@@ -417,8 +289,10 @@ class MemoryPage : public shell::Page {
     legend_->setEntries(std::move(entries));
     table_->setTable(data_->table);
     mark();
+    allSpaces_->setTable(data_->allSpaces);
     fillMap();
     selectUnits(chosen_);
+    followOthers();
   }
 
   void fillMap() {
@@ -426,27 +300,39 @@ class MemoryPage : public shell::Page {
     for (int unit = 0; unit < chart_->size(); ++unit) bytes.push_back(chart_->total(unit));
     std::vector<std::pair<int, QString>> breaks;
     int from = 0;
-    for (const Space& space : data_->shown) {
+    for (const MemoryPart& space : data_->shown) {
       breaks.emplace_back(from, space.name);
       from += static_cast<int>(space.units);
     }
     map_->setUnits(std::move(bytes), std::move(breaks));
-    map_->setScale(0, data_->capacity);
-    map_->setNames(QStringLiteral("0"), bytesText(data_->capacity));
+    scaleMap();
+  }
+
+  /// Colours reach to the capacity of a tile, or where that is not shown to the fullest one.
+  void scaleMap() {
+    std::int64_t most = 0;
+    for (int unit = 0; unit < chart_->size(); ++unit) most = std::max(most, chart_->total(unit));
+    const std::int64_t high = capacity_->isChecked() ? data_->capacity : most;
+    map_->setScale(0, high);
+    map_->setNames(QStringLiteral("0"), bytesText(high));
   }
 
   void fillDevices() {
     const QVariant before = device_->currentData();
     const QSignalBlocker blocker(device_);
     device_->clear();
-    if (data_->spaces.size() > 1) device_->addItem(tr("All devices"), QVariant::fromValue<qlonglong>(-1));
-    for (const Space& space : data_->spaces)
-      device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
+    if (data_->spaces.size() > 1) device_->addItem(tr("All %1").arg(memoryWords(data_->spaces.front().kind)), QVariant::fromValue<qlonglong>(-1));
+    for (const MemoryPart& space : data_->spaces) {
+      const bool usual = space.kind == data_->spaces.front().kind;
+      device_->addItem(usual ? space.name : tr("%1 %2").arg(space.name, memoryWords(space.kind)),
+                       QVariant::fromValue<qlonglong>(space.id.value));
+    }
     device_->setCurrentIndex(std::max(0, device_->findData(before)));
   }
 
   void showLimit() {
     if (!data_) return;
+    scaleMap();
     chart_->setLimit(
         capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
         tr("%1 per %2")
@@ -492,6 +378,7 @@ class MemoryPage : public shell::Page {
   QLineEdit* units_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   std::vector<DataTable*> tables_;
+  DataTable* allSpaces_ = nullptr;
   std::vector<int> chosen_;  ///< units of the chart
   int generation_ = 0;
 };

@@ -30,7 +30,8 @@ QString text(const std::string& from) {
 
 struct SummaryData {
   sections::Section section;
-  sections::Table options, figures, target;
+  sections::Section options, worth;
+  sections::Table figures;
   analysis::Memory memory;
   analysis::Execution execution;
   std::optional<analysis::StageReport> slowest;
@@ -44,19 +45,6 @@ const sections::Fact* findFact(const sections::Section& section, std::string_vie
     if (fact.key == key) return &fact;
   }
   return nullptr;
-}
-
-sections::Table optionTable(const analysis::Catalog& catalog) {
-  sections::Table table{"options",
-                        "Options",
-                        "",
-                        {{"path", "Option", Format::plain, ""},
-                         {"value", "Value", Format::plain, ""},
-                         {"origin", "From", Format::plain, "default, file, environment or flag"}},
-                        {}};
-  for (const model::ConfigurationEntry& row : catalog.configuration)
-    table.rows.push_back({row.path, row.value, row.origin});
-  return table;
 }
 
 /// Words of a key: "final_loss" is "Final loss".
@@ -75,6 +63,12 @@ sections::Table figureTable(const sections::Section& section, const analysis::Ca
                          {"value", "Value", Format::plain, ""},
                          {"doc", "Of what", Format::plain, ""}},
                         {}};
+  for (const char* key : {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction"}) {
+    const sections::Fact* fact = findFact(section, key);
+    if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
+    table.rows.push_back(
+        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
+  }
   for (const model::Outcome& row : catalog.outcomes) {
     const bool share =
         row.unit == "fraction" || (row.unit.empty() && row.name.find("accuracy") != std::string::npos);
@@ -82,13 +76,8 @@ sections::Table figureTable(const sections::Section& section, const analysis::Ca
     const std::string value = formatCell(row.value, share  ? Format::fraction
                                                     : unit ? Format::count
                                                            : Format::plain);
-    table.rows.push_back({words(row.name), unit ? value + " " + row.unit : value, row.basis});
-  }
-  for (const char* key : {"imbalance", "bubble_fraction"}) {
-    const sections::Fact* fact = findFact(section, key);
-    if (fact == nullptr || std::holds_alternative<std::monostate>(fact->value)) continue;
-    table.rows.push_back(
-        {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
+    const bool forecast = row.kind == model::OutcomeKind::forecast;
+    table.rows.push_back({(forecast ? "Forecast: " : "") + words(row.name), unit ? value + " " + row.unit : value, row.basis});
   }
   return table;
 }
@@ -132,6 +121,12 @@ base::Result<SummaryData> collect(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
   if (definition == nullptr) return base::internalError("The section summary is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
+  for (const auto& [name, tables] :
+       {std::pair{"options", &content.options}, {"worth", &content.worth}}) {
+    const sections::SectionDefinition* other = sections::sectionRegistry().find(name);
+    if (other == nullptr) return base::internalError("A section of the summary is not built in.");
+    PIPESCOPE_ASSIGN(*tables, makeSection(*other, context));
+  }
   PIPESCOPE_ASSIGN(content.memory, analysis::memory(context.source, context.catalog, context.executable));
   PIPESCOPE_ASSIGN(content.execution,
                    analysis::execution(context.source, context.catalog, context.executable));
@@ -145,7 +140,6 @@ base::Result<SummaryData> collect(const sections::Context& context) {
   if (content.slowest && sum > 0)
     content.slowestToMean = content.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
   content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
-  content.options = optionTable(context.catalog);
   content.figures = figureTable(content.section, context.catalog);
   return content;
 }
@@ -218,6 +212,9 @@ class SummaryPage : public shell::Page {
     };
     figures_ = addTable(area.left(), kOptionRows);
     executables_ = addTable(area.bottom(), kTableRows);
+    grades_ = addTable(area.bottom(), kTableRows);
+    bands_ = addTable(area.bottom(), kTableRows);
+    bands_->setFilterVisible(true);
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
     target_->setColumnWidth(480);
@@ -242,8 +239,14 @@ class SummaryPage : public shell::Page {
     }
     figures_->setTable(content.figures);
     figures_->parentWidget()->setVisible(!content.figures.rows.empty());
-    options_->setTable(content.options);
-    options_->parentWidget()->setVisible(!content.options.rows.empty());
+    for (DataTable* table : {options_, grades_, bands_}) table->parentWidget()->setVisible(false);
+    const auto show = [](DataTable* table, const sections::Table& rows) {
+      table->setTable(rows);
+      table->parentWidget()->setVisible(!rows.rows.empty());
+    };
+    for (const sections::Table& table : content.options.tables) show(options_, table);
+    for (const sections::Table& table : content.worth.tables)
+      show(table.key == "grades" ? grades_ : bands_, table);
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);
   }
@@ -308,7 +311,12 @@ class SummaryPage : public shell::Page {
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
-      if (part == *name) return tr("%1 % of the devices' time").arg(share * 100, 0, 'f', 0);
+      if (part != *name) continue;
+      const QString of = tr("%1 % of the devices' time").arg(share * 100, 0, 'f', 0);
+      const sections::Fact* use = findFact(section, "model_flop_use");
+      return use == nullptr || std::holds_alternative<std::monostate>(use->value)
+                 ? of
+                 : tr("%1; model FLOP use %2").arg(of, text(formatCell(use->value, use->format)));
     }
     return {};
   }
@@ -372,7 +380,8 @@ class SummaryPage : public shell::Page {
   std::array<FigureCard*, 4> cards_{};
   timeline::BarChart* shares_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr;
+  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
+            *grades_ = nullptr, *bands_ = nullptr;
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;

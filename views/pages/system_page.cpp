@@ -2,8 +2,6 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/system_links.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
@@ -15,7 +13,6 @@ namespace pipescope::pages {
 namespace {
 
 using geometry::ColourRole;
-using sections::Format;
 
 constexpr int kRows = 14;
 constexpr std::size_t kMostBars = 16;
@@ -24,107 +21,18 @@ QString text(const std::string& from) {
   return QString::fromStdString(from);
 }
 
-std::string words(std::string name) {
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return name;
-}
-
-std::string rate(double bytesPerSecond) {
-  return bytesPerSecond > 0 ? QString::number(bytesPerSecond / 1e9, 'f', 2).toStdString() + " GB/s"
-                            : "not modelled";
-}
-
 struct SystemData {
-  analysis::SystemUse use;
   sections::Table devices, links, spaces;
 };
 
-sections::Table deviceTable(const analysis::Catalog& catalog, model::ExecutableId executable) {
-  sections::Table table{"devices",
-                        "Devices",
-                        "of the partition",
-                        {{"name", "Device", Format::plain, ""},
-                         {"kind", "Chip", Format::plain, ""},
-                         {"stages", "Stages", Format::plain, "of the executable shown"},
-                         {"units", "Units", Format::plain, ""},
-                         {"clock", "Clock", Format::plain, "timebase of its ticks"},
-                         {"lanes", "Lanes", Format::plain, "what can work at the same time"}},
-                        {}};
-  for (const model::Device& device : catalog.devices) {
-    std::string stages, lanes;
-    for (const model::Stage* stage : catalog.stagesOf(executable)) {
-      if (stage->device == device.id) stages += (stages.empty() ? "" : ", ") + std::to_string(stage->index);
-    }
-    for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + model::toString(lane.role);
-    }
-    const double ghz = static_cast<double>(device.ticksPerSecond) / 1e9;
-    const std::string clock =
-        catalog.target.family == "fixed" ? "cost units" : QString::number(ghz, 'g', 4).toStdString() + " GHz";
-    table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages,
-                          geometry::groupedNumber(device.units) + " " + device.unitName + "s", clock, lanes});
-  }
-  return table;
+/// The value of a cell of the links' table; 0 where there is none.
+double numberAt(const std::vector<sections::Cell>& row, std::size_t column) {
+  if (const auto* whole = std::get_if<std::int64_t>(&row[column])) return static_cast<double>(*whole);
+  const auto* real = std::get_if<double>(&row[column]);
+  return real == nullptr ? 0 : *real;
 }
-
-sections::Table linkTable(const analysis::SystemUse& use) {
-  sections::Table table{
-      "links",
-      "Links",
-      "over the executable's last call; busy share of the call's length",
-      {{"from", "From", Format::plain, ""},
-       {"to", "To", Format::plain, ""},
-       {"name", "Link", Format::plain, ""},
-       {"capacity", "Capacity", Format::plain, "in this direction"},
-       {"bytes", "Bytes", Format::bytes, "in the call"},
-       {"transfers", "Transfers", Format::count, "in the call"},
-       {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ the call's length"},
-       {"rate", "Rate while busy", Format::plain, "bytes ÷ busy time"}},
-      {}};
-  for (const analysis::LinkUse& link : use.links) {
-    table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond), link.bytes.count,
-                          link.transfers, link.share,
-                          link.transfers > 0 ? sections::Cell(rate(link.rate)) : sections::Cell()});
-  }
-  return table;
-}
-
-sections::Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory,
-                           const analysis::SystemUse& use) {
-  sections::Table table{"memory_spaces",
-                        "Memory spaces",
-                        "capacity and use of the executable; traffic in its last call",
-                        {{"device", "Device", Format::plain, ""},
-                         {"kind", "Kind", Format::plain, ""},
-                         {"units", "Units", Format::count, ""},
-                         {"capacity", "Capacity", Format::bytes, "all units"},
-                         {"used", "Used", Format::bytes, "including gaps, sum over units"},
-                         {"share", "Used of it", Format::fraction, "used ÷ capacity"},
-                         {"fullest", "Fullest unit", Format::bytes, "including gaps"},
-                         {"in", "Received", Format::bytes, "over links in the last call"},
-                         {"out", "Sent", Format::bytes, "over links in the last call"}},
-                        {}};
-  for (const model::MemorySpace& space : catalog.memorySpaces) {
-    const model::Device* device = catalog.device(space.device);
-    const std::string name = device == nullptr ? "host" : device->name;
-    const std::int64_t capacity = space.units * space.bytesPerUnit.count;
-    sections::Cell used, share, fullest;
-    for (const analysis::DeviceMemory& one : memory.devices) {
-      if (one.space != space.id) continue;
-      used = one.totalIncludingGaps.count;
-      fullest = one.maxUnitIncludingGaps.count;
-      if (capacity > 0)
-        share = static_cast<double>(one.totalIncludingGaps.count) / static_cast<double>(capacity);
-    }
-    std::int64_t in = 0, out = 0;
-    for (const analysis::LinkUse& link : use.links) {
-      if (link.to == name) in += link.bytes.count;
-      if (link.from == name) out += link.bytes.count;
-    }
-    table.rows.push_back({name, words(space.kind), space.units, capacity, used, share, fullest, in, out});
-  }
-  return table;
-}
+/// Columns of the links' table.
+enum LinkColumn : std::size_t { from, to, name, capacity, bytes, transfers, busy, rate };
 
 }  // namespace
 
@@ -163,15 +71,14 @@ class SystemPage : public shell::Page {
   Load load() override {
     return [this](const Job& job) -> base::Result<Apply> {
       auto content = std::make_shared<SystemData>();
-      PIPESCOPE_ASSIGN(content->use,
-                       analysis::systemUse(job.source, job.catalog, job.executable, job.progress));
-      analysis::Memory memory;
-      if (!job.catalog.executables.empty()) {
-        PIPESCOPE_ASSIGN(memory, analysis::memory(job.source, job.catalog, job.executable));
+      const sections::SectionDefinition* definition = sections::sectionRegistry().find("system");
+      if (definition == nullptr) return base::internalError("The section system is not built in.");
+      PIPESCOPE_ASSIGN(sections::Section section,
+                       makeSection(*definition, {job.source, job.catalog, job.executable}));
+      for (sections::Table& table : section.tables) {
+        (table.key == "devices" ? content->devices : table.key == "links" ? content->links : content->spaces) =
+            std::move(table);
       }
-      content->devices = deviceTable(job.catalog, job.executable);
-      content->links = linkTable(content->use);
-      content->spaces = spaceTable(job.catalog, memory, content->use);
       return Apply([this, content] { apply(*content); });
     };
   }
@@ -189,7 +96,7 @@ class SystemPage : public shell::Page {
   void apply(const SystemData& content) {
     const analysis::Catalog& catalog = *context_.session.snapshot()->catalog;
     if (catalog.devices.empty()) return showInstead(tr("This profile names no devices."));
-    applyBusy(content.use);
+    applyBusy(content.links);
     const auto set = [](DataTable* table, const sections::Table& rows) {
       table->parentWidget()->setVisible(!rows.rows.empty());
       table->setTable(rows);
@@ -201,31 +108,34 @@ class SystemPage : public shell::Page {
       devices_->markRow(static_cast<int>(context_.selection.current().device.value));
   }
 
-  void applyBusy(const analysis::SystemUse& use) {
-    std::vector<const analysis::LinkUse*> busiest;
-    for (const analysis::LinkUse& link : use.links) {
-      if (link.transfers > 0) busiest.push_back(&link);
+  void applyBusy(const sections::Table& links) {
+    std::vector<std::size_t> busiest;
+    for (std::size_t i = 0; i < links.rows.size(); ++i) {
+      if (numberAt(links.rows[i], LinkColumn::transfers) > 0) busiest.push_back(i);
     }
-    std::stable_sort(busiest.begin(), busiest.end(),
-                     [](const auto* a, const auto* b) { return a->share > b->share; });
+    std::stable_sort(busiest.begin(), busiest.end(), [&](std::size_t a, std::size_t b) {
+      return numberAt(links.rows[a], LinkColumn::busy) > numberAt(links.rows[b], LinkColumn::busy);
+    });
     if (busiest.size() > kMostBars) busiest.resize(kMostBars);
     std::vector<geometry::Bar> bars;
-    QStringList names, notes;
-    QStringList tips;
+    QStringList names, notes, tips;
     shownLinks_.clear();
-    for (const analysis::LinkUse* link : busiest) {
-      const QString share = text(formatCell(link->share, Format::fraction));
-      bars.push_back({{{ColourRole::activation, link->share, share.toStdString(), false}}});
-      names << (link->from.empty() ? text(link->name)
-                                   : QStringLiteral("%1 → %2").arg(text(link->from), text(link->to)));
-      notes << text(formatCell(link->bytes.count, Format::bytes));
+    for (const std::size_t i : busiest) {
+      const std::vector<sections::Cell>& row = links.rows[i];
+      const auto shown = [&](std::size_t column) {
+        return text(formatCell(row[column], links.columns[column].format));
+      };
+      const QString share = shown(LinkColumn::busy);
+      bars.push_back({{{ColourRole::activation, numberAt(row, LinkColumn::busy), {}, false}}});
+      names << QStringLiteral("%1 → %2").arg(shown(LinkColumn::from), shown(LinkColumn::to));
+      notes << tr("%1 · %2").arg(share, shown(LinkColumn::bytes));
       tips << tr("%1: busy %2 of the call, %3 while busy")
-                  .arg(text(link->name), share, text(rate(link->rate)));
-      shownLinks_.push_back(static_cast<int>(link - use.links.data()));
+                  .arg(shown(LinkColumn::name), share, shown(LinkColumn::rate));
+      shownLinks_.push_back(static_cast<int>(i));
     }
     busyPanel_->setVisible(!bars.empty());
     busyPanel_->setTitle(tr("Busiest links"),
-                         tr("share of the last call in which something is under way; right: bytes"));
+                         tr("share of the last call in which something is under way; right: that share, and bytes"));
     busy_->setBars(std::move(bars), names, notes);
     busy_->setScaleTo(1);
     busy_->setDescriber([tips](const geometry::BarHit& hit) { return tips[hit.bar]; });

@@ -1,20 +1,17 @@
 // The pipeline and trace: what every device does when, what it waits for, and what each step is.
-#include <QComboBox>
-#include <QHBoxLayout>
-#include <QInputDialog>
-#include <QLabel>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTimer>
-#include <QToolButton>
 #include <QVBoxLayout>
 
-#include "profiler/analysis/trace.h"
 #include "views/pages/parts/range_table.h"
-#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/tile_table.h"
 #include "views/pages/parts/trace_details.h"
+#include "views/pages/parts/trace_loading.h"
+#include "views/pages/parts/trace_notes.h"
+#include "views/pages/parts/trace_toolbar.h"
 #include "views/shell/page.h"
 #include "views/shell/picture.h"
 #include "views/shell/settings_dialog.h"
@@ -26,20 +23,12 @@ namespace pipescope::pages {
 namespace {
 
 using base::Ticks;
-using geometry::ColourRole;
-using geometry::StepRows;
 using geometry::TimelineItem;
-using shell::Ui;
 
 /// Statistics follow the view once it rests this long.
 constexpr int kRestMs = 60;
-/// A trace with more than these is shown from afar first; then what is in view is read row by row.
-constexpr std::int64_t kFirstRows = 60'000, kFirstSteps = 120'000, kWindowRows = 240'000,
-                       kWindowSteps = 600'000;
-constexpr std::size_t kCounterPoints = 4'000;
-constexpr qlonglong kAllCalls = -2, kLastCall = -1;
-const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/by_micro_batch"),
-           kSplitterKey = QStringLiteral("trace/splitter");
+constexpr qlonglong kAllCalls = TraceToolbar::kAllCalls, kLastCall = -1;
+const auto kSplitterKey = QStringLiteral("trace/splitter");
 
 QString text(const std::string& from) {
   return QString::fromStdString(from);
@@ -112,21 +101,9 @@ class TracePage : public shell::Page {
     return [this, request](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      analysis::TraceRequest first = request;
-      first.mostRows = kFirstRows;
-      first.mostSteps = kFirstSteps;
-      auto trace = analysis::loadTrace(job.source, job.catalog, first, job.progress);
-      if (!trace.ok()) return trace.error();
-      analysis::CounterRequest counters;
-      counters.executable = request.executable;
-      counters.firstRun = request.firstRun;
-      counters.lastRun = request.lastRun;
-      counters.mostPoints = kCounterPoints;
-      auto series = analysis::counterSeries(job.source, job.catalog, counters, job.progress);
-      if (!series.ok()) return series.error();
-      auto model = geometry::TimelineModel::make(
-          *std::move(trace),
-          std::make_shared<const std::vector<analysis::CounterSeries>>(*std::move(series)));
+      auto timeline = loadTimeline(job.source, job.catalog, request, job.progress);
+      if (!timeline.ok()) return timeline.error();
+      const TimelineModelPointer model = *std::move(timeline);
       return Apply([this, request, model] { apply(request, model); });
     };
   }
@@ -150,6 +127,8 @@ class TracePage : public shell::Page {
     loaded_.reset();
     if (windowProgress_) windowProgress_->cancel();
     windowProgress_.reset();
+    if (statisticsProgress_) statisticsProgress_->cancel();
+    statisticsProgress_.reset();
   }
 
   void showEvent(QShowEvent* event) override {
@@ -162,46 +141,18 @@ class TracePage : public shell::Page {
   // ------------------------------------------------------------------------------------------------------
 
   QWidget* makeToolbar() {
-    auto* bar = new ToolRow(context_, this);
-    rows_ = bar->combo({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
-                       tr("Steps nested by name path, steps by lane, or no steps"));
-    rows_->setCurrentIndex(std::clamp(context_.settings.value(kStepsKey, 0).toInt(), 0, 2));
-    colours_ = bar->combo({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
-                          tr("Passes and transfers by what they are, or by micro-batch (M)"));
-    colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
-    bar->space();
-    calls_ = bar->combo({}, tr("Call"), tr("Which call from the host"));
-    bar->space();
-    previous_ = bar->button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { goStep(-1); });
-    step_ = new QLabel(bar);
-    step_->setAlignment(Qt::AlignCenter);
-    step_->setMinimumWidth(
-        QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2–%3").arg(88).arg(0).arg(88)) + 10);
-    bar->add(step_);
-    next_ = bar->button(QStringLiteral("next"), tr("Next step (])"), [this] { goStep(1); });
-    bar->stretch();
-    span_ = new QLabel(bar);
-    bar->add(span_);
-    bar->space();
-    bar->button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
-    bar->button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); });
-    bar->button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { goStep(0); });
-    bar->button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { context_.timeRange.undo(); });
-    bar->button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"),
-                [this] { shell::savePicture(*picture(), QStringLiteral("trace"), context_); });
-    connect(rows_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-      context_.settings.setValue(kStepsKey, index);
-      applyOptions();
-    });
-    connect(colours_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-      context_.settings.setValue(kColoursKey, index == 1);
-      applyOptions();
-    });
-    connect(calls_, QOverload<int>::of(&QComboBox::activated), this, [this] {
-      call_ = calls_->currentData().toLongLong();
+    bar_ = new TraceToolbar(context_, this);
+    connect(bar_, &TraceToolbar::optionsChanged, this, &TracePage::applyOptions);
+    connect(bar_, &TraceToolbar::callChosen, this, [this](qlonglong call) {
+      call_ = call;
       reload();
     });
-    return bar;
+    connect(bar_, &TraceToolbar::stepWanted, this, &TracePage::goStep);
+    connect(bar_, &TraceToolbar::zoomWanted, this, [this](double factor) { canvas_->zoomBy(factor); });
+    connect(bar_, &TraceToolbar::undoWanted, this, [this] { context_.timeRange.undo(); });
+    connect(bar_, &TraceToolbar::pictureWanted, this,
+            [this] { shell::savePicture(*picture(), QStringLiteral("trace"), context_); });
+    return bar_;
   }
 
   QWidget* makeCanvas() {
@@ -212,6 +163,9 @@ class TracePage : public shell::Page {
     canvas_ = new timeline::TimelineCanvas(context_.palette, context_.timeRange, upper);
     canvas_->setDescriber([this](const TimelineItem& item) { return texts().callout(item); });
     legend_ = new timeline::Legend(context_.palette, upper);
+    notes_ = new TraceNotes(context_, *canvas_, this);
+    connect(notes_, &TraceNotes::kept, this, &TracePage::followNotes);
+    connect(notes_, &TraceNotes::failed, this, &TracePage::remark);
     layout->addWidget(canvas_, 1);
     layout->addWidget(legend_);
     connect(canvas_, &timeline::TimelineCanvas::selectionChanged, this, &TracePage::followSelection);
@@ -240,38 +194,12 @@ class TracePage : public shell::Page {
     scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll->setWidget(details_);
     tabs_->addTab(scroll, tr("Details"));
-    tabs_->addTab(makeTiles(), tr("Tiles"));
+    tiles_ = new TileTable(context_.palette, tabs_);
+    tabs_->addTab(tiles_, tr("Tiles"));
     connect(details_, &TraceDetails::zoomWanted, this, [this] { canvas_->zoomToSelection(); });
     connect(details_, &TraceDetails::causeWanted, this, [this] { canvas_->followWait(); });
     followSelection();
     return tabs_;
-  }
-
-  /// What is known of single tiles. A profile has their least, mean and most per step.
-  QWidget* makeTiles() {
-    tiles_ = new QLabel(tabs_);
-    tiles_->setContentsMargins(14, 10, 14, 8);
-    tiles_->setWordWrap(true);
-    tiles_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    tiles_->setTextFormat(Qt::PlainText);
-    tiles_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    return tiles_;
-  }
-
-  QString tilesText(const TimelineItem& item) const {
-    const QString missing =
-        tr("Tiles were not recorded one by one in this profile. Record tiles and re-run (execution.record = "
-           "\"tiles\") to see compute, exchange and sync of every tile.");
-    if (!item || item.kind != TimelineItem::Kind::step || !model_)
-      return missing + QStringLiteral("\n\n") +
-             tr("Select a step to see its fastest, mean and slowest tile.");
-    QStringList lines = {missing, QString(), texts().title(item)};
-    for (const ShownFact& fact : texts().facts(item)) {
-      if (fact.label.startsWith(tr("Active")) || fact.label.startsWith(tr("Min")) ||
-          fact.label == tr("Balance"))
-        lines << QStringLiteral("%1: %2").arg(fact.label, fact.value);
-    }
-    return lines.join(QLatin1Char('\n'));
   }
 
   void makeActions() {
@@ -287,34 +215,12 @@ class TracePage : public shell::Page {
         [this] { goStep(-1); });
     add(tr("Show this step"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
     add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))},
-        [this] { addNote(); });
-    add(tr("Counters"), {QKeySequence(QStringLiteral("C"))}, [this] {
-      geometry::TimelineOptions options = canvas_->options();
-      options.counters = !options.counters;
-      canvas_->setOptions(options);
-    });
-    add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))}, [this] {
-      colours_->setCurrentIndex(1 - colours_->currentIndex());
-      context_.settings.setValue(kColoursKey, colours_->currentIndex() == 1);
-      applyOptions();
-    });
-    const std::vector<std::pair<QString, QString>> keys = {
-        {tr("Zoom in, out, about the pointer"), tr("W  S  ·  Ctrl+wheel")},
-        {tr("Pan"), tr("A  D  ·  ←  →  ·  drag  ·  Shift+wheel")},
-        {tr("Scroll rows"), tr("↑  ↓  ·  wheel")},
-        {tr("Zoom to a stretch"), tr("Ctrl+drag")},
-        {tr("Zoom to the selection"), tr("F  ·  double click")},
-        {tr("The whole trace"), tr("0")},
-        {tr("Higher, lower rows; as fits"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
-        {tr("Undo zoom"), tr("Backspace")},
-        {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
-        {tr("Go to what a wait waits for"), tr("Enter")},
-        {tr("Next, previous of the same kind or name"), tr(">  <  ·  Shift+.  Shift+,")},
-        {tr("Measure, edges are caught; keep the selection's span"), tr("Shift+drag; R")},
-        {tr("Select nothing; forget measured spans"), tr("Esc; Esc again")},
-        {tr("Pin, hide, move a device; show all"), tr("P  H  Shift+↑  Shift+↓; Shift+H")},
-        {tr("Fold or unfold a device"), tr("click on its name")}};
-    for (const auto& [what, key] : keys) context_.actions.describe(group, what, key);
+        [this] {
+          const geometry::TimeView& view = context_.timeRange.view();
+          notes_->ask(scale_, view.time(view.width() / 2.0));
+        });
+    add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))}, [this] { bar_->toggleColours(); });
+    describeTimelineKeys(context_.actions);
   }
 
   // --- Loading
@@ -403,47 +309,10 @@ class TracePage : public shell::Page {
   }
 
   void fillCalls() {
-    const std::vector<const model::Run*> runs =
-        context_.session.snapshot()->catalog->runsOf(context_.session.executable());
-    const QSignalBlocker blocker(calls_);
-    calls_->clear();
-    for (const model::Run* run : runs) {
-      calls_->addItem(tr("Call %1%2")
-                          .arg(run->id.value)
-                          .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
-                      QVariant::fromValue<qlonglong>(run->id.value));
-    }
-    if (runs.size() > 1)
-      calls_->addItem(tr("All %1 calls").arg(runs.size()), QVariant::fromValue<qlonglong>(kAllCalls));
-    calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(call_)));
-    calls_->setVisible(!runs.empty());
+    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), call_);
   }
 
-  void fillLegend() {
-    const bool byMicroBatch = colours_->currentIndex() == 1;
-    std::vector<timeline::LegendEntry> entries;
-    if (byMicroBatch) {
-      entries.push_back({tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
-      entries.push_back({tr("backward of the same"), geometry::microBatchRole(0, true), false});
-    }
-    for (const model::Pass pass : model_->passes) {
-      if (pass == model::Pass::sync || (byMicroBatch && model::isComputePass(pass))) continue;
-      entries.push_back({text(model::toString(pass)), geometry::roleOf(pass), false});
-    }
-    for (const model::TransferKind kind : model_->transferKinds) {
-      if (!byMicroBatch)
-        entries.push_back({tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
-    }
-    for (const model::StepKind kind : model_->kinds)
-      entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
-    // Hatching says that the rest are waits too.
-    for (const model::WaitCause cause : model_->causes) {
-      const QString name = text(model::toString(cause));
-      entries.push_back({cause == *model_->causes.begin() ? tr("waits: %1").arg(name) : name,
-                         geometry::roleOf(cause), true});
-    }
-    legend_->setEntries(std::move(entries));
-  }
+  void fillLegend() { legend_->setEntries(traceLegend(*model_, bar_->byMicroBatch())); }
 
   // --- Following
   // ---------------------------------------------------------------------------------------------------
@@ -452,10 +321,7 @@ class TracePage : public shell::Page {
 
   void applyOptions() {
     geometry::TimelineOptions options = canvas_->options();
-    options.steps = rows_->currentIndex() == 0   ? StepRows::flame
-                    : rows_->currentIndex() == 1 ? StepRows::flat
-                                                 : StepRows::none;
-    options.byMicroBatch = colours_->currentIndex() == 1;
+    bar_->apply(options);
     canvas_->setOptions(options);
     overview_->setByMicroBatch(options.byMicroBatch);
     if (model_) fillLegend();
@@ -465,8 +331,22 @@ class TracePage : public shell::Page {
   void followOthers() {
     if (following_ || !model_) return;
     const shell::Selected& selected = context_.selection.current();
-    if (selected.kind == shell::Selected::Kind::none) return canvas_->select({});
-    if (selected.kind == shell::Selected::Kind::placement) canvas_->selectPlacement(selected.placement);
+    using Kind = shell::Selected::Kind;
+    following_ = true;  // what another page has selected is not answered
+    canvas_->lightDevice(model_->trace->deviceIndex(selected.device));
+    switch (selected.kind) {
+      case Kind::placement:
+      case Kind::step:
+        canvas_->selectPlacement(selected.placement);
+        break;
+      case Kind::program:
+        canvas_->selectProgram(selected.program, model_->trace->deviceIndex(selected.device));
+        break;
+      default:  // nothing, or a device, stage or memory: its group is lit
+        canvas_->select({});
+        break;
+    }
+    following_ = false;
   }
 
   void showPendingLane() {
@@ -488,42 +368,8 @@ class TracePage : public shell::Page {
           return std::vector<model::Note>(*rows);
         },
         [this](base::Result<std::vector<model::Note>>&& notes) {
-          if (!notes.ok()) return;
-          notes_ = *std::move(notes);
-          std::vector<timeline::TimelineCanvas::Flag> flags;
-          for (const model::Note& note : notes_) flags.push_back({note.start, text(note.text)});
-          canvas_->setFlags(std::move(flags));
+          if (notes.ok()) notes_->show(*std::move(notes));
         });
-  }
-
-  void addNote() {
-    if (!model_) return;
-    if (!context_.session.canKeepNotes())
-      return remark(tr("Notes cannot be kept in this profile: it cannot be written to."));
-    const TimelineItem item = canvas_->selected();
-    model::Note note;
-    note.id = notes_.empty() ? 0 : notes_.back().id + 1;
-    note.start = item ? item.start : context_.timeRange.view().time(context_.timeRange.view().width() / 2.0);
-    note.end = item ? item.end : note.start;
-    if (item && item.device >= 0)
-      note.device = model_->trace->devices[static_cast<std::size_t>(item.device)].id;
-    auto* dialog = new QInputDialog(this);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Note"));
-    dialog->setLabelText(
-        tr("Note at %1; an empty one is removed").arg(text(formatDuration(note.start, scale_))));
-    connect(dialog, &QInputDialog::textValueSelected, this, [this, note](const QString& written) mutable {
-      std::vector<model::Note> notes = notes_;
-      notes.erase(std::remove_if(notes.begin(), notes.end(),
-                                 [&](const auto& old) { return old.start == note.start; }),
-                  notes.end());
-      note.text = written.trimmed().toStdString();
-      if (!note.text.empty()) notes.push_back(note);
-      context_.session.keepNotes(this, std::move(notes), [this](const base::Status& kept) {
-        kept.ok() ? followNotes() : remark(text(kept.error().message));
-      });
-    });
-    dialog->open();
   }
 
   void followScale() {
@@ -539,11 +385,9 @@ class TracePage : public shell::Page {
   void followRange() {
     if (!model_) return;
     const geometry::TimeView& view = context_.timeRange.view();
-    span_->setText(tr("%1 in view").arg(text(formatDuration(Ticks(std::llround(view.span())), scale_))));
+    bar_->setSpan(text(formatDuration(Ticks(std::llround(view.span())), scale_)));
     const int step = currentStep();
-    step_->setText(step < 0 ? QString() : stepText(step));
-    previous_->setEnabled(canGoStep(-1));
-    next_->setEnabled(canGoStep(1));
+    bar_->setStep(step < 0 ? QString() : stepText(step), canGoStep(-1), canGoStep(1));
     rest_.start();
   }
 
@@ -580,14 +424,9 @@ class TracePage : public shell::Page {
     request.large = near_ ? near_->trace : model_->trace;
     request.from = from - (to - from);
     request.to = to + (to - from);
-    request.mostRows = kWindowRows;
-    request.mostSteps = kWindowSteps;
     readBeside(
-        [held = *snapshot, request, progress = windowProgress_,
-         counters = model_->counters]() -> base::Result<std::shared_ptr<const geometry::TimelineModel>> {
-          auto trace = analysis::loadTrace(*held.source, *held.catalog, request, *progress);
-          if (!trace.ok()) return trace.error();
-          return geometry::TimelineModel::make(*std::move(trace), counters);
+        [held = *snapshot, request, progress = windowProgress_, counters = model_->counters] {
+          return loadTimelineWindow(*held.source, *held.catalog, request, counters, *progress);
         },
         [this, progress = windowProgress_, base = model_](auto&& read) {
           if (progress != windowProgress_ || base != model_) return;
@@ -597,6 +436,7 @@ class TracePage : public shell::Page {
           canvas_->setNear(near_);
           readStatistics();
         });
+    readStatistics();
   }
 
   void readStatistics() {
@@ -604,19 +444,19 @@ class TracePage : public shell::Page {
     const std::shared_ptr<const analysis::Trace> shown = canvas_->scene().model()->trace;
     const Ticks from = std::max(context_.timeRange.start(), shown->start),
                 to = std::min(context_.timeRange.end(), shown->end);
-    if (shown->far || shown->farSteps) {
-      ++statistics_;
-      table_->ranges()->setRows(model_->trace, {}, scale_);
-      return;
-    }
-    readBeside([shown, from, to] { return analysis::rangeStatistics(*shown, from, to); },
-               [this, trace = model_->trace,
-                generation = ++statistics_](std::vector<analysis::RangeStatistics>&& rows) {
-                 if (generation != statistics_ || !model_ || trace != model_->trace) return;
-                 const bool first = table_->ranges()->rowCount() == 0;
-                 table_->ranges()->setRows(trace, std::move(rows), scale_);
-                 if (first) table_->fitColumns();
-               });
+    if (statisticsProgress_) statisticsProgress_->cancel();
+    statisticsProgress_ = std::make_shared<shell::SharedProgress>();
+    readBeside(
+        [held = *context_.session.snapshot(), shown, from, to, progress = statisticsProgress_] {
+          return loadStatistics(*held.source, *shown, from, to, *progress);
+        },
+        [this, trace = model_->trace,
+         progress = statisticsProgress_](base::Result<std::vector<analysis::RangeStatistics>>&& rows) {
+          if (progress != statisticsProgress_ || !model_ || trace != model_->trace || !rows.ok()) return;
+          const bool first = table_->ranges()->rowCount() == 0;
+          table_->ranges()->setRows(trace, *std::move(rows), scale_);
+          if (first) table_->fitColumns();
+        });
   }
 
   void followSelection() {
@@ -624,16 +464,22 @@ class TracePage : public shell::Page {
     const bool any = item && model_;
     if (!any) {
       details_->clear();
-      tiles_->setText(tilesText({}));
-      if (!applying_ && context_.selection.current().kind != shell::Selected::Kind::stage)
+      tiles_->clear(model_ && model_->tiles && model_->tiles->recorded);
+      if (!applying_ && !following_ && context_.selection.current().kind != shell::Selected::Kind::stage)
         context_.selection.clear();
       return;
     }
     details_->show(texts(), item, static_cast<bool>(canvas_->scene().waitedFor(item)));
-    tiles_->setText(tilesText(item));
+    if (item.kind == TimelineItem::Kind::step) {
+      tiles_->show(texts(), canvas_->scene(), item);
+    } else {
+      tiles_->clear(model_->tiles && model_->tiles->recorded);
+    }
     if (tabs_->currentIndex() == 0) tabs_->setCurrentIndex(1);
+    if (following_) return;
     following_ = true;
-    context_.selection.set(selectedOf(*canvas_->scene().model()->trace, item));
+    context_.selection.set(selectedOf(canvas_->scene(), item));
+    canvas_->lightDevice(-1);  // the item itself is lit
     following_ = false;
   }
 
@@ -703,9 +549,9 @@ class TracePage : public shell::Page {
 
   static constexpr double kStepRoom = 0.015;
 
-  QComboBox *rows_ = nullptr, *colours_ = nullptr, *calls_ = nullptr;
-  QToolButton *previous_ = nullptr, *next_ = nullptr;
-  QLabel *step_ = nullptr, *span_ = nullptr, *tiles_ = nullptr;
+  TraceToolbar* bar_ = nullptr;
+  TileTable* tiles_ = nullptr;
+  TraceNotes* notes_ = nullptr;
   timeline::OverviewStrip* overview_ = nullptr;
   timeline::TimelineCanvas* canvas_ = nullptr;
   timeline::Legend* legend_ = nullptr;
@@ -713,11 +559,10 @@ class TracePage : public shell::Page {
   QTabWidget* tabs_ = nullptr;
   RangeTable* table_ = nullptr;
   TraceDetails* details_ = nullptr;
-  std::vector<model::Note> notes_;
   bool following_ = false, applying_ = false;
 
   std::shared_ptr<const geometry::TimelineModel> model_, near_;
-  std::shared_ptr<shell::SharedProgress> windowProgress_;
+  std::shared_ptr<shell::SharedProgress> windowProgress_, statisticsProgress_;
   std::optional<analysis::TraceRequest> loaded_;
   qlonglong call_ = kLastCall;  ///< RunId, or one of the two above
   std::optional<Ticks> pendingTime_;
@@ -725,7 +570,6 @@ class TracePage : public shell::Page {
   bool enterFromEnd_ = false;
   geometry::TimeScale scale_;
   QTimer rest_;
-  int statistics_ = 0;
 };
 
 }  // namespace pipescope::pages

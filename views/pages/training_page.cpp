@@ -80,7 +80,7 @@ class TrainingPage : public shell::Page {
                            {"basis", "Of what", Format::plain, ""}},
                           {}};
     for (const model::Outcome& row : catalog.outcomes) {
-      if (row.executable != context_.session.executable()) continue;
+      if (row.executable != context_.session.executable() || row.kind == model::OutcomeKind::forecast) continue;
       model::Counter like;
       like.name = row.name;
       like.unit = row.unit;

@@ -14,6 +14,7 @@ struct Selected {
   model::PlacementId placement;  ///< of a placement or step
   std::int32_t step = -1;        ///< index within its segment
   model::TransferId transfer;
+  model::ProgramId program;  ///< of a step or program step
   base::Ticks start, end;
   friend bool operator==(const Selected&, const Selected&) = default;
 };

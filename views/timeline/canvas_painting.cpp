@@ -39,6 +39,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   paintOverlay(painter);
   paintFlags(painter);
   paintSpans(painter);
+  paintMarkers(painter);
   paintRange(painter);
   paintCallout(painter);
   if (!frameTimeShown_) return;
@@ -123,6 +124,8 @@ void TimelineCanvas::paintGutter(QPainter& painter) const {
 void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const {
   const int below = group.y + group.height + metrics_.groupGap / 2;
   painter.fillRect(0, below, kGutter, 1, palette_.ui(Ui::border));
+  if (group.device == lit_ && lit_ >= 0)
+    painter.fillRect(0, group.y, 3, group.height, palette_.ui(Ui::accent));
   QFont bold = labels_.font();
   bold.setPixelSize(12);
   bold.setBold(true);
@@ -130,10 +133,14 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   painter.setPen(palette_.ui(Ui::text));
   const geometry::TimelineRow& first = at(scene().layout().rows, group.firstRow);
   if (group.device < 0) {
-    painter.drawText(QRect(20, first.y, kGutter - 26, first.height), Qt::AlignVCenter | Qt::AlignLeft,
-                     tr("Run"));
-    paintCounterNames(painter, group, QFontMetrics(bold).horizontalAdvance(tr("Run")));
-    return;
+    const QString name = group.device == geometry::kHost ? tr("Host") : tr("Run");
+    painter.drawText(QRect(20, first.y, kGutter - 26, first.height), Qt::AlignVCenter | Qt::AlignLeft, name);
+    const int indent = QFontMetrics(bold).horizontalAdvance(name);
+    if (group.device == geometry::kWholeRun) return paintCounterNames(painter, group, indent);
+    painter.setFont(labels_.font());
+    painter.setPen(palette_.ui(Ui::muted));
+    return painter.drawText(QRect(28 + indent, first.y, kGutter - 36 - indent, first.height),
+                            Qt::AlignVCenter | Qt::AlignLeft, tr("wall time"));
   }
   // A small triangle says that a click folds the group.
   const QPoint centre(10, first.y + first.height / 2);
@@ -179,7 +186,7 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
       if (transfersTop < 0) transfersTop = row.y;
       transfersEnd = row.y + row.height;
     } else if (row.kind == geometry::RowKind::flat || row.kind == geometry::RowKind::activity ||
-               row.kind == geometry::RowKind::counter) {
+               row.kind == geometry::RowKind::counter || row.kind == geometry::RowKind::tiles) {
       painter.drawText(QRect(20, row.y, kGutter - 28, row.height), Qt::AlignVCenter | Qt::AlignRight,
                        metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutter - 28));
     }
@@ -335,6 +342,31 @@ void TimelineCanvas::paintSpan(QPainter& painter, base::Ticks from, base::Ticks 
   painter.fillRect(box, palette_.ui(Ui::accent));
   painter.setPen(palette_.ui(Ui::accentText));
   painter.drawText(box, Qt::AlignCenter, text);
+  painter.restore();
+}
+
+/// Marked times: a line, and how long after the one before.
+void TimelineCanvas::paintMarkers(QPainter& painter) const {
+  const geometry::TimeView view = window().view;
+  painter.save();
+  painter.setClipRect(kGutter, 0, view.width(), viewport()->height());
+  painter.setFont(labels_.font());
+  const QFontMetrics metrics(labels_.font());
+  for (std::size_t i = 0; i < markers_.size(); ++i) {
+    const double x = view.x(markers_[i]);
+    if (x < 0 || x > view.width()) continue;
+    const int left = kGutter + static_cast<int>(x);
+    painter.fillRect(left, kStepBand, 1, viewport()->height(), palette_.ui(Ui::text));
+    const QString text =
+        i == 0 ? QString::fromStdString(formatDuration(markers_[i], scale_))
+               : QStringLiteral("+ ") + QString::fromStdString(formatDuration(markers_[i] - markers_[i - 1], scale_));
+    const int wide = metrics.horizontalAdvance(text) + 10;
+    const int at = left + wide > viewport()->width() ? left - wide : left;
+    const QRect box(at, kStepBand + 2, wide, kAxis - 4);
+    painter.fillRect(box, palette_.ui(Ui::text));
+    painter.setPen(palette_.ui(Ui::surface));
+    painter.drawText(box, Qt::AlignCenter, text);
+  }
   painter.restore();
 }
 

@@ -50,6 +50,12 @@ void TileMap::setSelected(std::vector<int> units) {
   update();
 }
 
+void TileMap::setLit(int part) {
+  if (part == lit_) return;
+  lit_ = part;
+  update();
+}
+
 /// Devices side by side in as many lines as make the cells largest.
 void TileMap::layOut() {
   const int parts = static_cast<int>(parts_.size());
@@ -113,10 +119,13 @@ void TileMap::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), palette_.ui(Ui::surface));
   painter.setFont(labels_.font());
-  for (const Part& part : parts_) {
-    painter.setPen(palette_.ui(Ui::muted));
-    painter.drawText(QRect(part.area.x(), part.area.y() - kName, part.area.width(), kName),
-                     Qt::AlignLeft | Qt::AlignVCenter, part.name);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const Part& part = parts_[i];
+    const bool lit = static_cast<int>(i) == lit_;
+    const QRect name(part.area.x(), part.area.y() - kName, part.area.width(), kName);
+    if (lit) painter.fillRect(name.adjusted(0, kName - 3, 0, -1), palette_.ui(Ui::accent));
+    painter.setPen(palette_.ui(lit ? Ui::accent : Ui::muted));
+    painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter, part.name);
     const int gap = part.cell >= 4 ? 1 : 0;
     for (int unit = part.first; unit < part.end; ++unit) {
       const QRect cell = unitRect(unit);

@@ -22,6 +22,8 @@ class TileMap : public QWidget {
   void setScale(std::int64_t low, std::int64_t high);
   void setNames(QString low, QString high);
   void setSelected(std::vector<int> units);
+  /// The part that something selected elsewhere belongs to; −1: none.
+  void setLit(int part);
   /// The unit at a point; −1: none.
   int unitAt(const QPoint& position) const;
   QRect unitRect(int unit) const;
@@ -52,6 +54,7 @@ class TileMap : public QWidget {
   std::vector<std::int64_t> bytes_;
   std::vector<Part> parts_;
   std::vector<int> selected_;
+  int lit_ = -1;
   std::int64_t low_ = 0, high_ = 1;
   QString lowName_, highName_;
 };

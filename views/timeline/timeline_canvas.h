@@ -70,6 +70,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   const std::vector<Span>& spans() const { return spans_; }
   /// Keeps the selected item's span.
   void measureSelection();
+  /// Times that were marked (K); each says how long after the one before it lies. Esc forgets them with the spans.
+  const std::vector<base::Ticks>& markers() const { return markers_; }
+  /// Marks the edge next to the pointer, or the selection's start, or takes the mark there away.
+  void toggleMarker();
   /// Notes at times, drawn as flags.
   struct Flag {
     base::Ticks time;
@@ -87,6 +91,10 @@ class TimelineCanvas : public QAbstractScrollArea {
   int currentDevice() const;
   /// Selects what is at a placement, and shows it. False where this trace does not have it.
   bool selectPlacement(model::PlacementId id);
+  /// Selects the first step of a program on a device, from the middle of the view on. False where there is none.
+  bool selectProgram(model::ProgramId program, int device);
+  /// A device that another page has selected; −1: none.
+  void lightDevice(int device);
   /// How long the last drawing of the rows took.
   double lastDrawMs() const { return lastDrawMs_; }
 
@@ -111,6 +119,9 @@ class TimelineCanvas : public QAbstractScrollArea {
 
  private:
   enum class Drag { none, pressed, pan, range, measure };
+  /// Edges within this many pixels are caught when measuring.
+  static constexpr int kSnap = 6;
+  static constexpr std::size_t kMostSpans = 20;  ///< and marks
   /// A window whose rows are where they are drawn: pinned ones do not scroll.
   geometry::TimelineWindow windowAt(int y) const;
   geometry::TimelineWindow windowOf(const geometry::TimelineItem& item) const;
@@ -118,6 +129,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void showGroupMenu(const QPoint& position, int device);
   void paintSpans(QPainter& painter) const;
   void paintFlags(QPainter& painter) const;
+  void paintMarkers(QPainter& painter) const;
   void paintSpan(QPainter& painter, base::Ticks from, base::Ticks to) const;
 
   void layOut();
@@ -167,7 +179,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   int stepHeight_ = 0;  ///< 0: what fits
   geometry::RowMetrics metrics_;
   bool unitClickable_ = false, wheelZooms_ = false, frameTimeShown_ = false;
+  int lit_ = -1;
   std::vector<Span> spans_;
+  std::vector<base::Ticks> markers_;  ///< ascending
   std::vector<Flag> flags_;
   base::Ticks measureFrom_, measureTo_;
   QElapsedTimer gesture_;

@@ -1,7 +1,5 @@
 #include "views/pages/parts/chart.h"
 
-#include <qwt_plot_canvas.h>
-#include <qwt_plot_grid.h>
 #include <qwt_plot_layout.h>
 #include <qwt_plot_marker.h>
 #include <qwt_scale_draw.h>
@@ -9,8 +7,6 @@
 #include <qwt_scale_widget.h>
 #include <qwt_text.h>
 
-#include <QApplication>
-#include <QMouseEvent>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
@@ -122,7 +118,9 @@ class Chart::BandItem : public QwtPlotItem {
     painter->save();
     painter->setFont(labels.font());
     const int top = static_cast<int>(canvas.top()), bottom = static_cast<int>(canvas.bottom()) + 1;
-    for (const ChartBand& band : chart_.bands_) {
+    for (std::size_t i = 0; i < chart_.bands_.size(); ++i) {
+      const ChartBand& band = chart_.bands_[i];
+      const bool lit = static_cast<int>(i) == chart_.lit_;
       const int left =
           std::max(static_cast<int>(canvas.left()), static_cast<int>(std::lround(xMap.transform(band.from))));
       const int right = std::min(static_cast<int>(canvas.right()) + 1,
@@ -134,7 +132,11 @@ class Chart::BandItem : public QwtPlotItem {
         ground = chart_.palette_.colour(band.role);
         painter->fillRect(strip.adjusted(0, 1, -1, -2), ground);
       }
-      painter->setPen(band.tinted ? shell::Palette::textOn(ground) : chart_.palette_.ui(Ui::muted));
+      if (lit) {
+        ground = chart_.palette_.ui(Ui::accent);
+        painter->fillRect(strip.adjusted(1, 1, -1, -2), ground);
+      }
+      painter->setPen(band.tinted || lit ? shell::Palette::textOn(ground) : chart_.palette_.ui(Ui::muted));
       const QString text = QString::fromStdString(
           geometry::fitText(band.name.toStdString(), strip.width() - 6, labels.measure()));
       painter->drawText(strip, Qt::AlignCenter, text);
@@ -149,27 +151,14 @@ class Chart::BandItem : public QwtPlotItem {
 };
 
 Chart::Chart(const shell::Palette& palette, QWidget* parent)
-    : QwtPlot(parent),
-      palette_(palette),
+    : RangePlot(palette, parent),
       stack_(new StackItem(*this)),
       bandItem_(new BandItem(*this)),
-      grid_(new QwtPlotGrid),
       limit_(new QwtPlotMarker),
       markLine_(new QwtPlotMarker) {
-  setAutoDelete(true);
-  auto* canvas = new QwtPlotCanvas(this);
-  canvas->setFrameStyle(QFrame::NoFrame);
-  canvas->setFocusIndicator(QwtPlotCanvas::NoFocusIndicator);
-  setCanvas(canvas);
-  canvas->setMouseTracking(true);
-  canvas->installEventFilter(this);
   setAxisScaleDraw(yLeft, new BytesScale);
   setAxisScaleDraw(xBottom, new IndexScale);
-  plotLayout()->setAlignCanvasToScales(true);
   plotLayout()->setCanvasMargin(0);
-  grid_->enableX(false);
-  grid_->setZ(5);
-  grid_->attach(this);
   stack_->attach(this);
   bandItem_->attach(this);
   limit_->setLineStyle(QwtPlotMarker::HLine);
@@ -179,7 +168,6 @@ Chart::Chart(const shell::Palette& palette, QWidget* parent)
   markLine_->setZ(50);
   for (QwtPlotMarker* marker : {limit_, markLine_}) marker->setVisible(false), marker->attach(this);
   setMinimumHeight(170);
-  connect(&palette_, &shell::Palette::changed, this, &Chart::follow);
   follow();
 }
 
@@ -193,6 +181,12 @@ void Chart::setAxes(const QString& indices, const QString& values) {
     text.setColor(palette_.ui(Ui::muted));
     setAxisTitle(axis, text);
   }
+}
+
+void Chart::lightBand(int band) {
+  if (band == lit_) return;
+  lit_ = band;
+  replot();
 }
 
 void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands) {
@@ -210,6 +204,7 @@ void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> band
     }
   }
   totals_ = geometry::WidestIndex(std::move(totals));
+  setWhole(size(), kFewest);
   if (size() != before) setRange(0, size());
   scaleValues();
 }
@@ -238,20 +233,16 @@ void Chart::setMark(int index) {
   mark_ = index;
   markLine_->setVisible(index >= 0);
   markLine_->setValue(index + 0.5, 0);
-  if (index >= 0 && (index < from_ || index >= to_)) {
-    const double span = to_ - from_;
+  const auto [from, to] = range();
+  if (index >= 0 && (index < from || index >= to)) {
+    const double span = to - from;
     setRange(index + 0.5 - span / 2, index + 0.5 + span / 2);
   }
   replot();
 }
 
-void Chart::setRange(double from, double to) {
-  const double count = std::max(1, size()), span = std::clamp(to - from, std::min(kFewest, count), count);
-  from_ = std::clamp(from, 0.0, count - span);
-  to_ = from_ + span;
-  const double step = std::max(1.0, geometry::niceStep(span / 12));
-  setAxisScale(xBottom, from_, to_, step);
-  replot();
+double Chart::tickStep(double span) const {
+  return std::max(1.0, geometry::niceStep(span / 12));
 }
 
 /// Leaves room for the names along the top, and for the limit's own.
@@ -274,28 +265,7 @@ void Chart::resizeEvent(QResizeEvent* event) {
 }
 
 void Chart::follow() {
-  setAutoFillBackground(true);
-  QPalette colours = palette_.widgets();
-  colours.setColor(QPalette::Window, palette_.ui(Ui::surface));
-  colours.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  colours.setColor(QPalette::Text, palette_.ui(Ui::muted));
-  setPalette(colours);
-  setCanvasBackground(palette_.ui(Ui::surface));
-  const QFont small = timeline::LabelFont(font()).font();
-  for (const int axis : {static_cast<int>(xBottom), static_cast<int>(yLeft)}) {
-    axisWidget(axis)->setPalette(colours);
-    axisWidget(axis)->setFont(small);
-    setAxisFont(axis, small);
-    axisScaleDraw(axis)->enableComponent(QwtAbstractScaleDraw::Backbone, false);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MinorTick, 0);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MediumTick, 0);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MajorTick, 4);
-    QwtText title = axisTitle(axis);
-    title.setColor(palette_.ui(Ui::muted));
-    title.setFont(small);
-    setAxisTitle(axis, title);
-  }
-  grid_->setMajorPen(palette_.ui(Ui::grid), 1);
+  RangePlot::follow();
   limit_->setLinePen(palette_.ui(Ui::error), 1, Qt::DashLine);
   QwtText text = limit_->label();
   text.setColor(palette_.ui(Ui::error));
@@ -309,56 +279,14 @@ int Chart::indexAt(const QPoint& position) const {
   return index >= 0 && index < size() ? index : -1;
 }
 
-void Chart::zoomAt(double x, double factor) {
-  const double at = invTransform(xBottom, x), left = (at - from_) / factor;
-  setRange(at - left, at - left + (to_ - from_) / factor);
+void Chart::pointedAt(const QPoint& position) {
+  Q_EMIT hovered(indexAt(position));
 }
-
-bool Chart::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != canvas()) return QwtPlot::eventFilter(watched, event);
-  switch (event->type()) {
-    case QEvent::MouseMove: {
-      const auto* mouse = static_cast<QMouseEvent*>(event);
-      if (pressing_ && !dragging_ &&
-          (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance())
-        dragging_ = true;
-      if (dragging_) {
-        const double moved = (mouse->x() - pressed_.x()) * (to_ - from_) / std::max(1, canvas()->width());
-        setRange(pressedFrom_ - moved, pressedFrom_ - moved + (to_ - from_));
-      }
-      Q_EMIT hovered(indexAt(mouse->pos()));
-      return false;
-    }
-    case QEvent::Leave:
-      Q_EMIT hovered(-1);
-      return false;
-    case QEvent::MouseButtonPress: {
-      const auto* mouse = static_cast<QMouseEvent*>(event);
-      pressing_ = mouse->button() == Qt::LeftButton;
-      pressed_ = mouse->pos();
-      pressedFrom_ = from_;
-      dragging_ = false;
-      return false;
-    }
-    case QEvent::MouseButtonRelease: {
-      const auto* mouse = static_cast<QMouseEvent*>(event);
-      if (pressing_ && !dragging_) {
-        if (const int index = indexAt(mouse->pos()); index >= 0) Q_EMIT clicked(index);
-      }
-      pressing_ = dragging_ = false;
-      return false;
-    }
-    case QEvent::MouseButtonDblClick:
-      setRange(0, size());
-      return true;
-    case QEvent::Wheel: {
-      const auto* wheel = static_cast<QWheelEvent*>(event);
-      zoomAt(wheel->position().x(), std::pow(1.25, wheel->angleDelta().y() / 120.0));
-      return true;
-    }
-    default:
-      return QwtPlot::eventFilter(watched, event);
-  }
+void Chart::pointerLeft() {
+  Q_EMIT hovered(-1);
+}
+void Chart::clickedAt(const QPoint& position) {
+  if (const int index = indexAt(position); index >= 0) Q_EMIT clicked(index);
 }
 
 }  // namespace pipescope::pages

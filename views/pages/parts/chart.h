@@ -1,15 +1,12 @@
 #pragma once
-#include <qwt_plot.h>
-
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "profiler/geometry/folding.h"
 #include "profiler/geometry/shapes.h"
-#include "views/shell/palette.h"
+#include "views/pages/parts/range_plot.h"
 
-class QwtPlotGrid;
 class QwtPlotMarker;
 
 namespace pipescope::pages {
@@ -31,8 +28,8 @@ struct ChartBand {
 
 /// Bytes over an index (tiles, program steps), as stacked layers of steps. A pixel column that holds several
 /// indices shows the one with the largest sum, so peaks are never averaged away; painting costs pixels, not
-/// indices. The wheel zooms the index axis about the pointer, a drag pans, a double click shows everything.
-class Chart : public QwtPlot {
+/// indices.
+class Chart : public RangePlot {
   Q_OBJECT
 
  public:
@@ -41,6 +38,9 @@ class Chart : public QwtPlot {
 
   void setAxes(const QString& indices, const QString& values);
   void setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands = {});
+  /// A band that something selected elsewhere belongs to; −1: none.
+  void lightBand(int band);
+  int litBand() const { return lit_; }
   /// A horizontal line; negative: none.
   void setLimit(double bytes, const QString& name);
   /// A vertical line at an index; −1: none.
@@ -49,38 +49,33 @@ class Chart : public QwtPlot {
   int size() const;
   std::int64_t total(int index) const;
   const std::vector<StackLayer>& layers() const { return layers_; }
-  /// Indices shown, [first, second).
-  std::pair<double, double> range() const { return {from_, to_}; }
-  void setRange(double from, double to);
 
  Q_SIGNALS:
   void hovered(int index);  ///< −1: none
   void clicked(int index);
 
  protected:
-  bool eventFilter(QObject* watched, QEvent* event) override;
+  double tickStep(double span) const override;
+  void follow() override;
+  void pointedAt(const QPoint& position) override;
+  void pointerLeft() override;
+  void clickedAt(const QPoint& position) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
   class StackItem;
   class BandItem;
-  void follow();
   void scaleValues();
   int indexAt(const QPoint& position) const;
-  void zoomAt(double x, double factor);
 
-  const shell::Palette& palette_;
   std::vector<StackLayer> layers_;
   std::vector<ChartBand> bands_;
   geometry::WidestIndex totals_;
   StackItem* stack_;
   BandItem* bandItem_;
-  QwtPlotGrid* grid_;
   QwtPlotMarker *limit_, *markLine_;
-  double limitBytes_ = -1, from_ = 0, to_ = 1, pressedFrom_ = 0;
-  int mark_ = -1;
-  QPoint pressed_;
-  bool dragging_ = false, pressing_ = false;
+  double limitBytes_ = -1;
+  int mark_ = -1, lit_ = -1;
 };
 
 }  // namespace pipescope::pages

@@ -1,16 +1,10 @@
 #include "views/pages/parts/curve_chart.h"
 
 #include <qwt_plot_canvas.h>
-#include <qwt_plot_grid.h>
-#include <qwt_plot_layout.h>
 #include <qwt_plot_marker.h>
-#include <qwt_scale_draw.h>
 #include <qwt_scale_map.h>
-#include <qwt_scale_widget.h>
 #include <qwt_text.h>
 
-#include <QApplication>
-#include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
 #include <algorithm>
@@ -21,6 +15,10 @@
 namespace pipescope::pages {
 
 using shell::Ui;
+
+namespace {
+constexpr double kFewest = 8;  ///< samples shown at the deepest zoom
+}
 
 class CurveChart::CurveItem : public QwtPlotItem {
  public:
@@ -38,7 +36,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
       begun = true;
     };
     const auto first = std::partition_point(points.begin(), points.end(), [&](const auto& point) {
-      return static_cast<double>(point.index + point.count) < chart_.from_;
+      return static_cast<double>(point.index + point.count) < chart_.range().first;
     });
     int column = -1;
     double low = 0, high = 0, last = 0;
@@ -75,29 +73,14 @@ class CurveChart::CurveItem : public QwtPlotItem {
 };
 
 CurveChart::CurveChart(const shell::Palette& palette, QWidget* parent)
-    : QwtPlot(parent),
-      palette_(palette),
-      curve_(new CurveItem(*this)),
-      grid_(new QwtPlotGrid),
-      mark_(new QwtPlotMarker) {
-  setAutoDelete(true);
-  auto* canvas = new QwtPlotCanvas(this);
-  canvas->setFrameStyle(QFrame::NoFrame);
-  canvas->setFocusIndicator(QwtPlotCanvas::NoFocusIndicator);
-  canvas->setPaintAttribute(QwtPlotCanvas::BackingStore, false);
-  setCanvas(canvas);
-  canvas->setMouseTracking(true);
-  canvas->installEventFilter(this);
-  plotLayout()->setAlignCanvasToScales(true);
-  grid_->enableX(false);
-  grid_->attach(this);
+    : RangePlot(palette, parent), curve_(new CurveItem(*this)), mark_(new QwtPlotMarker) {
+  static_cast<QwtPlotCanvas*>(canvas())->setPaintAttribute(QwtPlotCanvas::BackingStore, false);
   curve_->attach(this);
   mark_->setLineStyle(QwtPlotMarker::VLine);
   mark_->setVisible(false);
   mark_->setZ(20);
   mark_->attach(this);
   setMinimumHeight(150);
-  connect(&palette_, &shell::Palette::changed, this, &CurveChart::follow);
   follow();
 }
 
@@ -112,40 +95,12 @@ void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series
   if (!series_) return replot();
   const double low = std::min(0.0, series_->smallest), high = std::max(series_->largest, low + 1e-12);
   setAxisScale(yLeft, low, high + (high - low) * 0.06);
-  setRange(0, 1e18);
-}
-
-void CurveChart::setRange(double from, double to) {
-  const double all = series_ ? static_cast<double>(std::max<std::int64_t>(2, series_->samples - 1)) : 2;
-  const double span = std::clamp(to - from, std::min(8.0, all), all);
-  from_ = std::clamp(from, 0.0, all - span);
-  to_ = from_ + span;
-  setAxisScale(xBottom, from_, to_);
-  replot();
+  setWhole(static_cast<double>(std::max<std::int64_t>(2, series_->samples - 1)), kFewest);
+  setRange(0, whole());
 }
 
 void CurveChart::follow() {
-  setAutoFillBackground(true);
-  QPalette colours = palette_.widgets();
-  colours.setColor(QPalette::Window, palette_.ui(Ui::surface));
-  colours.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  colours.setColor(QPalette::Text, palette_.ui(Ui::muted));
-  setPalette(colours);
-  setCanvasBackground(palette_.ui(Ui::surface));
-  const QFont small = timeline::LabelFont(font()).font();
-  for (const int axis : {static_cast<int>(xBottom), static_cast<int>(yLeft)}) {
-    axisWidget(axis)->setPalette(colours);
-    setAxisFont(axis, small);
-    axisScaleDraw(axis)->enableComponent(QwtAbstractScaleDraw::Backbone, false);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MinorTick, 0);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MediumTick, 0);
-    axisScaleDraw(axis)->setTickLength(QwtScaleDiv::MajorTick, 4);
-    QwtText title = axisTitle(axis);
-    title.setColor(palette_.ui(Ui::muted));
-    title.setFont(small);
-    setAxisTitle(axis, title);
-  }
-  grid_->setMajorPen(palette_.ui(Ui::grid), 1);
+  RangePlot::follow();
   mark_->setLinePen(palette_.ui(Ui::muted), 1, Qt::DashLine);
   replot();
 }
@@ -159,55 +114,19 @@ int CurveChart::pointNear(int x) const {
   return static_cast<int>(std::max<std::ptrdiff_t>(0, after - series_->points.begin() - 1));
 }
 
-bool CurveChart::eventFilter(QObject* watched, QEvent* event) {
-  if (watched != canvas()) return QwtPlot::eventFilter(watched, event);
-  switch (event->type()) {
-    case QEvent::MouseMove: {
-      const auto* mouse = static_cast<QMouseEvent*>(event);
-      if (pressing_ && (mouse->pos() - pressed_).manhattanLength() >= QApplication::startDragDistance())
-        dragging_ = true;
-      if (dragging_) {
-        const double moved = (mouse->x() - pressed_.x()) * (to_ - from_) / std::max(1, canvas()->width());
-        setRange(pressedFrom_ - moved, pressedFrom_ - moved + (to_ - from_));
-      }
-      const int point = pointNear(mouse->x());
-      mark_->setVisible(point >= 0);
-      if (point >= 0)
-        mark_->setValue(static_cast<double>(series_->points[static_cast<std::size_t>(point)].index), 0);
-      replot();
-      Q_EMIT hovered(point);
-      return false;
-    }
-    case QEvent::Leave:
-      mark_->setVisible(false);
-      replot();
-      Q_EMIT hovered(-1);
-      return false;
-    case QEvent::MouseButtonPress: {
-      const auto* mouse = static_cast<QMouseEvent*>(event);
-      pressing_ = mouse->button() == Qt::LeftButton;
-      dragging_ = false;
-      pressed_ = mouse->pos();
-      pressedFrom_ = from_;
-      return false;
-    }
-    case QEvent::MouseButtonRelease:
-      pressing_ = dragging_ = false;
-      return false;
-    case QEvent::MouseButtonDblClick:
-      setRange(0, 1e18);
-      return true;
-    case QEvent::Wheel: {
-      const auto* wheel = static_cast<QWheelEvent*>(event);
-      const double at = invTransform(xBottom, wheel->position().x()),
-                   factor = std::pow(1.25, wheel->angleDelta().y() / 120.0);
-      const double left = (at - from_) / factor;
-      setRange(at - left, at - left + (to_ - from_) / factor);
-      return true;
-    }
-    default:
-      return QwtPlot::eventFilter(watched, event);
-  }
+void CurveChart::pointedAt(const QPoint& position) {
+  const int point = pointNear(position.x());
+  mark_->setVisible(point >= 0);
+  if (point >= 0)
+    mark_->setValue(static_cast<double>(series_->points[static_cast<std::size_t>(point)].index), 0);
+  replot();
+  Q_EMIT hovered(point);
+}
+
+void CurveChart::pointerLeft() {
+  mark_->setVisible(false);
+  replot();
+  Q_EMIT hovered(-1);
 }
 
 }  // namespace pipescope::pages

@@ -24,8 +24,10 @@ class ToolRow : public QWidget {
   void space(int pixels = 8) { layout_->addSpacing(pixels); }
   void stretch() { layout_->addStretch(); }
 
- private:
+ protected:
   shell::PageContext& context_;
+
+ private:
   QHBoxLayout* layout_;
 };
 

@@ -55,7 +55,8 @@ void TraceDetails::clear() {
   facts_->setFacts({});
 }
 
-shell::Selected selectedOf(const analysis::Trace& trace, const TimelineItem& item) {
+shell::Selected selectedOf(const geometry::TimelineScene& scene, const TimelineItem& item) {
+  const analysis::Trace& trace = *scene.model()->trace;
   shell::Selected selected;
   if (item.device < 0) return selected;
   const analysis::DeviceTrace& device = trace.devices[static_cast<std::size_t>(item.device)];
@@ -77,6 +78,10 @@ shell::Selected selectedOf(const analysis::Trace& trace, const TimelineItem& ite
       selected.stage = placement.stage;
       selected.microBatch = placement.microBatch;
       selected.step = item.box;
+      const analysis::FlameBox* box = scene.flameBox(item);
+      const analysis::TraceSegment* segment = trace.segmentOf(placement);
+      if (box != nullptr && box->step >= 0 && segment != nullptr)
+        selected.program = segment->steps[static_cast<std::size_t>(box->step)].program;
       break;
     }
     case TimelineItem::Kind::wait:
@@ -91,6 +96,7 @@ shell::Selected selectedOf(const analysis::Trace& trace, const TimelineItem& ite
     case TimelineItem::Kind::counter:
       selected.kind = shell::Selected::Kind::device;
       break;
+    case TimelineItem::Kind::wall:
     case TimelineItem::Kind::none:
       break;
   }

@@ -31,6 +31,6 @@ class TraceDetails : public QWidget {
 };
 
 /// What an item is for other pages.
-shell::Selected selectedOf(const analysis::Trace& trace, const geometry::TimelineItem& item);
+shell::Selected selectedOf(const geometry::TimelineScene& scene, const geometry::TimelineItem& item);
 
 }  // namespace pipescope::pages

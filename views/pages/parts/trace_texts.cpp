@@ -84,12 +84,9 @@ QString TraceTexts::length(const TimelineItem& item) const {
 }
 
 const analysis::FlameBox& TraceTexts::box(const TimelineItem& item) const {
-  const analysis::TraceSegment* segment = trace_.segmentOf(placement(item));
-  const geometry::TimelineRow& row = at(scene_.layout().rows, item.row);
-  const analysis::FlameRow& boxes = row.kind == geometry::RowKind::flat
-                                        ? at(segment->flat, row.lane)
-                                        : at(at(segment->flame, row.lane), row.level);
-  return at(boxes.boxes, item.box);
+  static const analysis::FlameBox none;
+  const analysis::FlameBox* found = scene_.flameBox(item);
+  return found == nullptr ? none : *found;
 }
 
 const model::Step* TraceTexts::step(const TimelineItem& item) const {
@@ -122,6 +119,7 @@ QString TraceTexts::title(const TimelineItem& item) const {
     case Kind::transfer:
     case Kind::far:
     case Kind::counter:
+    case Kind::wall:
       return text(scene_.labelOf(item));
     case Kind::none:
       break;
@@ -154,6 +152,23 @@ QString TraceTexts::counterValue(const TimelineItem& item) const {
   if (point.count > 1 && point.smallest < point.largest)
     return tr("%1 … %2%3, %4 samples").arg(point.smallest).arg(point.largest).arg(unit).arg(point.count);
   return QString::number(point.last) + unit;
+}
+
+QString TraceTexts::wallTime(const TimelineItem& item) const {
+  const model::Run& run = at(trace_.runs, item.index);
+  return text(formatDuration(base::Ticks(run.wallEndNs - run.wallStartNs), {geometry::TimeUnit::time, 1'000'000'000}));
+}
+
+/// What the tile under the pointer does in the step.
+QString TraceTexts::unitTime(const TimelineItem& item) const {
+  const analysis::DeviceTrace& on = at(trace_.devices, item.device);
+  const QString name = tr("%1 %2").arg(text(on.unitName)).arg(item.unit);
+  for (const analysis::UnitRun& span : scene_.unitsOf(item)) {
+    if (item.unit < span.firstUnit || item.unit >= span.firstUnit + span.unitCount) continue;
+    const base::Ticks axis(std::llround(static_cast<double>(span.ticks.count) * on.axisTicksPerTick));
+    return tr("%1 works %2").arg(name, time(axis));
+  }
+  return scene_.unitsOf(item).empty() ? name : tr("%1 has no work in it").arg(name);
 }
 
 QStringList TraceTexts::callout(const TimelineItem& item) const {
@@ -193,15 +208,20 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
       lines[1] = counterValue(item);
       lines << tr("at %1").arg(time(item.start));
       break;
+    case Kind::wall:
+      lines << tr("%1 on the host").arg(wallTime(item));
+      break;
     case Kind::none:
       break;
   }
+  if (item.unit >= 0) lines << unitTime(item);
   if (lines[2].endsWith(QStringLiteral("stage -1"))) lines[2] = device(item.device);
   return lines;
 }
 
 std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
   Facts facts;
+  if (item.unit >= 0) facts.push_back({tr("Pointed at"), unitTime(item), {}});
   switch (item.kind) {
     case Kind::pass:
       addPass(facts, item);
@@ -219,6 +239,10 @@ std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
     case Kind::counter:
       facts.push_back({tr("Value"), counterValue(item), {}});
       if (item.device >= 0) facts.push_back({tr("Device"), device(item.device), {}});
+      addWhen(facts, item);
+      break;
+    case Kind::wall:
+      facts.push_back({tr("On the host"), wallTime(item), tr("wall clock: the emulator's own time")});
       addWhen(facts, item);
       break;
     case Kind::far:

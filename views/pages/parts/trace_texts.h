@@ -41,6 +41,8 @@ class TraceTexts {
   void addStep(Facts& facts, const geometry::TimelineItem& item) const;
   void addWait(Facts& facts, const geometry::TimelineItem& item) const;
   void addTransfer(Facts& facts, const geometry::TimelineItem& item) const;
+  QString wallTime(const geometry::TimelineItem& item) const;
+  QString unitTime(const geometry::TimelineItem& item) const;
   QString counterValue(const geometry::TimelineItem& item) const;
   const analysis::FlameBox& box(const geometry::TimelineItem& item) const;
   const model::Step* step(const geometry::TimelineItem& item) const;

@@ -1,0 +1,28 @@
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+base::Result<Section> makeOptions(const Context& context) {
+  Section section{"options", "Options", {}, {}, {}};
+  Table table{"options",
+              "Options",
+              "all that the run used",
+              {{"path", "Option", Format::plain, ""},
+               {"value", "Value", Format::plain, "as TOML"},
+               {"origin", "From", Format::plain, "default, file, environment or flag"}},
+              {}};
+  for (const model::ConfigurationEntry& row : context.catalog.configuration)
+    table.rows.push_back({row.path, row.value, row.origin});
+  if (table.rows.empty()) section.remarks.push_back("The profile holds no options.");
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(options) {
+  registry.add({"options", "Options", "Every option of the run, and where its value came from", 90, makeOptions});
+}
+
+}  // namespace pipescope::sections

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/system_links.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+std::string words(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+Table deviceTable(const Context& context) {
+  const analysis::Catalog& catalog = context.catalog;
+  Table table{"devices",
+              "Devices",
+              "of the partition",
+              {{"name", "Device", Format::plain, ""},
+               {"kind", "Chip", Format::plain, ""},
+               {"stages", "Stages", Format::plain, "of the executable"},
+               {"units", "Units", Format::count, "tiles, cores"},
+               {"unit", "Unit", Format::plain, ""},
+               {"clock", "Clock", Format::plain, "timebase of its ticks"},
+               {"lanes", "Lanes", Format::plain, "what can work at the same time"}},
+              {}};
+  for (const model::Device& device : catalog.devices) {
+    std::string stages, lanes;
+    for (const model::Stage* stage : catalog.stagesOf(context.executable)) {
+      if (stage->device == device.id) stages += (stages.empty() ? "" : ", ") + std::to_string(stage->index);
+    }
+    for (const model::Lane& lane : catalog.lanes) {
+      if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + model::toString(lane.role);
+    }
+    const std::string clock = catalog.target.family == "fixed"
+                                  ? "cost units"
+                                  : fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9);
+    table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units, device.unitName,
+                          clock, lanes});
+  }
+  return table;
+}
+
+Cell rate(double bytesPerSecond) {
+  return bytesPerSecond > 0 ? Cell(bytesPerSecond) : Cell();
+}
+
+Table linkTable(const analysis::SystemUse& use) {
+  Table table{"links",
+              "Links",
+              "over the last call; busy share of the call's length",
+              {{"from", "From", Format::plain, ""},
+               {"to", "To", Format::plain, ""},
+               {"name", "Link", Format::plain, ""},
+               {"capacity_bytes_per_second", "Capacity", Format::byteRate, "in this direction"},
+               {"bytes", "Bytes", Format::bytes, "in the call"},
+               {"transfers", "Transfers", Format::count, "in the call; stream copies count one each"},
+               {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ the call's length"},
+               {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
+              {}};
+  for (const analysis::LinkUse& link : use.links) {
+    table.rows.push_back({link.from, link.to, link.name, rate(link.bytesPerSecond), link.bytes.count,
+                          link.transfers, link.share, rate(link.rate)});
+  }
+  return table;
+}
+
+Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory, const analysis::SystemUse& use) {
+  Table table{"memory_spaces",
+              "Memory spaces",
+              "capacity and use of the executable; traffic in its last call",
+              {{"device", "Device", Format::plain, ""},
+               {"kind", "Kind", Format::plain, ""},
+               {"units", "Units", Format::count, ""},
+               {"capacity_bytes", "Capacity", Format::bytes, "all units"},
+               {"used_bytes", "Used", Format::bytes, "including gaps, sum over units"},
+               {"share", "Used of it", Format::fraction, "used ÷ capacity"},
+               {"fullest_bytes", "Fullest unit", Format::bytes, "including gaps"},
+               {"in_bytes", "Received", Format::bytes, "from other memory in the last call"},
+               {"out_bytes", "Sent", Format::bytes, "to other memory in the last call"}},
+              {}};
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    const model::Device* device = catalog.device(space.device);
+    const std::int64_t capacity = space.units * space.bytesPerUnit.count;
+    Cell used, share, fullest;
+    for (const auto* list : {&memory.devices, &memory.others}) {
+      for (const analysis::DeviceMemory& one : *list) {
+        if (one.space != space.id) continue;
+        used = one.totalIncludingGaps.count;
+        fullest = one.maxUnitIncludingGaps.count;
+        if (capacity > 0)
+          share = static_cast<double>(one.totalIncludingGaps.count) / static_cast<double>(capacity);
+      }
+    }
+    const auto place = static_cast<std::size_t>(space.id.value);
+    const analysis::SpaceTraffic traffic =
+        place < use.spaces.size() ? use.spaces[place] : analysis::SpaceTraffic();
+    table.rows.push_back({device == nullptr ? "host" : device->name, words(space.kind), space.units,
+                          capacity > 0 ? Cell(capacity) : Cell(), used,
+                          share, fullest, traffic.in.count, traffic.out.count});
+  }
+  return table;
+}
+
+base::Result<Section> makeSystem(const Context& context) {
+  base::SilentProgress progress;
+  PIPESCOPE_ASSIGN(const analysis::SystemUse use,
+                   analysis::systemUse(context.source, context.catalog, context.executable, progress));
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
+  const model::Target& target = context.catalog.target;
+  Section section{"system", "System", {}, {deviceTable(context), linkTable(use)}, {}};
+  section.facts = {{"system", "System", target.name, Format::plain, target.description},
+                   {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
+                   {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};
+  if (!context.catalog.memorySpaces.empty())
+    section.tables.push_back(spaceTable(context.catalog, memory, use));
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(system) {
+  registry.add({"system", "System", "Devices, links with bytes and busy share, memory spaces", 70, makeSystem});
+}
+
+}  // namespace pipescope::sections

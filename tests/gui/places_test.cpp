@@ -1,0 +1,375 @@
+// Links and places, notes that stay in the file, the demo, files that go away or are half there, marks, and every page
+// by keyboard; every model under Qt's own tester.
+#include <QAbstractItemModelTester>
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QFile>
+#include <QInputDialog>
+#include <QLabel>
+#include <QMenu>
+#include <QScrollBar>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QToolButton>
+
+#include "app/gui/demo.h"
+#include "profiler/store/profile_reader.h"
+#include "profiler/store/profile_writer.h"
+#include "views/pages/parts/chart.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/range_table.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/timeline/pipeline_canvas.h"
+#include "views/timeline/timeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using pages::DataTable;
+using timeline::TimelineCanvas;
+
+class PlacesTest : public WindowTest {
+ protected:
+  void openPage(const QString& page, const FixtureOptions& options = {}) {
+    fixture = std::make_unique<ProfileFixture>(options);
+    open(fixture->profile(), page);
+  }
+
+  /// The fixture as a file, finished or still being written.
+  static void writeFile(const QString& path, bool finish = true) {
+    const ProfileFixture fixture;
+    auto writer = store::ProfileWriter::create(path.toStdString());
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    model::RowSet rows;
+    model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+    ASSERT_TRUE((*writer)->commit(rows).ok());
+    if (finish) {
+      ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
+    }
+  }
+
+  QAction* action(const QString& what) const {
+    for (const auto& entry : window->actions().entries()) {
+      if (entry.what == what) return entry.action;
+    }
+    return nullptr;
+  }
+  /// Presses the keys of an action where the page has the focus.
+  void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+    QTest::keyClick(child<TimelineCanvas>(), key, modifiers);
+  }
+
+  std::unique_ptr<ProfileFixture> fixture;
+};
+
+TEST_F(PlacesTest, ALinkLeadsBack) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("linked.pop"));
+  writeFile(path);
+  ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
+  window->open(path);
+  ASSERT_TRUE(settle());
+  auto* canvas = child<TimelineCanvas>();
+  canvas->select(canvas->scene().passItem({2, 0, 5}));
+  const base::Ticks start = canvas->selected().start;
+  QAction* copy = action(QStringLiteral("Copy link to this place"));
+  ASSERT_NE(copy, nullptr);
+  copy->trigger();
+  const QString link = QApplication::clipboard()->text();
+  EXPECT_EQ(link, QStringLiteral("pipescope-gui '%1' --page trace --executable training --at %2 --lane IPU2")
+                      .arg(path)
+                      .arg(start.count));
+}
+
+TEST_F(PlacesTest, ALaneIsScrolledTo) {
+  openPage(QStringLiteral("trace"));
+  window->resize(1600, 420);
+  ASSERT_TRUE(settle());
+  auto* canvas = child<TimelineCanvas>();
+  window->go({QStringLiteral("trace"), {}, -1, QStringLiteral("ipu3")});
+  ASSERT_TRUE(settle());
+  EXPECT_GT(canvas->verticalScrollBar()->value(), 0);
+  window->go({QStringLiteral("trace"), {}, -1, QStringLiteral("IPU77")});
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->notice(), QStringLiteral("There is no device IPU77 on this trace."));
+}
+
+TEST_F(PlacesTest, NotesAreKeptInTheFile) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("notes.pop"));
+  writeFile(path);
+  ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
+  window->open(path);
+  ASSERT_TRUE(settle());
+  auto* canvas = child<TimelineCanvas>();
+  canvas->select(canvas->scene().passItem({1, 0, 4}));
+  const base::Ticks at = canvas->selected().start;
+  action(QStringLiteral("Note at the selection or in the middle"))->trigger();
+  auto* dialog = window->findChild<QInputDialog*>();
+  ASSERT_NE(dialog, nullptr);
+  dialog->setTextValue(QStringLiteral("here it waits"));
+  dialog->accept();
+  ASSERT_TRUE(settle());
+  const auto notes = [&] {
+    const auto reader = store::ProfileReader::open(path.toStdString());
+    return std::vector<model::Note>(**(*reader)->rows<model::Note>());
+  };
+  ASSERT_TRUE(waitFor([&] { return notes().size() == 1; }));
+  EXPECT_EQ(notes().front().text, "here it waits");
+  EXPECT_EQ(notes().front().start, at);
+  EXPECT_EQ(notes().front().device, model::DeviceId(1));
+}
+
+TEST_F(PlacesTest, NotesSayWhenTheyCannotBeKept) {
+  openPage(QStringLiteral("trace"));
+  action(QStringLiteral("Note at the selection or in the middle"))->trigger();
+  EXPECT_TRUE(window->currentPage()->notice().startsWith(QStringLiteral("Notes cannot be kept")))
+      << window->currentPage()->notice().toStdString();
+}
+
+TEST_F(PlacesTest, MarkedTimesAreMeasured) {
+  openPage(QStringLiteral("trace"));
+  auto* canvas = child<TimelineCanvas>();
+  hover(canvas->viewport(), {TimelineCanvas::kGutter + 300, TimelineCanvas::kTop + 10});
+  press(Qt::Key_K);
+  hover(canvas->viewport(), {TimelineCanvas::kGutter + 600, TimelineCanvas::kTop + 10});
+  press(Qt::Key_K);
+  ASSERT_EQ(canvas->markers().size(), 2U);
+  EXPECT_LT(canvas->markers()[0], canvas->markers()[1]);
+  picture("marks");
+  press(Qt::Key_K);
+  EXPECT_EQ(canvas->markers().size(), 1U) << "once more takes it away";
+  press(Qt::Key_Escape);
+  EXPECT_TRUE(canvas->markers().empty());
+}
+
+TEST_F(PlacesTest, RowsAreChosenAndResized) {
+  openPage(QStringLiteral("trace"));
+  auto* canvas = child<TimelineCanvas>();
+  const auto has = [&](geometry::RowKind kind) {
+    const auto& rows = canvas->scene().layout().rows;
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.kind == kind; });
+  };
+  EXPECT_TRUE(has(geometry::RowKind::transfer));
+  EXPECT_FALSE(has(geometry::RowKind::tiles));
+  action(QStringLiteral("Transfers"))->setChecked(false);
+  action(QStringLiteral("Tiles (BSP)"))->setChecked(true);
+  EXPECT_FALSE(has(geometry::RowKind::transfer));
+  EXPECT_TRUE(has(geometry::RowKind::tiles));
+  picture("tiles_missing");
+  const int before = canvas->options().tilesHeight;
+  action(QStringLiteral("Higher tiles"))->trigger();
+  EXPECT_GT(canvas->options().tilesHeight, before);
+  action(QStringLiteral("Lower tiles"))->trigger();
+  EXPECT_EQ(canvas->options().tilesHeight, before);
+  action(QStringLiteral("Transfers"))->setChecked(true);
+  action(QStringLiteral("Tiles (BSP)"))->setChecked(false);
+  EXPECT_TRUE(has(geometry::RowKind::transfer));
+}
+
+TEST_F(PlacesTest, TilesAreDrawnAndListed) {
+  FixtureOptions options;
+  options.tiles = true;
+  openPage(QStringLiteral("trace"), options);
+  auto* canvas = child<TimelineCanvas>();
+  action(QStringLiteral("Tiles (BSP)"))->setChecked(true);
+  ASSERT_TRUE(settle());
+  const auto& rows = canvas->scene().layout().rows;
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [](const auto& one) { return one.kind == geometry::RowKind::tiles; });
+  ASSERT_NE(row, rows.end());
+  picture("tiles");
+  // The longest step of the second device's first backward pass.
+  const geometry::TimelineItem pass = canvas->scene().passItem({0, 0, 20});
+  canvas->zoomTo(pass.start, pass.end, 0.1);
+  ASSERT_TRUE(settle());
+  picture("tiles_near");
+  const auto& placed = canvas->window();
+  geometry::TimelineItem step;
+  for (int x = 0; x < placed.view.width() && step.unit < 0; x += 5) {
+    const auto found = canvas->scene().itemAt(placed, x, row->y + 4 - placed.top);
+    if (found.kind == geometry::TimelineItem::Kind::step && !canvas->scene().unitsOf(found).empty()) step = found;
+  }
+  ASSERT_GE(step.unit, 0);
+  canvas->select(step);
+  auto* tabs = child<QTabWidget>();
+  tabs->setCurrentIndex(2);
+  DataTable* listed = nullptr;
+  for (DataTable* table : window->currentPage()->findChildren<DataTable*>()) {
+    if (table->title().startsWith(QStringLiteral("Single tiles"))) listed = table;
+  }
+  ASSERT_NE(listed, nullptr);
+  EXPECT_GT(listed->model()->rowCount(), 10);
+  picture("tiles_listed");
+  action(QStringLiteral("Tiles (BSP)"))->setChecked(false);
+}
+
+TEST_F(PlacesTest, ADeviceSelectedInMemoryIsLitOnEveryPage) {
+  openPage(QStringLiteral("trace"));
+  auto* canvas = child<TimelineCanvas>();
+  canvas->select(canvas->scene().passItem({1, 0, 4}));
+  showPage(QStringLiteral("memory"));
+  EXPECT_EQ(child<pages::Chart>()->litBand(), 1) << "of the pass";
+  shell::Selected selected;
+  selected.kind = shell::Selected::Kind::device;
+  selected.device = model::DeviceId(2);
+  window->selection().set(selected);
+  EXPECT_EQ(child<pages::Chart>()->litBand(), 2);
+  EXPECT_FALSE(static_cast<bool>(canvas->selected())) << "the trace lights the device instead";
+  EXPECT_EQ(window->selection().current().device, model::DeviceId(2)) << "and does not answer";
+  showPage(QStringLiteral("liveness"));
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU2"));
+  choose(child<QComboBox>(QStringLiteral("Device")), 0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->selection().current().device, model::DeviceId(0));
+  showPage(QStringLiteral("memory"));
+  EXPECT_EQ(child<pages::Chart>()->litBand(), 0);
+  window->selection().clear();
+  EXPECT_EQ(child<pages::Chart>()->litBand(), -1);
+}
+
+TEST_F(PlacesTest, LivenessShowsTheFullestTile) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<pages::Chart>();
+  ASSERT_EQ(chart->layers().size(), 2U);
+  const std::int64_t sum = chart->total(chart->mark());
+  choose(child<QComboBox>(QStringLiteral("Bytes of")), 1);
+  ASSERT_EQ(chart->layers().size(), 1U);
+  EXPECT_LT(chart->total(chart->mark()), sum);
+  picture("liveness_fullest");
+}
+
+TEST_F(PlacesTest, ADeletedFileLeavesWhatWasShown) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("gone.pop"));
+  writeFile(path);
+  ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
+  window->open(path);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(QFile::remove(path));
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    EXPECT_NE(window->session().snapshot(), nullptr) << page.toStdString();
+  }
+  window->session().reload();
+  ASSERT_TRUE(waitFor([&] { return !window->session().isOpening(); }));
+  EXPECT_TRUE(window->notice().contains(QStringLiteral("gone.pop"))) << window->notice().toStdString();
+  showPage(QStringLiteral("trace"));
+  EXPECT_NE(child<TimelineCanvas>()->scene().model(), nullptr) << "the last good picture stays";
+}
+
+TEST_F(PlacesTest, AHalfWrittenFileIsShownAsSuch) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("half.pop"));
+  writeFile(path, false);
+  ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
+  window->open(path);
+  ASSERT_TRUE(settle());
+  EXPECT_NE(child<TimelineCanvas>()->scene().model(), nullptr);
+  bool said = false;
+  for (const QLabel* label : window->findChildren<QLabel*>())
+    said = said || label->text().contains(QStringLiteral("still being written"));
+  EXPECT_TRUE(said);
+  for (const QString& page : window->pageIds()) showPage(page);
+}
+
+TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
+  openPage(QStringLiteral("summary"));
+  for (int i = 0; i < window->pageIds().size(); ++i) {
+    QTest::keyClick(window.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(window->currentPage(), window->currentPage());
+    // Tab reaches controls of the page and comes back without getting stuck.
+    std::set<QWidget*> reached;
+    for (int step = 0; step < 60; ++step) {
+      QTest::keyClick(QApplication::focusWidget() != nullptr ? QApplication::focusWidget() : window.get(), Qt::Key_Tab);
+      if (QApplication::focusWidget() != nullptr) reached.insert(QApplication::focusWidget());
+    }
+    EXPECT_GT(reached.size(), 3U) << window->pageIds()[i].toStdString();
+    for (QWidget* widget : reached) {
+      const bool named = !widget->accessibleName().isEmpty() || widget->inherits("QAbstractButton") ||
+                         widget->inherits("QAbstractItemView") || widget->inherits("QTabBar") ||
+                         widget->inherits("QScrollArea") || widget->inherits("QLineEdit");
+      EXPECT_TRUE(named) << widget->metaObject()->className() << " on " << window->pageIds()[i].toStdString();
+    }
+  }
+}
+
+TEST_F(PlacesTest, EveryModelIsSound) {
+  openPage(QStringLiteral("summary"));
+  int models = 0;
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    for (QTableView* view : window->currentPage()->findChildren<QTableView*>()) {
+      if (view->model() == nullptr) continue;
+      QAbstractItemModelTester tester(view->model(), QAbstractItemModelTester::FailureReportingMode::Fatal);
+      ++models;
+      view->model()->sort(0, Qt::DescendingOrder);
+    }
+    for (const DataTable* table : window->currentPage()->findChildren<DataTable*>())
+      QAbstractItemModelTester tester(table->model(), QAbstractItemModelTester::FailureReportingMode::Fatal);
+  }
+  EXPECT_GT(models, 15);
+}
+
+/// A program that does what the test says.
+QString fakeProgram(const QTemporaryDir& folder, const QByteArray& script) {
+  const QString path = folder.filePath(QStringLiteral("pipescope"));
+  QFile file(path);
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("#!/bin/sh\n" + script);
+  file.close();
+  EXPECT_TRUE(file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner));
+  return path;
+}
+
+class DemoTest : public WindowTest {
+ protected:
+  base::Result<QString> make(gui::DemoPlaces places) {
+    if (places.samples.isEmpty())
+      places.samples << QStringLiteral("/nowhere") << QStringLiteral(PIPESCOPE_SOURCE_DIR "/samples");
+    if (places.folder.isEmpty()) places.folder = folder.filePath(QStringLiteral("cache/deep"));
+    std::optional<base::Result<QString>> made;
+    gui::makeDemo(window.get(), places, [&](const base::Result<QString>& result) { made = result; });
+    EXPECT_FALSE(made.has_value()) << "nothing is looked for before the caller goes on";
+    EXPECT_TRUE(waitFor([&] { return made.has_value(); }));
+    return made ? *made : base::Result<QString>(base::internalError("The demo was not answered."));
+  }
+  QTemporaryDir folder;
+};
+
+TEST_F(DemoTest, RunsTheSample) {
+  const QString program = fakeProgram(folder, "printf '%s ' \"$@\" > \"$4\"\n");
+  const auto made = make({program, {}, {}});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  QFile file(*made);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  const QByteArray said = file.readAll();
+  EXPECT_TRUE(said.startsWith("run ")) << said.toStdString();
+  EXPECT_TRUE(said.contains("samples/mnist/pipelined.toml -o ")) << said.toStdString();
+  EXPECT_TRUE(said.contains("--no-numerics")) << said.toStdString();
+}
+
+TEST_F(DemoTest, SaysWhyThereIsNone) {
+  const auto missing = make({folder.filePath(QStringLiteral("no-such-program")), {}, {}});
+  ASSERT_FALSE(missing.ok());
+  EXPECT_NE(missing.error().message.find("cannot be started"), std::string::npos) << missing.error().message;
+  const auto failing = make({fakeProgram(folder, "echo 'the disk is full'\nexit 2\n"), {}, {}});
+  ASSERT_FALSE(failing.ok());
+  EXPECT_NE(failing.error().message.find("the disk is full"), std::string::npos) << failing.error().message;
+  const auto silent = make({fakeProgram(folder, "kill -9 $$\n"), {}, {}});
+  ASSERT_FALSE(silent.ok());
+  EXPECT_NE(silent.error().message.find("ended early"), std::string::npos) << silent.error().message;
+  const auto noSample = make({fakeProgram(folder, ""), {QStringLiteral("/nowhere")}, {}});
+  ASSERT_FALSE(noSample.ok());
+  EXPECT_NE(noSample.error().message.find("is not installed"), std::string::npos) << noSample.error().message;
+  const auto noFolder = make({fakeProgram(folder, ""), {}, QStringLiteral("/proc/nowhere")});
+  ASSERT_FALSE(noFolder.ok());
+  EXPECT_NE(noFolder.error().message.find("cannot be written to"), std::string::npos) << noFolder.error().message;
+}
+
+}  // namespace
+}  // namespace pipescope::testing

@@ -1,0 +1,179 @@
+#include "views/pages/parts/memory_data.h"
+
+#include <QObject>
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/tile_memory.h"
+
+namespace pipescope::pages {
+namespace {
+
+using geometry::ColourRole;
+using sections::Format;
+using Breakdown = MemoryBreakdown;
+using Choice = MemoryChoice;
+using Layer = MemoryLayer;
+using Space = MemoryPart;
+
+constexpr const char* kGap = "gap";
+/// Categories beyond these share a colour and a row in the legend.
+constexpr std::size_t kMostLayers = 11;
+
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+void append(std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from, std::size_t units) {
+  to.insert(to.end(), from.begin(), from.end());
+  to.resize(to.size() + (units - std::min(units, from.size())), 0);
+}
+
+std::vector<Layer> layersOf(const sections::Context& context, const std::vector<Space>& shown,
+                            const Choice& choice, base::Status& status) {
+  std::map<std::string, std::vector<std::int64_t>> columns;
+  std::size_t before = 0;
+  for (const Space& space : shown) {
+    const auto units = static_cast<std::size_t>(space.units);
+    std::map<std::string, std::vector<std::int64_t>> here;
+    if (choice.breakdown == Breakdown::category) {
+      auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      here = *std::move(made);
+      if (!choice.gaps) here.erase(kGap);
+    } else if (choice.breakdown == Breakdown::region) {
+      auto made = analysis::unitUseByRegion(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      here = *std::move(made);
+      if (!choice.gaps) here.erase(kGap);
+    } else {
+      auto made = analysis::unitUse(context.source, context.catalog, context.executable, space.id);
+      if (!made.ok()) return status = made.error(), std::vector<Layer>();
+      if (choice.breakdown == Breakdown::none) {
+        here["bytes"] = choice.gaps ? made->includingGaps : made->excludingGaps;
+      } else {
+        here["always live"] = made->alwaysLive;
+        here["not always live (peak)"] = made->notAlwaysLive;
+        std::vector<std::int64_t> gaps(made->includingGaps.size());
+        for (std::size_t i = 0; i < gaps.size(); ++i)
+          gaps[i] = made->includingGaps[i] - made->excludingGaps[i];
+        if (choice.gaps) here["gaps"] = std::move(gaps);
+      }
+    }
+    for (auto& [name, values] : here) {
+      columns[name].resize(before, 0);
+      append(columns[name], values, units);
+    }
+    before += units;
+    for (auto& [name, values] : columns) values.resize(before, 0);
+  }
+  std::vector<Layer> layers;
+  for (auto& [name, values] : columns) layers.push_back({text(name), ColourRole::series, std::move(values)});
+  return layers;
+}
+
+/// Largest first, gaps last; what is beyond the colours becomes "other".
+void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
+  const auto isGap = [](const Layer& layer) {
+    return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps");
+  };
+  std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
+    if (isGap(a) != isGap(b)) return isGap(b);
+    return breakdown == Breakdown::category && sum(a.values) > sum(b.values);
+  });
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (isGap(layers[i])) {
+      layers[i].role = ColourRole::gaps;
+    } else if (breakdown == Breakdown::liveness) {
+      layers[i].role = i == 0 ? ColourRole::alwaysLive : ColourRole::notAlwaysLive;
+    } else {
+      layers[i].role = geometry::seriesRole(static_cast<int>(std::min(i, kMostLayers)));
+    }
+  }
+}
+
+void makeTable(MemoryData& content) {
+  const std::string unit = content.unitName.empty() ? "unit" : content.unitName;
+  content.table = {"categories",
+                   "What fills it",
+                   "over the " + unit + "s shown",
+                   {{"name", "Category", Format::plain, ""},
+                    {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
+                    {"share", "Share", Format::fraction, "of all that is used"},
+                    {"mean", "Mean", Format::bytes, "per " + unit},
+                    {"max", "Most", Format::bytes, "on one " + unit},
+                    {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
+                   {}};
+  std::int64_t all = 0;
+  for (const Layer& layer : content.layers) all += sum(layer.values);
+  for (const Layer& layer : content.layers) {
+    if (layer.values.empty()) continue;
+    const std::int64_t total = sum(layer.values);
+    const auto most = std::max_element(layer.values.begin(), layer.values.end()) - layer.values.begin();
+    content.table.rows.push_back({layer.name.toStdString(), total,
+                                  all > 0 ? static_cast<double>(total) / static_cast<double>(all) : 0.0,
+                                  static_cast<double>(total) / static_cast<double>(layer.values.size()),
+                                  layer.values[static_cast<std::size_t>(most)],
+                                  content.names[static_cast<std::size_t>(most)].toStdString()});
+    content.marks.push_back(layer.role);
+  }
+}
+
+}  // namespace
+
+QString memoryWords(const std::string& kind) {
+  return text(kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice) {
+  MemoryData content;
+  PIPESCOPE_ASSIGN(const analysis::Memory memory,
+                   analysis::memory(context.source, context.catalog, context.executable));
+  for (const auto* list : {&memory.devices, &memory.others}) {
+    for (const analysis::DeviceMemory& device : *list) {
+      const QString name = device.name.empty() ? QObject::tr("host") : text(device.name);
+      content.spaces.push_back({device.space, model::DeviceId(device.index), name, device.spaceKind, device.units,
+                                device.bytesPerUnit.count});
+    }
+  }
+  // One chart shows memory of one kind: that of the choice, else that which devices compute from.
+  const auto chosen = std::find_if(content.spaces.begin(), content.spaces.end(),
+                                   [&](const Space& space) { return space.id == choice.space; });
+  const bool one = chosen != content.spaces.end();
+  const std::string kind = one                      ? chosen->kind
+                           : content.spaces.empty() ? std::string()
+                                                    : content.spaces.front().kind;
+  for (const Space& space : content.spaces) {
+    if (one ? space.id == choice.space : space.kind == kind) content.shown.push_back(space);
+  }
+  for (const Space& space : content.shown) {
+    content.capacity = std::max(content.capacity, space.bytesPerUnit);
+    const model::Device* device = context.catalog.device(space.device);
+    if (device != nullptr && space.units > 1) content.unitName = device->unitName;
+  }
+  base::Status status;
+  content.layers = layersOf(context, content.shown, choice, status);
+  PIPESCOPE_TRY(status);
+  arrange(content.layers, choice.breakdown);
+  for (const Space& space : content.shown) {
+    for (std::int64_t u = 0; u < space.units; ++u)
+      content.names.push_back(space.units == 1 ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
+                                               : QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
+  }
+  makeTable(content);
+  const sections::SectionDefinition* system = sections::sectionRegistry().find("system");
+  if (system == nullptr) return base::internalError("The section system is not built in.");
+  PIPESCOPE_ASSIGN(sections::Section section, makeSection(*system, context));
+  for (sections::Table& table : section.tables) {
+    if (table.key == "memory_spaces") content.allSpaces = std::move(table);
+  }
+  return content;
+}
+
+}  // namespace pipescope::pages

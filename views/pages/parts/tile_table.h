@@ -1,0 +1,31 @@
+#pragma once
+#include <QWidget>
+
+#include "profiler/geometry/timeline_scene.h"
+#include "views/pages/parts/trace_texts.h"
+#include "views/shell/palette.h"
+
+class QLabel;
+
+namespace pipescope::pages {
+
+class DataTable;
+
+/// What single tiles do in a step, the slowest first; where they were not recorded, how to record them.
+class TileTable : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit TileTable(const shell::Palette& palette, QWidget* parent = nullptr);
+
+  /// Nothing is selected, or no step is.
+  void clear(bool recorded);
+  void show(const TraceTexts& texts, const geometry::TimelineScene& scene, const geometry::TimelineItem& step);
+  DataTable* table() const { return table_; }
+
+ private:
+  QLabel* sentence_;
+  DataTable* table_;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,225 @@
+#include "views/pages/parts/trace_toolbar.h"
+
+#include <QMenu>
+#include <algorithm>
+
+namespace pipescope::pages {
+
+using geometry::StepRows;
+
+namespace {
+
+const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/by_micro_batch"),
+           kCountersKey = QStringLiteral("trace/counters"), kTransfersKey = QStringLiteral("trace/transfers"),
+           kTilesKey = QStringLiteral("trace/tiles"), kCounterHeightKey = QStringLiteral("trace/counter_height"),
+           kTilesHeightKey = QStringLiteral("trace/tiles_height");
+constexpr int kHeightStep = 12, kLeastHeight = 14, kMostHeight = 480;
+
+QString text(const std::string& from) {
+  return QString::fromStdString(from);
+}
+
+}  // namespace
+
+TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : ToolRow(context, owner) {
+  addCombos();
+  addSteps();
+  stretch();
+  span_ = new QLabel(this);
+  span_->setToolTip(tr("in view"));
+  add(span_);
+  space();
+  addRowsMenu(owner);
+  addZoom();
+}
+
+void TraceToolbar::addCombos() {
+  rows_ = combo({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
+                tr("Steps nested by name path, steps by lane, or no steps"));
+  rows_->setCurrentIndex(std::clamp(context_.settings.value(kStepsKey, 0).toInt(), 0, 2));
+  colours_ = combo({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
+                   tr("Passes and transfers by what they are, or by micro-batch (M)"));
+  colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
+  space();
+  calls_ = combo({}, tr("Call"), tr("Which call from the host"));
+  space();
+  connect(rows_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
+    context_.settings.setValue(kStepsKey, index);
+    Q_EMIT optionsChanged();
+  });
+  connect(colours_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
+    context_.settings.setValue(kColoursKey, index == 1);
+    Q_EMIT optionsChanged();
+  });
+  connect(calls_, QOverload<int>::of(&QComboBox::activated), this,
+          [this] { Q_EMIT callChosen(calls_->currentData().toLongLong()); });
+}
+
+void TraceToolbar::addSteps() {
+  previous_ = button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { Q_EMIT stepWanted(-1); });
+  step_ = new QLabel(this);
+  step_->setAlignment(Qt::AlignCenter);
+  step_->setMinimumWidth(
+      QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2–%3").arg(88).arg(0).arg(88)) + 10);
+  add(step_);
+  next_ = button(QStringLiteral("next"), tr("Next step (])"), [this] { Q_EMIT stepWanted(1); });
+}
+
+/// What rows there are, and how high.
+void TraceToolbar::addRowsMenu(QWidget* owner) {
+  auto* menu = new QMenu(this);
+  counters_ = toggle(*menu, owner, tr("Counters"), kCountersKey, true, QStringLiteral("C"));
+  transfers_ = toggle(*menu, owner, tr("Transfers"), kTransfersKey, true, QStringLiteral("X"));
+  tiles_ = toggle(*menu, owner, tr("Tiles (BSP)"), kTilesKey, false, QStringLiteral("T"));
+  menu->addSeparator();
+  const geometry::TimelineOptions usual;
+  height(*menu, owner, tr("Higher counters"), kCounterHeightKey, usual.counterHeight, kHeightStep,
+         QStringLiteral("Shift+C"));
+  height(*menu, owner, tr("Lower counters"), kCounterHeightKey, usual.counterHeight, -kHeightStep,
+         QStringLiteral("Shift+V"));
+  height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight, 2 * kHeightStep,
+         QStringLiteral("Shift+T"));
+  height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight, -2 * kHeightStep,
+         QStringLiteral("Shift+G"));
+  QToolButton* opener = button(QStringLiteral("rows"), tr("Rows: counters, transfers, tiles"), [] {});
+  opener->setMenu(menu);
+  opener->setPopupMode(QToolButton::InstantPopup);
+  opener->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
+}
+
+QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, bool first,
+                              const QString& key) {
+  QAction* action = context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [] {});
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  action->setCheckable(true);
+  action->setChecked(context_.settings.value(setting, first).toBool());
+  connect(action, &QAction::toggled, this, [this, setting](bool on) {
+    context_.settings.setValue(setting, on);
+    Q_EMIT optionsChanged();
+  });
+  owner->addAction(action);
+  menu.addAction(action);
+  return action;
+}
+
+void TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
+                          const QString& key) {
+  QAction* action =
+      context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [this, setting, first, by] {
+        const int now = context_.settings.value(setting, first).toInt();
+        context_.settings.setValue(setting, std::clamp(now + by, kLeastHeight, kMostHeight));
+        Q_EMIT optionsChanged();
+      });
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  owner->addAction(action);
+  menu.addAction(action);
+}
+
+void TraceToolbar::addZoom() {
+  constexpr double kZoom = 1.6;
+  button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { Q_EMIT zoomWanted(1 / kZoom); });
+  button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { Q_EMIT zoomWanted(kZoom); });
+  button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
+  button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
+  button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"), [this] { Q_EMIT pictureWanted(); });
+}
+
+void TraceToolbar::apply(geometry::TimelineOptions& options) const {
+  options.steps = rows_->currentIndex() == 0   ? StepRows::flame
+                  : rows_->currentIndex() == 1 ? StepRows::flat
+                                               : StepRows::none;
+  options.byMicroBatch = byMicroBatch();
+  options.counters = counters_->isChecked();
+  options.transfers = transfers_->isChecked();
+  options.tiles = tiles_->isChecked();
+  const geometry::TimelineOptions usual;
+  const auto height = [&](const QString& setting, int first) {
+    return std::clamp(context_.settings.value(setting, first).toInt(), kLeastHeight, kMostHeight);
+  };
+  options.counterHeight = height(kCounterHeightKey, usual.counterHeight);
+  options.tilesHeight = height(kTilesHeightKey, usual.tilesHeight);
+}
+
+bool TraceToolbar::byMicroBatch() const {
+  return colours_->currentIndex() == 1;
+}
+
+void TraceToolbar::toggleColours() {
+  colours_->setCurrentIndex(1 - colours_->currentIndex());
+  context_.settings.setValue(kColoursKey, byMicroBatch());
+  Q_EMIT optionsChanged();
+}
+
+void TraceToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen) {
+  const QSignalBlocker blocker(calls_);
+  calls_->clear();
+  for (const model::Run* run : runs) {
+    calls_->addItem(tr("Call %1%2")
+                        .arg(run->id.value)
+                        .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
+                    QVariant::fromValue<qlonglong>(run->id.value));
+  }
+  if (runs.size() > 1)
+    calls_->addItem(tr("All %1 calls").arg(runs.size()), QVariant::fromValue<qlonglong>(kAllCalls));
+  calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(chosen)));
+  calls_->setVisible(!runs.empty());
+}
+
+void TraceToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
+  step_->setText(step);
+  previous_->setEnabled(hasPrevious);
+  next_->setEnabled(hasNext);
+}
+
+void TraceToolbar::setSpan(const QString& span) {
+  span_->setText(span);
+}
+
+std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& model, bool byMicroBatch) {
+  std::vector<timeline::LegendEntry> entries;
+  if (byMicroBatch) {
+    entries.push_back({QObject::tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
+    entries.push_back({QObject::tr("backward of the same"), geometry::microBatchRole(0, true), false});
+  }
+  for (const model::Pass pass : model.passes) {
+    if (pass == model::Pass::sync || (byMicroBatch && model::isComputePass(pass))) continue;
+    entries.push_back({text(model::toString(pass)), geometry::roleOf(pass), false});
+  }
+  for (const model::TransferKind kind : model.transferKinds) {
+    if (!byMicroBatch)
+      entries.push_back({QObject::tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
+  }
+  for (const model::StepKind kind : model.kinds)
+    entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
+  // Hatching says that the rest are waits too.
+  for (const model::WaitCause cause : model.causes) {
+    const QString name = text(model::toString(cause));
+    entries.push_back({cause == *model.causes.begin() ? QObject::tr("waits: %1").arg(name) : name,
+                       geometry::roleOf(cause), true});
+  }
+  return entries;
+}
+
+void describeTimelineKeys(shell::Actions& actions) {
+  const auto tr = [](const char* what) { return QObject::tr(what); };
+  const std::vector<std::pair<QString, QString>> keys = {
+      {tr("Zoom in, out, about the pointer"), tr("W  S  ·  Ctrl+wheel")},
+      {tr("Pan"), tr("A  D  ·  ←  →  ·  drag  ·  Shift+wheel")},
+      {tr("Scroll rows"), tr("↑  ↓  ·  wheel")},
+      {tr("Zoom to a stretch"), tr("Ctrl+drag")},
+      {tr("Zoom to the selection"), tr("F  ·  double click")},
+      {tr("The whole trace"), tr("0")},
+      {tr("Higher, lower rows; as fits"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
+      {tr("Undo zoom"), tr("Backspace")},
+      {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
+      {tr("Go to what a wait waits for"), tr("Enter")},
+      {tr("Next, previous of the same kind or name"), tr(">  <  ·  Shift+.  Shift+,")},
+      {tr("Measure, edges are caught; keep the selection's span"), tr("Shift+drag; R")},
+      {tr("Mark a time at the pointer, or take the mark away"), tr("K")},
+      {tr("Select nothing; forget measured spans and marks"), tr("Esc; Esc again")},
+      {tr("Pin, hide, move a device; show all"), tr("P  H  Shift+↑  Shift+↓; Shift+H")},
+      {tr("Fold or unfold a device"), tr("click on its name")}};
+  for (const auto& [what, key] : keys) actions.describe(tr("Timeline"), what, key);
+}
+
+}  // namespace pipescope::pages
