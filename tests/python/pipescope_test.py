@@ -52,6 +52,26 @@ class Module(unittest.TestCase):
             self.assertLessEqual(run.cyclesFrom, step.ipu.cyclesFrom)
             self.assertLessEqual(step.ipu.cyclesTo, run.cyclesTo)
 
+    def test_cycles_by_tile(self):
+        path = os.path.join(self.folder.name, "tiles.pop")
+        settings = {"execution.numerics": False, "execution.record": "tiles", "training.epochs": 1,
+                    "execution.mode": "training"}
+        report = pipescope.run(os.path.join(SAMPLES, "mnist", "two_stages.toml"), path, settings)
+        target = report.compilation.target
+        steps = report.table("step")
+        active = {int(p): int(n) for p, n in zip(steps["program"], steps["active_units"])}
+        slowest = {int(p): int(n) for p, n in zip(steps["program"], steps["max_ticks"])}
+        sets = report.compilation.computeSets
+        self.assertGreater(len(sets), 0)
+        for one in sets:
+            cycles = one.estimatedCyclesByTile
+            self.assertEqual(cycles.shape, (target.tilesPerIpu,))
+            self.assertEqual(int((cycles > 0).sum()), active[one.program._id])
+            self.assertEqual(int(cycles.max()), slowest[one.program._id])
+        plain = self.report.compilation.computeSets
+        for one in plain:
+            self.assertEqual(len(one.estimatedCyclesByTile), 0)
+
     def test_settings_change_the_run(self):
         path = os.path.join(self.folder.name, "other.pop")
         other = pipescope.run(os.path.join(SAMPLES, "fixed", "imbalanced.toml"), path, {"training.gradient_accumulation": 16})

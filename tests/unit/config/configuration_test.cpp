@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -67,7 +69,8 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
   EXPECT_EQ(refusal("[training]\nepochs = 0\n"),
             "run.toml:2: training.epochs = 0 is out of range: it must be between 1 and 1000000.");
   EXPECT_EQ(refusal("[execution]\nstrategy = \"piped\"\n"),
-            "run.toml:2: execution.strategy = \"piped\" is not known: it must be one of pipelined, sharded.");
+            "run.toml:2: execution.strategy = \"piped\" is not known: it must be one of pipelined, sharded, "
+            "serial_phased, parallel_phased.");
   EXPECT_EQ(refusal("stages = 4\n"), "run.toml:1: stages must be an array of tables: [[stages]].");
   EXPECT_EQ(refusal("[training]\nepochs = 2020-01-01\n"),
             "run.toml:2: training.epochs must be a whole number.");
@@ -99,6 +102,17 @@ TEST(Configuration, MissingAndAbsurdFiles) {
   EXPECT_NE(Configuration::read("/nonexistent/run.toml").error().message.find("/nonexistent/run.toml"),
             std::string::npos);
   EXPECT_FALSE(Configuration::read("/").ok());
+}
+
+TEST(Configuration, PathsInAFileStartAtItsFolder) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("pipescope_paths_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "run.toml") << "[model]\nonnx = \"m/../net.onnx\"\n[data]\ndirectory = \"/data\"\n";
+  const auto read = Configuration::read((folder / "run.toml").string());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->text("model.onnx"), (folder / "net.onnx").string());
+  EXPECT_EQ(read->text("data.directory"), "/data");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Keys, AreUniqueDocumentedAndInTheHelpPage) {

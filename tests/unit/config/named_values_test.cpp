@@ -30,5 +30,20 @@ TEST(NamedValues, OtherValuesAndOtherKeysAreRefused) {
   EXPECT_THAT(table.error().message, HasSubstr("model.frozen must be a list of texts"));
 }
 
+TEST(NamedValues, DevicesAreANumberDigitsOrAuto) {
+  const auto devices = [](const std::string& value) {
+    const auto c = Configuration::parse("[system]\ndevices = " + value + "\n", "t.toml");
+    return c.ok() ? std::to_string(c->integer("system.devices")) : c.error().message;
+  };
+  EXPECT_EQ(devices("8"), "8");
+  EXPECT_EQ(devices("\"8\""), "8");
+  EXPECT_EQ(devices("\"auto\""), "-1");
+  EXPECT_THAT(devices("\"all\""), HasSubstr("system.devices must be a whole number, but \"all\" was given."));
+  EXPECT_THAT(devices("[0, 1]"), HasSubstr("system.devices must be a whole number"));
+  Configuration c;
+  ASSERT_TRUE(c.setText("system.devices", "auto", Origin::flag).ok());
+  EXPECT_EQ(c.integer("system.devices"), -1);
+}
+
 }  // namespace
 }  // namespace pipescope::config
