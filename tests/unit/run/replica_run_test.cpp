@@ -97,7 +97,8 @@ TEST_F(ReplicaRunTest, RowsReturnedByOutputMode) {
     if (mode == "every_n") changes["training.output_period"] = "5";
     ASSERT_TRUE(run(sample("pipelined", changes)).ok());
     std::string found;
-    for (const model::Outcome& outcome : read().catalog->outcomes) {
+    const auto profile = read();
+    for (const model::Outcome& outcome : profile.catalog->outcomes) {
       if (outcome.name == "final_loss") found = outcome.basis;
     }
     EXPECT_NE(found.find(basis), std::string::npos) << found;
