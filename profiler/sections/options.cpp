@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -7,13 +9,14 @@ base::Result<Section> makeOptions(const Context& context) {
   Section section{"options", "Options", {}, {}, {}};
   Table table{"options",
               "Options",
-              "all that the run used",
+              "all that the run used; first those that somebody gave",
               {{"path", "Option", Format::plain, ""},
                {"value", "Value", Format::plain, "as TOML"},
                {"origin", "From", Format::plain, "default, file, environment or flag"}},
               {}};
   for (const model::ConfigurationEntry& row : context.catalog.configuration)
     table.rows.push_back({row.path, row.value, row.origin});
+  std::ranges::stable_partition(table.rows, [](const std::vector<Cell>& row) { return row[2] != Cell(std::string("default")); });
   if (table.rows.empty()) section.remarks.push_back("The profile holds no options.");
   section.tables.push_back(std::move(table));
   return section;
