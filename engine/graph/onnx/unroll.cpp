@@ -98,9 +98,9 @@ Status Instantiator::addIf(Frame& frame, const ModelNode& node) {
 }
 
 Result<Slot> Instantiator::stack(const std::string& name, std::vector<Slot> slices, std::int64_t axis) {
-  const Slot axes{graph::TensorId(), std::make_shared<TensorValue>(TensorValue{
-                                         {ElementType::int64, {1}}, scalar(ElementType::int64, axis)->bytes}),
-                  name + "/axis"};
+  auto value = std::make_shared<TensorValue>(*scalar(ElementType::int64, axis));
+  value->type.shape.assign(1, 1);
+  const Slot axes{graph::TensorId(), std::move(value), name + "/axis"};
   for (Slot& slice : slices) {
     PIPESCOPE_ASSIGN(slice, addOwn("Unsqueeze", name + "/unsqueeze", {slice, axes}, {}));
   }
