@@ -1,8 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
-#include <new>
 #include <span>
 
 namespace pipescope::numerics {
@@ -12,7 +12,7 @@ constexpr std::int64_t alignedBytes(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Zeroed memory that starts at a multiple of 64 bytes.
+/// Zeroed memory that starts at a multiple of 64 bytes; in large pages where it is large.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -29,7 +29,7 @@ class AlignedBuffer {
 
  private:
   struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t{kAlignment}); }
+    void operator()(std::byte* memory) const { std::free(memory); }
   };
   std::unique_ptr<std::byte[], Free> memory_;
   std::size_t size_ = 0;

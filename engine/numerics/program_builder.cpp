@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+#include "engine/numerics/combine_moves.h"
+#include "engine/numerics/combine_nodes.h"
+#include "engine/ops/linear.h"
+#include "engine/ops/strided_move.h"
+
 namespace pipescope::numerics {
 
 using base::badInput;
@@ -24,8 +29,17 @@ bool isParameter(const graph::Tensor& tensor) {
 ProgramBuilder::ProgramBuilder(const graph::Graph& graph, const ops::OperatorRegistry& registry)
     : graph_(graph), registry_(registry), places_(graph.tensors().size()) {}
 
+const ops::OperatorDefinition& ProgramBuilder::definitionOf(const graph::Node& node) const {
+  for (const ops::OperatorDefinition* own :
+       {&ops::linearDefinition(), &ops::stridedReadDefinition(), &ops::stridedWriteDefinition()}) {
+    if (node.op == own->type) return *own;
+  }
+  return *registry_.find(node.op);
+}
+
 base::Result<Program> ProgramBuilder::build() {
   PIPESCOPE_TRY(ops::checkShapes(graph_, registry_));
+  nodes_ = combineMoves(graph_, combineNodes(graph_));
   PIPESCOPE_TRY(placeOutside());
   findLastUses();
   PIPESCOPE_TRY(makeKernels());
@@ -79,14 +93,14 @@ Status ProgramBuilder::placeOutside() {
 void ProgramBuilder::findLastUses() {
   lastUse_.assign(graph_.tensors().size(), -1);
   readers_.assign(graph_.tensors().size(), 0);
-  for (const graph::Node& node : graph_.nodes()) {
+  for (const graph::Node& node : nodes_) {
     for (const TensorId input : node.inputs) {
       if (!input.valid()) continue;
       lastUse_[static_cast<std::size_t>(input.value)] = node.id.value;
       ++readers_[static_cast<std::size_t>(input.value)];
     }
   }
-  const auto end = static_cast<std::int64_t>(graph_.nodes().size());
+  const auto end = static_cast<std::int64_t>(nodes_.size());
   for (const TensorId output : graph_.outputs) lastUse_[static_cast<std::size_t>(output.value)] = end;
   if (graph_.loss) lastUse_[static_cast<std::size_t>(graph_.loss->value)] = end;
   for (const graph::StateUpdate& update : graph_.stateUpdates)
@@ -94,16 +108,16 @@ void ProgramBuilder::findLastUses() {
 }
 
 Status ProgramBuilder::makeKernels() {
-  for (const graph::Node& node : graph_.nodes()) {
-    const ops::OperatorDefinition* definition = registry_.find(node.op);
-    if (!definition->kernel) {
+  for (const graph::Node& node : nodes_) {
+    const ops::OperatorDefinition& definition = definitionOf(node);
+    if (!definition.kernel) {
       return badInput(
           fmt::format("node {}: operator {} can be emulated, but not computed; run without numerics",
                       node.name, node.op));
     }
     const graph::Node* relu = reluBehind(node);
     PIPESCOPE_ASSIGN(ops::Kernel kernel,
-                     (relu ? definition->kernelWithRelu : definition->kernel)(ops::callOf(graph_, node)));
+                     (relu ? definition.kernelWithRelu : definition.kernel)(ops::callOf(graph_, node)));
     kernels_.push_back(std::move(kernel));
     reluOf_.push_back(relu);
   }
@@ -112,17 +126,17 @@ Status ProgramBuilder::makeKernels() {
 
 /// The Relu that alone reads what the node makes, where the node's kernel can do its work; null: none.
 const graph::Node* ProgramBuilder::reluBehind(const graph::Node& node) const {
-  if (!registry_.find(node.op)->kernelWithRelu || !node.outputs[0].valid()) return nullptr;
+  if (!definitionOf(node).kernelWithRelu || !node.outputs[0].valid()) return nullptr;
   const auto output = static_cast<std::size_t>(node.outputs[0].value);
   if (!isFloatingPoint(graph_.tensor(node.outputs[0]).type.element)) return nullptr;
   if (readers_[output] != 1 || place(node.outputs[0]).kind != Place::Kind::none) return nullptr;
-  if (lastUse_[output] >= static_cast<std::int64_t>(graph_.nodes().size())) return nullptr;
-  const graph::Node& reader = graph_.nodes()[static_cast<std::size_t>(lastUse_[output])];
+  if (lastUse_[output] >= static_cast<std::int64_t>(nodes_.size())) return nullptr;
+  const graph::Node& reader = nodes_[static_cast<std::size_t>(lastUse_[output])];
   return reader.op == "Relu" ? &reader : nullptr;
 }
 
 std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
-  const int index = registry_.find(node.op)->inPlaceInput;
+  const int index = definitionOf(node).inPlaceInput;
   if (index < 0 || static_cast<std::size_t>(index) >= node.inputs.size()) return -1;
   const TensorId input = node.inputs[static_cast<std::size_t>(index)];
   if (!input.valid() || place(input).kind != Place::Kind::arena ||
@@ -135,7 +149,7 @@ std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
 }
 
 void ProgramBuilder::makeBuffers() {
-  for (const graph::Node& node : graph_.nodes()) {
+  for (const graph::Node& node : nodes_) {
     const std::int64_t at = node.id.value;
     for (const TensorId output : node.outputs) {
       if (!output.valid() || place(output).kind == Place::Kind::gradient) continue;
@@ -166,8 +180,8 @@ void ProgramBuilder::placeInArena() {
 }
 
 void ProgramBuilder::makeSteps() {
-  std::vector<bool> done(graph_.nodes().size(), false);
-  for (const graph::Node& node : graph_.nodes()) {
+  std::vector<bool> done(nodes_.size(), false);
+  for (const graph::Node& node : nodes_) {
     const auto index = static_cast<std::size_t>(node.id.value);
     // A Relu within another node's kernel works on the same memory.
     if (done[index]) {

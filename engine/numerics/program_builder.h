@@ -13,6 +13,7 @@ class ProgramBuilder {
  private:
   using Place = Program::Place;
 
+  const ops::OperatorDefinition& definitionOf(const graph::Node& node) const;
   base::Status placeOutside();
   void findLastUses();
   base::Status makeKernels();
@@ -27,6 +28,7 @@ class ProgramBuilder {
 
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
+  std::vector<graph::Node> nodes_;  ///< of the graph, some of them combined
   Program program_;
   std::vector<Place> places_;          ///< by tensor; of arena ones, `at` is the buffer until placeInArena()
   std::vector<std::int64_t> lastUse_;  ///< by tensor: last node that reads it; one past the last node: kept

@@ -106,6 +106,7 @@ std::span<std::byte> Updater::slot(std::size_t slot, std::size_t index) {
 }
 
 std::span<float> Updater::accumulator(std::size_t replica, const Range& range) {
+  if (isGradient(range)) return valuesOf<float>(slot(0, range.gradient)).subspan(range.first, range.count);
   const std::int64_t bytes = parameters_.type(gradientParameters_[range.gradient]).elements() * 4;
   return valuesOf<float>(accumulators_[replica].part(sumOffsets_[range.gradient], bytes))
       .subspan(range.first, range.count);
@@ -144,7 +145,7 @@ void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotI
 void Updater::add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step) {
   const Range& range = ranges_[index];
   const auto replicas = static_cast<std::size_t>(options_.replicas);
-  for (std::size_t replica = 0; replica < replicas; ++replica) {
+  for (std::size_t replica = 0; replica < replicas && !isGradient(range); ++replica) {
     const std::span<float> sum = accumulator(replica, range);
     if (first == 0) std::ranges::fill(sum, 0.0F);
     for (std::size_t slotIndex = replica; slotIndex < count; slotIndex += replicas)
@@ -269,6 +270,7 @@ void Updater::finish() {
 void Updater::accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step) {
   const bool last = first + count == all, atOnce = last && !needsWholeGradients();
   step_ = step;
+  single_ = all == 1 && options_.replicas == 1 && options_.accumulator == graph::ElementType::float32;
   const bool running = options_.meanStrategy == MeanStrategy::running;
   const auto micro = static_cast<double>(running ? static_cast<std::size_t>(options_.replicas) : all);
   divisor_ = (options_.meanGradient ? micro : 1) * lossScale_.value();

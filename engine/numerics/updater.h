@@ -64,7 +64,9 @@ class Updater {
   graph::ElementType typeOf(const Range& range) const {
     return parameters_.type(gradientParameters_[range.gradient]).element;
   }
+  /// The sum of a replica's gradients; that of a single micro-batch is its gradient itself, where it lies.
   std::span<float> accumulator(std::size_t replica, const Range& range);
+  bool isGradient(const Range& range) const { return single_ && typeOf(range) == graph::ElementType::float32; }
   void add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step);
   void addOne(const Range& range, std::span<float> sum, std::size_t slot, std::int64_t microBatch,
               std::int64_t step);
@@ -103,6 +105,7 @@ class Updater {
   std::vector<std::array<double, 4>> ruleSums_;  ///< per gradient
   double divisor_ = 1, norm_ = 0;
   std::int64_t step_ = 0;
+  bool single_ = false;  ///< the update comes from one micro-batch of one replica, whose sum is not rounded
 };
 
 }  // namespace pipescope::numerics

@@ -9,14 +9,10 @@
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/move_plan.h"
 #include "engine/ops/shape_tools.h"
+#include "engine/ops/slice.h"
 
 namespace pipescope::ops {
 namespace {
-
-struct SlicePlan {
-  Ints begin, step;  ///< of each axis of the input
-  Shape extents;     ///< of the slice
-};
 
 /// One axis, as ONNX: negative numbers count from the end, then start and end are clamped to the axis.
 void cut(SlicePlan& plan, std::size_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
@@ -63,7 +59,9 @@ Result<SlicePlan> planFor(const OperatorCall& call, const Shape& x, const Ints& 
   return plan;
 }
 
-Result<SlicePlan> planOf(const OperatorCall& call) {
+}  // namespace
+
+Result<SlicePlan> slicePlanOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const std::optional<Ints> starts, intsFrom(call, 1, "starts"));
   PIPESCOPE_ASSIGN(const std::optional<Ints> ends, intsFrom(call, 2, "ends"));
   PIPESCOPE_ASSIGN(const std::optional<Ints> axes, intsFrom(call, 3, "axes"));
@@ -73,8 +71,10 @@ Result<SlicePlan> planOf(const OperatorCall& call) {
   return planFor(call, call.input(0).shape, *starts, *ends, axes, steps);
 }
 
+namespace {
+
 MovePlan moveOf(const OperatorCall& call) {
-  const SlicePlan plan = *planOf(call);
+  const SlicePlan plan = *slicePlanOf(call);
   return blockMove(plan.extents, call.input(0).shape, plan.begin, plan.step, plan.extents, {}, {},
                    graph::sizeOf(call.input(0).element));
 }
@@ -82,7 +82,7 @@ MovePlan moveOf(const OperatorCall& call) {
 // --- Slice: data, [starts, ends, axes, steps] → output ---------------------------------
 
 Result<std::vector<TensorType>> inferSlice(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const SlicePlan plan, planOf(call));
+  PIPESCOPE_ASSIGN(const SlicePlan plan, slicePlanOf(call));
   return std::vector<TensorType>{{call.input(0).element, plan.extents}};
 }
 
@@ -99,7 +99,7 @@ std::vector<Work> sliceWork(const OperatorCall& call) {
 }
 
 Status sliceGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const SlicePlan plan, planOf(builder.call()));
+  PIPESCOPE_ASSIGN(const SlicePlan plan, slicePlanOf(builder.call()));
   return builder.addFor(
       0, "GradSlice", "grad_input", {builder.outputGradient(0)},
       {{"input_shape", builder.call().input(0).shape}, {"begin", plan.begin}, {"steps", plan.step}});

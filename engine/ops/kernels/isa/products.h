@@ -77,6 +77,10 @@ void multiplyBlock(const RowProduct& p, const Block& block) {
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
+  // C is asked for early: its lines come from far away, and would hold up the stores at the end.
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) __builtin_prefetch(block.to[r] + v * kLanes, 1);
+  }
   const float* b = block.b;
   const std::int64_t step = p.step;
   for (std::int64_t s = block.firstSegment; s < block.endSegment; ++s) {

@@ -1,0 +1,61 @@
+#pragma once
+// Who reads what in a list of nodes: what passes over a program's nodes share.
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/graph/graph.h"
+
+namespace pipescope::numerics {
+
+class NodeReaders {
+ public:
+  /// Nodes stand at the index that is their number.
+  NodeReaders(const graph::Graph& graph, const std::vector<graph::Node>& nodes)
+      : readers_(graph.tensors().size()), producers_(graph.tensors().size()) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      for (const graph::TensorId input : nodes[i].inputs) {
+        if (input.valid()) readers_[at(input)].push_back(i);
+      }
+      for (const graph::TensorId output : nodes[i].outputs) {
+        if (output.valid()) producers_[at(output)] = i;
+      }
+    }
+    kept_.insert(graph.outputs.begin(), graph.outputs.end());
+    if (graph.loss) kept_.insert(*graph.loss);
+    for (const auto& [parameter, gradient] : graph.parameterGradients) kept_.insert(gradient);
+    for (const graph::StateUpdate& update : graph.stateUpdates) kept_.insert(update.result);
+  }
+
+  /// Once for each input that the tensor is.
+  const std::vector<std::size_t>& of(graph::TensorId id) const { return readers_[at(id)]; }
+  /// Whether more than nodes reads it: outputs, the loss, gradients of weights, running statistics.
+  bool kept(graph::TensorId id) const { return kept_.contains(id); }
+  /// The node that alone reads a tensor which nothing else needs; none otherwise.
+  std::optional<std::size_t> only(graph::TensorId id) const {
+    if (kept(id) || of(id).size() != 1) return std::nullopt;
+    return of(id).front();
+  }
+  /// None for inputs, weights and constants.
+  std::optional<std::size_t> producer(graph::TensorId id) const { return producers_[at(id)]; }
+
+ private:
+  static std::size_t at(graph::TensorId id) { return static_cast<std::size_t>(id.value); }
+
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<std::optional<std::size_t>> producers_;
+  std::set<graph::TensorId> kept_;
+};
+
+/// The nodes that are not dropped, numbered anew.
+inline std::vector<graph::Node> withoutDropped(std::vector<graph::Node> nodes, const std::vector<bool>& dropped) {
+  std::vector<graph::Node> result;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (dropped[i]) continue;
+    result.push_back(std::move(nodes[i]));
+    result.back().id = graph::NodeId(static_cast<std::int64_t>(result.size()) - 1);
+  }
+  return result;
+}
+
+}  // namespace pipescope::numerics
