@@ -146,16 +146,8 @@ Result<Kernel> averageKernel(const OperatorCall& call) {
 }
 
 Work poolWork(const AveragePlan& plan, const Shape& x, ElementType type, bool backward) {
-  Pool pool;
-  pool.function = "average";
+  Pool pool = poolOf({type, x}, plan.window, "average");
   pool.backward = backward;
-  pool.batch = x[0];
-  pool.channels = x[1];
-  pool.field = plan.window.input;
-  pool.kernel = plan.window.kernel;
-  pool.output = plan.window.output;
-  pool.stride = plan.window.stride;
-  pool.type = type;
   return {pool, 1, ""};
 }
 

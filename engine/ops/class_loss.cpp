@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "engine/ops/gradient_builder.h"
+
 namespace pipescope::ops {
 
 using base::badInput;
@@ -48,6 +50,42 @@ Result<LossPlan> lossPlanOf(const OperatorCall& call, std::size_t first) {
   if (call.node.attributes.contains("ignore_index"))
     plan.ignored = graph::intAttribute(call.node, "ignore_index", 0);
   return plan;
+}
+
+std::vector<AttributeRule> classLossAttributes() {
+  return {{"ignore_index", AttributeKind::integer}, {"reduction", AttributeKind::text}};
+}
+
+Shape lossShapeOf(const LossPlan& plan, const Shape& labels) {
+  return plan.reduction == Reduction::none ? labels : Shape();
+}
+
+void addReductionWork(const OperatorCall& call, const LossPlan& plan, std::vector<Work>& work) {
+  const ElementType type = call.input(0).element;
+  if (call.has(2)) work.push_back({Map{"multiply", plan.labels(), 2, type, true}, 1, "Weight"});
+  if (plan.reduction == Reduction::none) return;
+  const char* kind = plan.reduction == Reduction::mean ? "mean" : "sum";
+  work.push_back({Reduce{kind, 1, plan.labels(), true, type}, 1, "Reduce"});
+}
+
+Result<std::vector<TensorType>> inferScoresGradient(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 1));
+  const TensorType expected{call.input(1).element, lossShapeOf(plan, call.input(2).shape)};
+  if (call.has(0) && call.input(0) != expected) {
+    return badInput(fmt::format("{}: the gradient by the loss is {}; it must be {}", call.title(),
+                                graph::toString(call.input(0)), graph::toString(expected)));
+  }
+  return std::vector<TensorType>{call.input(1)};
+}
+
+Result<std::vector<graph::TensorId>> scoresGradientInputs(GradientBuilder& builder) {
+  if (builder.call().has(2) && builder.wants(2)) {
+    return badInput(
+        fmt::format("{}: cannot train its class weights; make them constants", builder.call().title()));
+  }
+  std::vector<graph::TensorId> inputs{builder.isLoss(0) ? graph::TensorId() : builder.outputGradient(0)};
+  inputs.insert(inputs.end(), builder.node().inputs.begin(), builder.node().inputs.end());
+  return inputs;
 }
 
 Status checkLabels(const LossPlan& plan, const Labels& labels) {

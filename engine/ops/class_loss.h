@@ -3,6 +3,7 @@
 // d…, int64 or int32; an optional weight per class.
 #include <optional>
 
+#include "engine/ops/dispatch.h"
 #include "engine/ops/operator.h"
 
 namespace pipescope::ops {
@@ -26,6 +27,26 @@ Result<Reduction> reductionOf(const OperatorCall& call);
 
 /// scores, labels and weight stand at inputs `first`, `first` + 1 and `first` + 2.
 Result<LossPlan> lossPlanOf(const OperatorCall& call, std::size_t first);
+
+std::vector<AttributeRule> classLossAttributes();
+/// Without reduction the labels' shape, else a scalar's.
+Shape lossShapeOf(const LossPlan& plan, const Shape& labels);
+/// Adds the multiplication by class weights, where there are some, and the reduction.
+void addReductionWork(const OperatorCall& call, const LossPlan& plan, std::vector<Work>& work);
+
+/// The gradient by the scores: inputs [dloss], scores, labels, [weight]; without dloss it is 1.
+Result<std::vector<TensorType>> inferScoresGradient(const OperatorCall& call);
+/// These inputs for a loss node; refuses to train class weights.
+Result<std::vector<graph::TensorId>> scoresGradientInputs(GradientBuilder& builder);
+
+/// Operation::run<T>(plan, arguments) as a kernel; the scores stand at input `first`.
+template <class Operation>
+Result<Kernel> classLossKernel(const OperatorCall& call, std::size_t first) {
+  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, first));
+  return kernelForFloats(call, call.input(first).element, [&plan]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) { return Operation::template run<T>(plan, a); }, 0};
+  });
+}
 
 /// The labels, whichever integer type they have.
 class Labels {
@@ -54,6 +75,13 @@ T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
   T total = 0;
   for (std::int64_t i = 0; i < plan.labels(); ++i) total += weightOf(plan, weights, labels[i]);
   return total;
+}
+
+/// Writes the reduced loss from the sum over all labels.
+template <class T>
+void reduceLoss(const LossPlan& plan, T sum, const T* weights, const Labels& labels, T* loss) {
+  if (plan.reduction == Reduction::sum) *loss = sum;
+  if (plan.reduction == Reduction::mean) *loss = sum / totalWeight(plan, weights, labels);
 }
 
 }  // namespace pipescope::ops

@@ -3,35 +3,17 @@
 // (GradConvTransposeInput: dy, w → dx) and a convolution's weight gradient (GradConvTransposeWeight: x, dy →
 // dw).
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "engine/ops/conv_plan.h"
 #include "engine/ops/dispatch.h"
-#include "engine/ops/gradient_builder.h"
 #include "engine/ops/shape_tools.h"
 
 namespace pipescope::ops {
 namespace {
 
 using base::badInput;
-
-constexpr std::int64_t kMostExtent = 1'000'000'000;
-
-Result<Ints> listOf(const OperatorCall& call, const std::string& name, std::size_t count,
-                    std::int64_t fallback, std::int64_t least) {
-  Ints values = graph::intsAttribute(call.node, name, Ints(count, fallback));
-  if (values.size() != count)
-    return badInput(fmt::format("{}: attribute {} has {} numbers; it needs {}", call.title(), name,
-                                values.size(), count));
-  for (const std::int64_t value : values) {
-    if (value < least || value > kMostExtent)
-      return badInput(fmt::format("{}: attribute {} holds {}; every number must be {} to {}", call.title(),
-                                  name, value, least, kMostExtent));
-  }
-  return values;
-}
 
 /// Pads and output extents. Padding that a wanted output shape leaves over goes to the end, with SAME_UPPER
 /// the odd one to the end, else to the begin; where the wanted output is larger than what the taps reach, its
@@ -43,8 +25,8 @@ Status placeOutput(const OperatorCall& call, Window& w) {
     return badInput(fmt::format("{}: auto_pad is {}; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER",
                                 call.title(), mode));
   }
-  PIPESCOPE_ASSIGN(const Ints pads, listOf(call, "pads", 2 * axes, 0, 0));
-  PIPESCOPE_ASSIGN(const Ints extra, listOf(call, "output_padding", axes, 0, 0));
+  PIPESCOPE_ASSIGN(const Ints pads, numbersPerAxis(call, "pads", 2 * axes, 0, 0));
+  PIPESCOPE_ASSIGN(const Ints extra, numbersPerAxis(call, "output_padding", axes, 0, 0));
   Ints wanted = graph::intsAttribute(call.node, "output_shape", {});
   if (wanted.size() == axes + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
   if (!wanted.empty() && wanted.size() != axes)
@@ -62,7 +44,7 @@ Status placeOutput(const OperatorCall& call, Window& w) {
       begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       end = total - begin;
     }
-    if (extent < 1 || extent > kMostExtent) {
+    if (extent < 1 || extent > kMostWindowExtent) {
       return badInput(
           fmt::format("{}: on spatial axis {} its output would have {} elements; give less padding",
                       call.title(), a, extent));
@@ -84,28 +66,19 @@ Result<ConvPlan> planOf(const OperatorCall& call, const Shape& x, const Shape& w
   }
   ConvPlan plan;
   plan.batch = x[0];
-  plan.groups = graph::intAttribute(call.node, "group", 1);
-  if (plan.groups < 1 || x[1] % plan.groups != 0)
-    return badInput(
-        fmt::format("{}: group is {}; it must divide the {} channels", call.title(), plan.groups, x[1]));
+  PIPESCOPE_TRY(readGroupAndKernel(call, w, x[1], "channels", plan));
   plan.outChannels = x[1] / plan.groups;
   plan.inChannels = w[1];
-  plan.window.kernel.assign(w.begin() + 2, w.end());
   plan.window.output.assign(x.begin() + 2, x.end());
-  const Ints said = graph::intsAttribute(call.node, "kernel_shape", plan.window.kernel);
-  if (said != plan.window.kernel) {
-    return badInput(fmt::format("{}: kernel_shape is {}, but its weight's kernel is {}", call.title(),
-                                extentsText(said), extentsText(plan.window.kernel)));
-  }
   const std::size_t axes = x.size() - 2;
-  PIPESCOPE_ASSIGN(plan.window.stride, listOf(call, "strides", axes, 1, 1));
-  PIPESCOPE_ASSIGN(plan.window.dilation, listOf(call, "dilations", axes, 1, 1));
+  PIPESCOPE_ASSIGN(plan.window.stride, numbersPerAxis(call, "strides", axes, 1, 1));
+  PIPESCOPE_ASSIGN(plan.window.dilation, numbersPerAxis(call, "dilations", axes, 1, 1));
   for (std::size_t a = 0; a < axes; ++a) {
-    if (plan.window.kernel[a] < 1 || plan.window.output[a] < 1 || plan.window.kernel[a] > kMostExtent ||
-        plan.window.output[a] > kMostExtent)
+    if (plan.window.kernel[a] < 1 || plan.window.output[a] < 1 || plan.window.kernel[a] > kMostWindowExtent ||
+        plan.window.output[a] > kMostWindowExtent)
       return badInput(fmt::format("{}: kernel {} over {} on spatial axis {}; both must be 1 to {}",
                                   call.title(), plan.window.kernel[a], plan.window.output[a], a,
-                                  kMostExtent));
+                                  kMostWindowExtent));
   }
   PIPESCOPE_TRY(placeOutput(call, plan.window));
   return plan;
@@ -129,32 +102,25 @@ Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, Elemen
 Result<std::vector<TensorType>> inferTransposed(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
-  const std::int64_t filters = plan.groups * plan.inChannels;
-  if (call.has(2) && call.input(2).shape != Shape{filters}) {
-    return badInput(fmt::format("{}: its bias is {}; it must hold one number for each of the {} filters",
-                                call.title(), graph::toString(call.input(2)), filters));
-  }
+  PIPESCOPE_TRY(checkConvBias(call, plan.groups * plan.inChannels));
   PIPESCOPE_TRY(requireSize(call, outputShape(plan)));
   return std::vector<TensorType>{{call.input(0).element, outputShape(plan)}};
 }
 
 Result<Kernel> transposedKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, planOf(call, call.input(0).shape, call.input(1).shape));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    const Convolution<T> convolution(plan, ConvPass::inputGradient);
-    return Kernel{[plan, convolution](const KernelArguments& a) -> Status {
-                    T* y = a.output<T>(0);
-                    convolution.inputGradient(a, a.input<T>(0), a.input<T>(1), y, a.scratchAs<T>());
-                    const T* bias = a.input<T>(2);
-                    if (!bias) return {};
-                    const std::int64_t filters = plan.groups * plan.inChannels, each = plan.window.inputs();
-                    for (std::int64_t row = 0; row < plan.batch * filters; ++row) {
-                      for (std::int64_t i = 0; i < each; ++i) y[row * each + i] += bias[row % filters];
-                    }
-                    return {};
-                  },
-                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
-  });
+  return convolutionKernel(
+      call, plan, ConvPass::inputGradient,
+      [plan]<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
+        T* y = a.output<T>(0);
+        convolution.inputGradient(a, a.input<T>(0), a.input<T>(1), y, a.scratchAs<T>());
+        const T* bias = a.input<T>(2);
+        if (!bias) return;
+        const std::int64_t filters = plan.groups * plan.inChannels, each = plan.window.inputs();
+        for (std::int64_t row = 0; row < plan.batch * filters; ++row) {
+          for (std::int64_t i = 0; i < each; ++i) y[row * each + i] += bias[row % filters];
+        }
+      });
 }
 
 std::vector<Work> transposedWork(const OperatorCall& call) {
@@ -166,32 +132,6 @@ std::vector<Work> transposedWork(const OperatorCall& call) {
   return work;
 }
 
-Status transposedGradient(GradientBuilder& builder) {
-  const Node& node = builder.node();
-  const OperatorCall& call = builder.call();
-  const graph::TensorId dy = builder.outputGradient(0);
-  graph::Attributes attributes = node.attributes;
-  if (builder.wants(0)) {
-    attributes["input_shape"] = call.input(0).shape;
-    PIPESCOPE_TRY(
-        builder.addFor(0, "GradConvTransposeInput", "grad_input", {dy, node.inputs[1]}, attributes));
-    attributes.erase("input_shape");
-  }
-  if (builder.wants(1)) {
-    attributes["weight_shape"] = call.input(1).shape;
-    PIPESCOPE_TRY(
-        builder.addFor(1, "GradConvTransposeWeight", "grad_weight", {node.inputs[0], dy}, attributes));
-  }
-  if (call.has(2) && builder.wants(2)) {
-    Ints axes{0};
-    for (std::size_t axis = 2; axis < call.input(0).shape.size(); ++axis)
-      axes.push_back(static_cast<std::int64_t>(axis));
-    PIPESCOPE_TRY(
-        builder.addFor(2, "ReduceSum", "grad_bias", {dy}, {{"axes", axes}, {"keepdims", std::int64_t{0}}}));
-  }
-  return {};
-}
-
 // --- Gradients ---------------------------------------------------------------------------------------------
 
 /// dy stands at input `gradient`; x and w are the shapes of the forward operands.
@@ -199,9 +139,8 @@ Result<ConvPlan> gradientPlan(const OperatorCall& call, const Shape& x, const Sh
                               std::size_t gradient) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   PIPESCOPE_ASSIGN(ConvPlan plan, planOf(call, x, w));
-  if (call.input(gradient).shape == outputShape(plan)) return plan;
-  return badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}", call.title(),
-                              graph::toString(call.input(gradient)), extentsText(outputShape(plan))));
+  PIPESCOPE_TRY(checkOutputGradient(call, gradient, outputShape(plan)));
+  return plan;
 }
 
 Result<ConvPlan> inputPlan(const OperatorCall& call) {
@@ -213,37 +152,29 @@ Result<ConvPlan> weightPlan(const OperatorCall& call) {
 
 Result<std::vector<TensorType>> inferInput(const OperatorCall& call) {
   PIPESCOPE_TRY(inputPlan(call));
-  return std::vector<TensorType>{{call.input(0).element, graph::intsAttribute(call.node, "input_shape", {})}};
+  return typeFromAttribute(call, "input_shape");
 }
 Result<std::vector<TensorType>> inferWeight(const OperatorCall& call) {
   PIPESCOPE_TRY(weightPlan(call));
-  return std::vector<TensorType>{
-      {call.input(0).element, graph::intsAttribute(call.node, "weight_shape", {})}};
+  return typeFromAttribute(call, "weight_shape");
 }
 
 Result<Kernel> inputKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, inputPlan(call));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    const Convolution<T> convolution(plan, ConvPass::forward);
-    return Kernel{[convolution](const KernelArguments& a) -> Status {
-                    convolution.forward(a, a.input<T>(0), a.input<T>(1), nullptr, false, a.output<T>(0),
-                                   a.scratchAs<T>());
-                    return {};
-                  },
-                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
-  });
+  return convolutionKernel(call, plan, ConvPass::forward,
+                           []<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
+                             convolution.forward(a, a.input<T>(0), a.input<T>(1), nullptr, false,
+                                                 a.output<T>(0), a.scratchAs<T>());
+                           });
 }
 
 Result<Kernel> weightKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ConvPlan plan, weightPlan(call));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    const Convolution<T> convolution(plan, ConvPass::weightGradient);
-    return Kernel{[convolution](const KernelArguments& a) -> Status {
-                    convolution.weightGradient(a, a.input<T>(1), a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
-                    return {};
-                  },
-                  convolution.scratchElements() * static_cast<std::int64_t>(sizeof(T))};
-  });
+  return convolutionKernel(call, plan, ConvPass::weightGradient,
+                           []<class T>(const Convolution<T>& convolution, const KernelArguments& a) {
+                             convolution.weightGradient(a, a.input<T>(1), a.input<T>(0), a.output<T>(0),
+                                                        a.scratchAs<T>());
+                           });
 }
 
 std::vector<Work> inputWork(const OperatorCall& call) {
@@ -272,7 +203,7 @@ PIPESCOPE_REGISTER_OPERATOR(conv_transpose) {
                 .infer = inferTransposed,
                 .kernel = transposedKernel,
                 .work = transposedWork,
-                .gradient = transposedGradient});
+                .gradient = addConvGradients});
   registry.add({.type = "GradConvTransposeInput",
                 .attributes = transposedAttributes("input_shape"),
                 .minInputs = 2,

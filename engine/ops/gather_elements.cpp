@@ -2,11 +2,10 @@
 // to its element in the order of the indices (TopK's gradient too).
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/ops/dispatch.h"
 #include "engine/ops/element_walk.h"
 #include "engine/ops/gradient_builder.h"
+#include "engine/ops/index_kernels.h"
 
 namespace pipescope::ops {
 namespace {
@@ -61,18 +60,7 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
 Result<Kernel> gradientKernel(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
   PIPESCOPE_ASSIGN(const ElementWalk walk, elementWalk(call, shape, 0));
-  return kernelForFloats(call, call.input(1).element, [&]<class T>(T) {
-    return Kernel{[walk, count = graph::elementCount(shape)](const KernelArguments& a) -> Status {
-                    const IndexReader indices(a.inputs[0].data(), walk.wide);
-                    PIPESCOPE_TRY(walk.check(indices));
-                    const T* dy = a.input<T>(1);
-                    T* dx = a.output<T>(0);
-                    std::fill_n(dx, count, T(0));
-                    walk.run(indices, [=](std::int64_t flat, std::int64_t to) { dx[to] += dy[flat]; });
-                    return {};
-                  },
-                  0};
-  });
+  return gatherGradientKernel(call, walk, graph::elementCount(shape));
 }
 
 std::vector<Work> gradientWork(const OperatorCall& call) {

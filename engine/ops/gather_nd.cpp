@@ -2,11 +2,11 @@
 // order of the tuples.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
+#include "engine/ops/index_kernels.h"
 #include "engine/ops/row_walk.h"
 
 namespace pipescope::ops {
@@ -71,20 +71,7 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
 Result<Kernel> gradientKernel(const OperatorCall& call) {
   const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
   PIPESCOPE_ASSIGN(const RowWalk walk, walkOf(call, shape, 0));
-  return kernelForFloats(call, call.input(1).element, [&]<class T>(T) {
-    return Kernel{[walk, count = graph::elementCount(shape)](const KernelArguments& a) -> Status {
-                    const IndexReader indices(a.inputs[0].data(), walk.wide);
-                    PIPESCOPE_TRY(walk.check(indices));
-                    const T* dy = a.input<T>(1);
-                    T* dx = a.output<T>(0);
-                    std::fill_n(dx, count, T(0));
-                    walk.run(indices, [=, row = walk.row](std::int64_t number, std::int64_t at) {
-                      for (std::int64_t i = 0; i < row; ++i) dx[at + i] += dy[number * row + i];
-                    });
-                    return {};
-                  },
-                  0};
-  });
+  return gatherGradientKernel(call, walk, graph::elementCount(shape));
 }
 
 std::vector<Work> gradientWork(const OperatorCall& call) {

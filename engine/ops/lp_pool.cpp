@@ -16,7 +16,8 @@ using base::badInput;
 struct LpPlan {
   Window window;
   std::int64_t planes = 0, p = 2;
-  Shape result;
+
+  std::int64_t outputs() const { return planes * window.positions(); }
 };
 
 Result<LpPlan> planOf(const OperatorCall& call) {
@@ -34,14 +35,12 @@ Result<LpPlan> planOf(const OperatorCall& call) {
   if (call.node.op == "GlobalLpPool") kernel.assign(x.begin() + 2, x.end());
   if (kernel.empty()) return badInput(fmt::format("{}: attribute kernel_shape is missing", call.title()));
   PIPESCOPE_ASSIGN(plan.window, windowOf(call, x, kernel));
-  plan.result = plan.window.output;
-  plan.result.insert(plan.result.begin(), {x[0], x[1]});
   return plan;
 }
 
 Result<std::vector<TensorType>> inferLp(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LpPlan plan, planOf(call));
-  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+  return std::vector<TensorType>{{call.input(0).element, pooledShape(call, plan.window)}};
 }
 
 /// visit(output index, input index) for every tap within the input, outputs ascending.
@@ -78,7 +77,7 @@ T power(T x, std::int64_t p) {
 Result<Kernel> lpKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LpPlan plan, planOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
-    return Kernel{[plan, outputs = graph::elementCount(plan.result)](const KernelArguments& a) -> Status {
+    return Kernel{[plan, outputs = plan.outputs()](const KernelArguments& a) -> Status {
                     const T* x = a.input<T>(0);
                     T* y = a.output<T>(0);
                     std::fill_n(y, outputs, T(0));
@@ -97,39 +96,18 @@ Result<Kernel> lpKernel(const OperatorCall& call) {
 std::vector<Work> lpWork(const OperatorCall& call) {
   const LpPlan plan = *planOf(call);
   const ElementType type = call.input(0).element;
-  Pool pool;
-  pool.function = "average";
-  pool.batch = call.input(0).shape[0];
-  pool.channels = call.input(0).shape[1];
-  pool.field = plan.window.input;
-  pool.kernel = plan.window.kernel;
-  pool.output = plan.window.output;
-  pool.stride = plan.window.stride;
-  pool.type = type;
   return {{Map{"pow", call.input(0).elements(), 1, type, false}, 1, "Power"},
-          {pool, 1, "Sum"},
-          {Map{"pow", graph::elementCount(plan.result), 1, type, true}, 1, "Root"}};
+          {poolOf(call.input(0), plan.window, "average"), 1, "Sum"},
+          {Map{"pow", plan.outputs(), 1, type, true}, 1, "Root"}};
 }
 
 Status lpGradient(GradientBuilder& builder) {
-  const Node& node = builder.node();
-  graph::Attributes attributes = node.attributes;
-  if (node.op == "GlobalLpPool") {
-    const Shape& x = builder.call().input(0).shape;
-    attributes["kernel_shape"] = std::vector<std::int64_t>(x.begin() + 2, x.end());
-  }
-  return builder.addFor(0, "GradLpPool", "grad_input",
-                        {node.inputs[0], node.outputs[0], builder.outputGradient(0)}, std::move(attributes));
+  return addPoolGradient(builder, "GradLpPool");
 }
 
 Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LpPlan plan, planOf(call));
-  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
-  if (call.input(1) == TensorType{call.input(0).element, plan.result})
-    return std::vector<TensorType>{call.input(0)};
-  return badInput(fmt::format("{}: the pooled tensor is {}; pooling its input gives {}", call.title(),
-                              graph::toString(call.input(1)),
-                              graph::toString({call.input(0).element, plan.result})));
+  return inferPoolGradient(call, plan.window);
 }
 
 /// dx = dy · sign x · (|x| ÷ y)^(p − 1); 0 where y is 0.

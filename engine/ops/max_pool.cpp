@@ -1,6 +1,5 @@
 // MaxPool with its optional Indices, GlobalMaxPool, and GradMaxPool.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
@@ -33,23 +32,9 @@ Result<PoolPlan> planOf(const OperatorCall& call) {
   return plan;
 }
 
-Shape outputShape(const OperatorCall& call, const PoolPlan& plan) {
-  Shape shape = plan.window.output;
-  shape.insert(shape.begin(), {call.input(0).shape[0], call.input(0).shape[1]});
-  return shape;
-}
-
 Work poolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
-  Pool pool;
-  pool.function = "max";
+  Pool pool = poolOf(call.input(0), plan.window, "max");
   pool.backward = backward;
-  pool.batch = call.input(0).shape[0];
-  pool.channels = call.input(0).shape[1];
-  pool.field = plan.window.input;
-  pool.kernel = plan.window.kernel;
-  pool.output = plan.window.output;
-  pool.stride = plan.window.stride;
-  pool.type = call.input(0).element;
   return {pool, 1, ""};
 }
 
@@ -62,7 +47,7 @@ Result<std::vector<TensorType>> inferMaxPool(const OperatorCall& call) {
                                 call.title(), order));
   }
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
-  const Shape shape = outputShape(call, plan);
+  const Shape shape = pooledShape(call, plan.window);
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
@@ -89,27 +74,14 @@ std::vector<Work> maxPoolWork(const OperatorCall& call) {
 }
 
 Status maxPoolGradient(GradientBuilder& builder) {
-  const Node& node = builder.node();
-  graph::Attributes attributes = node.attributes;
-  attributes.erase("storage_order");
-  if (node.op == "GlobalMaxPool") {
-    const Shape& x = builder.call().input(0).shape;
-    attributes["kernel_shape"] = std::vector<std::int64_t>(x.begin() + 2, x.end());
-  }
-  return builder.addFor(0, "GradMaxPool", "grad_input",
-                        {node.inputs[0], node.outputs[0], builder.outputGradient(0)}, std::move(attributes));
+  return addPoolGradient(builder, "GradMaxPool", "storage_order");
 }
 
 // --- GradMaxPool: x, y, dy → dx --------------------------------------------------------
 
 Result<std::vector<TensorType>> inferGradMaxPool(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const PoolPlan plan, planOf(call));
-  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
-  if (call.input(1) != TensorType{call.input(0).element, outputShape(call, plan)}) {
-    return badInput(fmt::format("{}: the pooled tensor is {}; pooling its input gives {}", call.title(),
-                                graph::toString(call.input(1)), fmt::join(outputShape(call, plan), "x")));
-  }
-  return std::vector<TensorType>{call.input(0)};
+  return inferPoolGradient(call, plan.window);
 }
 
 Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {

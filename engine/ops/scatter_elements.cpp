@@ -2,27 +2,11 @@
 // along an axis, in the order of the indices. GradScatterElements zeroes what was overwritten.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
-
-#include "engine/ops/dispatch.h"
 #include "engine/ops/element_walk.h"
 #include "engine/ops/gradient_builder.h"
-#include "engine/ops/scatter_reduction.h"
+#include "engine/ops/index_kernels.h"
 
 namespace pipescope::ops {
-
-Result<ScatterReduction> scatterReduction(const OperatorCall& call) {
-  const std::string name = graph::stringAttribute(call.node, "reduction", "none");
-  if (name == "none") return ScatterReduction::none;
-  if (name == "add") return ScatterReduction::add;
-  if (name == "mul") return ScatterReduction::mul;
-  if (name == "min") return ScatterReduction::min;
-  if (name == "max") return ScatterReduction::max;
-  return base::badInput(
-      fmt::format("{}: reduction is {}; it must be none, add, mul, min or max", call.title(), name));
-}
-
 namespace {
 
 // --- ScatterElements: data, indices, updates → output ----------------------------------
@@ -39,30 +23,9 @@ Result<std::vector<TensorType>> inferScatterElements(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0)};
 }
 
-template <class T>
-Kernel scatterKernel(const ElementWalk& walk, ScatterReduction reduction) {
-  return {[walk, reduction](const KernelArguments& a) -> Status {
-            const IndexReader indices(a.inputs[1].data(), walk.wide);
-            PIPESCOPE_TRY(walk.check(indices));
-            const T* updates = a.input<T>(2);
-            T* y = a.output<T>(0);
-            if (!a.outputs[0].empty() && a.inputs[0].data() != a.outputs[0].data())
-              std::memcpy(y, a.inputs[0].data(), a.outputs[0].size());
-            walk.run(indices, [=](std::int64_t flat, std::int64_t to) {
-              y[to] = combined(y[to], updates[flat], reduction);
-            });
-            return {};
-          },
-          0};
-}
-
 Result<Kernel> scatterElementsKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementWalk walk, elementWalk(call, call.input(0).shape, 1));
-  PIPESCOPE_ASSIGN(const ScatterReduction reduction, scatterReduction(call));
-  const auto maker = [&]<class T>(T) { return scatterKernel<T>(walk, reduction); };
-  const ElementType element = call.input(0).element;
-  return reduction == ScatterReduction::none ? kernelForSizes(element, maker)
-                                             : kernelForNumbers(call, element, maker);
+  return scatterKernel(call, walk);
 }
 
 std::vector<Work> scatterElementsWork(const OperatorCall& call) {
@@ -73,20 +36,7 @@ std::vector<Work> scatterElementsWork(const OperatorCall& call) {
 }
 
 Status scatterElementsGradient(GradientBuilder& builder) {
-  PIPESCOPE_ASSIGN(const ScatterReduction reduction, scatterReduction(builder.call()));
-  if (reduction != ScatterReduction::none && reduction != ScatterReduction::add) {
-    return base::badInput(fmt::format("{}: cannot train through reduction {}; only through none and add",
-                                      builder.call().title(),
-                                      graph::stringAttribute(builder.node(), "reduction", "")));
-  }
-  const graph::TensorId indices = builder.node().inputs[1], dy = builder.outputGradient(0);
-  const graph::Attributes axis{{"axis", graph::intAttribute(builder.node(), "axis", 0)}};
-  if (builder.wants(0) && reduction == ScatterReduction::add) builder.setInputGradient(0, dy);
-  if (builder.wants(0) && reduction == ScatterReduction::none)
-    PIPESCOPE_TRY(builder.addFor(0, "GradScatterElements", "grad_input", {indices, dy}, axis));
-  if (builder.wants(2))
-    PIPESCOPE_TRY(builder.addFor(2, "GatherElements", "grad_updates", {dy, indices}, axis));
-  return {};
+  return addScatterGradients(builder, "GatherElements", {{"axis", graph::intAttribute(builder.node(), "axis", 0)}});
 }
 
 // --- GradScatterElements: indices, dy → gradient by the data; attribute axis -----------
@@ -98,18 +48,7 @@ Result<std::vector<TensorType>> inferGradient(const OperatorCall& call) {
 
 Result<Kernel> gradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ElementWalk walk, elementWalk(call, call.input(1).shape, 0));
-  return kernelForSizes(call.input(1).element, [&walk]<class Element>(Element) {
-    return Kernel{[walk](const KernelArguments& a) -> Status {
-                    const IndexReader indices(a.inputs[0].data(), walk.wide);
-                    PIPESCOPE_TRY(walk.check(indices));
-                    Element* dx = a.output<Element>(0);
-                    if (a.inputs[1].data() != a.outputs[0].data())
-                      std::memcpy(dx, a.inputs[1].data(), a.outputs[0].size());
-                    walk.run(indices, [dx](std::int64_t, std::int64_t to) { dx[to] = 0; });
-                    return {};
-                  },
-                  0};
-  });
+  return zeroingKernel(call, walk);
 }
 
 std::vector<Work> gradientWork(const OperatorCall& call) {

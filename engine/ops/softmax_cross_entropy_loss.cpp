@@ -1,22 +1,16 @@
 // SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; optional
 // weight per class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
 // "mean".
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "engine/ops/class_loss.h"
-#include "engine/ops/dispatch.h"
 #include "engine/ops/gradient_builder.h"
 #include "engine/ops/lane_math.h"
 #include "engine/ops/rows.h"
 
 namespace pipescope::ops {
 namespace {
-
-using base::badInput;
 
 /// Scores of one label position: classes are `inner` apart.
 template <class T>
@@ -47,38 +41,36 @@ struct Position {
 
 Result<std::vector<TensorType>> inferLoss(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
-  const Shape shape = plan.reduction == Reduction::none ? call.input(1).shape : Shape();
-  return std::vector<TensorType>{{call.input(0).element, shape}, call.input(0)};
+  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)},
+                                 call.input(0)};
 }
 
-template <class T>
-Status runLoss(const LossPlan& plan, const KernelArguments& a) {
-  const Labels labels(plan, a, 1);
-  PIPESCOPE_TRY(checkLabels(plan, labels));
-  const T* weights = a.input<T>(2);
-  T* loss = a.output<T>(0);
-  T* logProbabilities = a.output<T>(1);
-  T sum = 0;
-  for (std::int64_t i = 0; i < plan.labels(); ++i) {
-    const Position<T> position(plan, a.input<T>(0), i);
-    const T weight = weightOf(plan, weights, labels[i]);
-    const T own = plan.ignored == labels[i] ? T(0) : -weight * position.logProbability(labels[i]);
-    sum += own;
-    if (plan.reduction == Reduction::none) loss[i] = own;
-    if (!logProbabilities) continue;
-    T* to = logProbabilities + (position.scores - a.input<T>(0));
-    for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = position.logProbability(c);
+struct Loss {
+  template <class T>
+  static Status run(const LossPlan& plan, const KernelArguments& a) {
+    const Labels labels(plan, a, 1);
+    PIPESCOPE_TRY(checkLabels(plan, labels));
+    const T* weights = a.input<T>(2);
+    T* loss = a.output<T>(0);
+    T* logProbabilities = a.output<T>(1);
+    T sum = 0;
+    for (std::int64_t i = 0; i < plan.labels(); ++i) {
+      const Position<T> position(plan, a.input<T>(0), i);
+      const T weight = weightOf(plan, weights, labels[i]);
+      const T own = plan.ignored == labels[i] ? T(0) : -weight * position.logProbability(labels[i]);
+      sum += own;
+      if (plan.reduction == Reduction::none) loss[i] = own;
+      if (!logProbabilities) continue;
+      T* to = logProbabilities + (position.scores - a.input<T>(0));
+      for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = position.logProbability(c);
+    }
+    reduceLoss(plan, sum, weights, labels, loss);
+    return {};
   }
-  if (plan.reduction == Reduction::sum) *loss = sum;
-  if (plan.reduction == Reduction::mean) *loss = sum / totalWeight(plan, weights, labels);
-  return {};
-}
+};
 
 Result<Kernel> lossKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
-  return kernelForFloats(call, call.input(0).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) { return runLoss<T>(plan, a); }, 0};
-  });
+  return classLossKernel<Loss>(call, 0);
 }
 
 std::vector<Work> lossWork(const OperatorCall& call) {
@@ -93,24 +85,14 @@ std::vector<Work> lossWork(const OperatorCall& call) {
                          {Map{"log", plan->labels(), 1, type, true}, 1, "Log"},
                          {Gather{plan->labels(), 1, scores, type}, 1, "Pick"},
                          {Map{"subtract", plan->labels(), 2, type, true}, 1, "Nll"}};
-  if (call.has(2)) work.push_back({Map{"multiply", plan->labels(), 2, type, true}, 1, "Weight"});
   if (call.requestedOutputs > 1) work.push_back({Map{"subtract", scores, 2, type, true}, 1, "LogProb"});
-  if (plan->reduction != Reduction::none) {
-    work.push_back(
-        {Reduce{plan->reduction == Reduction::mean ? "mean" : "sum", 1, plan->labels(), true, type}, 1,
-         "Reduce"});
-  }
+  addReductionWork(call, *plan, work);
   return work;
 }
 
 Status lossGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
-  if (builder.call().has(2) && builder.wants(2)) {
-    return badInput(
-        fmt::format("{}: cannot train its class weights; make them constants", builder.call().title()));
-  }
-  std::vector<graph::TensorId> inputs{builder.isLoss(0) ? graph::TensorId() : builder.outputGradient(0)};
-  inputs.insert(inputs.end(), node.inputs.begin(), node.inputs.end());
+  PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
   // Through the logarithms of the probabilities: those of a LogSoftmax.
   const graph::TensorId logs = node.outputs.size() > 1 && node.outputs[1].valid() ? builder.outputGradient(1)
                                                                                   : graph::TensorId();
@@ -135,52 +117,40 @@ Status lossGradient(GradientBuilder& builder) {
 
 // --- GradSoftmaxCrossEntropyLoss: [dloss], scores, labels, [weight] → dscores; without dloss it is 1
 
-Result<std::vector<TensorType>> inferGradLoss(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 1));
-  const Shape shape = plan.reduction == Reduction::none ? call.input(2).shape : Shape();
-  if (call.has(0) && call.input(0).shape != shape) {
-    return badInput(fmt::format("{}: the gradient by the loss is {}; it must be {}", call.title(),
-                                graph::toString(call.input(0)),
-                                graph::toString({call.input(1).element, shape})));
-  }
-  return std::vector<TensorType>{call.input(1)};
-}
-
-template <class T>
-Status runGradLoss(const LossPlan& plan, const KernelArguments& a) {
-  const Labels labels(plan, a, 2);
-  PIPESCOPE_TRY(checkLabels(plan, labels));
-  const T* upstream = a.input<T>(0);
-  const T* scores = a.input<T>(1);
-  const T* weights = a.input<T>(3);
-  T* dscores = a.output<T>(0);
-  const T divisor = plan.reduction == Reduction::mean ? totalWeight(plan, weights, labels) : T(1);
-  for (std::int64_t i = 0; i < plan.labels(); ++i) {
-    const Position<T> position(plan, scores, i);
-    const T outer = upstream ? upstream[plan.reduction == Reduction::none ? i : 0] : T(1);
-    const T factor = weightOf(plan, weights, labels[i]) / divisor * outer;
-    T* to = dscores + (position.scores - scores);
-    if (plan.ignored == labels[i]) {
-      for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = T(0);
-      continue;
+struct GradLoss {
+  template <class T>
+  static Status run(const LossPlan& plan, const KernelArguments& a) {
+    const Labels labels(plan, a, 2);
+    PIPESCOPE_TRY(checkLabels(plan, labels));
+    const T* upstream = a.input<T>(0);
+    const T* scores = a.input<T>(1);
+    const T* weights = a.input<T>(3);
+    T* dscores = a.output<T>(0);
+    const T divisor = plan.reduction == Reduction::mean ? totalWeight(plan, weights, labels) : T(1);
+    for (std::int64_t i = 0; i < plan.labels(); ++i) {
+      const Position<T> position(plan, scores, i);
+      const T outer = upstream ? upstream[plan.reduction == Reduction::none ? i : 0] : T(1);
+      const T factor = weightOf(plan, weights, labels[i]) / divisor * outer;
+      T* to = dscores + (position.scores - scores);
+      if (plan.ignored == labels[i]) {
+        for (std::int64_t c = 0; c < plan.classes; ++c) to[c * plan.inner] = T(0);
+        continue;
+      }
+      if (plan.inner == 1) {
+        const T shift = position.largest + position.logSum;
+        for (std::int64_t c = 0; c < plan.classes; ++c) to[c] = factor * lanes::exp(position.scores[c] - shift);
+      } else {
+        for (std::int64_t c = 0; c < plan.classes; ++c)
+          to[c * plan.inner] = factor * lanes::exp(position.logProbability(c));
+      }
+      to[labels[i] * plan.inner] = factor * std::expm1(position.logProbability(labels[i]));
     }
-    if (plan.inner == 1) {
-      const T shift = position.largest + position.logSum;
-      for (std::int64_t c = 0; c < plan.classes; ++c) to[c] = factor * lanes::exp(position.scores[c] - shift);
-    } else {
-      for (std::int64_t c = 0; c < plan.classes; ++c)
-        to[c * plan.inner] = factor * lanes::exp(position.logProbability(c));
-    }
-    to[labels[i] * plan.inner] = factor * std::expm1(position.logProbability(labels[i]));
+    return {};
   }
-  return {};
-}
+};
 
 Result<Kernel> gradLossKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 1));
-  return kernelForFloats(call, call.input(1).element, [&plan]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) { return runGradLoss<T>(plan, a); }, 0};
-  });
+  return classLossKernel<GradLoss>(call, 1);
 }
 
 std::vector<Work> gradLossWork(const OperatorCall& call) {
@@ -199,15 +169,11 @@ std::vector<Work> gradLossWork(const OperatorCall& call) {
   return work;
 }
 
-std::vector<AttributeRule> lossAttributes() {
-  return {{"ignore_index", AttributeKind::integer}, {"reduction", AttributeKind::text}};
-}
-
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
   registry.add({.type = "SoftmaxCrossEntropyLoss",
-                .attributes = lossAttributes(),
+                .attributes = classLossAttributes(),
                 .minInputs = 2,
                 .maxInputs = 3,
                 .maxOutputs = 2,
@@ -216,10 +182,10 @@ PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
                 .work = lossWork,
                 .gradient = lossGradient});
   registry.add({.type = "GradSoftmaxCrossEntropyLoss",
-                .attributes = lossAttributes(),
+                .attributes = classLossAttributes(),
                 .minInputs = 0,
                 .maxInputs = 4,
-                .infer = inferGradLoss,
+                .infer = inferScoresGradient,
                 .kernel = gradLossKernel,
                 .work = gradLossWork});
 }

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 
+#include "engine/ops/dispatch.h"
+#include "engine/ops/gradient_builder.h"
+
 namespace pipescope::ops {
-namespace {
 
 using base::badInput;
 
-constexpr std::int64_t kMostExtent = 1'000'000'000;
-
-Result<std::vector<std::int64_t>> listOf(const OperatorCall& call, const std::string& name, std::size_t count,
-                                         std::int64_t fallback, std::int64_t least) {
+Result<std::vector<std::int64_t>> numbersPerAxis(const OperatorCall& call, const std::string& name,
+                                                 std::size_t count, std::int64_t fallback,
+                                                 std::int64_t least) {
   std::vector<std::int64_t> values =
       graph::intsAttribute(call.node, name, std::vector<std::int64_t>(count, fallback));
   if (values.size() != count) {
@@ -20,13 +21,15 @@ Result<std::vector<std::int64_t>> listOf(const OperatorCall& call, const std::st
                                 values.size(), count));
   }
   for (const std::int64_t value : values) {
-    if (value < least || value > kMostExtent) {
+    if (value < least || value > kMostWindowExtent) {
       return badInput(fmt::format("{}: attribute {} holds {}; every number must be {} to {}", call.title(),
-                                  name, value, least, kMostExtent));
+                                  name, value, least, kMostWindowExtent));
     }
   }
   return values;
 }
+
+namespace {
 
 /// First and last tap's distance plus one.
 std::int64_t reach(const Window& w, std::size_t axis) {
@@ -45,7 +48,7 @@ void padAutomatically(Window& w, bool upper) {
 Status readPads(const OperatorCall& call, Window& w) {
   const std::string mode = graph::stringAttribute(call.node, "auto_pad", "NOTSET");
   const std::size_t axes = w.axes();
-  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> pads, listOf(call, "pads", 2 * axes, 0, 0));
+  PIPESCOPE_ASSIGN(const std::vector<std::int64_t> pads, numbersPerAxis(call, "pads", 2 * axes, 0, 0));
   w.padBegin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
   w.padEnd.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
   if (mode == "NOTSET") return {};
@@ -105,16 +108,55 @@ Result<Window> windowOf(const OperatorCall& call, const Shape& input,
                                 kernel.size(), w.input.size()));
   }
   for (std::size_t a = 0; a < kernel.size(); ++a) {
-    if (kernel[a] < 1 || kernel[a] > kMostExtent || w.input[a] < 1 || w.input[a] > kMostExtent) {
+    if (kernel[a] < 1 || kernel[a] > kMostWindowExtent || w.input[a] < 1 || w.input[a] > kMostWindowExtent) {
       return badInput(fmt::format("{}: kernel {} over {} on spatial axis {}; both must be 1 to {}",
-                                  call.title(), kernel[a], w.input[a], a, kMostExtent));
+                                  call.title(), kernel[a], w.input[a], a, kMostWindowExtent));
     }
   }
-  PIPESCOPE_ASSIGN(w.stride, listOf(call, "strides", kernel.size(), 1, 1));
-  PIPESCOPE_ASSIGN(w.dilation, listOf(call, "dilations", kernel.size(), 1, 1));
+  PIPESCOPE_ASSIGN(w.stride, numbersPerAxis(call, "strides", kernel.size(), 1, 1));
+  PIPESCOPE_ASSIGN(w.dilation, numbersPerAxis(call, "dilations", kernel.size(), 1, 1));
   PIPESCOPE_TRY(readPads(call, w));
   PIPESCOPE_TRY(computeOutput(call, w));
   return w;
+}
+
+Pool poolOf(const TensorType& x, const Window& window, const char* function) {
+  Pool pool;
+  pool.function = function;
+  pool.batch = x.shape[0];
+  pool.channels = x.shape[1];
+  pool.field = window.input;
+  pool.kernel = window.kernel;
+  pool.output = window.output;
+  pool.stride = window.stride;
+  pool.type = x.element;
+  return pool;
+}
+
+Shape pooledShape(const OperatorCall& call, const Window& window) {
+  Shape shape = window.output;
+  shape.insert(shape.begin(), {call.input(0).shape[0], call.input(0).shape[1]});
+  return shape;
+}
+
+Status addPoolGradient(GradientBuilder& builder, const std::string& op, const std::string& dropped) {
+  const Node& node = builder.node();
+  graph::Attributes attributes = node.attributes;
+  attributes.erase(dropped);
+  if (node.op.starts_with("Global")) {
+    const Shape& x = builder.call().input(0).shape;
+    attributes["kernel_shape"] = Shape(x.begin() + 2, x.end());
+  }
+  return builder.addFor(0, op, "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
+                        std::move(attributes));
+}
+
+Result<std::vector<TensorType>> inferPoolGradient(const OperatorCall& call, const Window& window) {
+  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  const TensorType pooled{call.input(0).element, pooledShape(call, window)};
+  if (call.input(1) == pooled) return std::vector<TensorType>{call.input(0)};
+  return base::badInput(fmt::format("{}: the pooled tensor is {}; pooling its input gives {}", call.title(),
+                                    graph::toString(call.input(1)), graph::toString(pooled)));
 }
 
 }  // namespace pipescope::ops

@@ -7,6 +7,7 @@
 namespace pipescope::ops {
 
 inline constexpr std::size_t kMaxSpatialAxes = 6;
+inline constexpr std::int64_t kMostWindowExtent = 1'000'000'000;
 
 /// One extent per spatial axis, outermost first.
 struct Window {
@@ -23,11 +24,25 @@ struct Window {
   bool isIdentity() const;
 };
 
+/// An attribute of `count` numbers from `least` to kMostWindowExtent; without it all are `fallback`.
+Result<std::vector<std::int64_t>> numbersPerAxis(const OperatorCall& call, const std::string& name,
+                                                 std::size_t count, std::int64_t fallback, std::int64_t least);
+
 /// Reads strides, dilations, pads, auto_pad and ceil_mode for a window of `kernel` over the spatial axes of
 /// `input` (batch, channels, spatial …). With ceil_mode a last window that would start in the end padding is
 /// dropped, as in PyTorch and ONNX from opset 22. Errors name node, axis and figures.
 Result<Window> windowOf(const OperatorCall& call, const Shape& input,
                         const std::vector<std::int64_t>& kernel);
+
+/// The Work of pooling an input by a function.
+Pool poolOf(const TensorType& x, const Window& window, const char* function);
+/// Batch, channels, the window's output.
+Shape pooledShape(const OperatorCall& call, const Window& window);
+/// Adds the gradient operator of a pooling that needs its input and output: x, y, dy → dx. Attributes are the forward
+/// node's but `dropped`; a Global… pooling's kernel is its whole input.
+Status addPoolGradient(GradientBuilder& builder, const std::string& op, const std::string& dropped = "");
+/// Types of such a gradient.
+Result<std::vector<TensorType>> inferPoolGradient(const OperatorCall& call, const Window& window);
 
 /// A position within up to kMaxSpatialAxes extents, counted in row-major order.
 class Odometer {

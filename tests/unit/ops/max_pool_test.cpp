@@ -172,7 +172,7 @@ TEST(MaxPoolOp, RefusesWithNodeAndFigures) {
             "MaxPool node: cannot compute in int64; there are kernels for floating-point types");
   EXPECT_EQ(refusal("GradMaxPool", {x, noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 1)},
                     {{"kernel_shape", Ints{2, 2}}}),
-            "GradMaxPool node: the pooled tensor is 1x1x2x2 float64; pooling its input gives 1x1x3x3");
+            "GradMaxPool node: the pooled tensor is 1x1x2x2 float64; pooling its input gives 1x1x3x3 float64");
   EXPECT_EQ(
       refusal("GradMaxPool", {x, noise({1, 1, 3, 3}, 1), noise({1, 1, 2, 3}, 1)},
               {{"kernel_shape", Ints{2, 2}}}),

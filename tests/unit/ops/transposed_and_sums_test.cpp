@@ -105,7 +105,7 @@ TEST(ConvTransposeOp, PlacesAWantedOutput) {
   EXPECT_EQ(refusal("ConvTranspose", {x, w, noise({1}, 1)}),
             "ConvTranspose node: its bias is 1 float64; it must hold one number for each of the 2 filters");
   EXPECT_EQ(refusal("GradConvTransposeInput", {x, w}, {{"input_shape", Ints{1, 1, 3, 3}}}),
-            "GradConvTransposeInput node: the gradient by its output is 1x1x3x3 float64, but the output is 1x2x5x5");
+            "GradConvTransposeInput node: the gradient by its output is 1x1x3x3 float64, but the output is 1x2x5x5 float64");
 }
 
 // --- Whole-number products -----------------------------------------------------------------------------------
