@@ -1,6 +1,7 @@
 // pipescope report: sections of a profile as text, JSON or CSV; thresholds for CI.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
@@ -13,6 +14,7 @@ namespace {
 struct Options {
   std::string profile, executable, format = "text";
   std::vector<std::string> sections, failIf;
+  std::int64_t tile = -1;
 };
 
 std::string sectionNames() {
@@ -136,7 +138,10 @@ base::Result<int> report(const Options& options) {
   PIPESCOPE_ASSIGN(const auto reader, store::ProfileReader::open(options.profile));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
-  const sections::Context context{*reader, *catalog, executable->id};
+  const bool liveness = std::find(options.sections.begin(), options.sections.end(), "liveness") != options.sections.end();
+  if (options.tile >= 0 && !liveness)
+    return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
+  const sections::Context context{*reader, *catalog, executable->id, options.tile};
   PIPESCOPE_ASSIGN(const auto made, makeSections(context, options.sections));
   const int printed = print(render(options, made));
   if (printed != kDone) return printed;
@@ -149,6 +154,8 @@ std::function<int()> setUp(CLI::App& command) {
   command.add_option("--section", options->sections,
                      "Sections to print, repeatable (default all): " + sectionNames());
   command.add_option("--executable", options->executable, "training (default), inference …");
+  command.add_option("--tile", options->tile, "With --section liveness: what is live on this tile of each device")
+      ->check(CLI::NonNegativeNumber);
   command.add_option("--format", options->format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();

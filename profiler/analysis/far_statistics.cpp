@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/pass_kind.h"
+#include "profiler/analysis/trace_segment.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -19,10 +20,13 @@ class FarReader {
 
   Result<std::vector<RangeStatistics>> read() {
     PIPESCOPE_TRY(readRows<model::Placement>([this](const model::Placement& row) { addPlacement(row); }));
+    takeSideBySide();
     PIPESCOPE_TRY(readSteps());
     PIPESCOPE_TRY(readRows<model::Transfer>([this](const model::Transfer& row) { addTransfer(row); }));
     std::vector<RangeStatistics> rows;
-    for (std::size_t d = 0; d < sums_.size(); ++d) rows.push_back(finish(static_cast<std::int32_t>(d)));
+    for (std::size_t d = 0; d < sums_.size(); ++d) {
+      if (trace_.devices[d].recorded) rows.push_back(finish(static_cast<std::int32_t>(d)));
+    }
     return rows;
   }
 
@@ -37,7 +41,21 @@ class FarReader {
   struct Use {
     double share = 0, ended = 0;  ///< of them, and how many end in it
     double inside = 0;            ///< axis ticks
-    bool hasSteps = false;
+  };
+
+  /// What a placement of a segment consists of, in ticks of its device.
+  struct SegmentSums {
+    TicksByKind byKind{};
+    Ticks reached;  ///< the latest end of its steps so far
+    bool hasSteps = false, sideBySide = false;
+  };
+
+  /// A placement on a device whose tracks work side by side.
+  struct Beside {
+    Ticks start, end;  ///< axis ticks, within the stretch
+    model::SegmentId segment;
+    double length = 0;
+    bool ended = false;
   };
 
   template <class Row, class Add>
@@ -72,15 +90,84 @@ class FarReader {
     const double start = axis(device, row.start), end = axis(device, row.end), to = static_cast<double>(to_.count);
     const double inside = std::min(end, to) - std::max(start, static_cast<double>(from_.count));
     if (inside <= 0) return;
+    if (device.tracks.size() > 1) {
+      const auto within = [&](double time) {
+        return std::clamp(Ticks(std::llround(time)), from_, to_);
+      };
+      beside_[index][laneOf(row.segment)].push_back(
+          {within(start), within(end), row.segment, end - start, end <= to});
+      return;
+    }
     Use& use = placed_[row.segment][index];
     use.share += inside / (end - start);
     use.inside += inside;
     if (end <= to) use.ended += 1;
   }
 
+  model::LaneId laneOf(model::SegmentId segment) {
+    if (lanes_.empty()) {
+      for (const TraceSegment& row : trace_.segments) lanes_[row.id] = row.lane;
+    }
+    const auto found = lanes_.find(segment);
+    return found == lanes_.end() ? model::LaneId() : found->second;
+  }
+
+  /// Each instant counts on the first lane that works in it, as with the sums of rows that were read one by one.
+  void takeSideBySide() {
+    for (auto& [index, lanes] : beside_) {
+      std::vector<std::pair<Ticks, Ticks>> covered;
+      for (auto& [lane, placements] : lanes) {
+        std::sort(placements.begin(), placements.end(),
+                  [](const Beside& a, const Beside& b) { return a.start < b.start; });
+        std::size_t next = 0;
+        for (const Beside& row : placements) {
+          while (next < covered.size() && covered[next].second <= row.start) ++next;
+          Ticks at = row.start, free;
+          for (std::size_t i = next; i < covered.size() && covered[i].first < row.end; ++i) {
+            free += std::max(Ticks(0), covered[i].first - at);
+            at = std::max(at, covered[i].second);
+          }
+          free += std::max(Ticks(0), row.end - at);
+          Use& use = placed_[row.segment][index];
+          use.share += static_cast<double>(free.count) / row.length;
+          use.inside += static_cast<double>(free.count);
+          use.ended += row.ended ? 1 : 0;
+        }
+        for (const Beside& row : placements) covered.emplace_back(row.start, row.end);
+        covered = joined(std::move(covered));
+      }
+    }
+  }
+
+  /// Sorted, and what touches is one.
+  static std::vector<std::pair<Ticks, Ticks>> joined(std::vector<std::pair<Ticks, Ticks>> spans) {
+    std::sort(spans.begin(), spans.end());
+    std::vector<std::pair<Ticks, Ticks>> result;
+    for (const auto& span : spans) {
+      if (!result.empty() && span.first <= result.back().second) {
+        result.back().second = std::max(result.back().second, span.second);
+      } else {
+        result.push_back(span);
+      }
+    }
+    return result;
+  }
+
   /// Steps of what was placed, as often as it was.
   base::Status readSteps() {
     if (placed_.empty()) return {};
+    PIPESCOPE_TRY(forEachStep([this](const model::Step& step) { addStep(step); }));
+    PIPESCOPE_TRY(readSideBySide());
+    for (const TraceSegment& segment : trace_.segments) {
+      const auto found = placed_.find(segment.id);
+      if (found == placed_.end()) continue;
+      addSegment(segment, found->second);
+    }
+    return {};
+  }
+
+  template <class Add>
+  base::Status forEachStep(const Add& add) {
     const auto [first, last] = std::minmax_element(
         placed_.begin(), placed_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
@@ -91,27 +178,57 @@ class FarReader {
       if (!ranges.empty() && !ranges.front().mayMeet(first->first.value, last->first.value)) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
       for (const model::Step& step : *rows) {
-        const auto found = placed_.find(step.segment);
-        if (found == placed_.end() || step.ticks.count <= 0) continue;
-        for (auto& [device, use] : found->second) addStep(device, use, step);
-      }
-    }
-    // What has no steps counts as one step of its pass's kind.
-    for (const TraceSegment& segment : trace_.segments) {
-      const auto found = placed_.find(segment.id);
-      if (found == placed_.end()) continue;
-      for (const auto& [device, use] : found->second) {
-        if (!use.hasSteps) sums_[static_cast<std::size_t>(device)].byKind[kindIndex(kindOfPass(segment.pass))] += use.inside;
+        if (step.ticks.count > 0 && placed_.contains(step.segment)) add(step);
       }
     }
     return {};
   }
 
-  void addStep(std::int32_t index, Use& use, const model::Step& step) {
-    use.hasSteps = true;
+  /// Steps that overlap need all of their segment's to be there at once: such segments are read again.
+  base::Status readSideBySide() {
+    std::unordered_map<model::SegmentId, TraceSegment> overlapping;
+    for (const TraceSegment& segment : trace_.segments) {
+      const auto found = segments_.find(segment.id);
+      if (found == segments_.end() || !found->second.sideBySide) continue;
+      TraceSegment& copy = overlapping[segment.id];
+      copy.ticks = segment.ticks;
+      copy.pass = segment.pass;
+    }
+    if (overlapping.empty()) return {};
+    PIPESCOPE_TRY(forEachStep([&](const model::Step& step) {
+      if (const auto found = overlapping.find(step.segment); found != overlapping.end())
+        found->second.steps.push_back(step);
+    }));
+    for (const auto& [id, segment] : overlapping)
+      segments_[id].byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
+    return {};
+  }
+
+  void addSegment(const TraceSegment& segment, const std::map<std::int32_t, Use>& uses) {
+    const auto known = segments_.find(segment.id);
+    for (const auto& [index, use] : uses) {
+      Sums& sums = sums_[static_cast<std::size_t>(index)];
+      const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
+      if (known == segments_.end()) {  // what has no steps counts as one of its pass's kind
+        sums.byKind[kindIndex(kindOfPass(segment.pass))] += use.inside;
+        continue;
+      }
+      for (std::size_t kind = 0; kind < kStepKinds; ++kind)
+        sums.byKind[kind] += axis(device, Ticks(known->second.byKind[kind])) * use.share;
+    }
+  }
+
+  void addStep(const model::Step& step) {
+    SegmentSums& segment = segments_[step.segment];
+    segment.byKind[kindIndex(step.kind)] += step.ticks.count;
+    segment.sideBySide = segment.sideBySide || step.offset < segment.reached;
+    segment.reached = std::max(segment.reached, step.offset + step.ticks);
+    for (const auto& [device, use] : placed_.at(step.segment)) addStep(device, use, step);
+  }
+
+  void addStep(std::int32_t index, const Use& use, const model::Step& step) {
     Sums& sums = sums_[static_cast<std::size_t>(index)];
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-    sums.byKind[kindIndex(step.kind)] += axis(device, step.ticks) * use.share;
     if (step.kind == model::StepKind::streamCopy) {
       sums.streamIn += Bytes(std::llround(static_cast<double>(step.bytesIn.count) * use.ended));
       sums.streamOut += Bytes(std::llround(static_cast<double>(step.bytesOut.count) * use.ended));
@@ -157,9 +274,10 @@ class FarReader {
     row.globalIn = sums.globalIn;
     row.globalOut = sums.globalOut;
     if (sums.balanceOf > 0) row.tileBalance = sums.balance / sums.balanceOf;
+    const double computing = device.units > 1 ? sums.unitTicks : sums.byKind[kindIndex(model::StepKind::compute)];
     if (row.total.count > 0)
       row.parallelEfficiency =
-          sums.unitTicks / (static_cast<double>(row.total.count) * static_cast<double>(device.units));
+          computing / (static_cast<double>(row.total.count) * static_cast<double>(device.units));
     return row;
   }
 
@@ -169,6 +287,9 @@ class FarReader {
   base::Progress& progress_;
   std::vector<Sums> sums_;
   std::unordered_map<model::SegmentId, std::map<std::int32_t, Use>> placed_;  ///< by device index
+  std::unordered_map<model::SegmentId, SegmentSums> segments_;
+  std::unordered_map<model::SegmentId, model::LaneId> lanes_;
+  std::map<std::int32_t, std::map<model::LaneId, std::vector<Beside>>> beside_;  ///< by device index and lane
   std::vector<model::RunId> runs_;
 };
 

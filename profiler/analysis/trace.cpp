@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/trace_draft.h"
 
 namespace pipescope::analysis {
@@ -64,14 +65,17 @@ class Loader {
       draft_.deviceIndex[row.id] = static_cast<std::int32_t>(draft_.trace->devices.size());
       draft_.trace->devices.push_back(std::move(device));
     }
-    for (const model::Stage* stage : draft_.catalog.stagesOf(draft_.request.executable)) {
-      if (DeviceTrace* device = draft_.deviceOf(stage->device)) device->stages.push_back(stage->index);
+    const std::vector<DevicePlace> places = devicePlaces(draft_.catalog, draft_.request.executable);
+    for (std::size_t d = 0; d < places.size(); ++d) {
+      draft_.trace->devices[d].stages = places[d].stages;
+      draft_.trace->devices[d].replica = places[d].replica;
+      draft_.trace->replicas = std::max<std::int64_t>(draft_.trace->replicas, places[d].replica + 1);
     }
     for (const model::Lane& lane : draft_.catalog.lanes) {
       const auto found = draft_.deviceIndex.find(lane.device);
       if (found == draft_.deviceIndex.end()) continue;
       draft_.trace->lanes[lane.id] = found->second;
-      draft_.trace->laneNames[lane.id] = model::toString(lane.role);
+      draft_.trace->laneNames[lane.id] = laneTitle(lane.role);
     }
     draft_.placements.resize(draft_.trace->devices.size());
     draft_.waits.resize(draft_.trace->devices.size());

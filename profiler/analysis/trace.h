@@ -134,6 +134,9 @@ struct DeviceTrace {
   std::int64_t units = 1, ticksPerSecond = 1'000'000;
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
+  std::int32_t replica = -1;  ///< −1: the executable does not use the device
+  /// False: its replica is not recorded, because it does the same at the same time as one that is.
+  bool recorded = true;
   std::vector<TraceTrack> tracks;  ///< at least one
   std::vector<TransferLane> transferLanes;
 };
@@ -162,6 +165,8 @@ struct Trace {
   std::vector<std::string> names;
   std::int64_t damagedRows = 0;       ///< rows that contradict others and were left out
   std::int64_t crowdedTransfers = 0;  ///< transfers that found no lane, because too many overlap
+  std::int64_t replicas = 1;               ///< of the executable
+  std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
   /// What was read one by one; the whole of the runs unless a window was asked for.
   Ticks loadedFrom, loadedTo;
   /// Too many placements to be read one by one: activities are far, and there are no waits or transfers.
@@ -234,10 +239,11 @@ struct RangeStatistics {
   Ticks idle;               ///< the rest
   Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the range
   double tileBalance = 0;         ///< mean over compute steps of mean ÷ slowest unit; 0: none
-  double parallelEfficiency = 0;  ///< compute unit-ticks ÷ (units × total)
+  /// Compute unit-ticks ÷ (units × total); of a device in one piece: the time in which it computes ÷ total.
+  double parallelEfficiency = 0;
 };
 
-/// One row per device. Cost: the placements in the range.
+/// One row per recorded device. Cost: the placements in the range.
 std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to);
 
 }  // namespace pipescope::analysis

@@ -17,10 +17,33 @@ class Layout {
     for (TraceSegment& segment : draft_.trace->segments) {
       if (segment.flame.empty()) sumSegment(segment, 1);
     }
+    findRecorded();
     indexPlacements();
   }
 
  private:
+  /// Replicas that do the same as another at the same time are not recorded: their devices do work.
+  void findRecorded() {
+    Trace& trace = *draft_.trace;
+    if (draft_.request.large) {
+      trace.recordedReplicas = draft_.request.large->recordedReplicas;
+    } else {
+      std::set<std::int32_t> recorded;
+      for (const DeviceTrace& device : trace.devices) {
+        if (device.replica >= 0 && std::any_of(device.tracks.begin(), device.tracks.end(), [](const TraceTrack& track) {
+              return !track.placements.empty() || !track.far.empty();
+            }))
+          recorded.insert(device.replica);
+      }
+      trace.recordedReplicas.assign(recorded.begin(), recorded.end());
+    }
+    const std::vector<std::int32_t>& recorded = trace.recordedReplicas;
+    for (DeviceTrace& device : trace.devices) {
+      device.recorded = device.replica < 0 || recorded.empty() ||
+                        std::binary_search(recorded.begin(), recorded.end(), device.replica);
+    }
+  }
+
   /// Cuts the device's placements into tracks and gives each its rows.
   void finishDevice(DeviceTrace& device) {
     const auto index = static_cast<std::size_t>(draft_.deviceIndex[device.id]);

@@ -49,13 +49,21 @@ class DeviceRange {
   }
 
   RangeStatistics make() {
-    for (const TraceTrack& track : device_.tracks) addTrack(track);
+    for (const TraceTrack& track : device_.tracks) {
+      covered_ = joined(busy_);
+      addTrack(track);
+    }
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
     const Intervals busy = joined(std::move(busy_)), moving = joined(std::move(moving_));
     const Ticks outside = length(moving) - common(moving, busy);
     result_.byKind[kindIndex(model::StepKind::globalExchange)] += outside.count;
     result_.idle = std::max(Ticks(0), result_.total - length(busy) - outside);
     if (steps_ > 0) result_.tileBalance = balance_ / static_cast<double>(steps_);
+    // A device in one piece computes when one of its engines does.
+    if (device_.units <= 1) {
+      const auto computing = result_.byKind[kindIndex(model::StepKind::compute)];
+      unitTicks_ = static_cast<double>(computing) / device_.axisTicksPerTick;
+    }
     if (result_.total.count > 0) {
       const double all = static_cast<double>(result_.total.count) * static_cast<double>(device_.units);
       result_.parallelEfficiency = unitTicks_ * device_.axisTicksPerTick / all;
@@ -65,7 +73,7 @@ class DeviceRange {
 
  private:
   void addTrack(const TraceTrack& track) {
-    for (std::size_t i = firstEndingAfter(track.placements, from_); i < track.placements.size(); ++i) {
+    for (std::size_t i = analysis::firstEndingAfter(track.placements, from_); i < track.placements.size(); ++i) {
       const TracePlacement& placement = track.placements[i];
       if (placement.start >= to_) break;
       if (placement.end > placement.start) addPlacement(placement);
@@ -76,6 +84,32 @@ class DeviceRange {
     const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
     busy_.emplace_back(start, end);
     const TraceSegment* segment = trace_.segmentOf(placement);
+    // What goes on beside another track's work is counted there.
+    Ticks at = start;
+    auto other = covered_.begin() + static_cast<std::ptrdiff_t>(firstEndingAfter(at));
+    for (; other != covered_.end() && other->first < end; ++other) {
+      if (other->first > at) addPiece(placement, segment, at, other->first);
+      at = std::max(at, other->second);
+    }
+    if (at < end) addPiece(placement, segment, at, end);
+    if (segment == nullptr) return;
+    unitTicks_ += segment->computeUnitTicks * static_cast<double>((end - start).count) /
+                  static_cast<double>((placement.end - placement.start).count);
+    if (placement.end > to_) return;
+    result_.streamIn += segment->streamIn;
+    result_.streamOut += segment->streamOut;
+    balance_ += segment->balanceSum;
+    steps_ += segment->computeSteps;
+  }
+
+  std::size_t firstEndingAfter(Ticks time) const {
+    return static_cast<std::size_t>(
+        std::partition_point(covered_.begin(), covered_.end(),
+                             [&](const auto& interval) { return interval.second <= time; }) -
+        covered_.begin());
+  }
+
+  void addPiece(const TracePlacement& placement, const TraceSegment* segment, Ticks start, Ticks end) {
     if (segment == nullptr) {
       result_.byKind[kindIndex(model::StepKind::control)] += (end - start).count;
       return;
@@ -90,13 +124,6 @@ class DeviceRange {
       result_.byKind[kind] +=
           scale == 1.0 ? sums[kind] : std::llround(static_cast<double>(sums[kind]) * scale);
     }
-    unitTicks_ += segment->computeUnitTicks * static_cast<double>((end - start).count) /
-                  static_cast<double>((placement.end - placement.start).count);
-    if (placement.end > to_) return;
-    result_.streamIn += segment->streamIn;
-    result_.streamOut += segment->streamOut;
-    balance_ += segment->balanceSum;
-    steps_ += segment->computeSteps;
   }
 
   void addTransfers(const TransferLane& lane) {
@@ -120,6 +147,7 @@ class DeviceRange {
   Ticks from_, to_;
   RangeStatistics result_;
   Intervals busy_, moving_;
+  Intervals covered_;  ///< by the tracks before, joined
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;
 };
@@ -128,8 +156,10 @@ class DeviceRange {
 
 std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to) {
   std::vector<RangeStatistics> rows;
-  for (std::size_t i = 0; i < trace.devices.size(); ++i)
+  for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+    if (!trace.devices[i].recorded) continue;
     rows.push_back(DeviceRange(trace, static_cast<std::int32_t>(i), from, to).make());
+  }
   return rows;
 }
 

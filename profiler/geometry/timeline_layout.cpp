@@ -102,13 +102,14 @@ class Builder {
     }
   }
 
-  static std::string subtitle(const analysis::DeviceTrace& device) {
+  std::string subtitle(const analysis::DeviceTrace& device) const {
     std::string text = device.kind;
     for (std::size_t i = 0; i < device.stages.size(); ++i) {
       text += i == 0 ? (device.stages.size() == 1 ? " · stage " : " · stages ") : ", ";
       text += std::to_string(device.stages[i]);
     }
     if (device.stages.empty()) text += " · idle";
+    if (trace_.replicas > 1 && device.replica >= 0) text += " · replica " + std::to_string(device.replica);
     return text;
   }
 
@@ -127,7 +128,7 @@ class Builder {
       for (int level = 0; level < flame.depth; ++level) {
         const bool named = level == 0 && name != trace_.laneNames.end();
         add({RowKind::flame, device, track, static_cast<int>(lane), level, 0, metrics_.step,
-             named ? name->second : (level == 0 ? "steps" : "")});
+             named ? name->second : std::string()});
       }
     }
   }
@@ -182,6 +183,7 @@ std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOption
   std::vector<bool> taken(trace.devices.size(), false);
   const auto take = [&](int device) {
     if (device < 0 || device >= count || taken[static_cast<std::size_t>(device)]) return;
+    if (!at(trace.devices, device).recorded) return;
     taken[static_cast<std::size_t>(device)] = true;
     if (options.hidden.count(device) == 0) devices.push_back(device);
   };

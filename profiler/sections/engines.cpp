@@ -1,5 +1,6 @@
 // What each lane of a device does: an IPU's compute, exchange and host; a Gaudi's MME, TPC, DMA, NIC and
 // host.
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/engines.h"
 
 #include <set>
@@ -14,21 +15,9 @@ using base::Ticks;
 using model::LaneRole;
 
 std::string headingOf(LaneRole role) {
-  switch (role) {
-    case LaneRole::mme:
-      return "MME";
-    case LaneRole::tpc:
-      return "TPC";
-    case LaneRole::dma:
-      return "DMA";
-    case LaneRole::nic:
-      return "NIC";
-    default: {
-      std::string name = model::toString(role);
-      if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
-      return name;
-    }
-  }
+  std::string name = analysis::laneTitle(role);
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
 }
 
 std::string keyOf(LaneRole role) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/sections/no_memory.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -50,8 +51,6 @@ Table otherTable(const analysis::Memory& m) {
   }
   return table;
 }
-
-const char* kNoMemory = "This profile holds no memory: its devices are of a family without a memory model.";
 
 base::Result<Section> makeMemory(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::Memory m,
@@ -102,63 +101,11 @@ base::Result<Section> makeMemory(const Context& context) {
   return section;
 }
 
-base::Result<Section> makeLiveness(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory m,
-                   analysis::memory(context.source, context.catalog, context.executable));
-  Section section{"liveness", "Liveness", {}, {}, {}};
-  const bool whole = !m.devices.empty() && m.devices.front().units == 1;
-  Table peaks{"devices", "Peaks", whole ? "not always live" : "not always live, sum over tiles", {}, {}};
-  peaks.columns = {{"index", "Device", Format::plain, ""},
-                   {"steps", "Steps", Format::count, "program steps"},
-                   {"peak_step", "Peak step", Format::plain, ""},
-                   {"peak_program", "At", Format::plain, "program of the peak step"},
-                   {"always_live_bytes", "Always live", Format::bytes, ""},
-                   {"peak_bytes", "Peak", Format::bytes, "not always live"}};
-  Table variables{
-      "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
-  variables.columns = {{"device", "Device", Format::plain, ""},
-                       {"name", "Variable", Format::plain, ""},
-                       {"category", "Category", Format::plain, ""},
-                       {"shape", "Shape", Format::plain, ""},
-                       {"bytes", "Bytes", Format::bytes, ""},
-                       {"first_step", "From step", Format::plain, ""},
-                       {"end_step", "To step", Format::plain, "exclusive"}};
-  for (const analysis::DeviceMemory& d : m.devices) {
-    PIPESCOPE_ASSIGN(const analysis::Liveness live,
-                     analysis::liveness(context.source, context.catalog, context.executable, d.space));
-    if (live.peakStep < 0) continue;
-    const analysis::LivenessPoint& peak = live.steps[static_cast<std::size_t>(live.peakStep)];
-    std::string program;
-    const auto index = static_cast<std::size_t>(peak.program.value);
-    if (peak.program.valid() && index < context.catalog.programs.size())
-      program = context.catalog.namePath(context.catalog.programs[index].debugContext);
-    peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()),
-                          live.peakStep, program, live.alwaysLive.count, peak.notAlwaysLive.count});
-    PIPESCOPE_ASSIGN(const auto found,
-                     analysis::liveVariables(context.source, context.catalog, context.executable, d.space,
-                                             peak.step, false));
-    constexpr std::size_t kMostShown = 10;
-    for (std::size_t i = 0; i < found.size() && i < kMostShown; ++i) {
-      variables.rows.push_back({static_cast<std::int64_t>(d.index), found[i].name, found[i].category,
-                                found[i].shape, found[i].bytes.count,
-                                static_cast<std::int64_t>(found[i].firstStep),
-                                static_cast<std::int64_t>(found[i].endStep)});
-    }
-  }
-  section.tables = {std::move(peaks), std::move(variables)};
-  if (m.devices.empty()) section.remarks.push_back(kNoMemory);
-  return section;
-}
-
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(memory) {
   registry.add(
       {"memory", "Memory", "Bytes by device, category and region; the fullest tile", 50, makeMemory});
-}
-PIPESCOPE_REGISTER_SECTION(liveness) {
-  registry.add({"liveness", "Liveness", "Program steps with the most live memory, and what is live there", 60,
-                makeLiveness});
 }
 
 }  // namespace pipescope::sections

@@ -2,6 +2,7 @@
 #include "profiler/analysis/origins.h"
 #include "profiler/analysis/peak_attribution.h"
 #include "profiler/analysis/unit_liveness.h"
+#include "profiler/sections/no_memory.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -87,7 +88,7 @@ base::Result<Section> makePeaks(const Context& context) {
   section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
   for (Table& table : section.tables) table.mostInText = 40;
   if (peaks.empty())
-    section.remarks.push_back("This profile holds no memory: its devices are of a family without a memory model.");
+    section.remarks.push_back(kNoMemory);
   return section;
 }
 

@@ -67,6 +67,7 @@ struct Context {
   const model::ProfileSource& source;
   const analysis::Catalog& catalog;
   model::ExecutableId executable;
+  std::int64_t unit = -1;  ///< a tile that sections about memory tell of by itself; −1: of none
 };
 
 struct SectionDefinition {
@@ -100,6 +101,10 @@ void setByteUnits(ByteUnits units);
 
 /// "1,472", "3.2 MiB", "12.3 %"; "–" for nothing.
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
+
+/// Words that are parted by blanks, of which only the first and last are shown where there are many:
+/// "encoder0 … encoder23 (24)".
+std::string shortList(const std::string& words);
 
 std::string toText(const Section& section);
 /// One section's object; keys are those of facts and tables.

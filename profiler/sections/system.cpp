@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory.h"
 #include "profiler/analysis/system_links.h"
 #include "profiler/sections/section.h"
@@ -24,20 +25,19 @@ Table deviceTable(const Context& context) {
                {"stages", "Stages", Format::plain, "of the executable"},
                {"units", "Units", Format::count, "tiles, cores"},
                {"unit", "Unit", Format::plain, ""},
-               {"clock", "Clock", Format::plain, "timebase of its ticks"},
+               {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
                {"lanes", "Lanes", Format::plain, "what can work at the same time"}},
               {}};
-  for (const model::Device& device : catalog.devices) {
+  const std::vector<analysis::DevicePlace> places = analysis::devicePlaces(catalog, context.executable);
+  for (std::size_t d = 0; d < catalog.devices.size(); ++d) {
+    const model::Device& device = catalog.devices[d];
+    const analysis::DevicePlace& place = places[d];
     std::string stages, lanes;
-    for (const model::Stage* stage : catalog.stagesOf(context.executable)) {
-      if (stage->device == device.id) stages += (stages.empty() ? "" : ", ") + std::to_string(stage->index);
-    }
+    for (const std::int32_t stage : place.stages) stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + model::toString(lane.role);
+      if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + analysis::laneTitle(lane.role);
     }
-    const std::string clock = catalog.target.family == "fixed"
-                                  ? "cost units"
-                                  : fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9);
+    const std::string clock = catalog.target.family == "fixed" ? "cost units" : analysis::clockOf(catalog, device);
     table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units, device.unitName,
                           clock, lanes});
   }

@@ -1,0 +1,137 @@
+// When most memory is live, and what is live then: on whole devices, or on one tile of each.
+#include <fmt/format.h>
+
+#include "profiler/analysis/memory.h"
+#include "profiler/analysis/unit_liveness.h"
+#include "profiler/sections/no_memory.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::sections {
+namespace {
+
+std::string programOf(const Context& context, const analysis::LivenessPoint& point) {
+  const auto index = static_cast<std::size_t>(point.program.value);
+  if (!point.program.valid() || index >= context.catalog.programs.size()) return {};
+  return context.catalog.namePath(context.catalog.programs[index].debugContext);
+}
+
+std::string unitNameOf(const Context& context, const analysis::DeviceMemory& memory) {
+  const model::Device* device = context.catalog.device(model::DeviceId(memory.index));
+  return device == nullptr || device->unitName.empty() ? "unit" : device->unitName;
+}
+
+Table unitTable(const std::string& unit) {
+  Table table{"tiles", "One " + unit + " of each device", fmt::format("bytes on the {} itself", unit), {}, {}};
+  table.columns = {{"index", "Device", Format::plain, ""},
+                   {"tile", "Tile", Format::plain, ""},
+                   {"always_live_bytes", "Always live", Format::bytes, "reserved for the whole program"},
+                   {"peak_step", "Peak step", Format::plain, "program step with most"},
+                   {"peak_program", "At", Format::plain, "program of the peak step"},
+                   {"peak_bytes", "Peak", Format::bytes, "not always live"},
+                   {"bytes_per_tile", "Capacity", Format::bytes, ""}};
+  return table;
+}
+
+Table variableTable() {
+  Table table{"tile_variables", "Live at its peak", "always-live ones too, largest first", {}, {}, 20};
+  table.columns = {{"device", "Device", Format::plain, ""},
+                   {"name", "Variable", Format::plain, ""},
+                   {"category", "Category", Format::plain, ""},
+                   {"shape", "Shape", Format::plain, ""},
+                   {"always_live", "Always live", Format::plain, ""},
+                   {"tile_bytes", "On the tile", Format::bytes, ""}};
+  return table;
+}
+
+/// The same tile of each device.
+base::Status addUnit(const Context& context, const analysis::Memory& memory, Section& section) {
+  if (memory.devices.empty()) {
+    section.remarks.push_back(kNoMemory);
+    return {};
+  }
+  if (memory.devices.front().units <= 1)
+    return base::badInput("The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
+  Table tiles = unitTable(unitNameOf(context, memory.devices.front())), variables = variableTable();
+  for (const analysis::DeviceMemory& d : memory.devices) {
+    if (context.unit >= d.units)
+      return base::badInput(fmt::format("{0} has {1}s 0 to {2}; there is no {1} {3}.", d.name, unitNameOf(context, d),
+                                        d.units - 1, context.unit));
+    PIPESCOPE_ASSIGN(const analysis::UnitLiveness live,
+                     analysis::unitLiveness(context.source, context.catalog, context.executable, d.space, context.unit));
+    if (!live.known)
+      return base::badInput("This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+    if (live.peakStep < 0) continue;
+    PIPESCOPE_ASSIGN(const analysis::Liveness steps,
+                     analysis::liveness(context.source, context.catalog, context.executable, d.space));
+    const auto peak = static_cast<std::size_t>(live.peakStep);
+    tiles.rows.push_back({static_cast<std::int64_t>(d.index), context.unit, live.alwaysLive.count, live.peakStep,
+                          peak < steps.steps.size() ? programOf(context, steps.steps[peak]) : std::string(),
+                          live.notAlwaysLive[peak].count, d.bytesPerUnit.count});
+    PIPESCOPE_ASSIGN(const auto found,
+                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, d.space, context.unit,
+                                               static_cast<std::int32_t>(live.peakStep)));
+    for (const analysis::UnitVariable& row : found) {
+      variables.rows.push_back({static_cast<std::int64_t>(d.index), row.name, row.category, row.shape, row.alwaysLive,
+                                row.bytes.count});
+    }
+  }
+  section.tables = {std::move(tiles), std::move(variables)};
+  return {};
+}
+
+base::Result<Section> makeLiveness(const Context& context) {
+  PIPESCOPE_ASSIGN(const analysis::Memory m,
+                   analysis::memory(context.source, context.catalog, context.executable));
+  Section section{"liveness", "Liveness", {}, {}, {}};
+  if (context.unit >= 0) {
+    PIPESCOPE_TRY(addUnit(context, m, section));
+    return section;
+  }
+  const bool whole = !m.devices.empty() && m.devices.front().units == 1;
+  Table peaks{"devices", "Peaks", whole ? "not always live" : "not always live, sum over tiles", {}, {}};
+  peaks.columns = {{"index", "Device", Format::plain, ""},
+                   {"steps", "Steps", Format::count, "program steps"},
+                   {"peak_step", "Peak step", Format::plain, ""},
+                   {"peak_program", "At", Format::plain, "program of the peak step"},
+                   {"always_live_bytes", "Always live", Format::bytes, ""},
+                   {"peak_bytes", "Peak", Format::bytes, "not always live"}};
+  Table variables{
+      "peak_variables", "Live at the peak", "not always live, largest first, at most ten per device", {}, {}};
+  variables.columns = {{"device", "Device", Format::plain, ""},
+                       {"name", "Variable", Format::plain, ""},
+                       {"category", "Category", Format::plain, ""},
+                       {"shape", "Shape", Format::plain, ""},
+                       {"bytes", "Bytes", Format::bytes, ""},
+                       {"first_step", "From step", Format::plain, ""},
+                       {"end_step", "To step", Format::plain, "exclusive"}};
+  for (const analysis::DeviceMemory& d : m.devices) {
+    PIPESCOPE_ASSIGN(const analysis::Liveness live,
+                     analysis::liveness(context.source, context.catalog, context.executable, d.space));
+    if (live.peakStep < 0) continue;
+    const analysis::LivenessPoint& peak = live.steps[static_cast<std::size_t>(live.peakStep)];
+    peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()),
+                          live.peakStep, programOf(context, peak), live.alwaysLive.count, peak.notAlwaysLive.count});
+    PIPESCOPE_ASSIGN(const auto found,
+                     analysis::liveVariables(context.source, context.catalog, context.executable, d.space,
+                                             peak.step, false));
+    constexpr std::size_t kMostShown = 10;
+    for (std::size_t i = 0; i < found.size() && i < kMostShown; ++i) {
+      variables.rows.push_back({static_cast<std::int64_t>(d.index), found[i].name, found[i].category,
+                                found[i].shape, found[i].bytes.count,
+                                static_cast<std::int64_t>(found[i].firstStep),
+                                static_cast<std::int64_t>(found[i].endStep)});
+    }
+  }
+  section.tables = {std::move(peaks), std::move(variables)};
+  if (m.devices.empty()) section.remarks.push_back(kNoMemory);
+  return section;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_SECTION(liveness) {
+  registry.add({"liveness", "Liveness", "Program steps with the most live memory, and what is live there", 60,
+                makeLiveness});
+}
+
+}  // namespace pipescope::sections

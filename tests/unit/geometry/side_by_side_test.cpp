@@ -1,0 +1,185 @@
+// A card in one piece whose engines work side by side, and replicas of which one is recorded; by hand (ticks):
+//
+// placement on the engines 0–100: MME [0,60) and [80,90), TPC [40,70); on the NIC 80–140, all of it communication
+#include <gtest/gtest.h>
+
+#include "profiler/analysis/device_places.h"
+#include "profiler/analysis/far_statistics.h"
+#include "profiler/geometry/timeline_layout.h"
+#include "profiler/record/memory_profile.h"
+#include "profiler/record/recorder.h"
+
+namespace pipescope::analysis {
+namespace {
+
+using model::LaneRole;
+using model::StepKind;
+
+struct Cards {
+  record::MemoryProfile profile;
+  record::Recorder recorder{profile};
+  model::ExecutableId executable;
+  std::vector<model::DeviceId> devices;
+  std::map<LaneRole, model::LaneId> lanes;  ///< of the first card
+  std::shared_ptr<const Catalog> catalog;
+
+  explicit Cards(int cards = 3, int replicas = 2) {
+    recorder.add(model::Target{"box", "gaudi", "", cards, replicas});
+    recorder.add(model::Property{"figure.mme_clock", "1.65 GHz; grade C; a source"});
+    recorder.add(model::Property{"figure.tpc_clock", "1.8 GHz; grade C; a source"});
+    for (int d = 0; d < cards; ++d) {
+      model::Device device;
+      device.kind = "gaudi2";
+      device.name = "HPU" + std::to_string(d);
+      device.units = 1;
+      device.unitName = "card";
+      device.ticksPerSecond = 1'000'000'000'000;
+      devices.push_back(recorder.add(device));
+      for (const LaneRole role : {LaneRole::mme, LaneRole::tpc, LaneRole::nic}) {
+        const model::LaneId lane = recorder.add(model::Lane{{}, devices.back(), "", role, {}});
+        if (d == 0) lanes[role] = lane;
+      }
+    }
+    model::Executable row;
+    row.name = "training";
+    row.stages = 1;
+    row.replicas = replicas;
+    executable = recorder.add(row);
+    recorder.add(model::Stage{executable, 0, devices[0], "B", 0, {}});
+    const model::SegmentId work = segment(LaneRole::mme, model::Pass::forward, 100);
+    step(work, LaneRole::mme, StepKind::compute, 0, 60);
+    step(work, LaneRole::tpc, StepKind::compute, 40, 30);
+    step(work, LaneRole::mme, StepKind::compute, 80, 10);
+    const model::SegmentId talk = segment(LaneRole::nic, model::Pass::collective, 60);
+    step(talk, LaneRole::nic, StepKind::globalExchange, 0, 60);
+    place(work, model::Pass::forward, 0, 100);
+    place(talk, model::Pass::collective, 80, 140);
+    model::Run run;
+    run.executable = executable;
+    run.end = Ticks(200);
+    recorder.add(run);
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+    catalog = *loadCatalog(profile);
+  }
+
+  model::SegmentId segment(LaneRole lane, model::Pass pass, std::int64_t ticks) {
+    model::Segment row;
+    row.executable = executable;
+    row.device = devices[0];
+    row.lane = lanes.at(lane);
+    row.stage = 0;
+    row.pass = pass;
+    row.ticks = Ticks(ticks);
+    return recorder.add(row);
+  }
+  void step(model::SegmentId segment, LaneRole lane, StepKind kind, std::int64_t offset, std::int64_t ticks) {
+    model::Step row;
+    row.segment = segment;
+    row.lane = lanes.at(lane);
+    row.offset = Ticks(offset);
+    row.ticks = row.minTicks = row.maxTicks = Ticks(ticks);
+    row.meanTicks = static_cast<double>(ticks);
+    row.activeUnits = 1;
+    row.kind = kind;
+    recorder.add(row);
+  }
+  void place(model::SegmentId segment, model::Pass pass, std::int64_t start, std::int64_t end) {
+    model::Placement row;
+    row.segment = segment;
+    row.device = devices[0];
+    row.start = Ticks(start);
+    row.end = Ticks(end);
+    row.run = model::RunId(0);
+    row.stage = 0;
+    row.pass = pass;
+    row.iteration = 0;
+    recorder.add(row);
+  }
+
+  std::shared_ptr<const Trace> trace() const {
+    base::SilentProgress progress;
+    return *loadTrace(profile, *catalog, {executable, {}, {}}, progress);
+  }
+};
+
+TEST(SideBySide, EachInstantCountsOnce) {
+  const Cards cards;
+  const auto trace = cards.trace();
+  ASSERT_EQ(trace->devices[0].tracks.size(), 2U) << "the NIC works beside the engines";
+  const RangeStatistics row = rangeStatistics(*trace, Ticks(0), Ticks(200)).front();
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::compute)], 70 + 10) << "40–60 on two engines is one stretch of time";
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::globalExchange)], 40) << "80–100 is hidden behind the engines' work";
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::control)], 20) << "70–80 and 90–100: the placement goes on";
+  EXPECT_EQ(row.idle, Ticks(60));
+  EXPECT_DOUBLE_EQ(row.parallelEfficiency, 80.0 / 200);
+  const RangeStatistics cut = rangeStatistics(*trace, Ticks(90), Ticks(110)).front();
+  EXPECT_EQ(cut.byKind[kindIndex(StepKind::globalExchange)], 10);
+  EXPECT_EQ(cut.idle, Ticks(0));
+}
+
+TEST(SideBySide, FromAfarTheSameIsCounted) {
+  const Cards cards;
+  const auto trace = cards.trace();
+  base::SilentProgress progress;
+  const auto far = farStatistics(cards.profile, *trace, Ticks(0), Ticks(200), progress);
+  ASSERT_TRUE(far.ok());
+  const RangeStatistics near = rangeStatistics(*trace, Ticks(0), Ticks(200)).front();
+  EXPECT_EQ(far->front().byKind, near.byKind);
+  EXPECT_EQ(far->front().idle, near.idle);
+  EXPECT_DOUBLE_EQ(far->front().parallelEfficiency, near.parallelEfficiency);
+}
+
+TEST(SideBySide, ReplicasThatAreNotRecordedAreNotIdle) {
+  const Cards cards;
+  const auto trace = cards.trace();
+  EXPECT_EQ(trace->replicas, 2);
+  EXPECT_EQ(trace->recordedReplicas, std::vector<std::int32_t>{0});
+  EXPECT_TRUE(trace->devices[0].recorded);
+  EXPECT_FALSE(trace->devices[1].recorded) << "it does what the first does";
+  EXPECT_TRUE(trace->devices[2].recorded) << "nothing runs on it: that is idle";
+  EXPECT_EQ(trace->devices[1].stages, std::vector<std::int32_t>{0});
+  const auto rows = rangeStatistics(*trace, Ticks(0), Ticks(200));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[1].device, 2);
+  EXPECT_EQ(rows[1].idle, Ticks(200));
+  EXPECT_EQ(geometry::shownDevices(*trace, {}), (std::vector<int>{0, 2}));
+}
+
+TEST(SideBySide, LanesHaveTheirNames) {
+  const Cards cards;
+  const auto model = geometry::TimelineModel::make(cards.trace());
+  std::vector<std::string> flames;
+  for (const geometry::TimelineRow& row : geometry::layOutTimeline(*model, {}).rows) {
+    if (row.kind == geometry::RowKind::flame && row.track == 0) flames.push_back(row.label);
+  }
+  EXPECT_EQ(flames, (std::vector<std::string>{"MME", "TPC"}));
+  EXPECT_EQ(geometry::layOutTimeline(*model, {}).groups[0].subtitle, "gaudi2 · stage 0 · replica 0");
+}
+
+TEST(DevicePlaces, FollowTheFirstReplica) {
+  const Cards cards;
+  const auto places = devicePlaces(*cards.catalog, cards.executable);
+  ASSERT_EQ(places.size(), 3U);
+  EXPECT_EQ(places[0].replica, 0);
+  EXPECT_EQ(places[1].replica, 1);
+  EXPECT_EQ(places[2].replica, -1);
+  EXPECT_TRUE(places[2].stages.empty());
+  EXPECT_TRUE(devicePlaces(*cards.catalog, model::ExecutableId(7))[0].stages.empty());
+  const Cards wrong(1, 1'000'000'000);
+  EXPECT_EQ(devicePlaces(*wrong.catalog, wrong.executable).size(), 1U) << "as many replicas as there are devices for";
+}
+
+TEST(Clock, IsThatOfTheEngines) {
+  const Cards cards;
+  EXPECT_EQ(clockOf(*cards.catalog, cards.catalog->devices[0]), "MME 1.65 GHz, TPC 1.8 GHz");
+  model::Device chip;
+  chip.ticksPerSecond = 1'330'000'000;
+  Catalog plain;
+  plain.target.family = "ipu";
+  EXPECT_EQ(clockOf(plain, chip), "1.33 GHz");
+  plain.target.family = "fixed";
+  EXPECT_EQ(clockOf(plain, chip), "");
+}
+
+}  // namespace
+}  // namespace pipescope::analysis
