@@ -108,6 +108,14 @@ void defineMemory(py::module_& m) {
   py::class_<pva::Variable>(m, "Variable")
       .def_readonly("name", &pva::Variable::name)
       .def_readonly("size", &pva::Variable::size);
+  py::class_<pva::LoweredVariable>(m, "LoweredVariable")
+      .def_readonly("_id", &pva::LoweredVariable::id)
+      .def_readonly("name", &pva::LoweredVariable::name)
+      .def_readonly("category", &pva::LoweredVariable::category)
+      .def_readonly("shape", &pva::LoweredVariable::shape)
+      .def_readonly("bytes", &pva::LoweredVariable::bytes)
+      .def_readonly("tile", &pva::LoweredVariable::tile)
+      .def_readonly("alwaysLive", &pva::LoweredVariable::alwaysLive);
   py::class_<pva::LiveMemory>(m, "LiveMemory")
       .def_readonly("bytes", &pva::LiveMemory::bytes)
       .def_readonly("variables", &pva::LiveMemory::variables);
@@ -164,7 +172,11 @@ void definePrograms(py::module_& m) {
       .def_property_readonly("program", &pva::LivenessProgramStep::program)
       .def_property_readonly("notAlwaysLiveBytes", &pva::LivenessProgramStep::notAlwaysLiveBytes)
       .def_property_readonly("notAlwaysLiveMemory",
-                             [](const pva::LivenessProgramStep& step) { return must(step.notAlwaysLiveMemory()); });
+                             [](const pva::LivenessProgramStep& step) { return must(step.notAlwaysLiveMemory()); })
+      .def("notAlwaysLiveMemoryForTile",
+           [](const pva::LivenessProgramStep& step, std::int64_t tile) { return must(step.notAlwaysLiveMemoryForTile(tile)); },
+           py::arg("tile"))
+      .def_property_readonly("ipu", &pva::LivenessProgramStep::ipu);
 }
 
 void defineExecution(py::module_& m) {
@@ -214,7 +226,11 @@ void defineReport(py::module_& m) {
       .def_property_readonly("tiles", [](const pva::Compilation& c) { return must(c.tiles()); })
       .def("livenessProgramSteps", [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
            py::arg("ipu") = 0)
-      .def_property_readonly("alwaysLiveVariables", [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); });
+      .def_property_readonly("alwaysLiveVariables", [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); })
+      .def("alwaysLiveVariablesForTile",
+           [](const pva::Compilation& c, std::int64_t tile) { return must(c.alwaysLiveVariablesForTile(tile)); }, py::arg("tile"))
+      .def("loweredVariablesForTile",
+           [](const pva::Compilation& c, std::int64_t tile) { return must(c.loweredVariablesForTile(tile)); }, py::arg("tile"));
   py::class_<pva::Operation>(m, "Operation")
       .def_readonly("debugContext", &pva::Operation::debugContext)
       .def_readonly("name", &pva::Operation::name)

@@ -37,6 +37,17 @@ Result<OnUnit> onUnit(const model::ProfileSource& source, model::ExecutableId ex
   return found;
 }
 
+/// Largest first.
+std::vector<UnitVariable> described(const OnUnit& on, const std::vector<std::int64_t>& ids, const Catalog& catalog) {
+  std::vector<UnitVariable> result;
+  for (const std::int64_t id : ids) {
+    const model::Variable& row = on.variables.at(id);
+    result.push_back({row.id, catalog.namePath(row.debugContext), row.category, row.shape, row.alwaysLive, on.bytes.at(id)});
+  }
+  std::ranges::stable_sort(result, [](const UnitVariable& a, const UnitVariable& b) { return a.bytes > b.bytes; });
+  return result;
+}
+
 }  // namespace
 
 Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Catalog&, model::ExecutableId executable,
@@ -85,13 +96,17 @@ Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& so
   }));
   std::ranges::sort(live);
   live.erase(std::unique(live.begin(), live.end()), live.end());  // whose intervals overlap
-  std::vector<UnitVariable> result;
-  for (const std::int64_t id : live) {
-    const model::Variable& row = on.variables.at(id);
-    result.push_back({row.id, catalog.namePath(row.debugContext), row.category, row.shape, row.alwaysLive, on.bytes.at(id)});
-  }
-  std::ranges::stable_sort(result, [](const UnitVariable& a, const UnitVariable& b) { return a.bytes > b.bytes; });
-  return result;
+  return described(on, live, catalog);
+}
+
+Result<std::vector<UnitVariable>> variablesOfUnit(const model::ProfileSource& source, const Catalog& catalog,
+                                                  model::ExecutableId executable, model::MemorySpaceId space,
+                                                  std::int64_t unit) {
+  PIPESCOPE_ASSIGN(const OnUnit on, onUnit(source, executable, space, unit));
+  std::vector<std::int64_t> all;
+  for (const auto& entry : on.variables) all.push_back(entry.first);
+  std::ranges::sort(all);
+  return described(on, all, catalog);
 }
 
 }  // namespace pipescope::analysis

@@ -28,4 +28,9 @@ Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& so
                                                   model::ExecutableId executable, model::MemorySpaceId space,
                                                   std::int64_t unit, std::int32_t step);
 
+/// What a unit holds at any step, largest first.
+Result<std::vector<UnitVariable>> variablesOfUnit(const model::ProfileSource& source, const Catalog& catalog,
+                                                  model::ExecutableId executable, model::MemorySpaceId space,
+                                                  std::int64_t unit);
+
 }  // namespace pipescope::analysis

@@ -72,6 +72,21 @@ class Module(unittest.TestCase):
         for one in plain:
             self.assertEqual(len(one.estimatedCyclesByTile), 0)
 
+    def test_variables_by_tile(self):
+        path = os.path.join(self.folder.name, "variables.pop")
+        settings = {"execution.numerics": False, "training.epochs": 1, "execution.mode": "training"}
+        compilation = pipescope.run(os.path.join(SAMPLES, "mnist", "two_stages.toml"), path, settings).compilation
+        lowered = compilation.loweredVariablesForTile(3)
+        self.assertGreater(len(lowered), 0)
+        self.assertTrue(all(part.tile == 3 and part.bytes > 0 for part in lowered))
+        always = compilation.alwaysLiveVariablesForTile(3)
+        self.assertEqual(sorted((v.name, v.size) for v in always), sorted((v.name, v.bytes) for v in lowered if v.alwaysLive))
+        steps = compilation.livenessProgramSteps(0)
+        most = max(steps, key=lambda step: step.notAlwaysLiveBytes)
+        self.assertLessEqual(most.notAlwaysLiveMemoryForTile(3).bytes, most.notAlwaysLiveBytes)
+        with self.assertRaisesRegex(ValueError, "The profile has no tile"):
+            compilation.loweredVariablesForTile(10**9)
+
     def test_settings_change_the_run(self):
         path = os.path.join(self.folder.name, "other.pop")
         other = pipescope.run(os.path.join(SAMPLES, "fixed", "imbalanced.toml"), path, {"training.gradient_accumulation": 16})

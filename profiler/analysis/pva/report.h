@@ -4,7 +4,8 @@
 // are small handles that may be copied and used from several threads, and keep the profile open.
 //
 // What differs from libpva: a Compilation and an Execution are of one executable (a profile holds several); a lookup
-// that damage makes impossible is a Result; memory is of what the profile records, without per-tile variables.
+// that damage makes impossible is a Result. Not there, because the model of the devices has no such thing: vertices and
+// their types, edges, code and exchange bytes by tile, variables by program, addresses, lightweight-profile blocks.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -35,6 +36,13 @@ struct Tile {
 struct Variable {
   std::string name;
   std::int64_t size = 0;
+};
+/// The part of a variable that lies on one tile.
+struct LoweredVariable {
+  std::int64_t id = -1;  ///< of the variable: parts of one variable share it
+  std::string name, category, shape;
+  std::int64_t bytes = 0, tile = 0;
+  bool alwaysLive = false;
 };
 struct LiveMemory {
   std::int64_t bytes = 0;
@@ -109,6 +117,9 @@ class LivenessProgramStep {
   std::int64_t notAlwaysLiveBytes() const { return row_.notAlwaysLive.count; }
   /// With the variables: reads the life intervals.
   Result<LiveMemory> notAlwaysLiveMemory() const;
+  /// Of one tile of this step's IPU, largest first; reads the unit maps. Refused where there are none.
+  Result<LiveMemory> notAlwaysLiveMemoryForTile(std::int64_t tile) const;
+  std::int64_t ipu() const;  ///< whose program it is a step of
 
  private:
   friend class Compilation;
@@ -139,6 +150,9 @@ class Compilation {
   Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;
+  /// By tile, largest first; read the unit maps. Refused where there are none, and for tiles that do not exist.
+  Result<std::vector<Variable>> alwaysLiveVariablesForTile(std::int64_t tile) const;
+  Result<std::vector<LoweredVariable>> loweredVariablesForTile(std::int64_t tile) const;
 
  private:
   friend class Report;

@@ -57,6 +57,61 @@ TEST(Pva, TilesAddUpWhatUnitsHold) {
   EXPECT_EQ(tiles[0].memory.total.includingGaps, 0);
 }
 
+TEST(Pva, VariablesByTile) {
+  TraceFixture fixture(1);
+  model::RowSet rows;
+  const model::ExecutableId e(0);
+  const model::MemorySpaceId first(0), second(1);
+  using model::Bytes;
+  rows.of<model::MemorySpace>() = {{first, model::DeviceId(0), "tile_memory", 3, Bytes(100), {}},
+                                   {second, model::DeviceId(1), "tile_memory", 3, Bytes(100), {}}};
+  rows.of<model::Variable>() = {
+      {model::VariableId(0), e, second, model::DebugContextId(1), "weight", "4 float32", Bytes(16), Bytes(8), true, 0},
+      {model::VariableId(1), e, second, model::DebugContextId(2), "activation", "2 float32", Bytes(8), Bytes(8), false, 0},
+      {model::VariableId(2), e, first, model::DebugContextId(1), "weight", "9 float32", Bytes(36), Bytes(36), true, 0}};
+  rows.of<model::LivenessStep>() = {{e, second, 0, {}, {}, Bytes(0), Bytes(0)}, {e, second, 1, {}, {}, Bytes(8), Bytes(8)}};
+  rows.of<model::LifeInterval>() = {{model::VariableId(1), 1, 2}};
+  ASSERT_TRUE(fixture.profile->commit(rows).ok());
+  const auto compilation = [&] { return Report::make(fixture.profile).value().compilation().value(); };
+  const auto unmapped = compilation().alwaysLiveVariablesForTile(4);
+  ASSERT_FALSE(unmapped.ok());
+  EXPECT_EQ(unmapped.error().message,
+            "The profile does not say which variables lie on which tile; record it with --record steps or tiles.");
+  model::RowSet maps;
+  maps.of<model::VariableUnits>() = {{model::VariableId(0), 0, 2, Bytes(8)},
+                                     {model::VariableId(1), 1, 1, Bytes(8)},
+                                     {model::VariableId(2), 0, 1, Bytes(36)}};
+  ASSERT_TRUE(fixture.profile->commit(maps).ok());
+  const Compilation mapped = compilation();
+  // Tile 4 is the second one of IPU 1.
+  const auto always = mapped.alwaysLiveVariablesForTile(4).value();
+  ASSERT_EQ(always.size(), 1U);
+  EXPECT_EQ(always[0].name, "layer/MatMul");
+  EXPECT_EQ(always[0].size, 8);
+  EXPECT_TRUE(mapped.alwaysLiveVariablesForTile(5).value().empty());
+  const auto lowered = mapped.loweredVariablesForTile(4).value();
+  ASSERT_EQ(lowered.size(), 2U);
+  EXPECT_EQ(lowered[1].category, "activation");
+  EXPECT_EQ(lowered[1].tile, 4);
+  EXPECT_FALSE(lowered[1].alwaysLive);
+  const auto missing = mapped.loweredVariablesForTile(6);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, "The profile has no tile 6; its tiles are 0 to 5.");
+  EXPECT_FALSE(mapped.loweredVariablesForTile(-1).ok());
+  const auto steps = mapped.livenessProgramSteps(1).value();
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[1].ipu(), 1);
+  EXPECT_EQ(steps[0].notAlwaysLiveMemoryForTile(4).value().bytes, 0);
+  const LiveMemory live = steps[1].notAlwaysLiveMemoryForTile(4).value();
+  EXPECT_EQ(live.bytes, 8);
+  ASSERT_EQ(live.variables.size(), 1U);
+  EXPECT_EQ(live.variables[0].name, "layer/Relu, \"quick\"");
+  EXPECT_EQ(steps[1].notAlwaysLiveMemoryForTile(3).value().bytes, 0);
+  const auto foreign = steps[1].notAlwaysLiveMemoryForTile(0);
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.error().message, "Tile 0 is not of IPU 1, whose program this step is of.");
+}
+
 TEST(Pva, VisitorsSeeTypesAndChildren) {
   TraceFixture fixture(1);
   model::RowSet rows;

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "profiler/analysis/pva/profile.h"
+#include "profiler/analysis/unit_liveness.h"
+
+namespace pipescope::pva {
+namespace {
+
+void addUse(TileMemory& memory, const model::UnitMemory& row) {
+  const std::int64_t bytes = row.bytes.count;
+  const bool gap = row.category == "gap";
+  GapBytes* const region = row.region == "interleaved" ? &memory.interleaved
+                           : row.region == "overflowed" ? &memory.overflowed
+                                                        : &memory.nonInterleaved;
+  for (GapBytes* part : {&memory.total, region}) {
+    part->includingGaps += bytes;
+    if (!gap) part->excludingGaps += bytes;
+  }
+  if (gap) return;
+  (row.alwaysLive ? memory.alwaysLiveBytes : memory.notAlwaysLiveBytes) += bytes;
+  memory.category[row.category] += bytes;
+}
+
+}  // namespace
+
+Program LivenessProgramStep::program() const {
+  return Program(profile_, row_.program.value);
+}
+
+Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemory() const {
+  LiveMemory live;
+  live.bytes = row_.notAlwaysLive.count;
+  std::set<std::int64_t> ids;
+  PIPESCOPE_ASSIGN(const auto intervals, detail::rowsWhere<model::LifeInterval>(*profile_->source, [&](const auto& row) {
+                     return row.firstStep <= row_.index && row_.index < row.endStep;
+                   }));
+  for (const model::LifeInterval& row : intervals) ids.insert(row.variable.value);
+  PIPESCOPE_ASSIGN(const auto variables, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
+                     return row.space == row_.space && !row.alwaysLive && ids.count(row.id.value) != 0;
+                   }));
+  for (const model::Variable& row : variables)
+    live.variables.push_back({profile_->catalog->namePath(row.debugContext), row.bytes.count});
+  return live;
+}
+
+Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemoryForTile(std::int64_t tile) const {
+  PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
+  if (place.space != row_.space) {
+    return base::badInput(fmt::format("Tile {} is not of IPU {}, whose program this step is of.", tile, ipu()));
+  }
+  PIPESCOPE_ASSIGN(const auto variables,
+                   analysis::variablesOnUnit(*profile_->source, *profile_->catalog, row_.executable, row_.space,
+                                             place.unit, row_.index));
+  LiveMemory live;
+  for (const analysis::UnitVariable& variable : variables) {
+    if (variable.alwaysLive) continue;
+    live.bytes += variable.bytes.count;
+    live.variables.push_back({variable.name, variable.bytes.count});
+  }
+  return live;
+}
+
+std::int64_t LivenessProgramStep::ipu() const {
+  const auto space = static_cast<std::size_t>(row_.space.value);
+  const auto& spaces = profile_->catalog->memorySpaces;
+  return row_.space.valid() && space < spaces.size() ? profile_->ipuOf(spaces[space].device) : -1;
+}
+
+Target Compilation::target() const {
+  const analysis::Catalog& catalog = *profile_->catalog;
+  Target target;
+  target.type = catalog.target.family == "ipu" ? "IpuModel" : catalog.target.family;
+  if (catalog.devices.empty()) return target;
+  const model::Device& device = catalog.devices.front();
+  target.architecture = device.kind;
+  target.numIPUs = static_cast<std::int64_t>(catalog.devices.size());
+  target.tilesPerIpu = device.units;
+  target.numTiles = target.numIPUs * target.tilesPerIpu;
+  target.clockFrequency = device.ticksPerSecond;
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    if (space.device != device.id || space.units != device.units) continue;
+    target.bytesPerTile = space.bytesPerUnit.count;
+    break;
+  }
+  target.bytesPerIPU = target.bytesPerTile * target.tilesPerIpu;
+  target.totalMemory = target.bytesPerIPU * target.numIPUs;
+  const model::Executable* executable = catalog.executable(executable_);
+  target.numReplicas = executable == nullptr ? 1 : std::max<std::int64_t>(1, executable->replicas);
+  target.ipusPerReplica = target.numIPUs / target.numReplicas;
+  target.tilesPerReplica = target.ipusPerReplica * target.tilesPerIpu;
+  target.memoryPerReplica = target.ipusPerReplica * target.bytesPerIPU;
+  return target;
+}
+
+Result<std::vector<Tile>> Compilation::tiles() const {
+  const analysis::Catalog& catalog = *profile_->catalog;
+  std::vector<Tile> tiles;
+  std::unordered_map<std::int64_t, std::int64_t> firstOf;  // by memory space
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    const auto first = static_cast<std::int64_t>(tiles.size());
+    if (!detail::isTiled(space, first)) continue;
+    firstOf[space.id.value] = first;
+    for (std::int64_t unit = 0; unit < space.units; ++unit) {
+      Tile& tile = tiles.emplace_back();
+      tile.id = first + unit;
+      tile.ipu = profile_->ipuOf(space.device);
+    }
+  }
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, profile_->source->rows<model::UnitMemory>());
+  for (const model::UnitMemory& row : *rows) {
+    const auto first = firstOf.find(row.space.value);
+    if (row.executable != executable_ || first == firstOf.end()) continue;
+    const std::int64_t units = catalog.memorySpaces[static_cast<std::size_t>(row.space.value)].units;
+    const std::int64_t from = std::clamp<std::int64_t>(row.firstUnit, 0, units);
+    const std::int64_t to = from + std::clamp<std::int64_t>(row.unitCount, 0, units - from);
+    for (std::int64_t unit = from; unit < to; ++unit)
+      addUse(tiles[static_cast<std::size_t>(first->second + unit)].memory, row);
+  }
+  return tiles;
+}
+
+std::vector<Program> Compilation::programs() const {
+  std::vector<Program> roots;
+  const auto rows = detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
+    return row.executable == executable_ && !row.parent.valid();
+  });
+  if (!rows.ok()) return roots;
+  for (const model::Program& row : *rows) roots.push_back(Program(profile_, row.id.value));
+  return roots;
+}
+
+Result<std::vector<ComputeSet>> Compilation::computeSets() const {
+  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
+                     return row.executable == executable_ && row.kind == "OnTileExecute";
+                   }));
+  std::vector<ComputeSet> sets;
+  for (const model::Program& row : rows) sets.push_back(ComputeSet(Program(profile_, row.id.value)));
+  return sets;
+}
+
+Result<std::vector<LivenessProgramStep>> Compilation::livenessProgramSteps(std::int64_t ipu) const {
+  model::MemorySpaceId wanted;
+  for (const model::MemorySpace& space : profile_->catalog->memorySpaces) {
+    if (space.device.value == ipu && !wanted.valid()) wanted = space.id;
+  }
+  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::LivenessStep>(*profile_->source, [&](const auto& row) {
+                     return row.executable == executable_ && row.space == wanted && wanted.valid();
+                   }));
+  std::vector<LivenessProgramStep> steps;
+  for (const model::LivenessStep& row : rows) {
+    steps.emplace_back();
+    steps.back().profile_ = profile_;
+    steps.back().row_ = row;
+  }
+  return steps;
+}
+
+Result<std::vector<Variable>> Compilation::alwaysLiveVariables() const {
+  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
+                     return row.executable == executable_ && row.alwaysLive;
+                   }));
+  std::vector<Variable> variables;
+  for (const model::Variable& row : rows)
+    variables.push_back({profile_->catalog->namePath(row.debugContext), row.bytes.count});
+  return variables;
+}
+
+Result<std::vector<Variable>> Compilation::alwaysLiveVariablesForTile(std::int64_t tile) const {
+  PIPESCOPE_ASSIGN(const auto lowered, loweredVariablesForTile(tile));
+  std::vector<Variable> variables;
+  for (const LoweredVariable& row : lowered) {
+    if (row.alwaysLive) variables.push_back({row.name, row.bytes});
+  }
+  return variables;
+}
+
+Result<std::vector<LoweredVariable>> Compilation::loweredVariablesForTile(std::int64_t tile) const {
+  PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
+  PIPESCOPE_ASSIGN(const auto rows, analysis::variablesOfUnit(*profile_->source, *profile_->catalog, executable_,
+                                                              place.space, place.unit));
+  std::vector<LoweredVariable> variables;
+  for (const analysis::UnitVariable& row : rows)
+    variables.push_back({row.id.value, row.name, row.category, row.shape, row.bytes.count, tile, row.alwaysLive});
+  return variables;
+}
+
+}  // namespace pipescope::pva

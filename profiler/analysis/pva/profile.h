@@ -1,0 +1,77 @@
+#pragma once
+// What the handles of report.h share: the profile, and what is read of it once for many of them.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/analysis/pva/report.h"
+#include "profiler/analysis/unit_steps.h"
+
+namespace pipescope::pva {
+namespace detail {
+
+struct Profile {
+  std::shared_ptr<const model::ProfileSource> source;
+  std::shared_ptr<const analysis::Catalog> catalog;
+
+  model::Program program(std::int64_t id) const {
+    const auto index = static_cast<std::size_t>(id);
+    return id >= 0 && index < catalog->programs.size() ? catalog->programs[index] : model::Program();
+  }
+  std::int64_t ipuOf(model::DeviceId device) const { return device.value; }
+
+  struct StepPlace {
+    std::int64_t row = 0, ticks = 0;
+  };
+  /// The first step of each program; read once.
+  Result<std::unordered_map<std::int64_t, StepPlace>> findSteps() const;
+  /// Cycles by tile of a program's step; empty: not recorded.
+  Result<std::vector<std::int64_t>> cyclesByTile(std::int64_t program) const;
+
+  /// Read at the first question: a walk over the tree asks for every program's.
+  std::vector<std::int64_t> childrenOf(std::int64_t program) const;
+
+  /// A tile by its number over all devices, in the order of Compilation::tiles().
+  struct TilePlace {
+    model::MemorySpaceId space;
+    model::DeviceId device;
+    std::int64_t unit = 0;
+  };
+  /// Refused: no such tile; a profile that does not say what lies on which tile.
+  Result<TilePlace> tile(std::int64_t number) const;
+
+ private:
+  void readChildren() const;
+
+  mutable std::once_flag childrenRead_;
+  mutable std::unordered_map<std::int64_t, std::vector<std::int64_t>> children_;
+  mutable std::mutex mutex_;  // around the two below
+  mutable std::optional<std::unordered_map<std::int64_t, StepPlace>> steps_;
+  mutable std::optional<analysis::UnitReader> units_;
+};
+
+/// True for a space whose units are tiles of Compilation::tiles(): memory of a device, and not impossibly much of it.
+bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore);
+
+/// Name, layer and parent of a debug context; id −1: there is none.
+DebugContext contextOf(const Profile& profile, model::DebugContextId id);
+
+template <class Row>
+Result<std::vector<Row>> rowsWhere(const model::ProfileSource& source, const std::function<bool(const Row&)>& wanted) {
+  std::vector<Row> found;
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
+    for (const Row& row : *rows) {
+      if (wanted(row)) found.push_back(row);
+    }
+  }
+  return found;
+}
+
+}  // namespace detail
+}  // namespace pipescope::pva
