@@ -5,6 +5,7 @@
 #include <set>
 
 #include "profiler/analysis/pass_kind.h"
+#include "profiler/model/pyramid.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -254,12 +255,17 @@ Result<const std::vector<StepSpan>*> RangeReader::joined(model::SegmentId segmen
   const Ticks length = std::min(kMostTicks, index_.catalog_->segments[static_cast<std::size_t>(segment.value)].ticks);
   const double pixels = 1 + static_cast<double>(length.count) / static_cast<double>(resolution.count);
   const std::vector<std::size_t> blocks = index_.steps_.of(segment, Ticks(0), kMostTicks);
-  double rows = 0;
-  for (const std::size_t block : blocks) rows += static_cast<double>(index_.steps_.rowsIn(block));
-  // Between two others lies a block that is this segment's alone: then it is long enough to have nodes of all lanes.
+  double rows = 0, own = 0;  // of the blocks; of those between two others, which are this segment's alone
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const auto count = static_cast<double>(index_.steps_.rowsIn(blocks[i]));
+    rows += count;
+    if (i > 0 && i + 1 < blocks.size()) own += count;
+  }
+  // A segment of as many steps has nodes of all lanes.
+  const bool isLong = own >= static_cast<double>(model::kStepsOfLongSegment);
   constexpr double kStepsPerPixel = 512, kNodesPerPixel = 8;
   std::int32_t level = 0;
-  if (blocks.size() >= 3 && rows > kStepsPerPixel * pixels) {
+  if (isLong && rows > kStepsPerPixel * pixels) {
     level = 1;
     for (rows /= 64; rows > kNodesPerPixel * pixels; rows /= 8) ++level;
   }

@@ -1,5 +1,6 @@
 #pragma once
 // Steps of a segment, found through the directory and read by column.
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -49,24 +50,29 @@ class StepReader {
   /// Calls visit(StepFacts) for the steps of the segment whose time meets [from, to), in the order of recording.
   template <class Visit>
   base::Status forEach(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit) {
+    const auto limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(to.count, 0, kMostTicks + 1));
     for (const std::size_t b : blocks_.of(segment, from, to)) {
       PIPESCOPE_TRY(stopped(progress_));
       PIPESCOPE_ASSIGN(const Opened* block, open(b));
-      const model::ColumnBlock& columns = *block->columns;
-      const auto& lanes = columns.columns[lane_];
-      const auto& offsets = columns.columns[offset_];
-      const auto& lengths = columns.columns[ticks_];
-      const auto& kinds = columns.columns[kind_];
-      const auto& programs = columns.columns[program_];
-      const auto& units = columns.columns[units_];
+      const auto& columns = block->columns->columns;
+      const View lanes(columns[lane_]), offsets(columns[offset_]), lengths(columns[ticks_]), kinds(columns[kind_]),
+          programs(columns[program_]), units(columns[units_]);
       const std::int64_t firstRow = blocks_.firstRowOf(b);
       for (const Run& run : block->runs) {
         if (run.segment != segment.value) continue;
-        for (std::size_t i = run.first; i < run.end; ++i) {
+        // Negative numbers are very large ones here.
+        const auto meets = [&](std::size_t i) {
+          const auto offset = static_cast<std::uint64_t>(offsets[i]), length = static_cast<std::uint64_t>(lengths[i]);
+          return offset < limit && length <= static_cast<std::uint64_t>(kMostTicks) &&
+                 static_cast<std::int64_t>(offset + length) > from.count;
+        };
+        // Most traces are in the order of time: what lies before and after the range is passed quickly.
+        std::size_t first = run.first, end = run.end;
+        while (first < end && !meets(first)) ++first;
+        while (end > first && !meets(end - 1)) --end;
+        for (std::size_t i = first; i < end; ++i) {
+          if (!meets(i)) continue;
           const std::int64_t offset = offsets[i], length = lengths[i];
-          if (offset >= to.count || offset < 0 || length < 0 || offset > kMostTicks || length > kMostTicks ||
-              offset + length <= from.count)
-            continue;
           visit(StepFacts{firstRow + static_cast<std::int64_t>(i), model::LaneId(lanes[i]), Ticks(offset),
                           Ticks(length), static_cast<model::StepKind>(kinds[i]), model::ProgramId(programs[i]),
                           units[i]});
@@ -78,6 +84,17 @@ class StepReader {
 
  private:
   static constexpr std::int64_t kMostTicks = std::int64_t{1} << 61;  // sums of two do not overflow
+  /// A column in a loop that writes: where its numbers lie is looked up once.
+  class View {
+   public:
+    explicit View(const model::IntegerColumn& column)
+        : data_(column.values.empty() ? &column.constant : column.values.data()), step_(column.values.empty() ? 0 : 1) {}
+    std::int64_t operator[](std::size_t row) const { return data_[row * step_]; }
+
+   private:
+    const std::int64_t* data_;
+    std::size_t step_;
+  };
   struct Run {
     std::int64_t segment = 0;
     std::size_t first = 0, end = 0;

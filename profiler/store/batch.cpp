@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <span>
 #include <tuple>
 
 #include "profiler/store/row_columns.h"
@@ -184,17 +183,20 @@ std::uint32_t checksumOfState(const Totals& totals) {
       .value();
 }
 
-base::Result<Batch> Batch::prepare(const model::RowSet& rows,
+base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
                                    const std::function<std::vector<model::LevelNode>()>& makeNodes, BlockCoder& coder,
                                    const std::string& path, Totals& totals) {
   Batch batch;
   BlockPlan plan(totals), nodePlan(totals);
   model::forEachRowType([&]<class Row>() {
-    if constexpr (Row::kStorage == model::Storage::plain) {
-      countRows(rows.of<Row>(), totals.tables[model::tableIndexOf<Row>()]);
-      batch.rows_.of<Row>() = rows.of<Row>();
-    } else if constexpr (!std::is_same_v<Row, model::LevelNode>) {
-      plan.add(rows.of<Row>());
+    for (const model::RowSet& rows : sets) {
+      const std::vector<Row>& added = rows.of<Row>();
+      if constexpr (Row::kStorage == model::Storage::plain) {
+        countRows(added, totals.tables[model::tableIndexOf<Row>()]);
+        batch.rows_.of<Row>().insert(batch.rows_.of<Row>().end(), added.begin(), added.end());
+      } else if constexpr (!std::is_same_v<Row, model::LevelNode>) {
+        plan.add(added);
+      }
     }
   });
   std::vector<model::LevelNode> nodes;

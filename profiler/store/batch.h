@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,10 +60,10 @@ struct PreparedBlock {
 /// One commit's blocks, coded. Plain rows are written as they are.
 class Batch {
  public:
-  /// Codes the block rows and counts all rows into `totals`, whose copy is thrown away if the commit fails.
+  /// Codes the block rows of all sets, one after the other, and counts all rows into `totals`, whose copy is thrown away if the commit fails.
   /// Its LevelNodes are left out: those that `makeNodes` returns are written; it runs while blocks are coded.
   /// `path` is for the sentence of a row that is too long.
-  static base::Result<Batch> prepare(const model::RowSet& rows,
+  static base::Result<Batch> prepare(std::span<const model::RowSet> sets,
                                      const std::function<std::vector<model::LevelNode>()>& makeNodes,
                                      BlockCoder& coder, const std::string& path, Totals& totals);
 

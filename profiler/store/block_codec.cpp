@@ -54,18 +54,15 @@ std::vector<ColumnData> spareColumns(std::size_t count) {
   return columns;
 }
 
-bool isConstant(std::span<const std::int64_t> values) {
-  return values.size() < 2 ||
-         std::memcmp(values.data(), values.data() + 1, (values.size() - 1) * sizeof(values[0])) == 0;
-}
-
 ColumnRange rangeOf(const ColumnData& column) {
   ColumnRange range;
   if (!column.integers.empty()) {
     const auto [low, high] = extremesOf(column);
     range = {true, low, high};
   }
-  for (const double value : column.reals) {
+  std::span<const double> reals(column.reals);
+  if (isConstant(reals)) reals = reals.first(std::min<std::size_t>(1, reals.size()));
+  for (const double value : reals) {
     if (std::isnan(value)) continue;
     range.smallestReal = range.known ? std::min(range.smallestReal, value) : value;
     range.largestReal = range.known ? std::max(range.largestReal, value) : value;
@@ -117,6 +114,7 @@ struct BlockEncoder::Compressor {
   std::string buffer, raw, sample;
   std::vector<std::size_t> cuts;
   std::vector<ColumnData> columns;
+  std::vector<std::int64_t> residuals;
 };
 
 BlockEncoder::BlockEncoder() : compressor_(std::make_unique<Compressor>()) {}
@@ -146,9 +144,11 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, const s
   for (const bool withLength : {false, true}) {
     for (const Prediction& prediction : predictions) {
       const std::size_t c = prediction.column;
-      if ((prediction.length != Prediction::kNone) != withLength || isConstant(columns[c].integers)) continue;
+      if ((prediction.length != Prediction::kNone) != withLength || isConstant(std::span<const std::int64_t>(columns[c].integers)))
+        continue;
       IntegerCoding coding{};
-      const std::size_t size = sizeWith(residualsOf(columns, prediction, chosen.used), coding);
+      residualsOf(columns, prediction, chosen.used, compressor_->residuals);
+      const std::size_t size = sizeWith(compressor_->residuals, coding);
       if (size >= sizes[c]) continue;
       chosen.columns[c] = {coding, prediction};
       chosen.used.push_back(prediction);
@@ -187,7 +187,11 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
       raw.push_back(static_cast<char>(IntegerCoding::predicted));
       for (const std::uint8_t part : {choice.prediction->key, choice.prediction->base, choice.prediction->length})
         raw.push_back(static_cast<char>(part));
-      appendIntegers(residualsOf(columns, *choice.prediction, coding.used), choice.coding, raw);
+      std::vector<std::int64_t>& residuals = compressor_->residuals;
+      residualsOf(columns, *choice.prediction, coding.used, residuals);
+      // Nothing foretells the first row, whose number may need many more bytes than all others.
+      appendVarint(raw, zigZag(residuals.empty() ? 0 : std::exchange(residuals.front(), 0)));
+      appendIntegers(residuals, choice.coding, raw);
     } else if (const auto [low, high] = extremesOf(columns[c]); low == high) {
       encodeIntegers(columns[c].integers, IntegerCoding::constant, raw);
     } else {
@@ -219,7 +223,7 @@ ZSTD_DCtx* decompressor() {
 }  // namespace
 
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
-                                       const std::vector<model::ColumnType>& types) {
+                                       const std::vector<model::ColumnType>& types, DecodedPart part) {
   if (rawBytes < 0 || rawBytes > kMostBytes) return base::badInput("it claims an impossible size");
   const unsigned long long claimed = ZSTD_getFrameContentSize(payload.data(), payload.size());
   if (claimed != static_cast<unsigned long long>(rawBytes)) {
@@ -237,7 +241,7 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
                                                payload.data(), payload.size());
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
-  PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types));
+  PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part));
   return block;
 }
 
@@ -250,23 +254,30 @@ void recycle(DecodedBlock block) {
 }
 
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
-                                                    const std::vector<model::ColumnType>& types) {
+                                                    const std::vector<model::ColumnType>& types, DecodedPart part) {
   ByteReader in(bytes);
   std::vector<ColumnData> columns = spareColumns(types.size());
   std::vector<Prediction> predicted;
   for (std::size_t c = 0; c < types.size(); ++c) {
     const model::ColumnType type = types[c];
     columns[c].type = type;
-    if (type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted)) {
+    const bool isPredicted = type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted);
+    std::int64_t first = 0;
+    if (isPredicted) {
       in.byte();
       Prediction prediction;
       prediction.column = static_cast<std::uint8_t>(c);
       prediction.key = in.byte();
       prediction.base = in.byte();
       prediction.length = in.byte();
+      first = in.signedVarint();
       predicted.push_back(prediction);
     }
-    if (!decodeColumn(in, rows, columns[c])) return base::badInput("its columns are malformed");
+    if (!decodeColumn(in, rows, columns[c], part)) return base::badInput("its columns are malformed");
+    if (isPredicted && rows > 0) {
+      columns[c].spread(rows);
+      columns[c].integers.front() = first;
+    }
   }
   if (!resolvePredictions(columns, rows, predicted)) return base::badInput("its columns are malformed");
   if (in.left() != 0) return base::badInput("bytes follow its last column");

@@ -59,12 +59,14 @@ struct DecodedBlock {
 /// kMostBytes) and the rows need. The error says only what is wrong ("its columns are malformed"); the caller
 /// knows where.
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
-                                       const std::vector<model::ColumnType>& types);
+                                       const std::vector<model::ColumnType>& types,
+                                       DecodedPart part = DecodedPart::all);
 /// Gives a block's memory back, for the next one that this thread decodes.
 void recycle(DecodedBlock block);
 /// The second half of decodeBlock: columns from decompressed bytes.
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
-                                                    const std::vector<model::ColumnType>& types);
+                                                    const std::vector<model::ColumnType>& types,
+                                                    DecodedPart part = DecodedPart::all);
 
 using model::ColumnRange;
 std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns);

@@ -28,16 +28,22 @@ void BlockCoder::giveBack(std::unique_ptr<BlockEncoder> encoder) {
   encoders_.push_back(std::move(encoder));
 }
 
-/// For every table that is due, by the first of its blocks.
+/// For every table that is due, by the longest of its blocks.
 void BlockCoder::choose(const std::vector<BlockJob>& jobs, base::Executor& executor) {
   constexpr int kLongestInterval = 256;
-  std::vector<const BlockJob*> due;
-  std::array<bool, model::kTableCount> seen{};
+  constexpr std::size_t kRowsThatTell = 2048;
+  std::array<const BlockJob*, model::kTableCount> longest{};
   for (const BlockJob& job : jobs) {
-    Table& table = tables_[job.table];
-    if (!seen[job.table] && (table.coding.columns.empty() || table.blocksSince >= table.interval)) due.push_back(&job);
-    seen[job.table] = true;
-    ++table.blocksSince;
+    if (longest[job.table] == nullptr || job.rows > longest[job.table]->rows) longest[job.table] = &job;
+    ++tables_[job.table].blocksSince;
+  }
+  std::vector<const BlockJob*> due;
+  for (const BlockJob* job : longest) {
+    if (job == nullptr) continue;
+    const Table& table = tables_[job->table];
+    // A few rows say little about what follows.
+    const bool isLonger = table.sampledRows < kRowsThatTell && job->rows > 4 * table.sampledRows;
+    if (isLonger || table.blocksSince > table.interval) due.push_back(job);
   }
   executor.parallelFor(due.size(), [&](std::size_t i) {
     std::unique_ptr<BlockEncoder> encoder = takeEncoder();
@@ -46,6 +52,7 @@ void BlockCoder::choose(const std::vector<BlockJob>& jobs, base::Executor& execu
     BlockCoding coding = encoder->choose(encoder->scratch(), *due[i]->predictions);
     table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : 8;
     table.coding = std::move(coding);
+    table.sampledRows = due[i]->rows;
     table.blocksSince = 0;
     giveBack(std::move(encoder));
   });

@@ -19,8 +19,9 @@ struct BlockJob {
   base::Result<EncodedBlock> result = EncodedBlock{};
 };
 
-/// Remembers of each table what its columns were last coded best with, and tries anew from time to time: after 8
-/// blocks, and less and less often as long as the answer stays the same. The bytes do not depend on the threads.
+/// Remembers of each table what its columns were last coded best with, and tries anew from time to time: where blocks
+/// are much longer than the one that was tried, after 8 blocks, and less and less often as long as the answer stays the
+/// same. The bytes do not depend on the threads.
 class BlockCoder {
  public:
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
@@ -33,6 +34,7 @@ class BlockCoder {
   struct Table {
     BlockCoding coding;
     int blocksSince = 0, interval = 8;
+    std::size_t sampledRows = 0;  ///< of the block that the coding was chosen by
   };
   void choose(const std::vector<BlockJob>& jobs, base::Executor& executor);
   std::unique_ptr<BlockEncoder> takeEncoder();

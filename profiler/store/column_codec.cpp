@@ -66,14 +66,28 @@ void encodeZigZagBytes(std::span<const std::int64_t> values, std::string& out) {
   appendShuffled(out, numbers, 0, width);
 }
 
+void appendVarints(std::span<const std::int64_t> values, std::string& out) {
+  constexpr std::size_t kAtOnce = 64;
+  char bytes[kAtOnce * 10];
+  for (; !values.empty(); values = values.subspan(std::min(kAtOnce, values.size()))) {
+    char* end = bytes;
+    for (const std::int64_t value : values.first(std::min(kAtOnce, values.size()))) {
+      std::uint64_t number = zigZag(value);
+      for (; number >= 0x80; number >>= 7) *end++ = static_cast<char>(number | 0x80);
+      *end++ = static_cast<char>(number);
+    }
+    out.append(bytes, static_cast<std::size_t>(end - bytes));
+  }
+}
+
 void encodeReals(std::span<const double> values, std::string& out) {
+  const bool constant = isConstant(values);
+  if (constant) values = values.first(std::min<std::size_t>(1, values.size()));
   std::vector<std::int64_t> bits;
   bits.reserve(values.size());
   for (const double value : values) bits.push_back(std::bit_cast<std::int64_t>(value));
-  const bool constant = std::adjacent_find(bits.begin(), bits.end(), std::not_equal_to<>()) == bits.end();
   out.push_back(static_cast<char>(constant ? RealCoding::constant : RealCoding::bytes));
-  appendShuffled(
-      out, constant ? std::span(bits).first(std::min<std::size_t>(1, bits.size())) : std::span(bits), 0, 8);
+  appendShuffled(out, bits, 0, 8);
 }
 
 void encodeLengths(std::span<const std::string_view> texts, const CompressedSize& compressedSize,
@@ -164,7 +178,9 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
       for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
       break;
     case IntegerCoding::plainVarint:
-      for (std::size_t i = 0; i < rows && !in.failed(); ++i) values.push_back(in.signedVarint());
+      if (rows > in.left()) return false;
+      values.resize(rows);
+      for (std::int64_t& value : values) value = in.signedVarint();
       break;
     case IntegerCoding::deltaVarint:
       for (std::size_t i = 0; i < rows && !in.failed(); ++i) {
@@ -177,11 +193,15 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
   return !in.failed();
 }
 
-bool decodeReals(ByteReader& in, std::size_t rows, std::vector<double>& values) {
+bool decodeReals(ByteReader& in, std::size_t rows, DecodedPart part, std::vector<double>& values) {
   const auto coding = static_cast<RealCoding>(in.byte());
   if (coding != RealCoding::constant && coding != RealCoding::bytes) return false;
   std::vector<std::int64_t> bits;
   const std::size_t stored = coding == RealCoding::constant ? std::min<std::size_t>(1, rows) : rows;
+  if (part == DecodedPart::integers) {
+    in.take(std::uint64_t{stored} * 8);
+    return !in.failed();
+  }
   if (!readShuffled(in, stored, 0, 8, bits)) return false;
   bits.resize(rows, bits.empty() ? 0 : bits[0]);
   values.clear();
@@ -254,7 +274,7 @@ void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, 
       encodeBytes(deltas(values), out);
       break;
     case IntegerCoding::plainVarint:
-      for (const std::int64_t value : values) appendVarint(out, zigZag(value));
+      appendVarints(values, out);
       break;
     case IntegerCoding::deltaVarint:
       for (std::size_t i = 0; i < values.size(); ++i) {
@@ -307,12 +327,12 @@ void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize
   }
 }
 
-bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column) {
+bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column, DecodedPart part) {
   switch (column.type) {
     case model::ColumnType::integer:
       return decodeIntegers(in, rows, column.integers, column.constant);
     case model::ColumnType::real:
-      return decodeReals(in, rows, column.reals);
+      return decodeReals(in, rows, part, column.reals);
     case model::ColumnType::text:
       return decodeTexts(in, rows, column.texts);
   }

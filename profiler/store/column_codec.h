@@ -2,6 +2,7 @@
 // How one column of a block becomes bytes, before the block is compressed. Layouts: README.md.
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -27,7 +28,23 @@ struct ColumnData {
   std::optional<Extremes> extremes;  ///< of the integers, where they are known already
   std::vector<double> reals;
   std::vector<std::string_view> texts;
+
+  /// Gives each row of a constant column a value of its own.
+  void spread(std::size_t rows) {
+    if (constant) integers.resize(rows, integers.front());
+    constant = false;
+  }
 };
+
+/// What a decoded column is wanted for: columns of reals may stay empty.
+enum class DecodedPart : std::uint8_t { all, integers };
+
+/// True where all values have the same bits.
+template <class Number>
+bool isConstant(std::span<const Number> values) {
+  return values.size() < 2 ||
+         std::memcmp(values.data(), values.data() + 1, (values.size() - 1) * sizeof(Number)) == 0;
+}
 
 /// An integer column's values, row by row.
 class IntegerView {
@@ -71,6 +88,6 @@ void encodeColumn(const ColumnData& column, const CompressedSize& compressedSize
 
 /// Reads `rows` values of a column; texts point into the reader's bytes. False: the bytes are not such a
 /// column.
-bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column);
+bool decodeColumn(ByteReader& in, std::size_t rows, ColumnData& column, DecodedPart part = DecodedPart::all);
 
 }  // namespace pipescope::store

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +22,18 @@ constexpr std::size_t kRowsToCode = 4 * kMostRowsPerBlock;
 
 // What is at least as much is coded as it came; less is gathered first, so that blocks are long.
 constexpr std::size_t kRowsOfTheirOwn = kMostRowsPerBlock;
+
+// Sets that are kept for the recorder: as many as may wait when it adds them by 32,768 rows.
+constexpr std::size_t kMostSpare = 32;
+constexpr std::size_t kMostSpareRows = 4 * kMostRowsPerBlock;
+
+/// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
+std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
+  constexpr std::size_t kRowsAtOnce = 8 * kMostRowsPerBlock;
+  std::size_t count = 0, rows = 0;
+  while (count < sets.size() && rows < kRowsAtOnce) rows += sets[count++].size();
+  return count;
+}
 
 void moveRows(model::RowSet& from, model::RowSet& into) {
   model::forEachRowType([&]<class Row>() {
@@ -52,6 +65,7 @@ struct FileSink::Impl {
 
   void work();
   void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow);
+  void giveBack(std::span<model::RowSet> sets);
   void queue(model::RowSet& rows, std::size_t count);
   base::Status hand(model::RowSet* rows, bool wait);
   void join();
@@ -86,17 +100,27 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   lock.unlock();
   done.notify_all();  // there is room again
   base::Status result;
-  for (model::RowSet& rows : sets) {
-    if (!failed && result.ok() && !rows.empty()) result = writer->prepare(rows);
-    rows.clear();
+  for (std::span<model::RowSet> left(sets); !left.empty();) {
+    const std::span<model::RowSet> group = left.first(setsAtOnce(left));
+    const bool any = std::ranges::any_of(group, [](const model::RowSet& rows) { return !rows.empty(); });
+    if (!failed && result.ok() && any) result = writer->prepare(group);
+    giveBack(group);
+    left = left.subspan(group.size());
   }
   if (!failed && result.ok() && commitNow) result = writer->commitPrepared();
   lock.lock();
-  constexpr std::size_t kMostSpare = 8;
-  for (model::RowSet& rows : sets) {
-    if (spare.size() < kMostSpare) spare.push_back(std::move(rows));
-  }
   if (status.ok() && !result.ok()) status = result;
+}
+
+/// Empty sets that the recorder fills next: fresh memory costs as much as coding what lies in it.
+void FileSink::Impl::giveBack(std::span<model::RowSet> sets) {
+  std::size_t rows = 0;
+  for (model::RowSet& set : sets) rows = std::max(rows, set.size()), set.clear();
+  const std::lock_guard lock(mutex);
+  if (rows > kMostSpareRows) return;
+  for (model::RowSet& set : sets) {
+    if (spare.size() < kMostSpare) spare.push_back(std::move(set));
+  }
 }
 
 /// Takes `rows` over; leaves an empty set.

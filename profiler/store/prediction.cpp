@@ -98,12 +98,6 @@ void addExpected(Values& values, const ColumnData* keys, const ColumnData* lengt
   });
 }
 
-void spread(ColumnData& column, std::size_t rows) {
-  if (!column.constant) return;
-  column.integers.resize(rows, column.integers.front());
-  column.constant = false;
-}
-
 }  // namespace
 
 std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns) {
@@ -143,38 +137,34 @@ std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns
   return all;
 }
 
-std::vector<std::int64_t> residualsOf(const std::vector<ColumnData>& columns, const Prediction& p,
-                                      const std::vector<Prediction>& others) {
-  const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
-  const Values& values = columns[p.column].integers;
-  const Prediction* length = find(others, p.length);
-  const ColumnData* lengthBase = length == nullptr ? nullptr : columnOf(length->base);
-  Values residuals(values), next(values);
-  const auto subtract = [](Values& from, const Values& what) {
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = minus(from[i], what[i]);
+void residualsOf(const std::vector<ColumnData>& columns, const Prediction& p, const std::vector<Prediction>& others,
+                 std::vector<std::int64_t>& residuals) {
+  static const Values kZero{0};
+  const auto viewOf = [&](std::uint8_t c) {
+    return c == Prediction::kNone ? IntegerView(kZero, true) : IntegerView(columns[c].integers);
   };
-  if (const ColumnData* base = columnOf(p.base)) subtract(residuals, base->integers), next = residuals;
-  if (const ColumnData* lengths = columnOf(p.length)) {
-    for (std::size_t i = 0; i < next.size(); ++i) next[i] = plus(next[i], lengths->integers[i]);
-  }
-  if (lengthBase != nullptr) subtract(next, lengthBase->integers);
-  withPlaces(columnOf(p.key), [&](auto places) {
+  const Prediction* length = find(others, p.length);
+  const IntegerView values = viewOf(p.column), bases = viewOf(p.base), lengths = viewOf(p.length),
+                    lengthBases = viewOf(length == nullptr ? Prediction::kNone : length->base);
+  const std::size_t rows = columns[p.column].integers.size();
+  residuals.resize(rows);
+  withPlaces(p.key == Prediction::kNone ? nullptr : &columns[p.key], [&](auto places) {
     std::int64_t before = 0;
-    for (std::size_t i = 0; i < residuals.size(); ++i) {
+    for (std::size_t i = 0; i < rows; ++i) {
       Place& place = places.of(i);
-      residuals[i] = minus(residuals[i], place.seen ? place.value : before);
-      before = next[i];
+      const std::int64_t x = minus(values[i], bases[i]);
+      residuals[i] = minus(x, place.seen ? place.value : before);
+      before = minus(plus(x, lengths[i]), lengthBases[i]);
       place = {before, true};
     }
   });
-  return residuals;
 }
 
 bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, const std::vector<Prediction>& predicted) {
   for (const Prediction& p : predicted) {
     if (!isPossible(columns, predicted, p)) return false;
   }
-  for (const Prediction& p : predicted) spread(columns[p.column], rows);
+  for (const Prediction& p : predicted) columns[p.column].spread(rows);
   const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
   const auto turnOf = [&](const Prediction& p) {
     return p.length != Prediction::kNone ? 2 : isSimple(predicted, p) ? 0 : 1;

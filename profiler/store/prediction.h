@@ -23,8 +23,8 @@ struct Prediction {
 std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns);
 
 /// The differences, for all rows. `others`: what else of the block is stored as differences.
-std::vector<std::int64_t> residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
-                                      const std::vector<Prediction>& others);
+void residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
+                 const std::vector<Prediction>& others, std::vector<std::int64_t>& residuals);
 
 /// Turns differences back into values, in place. `predicted`: the columns that hold differences. False: columns
 /// that do not exist, are no integers, or foretell each other in a circle.

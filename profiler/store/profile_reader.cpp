@@ -12,6 +12,7 @@
 #include "profiler/base/version.h"
 #include "profiler/store/block_codec.h"
 #include "profiler/store/checksum.h"
+#include "profiler/store/compact_columns.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/row_reader.h"
 #include "profiler/store/snapshot.h"
@@ -86,6 +87,11 @@ std::string nameOf(std::size_t table) {
   return std::string("table ") + model::tables()[table].name;
 }
 
+std::string nameOfRows(const BlockRecord& record, std::size_t table) {
+  return fmt::format("rows {} to {} of table {}", record.firstRow, record.firstRow + record.info.rows - 1,
+                     model::tables()[table].name);
+}
+
 std::uint64_t nextReaderNumber() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -105,6 +111,8 @@ struct ProfileReader::Impl {
   Database database;
   std::int64_t lastRevision = 0;
 
+  RecentColumns recent;
+
   mutable std::mutex snapshotMutex;  // around the pointer; what it points to never changes
   std::shared_ptr<const Snapshot> snapshot;
 
@@ -117,9 +125,13 @@ struct ProfileReader::Impl {
   std::invoke_result_t<Body> read(Body&& body);
   base::Result<Snapshot> load(const Snapshot* earlier);
   base::Result<std::string> readPayload(const BlockRecord& record, const std::string& name);
-  base::Result<DecodedRows> readBlock(const BlockEntry& entry, std::size_t table, bool columns);
+  base::Result<DecodedBlock> readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part);
+  base::Result<DecodedRows> readRows(const BlockEntry& entry, std::size_t table);
+  base::Result<std::shared_ptr<const model::ColumnBlock>> readColumns(std::size_t table, std::size_t block);
   base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
-  base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block, bool columns);
+  base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block);
+  /// Refuses tables that are damaged as a whole, and blocks that do not exist.
+  base::Status checkPlace(const TableContent& content, std::size_t table, std::size_t block) const;
   base::Error unreadable(const std::string& what, std::string_view problem) const {
     return base::badInput(fmt::format("{}: {} cannot be read: {}.", path, what, problem));
   }
@@ -169,25 +181,27 @@ base::Result<std::string> ProfileReader::Impl::readPayload(const BlockRecord& re
   });
 }
 
-base::Result<DecodedRows> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table,
-                                                           bool columns) {
+base::Result<DecodedBlock> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part) {
   if (!entry.problem.empty()) return unreadable(nameOf(table), entry.problem);
   const BlockRecord& record = entry.record;
-  const std::string name = fmt::format("rows {} to {} of table {}", record.firstRow,
-                                       record.firstRow + record.info.rows - 1, model::tables()[table].name);
+  const std::string name = nameOfRows(record, table);
   PIPESCOPE_ASSIGN(const std::string payload, readPayload(record, name));
   if (static_cast<std::int64_t>(payload.size()) != record.payloadBytes ||
       Checksum().bytes(payload).value() != record.payloadCrc32) {
     return unreadable(name, "the block does not agree with its checksum");
   }
-  const auto rows = static_cast<std::size_t>(record.info.rows);
-  base::Result<DecodedBlock> block = decodeBlock(payload, rows, record.rawBytes, rowReader(table).types);
+  base::Result<DecodedBlock> block =
+      decodeBlock(payload, static_cast<std::size_t>(record.info.rows), record.rawBytes, rowReader(table).types, part);
   if (!block.ok()) return unreadable(name, block.error().message);
-  base::Result<DecodedRows> decoded =
-      columns ? rowReader(table).toColumns(*block, rows) : rowReader(table).toRows(*block, rows);
-  recycle(std::move(*block));
-  if (!decoded.ok()) return unreadable(name, decoded.error().message);
-  return decoded;
+  return block;
+}
+
+base::Result<DecodedRows> ProfileReader::Impl::readRows(const BlockEntry& entry, std::size_t table) {
+  PIPESCOPE_ASSIGN(DecodedBlock block, readBlock(entry, table, DecodedPart::all));
+  base::Result<DecodedRows> rows = rowReader(table).toRows(block, static_cast<std::size_t>(entry.record.info.rows));
+  recycle(std::move(block));
+  if (!rows.ok()) return unreadable(nameOfRows(entry.record, table), rows.error().message);
+  return rows;
 }
 
 base::Result<DecodedRows> ProfileReader::Impl::readPlain(const TableTotals& totals, std::size_t table) {
@@ -271,31 +285,50 @@ base::Result<std::vector<model::BlockInfo>> ProfileReader::directory(std::size_t
   return infos;
 }
 
-base::Result<std::shared_ptr<const void>> ProfileReader::Impl::decode(std::size_t table, std::size_t block,
-                                                                      bool columns) {
+base::Status ProfileReader::Impl::checkPlace(const TableContent& content, std::size_t table, std::size_t block) const {
+  if (!content.problem.empty()) return unreadable(nameOf(table), content.problem);
+  if (block < (isPlain(table) ? 1 : content.blocks.size())) return {};
+  return base::internalError(fmt::format("{}: table {} has no block {}.", path, model::tables()[table].name, block));
+}
+
+base::Result<std::shared_ptr<const void>> ProfileReader::Impl::decode(std::size_t table, std::size_t block) {
   const auto now = current();
   const TableContent& content = now->tables[table];
-  if (!content.problem.empty()) return unreadable(nameOf(table), content.problem);
-  if (block >= (isPlain(table) ? 1 : content.blocks.size())) {
-    return base::internalError(fmt::format("{}: table {} has no block {}.", path, model::tables()[table].name, block));
-  }
-  const BlockCache::Key key{number, table, isPlain(table) ? content.totals.rows : content.blocks[block].record.id,
-                            columns};
+  PIPESCOPE_TRY(checkPlace(content, table, block));
+  const BlockCache::Key key{number, table, isPlain(table) ? content.totals.rows : content.blocks[block].record.id, false};
   if (BlockCache::Value known = cache->find(key)) return known;
-  PIPESCOPE_ASSIGN(const DecodedRows decoded, isPlain(table) ? readPlain(content.totals, table)
-                                                             : readBlock(content.blocks[block], table, columns));
+  PIPESCOPE_ASSIGN(const DecodedRows decoded,
+                   isPlain(table) ? readPlain(content.totals, table) : readRows(content.blocks[block], table));
   return cache->insert(key, decoded.rows, decoded.bytes);
 }
 
+base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::readColumns(std::size_t table,
+                                                                                         std::size_t block) {
+  const auto now = current();
+  const TableContent& content = now->tables[table];
+  PIPESCOPE_TRY(checkPlace(content, table, block));
+  const BlockEntry& entry = content.blocks[block];
+  const BlockCache::Key key{number, table, entry.record.id, true};
+  if (const BlockCache::Value known = cache->find(key))
+    return recent.of(std::static_pointer_cast<const CompactColumns>(known));
+  PIPESCOPE_ASSIGN(DecodedBlock decoded, readBlock(entry, table, DecodedPart::integers));
+  if (const base::Status fits = rowReader(table).checkColumns(decoded.columns); !fits.ok())
+    return unreadable(nameOfRows(entry.record, table), fits.error().message);
+  const auto rows = static_cast<std::size_t>(entry.record.info.rows);
+  const auto compact = std::make_shared<const CompactColumns>(decoded.columns, rows);
+  static_cast<void>(cache->insert(key, compact, compact->bytes()));
+  auto columns = recent.adopt(compact, decoded.columns, rows);
+  recycle(std::move(decoded));
+  return columns;
+}
+
 base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {
-  return impl_->decode(table, block, false);
+  return impl_->decode(table, block);
 }
 
 base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::integerColumns(std::size_t table,
                                                                                       std::size_t block) const {
-  if (isPlain(table)) return ProfileSource::integerColumns(table, block);
-  PIPESCOPE_ASSIGN(const std::shared_ptr<const void> data, impl_->decode(table, block, true));
-  return std::static_pointer_cast<const model::ColumnBlock>(data);
+  return isPlain(table) ? ProfileSource::integerColumns(table, block) : impl_->readColumns(table, block);
 }
 
 base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t table,

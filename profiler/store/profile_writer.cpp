@@ -33,7 +33,7 @@ struct ProfileWriter::Impl {
   bool atPath = false;
   bool finished = false;
 
-  base::Status prepare(const model::RowSet& rows);
+  base::Status prepare(std::span<const model::RowSet> sets);
   base::Status commitPrepared();
   void begin();
   base::Status openAtPath();
@@ -81,15 +81,15 @@ void ProfileWriter::Impl::begin() {
   preparedPyramid = pyramid;
 }
 
-base::Status ProfileWriter::Impl::prepare(const model::RowSet& rows) {
+base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
   if (prepared.empty()) begin();
   Totals next = preparedTotals;
   const auto makeNodes = [&] {
     std::vector<model::LevelNode> nodes;
-    preparedPyramid.add(rows, nodes);
+    for (const model::RowSet& rows : sets) preparedPyramid.add(rows, nodes);
     return nodes;
   };
-  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(rows, makeNodes, coder, path.string(), next));
+  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(sets, makeNodes, coder, path.string(), next));
   preparedTotals = next;
   prepared.push_back(std::move(batch));
   return {};
@@ -171,7 +171,7 @@ void ProfileWriter::Impl::commitLastNodes() {
   preparedPyramid.flush(nodes);
   if (nodes.empty()) return;
   base::Result<Batch> batch =
-      Batch::prepare(model::RowSet(), [&] { return std::move(nodes); }, coder, path.string(), preparedTotals);
+      Batch::prepare({}, [&] { return std::move(nodes); }, coder, path.string(), preparedTotals);
   if (!batch.ok()) return;
   prepared.push_back(std::move(batch).value());
   static_cast<void>(commitPrepared());
@@ -212,9 +212,9 @@ base::Status ProfileWriter::commit(const model::RowSet& rows) {
   return status;
 }
 
-base::Status ProfileWriter::prepare(const model::RowSet& rows) {
+base::Status ProfileWriter::prepare(std::span<const model::RowSet> sets) {
   if (impl_->finished) return base::internalError(impl_->path.string() + ": rows after the profile's end.");
-  return impl_->prepare(rows);
+  return impl_->prepare(sets);
 }
 
 base::Status ProfileWriter::commitPrepared() {

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "profiler/base/result.h"
@@ -43,10 +44,11 @@ class ProfileWriter : public record::Sink {
   /// file as it was and may be tried again with the same rows.
   base::Status commit(const model::RowSet& rows) override;
 
-  /// The two halves of commit(), for a sink that codes while rows still come: prepare() codes rows and keeps
+  /// The two halves of commit(), for a sink that codes while rows still come: prepare() codes sets of rows and keeps
   /// them, commitPrepared() writes all of them as one transaction. After a failure they are still there and
   /// commitPrepared() may be tried again; discardPrepared() forgets them.
-  base::Status prepare(const model::RowSet& rows);
+  base::Status prepare(std::span<const model::RowSet> sets);
+  base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }
   base::Status commitPrepared();
   void discardPrepared();
 

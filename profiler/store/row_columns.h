@@ -150,22 +150,6 @@ bool toRows(const std::vector<ColumnData>& columns, std::size_t count, std::vect
   return true;
 }
 
-/// The integer columns; takes their memory over.
-inline model::ColumnBlock toColumnBlock(std::vector<ColumnData>& columns, std::size_t rows) {
-  model::ColumnBlock block;
-  block.rows = rows;
-  for (ColumnData& column : columns) {
-    model::IntegerColumn& integers = block.columns.emplace_back();
-    if (column.type != model::ColumnType::integer) continue;
-    if (column.constant) {
-      integers.constant = column.integers.front();
-    } else {
-      integers.values = std::move(column.integers);
-    }
-  }
-  return block;
-}
-
 /// Row count and time range. Rows with start and end, or with a time, have one.
 template <class Row>
 model::BlockInfo describe(std::span<const Row> rows) {

@@ -73,22 +73,18 @@ base::Result<DecodedRows> readPlain(Database& database, const TableTotals& total
   return share(std::move(rows));
 }
 
+base::Error impossibleNumber() { return base::badInput("it holds a number that its column cannot have"); }
+
 template <class Row>
 base::Result<DecodedRows> rowsOfBlock(const DecodedBlock& block, std::size_t count) {
   std::vector<Row> rows;
-  if (!toRows(block.columns, count, rows))
-    return base::badInput("it holds a number that its column cannot have");
+  if (!toRows(block.columns, count, rows)) return impossibleNumber();
   return share(std::move(rows));
 }
 
 template <class Row>
-base::Result<DecodedRows> columnsOfBlock(DecodedBlock& block, std::size_t count) {
-  if (!fitFields<Row>(block.columns)) return base::badInput("it holds a number that its column cannot have");
-  auto columns = std::make_shared<const model::ColumnBlock>(toColumnBlock(block.columns, count));
-  std::size_t bytes = sizeof(*columns);
-  for (const model::IntegerColumn& column : columns->columns)
-    bytes += sizeof(column) + column.values.capacity() * sizeof(std::int64_t);
-  return DecodedRows{std::move(columns), bytes};
+base::Status checkColumns(const std::vector<ColumnData>& columns) {
+  return fitFields<Row>(columns) ? base::Status() : impossibleNumber();
 }
 
 std::vector<RowReader> makeReaders() {
@@ -100,7 +96,7 @@ std::vector<RowReader> makeReaders() {
       reader.readPlain = &readPlain<Row>;
     } else {
       reader.toRows = &rowsOfBlock<Row>;
-      reader.toColumns = &columnsOfBlock<Row>;
+      reader.checkColumns = &checkColumns<Row>;
     }
   });
   return readers;

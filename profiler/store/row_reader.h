@@ -10,7 +10,7 @@
 
 namespace pipescope::store {
 
-/// A shared std::vector<Row> (or ColumnBlock) and about how much memory it takes.
+/// A shared std::vector<Row> and about how much memory it takes.
 struct DecodedRows {
   std::shared_ptr<const void> rows;
   std::size_t bytes = 0;
@@ -24,8 +24,8 @@ struct RowReader {
   base::Result<DecodedRows> (*readPlain)(Database& database, const TableTotals& totals) = nullptr;
   /// A block's rows out of its columns.
   base::Result<DecodedRows> (*toRows)(const DecodedBlock& block, std::size_t rows) = nullptr;
-  /// Its integer columns (a model::ColumnBlock); takes them out of the block.
-  base::Result<DecodedRows> (*toColumns)(DecodedBlock& block, std::size_t rows) = nullptr;
+  /// Refuses columns with numbers that their fields cannot have.
+  base::Status (*checkColumns)(const std::vector<ColumnData>& columns) = nullptr;
 };
 
 /// By table number.

@@ -4,6 +4,7 @@
 
 #include "profiler/store/batch.h"
 #include "profiler/store/checksum.h"
+#include "profiler/store/compact_columns.h"
 #include "profiler/store/row_columns.h"
 #include "profiler/store/row_reader.h"
 #include "store_testing.h"
@@ -242,20 +243,96 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
   EXPECT_EQ(payloads(5), one);
 }
 
-TEST(Rows, ColumnsAreThoseOfTheRows) {
-  const auto rows = makeRows<model::Step>(50, 3);
-  DecodedBlock block;
-  block.columns = toColumns(std::span<const model::Step>(rows));
-  const RowReader& reader = rowReader(model::tableIndexOf<model::Step>());
-  const auto decoded = reader.toColumns(block, rows.size());
-  ASSERT_OK(decoded);
-  const auto& columns = *static_cast<const model::ColumnBlock*>(decoded->rows.get());
-  ASSERT_EQ(columns.rows, rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(columns.columns[2][i], rows[i].offset.count);
-    EXPECT_EQ(columns.columns[5][i], rows[i].program.value);
+TEST(BlockCoder, AFewRowsDoNotDecideForLongBlocks) {
+  std::mt19937_64 random(2);
+  std::vector<model::Step> steps(kMostRowsPerBlock);
+  std::int64_t free[8] = {};
+  for (model::Step& step : steps) {
+    const std::size_t lane = random() % 8;
+    step.lane = model::LaneId(static_cast<std::int64_t>(lane));
+    step.offset = model::Ticks(free[lane]);
+    step.ticks = model::Ticks(100 + static_cast<std::int64_t>(random() % 4000));
+    free[lane] += step.ticks.count;
   }
-  EXPECT_TRUE(columns.columns[9].values.empty()) << "a real";
+  const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<model::Step>());
+  const auto jobOf = [&](std::size_t rows) {
+    BlockJob job;
+    job.table = model::tableIndexOf<model::Step>();
+    job.rows = rows;
+    job.predictions = &predictions;
+    job.toColumns = [&steps, rows](std::vector<ColumnData>& columns) {
+      toColumns(std::span<const model::Step>(steps).first(rows), columns);
+    };
+    return job;
+  };
+  const auto sizeOfLong = [&](const std::vector<std::vector<std::size_t>>& calls) {
+    BlockCoder coder(1);
+    std::size_t size = 0;
+    for (const std::vector<std::size_t>& call : calls) {
+      std::vector<BlockJob> jobs;
+      for (const std::size_t rows : call) jobs.push_back(jobOf(rows));
+      coder.code(jobs);
+      size = jobs.back().result->payload.size();
+    }
+    return size;
+  };
+  const std::size_t alone = sizeOfLong({{steps.size()}});
+  EXPECT_EQ(sizeOfLong({{1}, {steps.size()}}), alone);
+  EXPECT_EQ(sizeOfLong({{1, 1, steps.size()}}), alone);
+}
+
+TEST(Rows, ColumnsAreThoseOfTheRows) {
+  const auto pool = std::make_shared<ColumnPool>();
+  for (const std::size_t count : {std::size_t{1}, std::size_t{50}, std::size_t{3000}, std::size_t{7}}) {
+    auto rows = makeRows<model::Step>(count, 3);  // with the extremes of all types
+    for (std::size_t i = 0; i < count; ++i) {
+      rows[i].lane = model::LaneId(4);                                                        // constant
+      rows[i].program = model::ProgramId(1000 + static_cast<std::int64_t>(i % 200));          // a byte
+      rows[i].activeUnits = -5 + static_cast<std::int64_t>(i * 13 % 65'500);                  // two
+      rows[i].bytesIn = model::Bytes(static_cast<std::int64_t>(i % 2) * 0xffff'ffff - 77);  // four
+    }
+    std::vector<ColumnData> columns = toColumns(std::span<const model::Step>(rows));
+    for (ColumnData& column : columns) column.extremes.reset();  // as decoded ones have none
+    columns[1].integers.resize(1);
+    columns[1].constant = true;
+    EXPECT_TRUE(rowReader(model::tableIndexOf<model::Step>()).checkColumns(columns).ok());
+    const CompactColumns compact(columns, count);
+    const auto check = [&](const model::ColumnBlock& block) {
+      ASSERT_EQ(block.rows, count);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_EQ(block.columns[1][i], 4);
+        EXPECT_EQ(block.columns[2][i], rows[i].offset.count);
+        EXPECT_EQ(block.columns[3][i], rows[i].ticks.count);
+        EXPECT_EQ(block.columns[5][i], rows[i].program.value);
+        EXPECT_EQ(block.columns[6][i], rows[i].activeUnits);
+        EXPECT_EQ(block.columns[10][i], rows[i].bytesIn.count);
+      }
+      EXPECT_TRUE(block.columns[9].values.empty()) << "a real";
+    };
+    check(*pool->expanded(compact));
+    EXPECT_EQ(pool->spare(), 1U) << "nobody holds it any more";
+    check(*pool->expanded(compact));
+    check(*pool->adopted(columns, count));
+  }
+  EXPECT_EQ(pool->spare(), 1U);
+}
+
+TEST(Rows, RecentColumnsAreShared) {
+  RecentColumns recent;
+  std::vector<std::shared_ptr<const CompactColumns>> compact;
+  std::vector<std::shared_ptr<const model::ColumnBlock>> first;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    std::vector<ColumnData> columns(1);
+    columns[0].integers = {i, i + 1};
+    compact.push_back(std::make_shared<const CompactColumns>(columns, 2));
+    first.push_back(i % 2 == 0 ? recent.of(compact.back()) : recent.adopt(compact.back(), columns, 2));
+    EXPECT_EQ(recent.of(compact.back()), first.back());
+  }
+  for (std::size_t i = 0; i < 12; ++i) {
+    const auto again = recent.of(compact[i]);
+    EXPECT_EQ(again->columns[0][1], static_cast<std::int64_t>(i) + 1);
+    EXPECT_EQ(first[i]->columns[0][1], static_cast<std::int64_t>(i) + 1) << "what is held stays";
+  }
 }
 
 TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
@@ -266,7 +343,7 @@ TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
   EXPECT_TRUE(placements.toRows(block, 1).ok());
   block.columns[6].integers[0] = std::int64_t{1} << 31;  // replica, of 32 bits
   EXPECT_THAT(placements.toRows(block, 1), FailsWith("it holds a number that its column cannot have"));
-  EXPECT_THAT(placements.toColumns(block, 1), FailsWith("it holds a number that its column cannot have"));
+  EXPECT_THAT(placements.checkColumns(block.columns), FailsWith("it holds a number that its column cannot have"));
   block.columns[6].integers[0] = 0;
   block.columns[9].integers[0] = 200;  // a pass nobody knows yet
   EXPECT_TRUE(placements.toRows(block, 1).ok());

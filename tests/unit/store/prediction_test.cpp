@@ -12,6 +12,13 @@ namespace {
 
 using Values = std::vector<std::int64_t>;
 
+Values residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
+                   const std::vector<Prediction>& others) {
+  Values residuals;
+  store::residualsOf(columns, prediction, others, residuals);
+  return residuals;
+}
+
 std::vector<ColumnData> columnsOf(const std::vector<Values>& all) {
   std::vector<ColumnData> columns;
   for (const Values& values : all) columns.emplace_back().integers = values;
@@ -43,6 +50,42 @@ TEST(Prediction, AnyValuesComeBack) {
     for (const Prediction& p : predicted) stored[p.column].integers = residualsOf(columns, p, predicted);
     ASSERT_TRUE(resolvePredictions(stored, 50, predicted));
     for (std::size_t c = 0; c < all.size(); ++c) ASSERT_EQ(stored[c].integers, all[c]) << c;
+  }
+}
+
+TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
+  // Two columns of small differences, which begin far out.
+  std::vector<model::Step> steps(4096);
+  std::int64_t at = std::int64_t{1} << 60;
+  std::mt19937_64 random(7);
+  for (model::Step& step : steps) {
+    step.offset = model::Ticks(at);
+    step.ticks = model::Ticks(static_cast<std::int64_t>(random() % 100'000));
+    at += step.ticks.count + static_cast<std::int64_t>(random() % 200);
+  }
+  BlockEncoder encoder;
+  const auto columns = toColumns<model::Step>(steps);
+  const auto coding = encoder.choose(columns, predictionsFor(model::columnsOf<model::Step>()));
+  ASSERT_TRUE(coding.columns[2].prediction.has_value()) << "offset";
+  const auto block = encoder.encode(columns, coding);
+  ASSERT_OK(block);
+  EXPECT_LT(block->rawBytes, 4096 * 5) << "ticks take three bytes a row, offsets one";
+  for (const DecodedPart part : {DecodedPart::all, DecodedPart::integers}) {
+    const auto decoded = decodeBlock(block->payload, steps.size(), block->rawBytes, columnTypesOf<model::Step>(), part);
+    ASSERT_OK(decoded);
+    EXPECT_EQ(decoded->columns[2].integers, columns[2].integers);
+    EXPECT_EQ(decoded->columns[9].reals.empty(), part == DecodedPart::integers);
+  }
+  // One row, and rows that are all foretold.
+  const std::vector<model::Step> one(steps.begin(), steps.begin() + 1), same(50, steps[0]);
+  for (const auto& rows : {one, same}) {
+    const auto few = toColumns<model::Step>(rows);
+    const auto coded = encoder.encode(few, coding);
+    ASSERT_OK(coded);
+    auto back = decodeBlock(coded->payload, rows.size(), coded->rawBytes, columnTypesOf<model::Step>());
+    ASSERT_OK(back);
+    const IntegerView offsets(back->columns[2]);
+    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(offsets[i], rows[i].offset.count);
   }
 }
 

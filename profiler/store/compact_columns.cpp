@@ -1,0 +1,162 @@
+#include "profiler/store/compact_columns.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace pipescope::store {
+namespace {
+
+std::uint8_t widthOf(Extremes extremes) {
+  const std::uint64_t largest =
+      static_cast<std::uint64_t>(extremes.largest) - static_cast<std::uint64_t>(extremes.smallest);
+  const int bits = std::bit_width(largest);
+  return bits == 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+template <class Number>
+void pack(const std::vector<std::int64_t>& values, std::int64_t base, std::byte* into) {
+  const std::int64_t* const numbers = values.data();
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto number = static_cast<Number>(static_cast<std::uint64_t>(numbers[i]) - static_cast<std::uint64_t>(base));
+    std::memcpy(into + i * sizeof(Number), &number, sizeof(Number));
+  }
+}
+
+template <class Number>
+void unpack(const std::byte* from, std::int64_t base, std::vector<std::int64_t>& values) {
+  std::int64_t* const numbers = values.data();
+  const std::size_t count = values.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Number number;
+    std::memcpy(&number, from + i * sizeof(Number), sizeof(Number));
+    numbers[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(base) + number);
+  }
+}
+
+}  // namespace
+
+CompactColumns::CompactColumns(const std::vector<ColumnData>& columns, std::size_t rows) : rows_(rows) {
+  for (const ColumnData& data : columns) {
+    Column& column = columns_.emplace_back();
+    if (data.integers.empty()) continue;
+    const Extremes extremes = data.constant ? Extremes{data.integers.front(), data.integers.front()} : extremesOf(data.integers);
+    column.base = extremes.smallest;
+    column.width = widthOf(extremes);
+    column.offset = size_;
+    size_ += column.width * rows;
+  }
+  bytes_ = std::make_unique_for_overwrite<std::byte[]>(size_);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Column& column = columns_[c];
+    std::byte* const into = bytes_.get() + column.offset;
+    if (column.width == 1) pack<std::uint8_t>(columns[c].integers, column.base, into);
+    if (column.width == 2) pack<std::uint16_t>(columns[c].integers, column.base, into);
+    if (column.width == 4) pack<std::uint32_t>(columns[c].integers, column.base, into);
+    if (column.width == 8) pack<std::uint64_t>(columns[c].integers, column.base, into);
+  }
+}
+
+void CompactColumns::expand(model::ColumnBlock& block) const {
+  block.rows = rows_;
+  block.columns.resize(columns_.size());
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    model::IntegerColumn& integers = block.columns[c];
+    integers.constant = column.base;
+    integers.values.resize(column.width == 0 ? 0 : rows_);
+    const std::byte* const from = bytes_.get() + column.offset;
+    if (column.width == 1) unpack<std::uint8_t>(from, column.base, integers.values);
+    if (column.width == 2) unpack<std::uint16_t>(from, column.base, integers.values);
+    if (column.width == 4) unpack<std::uint32_t>(from, column.base, integers.values);
+    if (column.width == 8) unpack<std::uint64_t>(from, column.base, integers.values);
+  }
+}
+
+std::size_t CompactColumns::bytes() const {
+  return sizeof(*this) + columns_.capacity() * sizeof(Column) + size_;
+}
+
+const std::shared_ptr<ColumnPool>& ColumnPool::ofProcess() {
+  static const auto pool = std::make_shared<ColumnPool>();
+  return pool;
+}
+
+std::unique_ptr<model::ColumnBlock> ColumnPool::take() {
+  const std::lock_guard lock(mutex_);
+  if (spare_.empty()) return std::make_unique<model::ColumnBlock>();
+  std::unique_ptr<model::ColumnBlock> block = std::move(spare_.back());
+  spare_.pop_back();
+  return block;
+}
+
+std::shared_ptr<const model::ColumnBlock> ColumnPool::shared(std::unique_ptr<model::ColumnBlock> block) {
+  return std::shared_ptr<model::ColumnBlock>(block.release(), [pool = shared_from_this()](model::ColumnBlock* done) {
+    pool->giveBack(std::unique_ptr<model::ColumnBlock>(done));
+  });
+}
+
+std::shared_ptr<const model::ColumnBlock> ColumnPool::expanded(const CompactColumns& columns) {
+  std::unique_ptr<model::ColumnBlock> block = take();
+  columns.expand(*block);
+  return shared(std::move(block));
+}
+
+std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<ColumnData>& columns, std::size_t rows) {
+  std::unique_ptr<model::ColumnBlock> block = take();
+  block->rows = rows;
+  block->columns.resize(columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    model::IntegerColumn& integers = block->columns[c];
+    const bool isConstant = columns[c].constant;
+    integers.constant = isConstant ? columns[c].integers.front() : 0;
+    if (isConstant) columns[c].integers.clear();
+    std::swap(integers.values, columns[c].integers);
+  }
+  return shared(std::move(block));
+}
+
+void ColumnPool::giveBack(std::unique_ptr<model::ColumnBlock> block) {
+  constexpr std::size_t kMostSpare = 16;
+  const std::lock_guard lock(mutex_);
+  if (spare_.size() < kMostSpare) spare_.push_back(std::move(block));
+}
+
+std::size_t ColumnPool::spare() const {
+  const std::lock_guard lock(mutex_);
+  return spare_.size();
+}
+
+std::shared_ptr<const model::ColumnBlock> RecentColumns::of(const std::shared_ptr<const CompactColumns>& columns) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(entries_, columns, &Entry::columns);
+    if (found != entries_.end()) {
+      std::rotate(found, found + 1, entries_.end());
+      return entries_.back().block;
+    }
+  }
+  auto block = ColumnPool::ofProcess()->expanded(*columns);
+  keep(columns, block);
+  return block;
+}
+
+std::shared_ptr<const model::ColumnBlock> RecentColumns::adopt(const std::shared_ptr<const CompactColumns>& columns,
+                                                               std::vector<ColumnData>& decoded, std::size_t rows) {
+  auto block = ColumnPool::ofProcess()->adopted(decoded, rows);
+  keep(columns, block);
+  return block;
+}
+
+void RecentColumns::keep(const std::shared_ptr<const CompactColumns>& columns,
+                         const std::shared_ptr<const model::ColumnBlock>& block) {
+  constexpr std::size_t kMost = 8;
+  Entry oldest;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  if (entries_.size() >= kMost) oldest = std::move(entries_.front()), entries_.erase(entries_.begin());
+  entries_.push_back({columns, block});
+}
+
+}  // namespace pipescope::store

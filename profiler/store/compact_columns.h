@@ -1,0 +1,73 @@
+#pragma once
+// Decoded integer columns in as few bytes as their numbers need: what the cache keeps. Fresh memory costs more than
+// decoding, so what is kept is small, and what is handed out comes from memory that was used before.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "profiler/model/source.h"
+#include "profiler/store/column_codec.h"
+
+namespace pipescope::store {
+
+class CompactColumns {
+ public:
+  /// Of the integer columns; those of texts and reals stay empty.
+  CompactColumns(const std::vector<ColumnData>& columns, std::size_t rows);
+  /// The columns as numbers, into memory that is used again.
+  void expand(model::ColumnBlock& block) const;
+  /// How much memory it takes.
+  std::size_t bytes() const;
+
+ private:
+  struct Column {
+    std::int64_t base = 0;   ///< the smallest number
+    std::uint8_t width = 0;  ///< bytes of number − base: 0 (all are equal), 1, 2, 4 or 8
+    std::size_t offset = 0;  ///< in bytes_
+  };
+  std::size_t rows_ = 0;
+  std::vector<Column> columns_;
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+};
+
+/// Column blocks that come back when nobody holds them any more. Thread-safe; outlived by its blocks.
+class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
+ public:
+  /// The pool that all readers of this process share.
+  static const std::shared_ptr<ColumnPool>& ofProcess();
+  std::shared_ptr<const model::ColumnBlock> expanded(const CompactColumns& columns);
+  /// Takes the numbers of decoded columns over, and leaves them memory for the next ones.
+  std::shared_ptr<const model::ColumnBlock> adopted(std::vector<ColumnData>& columns, std::size_t rows);
+  /// Blocks that wait to be used again.
+  std::size_t spare() const;
+
+ private:
+  std::unique_ptr<model::ColumnBlock> take();
+  std::shared_ptr<const model::ColumnBlock> shared(std::unique_ptr<model::ColumnBlock> block);
+  void giveBack(std::unique_ptr<model::ColumnBlock> block);
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<model::ColumnBlock>> spare_;
+};
+
+/// The last few blocks that were asked for, for questions that come back to them at once. Thread-safe.
+class RecentColumns {
+ public:
+  std::shared_ptr<const model::ColumnBlock> of(const std::shared_ptr<const CompactColumns>& columns);
+  /// The same where they have just been decoded, as ColumnPool::adopted.
+  std::shared_ptr<const model::ColumnBlock> adopt(const std::shared_ptr<const CompactColumns>& columns,
+                                                  std::vector<ColumnData>& decoded, std::size_t rows);
+
+ private:
+  void keep(const std::shared_ptr<const CompactColumns>& columns, const std::shared_ptr<const model::ColumnBlock>& block);
+  struct Entry {
+    std::shared_ptr<const CompactColumns> columns;
+    std::shared_ptr<const model::ColumnBlock> block;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> entries_;  // the last one asked for at the end
+};
+
+}  // namespace pipescope::store
