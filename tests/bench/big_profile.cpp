@@ -83,14 +83,14 @@ class Pipeline {
     executable_ = model::ExecutableId(0);
     for (int d = 0; d < shape_.devices; ++d) {
       const auto id = recorder_.add(
-          model::Device{{}, "mk2", "IPU" + std::to_string(d), kMk2Clock, kTiles, "tile"});
+          model::Device{{}, "mk2", "IPU" + std::to_string(d), kMk2Clock, tiles_, "tile"});
       devices_.push_back(id);
       using model::LaneRole;
       std::vector<model::LaneId>& lanes = lanes_.emplace_back();
       for (const LaneRole role : {LaneRole::compute, LaneRole::exchange, LaneRole::host})
         lanes.push_back(recorder_.add(model::Lane{{}, id, model::toString(role), role, {}}));
       spaces_.push_back(recorder_.add(
-          model::MemorySpace{{}, id, "tile_memory", kTiles, Bytes(kTileBytes), Bytes(kTileBytes / 2)}));
+          model::MemorySpace{{}, id, "tile_memory", tiles_, Bytes(kTileBytes), Bytes(kTileBytes / 2)}));
     }
     for (int d = 0; d + 1 < shape_.devices; ++d) {
       down_.push_back(recorder_.add(model::Link{{}, devices_[at(d)], devices_[at(d + 1)], "", 32e9}));
@@ -150,18 +150,18 @@ class Pipeline {
                                                                            : "OnTileExecute",
                                                 names_[at(part)], operators[at(part)]});
     if (kind == StepKind::compute) {
-      step.activeUnits = kTiles - pick(mix(place, 1), 200);
+      step.activeUnits = tiles_ - pick(mix(place, 1), tiles_ * 200 / kTiles);
       step.minTicks = Ticks(step.ticks.count * 3 / 4);
       step.meanTicks = static_cast<double>(step.ticks.count) * 0.875;
     } else if (kind == StepKind::exchange) {
-      step.activeUnits = kTiles;
+      step.activeUnits = tiles_;
       step.minTicks = step.ticks;
       step.meanTicks = static_cast<double>(step.ticks.count);
-      step.bytesIn = step.bytesOut = Bytes(step.ticks.count * 4 * kTiles);
+      step.bytesIn = step.bytesOut = Bytes(step.ticks.count * 4 * tiles_);
     }
     step.maxTicks = step.ticks;
     if (shape_.tiles && kind == StepKind::compute) {
-      const std::int64_t half = kTiles / 2;
+      const std::int64_t half = tiles_ / 2;
       recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), 0, half, step.ticks});
       recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), half, step.activeUnits - half, step.minTicks});
     }
@@ -184,6 +184,10 @@ class Pipeline {
                                                     Bytes(1 << 11),
                                                     alwaysLive,
                                                     d});
+      if (shape_.tiles) {
+        recorder_.add(model::VariableUnits{id, 0, tiles_ / 2, Bytes(1 << 11)});
+        recorder_.add(model::VariableUnits{id, tiles_ / 2, tiles_ / 2, Bytes(1 << 10)});
+      }
       if (alwaysLive) continue;
       const auto first = static_cast<std::int32_t>(pick(mix(u(v), 3), steps));
       const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(steps, first + 1 + pick(mix(u(v), 4), 100)));
@@ -194,10 +198,10 @@ class Pipeline {
       recorder_.add(model::LivenessStep{executable_, spaces_[at(d)], s,
                                         model::ProgramId(static_cast<std::int64_t>(d) * steps + s),
                                         s < shape_.forwardSteps ? Pass::forward : Pass::backward, Bytes(live),
-                                        Bytes(live / kTiles)});
+                                        Bytes(live / tiles_)});
     }
     for (const char* category : {"variable", "vertexCode", "controlCode", "internalExchangeCode"})
-      recorder_.add(model::UnitMemory{executable_, spaces_[at(d)], category, "non_interleaved", true, 0, kTiles,
+      recorder_.add(model::UnitMemory{executable_, spaces_[at(d)], category, "non_interleaved", true, 0, tiles_,
                                       Bytes(40'000 + pick(mix(u(d)), 20'000))});
   }
 
@@ -267,6 +271,7 @@ class Pipeline {
 
   record::Recorder& recorder_;
   const PipelineShape shape_;
+  const std::int64_t tiles_ = shape_.tilesPerDevice;
   model::ExecutableId executable_;
   std::vector<model::DeviceId> devices_;
   std::vector<std::vector<model::LaneId>> lanes_;

@@ -15,6 +15,7 @@ struct PipelineShape {
   int devices = 256;
   int microBatches = 2048;
   int forwardSteps = 480;  ///< also of the recomputation; the backward pass has twice as many
+  int tilesPerDevice = 1472;
   bool tiles = false;  ///< also what single tiles do
   std::int64_t emulatedSteps() const {
     return std::int64_t{devices} * microBatches * forwardSteps * 4;

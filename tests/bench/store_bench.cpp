@@ -1,5 +1,6 @@
-// store_bench FOLDER [windows]: writes the two big profiles into the folder and measures what the store promises: size, write
-// speed, first answer after opening, random windows, memory; or asks the events' profile that is there once more. Run on a machine that does nothing else.
+// store_bench FOLDER [write|first|pipeline|windows]: writes the two big profiles into the folder and measures what the store
+// promises: size, write speed, first answer after opening, random windows, memory; or one of these, of files that are
+// there. Run on a machine that does nothing else.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -166,14 +167,24 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
 
 int main(int argc, char** argv) {
   using namespace pipescope::bench;
-  if (argc != 2 && argc != 3) return std::fprintf(stderr, "usage: store_bench FOLDER [windows]\n"), 2;
-  const std::filesystem::path folder = argv[1];
-  if (argc == 3) return inChild([&] { windows(folder / "events.pop", 0.001, pipescope::model::Ticks(0)); }), 0;
-  inChild([&] { writePipeline(folder / "pipeline.pop"); });
-  inChild([&] { writeEvents(folder / "events.pop"); });
-  inChild([&] { firstAnswer(folder / "pipeline.pop"); });
-  inChild([&] { windows(folder / "pipeline.pop", 0.0001, pipescope::model::Ticks(0)); });
-  inChild([&] { windows(folder / "pipeline.pop", 0.01, pipescope::model::Ticks(2'000'000)); });
-  inChild([&] { windows(folder / "events.pop", 0.001, pipescope::model::Ticks(0)); });
+  using pipescope::model::Ticks;
+  const std::filesystem::path folder = argc > 1 ? argv[1] : "", pipeline = folder / "pipeline.pop", events = folder / "events.pop";
+  struct Part {
+    const char* name;
+    std::function<void()> measure;
+  };
+  const std::vector<Part> parts = {{"write", [&] { writePipeline(pipeline); }},
+                                   {"write", [&] { writeEvents(events); }},
+                                   {"first", [&] { firstAnswer(pipeline); }},
+                                   {"pipeline", [&] { windows(pipeline, 0.0001, Ticks(0)); }},
+                                   {"pipeline", [&] { windows(pipeline, 0.01, Ticks(2'000'000)); }},
+                                   {"windows", [&] { windows(events, 0.001, Ticks(0)); }}};
+  const std::string only = argc > 2 ? argv[2] : "";
+  const auto wanted = [&](const Part& part) { return only.empty() || only == part.name; };
+  if (argc < 2 || argc > 3 || std::none_of(parts.begin(), parts.end(), wanted))
+    return std::fprintf(stderr, "usage: store_bench FOLDER [write|first|pipeline|windows]\n"), 2;
+  for (const Part& part : parts) {
+    if (wanted(part)) inChild(part.measure);
+  }
   return 0;
 }
