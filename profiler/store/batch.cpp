@@ -46,11 +46,26 @@ bool sharesBlock(const Row& first, const Row& other) {
   }
 }
 
+/// True where row `at` begins a segment and it, or the one before it, is long: a block that is a segment's alone says
+/// with its ranges where in the segment its rows lie, so that a question about a stretch need not read it.
+template <class Row>
+bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
+  if constexpr (requires { rows[at].segment, rows[at].offset; }) {
+    constexpr std::size_t kLong = kMostRowsPerBlock / 4;
+    if (at == 0 || rows[at].segment == rows[at - 1].segment) return false;
+    const bool after = rows.size() - at >= kLong && rows[at + kLong - 1].segment == rows[at].segment;
+    return after || (at >= kLong && rows[at - kLong].segment == rows[at - 1].segment);
+  } else {
+    return false;
+  }
+}
+
 template <class Row>
 std::size_t blockLength(std::span<const Row> rows) {
   std::size_t count = 0, textBytes = 0;
   while (count < rows.size() && count < kMostRowsPerBlock) {
     if (count > 0 && !sharesBlock(rows[0], rows[count])) break;
+    if (beginsLongSegment(rows, count)) break;
     textBytes += textBytesOf(rows[count]);
     if (count > 0 && textBytes > kBlockTextBytes) break;
     ++count;

@@ -152,7 +152,7 @@ std::shared_ptr<const model::ColumnBlock> RecentColumns::adopt(const std::shared
 
 void RecentColumns::keep(const std::shared_ptr<const CompactColumns>& columns,
                          const std::shared_ptr<const model::ColumnBlock>& block) {
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMost = 4;
   Entry oldest;  // freed without the lock
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= kMost) oldest = std::move(entries_.front()), entries_.erase(entries_.begin());
