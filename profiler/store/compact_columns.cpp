@@ -42,7 +42,7 @@ CompactColumns::CompactColumns(const std::vector<ColumnData>& columns, std::size
   for (const ColumnData& data : columns) {
     Column& column = columns_.emplace_back();
     if (data.integers.empty()) continue;
-    const Extremes extremes = data.constant ? Extremes{data.integers.front(), data.integers.front()} : extremesOf(data.integers);
+    const Extremes extremes = data.constant ? Extremes{data.integers.front(), data.integers.front()} : extremesOf(data);
     column.base = extremes.smallest;
     column.width = widthOf(extremes);
     column.offset = size_;
