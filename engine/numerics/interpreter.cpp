@@ -1,6 +1,7 @@
 #include "engine/numerics/interpreter.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -125,6 +126,13 @@ const Interpreter::Schedule& Interpreter::scheduleOf(const ModelGraph& graph) {
   for (const ValueId id : graph.outputs) ++made->uses[indexOf(id)];
   known = std::move(made);
   return *known;
+}
+
+std::int64_t affordableBytes() {
+  constexpr std::int64_t kMost = std::int64_t{1} << 33;
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES), each = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || each <= 0) return kMost;
+  return std::min(kMost, pages / 2 * each);
 }
 
 onnx::Evaluation Interpreter::evaluation() const {

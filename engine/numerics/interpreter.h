@@ -15,12 +15,15 @@
 
 namespace pipescope::numerics {
 
+/// Half of the machine's memory, 8 GiB at most.
+std::int64_t affordableBytes();
+
 struct InterpreterOptions {
   ops::RunIdentity identity;  ///< of random operators
   /// Bytes of all values alive at once, without the model's own constants; beyond, a sentence.
-  std::int64_t maxBytes = std::int64_t{1} << 33;
-  /// Nodes run in one call, those of loops each time: what ends a loop that never ends.
-  std::int64_t maxSteps = std::int64_t{1} << 31;
+  std::int64_t maxBytes = affordableBytes();
+  /// Nodes run in one call, those of loops each time: what ends a loop that never ends, after about a minute.
+  std::int64_t maxSteps = std::int64_t{1} << 26;
 };
 
 class Interpreter {

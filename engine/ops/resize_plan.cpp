@@ -189,6 +189,8 @@ struct ResizeSizes {
   Doubles roi;  ///< begin of each axis, then end of each
 };
 
+constexpr double kMostScale = 0x1p40;
+
 Status checkSizes(const OperatorCall& call, const Shape& input, const ResizeSizes& given) {
   const std::size_t rank = input.size();
   if (given.scales.empty() == given.sizes.empty()) {
@@ -201,8 +203,9 @@ Status checkSizes(const OperatorCall& call, const Shape& input, const ResizeSize
                                 rank));
   }
   for (const double scale : given.scales) {
-    if (!(scale > 0 && scale < 0x1p40))
-      return badInput(fmt::format("{}: a scale is {}; it must be above 0", call.title(), scale));
+    if (!(scale > 0 && scale < kMostScale))
+      return badInput(fmt::format("{}: a scale is {:.6g}; it must be above 0 and below {:.3g}", call.title(), scale,
+                                  kMostScale));
   }
   return {};
 }

@@ -146,7 +146,14 @@ Result<Values> evaluate(const ModelNode& node, const Values& inputs, const Evalu
     call.constants.push_back(input ? &input->bytes : nullptr);
   }
   PIPESCOPE_ASSIGN(call.outputs, ops::inferCall(call, evaluation.registry));
-  return Run(node, call, evaluation)(inputs);
+  try {
+    return Run(node, call, evaluation)(inputs);
+  } catch (const std::bad_alloc&) {
+    // Below the limit, but this machine, or this process, has not got it.
+    std::string outputs;
+    for (const TensorType& type : call.outputs) outputs += (outputs.empty() ? "" : ", ") + graph::toString(type);
+    return badInput(fmt::format("{}: not enough memory to compute {}.", call.title(), outputs));
+  }
 }
 
 }  // namespace pipescope::onnx

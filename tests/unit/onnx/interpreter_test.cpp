@@ -1,6 +1,10 @@
 #include "engine/numerics/thread_pool.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "engine/numerics/program.h"
 #include "model_maker.h"
@@ -35,6 +39,27 @@ TEST(Interpreter, ShapesMayDependOnValues) {
   ASSERT_TRUE(none.ok()) << none.error().message;
   EXPECT_EQ((*none)[0].type.shape, Ints{0});
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+// In a process of its own: the limit of its memory stands for a machine that has no more.
+TEST(InterpreterDeathTest, MemoryThatTheMachineHasNotGotIsASentence) {
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("x", Proto::FLOAT, {1}).output("y");
+    g.ints("shape", {2}, {1 << 15, 1 << 14});
+    g.node("Expand", {"x", "shape"}, {"y"}, "grow");
+  });
+  const auto inLittleMemory = [&model] {
+    const rlimit limit{std::size_t{1} << 30, std::size_t{1} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    numerics::InterpreterOptions options;
+    options.maxBytes = std::int64_t{1} << 40;
+    std::fputs(runRefusal(model, {floatTensor({1}, {1})}, options).c_str(), stderr);
+    std::exit(0);
+  };
+  EXPECT_EXIT(inLittleMemory(), ::testing::ExitedWithCode(0), "not enough memory to compute 32768x16384 float32");
+  EXPECT_GT(numerics::affordableBytes(), 1 << 20);
+}
+#endif
 
 TEST(Interpreter, InputsMustBeWhatTheModelDeclares) {
   const auto model = makeModel(17, [](GraphMaker& g) {

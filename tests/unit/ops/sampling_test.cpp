@@ -60,6 +60,8 @@ TEST(Resize, RefusesWhatDoesNotFit) {
   EXPECT_THAT(refusal("Resize", {x, absent(), reals({1, 1})}), HasSubstr("it has 2 scales"));
   EXPECT_THAT(refusal("Resize", {x, absent(), reals({1, 1, -1, 1})}),
               HasSubstr("a scale is -1; it must be above 0"));
+  EXPECT_THAT(refusal("Resize", {x, absent(), reals({1, 1, 1, 1e30})}),
+              HasSubstr("a scale is 1e+30; it must be above 0 and below 1.1e+12"));
   EXPECT_THAT(refusal("Resize", {x, absent(), absent(), constantInts({1, 2, -3, 4})}),
               HasSubstr("axis 2 of extent 3 would become -3"));
   EXPECT_THAT(refusal("Resize", {x, absent(), reals({1, 1, 2, 2})}, resizing("area", "half_pixel")),
