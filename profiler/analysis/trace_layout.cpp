@@ -51,7 +51,8 @@ class Layout {
     std::stable_sort(placements.begin(), placements.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     std::map<model::LaneId, TraceTrack> tracks;
-    const bool byLane = draft_.trace->large ? draft_.worksSideBySide(device.id) : lanesOverlap(placements);
+    const bool byLane = draft_.trace->large ? draft_.worksSideBySide(device.id)
+                                            : lanesOverlap(placements) || waitsBeside(placements, draft_.waits[index]);
     if (draft_.trace->large && byLane) {
       for (const model::LaneId lane : draft_.lanesOf(device.id)) tracks[lane].lane = lane;
     }
@@ -110,6 +111,23 @@ class Layout {
         return true;
     }
     return false;
+  }
+
+  model::LaneId laneOf(const TracePlacement& placement) const {
+    if (placement.segment < 0) return {};
+    return draft_.trace->segments[static_cast<std::size_t>(placement.segment)].lane;
+  }
+
+  /// One lane works while the device waits for it, as engines do for a collective.
+  bool waitsBeside(const std::vector<TracePlacement>& placements, const std::vector<model::Wait>& waits) const {
+    const bool lanes = std::any_of(placements.begin(), placements.end(), [&](const TracePlacement& placement) {
+      return laneOf(placement) != laneOf(placements.front());
+    });
+    return lanes && std::any_of(waits.begin(), waits.end(), [&](const model::Wait& wait) {
+      const auto after = std::upper_bound(placements.begin(), placements.end(), wait.start,
+                                          [](Ticks time, const TracePlacement& p) { return time < p.end; });
+      return after != placements.end() && after->start < wait.end && after->end > after->start;
+    });
   }
 
   void layOutSteps(const DeviceTrace& device, TraceTrack& track) {

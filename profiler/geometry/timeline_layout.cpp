@@ -109,7 +109,7 @@ class Builder {
       text += std::to_string(device.stages[i]);
     }
     if (device.stages.empty()) text += " · idle";
-    if (trace_.replicas > 1 && device.replica >= 0) text += " · replica " + std::to_string(device.replica);
+    if (trace_.recordedReplicas.size() > 1 && device.replica >= 0) text += " · replica " + std::to_string(device.replica);
     return text;
   }
 

@@ -121,14 +121,14 @@ std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit
 }
 
 std::string shortList(const std::string& words) {
-  constexpr std::size_t kMostShown = 3;
+  constexpr std::size_t kMostShown = 3, kShort = 24;
   std::vector<std::string> list;
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
     if (end > at) list.push_back(words.substr(at, end - at));
     at = end + 1;
   }
-  if (list.size() <= kMostShown) return words;
+  if (list.size() <= kMostShown || words.size() <= kShort) return words;
   return fmt::format("{} … {} ({})", list.front(), list.back(), list.size());
 }
 

@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSpinBox>
+#include <QToolButton>
 #include <QTabWidget>
 #include <QTableView>
 
@@ -39,8 +40,8 @@ using timeline::TimelineCanvas;
 class FeatureTest : public WindowTest {
  protected:
   void openPage(const QString& page, const FixtureOptions& options = {}) {
-    shell::Settings().setValue(QStringLiteral("pipeline/grid"), false);
-    shell::Settings().setValue(QStringLiteral("pipeline/by_pass"), false);
+    shell::Settings().setValue(QStringLiteral("pipeline/as_grid"), 0);
+    shell::Settings().setValue(QStringLiteral("pipeline/colours"), 0);
     shell::Settings().setValue(QStringLiteral("pipeline/critical"), false);
     fixture = std::make_unique<ProfileFixture>(options);
     open(fixture->profile(), page);
@@ -90,6 +91,35 @@ TEST_F(FeatureTest, PipelineIsATableOfEqualCells) {
   for (const int cell : {0, 7, 30})
     EXPECT_NEAR(canvas->cellRect(cell).width(), canvas->cellRect(0).width(), 1);
   picture("pipeline_grid");
+}
+
+TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
+  openPage(QStringLiteral("pipeline"));
+  auto* canvas = child<PipelineCanvas>();
+  const auto says = [&](const QString& text) {
+    const auto labels = window->currentPage()->findChildren<QLabel*>();
+    return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->text() == text; });
+  };
+  EXPECT_TRUE(says(QStringLiteral("Step 0 of 0–3")));
+  auto *next = child<QToolButton>(QStringLiteral("Next step (])")),
+       *previous = child<QToolButton>(QStringLiteral("Previous step ([)"));
+  EXPECT_FALSE(previous->isEnabled());
+  const base::Ticks first = canvas->scene().grid()->start;
+  for (int i = 0; i < 3; ++i) {
+    next->click();
+    ASSERT_TRUE(settle());
+  }
+  EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
+  EXPECT_GT(canvas->scene().grid()->start, first);
+  EXPECT_FALSE(next->isEnabled());
+  previous->click();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(says(QStringLiteral("Step 2 of 0–3")));
+  auto* calls = child<QComboBox>(QStringLiteral("Call"));
+  EXPECT_EQ(calls->count(), 3) << "one call at a time";
+  choose(calls, 0);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(canvas->scene().grid()->run, model::RunId(0));
 }
 
 TEST_F(FeatureTest, PipelineSaysWhyThereIsNothing) {

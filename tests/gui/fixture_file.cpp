@@ -19,8 +19,7 @@ int main(int argc, char** argv) {
   const testing::ProfileFixture fixture(options);
   auto writer = store::ProfileWriter::create(argv[1]);
   if (!writer.ok()) return std::fprintf(stderr, "%s\n", writer.error().message.c_str()), 2;
-  model::RowSet rows;
-  model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+  const model::RowSet rows = *fixture.profile()->everything();
   base::Status done = (*writer)->commit(rows);
   if (done.ok() && options.finish) done = (*writer)->finish(model::ProfileState::complete, "");
   if (!done.ok()) return std::fprintf(stderr, "%s\n", done.error().message.c_str()), 1;

@@ -32,16 +32,14 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
   const model::MemorySpaceId space = memory_[static_cast<std::size_t>(device)];
   const auto add = [&](const std::string& path, const char* category, const char* shape, std::int64_t bytes,
                        bool always) {
-    return recorder_.add(model::Variable{{},
-                                         executable.id,
-                                         space,
-                                         name(path),
-                                         category,
-                                         shape,
-                                         Bytes(bytes),
-                                         Bytes(bytes / 700),
-                                         always,
-                                         device});
+    const model::VariableId id = recorder_.add(model::Variable{
+        {}, executable.id, space, name(path), category, shape, Bytes(bytes), Bytes(bytes / 700), always, device});
+    // On the first 700 tiles; what is always live lies a little more on the first ten.
+    if (options_.unitMaps) {
+      recorder_.add(model::VariableUnits{id, 0, 10, Bytes(bytes / 700 + (always ? 100 : 0))});
+      recorder_.add(model::VariableUnits{id, 10, 690, Bytes(bytes / 700)});
+    }
+    return id;
   };
   const std::string layer = fmt::format("layer{}", device + 1);
   add(layer + "/weight", "weight", "20x10x5x5 float32", 2'000'000 + 900'000 * device, true);

@@ -9,10 +9,13 @@
 #include <QLabel>
 #include <QMenu>
 #include <QScrollBar>
+#include <QSpinBox>
 #include <QTabWidget>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QToolButton>
+#include <map>
+#include <set>
 
 #include "app/gui/demo.h"
 #include "profiler/store/profile_reader.h"
@@ -43,8 +46,7 @@ class PlacesTest : public WindowTest {
     const ProfileFixture fixture;
     auto writer = store::ProfileWriter::create(path.toStdString());
     ASSERT_TRUE(writer.ok()) << writer.error().message;
-    model::RowSet rows;
-    model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+    const model::RowSet rows = *fixture.profile()->everything();
     ASSERT_TRUE((*writer)->commit(rows).ok());
     if (finish) {
       ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
@@ -240,6 +242,79 @@ TEST_F(PlacesTest, LivenessShowsTheFullestTile) {
   ASSERT_EQ(chart->layers().size(), 1U);
   EXPECT_LT(chart->total(chart->mark()), sum);
   picture("liveness_fullest");
+}
+
+/// What lies on a tile during a step, from the rows themselves.
+std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& source, std::int64_t tile, std::int32_t step) {
+  std::map<std::int64_t, std::int64_t> on;
+  for (const model::VariableUnits& row : **source.rows<model::VariableUnits>()) {
+    if (row.firstUnit <= tile && tile < row.firstUnit + row.unitCount) on[row.variable.value] += row.bytes.count;
+  }
+  std::int64_t always = 0, now = 0;
+  std::set<std::int64_t> here;
+  for (const model::Variable& row : **source.rows<model::Variable>()) {
+    if (row.executable != model::ExecutableId(0) || row.space != model::MemorySpaceId(0)) continue;
+    here.insert(row.id.value);
+    always += row.alwaysLive ? on[row.id.value] : 0;
+  }
+  for (const model::LifeInterval& row : **source.rows<model::LifeInterval>()) {
+    if (here.count(row.variable.value) > 0 && row.firstStep <= step && step < row.endStep) now += on[row.variable.value];
+  }
+  return {always, now};
+}
+
+TEST_F(PlacesTest, LivenessOfAChosenTile) {
+  openPage(QStringLiteral("liveness"));
+  auto* chart = child<pages::Chart>();
+  auto* tile = child<QSpinBox>(QStringLiteral("Tile"));
+  EXPECT_FALSE(tile->isVisible());
+  choose(child<QComboBox>(QStringLiteral("Bytes of")), 2);
+  ASSERT_TRUE(settle());
+  ASSERT_TRUE(tile->isVisible());
+  for (const int chosen : {5, 600, 1400}) {
+    tile->setValue(chosen);
+    ASSERT_TRUE(settle());
+    ASSERT_EQ(chart->layers().size(), 2U);
+    for (const int step : {0, 40, 100}) {
+      const auto [always, now] = bytesOnTile(*fixture->profile(), chosen, step);
+      EXPECT_EQ(chart->layers()[0].values[static_cast<std::size_t>(step)], always) << chosen;
+      EXPECT_EQ(chart->layers()[1].values[static_cast<std::size_t>(step)], now) << chosen << " " << step;
+    }
+  }
+  tile->setValue(5);
+  ASSERT_TRUE(settle());
+  std::int64_t listed = 0;
+  for (pages::DataTable* one : window->currentPage()->findChildren<pages::DataTable*>()) {
+    if (one->model()->table().key != "variables") continue;
+    EXPECT_EQ(one->model()->table().basis, "on tile 5");
+    for (const auto& row : one->model()->table().rows) listed += std::get<std::int64_t>(row[1]);
+  }
+  EXPECT_EQ(listed, chart->total(chart->mark())) << "what the table lists is what the chart shows";
+  picture("liveness_tile");
+}
+
+TEST_F(PlacesTest, ATileSelectedInMemoryIsShownInLiveness) {
+  openPage(QStringLiteral("memory"));
+  shell::Selected selected;
+  selected.kind = shell::Selected::Kind::memory;
+  selected.device = model::DeviceId(2);
+  selected.unit = 77;
+  window->selection().set(selected);
+  showPage(QStringLiteral("liveness"));
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(child<QComboBox>(QStringLiteral("Device"))->currentText(), QStringLiteral("IPU2"));
+  EXPECT_EQ(child<QSpinBox>(QStringLiteral("Tile"))->value(), 77);
+}
+
+TEST_F(PlacesTest, LivenessSaysWhereTilesWereNotRecorded) {
+  FixtureOptions options;
+  options.unitMaps = false;
+  openPage(QStringLiteral("liveness"), options);
+  choose(child<QComboBox>(QStringLiteral("Bytes of")), 2);
+  ASSERT_TRUE(settle());
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("This profile does not say which tile holds what; record steps or tiles (--record) and run "
+                           "again."));
 }
 
 TEST_F(PlacesTest, ADeletedFileLeavesWhatWasShown) {

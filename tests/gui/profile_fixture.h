@@ -14,6 +14,7 @@ struct FixtureOptions {
   bool slowHost = false;  ///< the first stage's samples take longer than any stage's work
   bool overflow = false;  ///< the second device does not fit
   bool tiles = false;     ///< what single tiles do in each step
+  bool unitMaps = true;   ///< which tile holds how much of a variable
   bool finish = true;     ///< false: the profile is still being written
 };
 

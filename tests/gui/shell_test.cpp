@@ -28,8 +28,7 @@ void writeProfile(const QString& path, const FixtureOptions& options = {}) {
   const ProfileFixture fixture(options);
   auto writer = store::ProfileWriter::create(path.toStdString());
   ASSERT_TRUE(writer.ok()) << writer.error().message;
-  model::RowSet rows;
-  model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+  const model::RowSet rows = *fixture.profile()->everything();
   ASSERT_TRUE((*writer)->commit(rows).ok());
   ASSERT_TRUE((*writer)->finish(model::ProfileState::complete, "").ok());
 }

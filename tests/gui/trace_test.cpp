@@ -1,6 +1,10 @@
 // The trace page: what it opens on, moving, pointing, waits, statistics.
 #include <QAbstractItemModelTester>
+#include <QApplication>
+#include <QClipboard>
 #include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
 #include <QPushButton>
 #include <QTabWidget>
 #include <QToolButton>
@@ -496,6 +500,8 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
     return table->ranges()->index(row, column).data().toString();
   };
   EXPECT_EQ(text(1, pages::RangeModel::device), QStringLiteral("IPU1 · stage 1"));
+  EXPECT_EQ(table->ranges()->headerData(pages::RangeModel::balance, Qt::Horizontal, Qt::DisplayRole).toString(),
+            QStringLiteral("Tile balance"));
   // Over the whole call, by the schedule: each stage's compute steps, whatever their exchange.
   canvas->zoomToAll();
   ASSERT_TRUE(waitFor([&] { return table->ranges()->rows()[0].total == trace().end - trace().start; }));
@@ -520,6 +526,41 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
   const double efficiency = table->ranges()->rows()[1].parallelEfficiency;
   EXPECT_GT(efficiency, table->ranges()->rows()[3].parallelEfficiency);
   EXPECT_LT(efficiency, 1);
+}
+
+TEST_F(TracePageTest, TheTableSortsFiltersAndCopies) {
+  openTrace();
+  auto* table = child<pages::RangeTable>();
+  ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() == 4; }));
+  const auto names = [&] {
+    QStringList list;
+    for (int row = 0; row < table->model()->rowCount(); ++row) list << table->model()->index(row, 0).data().toString();
+    return list;
+  };
+  table->sortByColumn(pages::RangeModel::device, Qt::DescendingOrder);
+  EXPECT_EQ(names().first(), QStringLiteral("IPU3 · stage 3"));
+  table->sortByColumn(pages::RangeModel::idle, Qt::AscendingOrder);
+  const auto idle = [&](int row) {
+    return table->model()->index(row, pages::RangeModel::idle).data(pages::RangeModel::kSortRole).toLongLong();
+  };
+  EXPECT_LE(idle(0), idle(1));
+  EXPECT_LE(idle(2), idle(3));
+  auto* filter = child<QLineEdit>(QStringLiteral("Filter devices"));
+  filter->setText(QStringLiteral("ipu2"));
+  EXPECT_EQ(names(), QStringList{QStringLiteral("IPU2 · stage 2")});
+  table->selectRow(0);
+  QTest::keyClick(table, Qt::Key_C, Qt::ControlModifier);
+  const QString copied = QApplication::clipboard()->text();
+  EXPECT_TRUE(copied.startsWith(QStringLiteral("Device\tTime in view\tTile balance"))) << copied.toStdString();
+  EXPECT_TRUE(copied.contains(QStringLiteral("IPU2 · stage 2\tcompute: "))) << copied.toStdString();
+  filter->clear();
+  const std::unique_ptr<QMenu> menu(table->makeMenu());
+  for (QAction* action : menu->actions()) {
+    if (action->text() == QStringLiteral("Stream Rx")) action->trigger();
+    if (action->text() == QStringLiteral("Copy all as CSV")) action->trigger();
+  }
+  EXPECT_TRUE(table->isColumnHidden(pages::RangeModel::streamIn));
+  EXPECT_EQ(QApplication::clipboard()->text().count(QLatin1Char('\n')), 5) << "headings and four devices";
 }
 
 TEST_F(TracePageTest, TimeInSeconds) {

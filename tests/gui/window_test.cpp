@@ -12,8 +12,7 @@ namespace pipescope::testing {
 
 WatchedProfile::WatchedProfile(const FixtureOptions& options) {
   const ProfileFixture fixture(options);
-  model::RowSet rows;
-  model::forEachRowType([&]<class Row>() { rows.of<Row>() = **fixture.profile()->rows<Row>(); });
+  const model::RowSet rows = *fixture.profile()->everything();
   EXPECT_TRUE(commit(rows).ok());
   EXPECT_TRUE(finish(model::ProfileState::complete, "").ok());
 }
@@ -62,7 +61,7 @@ base::Result<shell::OpenedSource> openFile(const std::string& path) {
 
 void WindowTest::SetUp() {
   shell::Settings().setValue(QStringLiteral("trace/steps"), 0);
-  shell::Settings().setValue(QStringLiteral("trace/by_micro_batch"), false);
+  shell::Settings().setValue(QStringLiteral("trace/colours"), 0);
   shell::Settings().setValue(QStringLiteral("time_unit"), QStringLiteral("cycles"));
   shell::Settings().clearRecentFiles();
   palette = std::make_unique<shell::Palette>();

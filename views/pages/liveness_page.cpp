@@ -5,19 +5,18 @@
 #include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QSpinBox>
 #include <QSplitter>
 #include <QTabWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/tile_memory.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/liveness_data.h"
 #include "views/pages/parts/panel.h"
 #include "views/shell/icons.h"
 #include "views/shell/page.h"
@@ -36,62 +35,8 @@ QString bytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
-struct Space {
-  model::MemorySpaceId id;
-  model::DeviceId device;
-  QString name;
-  std::int64_t bytesPerUnit = 0;
-};
-
-struct LivenessData {
-  std::vector<Space> spaces;
-  model::MemorySpaceId shown;
-  analysis::Liveness liveness;
-  std::vector<QString> names;  ///< of each step's program
-};
-
-base::Result<LivenessData> collect(const sections::Context& context, model::MemorySpaceId wanted) {
-  LivenessData content;
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
-  for (const analysis::DeviceMemory& device : memory.devices) {
-    if (device.peakStep >= 0) 
-      content.spaces.push_back(
-          {device.space, model::DeviceId(device.index), text(device.name), device.bytesPerUnit.count});
-  }
-  if (content.spaces.empty()) return content;
-  const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
-                                  [&](const Space& space) { return space.id == wanted; });
-  content.shown = found == content.spaces.end() ? content.spaces.front().id : found->id;
-  PIPESCOPE_ASSIGN(content.liveness,
-                   analysis::liveness(context.source, context.catalog, context.executable, content.shown));
-  for (const analysis::LivenessPoint& step : content.liveness.steps) {
-    const auto index = static_cast<std::size_t>(step.program.value);
-    const bool known = step.program.valid() && index < context.catalog.programs.size();
-    content.names.push_back(
-        known ? text(context.catalog.namePath(context.catalog.programs[index].debugContext)) : QString());
-  }
-  return content;
-}
-
-sections::Table variableTable(const std::vector<analysis::LiveVariable>& variables) {
-  sections::Table table{"variables",
-                        "Live variables",
-                        "sum over the device's tiles",
-                        {{"name", "Variable", Format::plain, "name path"},
-                         {"bytes", "Bytes", Format::bytes, ""},
-                         {"max_tile", "Most on a tile", Format::bytes, ""},
-                         {"category", "Category", Format::plain, ""},
-                         {"shape", "Shape", Format::plain, ""},
-                         {"live", "Live in steps", Format::plain, ""}},
-                        {}};
-  for (const analysis::LiveVariable& v : variables) {
-    const std::string lives =
-        v.alwaysLive ? "always" : std::to_string(v.firstStep) + "–" + std::to_string(v.endStep - 1);
-    table.rows.push_back({v.name, v.bytes.count, v.maxUnitBytes.count, v.category, v.shape, lives});
-  }
-  return table;
-}
+/// What bytes are told of.
+enum Source { sum, fullest, one };
 
 }  // namespace
 
@@ -134,7 +79,10 @@ class LivenessPage : public shell::Page {
     setContent(content);
     setFocusPolicy(Qt::StrongFocus);
     connect(chart_, &Chart::clicked, this, &LivenessPage::choose);
-    connect(&context.selection, &shell::Selection::changed, this, &LivenessPage::followOthers);
+    connect(&context.selection, &shell::Selection::changed, this, [this] {
+      takeUnit();
+      followOthers();
+    });
     connect(chart_, &Chart::hovered, this,
             [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
     context.actions.describe(tr("Liveness"), tr("Previous or next step"), tr(",  ."));
@@ -145,10 +93,12 @@ class LivenessPage : public shell::Page {
 
  protected:
   Load load() override {
-    const model::MemorySpaceId wanted(device_->currentData().isValid() ? device_->currentData().toLongLong()
-                                                                       : -1);
+    LivenessChoice wanted;
+    wanted.space = model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
+    wanted.single = source_->currentIndex() == Source::one;
+    wanted.unit = unit_;
     return [this, wanted](const Job& job) -> base::Result<Apply> {
-      auto made = collect({job.source, job.catalog, job.executable}, wanted);
+      auto made = collectLiveness({job.source, job.catalog, job.executable}, wanted);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const LivenessData>(*std::move(made));
       return Apply([this, content] { apply(content); });
@@ -172,7 +122,10 @@ class LivenessPage : public shell::Page {
 
   QWidget* picture() override { return upper_; }
 
-  void forget() override { chart_->setMark(-1); }
+  void forget() override {
+    chart_->setMark(-1);
+    unit_.reset();
+  }
 
  private:
   QHBoxLayout* makeToolbar() {
@@ -215,21 +168,28 @@ class LivenessPage : public shell::Page {
     filter_->setMaximumWidth(170);
     connect(filter_, &QLineEdit::returnPressed, this, &LivenessPage::goToNamed);
     source_ = new QComboBox(this);
-    source_->addItems({tr("Sum over tiles"), tr("Fullest tile")});
+    source_->addItems({tr("Sum over tiles"), tr("Fullest tile"), tr("One tile")});
     source_->setAccessibleName(tr("Bytes of"));
-    source_->setToolTip(tr("Bytes of all tiles together, or of the one that holds most at each step"));
+    source_->setToolTip(tr("Bytes of all tiles together, of the one that holds most at each step, or of a chosen one"));
+    tile_ = new QSpinBox(this);
+    tile_->setAccessibleName(tr("Tile"));
+    tile_->setToolTip(tr("The tile whose bytes are shown, from 0"));
+    tile_->setKeyboardTracking(false);
+    tile_->setVisible(false);
     for (QWidget* widget :
-         std::initializer_list<QWidget*>{device_, source_, always_, previous, peak, next, filter_, jump_})
+         std::initializer_list<QWidget*>{device_, source_, tile_, always_, previous, peak, next, filter_, jump_})
       bar->addWidget(widget);
     bar->addStretch(1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
       chart_->setMark(-1);
+      unit_.reset();
       tellDevice();
       reload();
     });
-    connect(source_, QOverload<int>::of(&QComboBox::activated), this, [this] {
-      showStack();
-      readout_->setText(describe(chart_->mark()));
+    connect(source_, QOverload<int>::of(&QComboBox::activated), this, &LivenessPage::followSource);
+    connect(tile_, QOverload<int>::of(&QSpinBox::valueChanged), this, [this](int tile) {
+      unit_ = tile;
+      reload();
     });
     connect(always_, &QCheckBox::toggled, this, [this] {
       showStack();
@@ -240,7 +200,7 @@ class LivenessPage : public shell::Page {
   }
 
   void apply(std::shared_ptr<const LivenessData> content) {
-    const bool sameSpace = data_ && data_->shown == content->shown &&
+    const bool sameSpace = data_ && data_->shown.id == content->shown.id &&
                            data_->liveness.steps.size() == content->liveness.steps.size();
     data_ = std::move(content);
     if (data_->spaces.empty()) {
@@ -252,24 +212,61 @@ class LivenessPage : public shell::Page {
     }
     const QSignalBlocker blocker(device_);
     device_->clear();
-    for (const Space& space : data_->spaces)
+    for (const LivenessSpace& space : data_->spaces)
       device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
-    device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(data_->shown.value)));
+    device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(data_->shown.id.value)));
     if (!sameSpace) chart_->setMark(-1);
+    followUnits();
     showStack();
-    if (chart_->mark() < 0) selectPeak();
+    chart_->mark() < 0 ? selectPeak() : selectStep(chart_->mark());
     followOthers();
+  }
+
+  /// All tiles' bytes are there already; those of one are read when they are asked for.
+  void followSource() {
+    if (!data_ || source_->currentIndex() == Source::one) return reload();
+    followUnits();
+    showStack();
+    selectStep(chart_->mark());
+  }
+
+  /// Memory in one piece has no tiles to choose from.
+  void followUnits() {
+    const LivenessSpace& space = data_->shown;
+    const bool units = space.units > 1;
+    if (!units) source_->setCurrentIndex(Source::sum);
+    source_->setVisible(units);
+    tile_->setVisible(ofOne());
+    tabs_->setTabVisible(tabs_->indexOf(vertices_), units);
+    const QSignalBlocker blocker(tile_);
+    tile_->setRange(0, static_cast<int>(std::min<std::int64_t>(space.units - 1, INT_MAX)));
+    tile_->setPrefix(text(space.unitName) + QLatin1Char(' '));
+    if (data_->unit >= 0) tile_->setValue(static_cast<int>(data_->unit));
+    remark(ofOne() && !data_->ofUnit.known
+               ? tr("This profile does not say which %1 holds what; record steps or tiles (--record) and run again.")
+                     .arg(text(space.unitName))
+               : QString());
+  }
+
+  /// Always-live bytes of what is shown; of the fullest tile nothing, for the tile with most of one need not have most of
+  /// the other.
+  std::int64_t base() const {
+    return ofFullest() ? 0 : ofOne() ? data_->ofUnit.alwaysLive.count : data_->liveness.alwaysLive.count;
+  }
+  std::int64_t above(std::size_t step) const {
+    if (ofOne()) return step < data_->ofUnit.notAlwaysLive.size() ? data_->ofUnit.notAlwaysLive[step].count : 0;
+    const analysis::LivenessPoint& point = data_->liveness.steps[step];
+    return ofFullest() ? point.maxUnitNotAlwaysLive.count : point.notAlwaysLive.count;
   }
 
   void showStack() {
     if (!data_ || data_->spaces.empty()) return;
     const auto& steps = data_->liveness.steps;
-    StackLayer base{ColourRole::alwaysLive,
-                    std::vector<std::int64_t>(steps.size(), data_->liveness.alwaysLive.count), true};
-    StackLayer above{ColourRole::notAlwaysLive, {}, true};
+    StackLayer below{ColourRole::alwaysLive, std::vector<std::int64_t>(steps.size(), base()), true};
+    StackLayer top{ColourRole::notAlwaysLive, {}, true};
     std::vector<ChartBand> bands;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      above.values.push_back(ofFullest() ? steps[i].maxUnitNotAlwaysLive.count : steps[i].notAlwaysLive.count);
+      top.values.push_back(above(i));
       const auto at = static_cast<double>(i);
       const QString pass = text(model::toString(steps[i].pass));
       if (bands.empty() || bands.back().name != pass)
@@ -278,20 +275,23 @@ class LivenessPage : public shell::Page {
     }
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
-    always_->setEnabled(!ofFullest());  // the tile with most of one need not have most of the other
+    always_->setEnabled(!ofFullest());
     if (always_->isChecked() && !ofFullest()) {
-      layers.push_back(std::move(base));
-      entries.push_back({tr("always live, %1").arg(bytesText(data_->liveness.alwaysLive.count)),
-                         ColourRole::alwaysLive, false});
+      layers.push_back(std::move(below));
+      entries.push_back({tr("always live, %1").arg(bytesText(base())), ColourRole::alwaysLive, false});
     }
-    layers.push_back(std::move(above));
-    entries.push_back({ofFullest() ? tr("not always live, on the tile that holds most of it in the step")
+    layers.push_back(std::move(top));
+    const LivenessSpace& space = data_->shown;
+    const QString unit = text(space.unitName), capacity = bytesText(space.bytesPerUnit);
+    entries.push_back({ofFullest() ? tr("not always live, on the %1 that holds most of it in the step").arg(unit)
                                    : tr("not always live"),
                        ColourRole::notAlwaysLive, false});
-    chart_->setAxes(tr("program step, in compile order"), ofFullest() ? tr("bytes on one tile") : tr("bytes, sum over tiles"));
-    std::int64_t capacity = 0;
-    for (const Space& space : data_->spaces) capacity = space.id == data_->shown ? space.bytesPerUnit : capacity;
-    chart_->setLimit(ofFullest() ? static_cast<double>(capacity) : -1, tr("%1 per tile").arg(bytesText(capacity)));
+    chart_->setAxes(tr("program step, in compile order"), space.units <= 1 ? tr("bytes")
+                                                          : ofOne()       ? tr("bytes on %1 %2").arg(unit).arg(data_->unit)
+                                                          : ofFullest()   ? tr("bytes on one %1").arg(unit)
+                                                                          : tr("bytes, sum over %1s").arg(unit));
+    chart_->setLimit(ofOne() || ofFullest() ? static_cast<double>(space.bytesPerUnit) : -1,
+                     tr("%1 per %2").arg(capacity, unit));
     chart_->setStack(std::move(layers), std::move(bands));
     legend_->setEntries(std::move(entries));
   }
@@ -329,32 +329,8 @@ class LivenessPage : public shell::Page {
           if (progress != programProgress_) return;
           if (place.ok()) place_ = *std::move(place);
           jump_->setEnabled(place_ && place_->ran);
-          showCycles();
+          cycles_->setTable(cyclesTable(place_, data_->shown, timeScale()));
         });
-  }
-
-  void showCycles() {
-    sections::Table table{"cycles",
-                          "Cycles of the step",
-                          "estimated by the device model, per execution",
-                          {{"figure", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}},
-                          {}};
-    if (!place_ || !place_->found) {
-      table.basis = "this program step takes no time of its own on the trace, or steps were not recorded";
-    } else {
-      const model::Step& step = place_->step;
-      const auto count = [](std::int64_t value) { return geometry::groupedNumber(value); };
-      table.rows = {{"Program", place_->kind},
-                    {"Kind", model::toString(step.kind)},
-                    {"Length", count(step.ticks.count)},
-                    {"Active tiles", count(step.activeUnits)},
-                    {"Fastest active tile", count(step.minTicks.count)},
-                    {"Mean over all tiles", count(std::llround(step.meanTicks))},
-                    {"Slowest tile", count(step.maxTicks.count)},
-                    {"Received", formatCell(step.bytesIn.count, Format::bytes)},
-                    {"Sent", formatCell(step.bytesOut.count, Format::bytes)}};
-    }
-    cycles_->setTable(std::move(table));
   }
 
   /// A step that the user selected: other pages light it too.
@@ -363,19 +339,19 @@ class LivenessPage : public shell::Page {
     if (!data_ || chart_->mark() != step) return;
     shell::Selected selected;
     selected.kind = shell::Selected::Kind::program;
-    selected.device = deviceShown();
+    selected.device = data_->shown.device;
     selected.program = data_->liveness.steps[static_cast<std::size_t>(step)].program;
     following_ = true;
     context_.selection.set(selected);
     following_ = false;
   }
   void choosePeak() {
-    if (data_) choose(static_cast<int>(data_->liveness.peakStep));
+    if (data_) choose(peakStep());
   }
 
   /// The user chose a device: other pages light it.
   void tellDevice() {
-    for (const Space& space : data_->spaces) {
+    for (const LivenessSpace& space : data_->spaces) {
       if (space.id.value != device_->currentData().toLongLong()) continue;
       shell::Selected selected;
       selected.kind = shell::Selected::Kind::device;
@@ -386,13 +362,16 @@ class LivenessPage : public shell::Page {
     }
   }
 
-  bool ofFullest() const { return source_->currentIndex() == 1; }
+  bool ofFullest() const { return source_->currentIndex() == Source::fullest; }
+  bool ofOne() const { return source_->currentIndex() == Source::one && data_ && data_->unit >= 0; }
 
-  model::DeviceId deviceShown() const {
-    for (const Space& space : data_->spaces) {
-      if (space.id == data_->shown) return space.device;
-    }
-    return {};
+  /// A tile that another page selected.
+  void takeUnit() {
+    const std::int64_t unit = context_.selection.current().unit;
+    if (following_ || unit < 0) return;
+    unit_ = unit;
+    source_->setCurrentIndex(Source::one);
+    if (data_) reload();
   }
 
   /// What another page selected: its device, and its program step.
@@ -400,9 +379,9 @@ class LivenessPage : public shell::Page {
     if (following_ || !data_) return;
     const shell::Selected& selected = context_.selection.current();
     const auto space = std::find_if(data_->spaces.begin(), data_->spaces.end(),
-                                    [&](const Space& one) { return one.device == selected.device; });
+                                    [&](const LivenessSpace& one) { return one.device == selected.device; });
     if (!selected.device.valid() || space == data_->spaces.end()) return;
-    if (space->id != data_->shown) {
+    if (space->id != data_->shown.id) {
       device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(space->id.value)));
       chart_->setMark(-1);
       return reload();  // and then again
@@ -414,7 +393,11 @@ class LivenessPage : public shell::Page {
   }
 
   void selectPeak() {
-    if (data_) selectStep(static_cast<int>(data_->liveness.peakStep));
+    if (data_) selectStep(peakStep());
+  }
+
+  int peakStep() const {
+    return static_cast<int>(ofOne() && data_->ofUnit.known ? data_->ofUnit.peakStep : data_->liveness.peakStep);
   }
 
   void selectStep(int step) {
@@ -428,17 +411,18 @@ class LivenessPage : public shell::Page {
     if (!data_ || step < 0 || step >= static_cast<int>(data_->liveness.steps.size())) return {};
     const analysis::LivenessPoint& point = data_->liveness.steps[static_cast<std::size_t>(step)];
     const QString& name = data_->names[static_cast<std::size_t>(step)];
+    const QString what = name.isEmpty() ? text(model::toString(point.pass)) : name;
     if (ofFullest())
-      return tr("Step %1 of %2 · %3 · %4 not always live on the fullest tile")
+      return tr("Step %1 of %2 · %3 · %4 not always live on the fullest %5")
           .arg(step)
           .arg(data_->liveness.steps.size())
-          .arg(name.isEmpty() ? text(model::toString(point.pass)) : name, bytesText(point.maxUnitNotAlwaysLive.count));
-    const QString peak = step == data_->liveness.peakStep ? tr(", the peak") : QString();
+          .arg(what, bytesText(point.maxUnitNotAlwaysLive.count), text(data_->shown.unitName));
+    const QString peak = step == peakStep() ? tr(", the peak") : QString();
+    const std::int64_t now = above(static_cast<std::size_t>(step));
     return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
         .arg(step)
         .arg(data_->liveness.steps.size())
-        .arg(name.isEmpty() ? text(model::toString(point.pass)) : name, bytesText(point.notAlwaysLive.count),
-             bytesText((point.notAlwaysLive + data_->liveness.alwaysLive).count), peak);
+        .arg(what, bytesText(now), bytesText(now + base()), peak);
   }
 
   /// The table of the selected step; a later choice overtakes an earlier one.
@@ -449,32 +433,24 @@ class LivenessPage : public shell::Page {
       return;
     const std::int32_t index = data_->liveness.steps[static_cast<std::size_t>(step)].step;
     readProgram(data_->liveness.steps[static_cast<std::size_t>(step)].program);
+    const std::int64_t unit = ofOne() && data_->ofUnit.known ? data_->unit : -1;
     readBeside(
-        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index,
-         withAlways = always_->isChecked()]() -> base::Result<sections::Table> {
-          PIPESCOPE_ASSIGN(
-              const auto variables,
-              analysis::liveVariables(*held.source, *held.catalog, executable, space, index, withAlways));
-          return variableTable(variables);
+        [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index, unit,
+         withAlways = always_->isChecked()] {
+          return liveVariableTable({*held.source, *held.catalog, executable}, space, unit, index, withAlways);
         },
         [this, generation = ++generation_](base::Result<sections::Table>&& table) {
           if (generation != generation_) return;
           if (!table.ok()) return table_->setTable({"variables", table.error().message, "", {}, {}});
-          sections::Table vertices = *table;
-          vertices.key = "vertices";
-          vertices.title = "Live vertices";
-          vertices.rows.erase(std::remove_if(vertices.rows.begin(), vertices.rows.end(),
-                                             [](const auto& row) {
-                                               return std::get<std::string>(row[3]).rfind("vertex", 0) != 0;
-                                             }),
-                              vertices.rows.end());
-          vertices_->setTable(std::move(vertices));
+          vertices_->setTable(liveVertices(*table));
           table_->setTable(*std::move(table));
         });
   }
 
   std::shared_ptr<const LivenessData> data_;
   QComboBox *device_ = nullptr, *source_ = nullptr;
+  QSpinBox* tile_ = nullptr;
+  std::optional<std::int64_t> unit_;  ///< chosen; none: the fullest
   QCheckBox* always_ = nullptr;
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;

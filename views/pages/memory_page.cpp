@@ -181,6 +181,7 @@ class MemoryPage : public shell::Page {
         shell::Selected selected;
         selected.kind = shell::Selected::Kind::memory;
         selected.device = space.device;
+        selected.unit = space.units > 1 ? chosen_.front() - before : -1;
         context_.selection.set(selected);
       }
       before += space.units;
@@ -234,13 +235,11 @@ class MemoryPage : public shell::Page {
     gaps_->setToolTip(tr("Bytes between variables that nothing can use"));
     capacity_ = new QCheckBox(tr("Capacity"), this);
     capacity_->setChecked(true);
-    capacity_->setToolTip(tr("A line at what a tile has; the tile map's colours reach to it, otherwise to the fullest tile"));
     view_ = new QComboBox(this);
     view_->addItems({tr("Chart"), tr("Tile map")});
     view_->setAccessibleName(tr("View"));
     view_->setToolTip(tr("Bytes by tile, or the tiles as squares in the order of their numbers"));
     units_ = new QLineEdit(this);
-    units_->setPlaceholderText(tr("tiles: 0,5-7"));
     units_->setAccessibleName(tr("Selected tiles"));
     units_->setToolTip(tr("Tiles to look at, counted over the devices shown; empty: all"));
     units_->setMaximumWidth(130);
@@ -281,7 +280,8 @@ class MemoryPage : public shell::Page {
       bands.push_back({from, from + static_cast<double>(space.units), space.name, false, {}});
       from += static_cast<double>(space.units);
     }
-    const QString unit = data_->unitName.empty() ? tr("unit") : text(data_->unitName);
+    const QString unit = text(memoryUnit(data_->unitName));
+    followUnits();
     chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit,
                     tr("bytes per %1").arg(unit));
     chart_->setStack(std::move(layers), std::move(bands));
@@ -293,6 +293,21 @@ class MemoryPage : public shell::Page {
     fillMap();
     selectUnits(chosen_);
     followOthers();
+  }
+
+  /// Memory in one piece, as HBM, has no tiles to choose and no map of them.
+  void followUnits() {
+    const bool tiles = !data_->unitName.empty();
+    const QString unit = text(memoryUnit(data_->unitName));
+    view_->setVisible(tiles);
+    if (!tiles) view_->setCurrentIndex(0), followView();
+    units_->setVisible(tiles);
+    for (const std::size_t tab : {std::size_t{3}, std::size_t{4}})  // vertices and exchanges
+      tabs_->setTabVisible(tabs_->indexOf(tables_[tab]), tiles);
+    units_->setPlaceholderText(tr("%1s: 0,5-7").arg(unit));
+    capacity_->setToolTip(tiles ? tr("A line at what a %1 has; the %1 map's colours reach to it, otherwise to the fullest %1").arg(unit)
+                                : tr("A line at what a %1 has").arg(unit));
+    chart_->setAccessibleName(tr("Memory by %1").arg(unit));
   }
 
   void fillMap() {
@@ -336,7 +351,7 @@ class MemoryPage : public shell::Page {
     chart_->setLimit(
         capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
         tr("%1 per %2")
-            .arg(bytesText(data_->capacity), data_->unitName.empty() ? tr("unit") : text(data_->unitName)));
+            .arg(bytesText(data_->capacity), text(memoryUnit(data_->unitName))));
   }
 
   void mark() {

@@ -1,7 +1,4 @@
 // One step of the pipeline: which device has which micro-batch when, or in which cycle.
-#include <QCheckBox>
-#include <QLabel>
-#include <QSpinBox>
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -12,8 +9,9 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
-#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/pipeline_toolbar.h"
 #include "views/shell/page.h"
+#include "views/shell/picture.h"
 #include "views/timeline/legend.h"
 #include "views/timeline/pipeline_canvas.h"
 
@@ -24,9 +22,6 @@ using analysis::PipelineCell;
 using analysis::PipelineGrid;
 using geometry::ColourRole;
 using sections::Format;
-
-const auto kGridKey = QStringLiteral("pipeline/grid"), kColoursKey = QStringLiteral("pipeline/by_pass"),
-           kCriticalKey = QStringLiteral("pipeline/critical");
 
 QString text(const std::string& from) {
   return QString::fromStdString(from);
@@ -49,7 +44,8 @@ class PipelinePage : public shell::Page {
     upperLayout->setSpacing(2);
     canvas_ = new timeline::PipelineCanvas(context.palette, upper);
     legend_ = new timeline::Legend(context.palette, upper);
-    layout->addWidget(makeToolbar(upper));
+    layout->addWidget(makeToolbar());
+    shell::addPictureAction(*upper, *upper, QStringLiteral("pipeline"), context);
     upperLayout->addWidget(canvas_, 1);
     upperLayout->addWidget(legend_);
     splitter->addWidget(upper);
@@ -74,7 +70,7 @@ class PipelinePage : public shell::Page {
     analysis::PipelineRequest request;
     request.executable = context_.session.executable();
     request.run = call_;
-    request.iteration = step_->value();
+    request.iteration = step_;
     return [this, request, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
@@ -87,87 +83,31 @@ class PipelinePage : public shell::Page {
 
   void forget() override {
     call_ = {};
-    const QSignalBlocker blocker(step_);
-    step_->setValue(0);
+    step_ = 0;
   }
 
  public:
   QWidget* picture() override { return canvas_->parentWidget(); }
 
  private:
-  QWidget* makeToolbar(QWidget* upper) {
-    auto* row = new ToolRow(context_, this);
-    mode_ = row->combo({tr("By time"), tr("Schedule grid")}, tr("View"),
-                       tr("Passes as long as they take, or a table with equal cells (G)"));
-    mode_->setCurrentIndex(context_.settings.value(kGridKey, false).toBool() ? 1 : 0);
-    colours_ = row->combo({tr("Colour by micro-batch"), tr("Colour by pass")}, tr("Colours"),
-                          tr("Light: forward, dark: backward (M)"));
-    colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
-    row->space();
-    auto* pathLabel = new QLabel(tr("Path of"), row);
-    path_ = new QSpinBox(row);
-    path_->setRange(-1, -1);
-    path_->setSpecialValueText(tr("none"));
-    path_->setPrefix(tr("micro-batch "));
-    path_->setAccessibleName(tr("Lit micro-batch"));
-    path_->setToolTip(
-        tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
-    pathLabel->setBuddy(path_);
-    row->add(pathLabel);
-    row->add(path_);
-    critical_ = new QCheckBox(tr("Critical path"), row);
-    critical_->setChecked(context_.settings.value(kCriticalKey, false).toBool());
-    critical_->setToolTip(tr("Outlines the passes whose lengths and waits add up to the call"));
-    row->add(critical_);
-    row->space();
-    calls_ = row->combo({}, tr("Call"), tr("Which call from the host"));
-    auto* stepLabel = new QLabel(tr("Step"), row);
-    step_ = new QSpinBox(row);
-    step_->setRange(0, 0);
-    step_->setAccessibleName(tr("Step"));
-    step_->setToolTip(tr("Device iteration of the call, from 0"));
-    stepLabel->setBuddy(step_);
-    stepLabel_ = stepLabel;
-    row->add(stepLabel);
-    row->add(step_);
-    row->stretch();
-    row->button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { canvas_->zoomBy(1 / 1.6); });
-    row->button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { canvas_->zoomBy(1.6); });
-    row->button(QStringLiteral("fit"), tr("Show everything (0)"), [this] { canvas_->zoomToAll(); });
-    row->pictureButton(*upper, QStringLiteral("pipeline"));
-    const auto changed = QOverload<int>::of(&QComboBox::activated);
-    connect(mode_, changed, this, [this](int index) {
-      context_.settings.setValue(kGridKey, index == 1);
-      applyOptions();
-    });
-    connect(colours_, changed, this, [this](int index) {
-      context_.settings.setValue(kColoursKey, index == 1);
-      applyOptions();
-    });
-    connect(calls_, changed, this, [this] {
-      call_ = model::RunId(calls_->currentData().toLongLong());
+  QWidget* makeToolbar() {
+    bar_ = new PipelineToolbar(context_, this);
+    connect(bar_, &PipelineToolbar::optionsChanged, this, &PipelinePage::applyOptions);
+    connect(bar_, &PipelineToolbar::callChosen, this, [this](qlonglong call) {
+      call_ = model::RunId(call);
       reload();
     });
-    connect(path_, QOverload<int>::of(&QSpinBox::valueChanged), this, &PipelinePage::applyOptions);
-    connect(critical_, &QCheckBox::toggled, this, [this](bool on) {
-      context_.settings.setValue(kCriticalKey, on);
-      applyOptions();
+    connect(bar_, &PipelineToolbar::stepWanted, this, [this](int direction) {
+      const int wanted = step_ + direction;
+      if (!grid_ || wanted < 0 || wanted >= grid_->iterations) return;
+      step_ = wanted;
+      reload();
     });
-    connect(step_, QOverload<int>::of(&QSpinBox::valueChanged), this, &PipelinePage::reload);
-    const auto key = [&](const QString& what, const QString& keys, std::function<void()> run) {
-      QAction* action = context_.actions.add(tr("Pipeline"), what, {QKeySequence(keys)}, std::move(run));
-      action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-      addAction(action);
-    };
-    key(tr("By time or as a schedule grid"), QStringLiteral("G"), [this] {
-      mode_->setCurrentIndex(1 - mode_->currentIndex());
-      applyOptions();
-    });
-    key(tr("Colour by micro-batch or pass"), QStringLiteral("M"), [this] {
-      colours_->setCurrentIndex(1 - colours_->currentIndex());
-      applyOptions();
-    });
-    return row;
+    connect(bar_, &PipelineToolbar::zoomWanted, this, [this](double factor) { canvas_->zoomBy(factor); });
+    connect(bar_, &PipelineToolbar::allWanted, this, [this] { canvas_->zoomToAll(); });
+    connect(bar_, &PipelineToolbar::pictureWanted, this,
+            [this] { shell::savePicture(*picture(), QStringLiteral("pipeline"), context_); });
+    return bar_;
   }
 
   QWidget* makeLower() {
@@ -203,13 +143,11 @@ class PipelinePage : public shell::Page {
                              ? tr("This executable has no stages, so there is no pipeline to draw.")
                              : tr("Nothing of this executable has run, so there is no pipeline to draw."));
     }
-    fillCalls();
-    const QSignalBlocker stepBlocker(step_), pathBlocker(path_);
-    step_->setRange(0, std::max(0, grid_->iterations - 1));
-    step_->setVisible(grid_->iterations > 1);
-    stepLabel_->setVisible(grid_->iterations > 1);
-    path_->setRange(-1, static_cast<int>(grid_->shownMicroBatches) - 1);
-    critical_->setEnabled(grid_->criticalKnown);
+    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), grid_->run.value, false);
+    step_ = std::clamp(step_, 0, std::max(0, grid_->iterations - 1));
+    bar_->setStep(stepOf(step_, grid_->iterations - 1), step_ > 0, step_ + 1 < grid_->iterations);
+    bar_->setMicroBatches(static_cast<int>(grid_->shownMicroBatches));
+    bar_->setCriticalKnown(grid_->criticalKnown);
     canvas_->setGrid(grid_, scale_);
     applyOptions();
     remark(grid_->shownMicroBatches < grid_->microBatches
@@ -221,27 +159,8 @@ class PipelinePage : public shell::Page {
     fillTable();
   }
 
-  void fillCalls() {
-    const auto runs = context_.session.snapshot()->catalog->runsOf(context_.session.executable());
-    const QSignalBlocker blocker(calls_);
-    calls_->clear();
-    for (const model::Run* run : runs) {
-      calls_->addItem(tr("Call %1%2")
-                          .arg(run->id.value)
-                          .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
-                      QVariant::fromValue<qlonglong>(run->id.value));
-    }
-    calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(grid_->run.value)));
-    calls_->setVisible(runs.size() > 1);
-  }
-
   void applyOptions() {
-    geometry::PipelineOptions options;
-    options.grid = mode_->currentIndex() == 1;
-    options.byMicroBatch = colours_->currentIndex() == 0;
-    options.critical = critical_->isChecked() && (!grid_ || grid_->criticalKnown);
-    options.path = path_->value();
-    canvas_->setOptions(options);
+    canvas_->setOptions(bar_->options());
     fillLegend();
   }
 
@@ -386,12 +305,12 @@ class PipelinePage : public shell::Page {
   void followSelection() {
     const int index = canvas_->selected();
     if (index < 0) {
-      path_->setValue(-1);
+      bar_->setPath(-1);
       if (grid_) fillTable();
       return;
     }
     const PipelineCell& cell = grid_->cells[static_cast<std::size_t>(index)];
-    path_->setValue(cell.microBatch);
+    bar_->setPath(cell.microBatch);
     fillTable();
     shell::Selected selected;
     selected.kind = shell::Selected::Kind::placement;
@@ -408,7 +327,7 @@ class PipelinePage : public shell::Page {
     const shell::Selected& selected = context_.selection.current();
     if (!grid_ || selected.kind != shell::Selected::Kind::placement) return;
     if (selected.microBatch >= 0 && selected.microBatch < grid_->shownMicroBatches)
-      path_->setValue(selected.microBatch);
+      bar_->setPath(selected.microBatch);
     for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
       const PipelineCell& cell = grid_->cells[i];
       if (cell.placement == selected.placement ||
@@ -420,10 +339,8 @@ class PipelinePage : public shell::Page {
   std::shared_ptr<const PipelineGrid> grid_;
   geometry::TimeScale scale_;
   model::RunId call_;
-  QComboBox *mode_ = nullptr, *colours_ = nullptr, *calls_ = nullptr;
-  QSpinBox *path_ = nullptr, *step_ = nullptr;
-  QLabel* stepLabel_ = nullptr;
-  QCheckBox* critical_ = nullptr;
+  int step_ = 0;
+  PipelineToolbar* bar_ = nullptr;
   timeline::PipelineCanvas* canvas_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   FactGrid* facts_ = nullptr;

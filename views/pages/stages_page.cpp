@@ -207,8 +207,11 @@ class StagesPage : public shell::Page {
     cards_[2]->setFigure(
         tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
         slowest == nullptr ? QString()
-                           : tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)),
+                           : tr("%1: %2 per micro-batch")
+                                 .arg(text(sections::shortList(slowest->blocks)), time(slowest->busy)),
         {});
+    if (slowest != nullptr)
+      cards_[2]->setToolTip(tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)));
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
     cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"),
                          {});
@@ -257,7 +260,7 @@ class StagesPage : public shell::Page {
 
   QString stageName(const StageReport& stage) const {
     return stage.blocks.empty() ? tr("Stage %1").arg(stage.index)
-                                : tr("Stage %1 · %2").arg(stage.index).arg(text(stage.blocks));
+                                : tr("Stage %1 · %2").arg(stage.index).arg(text(sections::shortList(stage.blocks)));
   }
 
   void applyTime() {
@@ -273,9 +276,9 @@ class StagesPage : public shell::Page {
     setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
     static_cast<Panel*>(time_->parentWidget())
         ->setTitle(tr("One step on each stage's device"),
-                   tr("%1 of one step: %2 micro-batches%3; mean over the last call")
+                   tr("%1 of one step: %2%3; mean over the last call")
                        .arg(unit())
-                       .arg(r.microBatches)
+                       .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
                        .arg(isTraining() ? tr(" and the weight update") : QString()));
   }
 
@@ -311,6 +314,12 @@ class StagesPage : public shell::Page {
                                          .arg(percent(r.exchangeShareOfBubble)));
   }
 
+  /// "tile"; empty where a device is in one piece.
+  QString unitOf(int device) const {
+    const model::Device* row = context_.session.snapshot()->catalog->device(model::DeviceId(device));
+    return row == nullptr || row->units <= 1 ? QString() : text(row->unitName);
+  }
+
   void applyMemory() {
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
@@ -326,16 +335,17 @@ class StagesPage : public shell::Page {
            {tr("peak of not always live"), ColourRole::notAlwaysLive, peak},
            {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
       names << stageName(stage);
-      notes << tr("tile %1: %2 free")
-                   .arg(stage.memory->worstUnit)
-                   .arg(bytesText(stage.memory->freeBytes.count));
+      const QString unit = unitOf(stage.device), free = tr("%1 free").arg(bytesText(stage.memory->freeBytes.count));
+      notes << (unit.isEmpty() ? free : tr("%1 %2: %3").arg(unit).arg(stage.memory->worstUnit).arg(free));
     }
+    const QString unit = unitOf(data_->report.stages.front().device);
     memory_->parentWidget()->setVisible(!bars.empty());
     setParts(memory_, memoryLegend_, bars, names, notes,
              [](double value) { return bytesText(std::llround(value)); });
     static_cast<Panel*>(memory_->parentWidget())
-        ->setTitle(tr("Memory per stage"),
-                   tr("sum over the device's tiles; right: its fullest tile, gaps included"));
+        ->setTitle(tr("Memory per stage"), unit.isEmpty()
+                                               ? tr("of the stage's device; right: what is left for models")
+                                               : tr("sum over the device's %1s; right: its fullest %1, gaps included").arg(unit));
   }
 
   void applyTables() {

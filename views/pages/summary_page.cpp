@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cctype>
 
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/execution.h"
 #include "profiler/analysis/memory.h"
 #include "profiler/analysis/stages.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
+#include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
@@ -36,6 +38,7 @@ struct SummaryData {
   analysis::Execution execution;
   std::optional<analysis::StageReport> slowest;
   double slowestToMean = 0;
+  std::size_t stages = 0;
   geometry::TimeScale scale;
   bool ran = false;
 };
@@ -90,24 +93,25 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
   };
   if (!catalog.devices.empty()) {
     const model::Device& device = catalog.devices.front();
-    add(QObject::tr("Devices"), QObject::tr("%1 × %2, %3 hold a stage")
-                                    .arg(catalog.target.devices)
-                                    .arg(text(device.kind))
-                                    .arg(catalog.target.devicesUsed));
-    if (catalog.target.family != "fixed") {
-      add(QObject::tr("Clock"),
-          QObject::tr("%1 GHz").arg(static_cast<double>(device.ticksPerSecond) / 1e9, 0, 'g', 4));
+    const std::int64_t used = catalog.target.devicesUsed;
+    add(QObject::tr("Devices"),
+        (used == 1 ? QObject::tr("%1 × %2, %3 holds a stage") : QObject::tr("%1 × %2, %3 hold a stage"))
+            .arg(catalog.target.devices)
+            .arg(text(device.kind))
+            .arg(used));
+    add(QObject::tr("Clock"), text(analysis::clockOf(catalog, device)));
+    if (device.units > 1)
       add(QObject::tr("Per device"),
           QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
-    }
   }
   if (!catalog.memorySpaces.empty()) {
     const model::MemorySpace& space = catalog.memorySpaces.front();
     const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
     add(QObject::tr("Memory"),
-        QObject::tr("%1 × %2 = %3 each")
-            .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
-                 bytes(space.bytesPerUnit.count * space.units)));
+        space.units > 1 ? QObject::tr("%1 × %2 = %3 each")
+                              .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
+                                   bytes(space.bytesPerUnit.count * space.units))
+                        : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
   }
   add(QObject::tr("Device model"), text(catalog.property("device_model")));
   add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
@@ -133,6 +137,7 @@ base::Result<SummaryData> collect(const sections::Context& context) {
   PIPESCOPE_ASSIGN(const analysis::StagesReport stages,
                    analysis::stagesReport(context.source, context.catalog, context.executable));
   double sum = 0;
+  content.stages = stages.stages.size();
   for (const analysis::StageReport& stage : stages.stages) {
     sum += stage.busy;
     if (stage.index == stages.slowestStage) content.slowest = stage;
@@ -283,11 +288,15 @@ class SummaryPage : public shell::Page {
                          boundDetail(section, name), tr("Show why"));
     slowestStage_ = content.slowest ? content.slowest->index : -1;
     if (content.slowest) {
-      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(content.slowest->index),
-                           tr("%1 on %2, %3 × the mean of all stages")
-                               .arg(text(content.slowest->blocks), text(content.slowest->deviceName))
-                               .arg(content.slowestToMean, 0, 'f', 2),
-                           tr("Show the stages"), content.slowestToMean > 1.2 ? Ui::warning : Ui::text);
+      const analysis::StageReport& stage = *content.slowest;
+      const QString where = tr("%1 on %2").arg(text(sections::shortList(stage.blocks)), text(stage.deviceName));
+      const QString ratio = content.stages == 1
+                                ? tr("the only stage")
+                                : tr("%1 × the mean of all stages").arg(content.slowestToMean, 0, 'f', 2);
+      cards_[3]->setFigure(tr("Slowest stage"), tr("Stage %1").arg(stage.index),
+                           QStringLiteral("%1, %2").arg(where, ratio), tr("Show the stages"),
+                           content.slowestToMean > 1.2 ? Ui::warning : Ui::text);
+      cards_[3]->setToolTip(tr("%1 on %2, %3").arg(text(stage.blocks), text(stage.deviceName), ratio));
     } else {
       cards_[3]->setFigure(tr("Slowest stage"), QStringLiteral("–"), tr("nothing has run"),
                            tr("Show the stages"));

@@ -1,4 +1,5 @@
 // The pipeline and trace: what every device does when, what it waits for, and what each step is.
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
@@ -11,6 +12,7 @@
 #include "views/pages/parts/trace_details.h"
 #include "views/pages/parts/trace_loading.h"
 #include "views/pages/parts/trace_notes.h"
+#include "views/pages/parts/trace_steps.h"
 #include "views/pages/parts/trace_toolbar.h"
 #include "views/shell/page.h"
 #include "views/shell/picture.h"
@@ -165,7 +167,7 @@ class TracePage : public shell::Page {
     legend_ = new timeline::Legend(context_.palette, upper);
     notes_ = new TraceNotes(context_, *canvas_, this);
     connect(notes_, &TraceNotes::kept, this, &TracePage::followNotes);
-    connect(notes_, &TraceNotes::failed, this, &TracePage::remark);
+    connect(notes_, &TraceNotes::failed, this, [this](const QString& sentence) { remark(sentence); });
     layout->addWidget(canvas_, 1);
     layout->addWidget(legend_);
     connect(canvas_, &timeline::TimelineCanvas::selectionChanged, this, &TracePage::followSelection);
@@ -187,6 +189,18 @@ class TracePage : public shell::Page {
     summaryLayout->setContentsMargins(8, 4, 8, 4);
     summaryLayout->addWidget(table_);
     tabs_->addTab(summary, tr("Summary"));
+    auto* corner = new QWidget(tabs_);
+    auto* cornerLayout = new QHBoxLayout(corner);
+    cornerLayout->setContentsMargins(0, 3, 8, 3);
+    auto* filter = new QLineEdit(corner);
+    cornerLayout->addWidget(filter);
+    filter->setPlaceholderText(tr("Filter devices"));
+    filter->setAccessibleName(tr("Filter devices"));
+    filter->setClearButtonEnabled(true);
+    filter->setFixedWidth(180);
+    connect(filter, &QLineEdit::textChanged, table_, &RangeTable::filter);
+    connect(tabs_, &QTabWidget::currentChanged, filter, [filter](int tab) { filter->setVisible(tab == 0); });
+    tabs_->setCornerWidget(corner);
     details_ = new TraceDetails(context_.palette, tabs_);
     auto* scroll = new QScrollArea(tabs_);
     scroll->setFrameShape(QFrame::NoFrame);
@@ -262,8 +276,11 @@ class TracePage : public shell::Page {
     fillLegend();
     if (!grew) openOnStep();
     table_->ranges()->setRows(model_->trace, {}, scale_);
+    const bool units = table_->ranges()->hasUnits();
+    bar_->setTilesPossible(units);
+    tabs_->setTabVisible(tabs_->indexOf(tiles_), units);
     followView();
-    remarkOnDamage();
+    remarkOnTrace();
     if (pendingTime_) showPendingTime();
     if (!pendingLane_.isEmpty()) showPendingLane();
     followNotes();
@@ -298,18 +315,21 @@ class TracePage : public shell::Page {
     context_.timeRange.reset(view);
   }
 
-  void remarkOnDamage() {
+  /// What is not on the timeline, and why.
+  void remarkOnTrace() {
     const analysis::Trace& trace = *model_->trace;
     QStringList sentences;
     if (trace.damagedRows > 0)
       sentences << tr("%1 rows of this trace contradict others and are left out.").arg(trace.damagedRows);
     if (trace.crowdedTransfers > 0)
       sentences << tr("%1 transfers overlap too many others to be drawn.").arg(trace.crowdedTransfers);
-    remark(sentences.join(QLatin1Char(' ')));
+    const bool damaged = !sentences.isEmpty();
+    if (const QString others = otherReplicas(trace); !others.isEmpty()) sentences << others;
+    remark(sentences.join(QLatin1Char(' ')), damaged ? shell::NoticeKind::warning : shell::NoticeKind::info);
   }
 
   void fillCalls() {
-    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), call_);
+    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), call_, true);
   }
 
   void fillLegend() { legend_->setEntries(traceLegend(*model_, bar_->byMicroBatch())); }
@@ -387,19 +407,8 @@ class TracePage : public shell::Page {
     const geometry::TimeView& view = context_.timeRange.view();
     bar_->setSpan(text(formatDuration(Ticks(std::llround(view.span())), scale_)));
     const int step = currentStep();
-    bar_->setStep(step < 0 ? QString() : stepText(step), canGoStep(-1), canGoStep(1));
+    bar_->setStep(step < 0 ? QString() : stepText(*model_->trace, step), canGoStep(-1), canGoStep(1));
     rest_.start();
-  }
-
-  /// Steps are numbered within their call, as micro-batches are within their step: from 0.
-  QString stepText(int index) const {
-    const auto& steps = model_->trace->iterations;
-    const analysis::IterationSpan& step = steps[static_cast<std::size_t>(index)];
-    std::int32_t last = 0;
-    for (const analysis::IterationSpan& other : steps)
-      last = other.run == step.run ? std::max(last, other.iteration) : last;
-    return last == 0 ? tr("Step %1").arg(step.iteration)
-                     : tr("Step %1 of 0–%2").arg(step.iteration).arg(last);
   }
 
   /// After the view has rested: what it shows in detail, and its sums.
@@ -490,33 +499,20 @@ class TracePage : public shell::Page {
   int currentStep() const {
     if (!model_) return -1;
     const geometry::TimeView& view = context_.timeRange.view();
-    const Ticks middle = view.time(view.width() / 2.0);
-    const auto& steps = model_->trace->iterations;
-    const auto after =
-        std::upper_bound(steps.begin(), steps.end(), middle,
-                         [](Ticks time, const analysis::IterationSpan& step) { return time < step.start; });
-    if (after == steps.begin()) return steps.empty() ? -1 : 0;
-    return static_cast<int>(after - steps.begin()) - 1;
+    return stepAt(*model_->trace, view.time(view.width() / 2.0));
   }
 
   /// The call before or after those shown; none: the first or last.
-  std::optional<model::RunId> neighbourCall(int direction) const {
-    if (!loaded_ || call_ == kAllCalls || context_.session.snapshot() == nullptr) return std::nullopt;
-    const std::vector<const model::Run*> runs =
-        context_.session.snapshot()->catalog->runsOf(context_.session.executable());
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (runs[i]->id != loaded_->firstRun) continue;
-      const auto next = static_cast<std::ptrdiff_t>(i) + direction;
-      if (next < 0 || next >= static_cast<std::ptrdiff_t>(runs.size())) return std::nullopt;
-      return runs[static_cast<std::size_t>(next)]->id;
-    }
-    return std::nullopt;
+  std::optional<model::RunId> callBeside(int direction) const {
+    const shell::Snapshot* snapshot = context_.session.snapshot();
+    if (!loaded_ || call_ == kAllCalls || snapshot == nullptr) return std::nullopt;
+    return neighbourCall(snapshot->catalog->runsOf(context_.session.executable()), loaded_->firstRun, direction);
   }
 
   bool canGoStep(int direction) const {
     const int step = currentStep() + direction;
     return (step >= 0 && step < static_cast<int>(model_->trace->iterations.size())) ||
-           neighbourCall(direction).has_value();
+           callBeside(direction).has_value();
   }
 
   /// Shows the next (+1), previous (−1) or this (0) step; past a call's end the next call.
@@ -528,7 +524,7 @@ class TracePage : public shell::Page {
       return canvas_->zoomTo(steps[static_cast<std::size_t>(step)].start,
                              steps[static_cast<std::size_t>(step)].end, kStepRoom);
     }
-    const auto call = neighbourCall(direction);
+    const auto call = callBeside(direction);
     if (!call) return;
     call_ = call->value;
     enterFromEnd_ = direction < 0;

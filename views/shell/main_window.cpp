@@ -3,7 +3,6 @@
 #include <QActionGroup>
 #include <QApplication>
 #include <QClipboard>
-#include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -13,7 +12,6 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPainter>
 #include <QPointer>
 #include <QScreen>
 #include <QStackedWidget>
@@ -25,6 +23,7 @@
 #include "views/shell/command_palette.h"
 #include "views/shell/find_bar.h"
 #include "views/shell/glossary.h"
+#include "views/shell/header.h"
 #include "views/shell/home.h"
 #include "views/shell/icons.h"
 #include "views/shell/keys_dialog.h"
@@ -36,27 +35,8 @@
 namespace pipescope::shell {
 namespace {
 
-constexpr int kHeaderHeight = 44;
 const auto kGeometry = QStringLiteral("geometry"), kTimeUnit = QStringLiteral("time_unit"),
            kLastFolder = QStringLiteral("last_folder");
-
-/// A strip with a line below it.
-class Header : public QWidget {
- public:
-  Header(const Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
-    setFixedHeight(kHeaderHeight);
-  }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.fillRect(rect(), palette_.ui(Ui::raised));
-    painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
-  }
-
- private:
-  const Palette& palette_;
-};
 
 }  // namespace
 
@@ -89,14 +69,14 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
     selection_->clear();
     if (!session_->path().isEmpty()) settings_.addRecentFile(session_->path());
     fillRecent();
-    followExecutables();
+    header_->follow();
     outer_->setCurrentIndex(1);
     if (pending_) go(*std::exchange(pending_, std::nullopt));
   });
-  connect(session_.get(), &ProfileSession::grown, this, &MainWindow::followExecutables);
+  connect(session_.get(), &ProfileSession::grown, this, [this] { header_->follow(); });
   connect(session_.get(), &ProfileSession::executableChanged, this, [this] {
     selection_->clear();
-    followExecutables();
+    header_->follow();
   });
   connect(&palette_, &Palette::changed, this, &MainWindow::followPalette);
   applyByteUnits(settings_);
@@ -123,7 +103,8 @@ void MainWindow::makePages(const PageRegistry& registry) {
   auto* column = new QVBoxLayout;
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(makeHeader());
+  header_ = new Header(palette_, *session_, this);
+  column->addWidget(header_);
   column->addWidget(bar_);
   find_ = new FindBar(palette_, inner);
   column->addWidget(find_);
@@ -149,35 +130,6 @@ void MainWindow::makePages(const PageRegistry& registry) {
   outer_->addWidget(inner);
   setCentralWidget(outer_);
   selectPage(0);
-}
-
-QWidget* MainWindow::makeHeader() {
-  header_ = new Header(palette_, this);
-  auto* layout = new QHBoxLayout(header_);
-  layout->setContentsMargins(14, 0, 12, 0);
-  layout->setSpacing(10);
-  title_ = new QLabel(header_);
-  title_->setTextFormat(Qt::PlainText);
-  badge_ = new QLabel(header_);
-  facts_ = new QLabel(header_);
-  facts_->setTextFormat(Qt::PlainText);
-  executableLabel_ = new QLabel(tr("Executable"), header_);
-  executables_ = new QComboBox(header_);
-  executables_->setAccessibleName(tr("Executable"));
-  executables_->setToolTip(tr("Which compiled program the pages show"));
-  executables_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  executableLabel_->setBuddy(executables_);
-  layout->addWidget(title_);
-  layout->addWidget(badge_);
-  layout->addStretch();
-  layout->addWidget(facts_);
-  layout->addSpacing(10);
-  layout->addWidget(executableLabel_);
-  layout->addWidget(executables_);
-  connect(executables_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-    session_->setExecutable(model::ExecutableId(executables_->itemData(index).toLongLong()));
-  });
-  return header_;
 }
 
 void MainWindow::makeActions() {
@@ -468,49 +420,12 @@ void MainWindow::followSession() {
                         .arg(QString::fromStdString(model::toString(catalog.state.state)),
                              reason.isEmpty() ? QStringLiteral(".") : QStringLiteral(": ") + reason));
   }
-  title_->setText(session_->title());
-  badge_->setText(stateText());
+  header_->follow();
   const QString model = QString::fromStdString(catalog.property("device_model"));
   emulated_->setText(tr("Emulated%1 · pipescope %2")
                          .arg(model.isEmpty() ? QString() : tr(" · device model %1").arg(model),
                               QString::fromStdString(catalog.property("tool_version"))));
   statusBar()->showMessage(session_->path());
-}
-
-QString MainWindow::stateText() const {
-  const analysis::Catalog& catalog = *session_->snapshot()->catalog;
-  QString text = QString::fromStdString(catalog.target.name);
-  if (catalog.state.state == model::ProfileState::running) text += tr(" · still being written");
-  return text;
-}
-
-/// "pipelined · popart · 4 stages · 10 × 40 samples".
-QString MainWindow::executableText() const {
-  const model::Executable* row = session_->snapshot()->catalog->executable(session_->executable());
-  if (row == nullptr) return {};
-  QStringList parts;
-  for (const std::string& word : {row->strategy, row->schedule}) {
-    const QString text = QString::fromStdString(word);
-    if (!text.isEmpty() && !parts.contains(text)) parts << text;
-  }
-  if (row->stages > 0) parts << tr("%1 stages").arg(row->stages);
-  if (row->microBatches > 0 && row->microBatchSize > 0)
-    parts << tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize);
-  return parts.join(QStringLiteral(" · "));
-}
-
-void MainWindow::followExecutables() {
-  const analysis::Catalog& catalog = *session_->snapshot()->catalog;
-  const QSignalBlocker blocker(executables_);
-  executables_->clear();
-  for (const model::Executable& row : catalog.executables) {
-    executables_->addItem(QString::fromStdString(row.name), QVariant::fromValue<qlonglong>(row.id.value));
-    if (row.id == session_->executable()) executables_->setCurrentIndex(executables_->count() - 1);
-  }
-  executables_->setVisible(executables_->count() > 0);
-  executableLabel_->setVisible(executables_->count() > 0);
-  badge_->setText(stateText());
-  facts_->setText(executableText());
 }
 
 void MainWindow::followPalette() {
@@ -519,12 +434,9 @@ void MainWindow::followPalette() {
   for (const auto& [action, name] : icons_) action->setIcon(icon(name, palette_));
   for (QAction* action : themeActions_)
     action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
-  QFont bold = font();
-  bold.setBold(true);
-  title_->setFont(bold);
   QPalette quiet = palette_.widgets();
   quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  for (QLabel* label : {badge_, facts_, executableLabel_, emulated_}) label->setPalette(quiet);
+  emulated_->setPalette(quiet);
 }
 
 void MainWindow::fillRecent() {

@@ -4,7 +4,6 @@
 
 #include "views/shell/page.h"
 
-class QComboBox;
 class QLabel;
 class QMenu;
 class QStackedWidget;
@@ -12,6 +11,7 @@ class QStackedWidget;
 namespace pipescope::shell {
 
 class FindBar;
+class Header;
 class Home;
 class NoticeBar;
 class Sidebar;
@@ -63,7 +63,6 @@ class MainWindow : public QMainWindow {
   void makeActions();
   void makeMenus();
   void makePages(const PageRegistry& registry);
-  QWidget* makeHeader();
   void chooseFile();
   void showCommands();
   void showSettings();
@@ -74,12 +73,9 @@ class MainWindow : public QMainWindow {
   void setTheme(Theme theme);
   void setTimeUnit(bool time);
   void followSession();
-  void followExecutables();
   void followPalette();
   void fillRecent();
   void selectPage(int index);
-  QString stateText() const;
-  QString executableText() const;
 
   Palette& palette_;
   Settings settings_;
@@ -98,10 +94,8 @@ class MainWindow : public QMainWindow {
   NoticeBar* bar_ = nullptr;
   FindBar* find_ = nullptr;
   Demo demo_;
-  QWidget* header_ = nullptr;
-  QLabel *title_ = nullptr, *badge_ = nullptr, *facts_ = nullptr, *executableLabel_ = nullptr,
-         *emulated_ = nullptr;
-  QComboBox* executables_ = nullptr;
+  Header* header_ = nullptr;
+  QLabel* emulated_ = nullptr;
   QMenu* recent_ = nullptr;
   QAction *cyclesAction_ = nullptr, *timeAction_ = nullptr;
   QList<QAction*> themeActions_;

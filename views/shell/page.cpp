@@ -52,8 +52,8 @@ void Page::showInstead(const QString& sentence) {
   stack_->setCurrentWidget(pane_);
 }
 
-void Page::remark(const QString& sentence) {
-  bar_->setNotice(NoticeKind::warning, sentence);
+void Page::remark(const QString& sentence, NoticeKind kind) {
+  bar_->setNotice(kind, sentence);
 }
 
 void Page::showContent() {

@@ -10,6 +10,7 @@
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/actions.h"
 #include "views/shell/background.h"
+#include "views/shell/notice.h"
 #include "views/shell/palette.h"
 #include "views/shell/profile_session.h"
 #include "views/shell/selection.h"
@@ -94,7 +95,7 @@ class Page : public QWidget {
   /// The content, without a notice.
   void showContent();
   /// A sentence above the content; empty: none.
-  void remark(const QString& sentence);
+  void remark(const QString& sentence, NoticeKind kind = NoticeKind::warning);
   /// Reads something more beside load(): work() on a worker, then done(result) on the window's thread.
   template <class Work, class Done>
   void readBeside(Work work, Done done) {

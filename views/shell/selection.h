@@ -11,6 +11,7 @@ struct Selected {
   Kind kind = Kind::none;
   model::DeviceId device;
   std::int32_t stage = -1, microBatch = -1;
+  std::int64_t unit = -1;        ///< of the device's memory: a tile
   model::PlacementId placement;  ///< of a placement or step
   std::int32_t step = -1;        ///< index within its segment
   model::TransferId transfer;

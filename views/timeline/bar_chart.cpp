@@ -91,7 +91,7 @@ void BarChart::paintEvent(QPaintEvent*) {
       painter.drawText(QRect(names + bars, y, notes, kBar), Qt::AlignVCenter | Qt::AlignRight, notes_[i]);
   }
   painter.translate(names, 0);
-  paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_.font());
+  paintShapes(painter, chart().draw(labels_.measure()), palette_, labels_);
 }
 
 void BarChart::mouseReleaseEvent(QMouseEvent* event) {

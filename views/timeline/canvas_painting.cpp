@@ -60,10 +60,22 @@ void TimelineCanvas::drawPicture() {
   clock.start();
   if (picture_.size() != size) picture_ = QPixmap(size);
   picture_.setDevicePixelRatio(ratio);
+  drawGutter(ratio);
   QPainter painter(&picture_);
   paintPicture(painter);
   pictureStale_ = false;
   if (model_) lastDrawMs_ = static_cast<double>(clock.nsecsElapsed()) / 1e6;
+}
+
+/// Names stay as they are while the time moves.
+void TimelineCanvas::drawGutter(double ratio) {
+  const QSize size = QSize(kGutter, viewport()->height()) * ratio;
+  if (!gutterStale_ && gutter_.size() == size) return;
+  if (gutter_.size() != size) gutter_ = QPixmap(size);
+  gutter_.setDevicePixelRatio(ratio);
+  QPainter painter(&gutter_);
+  if (model_) paintGutter(painter);
+  gutterStale_ = false;
 }
 
 void TimelineCanvas::paintPicture(QPainter& painter) const {
@@ -86,7 +98,7 @@ void TimelineCanvas::paintPicture(QPainter& painter) const {
       if (below > from && below < to)
         painter.fillRect(0, below, visible.view.width(), 1, palette_.ui(Ui::border));
     }
-    paintShapes(painter, scene().draw(rows, labels_.measure()), palette_, labels_.font());
+    paintShapes(painter, scene().draw(rows, labels_.measure()), palette_, labels_);
     painter.restore();
   };
   paintRows(visible, pinned, visible.height);
@@ -95,7 +107,13 @@ void TimelineCanvas::paintPicture(QPainter& painter) const {
     painter.fillRect(0, pinned - 2, visible.view.width(), 2, palette_.ui(Ui::accent));
   }
   painter.restore();
-  paintGutter(painter);
+  if (painter.paintEngine()->type() == QPaintEngine::SVG) {
+    paintGutter(painter);
+  } else {
+    const QRect below(0, kTop, kGutter, std::max(0, viewport()->height() - kTop));
+    const double ratio = gutter_.devicePixelRatioF();
+    painter.drawPixmap(below, gutter_, QRectF(QPointF(0, kTop * ratio), QSizeF(below.size()) * ratio).toRect());
+  }
   paintSteps(painter);
   paintAxis(painter);
 }
@@ -172,7 +190,8 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
     return;
   }
   const geometry::TimelineRow& second = at(scene().layout().rows, group.firstRow + 1);
-  const bool ownLine = second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat;
+  const bool lane = second.kind == geometry::RowKind::flame && !second.label.empty();
+  const bool ownLine = second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat && !lane;
   // The subtitle may reach over two low rows.
   const int below2Height = std::max(second.height, metrics.height());
   const QRect below2 =
@@ -191,9 +210,28 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
                        metrics.elidedText(QString::fromStdString(row.label), Qt::ElideRight, kGutter - 28));
     }
   }
+  paintLaneNames(painter, group);
   if (transfersTop >= 0) {
     painter.drawText(QRect(20, transfersTop, kGutter - 28, transfersEnd - transfersTop),
                      Qt::AlignVCenter | Qt::AlignRight, tr("transfers"));
+  }
+}
+
+/// Lanes that work side by side have rows of their own, which may be lower than a line of text.
+void TimelineCanvas::paintLaneNames(QPainter& painter, const geometry::TimelineGroup& group) const {
+  const QFontMetrics metrics(labels_.font());
+  for (int i = 1; i < group.rows; ++i) {
+    const geometry::TimelineRow& row = at(scene().layout().rows, group.firstRow + i);
+    if (row.kind != geometry::RowKind::flame || row.label.empty()) continue;
+    int end = row.y + row.height;
+    for (int j = i + 1; j < group.rows; ++j) {
+      const geometry::TimelineRow& below = at(scene().layout().rows, group.firstRow + j);
+      if (below.kind != row.kind || below.lane != row.lane || below.track != row.track) break;
+      end = below.y + below.height;
+    }
+    const int height = std::max(std::min(end - row.y, metrics.height()), row.height);
+    painter.drawText(QRect(20, row.y, kGutter - 28, height), Qt::AlignVCenter | Qt::AlignRight,
+                     QString::fromStdString(row.label));
   }
 }
 

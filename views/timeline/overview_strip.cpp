@@ -78,7 +78,7 @@ void OverviewStrip::drawPicture() {
                    metrics.elidedText(what, Qt::ElideMiddle, TimelineCanvas::kGutter - 16));
   painter.translate(TimelineCanvas::kGutter, kMargin);
   paintShapes(painter, overview(*model_, whole(), height() - 2 * kMargin, byMicroBatch_), palette_,
-              labels.font());
+              labels);
 }
 
 void OverviewStrip::paintEvent(QPaintEvent*) {

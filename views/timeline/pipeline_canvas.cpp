@@ -193,7 +193,7 @@ void PipelineCanvas::paintAll(QPainter& painter, const QSize& size, int scrolled
                        palette_.ui(Ui::grid));
   }
   paintShapes(painter, scene_.draw(view_, scrolled, size.height() - metrics_.top(), labels_.measure()),
-              palette_, labels_.font());
+              palette_, labels_);
   if (const auto full = scene_.firstFull(view_)) {
     const QColor colour = palette_.ui(Ui::accent);
     painter.fillRect(*full, 0, 1, size.height(), colour);
@@ -202,7 +202,9 @@ void PipelineCanvas::paintAll(QPainter& painter, const QSize& size, int scrolled
     const QString text = tr("first full cycle");
     const int wide = QFontMetrics(labels_.font()).horizontalAdvance(text) + 8;
     const int y = std::min(scene_.height() - scrolled + 2, size.height() - metrics_.top() - 16);
-    painter.drawText(QRect(std::min(*full + 4, view_.width() - wide), y, wide, 14), Qt::AlignLeft, text);
+    const QRect label(std::min(*full + 1, view_.width() - wide), y, wide, 15);
+    painter.fillRect(label, palette_.ui(Ui::surface));  // rows may lie there too
+    painter.drawText(label.adjusted(3, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
   }
   for (const geometry::Arrow& arrow : scene_.pathArrows(view_, scrolled))
     paintArrow(painter, arrow, palette_);
@@ -227,10 +229,10 @@ void PipelineCanvas::paintHead(QPainter& painter, const QSize& size) const {
   painter.save();
   painter.setClipRect(kGutter, 0, size.width() - kGutter, metrics_.top());
   painter.translate(kGutter, 0);
-  paintShapes(painter, scene_.drawPhases(view_, labels_.measure()), palette_, labels_.font());
+  paintShapes(painter, scene_.drawPhases(view_, labels_.measure()), palette_, labels_);
   painter.translate(0, metrics_.phases);
   if (options_.grid) {
-    paintShapes(painter, scene_.drawHeads(view_, labels_.measure()), palette_, labels_.font());
+    paintShapes(painter, scene_.drawHeads(view_, labels_.measure()), palette_, labels_);
   } else {
     const QFontMetrics metrics(labels_.font());
     painter.setPen(palette_.ui(Ui::muted));

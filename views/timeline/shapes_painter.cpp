@@ -2,9 +2,12 @@
 
 #include <QFontMetrics>
 #include <QHash>
+#include <QPaintEngine>
 #include <QPainterPath>
+#include <QStaticText>
 #include <cmath>
 #include <memory>
+#include <unordered_map>
 
 namespace pipescope::timeline {
 namespace {
@@ -27,8 +30,15 @@ Qt::BrushStyle patternOf(geometry::ColourRole role) {
 
 }  // namespace
 
-LabelFont::LabelFont(const QFont& base) : font_(base) {
+/// Texts by what they are, in both sizes.
+struct LabelFont::Layouts {
+  static constexpr std::size_t kMost = 20'000;
+  std::unordered_map<std::string, QStaticText> large, small;
+};
+
+LabelFont::LabelFont(const QFont& base) : font_(base), small_(base), layouts_(std::make_shared<Layouts>()) {
   font_.setPixelSize(kLabelPixels);
+  small_.setPixelSize(static_cast<int>(std::lround(kLabelPixels * geometry::kSmallText)));
   const QFontMetrics metrics(font_);
   // Measuring shapes the text, which costs more than drawing a box; names repeat, so widths are kept.
   struct Cache {
@@ -46,14 +56,59 @@ LabelFont::LabelFont(const QFont& base) : font_(base) {
   };
 }
 
+void LabelFont::draw(QPainter& painter, const QRect& box, const std::string& text, bool small) const {
+  if (painter.paintEngine()->type() != QPaintEngine::Raster)
+    return painter.drawText(box, Qt::AlignCenter | Qt::TextSingleLine, QString::fromStdString(text));
+  auto& known = small ? layouts_->small : layouts_->large;
+  if (known.size() > Layouts::kMost) known.clear();
+  const auto [place, added] = known.try_emplace(text);
+  QStaticText& layout = place->second;
+  if (added) {
+    layout.setText(QString::fromStdString(text));
+    layout.setTextFormat(Qt::PlainText);
+    layout.setPerformanceHint(QStaticText::AggressiveCaching);
+    layout.prepare({}, small ? small_ : font_);
+  }
+  const QSizeF size = layout.size();
+  painter.drawStaticText(QPoint(box.x() + static_cast<int>(std::floor((box.width() - size.width()) / 2)),
+                                box.y() + static_cast<int>(std::floor((box.height() - size.height()) / 2))),
+                         layout);
+}
+
 void paintHatch(QPainter& painter, const QRect& rect, geometry::ColourRole role,
                 const shell::Palette& palette) {
   painter.fillRect(rect, palette.hatchGround(role));
   painter.fillRect(rect, QBrush(palette.colour(role), palette.isSafe() ? patternOf(role) : Qt::BDiagPattern));
 }
 
+namespace {
+
+void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, const shell::Palette& palette,
+                 const LabelFont& labels) {
+  const QFontMetrics large(labels.font()), small(labels.small());
+  QColor pen;
+  int size = -1;
+  for (const geometry::Label& label : shown) {
+    const bool low = label.box.height < geometry::kLowText;
+    if (size != (low ? 1 : 0)) painter.setFont(low ? labels.small() : labels.font());
+    size = low ? 1 : 0;
+    const QRect rect = rectOf(label.box);
+    QColor ground = palette.colour(label.on);
+    if (label.hatched) {
+      // Lines behind letters are hard to read through.
+      const int wide = (low ? small : large).horizontalAdvance(QString::fromStdString(label.text)) + 6;
+      ground = palette.hatchGround(label.on);
+      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.y() + 2, wide, rect.height() - 4), ground);
+    }
+    if (const QColor ink = shell::Palette::textOn(ground); ink != pen) painter.setPen(pen = ink);
+    labels.draw(painter, rect, label.text, low);
+  }
+}
+
+}  // namespace
+
 void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
-                 const QFont& labels) {
+                 const LabelFont& labels) {
   painter.setRenderHint(QPainter::Antialiasing, false);
   for (std::size_t role = 0; role < shapes.fills.size(); ++role) {
     const QColor colour = palette.colour(static_cast<geometry::ColourRole>(role));
@@ -68,26 +123,7 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
     painter.setPen(pen);
     painter.drawRect(rectOf(outline.box).adjusted(1, 1, -1, -1));
   }
-  QFont small = labels;
-  small.setPixelSize(static_cast<int>(std::lround(kLabelPixels * geometry::kSmallText)));
-  const QFontMetrics labelMetrics(labels), smallMetrics(small);
-  for (const geometry::Label& label : shapes.labels) {
-    const bool low = label.box.height < geometry::kLowText;
-    painter.setFont(low ? small : labels);
-    const QFontMetrics& metrics = low ? smallMetrics : labelMetrics;
-    const QRect rect = rectOf(label.box);
-    const QString text = QString::fromStdString(label.text);
-    if (label.hatched) {
-      // Lines behind letters are hard to read through.
-      const int wide = metrics.horizontalAdvance(text) + 6;
-      const QColor ground = palette.hatchGround(label.on);
-      painter.fillRect(QRect(rect.center().x() - wide / 2, rect.y() + 2, wide, rect.height() - 4), ground);
-      painter.setPen(shell::Palette::textOn(ground));
-    } else {
-      painter.setPen(shell::Palette::textOn(palette.colour(label.on)));
-    }
-    painter.drawText(rect, Qt::AlignCenter | Qt::TextSingleLine, text);
-  }
+  paintLabels(painter, shapes.labels, palette, labels);
 }
 
 void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {

@@ -32,7 +32,7 @@ TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& 
   setAccessibleName(tr("Timeline"));
   verticalScrollBar()->setSingleStep(18);
   connect(&palette_, &shell::Palette::changed, this, &TimelineCanvas::refresh);
-  connect(&range_, &shell::TimeRange::changed, this, &TimelineCanvas::refresh);
+  connect(&range_, &shell::TimeRange::changed, this, &TimelineCanvas::refreshRows);
 }
 
 void TimelineCanvas::setModel(std::shared_ptr<const geometry::TimelineModel> model) {
@@ -152,6 +152,11 @@ void TimelineCanvas::changeRowHeight(int direction) {
 }
 
 void TimelineCanvas::refresh() {
+  gutterStale_ = true;
+  refreshRows();
+}
+
+void TimelineCanvas::refreshRows() {
   chooseScene();
   pictureStale_ = true;
   viewport()->update();

@@ -136,13 +136,16 @@ class TimelineCanvas : public QAbstractScrollArea {
   void chooseScene();
   void findSelectionAgain();
   geometry::RowMetrics rowMetrics() const;
-  void refresh();  ///< the rows' picture is out of date
+  void refresh();      ///< names and rows are out of date
+  void refreshRows();  ///< the rows' picture is out of date
   void apply(geometry::TimeView view);
   void rememberGesture();
   void drawPicture();
+  void drawGutter(double ratio);
   void paintPicture(QPainter& painter) const;
   void paintGutter(QPainter& painter) const;
   void paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const;
+  void paintLaneNames(QPainter& painter, const geometry::TimelineGroup& group) const;
   void paintCounterNames(QPainter& painter, const geometry::TimelineGroup& group, int indent) const;
   void paintAxis(QPainter& painter) const;
   void paintSteps(QPainter& painter) const;
@@ -169,8 +172,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
   LabelFont labels_;
   geometry::TimelineItem selected_, hovered_;
-  QPixmap picture_;
-  bool pictureStale_ = true;
+  QPixmap picture_, gutter_;
+  bool pictureStale_ = true, gutterStale_ = true;
   double lastDrawMs_ = 0;
   Drag drag_ = Drag::none;
   QPoint pressed_, pointer_{-1, -1};

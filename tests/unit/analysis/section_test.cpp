@@ -6,6 +6,7 @@
 #include <set>
 
 #include "profiler/record/memory_profile.h"
+#include "profiler/sections/wording.h"
 
 namespace pipescope::sections {
 namespace {
@@ -43,6 +44,55 @@ Section small() {
   table.rows.push_back({std::string("IPU0, \"first\""), Breakdown{{"sync", 12}}});
   section.tables.push_back(table);
   return section;
+}
+
+/// A profile of one device.
+struct OneDevice {
+  record::MemoryProfile profile;
+  std::shared_ptr<const analysis::Catalog> catalog;
+  OneDevice(const std::string& family, std::int64_t ticksPerSecond, std::int64_t units);
+};
+
+OneDevice::OneDevice(const std::string& family, std::int64_t ticksPerSecond, std::int64_t units) {
+  model::RowSet rows;
+  rows.of<model::Target>() = {{"test", family, "", 1, 1}};
+  model::Device device;
+  device.id = model::DeviceId(0);
+  device.ticksPerSecond = ticksPerSecond;
+  device.units = units;
+  rows.of<model::Device>() = {device};
+  EXPECT_TRUE(profile.commit(rows).ok());
+  catalog = analysis::loadCatalog(profile).value();
+}
+
+TEST(Wording, TicksAreReadAsTheDevicesCountThem) {
+  EXPECT_STREQ(tickUnitOf(*OneDevice("ipu", 1'330'000'000, 1472).catalog).word, "cycles");
+  EXPECT_STREQ(tickUnitOf(*OneDevice("fixed", 1'000'000, 1).catalog).word, "cost units");
+  EXPECT_STREQ(tickUnitOf(*OneDevice("gaudi", 1'000'000'000'000, 1).catalog).word, "µs");
+  Section section = small();
+  section.facts[0].value = std::int64_t{2'500'000};
+  section.tables[0].basis = "cycles per micro-batch";
+  section.tables[0].rows[0][1] = Breakdown{{"mme", 3e6}};
+  speakOfDevices(section, *OneDevice("gaudi", 1'000'000'000'000, 1).catalog);
+  EXPECT_EQ(toText(section),
+            "Small\n=====\n  Total, µs  2.5\n  Nothing    –\n  Infinite   infinite\n"
+            "\nDevices (µs per micro-batch)\n  Name           By kind\n  IPU0, \"first\"  mme 3\n\nA remark.\n");
+  EXPECT_NE(toJson(section).find("\"total_cycles\": 2500000"), std::string::npos) << "JSON has raw ticks";
+}
+
+TEST(Wording, DevicesInOnePieceHaveNoTiles) {
+  const auto made = [] {
+    Section section{"peaks", "Peaks", {}, {}, {}};
+    section.tables.push_back({"devices", "Peak steps", "sum over tiles", {{"worst_tile", "Worst tile", Format::plain, ""}}, {{std::int64_t{0}}}});
+    section.tables.push_back({"layers", "By layer", "at its peak, sum over tiles", {}, {}});
+    section.tables.push_back({"fullest_tiles", "The fullest tile", "", {}, {}});
+    return section;
+  };
+  Section card = made(), chip = made();
+  speakOfDevices(card, *OneDevice("gaudi", 1'000'000'000'000, 1).catalog);
+  speakOfDevices(chip, *OneDevice("ipu", 1'330'000'000, 1472).catalog);
+  EXPECT_EQ(toText(card).find("ile"), std::string::npos) << toText(card);
+  EXPECT_EQ(toText(chip), toText(made()));
 }
 
 TEST(Section, TextHasTitleUnitsAndRemarks) {
@@ -101,6 +151,73 @@ TEST(Sections, OfAProfileInWhichNothingRan) {
     EXPECT_TRUE(section.ok()) << definition.name << ": " << (section.ok() ? "" : section.error().message);
   }
   EXPECT_FALSE(catalog->findExecutable("no-such").ok());
+}
+
+TEST(ShortList, NamesTheEndsOfALongList) {
+  EXPECT_EQ(shortList(""), "");
+  EXPECT_EQ(shortList("conv1 pool fc"), "conv1 pool fc");
+  EXPECT_EQ(shortList("B1 B2 B3 B4"), "B1 B2 B3 B4") << "short as it is";
+  EXPECT_EQ(shortList("embedding encoder0 encoder1 head"), "embedding … head (4)");
+}
+
+/// Three tiles; a weight on all, an activation on the last two.
+struct TileProfile {
+  record::MemoryProfile profile;
+  std::shared_ptr<const analysis::Catalog> catalog;
+
+  explicit TileProfile(std::int64_t tiles = 3, bool maps = true) {
+    record::Recorder recorder(profile);
+    recorder.add(model::Target{"tiny", "ipu", "", 1, 1});
+    model::Device device;
+    device.name = "IPU0";
+    device.units = tiles;
+    device.unitName = "tile";
+    const model::DeviceId id = recorder.add(device);
+    const auto space = recorder.add(model::MemorySpace{{}, id, "tile_memory", tiles, base::Bytes(1000), base::Bytes(0)});
+    const auto executable = recorder.add(model::Executable());
+    recorder.add(model::UnitMemory{executable, space, "variable", "", true, 0, tiles, base::Bytes(40)});
+    const auto add = [&](const char* name, bool always, std::int64_t first, std::int64_t count, std::int64_t bytes) {
+      const auto context = recorder.add(model::DebugContext{{}, {}, name, "variable"});
+      const auto variable = recorder.add(model::Variable{{}, executable, space, context, "variable", "", base::Bytes(bytes * count),
+                                                         base::Bytes(bytes), always, 0});
+      if (maps) recorder.add(model::VariableUnits{variable, first, count, base::Bytes(bytes)});
+      if (!always) recorder.add(model::LifeInterval{variable, 1, 2});
+    };
+    add("weight", true, 0, 3, 40);
+    add("activation", false, 1, 2, 25);
+    for (int step = 0; step < 2; ++step)
+      recorder.add(model::LivenessStep{executable, space, step, {}, model::Pass::forward, base::Bytes(50 * step), base::Bytes(25 * step)});
+    EXPECT_TRUE(recorder.commit().ok());
+    catalog = *analysis::loadCatalog(profile);
+  }
+
+  base::Result<Section> liveness(std::int64_t unit) const {
+    return makeSection(*sectionRegistry().find("liveness"), {profile, *catalog, model::ExecutableId(0), unit});
+  }
+};
+
+TEST(LivenessSection, TellsOfOneTile) {
+  const TileProfile tiles;
+  const auto last = tiles.liveness(2);
+  ASSERT_TRUE(last.ok()) << last.error().message;
+  const Table& table = last->tables.at(0);
+  EXPECT_EQ(table.title, "One tile of each device");
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][2]), 40) << "always live";
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][3]), 1) << "the step with most";
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][5]), 25);
+  ASSERT_EQ(last->tables.at(1).rows.size(), 2U);
+  EXPECT_EQ(std::get<std::string>(last->tables.at(1).rows[0][1]), "weight");
+  const auto first = tiles.liveness(0);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(std::get<std::int64_t>(first->tables.at(0).rows[0][5]), 0) << "the activation is not on it";
+}
+
+TEST(LivenessSection, RefusesTilesThatItCannotTellOf) {
+  EXPECT_EQ(TileProfile().liveness(3).error().message, "IPU0 has tiles 0 to 2; there is no tile 3.");
+  EXPECT_EQ(TileProfile(3, false).liveness(0).error().message,
+            "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+  EXPECT_EQ(TileProfile(1).liveness(0).error().message,
+            "The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
 }
 
 }  // namespace

@@ -1,15 +1,11 @@
 #include "views/pages/parts/data_table.h"
 
-#include <QApplication>
-#include <QClipboard>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QMessageBox>
 #include <QPainter>
 #include <QResizeEvent>
 #include <QScrollBar>
@@ -21,8 +17,7 @@
 #include <algorithm>
 
 #include "views/pages/parts/section_table_model.h"
-#include "views/shell/background.h"
-#include "views/shell/picture.h"
+#include "views/pages/parts/table_menu.h"
 
 namespace pipescope::pages {
 
@@ -238,7 +233,7 @@ void DataTable::resizeEvent(QResizeEvent* event) {
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
-    if (key->matches(QKeySequence::Copy)) return copySelection(), true;
+    if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;
     if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
       if (view_->currentIndex().isValid())
         Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
@@ -246,22 +241,6 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
     }
   }
   return QWidget::eventFilter(watched, event);
-}
-
-/// Headings and selected rows, separated by tabs.
-void DataTable::copySelection() const {
-  QStringList lines, headings;
-  for (int c = 0; c < proxy_->columnCount(); ++c)
-    headings << proxy_->headerData(c, Qt::Horizontal).toString();
-  lines << headings.join(QLatin1Char('\t'));
-  QModelIndexList rows = view_->selectionModel()->selectedRows();
-  std::sort(rows.begin(), rows.end());
-  for (const QModelIndex& row : rows) {
-    QStringList cells;
-    for (int c = 0; c < proxy_->columnCount(); ++c) cells << proxy_->index(row.row(), c).data().toString();
-    lines << cells.join(QLatin1Char('\t'));
-  }
-  QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
 }
 
 void DataTable::markRow(int row) {
@@ -272,66 +251,19 @@ void DataTable::markRow(int row) {
 }
 
 QString DataTable::csv() const {
-  const auto quoted = [](QString field) {
-    if (!field.contains(QLatin1Char(',')) && !field.contains(QLatin1Char('"')) &&
-        !field.contains(QLatin1Char('\n')))
-      return field;
-    return QLatin1Char('"') + field.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
-  };
-  QStringList lines;
-  for (int row = -1; row < proxy_->rowCount(); ++row) {
-    QStringList fields;
-    for (int c = 0; c < proxy_->columnCount(); ++c) {
-      if (view_->isColumnHidden(c)) continue;
-      fields << quoted(row < 0 ? proxy_->headerData(c, Qt::Horizontal).toString()
-                               : proxy_->index(row, c).data().toString());
-    }
-    lines << fields.join(QLatin1Char(','));
-  }
-  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+  return tableCsv(*view_);
 }
 
 QMenu* DataTable::makeMenu() {
   auto* menu = new QMenu(this);
-  menu->addAction(tr("Copy selected rows"), this, &DataTable::copySelection);
-  menu->addAction(tr("Copy all as CSV"), this, [this] { QApplication::clipboard()->setText(csv()); });
-  menu->addAction(tr("Save as CSV…"), this, &DataTable::saveCsv);
   QAction* filter = menu->addAction(tr("Filter"), this, [this] {
     setFilterVisible(!filter_->isVisible());
     filter_->isVisible() ? filter_->setFocus() : filter_->clear();
   });
   filter->setCheckable(true);
   filter->setChecked(filter_->isVisible());
-  menu->addSeparator();
-  for (int c = 0; c < model_->columnCount(); ++c) {
-    QAction* column = menu->addAction(model_->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString());
-    column->setCheckable(true);
-    column->setChecked(!view_->isColumnHidden(c));
-    connect(column, &QAction::toggled, this, [this, c](bool on) {
-      int shown = 0;
-      for (int i = 0; i < model_->columnCount(); ++i) shown += view_->isColumnHidden(i) ? 0 : 1;
-      if (on || shown > 1) view_->setColumnHidden(c, !on);
-    });
-  }
+  addTableActions(*menu, *view_);
   return menu;
-}
-
-void DataTable::saveCsv() {
-  auto* dialog =
-      new QFileDialog(window(), tr("Save the table"), QString(), tr("Comma-separated values (*.csv)"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setAcceptMode(QFileDialog::AcceptSave);
-  dialog->setDefaultSuffix(QStringLiteral("csv"));
-  connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-    shell::inBackground(
-        this, [path, bytes = csv().toUtf8()] { return shell::writeFile(path, bytes); },
-        [this](const base::Status& status) {
-          if (!status.ok())
-            QMessageBox::warning(window(), tr("Save the table"),
-                                 QString::fromStdString(status.error().message));
-        });
-  });
-  dialog->open();
 }
 
 void DataTable::follow() {

@@ -31,8 +31,7 @@ class DataTable : public QWidget {
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
   void markRow(int row);
-  /// Shown columns and rows, as filtered and sorted: fields with a comma, quote or line end are quoted.
-  QString csv() const;
+  QString csv() const;  ///< see tableCsv()
   QMenu* makeMenu();
 
   SectionTableModel* model() const { return model_; }
@@ -52,8 +51,6 @@ class DataTable : public QWidget {
   void fitColumns();
   void fitHeight();
   void countRows();
-  void copySelection() const;
-  void saveCsv();
   void follow();
 
   const shell::Palette& palette_;

@@ -97,33 +97,6 @@ bool FactGrid::event(QEvent* event) {
   return true;
 }
 
-ElidedLabel::ElidedLabel(const shell::Palette& palette, Qt::Alignment alignment, QWidget* parent)
-    : QWidget(parent), palette_(palette), alignment_(alignment) {
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-  connect(&palette_, &shell::Palette::changed, this, qOverload<>(&QWidget::update));
-}
-
-void ElidedLabel::setText(const QString& text) {
-  if (text == text_) return;
-  text_ = text;
-  setToolTip(text);
-  setAccessibleName(text);
-  updateGeometry();
-  update();
-}
-
-QSize ElidedLabel::sizeHint() const {
-  const QFontMetrics metrics(font());
-  return {metrics.horizontalAdvance(text_) + 4, metrics.height() + 2};
-}
-
-void ElidedLabel::paintEvent(QPaintEvent*) {
-  QPainter painter(this);
-  painter.setPen(palette_.ui(Ui::text));
-  painter.drawText(rect(), static_cast<int>(alignment_),
-                   QFontMetrics(font()).elidedText(text_, Qt::ElideMiddle, width()));
-}
-
 IconSentence::IconSentence(const shell::Palette& palette, const QString& icon, Ui colour,
                            const QString& sentence, QWidget* parent)
     : QWidget(parent) {

@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <vector>
 
+#include "views/shell/elided_label.h"
 #include "views/shell/palette.h"
 
 namespace pipescope::pages {
@@ -42,25 +43,7 @@ class FactGrid : public QWidget {
   int columnWidth_ = 370;
 };
 
-/// One line that loses its middle where it does not fit; the whole is its tool tip.
-class ElidedLabel : public QWidget {
-  Q_OBJECT
-
- public:
-  ElidedLabel(const shell::Palette& palette, Qt::Alignment alignment, QWidget* parent = nullptr);
-  void setText(const QString& text);
-  QString text() const { return text_; }
-  QSize sizeHint() const override;
-  QSize minimumSizeHint() const override { return {60, sizeHint().height()}; }
-
- protected:
-  void paintEvent(QPaintEvent* event) override;
-
- private:
-  const shell::Palette& palette_;
-  Qt::Alignment alignment_;
-  QString text_;
-};
+using shell::ElidedLabel;
 
 /// A sentence with an icon before it.
 class IconSentence : public QWidget {

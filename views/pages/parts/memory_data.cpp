@@ -74,7 +74,7 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
     for (auto& [name, values] : columns) values.resize(before, 0);
   }
   std::vector<Layer> layers;
-  for (auto& [name, values] : columns) layers.push_back({text(name), ColourRole::series, std::move(values)});
+  for (auto& [name, values] : columns) layers.push_back({memoryWords(name), ColourRole::series, std::move(values)});
   return layers;
 }
 
@@ -99,7 +99,7 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
 }
 
 void makeTable(MemoryData& content) {
-  const std::string unit = content.unitName.empty() ? "unit" : content.unitName;
+  const std::string unit = memoryUnit(content.unitName);
   content.table = {"categories",
                    "What fills it",
                    "over the " + unit + "s shown",
@@ -128,7 +128,12 @@ void makeTable(MemoryData& content) {
 }  // namespace
 
 QString memoryWords(const std::string& kind) {
-  return text(kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+  const QString words = text(kind).replace(QLatin1Char('_'), QLatin1Char(' '));
+  return kind == "hbm" || kind == "sram" ? words.toUpper() : words;
+}
+
+std::string memoryUnit(const std::string& unitName) {
+  return unitName.empty() ? "device" : unitName;
 }
 
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice) {

@@ -46,5 +46,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
 
 /// "tile_memory" as people write it.
 QString memoryWords(const std::string& kind);
+/// What a chart has a column for: a tile; where memory is in one piece, a device.
+std::string memoryUnit(const std::string& unitName);
 
 }  // namespace pipescope::pages

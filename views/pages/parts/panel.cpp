@@ -115,13 +115,18 @@ QFont FigureCard::valueFont() const {
   return large;
 }
 
-/// As tall as the detail needs, in at most two lines.
+/// Lines that the detail needs, at most three.
+int FigureCard::detailLines(int width) const {
+  const QFontMetrics metrics(font());
+  const QRect needed = metrics.boundingRect(QRect(0, 0, std::max(1, width), 10'000), Qt::TextWordWrap, detail_);
+  return std::clamp((needed.height() + metrics.lineSpacing() / 2) / metrics.lineSpacing(), 1, 3);
+}
+
 int FigureCard::heightForWidth(int width) const {
   const QFontMetrics metrics(font());
-  const int wide = std::max(1, width - kCardLeft - kCardRight);
-  const int lines = metrics.horizontalAdvance(detail_) > wide ? 2 : 1;
+  const int lines = detailLines(width - kCardLeft - kCardRight);
   const int link = link_.isEmpty() ? 0 : metrics.height() + 10;
-  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + lines * metrics.height() +
+  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + lines * metrics.lineSpacing() +
          link + kCardBottom;
 }
 
@@ -164,8 +169,13 @@ void FigureCard::paintEvent(QPaintEvent*) {
   painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, value_);
   painter.setFont(font());
   painter.setPen(palette_.ui(Ui::muted));
-  const QRect detail(inner.x(), line.bottom() + 4, inner.width(), 2 * metrics.height());
-  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, detail_);
+  const int lines = detailLines(inner.width());
+  const QRect detail(inner.x(), line.bottom() + 4, inner.width(), lines * metrics.lineSpacing());
+  QString shown = detail_;  // what three lines do not hold is in the tool tip
+  while (metrics.boundingRect(QRect(0, 0, detail.width(), 10'000), Qt::TextWordWrap, shown).height() > detail.height() &&
+         shown.size() > 2)
+    shown = shown.left(shown.size() - 2) + QStringLiteral("…");
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, shown);
   if (link_.isEmpty()) return;
   painter.setPen(palette_.ui(Ui::link));
   painter.drawText(inner, Qt::AlignLeft | Qt::AlignBottom, link_ + QStringLiteral(" →"));

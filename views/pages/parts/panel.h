@@ -77,6 +77,7 @@ class FigureCard : public QFrame {
 
  private:
   QFont valueFont() const;
+  int detailLines(int width) const;
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text;

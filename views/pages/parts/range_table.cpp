@@ -2,12 +2,16 @@
 
 #include <QHeaderView>
 #include <QPainter>
+#include <QKeyEvent>
+#include <QMenu>
 #include <QResizeEvent>
+#include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <algorithm>
 
 #include "profiler/geometry/colour_role.h"
 #include "profiler/sections/section.h"
+#include "views/pages/parts/table_menu.h"
 #include "views/timeline/shapes_painter.h"
 
 namespace pipescope::pages {
@@ -19,6 +23,7 @@ using shell::Ui;
 namespace {
 
 constexpr int kRow = 26, kProportions = 240, kShareColumn = 118;
+constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engine computes ÷ time in view");
 
 struct Heading {
   const char *name, *doc;
@@ -27,9 +32,9 @@ constexpr Heading kHeadings[] = {
     {QT_TR_NOOP("Device"), QT_TR_NOOP("Device and the stages it holds")},
     {QT_TR_NOOP("Time in view"),
      QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange, idle; each instant counted once")},
-    {QT_TR_NOOP("Tile balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest tile")},
+    {QT_TR_NOOP("Balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest %1")},
     {QT_TR_NOOP("Efficiency"),
-     QT_TR_NOOP("Parallel efficiency: compute tile-cycles ÷ (tiles × time in view)")},
+     QT_TR_NOOP("Parallel efficiency: compute time summed over %1s ÷ (%1s × time in view)")},
     {QT_TR_NOOP("Stream Rx"), QT_TR_NOOP("Received from the host")},
     {QT_TR_NOOP("Stream Tx"), QT_TR_NOOP("Sent to the host")},
     {QT_TR_NOOP("Global Rx"), QT_TR_NOOP("Received from other devices")},
@@ -72,9 +77,9 @@ class RangeDelegate : public QStyledItemDelegate {
       const QVariantList pair = part.toList();
       const auto role = static_cast<ColourRole>(pair[0].toInt());
       const double share = pair[1].toDouble();
-      const int left = box.x() + static_cast<int>(before * box.width()),
-                right = box.x() + static_cast<int>((before + share) * box.width());
+      const int left = box.x() + static_cast<int>(std::min(before, 1.0) * box.width());
       before += share;
+      const int right = box.x() + static_cast<int>(std::min(before, 1.0) * box.width());
       const QRect rect(left, box.y(), right - left, box.height());
       painter.fillRect(rect, palette_.colour(role));
       const QString text = QStringLiteral("%1 %").arg(share * 100, 0, 'f', 0);
@@ -108,6 +113,10 @@ void RangeModel::setRows(std::shared_ptr<const analysis::Trace> trace,
   trace_ = std::move(trace);
   rows_ = std::move(rows);
   scale_ = scale;
+  unit_.clear();
+  for (const analysis::DeviceTrace& each : trace_ ? trace_->devices : std::vector<analysis::DeviceTrace>()) {
+    if (each.units > 1) unit_ = fromText(each.unitName.empty() ? "unit" : each.unitName);
+  }
   if (!same) {
     endResetModel();
   } else if (!rows_.empty()) {
@@ -159,6 +168,8 @@ QString RangeModel::text(const analysis::RangeStatistics& row, int column) const
         name += (i == 0 ? tr(" · stage ") : QStringLiteral(", ")) + QString::number(of.stages[i]);
       return name;
     }
+    case Column::proportions:
+      return proportionsText(row).join(QStringLiteral(" · "));
     case Column::balance:
       return share(row.tileBalance);
     case Column::efficiency:
@@ -182,6 +193,49 @@ QString RangeModel::text(const analysis::RangeStatistics& row, int column) const
   }
 }
 
+QStringList RangeModel::proportionsText(const analysis::RangeStatistics& row) const {
+  const auto part = [&](const QString& name, std::int64_t ticks) {
+    const double share = static_cast<double>(ticks) / std::max(1.0, static_cast<double>(row.total.count));
+    return QStringLiteral("%1: %2 (%3)").arg(name, fromText(formatDuration(base::Ticks(ticks), scale_)),
+                                             fromText(formatCell(share, Format::fraction)));
+  };
+  QStringList parts;
+  for (std::size_t kind = 0; kind + 1 < analysis::kStepKinds; ++kind) {
+    if (row.byKind[kind] != 0)
+      parts << part(fromText(model::toString(static_cast<model::StepKind>(kind))), row.byKind[kind]);
+  }
+  parts << part(tr("idle"), row.idle.count);
+  return parts;
+}
+
+QVariant RangeModel::sortValue(const analysis::RangeStatistics& row, int column) const {
+  const auto kind = [&](model::StepKind of) { return QVariant::fromValue<qlonglong>(row.byKind[analysis::kindIndex(of)]); };
+  const auto bytes = [](base::Bytes b) { return QVariant::fromValue<qlonglong>(b.count); };
+  switch (column) {
+    case Column::proportions:
+    case Column::compute:
+      return kind(model::StepKind::compute);
+    case Column::balance:
+      return row.tileBalance;
+    case Column::efficiency:
+      return row.parallelEfficiency;
+    case Column::streamIn:
+      return bytes(row.streamIn);
+    case Column::streamOut:
+      return bytes(row.streamOut);
+    case Column::globalIn:
+      return bytes(row.globalIn);
+    case Column::globalOut:
+      return bytes(row.globalOut);
+    case Column::idle:
+      return QVariant::fromValue<qlonglong>(row.idle.count);
+    case Column::total:
+      return QVariant::fromValue<qlonglong>(row.total.count);
+    default:  // as the devices are numbered, not as their names are spelled
+      return row.device;
+  }
+}
+
 QVariant RangeModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || !trace_) return {};
   const analysis::RangeStatistics& row = rows_[static_cast<std::size_t>(index.row())];
@@ -190,23 +244,14 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
       return text(row, index.column());
     case Qt::TextAlignmentRole:
       return static_cast<int>((index.column() == device ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case kSortRole:
+      return sortValue(row, index.column());
     case kValueRole:
       if (index.column() == proportions) return parts(row);
       return index.column() == balance ? row.tileBalance : row.parallelEfficiency;
     case Qt::ToolTipRole: {
       if (index.column() != proportions) return {};
-      QStringList lines;
-      for (std::size_t kind = 0; kind + 1 < analysis::kStepKinds; ++kind) {
-        if (row.byKind[kind] == 0) continue;
-        lines << QStringLiteral("%1: %2 (%3)")
-                     .arg(fromText(model::toString(static_cast<model::StepKind>(kind))),
-                          fromText(formatDuration(base::Ticks(row.byKind[kind]), scale_)),
-                          fromText(formatCell(static_cast<double>(row.byKind[kind]) /
-                                                  std::max(1.0, static_cast<double>(row.total.count)),
-                                              Format::fraction)));
-      }
-      lines << tr("idle: %1").arg(fromText(formatDuration(row.idle, scale_)));
-      return lines.join(QLatin1Char('\n'));
+      return proportionsText(row).join(QLatin1Char('\n'));
     }
     default:
       return {};
@@ -215,19 +260,34 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
 
 QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || section < 0 || section >= columns) return {};
+  if (role == Qt::DisplayRole && section == balance && !unit_.isEmpty())
+    return tr("%1 balance").arg(unit_.left(1).toUpper() + unit_.mid(1));
   if (role == Qt::DisplayRole) return tr(kHeadings[section].name);
-  if (role == Qt::ToolTipRole) return tr(kHeadings[section].doc);
+  if (role == Qt::ToolTipRole) {
+    if (section == efficiency && !hasUnits()) return tr(kOfOnePiece);
+    const QString doc = tr(kHeadings[section].doc);
+    return section == balance || section == efficiency ? QString(doc).replace(QStringLiteral("%1"), unit_) : doc;
+  }
   if (role == Qt::TextAlignmentRole)
     return static_cast<int>((section <= efficiency ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   return {};
 }
 
 RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
-    : QTableView(parent), model_(new RangeModel(this)) {
-  setModel(model_);
+    : QTableView(parent), model_(new RangeModel(this)), proxy_(new QSortFilterProxyModel(this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(RangeModel::kSortRole);
+  proxy_->setFilterKeyColumn(RangeModel::device);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  proxy_->setDynamicSortFilter(true);
+  setModel(proxy_);
+  setSortingEnabled(true);
+  sortByColumn(-1, Qt::AscendingOrder);
   setItemDelegate(new RangeDelegate(palette, this));
-  setSelectionMode(QAbstractItemView::NoSelection);
-  setFocusPolicy(Qt::NoFocus);
+  setSelectionBehavior(QAbstractItemView::SelectRows);
+  setSelectionMode(QAbstractItemView::ExtendedSelection);
+  setEditTriggers(QAbstractItemView::NoEditTriggers);
+  setTabKeyNavigation(false);
   setShowGrid(false);
   setFrameShape(QFrame::NoFrame);
   verticalHeader()->hide();
@@ -241,6 +301,7 @@ RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
 void RangeTable::fitColumns() {
   QHeaderView* header = horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
+  setColumnHidden(RangeModel::balance, !model_->hasUnits());
   const QFontMetrics metrics(font());
   const int figures = metrics.horizontalAdvance(QStringLiteral("12,345,678")) + 20,
             bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
@@ -254,11 +315,32 @@ void RangeTable::fitColumns() {
   // The proportions take what is left, and scroll the figures out of sight before they become too narrow to
   // read.
   int others = 0;
-  for (int c = 0; c < RangeModel::columns; ++c) others += c == RangeModel::proportions ? 0 : columnWidth(c);
+  for (int c = 0; c < RangeModel::columns; ++c) others += c == RangeModel::proportions ? 0 : columnWidth(c);  // of hidden ones 0
   const bool fits = viewport()->width() - others >= kProportions;
   header->setSectionResizeMode(RangeModel::proportions,
                                fits ? QHeaderView::Stretch : QHeaderView::Interactive);
   if (!fits) setColumnWidth(RangeModel::proportions, kProportions);
+}
+
+void RangeTable::filter(const QString& text) {
+  proxy_->setFilterFixedString(text);
+}
+
+QMenu* RangeTable::makeMenu() {
+  auto* menu = new QMenu(this);
+  addTableActions(*menu, *this);
+  return menu;
+}
+
+void RangeTable::contextMenuEvent(QContextMenuEvent* event) {
+  QMenu* menu = makeMenu();
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  menu->popup(event->globalPos());
+}
+
+void RangeTable::keyPressEvent(QKeyEvent* event) {
+  if (event->matches(QKeySequence::Copy)) return copyRows(*this);
+  QTableView::keyPressEvent(event);
 }
 
 void RangeTable::resizeEvent(QResizeEvent* event) {

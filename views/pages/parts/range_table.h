@@ -6,6 +6,9 @@
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/palette.h"
 
+class QMenu;
+class QSortFilterProxyModel;
+
 namespace pipescope::pages {
 
 /// What each device did in the visible stretch of time.
@@ -29,11 +32,14 @@ class RangeModel : public QAbstractTableModel {
   };
   /// Of `proportions`: a QVariantList of pairs role, share. Of `balance` and `efficiency`: the share.
   static constexpr int kValueRole = Qt::UserRole;
+  static constexpr int kSortRole = Qt::UserRole + 1;
 
   using QAbstractTableModel::QAbstractTableModel;
   void setRows(std::shared_ptr<const analysis::Trace> trace, std::vector<analysis::RangeStatistics> rows,
                const geometry::TimeScale& scale);
   const std::vector<analysis::RangeStatistics>& rows() const { return rows_; }
+  /// Some device consists of units, which may be more or less busy.
+  bool hasUnits() const { return !unit_.isEmpty(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
@@ -42,27 +48,38 @@ class RangeModel : public QAbstractTableModel {
 
  private:
   QString text(const analysis::RangeStatistics& row, int column) const;
+  /// What the proportions are, in words.
+  QStringList proportionsText(const analysis::RangeStatistics& row) const;
+  QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
   QVariantList parts(const analysis::RangeStatistics& row) const;
 
   std::shared_ptr<const analysis::Trace> trace_;
   std::vector<analysis::RangeStatistics> rows_;
   geometry::TimeScale scale_;
+  QString unit_;  ///< of the devices that have several: tile
 };
 
+/// Sorts by a click on a heading, copies rows and saves as CSV by a right click.
 class RangeTable : public QTableView {
   Q_OBJECT
 
  public:
   explicit RangeTable(const shell::Palette& palette, QWidget* parent = nullptr);
   RangeModel* ranges() const { return model_; }
+  /// Only devices whose name contains the text.
+  void filter(const QString& text);
+  QMenu* makeMenu();
   /// Widths that the texts need; called when the profile changes, not while the range moves.
   void fitColumns();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void contextMenuEvent(QContextMenuEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
 
  private:
   RangeModel* model_;
+  QSortFilterProxyModel* proxy_;
 };
 
 }  // namespace pipescope::pages

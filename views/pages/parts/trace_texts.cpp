@@ -28,6 +28,10 @@ QString percent(double share) {
   return text(formatCell(share, Format::fraction));
 }
 
+QString unitsOf(const analysis::DeviceTrace& device) {
+  return device.unitName.empty() ? tr("units") : text(device.unitName) + QLatin1Char('s');
+}
+
 QString causeSentence(model::WaitCause cause) {
   switch (cause) {
     case model::WaitCause::fill:
@@ -49,6 +53,19 @@ QString causeSentence(model::WaitCause cause) {
 }
 
 }  // namespace
+
+QString otherReplicas(const analysis::Trace& trace) {
+  const auto shown = static_cast<std::int64_t>(trace.recordedReplicas.size());
+  if (shown == 0 || shown >= trace.replicas) return {};
+  if (shown == 1) {
+    return tr("Replica %1 of %2 is shown: the others do the same at the same time and are not recorded one by one.")
+        .arg(trace.recordedReplicas.front())
+        .arg(trace.replicas);
+  }
+  return tr("%1 of %2 replicas are shown: each of the others does the same as one of them and is not recorded.")
+      .arg(shown)
+      .arg(trace.replicas);
+}
 
 const analysis::TraceTrack& TraceTexts::track(const TimelineItem& item) const {
   return at(at(trace_.devices, item.device).tracks, item.track);
@@ -183,7 +200,8 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
       break;
     case Kind::step:
       if (const model::Step* row = step(item)) {
-        const bool spread = row->kind == model::StepKind::compute && row->activeUnits > 0;
+        const bool spread =
+            row->kind == model::StepKind::compute && row->activeUnits > 0 && at(trace_.devices, item.device).units > 1;
         lines << text(model::toString(row->kind)) +
                      (spread ? tr(", %1 %2s")
                                    .arg(text(geometry::groupedNumber(row->activeUnits)),
@@ -322,7 +340,16 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
   addWhere(facts, placement(item));
   addWhen(facts, item);
   if (row == nullptr) return;
-  const QString units = on.unitName.empty() ? tr("units") : text(on.unitName) + QLatin1Char('s');
+  if (on.units > 1) addUnits(facts, *row, on);
+  const QString in = on.units > 1 ? tr("sum over %1").arg(unitsOf(on)) : QString();
+  if (row->bytesIn.count > 0) facts.push_back({tr("Received"), bytesText(row->bytesIn), in});
+  if (row->bytesOut.count > 0) facts.push_back({tr("Sent"), bytesText(row->bytesOut), in});
+}
+
+/// How a step spreads over the units of its device.
+void TraceTexts::addUnits(Facts& facts, const model::Step& step, const analysis::DeviceTrace& on) const {
+  const model::Step* row = &step;
+  const QString units = unitsOf(on);
   if (row->activeUnits > 0)
     facts.push_back(
         {tr("Active %1").arg(units),
@@ -344,10 +371,6 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
       facts.push_back({tr("Balance"), percent(row->meanTicks / static_cast<double>(row->maxTicks.count)),
                        tr("mean ÷ slowest")});
   }
-  if (row->bytesIn.count > 0)
-    facts.push_back({tr("Received"), bytesText(row->bytesIn), tr("sum over %1").arg(units)});
-  if (row->bytesOut.count > 0)
-    facts.push_back({tr("Sent"), bytesText(row->bytesOut), tr("sum over %1").arg(units)});
 }
 
 void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {

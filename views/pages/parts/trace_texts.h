@@ -8,6 +8,9 @@
 
 namespace pipescope::pages {
 
+/// Which replicas are not on the timeline, and why; empty where all are.
+QString otherReplicas(const analysis::Trace& trace);
+
 /// What a timeline's items are, in words. Holds references: made where it is used.
 class TraceTexts {
  public:
@@ -38,6 +41,7 @@ class TraceTexts {
   void addWhen(Facts& facts, const geometry::TimelineItem& item) const;
   void addWhere(Facts& facts, const analysis::TracePlacement& placement) const;
   void addPass(Facts& facts, const geometry::TimelineItem& item) const;
+  void addUnits(Facts& facts, const model::Step& step, const analysis::DeviceTrace& on) const;
   void addStep(Facts& facts, const geometry::TimelineItem& item) const;
   void addWait(Facts& facts, const geometry::TimelineItem& item) const;
   void addTransfer(Facts& facts, const geometry::TimelineItem& item) const;

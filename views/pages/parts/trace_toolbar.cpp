@@ -9,7 +9,7 @@ using geometry::StepRows;
 
 namespace {
 
-const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/by_micro_batch"),
+const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/colours"),
            kCountersKey = QStringLiteral("trace/counters"), kTransfersKey = QStringLiteral("trace/transfers"),
            kTilesKey = QStringLiteral("trace/tiles"), kCounterHeightKey = QStringLiteral("trace/counter_height"),
            kTilesHeightKey = QStringLiteral("trace/tiles_height");
@@ -21,8 +21,10 @@ QString text(const std::string& from) {
 
 }  // namespace
 
-TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : ToolRow(context, owner) {
-  addCombos();
+TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
+  addChoices();
+  space();
+  addCalls();
   addSteps();
   stretch();
   span_ = new QLabel(this);
@@ -31,38 +33,16 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : ToolRo
   space();
   addRowsMenu(owner);
   addZoom();
+  button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
+  button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
+  addPicture();
 }
 
-void TraceToolbar::addCombos() {
-  rows_ = combo({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
-                tr("Steps nested by name path, steps by lane, or no steps"));
-  rows_->setCurrentIndex(std::clamp(context_.settings.value(kStepsKey, 0).toInt(), 0, 2));
-  colours_ = combo({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
-                   tr("Passes and transfers by what they are, or by micro-batch (M)"));
-  colours_->setCurrentIndex(context_.settings.value(kColoursKey, false).toBool() ? 1 : 0);
-  space();
-  calls_ = combo({}, tr("Call"), tr("Which call from the host"));
-  space();
-  connect(rows_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-    context_.settings.setValue(kStepsKey, index);
-    Q_EMIT optionsChanged();
-  });
-  connect(colours_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
-    context_.settings.setValue(kColoursKey, index == 1);
-    Q_EMIT optionsChanged();
-  });
-  connect(calls_, QOverload<int>::of(&QComboBox::activated), this,
-          [this] { Q_EMIT callChosen(calls_->currentData().toLongLong()); });
-}
-
-void TraceToolbar::addSteps() {
-  previous_ = button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { Q_EMIT stepWanted(-1); });
-  step_ = new QLabel(this);
-  step_->setAlignment(Qt::AlignCenter);
-  step_->setMinimumWidth(
-      QFontMetrics(font()).horizontalAdvance(tr("Step %1 of %2–%3").arg(88).arg(0).arg(88)) + 10);
-  add(step_);
-  next_ = button(QStringLiteral("next"), tr("Next step (])"), [this] { Q_EMIT stepWanted(1); });
+void TraceToolbar::addChoices() {
+  rows_ = choice({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
+                 tr("Steps nested by name path, steps by lane, or no steps"), kStepsKey);
+  colours_ = choice({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
+                    tr("Passes and transfers by what they are, or by micro-batch (M)"), kColoursKey);
 }
 
 /// What rows there are, and how high.
@@ -77,9 +57,10 @@ void TraceToolbar::addRowsMenu(QWidget* owner) {
          QStringLiteral("Shift+C"));
   height(*menu, owner, tr("Lower counters"), kCounterHeightKey, usual.counterHeight, -kHeightStep,
          QStringLiteral("Shift+V"));
-  height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight, 2 * kHeightStep,
+  tileActions_ << tiles_;
+  tileActions_ << height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight, 2 * kHeightStep,
          QStringLiteral("Shift+T"));
-  height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight, -2 * kHeightStep,
+  tileActions_ << height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight, -2 * kHeightStep,
          QStringLiteral("Shift+G"));
   QToolButton* opener = button(QStringLiteral("rows"), tr("Rows: counters, transfers, tiles"), [] {});
   opener->setMenu(menu);
@@ -102,7 +83,7 @@ QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, 
   return action;
 }
 
-void TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
+QAction* TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
                           const QString& key) {
   QAction* action =
       context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [this, setting, first, by] {
@@ -113,15 +94,7 @@ void TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, cons
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   owner->addAction(action);
   menu.addAction(action);
-}
-
-void TraceToolbar::addZoom() {
-  constexpr double kZoom = 1.6;
-  button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { Q_EMIT zoomWanted(1 / kZoom); });
-  button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { Q_EMIT zoomWanted(kZoom); });
-  button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
-  button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
-  button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"), [this] { Q_EMIT pictureWanted(); });
+  return action;
 }
 
 void TraceToolbar::apply(geometry::TimelineOptions& options) const {
@@ -145,30 +118,11 @@ bool TraceToolbar::byMicroBatch() const {
 }
 
 void TraceToolbar::toggleColours() {
-  colours_->setCurrentIndex(1 - colours_->currentIndex());
-  context_.settings.setValue(kColoursKey, byMicroBatch());
-  Q_EMIT optionsChanged();
+  turn(colours_, kColoursKey);
 }
 
-void TraceToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen) {
-  const QSignalBlocker blocker(calls_);
-  calls_->clear();
-  for (const model::Run* run : runs) {
-    calls_->addItem(tr("Call %1%2")
-                        .arg(run->id.value)
-                        .arg(runs.size() > 1 && run == runs.back() ? tr(" (last)") : QString()),
-                    QVariant::fromValue<qlonglong>(run->id.value));
-  }
-  if (runs.size() > 1)
-    calls_->addItem(tr("All %1 calls").arg(runs.size()), QVariant::fromValue<qlonglong>(kAllCalls));
-  calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(chosen)));
-  calls_->setVisible(!runs.empty());
-}
-
-void TraceToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
-  step_->setText(step);
-  previous_->setEnabled(hasPrevious);
-  next_->setEnabled(hasNext);
+void TraceToolbar::setTilesPossible(bool possible) {
+  for (QAction* action : tileActions_) action->setEnabled(possible);
 }
 
 void TraceToolbar::setSpan(const QString& span) {

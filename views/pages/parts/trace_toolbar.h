@@ -2,7 +2,7 @@
 #include <QLabel>
 
 #include "profiler/geometry/timeline_layout.h"
-#include "views/pages/parts/tool_row.h"
+#include "views/pages/parts/run_toolbar.h"
 #include "views/timeline/legend.h"
 
 class QMenu;
@@ -11,13 +11,10 @@ namespace pipescope::pages {
 
 /// The controls above the timeline: which rows, in which colours and how high, which call and step. What is chosen is
 /// kept in the settings.
-class TraceToolbar : public ToolRow {
+class TraceToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Of `calls`: all of them.
-  static constexpr qlonglong kAllCalls = -2;
-
   /// Actions with keys are `owner`'s.
   TraceToolbar(shell::PageContext& context, QWidget* owner);
 
@@ -26,33 +23,25 @@ class TraceToolbar : public ToolRow {
   bool byMicroBatch() const;
   void toggleColours();
 
-  void setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen);
-  /// `step` empty: there is none.
-  void setStep(const QString& step, bool hasPrevious, bool hasNext);
   void setSpan(const QString& span);
+  /// Some device consists of tiles.
+  void setTilesPossible(bool possible);
 
  Q_SIGNALS:
-  void optionsChanged();
-  void callChosen(qlonglong call);  ///< a RunId, or kAllCalls
-  void stepWanted(int direction);   ///< 0: this one
-  void zoomWanted(double factor);
   void undoWanted();
-  void pictureWanted();
 
  private:
-  void addCombos();
-  void addSteps();
+  void addChoices();
   void addRowsMenu(QWidget* owner);
   QAction* toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, bool first,
                   const QString& key);
-  void height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
+  QAction* height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
               const QString& key);
-  void addZoom();
 
-  QComboBox *rows_ = nullptr, *colours_ = nullptr, *calls_ = nullptr;
-  QToolButton *previous_ = nullptr, *next_ = nullptr;
-  QLabel *step_ = nullptr, *span_ = nullptr;
+  QComboBox *rows_ = nullptr, *colours_ = nullptr;
+  QLabel* span_ = nullptr;
   QAction *counters_ = nullptr, *transfers_ = nullptr, *tiles_ = nullptr;
+  QList<QAction*> tileActions_;
 };
 
 /// What a timeline's colours mean.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "profiler/analysis/tile_memory.h"
+#include "views/pages/parts/memory_data.h"
 
 namespace pipescope::pages {
 namespace {
@@ -40,7 +41,7 @@ sections::Table variableTable(const char* key, const char* title,
                         {}};
   for (const analysis::SpaceVariable& row : all) {
     if (!takes(row.category)) continue;
-    table.rows.push_back({row.name, row.bytes.count, row.maxUnitBytes.count, row.category, row.shape,
+    table.rows.push_back({row.name, row.bytes.count, row.maxUnitBytes.count, memoryWords(row.category).toStdString(), row.shape,
                           std::string(row.alwaysLive ? "always" : "not always")});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
@@ -55,7 +56,7 @@ base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& hel
                                                       model::ExecutableId executable,
                                                       const WantedUnits& wanted,
                                                       const std::string& unitName) {
-  const std::string unit = unitName.empty() ? "unit" : unitName;
+  const std::string unit = memoryUnit(unitName);
   const bool some =
       std::any_of(wanted.begin(), wanted.end(), [](const auto& one) { return !one.second.empty(); });
   std::map<std::tuple<std::string, std::string, bool>, std::int64_t> sums;
@@ -85,7 +86,7 @@ base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& hel
       {}};
   for (const auto& [key, bytes] : sums) {
     const bool alwaysLive = std::get<2>(key);
-    details.rows.push_back({std::get<0>(key), std::get<1>(key),
+    details.rows.push_back({memoryWords(std::get<0>(key)).toStdString(), memoryWords(std::get<1>(key)).toStdString(),
                             std::string(alwaysLive ? "always live" : "not always live (peak)"), bytes,
                             whole > 0 ? static_cast<double>(bytes) / static_cast<double>(whole) : 0.0});
   }

@@ -1,0 +1,153 @@
+// Pages of a device in one piece, a Gaudi: two replicas of which one is recorded, engines that work side by side, HBM.
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTabWidget>
+
+#include "profiler/record/recorder.h"
+#include "views/pages/parts/data_table.h"
+#include "views/pages/parts/facts.h"
+#include "views/pages/parts/panel.h"
+#include "views/pages/parts/range_table.h"
+#include "views/pages/parts/section_table_model.h"
+#include "views/timeline/timeline_canvas.h"
+#include "window_test.h"
+
+namespace pipescope::testing {
+namespace {
+
+using model::LaneRole;
+using model::StepKind;
+
+std::shared_ptr<record::MemoryProfile> cards() {
+  auto profile = std::make_shared<record::MemoryProfile>();
+  record::Recorder recorder(*profile);
+  recorder.add(model::Target{"hls-gaudi2:2", "gaudi", "a box", 2, 1});
+  recorder.add(model::Property{"figure.mme_clock", "1.65 GHz; grade C; a source"});
+  std::map<LaneRole, model::LaneId> lanes;
+  model::DeviceId first;
+  model::MemorySpaceId space;
+  for (int d = 0; d < 2; ++d) {
+    model::Device device;
+    device.kind = "gaudi2";
+    device.name = "HPU" + std::to_string(d);
+    device.ticksPerSecond = 1'000'000'000'000;
+    device.unitName = "card";
+    const model::DeviceId id = recorder.add(device);
+    for (const LaneRole role : {LaneRole::mme, LaneRole::tpc}) {
+      const model::LaneId lane = recorder.add(model::Lane{{}, id, "", role, {}});
+      if (d == 0) lanes[role] = lane;
+    }
+    const auto memory = recorder.add(model::MemorySpace{{}, id, "hbm", 1, base::Bytes(96'000'000'000), {}});
+    if (d == 0) first = id, space = memory;
+  }
+  model::Executable executable;
+  executable.name = "training";
+  executable.strategy = "pipelined";
+  executable.stages = 1;
+  executable.replicas = 2;
+  executable.microBatches = 1;
+  executable.microBatchSize = 8;
+  const auto id = recorder.add(executable);
+  recorder.add(model::Stage{id, 0, first, "stem layer1 layer2 layer3 head", 0, {}});
+  recorder.add(model::UnitMemory{id, space, "weight", "", true, 0, 1, base::Bytes(1'000'000)});
+  const auto name = recorder.add(model::DebugContext{{}, {}, "weight", "variable"});
+  recorder.add(model::Variable{{}, id, space, name, "weight", "", base::Bytes(1'000'000), base::Bytes(1'000'000), true, 0});
+  recorder.add(model::LivenessStep{id, space, 0, {}, model::Pass::forward, base::Bytes(5), base::Bytes(5)});
+  model::Segment segment;
+  segment.executable = id;
+  segment.device = first;
+  segment.lane = lanes.at(LaneRole::mme);
+  segment.stage = 0;
+  segment.ticks = base::Ticks(100);
+  const auto work = recorder.add(segment);
+  for (const auto& [role, offset, ticks] : {std::tuple(LaneRole::mme, 0, 70), {LaneRole::tpc, 30, 70}}) {
+    model::Step step;
+    step.segment = work;
+    step.lane = lanes.at(role);
+    step.offset = base::Ticks(offset);
+    step.ticks = step.minTicks = step.maxTicks = base::Ticks(ticks);
+    step.meanTicks = ticks;
+    step.activeUnits = 1;
+    step.program = recorder.add(model::Program{{}, {}, id, first, "OnTileExecute", name, {}});
+    recorder.add(step);
+  }
+  model::Placement placement;
+  placement.segment = work;
+  placement.device = first;
+  placement.end = base::Ticks(100);
+  placement.run = model::RunId(0);
+  placement.stage = 0;
+  placement.microBatch = placement.iteration = 0;
+  recorder.add(placement);
+  model::Run run;
+  run.executable = id;
+  run.end = base::Ticks(100);
+  recorder.add(run);
+  EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  return profile;
+}
+
+class CardTest : public WindowTest {
+ protected:
+  QString fact(const QString& label) const {
+    for (const pages::FactGrid* grid : window->currentPage()->findChildren<pages::FactGrid*>()) {
+      if (const QString value = grid->value(label); !value.isEmpty()) return value;
+    }
+    return {};
+  }
+};
+
+TEST_F(CardTest, TheTraceKnowsNoTiles) {
+  open(cards(), QStringLiteral("trace"));
+  auto* table = child<pages::RangeTable>();
+  ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() == 1; })) << "HPU1 does the same as HPU0: not idle";
+  EXPECT_DOUBLE_EQ(table->ranges()->rows()[0].parallelEfficiency, 1) << "engines side by side count once";
+  EXPECT_TRUE(table->isColumnHidden(pages::RangeModel::balance));
+  EXPECT_FALSE(table->ranges()
+                   ->headerData(pages::RangeModel::efficiency, Qt::Horizontal, Qt::ToolTipRole)
+                   .toString()
+                   .contains(QStringLiteral("tile")));
+  EXPECT_EQ(window->currentPage()->notice(),
+            QStringLiteral("Replica 0 of 2 is shown: the others do the same at the same time and are not recorded one by one."));
+  auto* tabs = child<QTabWidget>();
+  for (int tab = 0; tab < tabs->count(); ++tab) {
+    EXPECT_EQ(tabs->isTabVisible(tab), tabs->tabText(tab) != QStringLiteral("Tiles"));
+  }
+  auto* canvas = child<timeline::TimelineCanvas>();
+  canvas->select(canvas->scene().stepOf(model::ProgramId(0), 0, base::Ticks(0)));
+  EXPECT_EQ(fact(QStringLiteral("Kind")), QStringLiteral("compute"));
+  EXPECT_EQ(fact(QStringLiteral("Active cards")), QString());
+  EXPECT_EQ(fact(QStringLiteral("Balance")), QString());
+  picture("card_trace");
+}
+
+TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
+  open(cards(), QStringLiteral("summary"));
+  EXPECT_EQ(fact(QStringLiteral("Clock")), QStringLiteral("MME 1.65 GHz"));
+  EXPECT_EQ(fact(QStringLiteral("Per device")), QString());
+  EXPECT_EQ(fact(QStringLiteral("Devices")), QStringLiteral("2 × gaudi2, 1 holds a stage"));
+  EXPECT_EQ(fact(QStringLiteral("Memory")), QStringLiteral("89.4 GiB HBM each"));
+  for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
+    if (card->caption() != QStringLiteral("Slowest stage")) continue;
+    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem … head (5) on HPU0, the only stage"));
+    EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0, the only stage"));
+  }
+  picture("card_summary");
+}
+
+TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
+  open(cards(), QStringLiteral("memory"));
+  EXPECT_FALSE(child<QLineEdit>(QStringLiteral("Selected tiles"))->isVisible());
+  EXPECT_FALSE(child<QComboBox>(QStringLiteral("View"))->isVisible());
+  for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
+    EXPECT_EQ(table->model()->table().basis.find("tile"), std::string::npos) << table->title().toStdString();
+  }
+  picture("card_memory");
+  showPage(QStringLiteral("liveness"));
+  EXPECT_FALSE(child<QComboBox>(QStringLiteral("Bytes of"))->isVisible());
+  picture("card_liveness");
+}
+
+}  // namespace
+}  // namespace pipescope::testing

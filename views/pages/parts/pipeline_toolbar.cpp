@@ -1,0 +1,71 @@
+#include "views/pages/parts/pipeline_toolbar.h"
+
+namespace pipescope::pages {
+
+namespace {
+const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringLiteral("pipeline/colours"),
+           kCriticalKey = QStringLiteral("pipeline/critical");
+}  // namespace
+
+PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
+  mode_ = choice({tr("By time"), tr("Schedule grid")}, tr("View"),
+                 tr("Passes as long as they take, or a table with equal cells (G)"), kGridKey);
+  colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
+                    tr("Colours by micro-batch (light: forward, dark: backward) or by pass (M)"), kColoursKey);
+  space();
+  addCalls();
+  addSteps();
+  addPath();
+  stretch();
+  addZoom();
+  button(QStringLiteral("fit"), tr("Show everything (0)"), [this] { Q_EMIT allWanted(); });
+  addPicture();
+  const auto key = [&](const QString& what, const QList<QKeySequence>& keys, std::function<void()> run) {
+    QAction* action = context.actions.add(tr("Pipeline"), what, keys, std::move(run));
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    owner->addAction(action);
+  };
+  key(tr("By time or as a schedule grid"), {QKeySequence(QStringLiteral("G"))}, [this] { turn(mode_, kGridKey); });
+  key(tr("Colour by micro-batch or pass"), {QKeySequence(QStringLiteral("M"))}, [this] { turn(colours_, kColoursKey); });
+  key(tr("Next step of the pipeline"), {QKeySequence(QStringLiteral("]")), QKeySequence(QStringLiteral("Ctrl+Right"))},
+      [this] { Q_EMIT stepWanted(1); });
+  key(tr("Previous step of the pipeline"),
+      {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))}, [this] { Q_EMIT stepWanted(-1); });
+}
+
+void PipelineToolbar::addPath() {
+  auto* label = new QLabel(tr("Micro-batch"), this);
+  path_ = new QSpinBox(this);
+  path_->setRange(-1, -1);
+  path_->setSpecialValueText(tr("none"));
+  path_->setAccessibleName(tr("Lit micro-batch"));
+  path_->setToolTip(tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
+  label->setBuddy(path_);
+  add(label);
+  add(path_);
+  critical_ = new QCheckBox(tr("Critical path"), this);
+  critical_->setChecked(context_.settings.value(kCriticalKey, false).toBool());
+  critical_->setToolTip(tr("Outlines the passes whose lengths and waits add up to the call"));
+  add(critical_);
+  connect(path_, QOverload<int>::of(&QSpinBox::valueChanged), this, &PipelineToolbar::optionsChanged);
+  connect(critical_, &QCheckBox::toggled, this, [this](bool on) {
+    context_.settings.setValue(kCriticalKey, on);
+    Q_EMIT optionsChanged();
+  });
+}
+
+geometry::PipelineOptions PipelineToolbar::options() const {
+  geometry::PipelineOptions options;
+  options.grid = mode_->currentIndex() == 1;
+  options.byMicroBatch = colours_->currentIndex() == 0;
+  options.critical = critical_->isChecked() && critical_->isEnabled();
+  options.path = path_->value();
+  return options;
+}
+
+void PipelineToolbar::setMicroBatches(int count) {
+  const QSignalBlocker blocker(path_);
+  path_->setRange(-1, count - 1);
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,35 @@
+#pragma once
+#include <QCheckBox>
+#include <QSpinBox>
+
+#include "profiler/geometry/pipeline_scene.h"
+#include "views/pages/parts/run_toolbar.h"
+
+namespace pipescope::pages {
+
+/// The controls above a pipeline: by time or as a table, in which colours, which micro-batch is lit.
+class PipelineToolbar : public RunToolbar {
+  Q_OBJECT
+
+ public:
+  /// Actions with keys are `owner`'s.
+  PipelineToolbar(shell::PageContext& context, QWidget* owner);
+
+  geometry::PipelineOptions options() const;
+  /// −1: none.
+  void setPath(int microBatch) { path_->setValue(microBatch); }
+  void setMicroBatches(int count);
+  void setCriticalKnown(bool known) { critical_->setEnabled(known); }
+
+ Q_SIGNALS:
+  void allWanted();
+
+ private:
+  void addPath();
+
+  QComboBox *mode_ = nullptr, *colours_ = nullptr;
+  QSpinBox* path_ = nullptr;
+  QCheckBox* critical_ = nullptr;
+};
+
+}  // namespace pipescope::pages

@@ -1,0 +1,74 @@
+#include "views/pages/parts/run_toolbar.h"
+
+namespace pipescope::pages {
+
+namespace {
+constexpr double kZoom = 1.6;
+}  // namespace
+
+QString stepOf(int step, int last) {
+  return last <= 0 ? QObject::tr("Step %1").arg(step) : QObject::tr("Step %1 of 0–%2").arg(step).arg(last);
+}
+
+QComboBox* RunToolbar::choice(const QStringList& items, const QString& name, const QString& tip,
+                              const QString& setting) {
+  QComboBox* box = combo(items, name, tip);
+  box->setCurrentIndex(qBound(0, context_.settings.value(setting, 0).toInt(), box->count() - 1));
+  connect(box, QOverload<int>::of(&QComboBox::activated), this, [this, setting](int index) {
+    context_.settings.setValue(setting, index);
+    Q_EMIT optionsChanged();
+  });
+  return box;
+}
+
+void RunToolbar::turn(QComboBox* box, const QString& setting) {
+  box->setCurrentIndex((box->currentIndex() + 1) % box->count());
+  context_.settings.setValue(setting, box->currentIndex());
+  Q_EMIT optionsChanged();
+}
+
+void RunToolbar::addCalls() {
+  calls_ = combo({}, tr("Call"), tr("Which call from the host"));
+  connect(calls_, QOverload<int>::of(&QComboBox::activated), this,
+          [this] { Q_EMIT callChosen(calls_->currentData().toLongLong()); });
+}
+
+void RunToolbar::addSteps() {
+  previous_ = button(QStringLiteral("previous"), tr("Previous step ([)"), [this] { Q_EMIT stepWanted(-1); });
+  step_ = new QLabel(this);
+  step_->setAlignment(Qt::AlignCenter);
+  step_->setMinimumWidth(QFontMetrics(font()).horizontalAdvance(stepOf(88, 88)) + 10);
+  add(step_);
+  next_ = button(QStringLiteral("next"), tr("Next step (])"), [this] { Q_EMIT stepWanted(1); });
+}
+
+void RunToolbar::addZoom() {
+  button(QStringLiteral("zoom_out"), tr("Zoom out (S)"), [this] { Q_EMIT zoomWanted(1 / kZoom); });
+  button(QStringLiteral("zoom_in"), tr("Zoom in (W)"), [this] { Q_EMIT zoomWanted(kZoom); });
+}
+
+void RunToolbar::addPicture() {
+  button(QStringLiteral("picture"), tr("Save picture as PNG or SVG…"), [this] { Q_EMIT pictureWanted(); });
+}
+
+void RunToolbar::setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll) {
+  const QSignalBlocker blocker(calls_);
+  calls_->clear();
+  for (const model::Run* run : runs) {
+    const bool last = runs.size() > 1 && run == runs.back();
+    calls_->addItem((last ? tr("Call %1 (last)") : tr("Call %1")).arg(run->id.value),
+                    QVariant::fromValue<qlonglong>(run->id.value));
+  }
+  if (withAll && runs.size() > 1)
+    calls_->addItem(tr("All %1 calls").arg(runs.size()), QVariant::fromValue<qlonglong>(kAllCalls));
+  calls_->setCurrentIndex(calls_->findData(QVariant::fromValue<qlonglong>(chosen)));
+  calls_->setVisible(!runs.empty());
+}
+
+void RunToolbar::setStep(const QString& step, bool hasPrevious, bool hasNext) {
+  step_->setText(step);
+  previous_->setEnabled(hasPrevious);
+  next_->setEnabled(hasNext);
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,101 @@
+#include "views/pages/parts/table_menu.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QMenu>
+#include <QMessageBox>
+#include <QTableView>
+#include <algorithm>
+
+#include "views/shell/background.h"
+#include "views/shell/picture.h"
+
+namespace pipescope::pages {
+namespace {
+
+QString tr(const char* text) {
+  return QObject::tr(text);
+}
+
+void saveCsv(QTableView& view) {
+  auto* dialog =
+      new QFileDialog(view.window(), tr("Save the table"), QString(), tr("Comma-separated values (*.csv)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setAcceptMode(QFileDialog::AcceptSave);
+  dialog->setDefaultSuffix(QStringLiteral("csv"));
+  QObject::connect(dialog, &QFileDialog::fileSelected, &view, [&view](const QString& path) {
+    shell::inBackground(
+        &view, [path, bytes = tableCsv(view).toUtf8()] { return shell::writeFile(path, bytes); },
+        [&view](const base::Status& status) {
+          if (!status.ok())
+            QMessageBox::warning(view.window(), tr("Save the table"), QString::fromStdString(status.error().message));
+        });
+  });
+  dialog->open();
+}
+
+int shownColumns(const QTableView& view) {
+  int shown = 0;
+  for (int c = 0; c < view.model()->columnCount(); ++c) shown += view.isColumnHidden(c) ? 0 : 1;
+  return shown;
+}
+
+}  // namespace
+
+QString tableCsv(const QTableView& view) {
+  const auto quoted = [](QString field) {
+    if (!field.contains(QLatin1Char(',')) && !field.contains(QLatin1Char('"')) &&
+        !field.contains(QLatin1Char('\n')))
+      return field;
+    return QLatin1Char('"') + field.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
+  };
+  const QAbstractItemModel& model = *view.model();
+  QStringList lines;
+  for (int row = -1; row < model.rowCount(); ++row) {
+    QStringList fields;
+    for (int c = 0; c < model.columnCount(); ++c) {
+      if (view.isColumnHidden(c)) continue;
+      fields << quoted(row < 0 ? model.headerData(c, Qt::Horizontal).toString() : model.index(row, c).data().toString());
+    }
+    lines << fields.join(QLatin1Char(','));
+  }
+  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+void copyRows(const QTableView& view) {
+  const QAbstractItemModel& model = *view.model();
+  QStringList lines, headings;
+  for (int c = 0; c < model.columnCount(); ++c) {
+    if (!view.isColumnHidden(c)) headings << model.headerData(c, Qt::Horizontal).toString();
+  }
+  lines << headings.join(QLatin1Char('\t'));
+  QModelIndexList rows = view.selectionModel()->selectedRows();
+  std::sort(rows.begin(), rows.end());
+  for (const QModelIndex& row : rows) {
+    QStringList cells;
+    for (int c = 0; c < model.columnCount(); ++c) {
+      if (!view.isColumnHidden(c)) cells << model.index(row.row(), c).data().toString();
+    }
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  QApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
+void addTableActions(QMenu& menu, QTableView& view) {
+  menu.addAction(tr("Copy selected rows"), &view, [&view] { copyRows(view); })
+      ->setEnabled(view.selectionModel()->hasSelection());
+  menu.addAction(tr("Copy all as CSV"), &view, [&view] { QApplication::clipboard()->setText(tableCsv(view)); });
+  menu.addAction(tr("Save as CSV…"), &view, [&view] { saveCsv(view); });
+  menu.addSeparator();
+  for (int c = 0; c < view.model()->columnCount(); ++c) {
+    QAction* column = menu.addAction(view.model()->headerData(c, Qt::Horizontal, Qt::DisplayRole).toString());
+    column->setCheckable(true);
+    column->setChecked(!view.isColumnHidden(c));
+    QObject::connect(column, &QAction::toggled, &view, [&view, c](bool on) {
+      if (on || shownColumns(view) > 1) view.setColumnHidden(c, !on);
+    });
+  }
+}
+
+}  // namespace pipescope::pages

@@ -1,0 +1,104 @@
+#include "views/shell/header.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+
+#include "views/shell/elided_label.h"
+
+namespace pipescope::shell {
+
+namespace {
+constexpr int kHeight = 44;
+}  // namespace
+
+Header::Header(const Palette& palette, ProfileSession& session, QWidget* parent)
+    : QWidget(parent),
+      palette_(palette),
+      session_(session),
+      badge_(new QLabel(this)),
+      executableLabel_(new QLabel(tr("Executable"), this)),
+      title_(new ElidedLabel(palette, Qt::AlignLeft | Qt::AlignVCenter, this)),
+      facts_(new ElidedLabel(palette, Qt::AlignRight | Qt::AlignVCenter, this, Ui::muted)),
+      executables_(new QComboBox(this)) {
+  setFixedHeight(kHeight);
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(14, 0, 12, 0);
+  layout->setSpacing(10);
+  // The file's name gives way last.
+  title_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
+  QFont bold = font();
+  bold.setBold(true);
+  title_->setFont(bold);
+  badge_->setTextFormat(Qt::PlainText);
+  executables_->setAccessibleName(tr("Executable"));
+  executables_->setToolTip(tr("Which compiled program the pages show"));
+  executables_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  executableLabel_->setBuddy(executables_);
+  layout->addWidget(title_);
+  layout->addWidget(badge_);
+  layout->addWidget(facts_, 1);
+  layout->addSpacing(10);
+  layout->addWidget(executableLabel_);
+  layout->addWidget(executables_);
+  connect(executables_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
+    session_.setExecutable(model::ExecutableId(executables_->itemData(index).toLongLong()));
+  });
+  connect(&palette_, &Palette::changed, this, &Header::followPalette);
+  followPalette();
+}
+
+void Header::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette_.ui(Ui::raised));
+  painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
+}
+
+void Header::followPalette() {
+  QPalette quiet = palette_.widgets();
+  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
+  for (QLabel* label : {badge_, executableLabel_}) label->setPalette(quiet);
+  update();
+}
+
+void Header::follow() {
+  const analysis::Catalog& catalog = *session_.snapshot()->catalog;
+  const QSignalBlocker blocker(executables_);
+  executables_->clear();
+  for (const model::Executable& row : catalog.executables) {
+    executables_->addItem(QString::fromStdString(row.name), QVariant::fromValue<qlonglong>(row.id.value));
+    if (row.id == session_.executable()) executables_->setCurrentIndex(executables_->count() - 1);
+  }
+  executables_->setVisible(executables_->count() > 0);
+  executableLabel_->setVisible(executables_->count() > 0);
+  title_->setText(session_.title());
+  badge_->setText(stateText());
+  facts_->setText(executableText());
+}
+
+QString Header::stateText() const {
+  const analysis::Catalog& catalog = *session_.snapshot()->catalog;
+  const QString name = QString::fromStdString(catalog.target.name);
+  return catalog.state.state == model::ProfileState::running ? tr("%1 · still being written").arg(name) : name;
+}
+
+/// "pipelined · popart · 4 stages · 10 micro-batches of 40".
+QString Header::executableText() const {
+  const model::Executable* row = session_.snapshot()->catalog->executable(session_.executable());
+  if (row == nullptr) return {};
+  QStringList parts;
+  for (const std::string& word : {row->strategy, row->schedule}) {
+    const QString text = QString::fromStdString(word);
+    if (!text.isEmpty() && !parts.contains(text)) parts << text;
+  }
+  if (row->stages > 0) parts << (row->stages == 1 ? tr("1 stage") : tr("%1 stages").arg(row->stages));
+  if (row->replicas > 1) parts << tr("%1 replicas").arg(row->replicas);
+  if (row->microBatches > 0 && row->microBatchSize > 0) {
+    parts << (row->microBatches == 1 ? tr("1 micro-batch of %1").arg(row->microBatchSize)
+                                     : tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize));
+  }
+  return parts.join(QStringLiteral(" · "));
+}
+
+}  // namespace pipescope::shell
