@@ -60,7 +60,7 @@ Result<Kernel> arithmeticKernel(const OperatorCall& call) {
   const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape});
   const std::int64_t divisors = call.input(1).elements();
   const std::string title = call.title();
-  return kernelForNumbers(call, call.input(0).element, [&]<class T>(T) {
+  const auto make = [&]<class T>(T) {
     return Kernel{[=](const KernelArguments& a) -> Status {
                     const T* b = a.input<T>(1);
                     if constexpr (std::is_same_v<Op, Over> && std::is_integral_v<T>) {
@@ -72,7 +72,12 @@ Result<Kernel> arithmeticKernel(const OperatorCall& call) {
                     return {};
                   },
                   0};
-  });
+  };
+  // Modulo 2ⁿ, signed and unsigned numbers have one code for all but quotients.
+  if constexpr (!std::is_same_v<Op, Over>) {
+    if (isInteger(call.input(0).element)) return kernelForSizes(call.input(0).element, make);
+  }
+  return kernelForNumbers(call, call.input(0).element, make);
 }
 
 template <class Op>

@@ -14,6 +14,10 @@ bool isFloat(ElementType type) {
          type == ElementType::bfloat16;
 }
 
+bool isInteger(ElementType type) {
+  return !isFloat(type) && type != ElementType::boolean;
+}
+
 Status requireSameElementTypes(const OperatorCall& call, const std::vector<std::size_t>& inputs) {
   const std::size_t first = inputs.front();
   for (const std::size_t i : inputs) {

@@ -98,6 +98,7 @@ Result<Kernel> kernelForSizes(ElementType type, Maker maker) {
 }
 
 bool isFloat(ElementType type);
+bool isInteger(ElementType type);
 
 /// All given inputs have one element type.
 Status requireSameElementTypes(const OperatorCall& call, const std::vector<std::size_t>& inputs);

@@ -180,6 +180,8 @@ void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* 
   const std::int64_t all = plan.outputs * plan.depth;
   if (all == 0) {
     // Nothing to take: every output, if there is one, is what it starts from.
+  } else if constexpr (std::is_integral_v<T>) {
+    reducePart<Op>(std::span(runs), x, y);  // rare: one walk, so that eight more types cost little code
   } else if (runs.size() > 1 && !runs[0].reduced) {
     const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {

@@ -107,6 +107,14 @@ const std::vector<Table>& tables();
 /// Rows of every table: what is handed from a recorder to a sink.
 class RowSet {
  public:
+  // In columns.cpp, so that the code of every table's vector is made once.
+  RowSet();
+  RowSet(const RowSet&);
+  RowSet(RowSet&&) noexcept;
+  RowSet& operator=(const RowSet&);
+  RowSet& operator=(RowSet&&) noexcept;
+  ~RowSet();
+
   template <class Row>
   std::vector<Row>& of() {
     return std::get<std::vector<Row>>(rows_);
@@ -118,6 +126,10 @@ class RowSet {
   bool empty() const;
   std::size_t size() const;
   void clear();
+  /// The rows of `other` after those of every table.
+  void append(const RowSet& other);
+  /// The rows of one table alone.
+  RowSet only(std::size_t table) const;
 
  private:
   detail::VectorsOf<AllRows>::Type rows_;

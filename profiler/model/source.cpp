@@ -24,7 +24,61 @@ ColumnBlock columnsOfRows(const std::vector<Row>& rows) {
   return block;
 }
 
+/// All blocks of the table in one vector.
+template <class Row>
+base::Result<Rows<Row>> joined(const ProfileSource& source, std::size_t blocks) {
+  auto all = std::make_shared<std::vector<Row>>();
+  for (std::size_t i = 0; i < blocks; ++i) {
+    PIPESCOPE_ASSIGN(const Rows<Row> part, source.block<Row>(i));
+    all->insert(all->end(), part->begin(), part->end());
+  }
+  return Rows<Row>(std::move(all));
+}
+
+/// Adds the table with this index to `rows`.
+base::Status addTable(const ProfileSource& source, std::size_t table, RowSet& rows) {
+  base::Status status;
+  forEachRowType([&]<class Row>() {
+    if (tableIndexOf<Row>() != table) return;
+    const base::Result<Rows<Row>> read = source.rows<Row>();
+    if (read.ok()) {
+      rows.of<Row>() = **read;
+    } else {
+      status = read.error();
+    }
+  });
+  return status;
+}
+
 }  // namespace
+
+base::Result<std::shared_ptr<const void>> ProfileSource::whole(std::size_t table) const {
+  PIPESCOPE_ASSIGN(const std::vector<BlockInfo> infos, directory(table));
+  if (infos.size() == 1) return decode(table, 0);
+  base::Result<std::shared_ptr<const void>> all = std::shared_ptr<const void>();
+  forEachRowType([&]<class Row>() {
+    if (tableIndexOf<Row>() != table) return;
+    base::Result<Rows<Row>> rows = joined<Row>(*this, infos.size());
+    if (rows.ok()) {
+      all = std::shared_ptr<const void>(std::move(*rows));
+    } else {
+      all = rows.error();
+    }
+  });
+  return all;
+}
+
+base::Result<RowSet> ProfileSource::table(std::size_t index) const {
+  RowSet rows;
+  PIPESCOPE_TRY(addTable(*this, index, rows));
+  return rows;
+}
+
+base::Result<RowSet> ProfileSource::everything() const {
+  RowSet rows;
+  for (std::size_t table = 0; table < kTableCount; ++table) PIPESCOPE_TRY(addTable(*this, table, rows));
+  return rows;
+}
 
 base::Result<std::shared_ptr<const ColumnBlock>> ProfileSource::integerColumns(std::size_t table,
                                                                                std::size_t block) const {

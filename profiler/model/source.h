@@ -90,15 +90,14 @@ class ProfileSource {
   /// The whole table. For tables that can be long, prefer blocks() and block().
   template <class Row>
   base::Result<Rows<Row>> rows() const {
-    PIPESCOPE_ASSIGN(const std::vector<BlockInfo> infos, blocks<Row>());
-    if (infos.size() == 1) return block<Row>(0);
-    auto all = std::make_shared<std::vector<Row>>();
-    for (std::size_t i = 0; i < infos.size(); ++i) {
-      PIPESCOPE_ASSIGN(const Rows<Row> part, block<Row>(i));
-      all->insert(all->end(), part->begin(), part->end());
-    }
-    return Rows<Row>(std::move(all));
+    PIPESCOPE_ASSIGN(std::shared_ptr<const void> data, whole(tableIndexOf<Row>()));
+    return std::static_pointer_cast<const std::vector<Row>>(data);
   }
+
+  /// rows() of the table with this index; the other tables stay empty.
+  base::Result<RowSet> table(std::size_t index) const;
+  /// rows() of every table.
+  base::Result<RowSet> everything() const;
 
  protected:
   virtual base::Result<std::vector<BlockInfo>> directory(std::size_t table) const = 0;
@@ -108,6 +107,10 @@ class ProfileSource {
   virtual base::Result<std::shared_ptr<const ColumnBlock>> integerColumns(std::size_t table, std::size_t block) const;
   /// A shared std::vector<Row> of the table's row type.
   virtual base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const = 0;
+
+ private:
+  /// A shared std::vector<Row> of all blocks.
+  base::Result<std::shared_ptr<const void>> whole(std::size_t table) const;
 };
 
 }  // namespace pipescope::model

@@ -13,7 +13,7 @@ namespace {
 
 __extension__ using Wide = __int128;  // products of ticks and clocks
 
-std::string quoted(std::string_view text) {
+std::string jsonText(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -39,8 +39,8 @@ class Chrome {
     PIPESCOPE_TRY(refuseTooMany());
     buffer_ = fmt::format("{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"times\":{},\"device_model\":{},"
                           "\"tool_version\":{}}},\"traceEvents\":[",
-                          quoted(catalog_.property("times")), quoted(catalog_.property("device_model")),
-                          quoted(catalog_.property("tool_version")));
+                          jsonText(catalog_.property("times")), jsonText(catalog_.property("device_model")),
+                          jsonText(catalog_.property("tool_version")));
     PIPESCOPE_TRY(names());
     PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
     for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
@@ -120,7 +120,7 @@ class Chrome {
 
   base::Status process(std::int64_t pid, const std::string& name) {
     PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}", pid,
-                                    quoted(name))));
+                                    jsonText(name))));
     return event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
                              pid, pid));
   }
@@ -132,7 +132,7 @@ class Chrome {
     if (!added) return place->second;
     const std::int64_t tid = place->second;
     PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}",
-                                    pid, tid, quoted(name))));
+                                    pid, tid, jsonText(name))));
     PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}}}",
                                     pid, tid, rank)));
     return tid;
@@ -186,7 +186,7 @@ class Chrome {
     // The duration is that of the rounded ends, so that neighbours touch.
     const double from = std::stod(us(start, device)), to = std::stod(us(end, device));
     return event(fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{},\"ts\":{:.6f},\"dur\":{:.6f},\"args\":{{{}}}}}",
-                             process, lane, quoted(name), quoted(category), from, to - from, args));
+                             process, lane, jsonText(name), jsonText(category), from, to - from, args));
   }
 
   base::Status placement(const model::Placement& row) {
@@ -245,7 +245,7 @@ class Chrome {
     for (const int side : {0, 1}) {
       PIPESCOPE_TRY(event(fmt::format(
           "{{\"ph\":\"{}\",\"bp\":\"e\",\"id\":{},\"pid\":{},\"tid\":{},\"name\":{},\"cat\":\"transfer\",\"ts\":{}}}",
-          side == 0 ? "s" : "f", row.id.value, pid(ends[side]), threads[side], quoted(name),
+          side == 0 ? "s" : "f", row.id.value, pid(ends[side]), threads[side], jsonText(name),
           us(side == 0 ? row.start : middle, clock))));
     }
     return {};
@@ -260,7 +260,7 @@ class Chrome {
       if (counter.executable != request_.executable) return {};
       const model::DeviceId device = counter.device.valid() ? counter.device : model::DeviceId(0);
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}", pid(device),
-                               quoted(counter.name), us(row.time, device), row.value));
+                               jsonText(counter.name), us(row.time, device), row.value));
     });
   }
 

@@ -43,9 +43,10 @@ TEST(Range, StepsOneByOneAreThoseThatMeetTheRange) {
   for (const auto& [from, to] : {std::pair(0, 50), std::pair(333, 334), std::pair(500, 2500), std::pair(0, 1 << 20), std::pair(9, 9)}) {
     for (const std::vector<model::LaneId>& lanes : {std::vector<model::LaneId>{}, {model::LaneId(1), model::LaneId(4)}}) {
       Found expected, found;
-      expand(fixture.rows, [&](const auto&, const model::Step& s, Ticks start, Ticks end) {
+      const bool something = to > from;
+      expand(fixture.rows, [&, first = from, last = to](const auto&, const model::Step& s, Ticks start, Ticks end) {
         const bool wanted = lanes.empty() || std::count(lanes.begin(), lanes.end(), s.lane) != 0;
-        if (wanted && start.count < to && end.count > from && to > from)
+        if (wanted && start.count < last && end.count > first && something)
           expected.insert({s.lane.value, start.count, end.count, s.program.value});
       });
       const auto spans = asked.index->steps(asked.range(from, to, lanes), Ticks(0), asked.progress);
