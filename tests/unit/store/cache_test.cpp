@@ -89,7 +89,7 @@ TEST(Reader, ThreadsShareTheirBlocks) {
   const std::vector<std::string> expected = render(makeRowSet(200, 0));
   std::vector<std::vector<std::string>> results(4);
   std::vector<std::thread> threads;
-  for (auto& result : results) threads.emplace_back([&] { result = render(*readAll(**reader)); });
+  for (auto& result : results) threads.emplace_back([&] { result = render(*(*reader)->everything()); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& result : results) EXPECT_EQ(result, expected);
 }

@@ -33,7 +33,7 @@ const std::vector<std::string>& expected(std::size_t count) {
     std::vector<std::vector<std::string>> states(1);
     model::RowSet rows;
     for (const model::RowSet& batch : batches()) {
-      append(rows, batch);
+      rows.append(batch);
       states.push_back(render(rows));
     }
     return states;

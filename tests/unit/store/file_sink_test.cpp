@@ -27,7 +27,7 @@ TEST(FileSink, WritesWhatItTookInOrder) {
   model::RowSet all = makeRowSet(3, 0);
   for (std::uint64_t i = 1; i < 50; ++i) {
     model::RowSet rows = makeRowSet(i, i);
-    append(all, rows);
+    all.append(rows);
     ASSERT_OK((*sink)->take(rows));
     EXPECT_TRUE(rows.empty());
   }
@@ -38,7 +38,7 @@ TEST(FileSink, WritesWhatItTookInOrder) {
   EXPECT_GE(std::stod(property(**reader, "recorder_blocked_seconds")), 0);
   EXPECT_GT(std::stod(property(**reader, "recorder_thread_seconds")), 0);
   EXPECT_GT(std::stoll(property(**reader, "recorder_bytes")), 0);
-  auto found = readAll(**reader);
+  auto found = (*reader)->everything();
   ASSERT_OK(found);
   found->of<model::Property>().resize(found->of<model::Property>().size() - 3);
   EXPECT_EQ(render(*found), render(all));

@@ -11,7 +11,7 @@ TEST(RoundTrip, EveryRowTypeKeepsExtremeValuesAndOrder) {
   const std::vector<model::RowSet> batches = {makeRowSet(40, 0), makeRowSet(1, 1000), makeRowSet(300, 5)};
   writeProfile(folder / "profile.pop", batches);
   model::RowSet all;
-  for (const model::RowSet& batch : batches) append(all, batch);
+  for (const model::RowSet& batch : batches) all.append(batch);
   EXPECT_EQ(readProfile(folder / "profile.pop"), render(all));
 }
 

@@ -121,13 +121,6 @@ model::RowSet makeRowSet(std::size_t count, std::uint64_t seed) {
   return set;
 }
 
-void append(model::RowSet& a, const model::RowSet& b) {
-  model::forEachRowType([&]<class Row>() {
-    const auto& rows = b.of<Row>();
-    a.of<Row>().insert(a.of<Row>().end(), rows.begin(), rows.end());
-  });
-}
-
 template <class Row>
 static std::string renderRow(const Row& row) {
   std::string line = std::string(Row::kTable) + ":";
@@ -158,27 +151,11 @@ std::vector<std::string> render(const model::RowSet& rows) {
   return lines;
 }
 
-base::Result<model::RowSet> readAll(const model::ProfileSource& source) {
-  model::RowSet set;
-  base::Status status;
-  model::forEachRowType([&]<class Row>() {
-    if (!status.ok()) return;
-    const base::Result<model::Rows<Row>> rows = source.rows<Row>();
-    if (rows.ok()) {
-      set.of<Row>() = **rows;
-    } else {
-      status = rows.error();
-    }
-  });
-  PIPESCOPE_TRY(status);
-  return set;
-}
-
 std::vector<std::string> readProfile(const fs::path& path) {
   const auto reader = ProfileReader::open(path);
   EXPECT_TRUE(reader.ok()) << reader.error().message;
   if (!reader.ok()) return {};
-  const auto rows = readAll(**reader);
+  const auto rows = (*reader)->everything();
   EXPECT_TRUE(rows.ok()) << rows.error().message;
   return rows.ok() ? render(*rows) : std::vector<std::string>();
 }

@@ -67,15 +67,10 @@ std::vector<Row> makeRows(std::size_t count, std::uint64_t seed) {
 
 /// `count` rows in every table.
 model::RowSet makeRowSet(std::size_t count, std::uint64_t seed);
-/// Appends b to a.
-void append(model::RowSet& a, const model::RowSet& b);
 
 /// One line a row, "table: values", of all tables in order; reals by their bits, after what SQLite does to
 /// those of plain tables.
 std::vector<std::string> render(const model::RowSet& rows);
-
-/// Everything a source holds, block by block.
-base::Result<model::RowSet> readAll(const model::ProfileSource& source);
 
 /// Opens and reads everything; a test failure with the sentence where that is impossible.
 std::vector<std::string> readProfile(const std::filesystem::path& path);

@@ -210,7 +210,7 @@ TEST(Writer, ALockedFileIsAnErrorAfterAWhileAndTheCommitCanBeRepeated) {
   sqlite3_close(other);
   ASSERT_OK((*writer)->commit(makeRowSet(1, 5)));
   model::RowSet both = makeRowSet(1, 0);
-  append(both, makeRowSet(1, 5));
+  both.append(makeRowSet(1, 5));
   EXPECT_EQ(readProfile(path), render(both));
 }
 
