@@ -8,14 +8,15 @@
 #include "app/run/compilation.h"
 #include "app/run/compiler_passes.h"
 #include "app/run/data_source.h"
+#include "app/run/fixed_configuration.h"
 #include "app/run/model_choice.h"
 #include "app/run/optimizer_choice.h"
 #include "app/run/phases.h"
 #include "app/run/replicas.h"
+#include "app/run/stage_choice.h"
 #include "app/run/tensor_locations.h"
 #include "app/run/training_options.h"
 #include "app/run/user_folders.h"
-#include "engine/compile/block_pattern.h"
 #include "engine/compile/distributed_norm.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/loss_scaling.h"
@@ -30,72 +31,6 @@ namespace {
 
 using config::Configuration;
 using config::Settings;
-
-/// Keys that only IPUs know.
-base::Status checkIpuKeys(const Configuration& c, const std::string& family) {
-  if (family == "ipu") return {};
-  for (const char* key :
-       {"execution.available_memory_proportion", "execution.partials_type", "execution.io_tiles"}) {
-    if (c.given(key))
-      return base::badInput(
-          fmt::format("{} is for IPUs, but system {} has none: leave it out, or choose another system.", key,
-                      c.text("system.name")));
-  }
-  return {};
-}
-
-base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
-  PIPESCOPE_TRY(checkIpuKeys(c, "fixed"));
-  for (const char* key :
-       {"execution.offload_optimizer", "execution.offload_weights", "execution.offload_activations",
-        "execution.offload_accumulators", "execution.shard_optimizer", "execution.shard_weights",
-        "execution.shard_accumulators", "execution.checkpoints", "execution.overlap_io", "training.norm_replicas",
-        "training.check_replicas", "training.input_replica_grouping"}) {
-    if (c.given(key)) {
-      return base::badInput(fmt::format(
-          "{} is for models, but system fixed has costs that are given and no tensors: leave it out.", key));
-    }
-  }
-  if (isPhased(c)) {
-    return base::badInput(
-        "The phased strategies load and store tensors, which given costs do not have: use a model, or another "
-        "strategy.");
-  }
-  FixedRun run;
-  run.schedule = isPipelined(c) ? c.text("execution.schedule") : "sharded";
-  run.microBatches = static_cast<int>(c.integer("training.gradient_accumulation"));
-  run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
-  run.training = c.text("execution.mode") != "inference";
-  if (!run.training) run.microBatches = static_cast<int>(c.integer("inference.device_iterations"));
-  for (const Settings& stage : c.tables("fixed.stages")) {
-    run.stages.push_back(
-        {stage.real("forward"), stage.real("recompute"), stage.real("backward"), stage.real("update"),
-         stage.real("weight")});
-  }
-  run.chunks = static_cast<int>(c.integer("execution.chunks"));
-  run.exchange = c.real("fixed.exchange");
-  run.call = c.real("fixed.call");
-  bool placed = false;
-  for (const Settings& stage : c.tables("stages")) {
-    run.deviceOfStage.push_back(static_cast<int>(stage.integer("device")));
-    placed = placed || run.deviceOfStage.back() >= 0;
-  }
-  if (!run.deviceOfStage.empty() && run.deviceOfStage.size() != run.stages.size()) {
-    return base::badInput(fmt::format(
-        "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
-        run.deviceOfStage.size(), run.stages.size()));
-  }
-  for (std::size_t s = 0; s < run.deviceOfStage.size(); ++s) {
-    if (run.deviceOfStage[s] < 0) run.deviceOfStage[s] = static_cast<int>(s);
-  }
-  if (!placed) run.deviceOfStage.clear();
-  run.collective = c.real("fixed.collective");
-  run.recordAllReplicas = c.text("execution.record_replicas") == "all";
-  PIPESCOPE_ASSIGN(const int devices, devicesOf(run));
-  PIPESCOPE_ASSIGN(run.replicas, chooseReplicas(c, run.training, devices));
-  PIPESCOPE_ASSIGN(run.scales, deviceScales(c, devices * run.replicas));
-  return compileFixed(run);
-}
 
 /// What the executables of one configuration share.
 class ModelCompiler {
@@ -129,80 +64,17 @@ class ModelCompiler {
       return base::badInput(fmt::format("data.instance is {}, but data.instances is {}: parts are counted from 0.",
                                         c_.integer("data.instance"), c_.integer("data.instances")));
     }
+    if (const double rate = c_.real("data.loader_rate"); rate > 0 && rate < 0.001) {
+      return base::badInput(fmt::format(
+          "data.loader_rate is {} samples/s; give at least 0.001, or 0 for a pipeline that never holds devices up.",
+          rate));
+    }
     if (c_.given("training.output_period") && c_.text("training.output_mode") != "every_n") {
       return base::badInput(
           "training.output_period is given, but training.output_mode is not every_n: set the mode or leave "
           "out the period.");
     }
     return {};
-  }
-
-  base::Result<std::vector<compile::StageSpec>> place(const graph::Graph& graph) const {
-    std::vector<compile::StageSpec> asked;
-    if (const auto& layers = c_.integers("execution.layers_per_stage"); !layers.empty()) {
-      if (!c_.tables("stages").empty())
-        return base::badInput("execution.layers_per_stage and [[stages]] exclude each other: leave one out.");
-      PIPESCOPE_ASSIGN(const auto blocks, compile::blocksByLayers(compile::blocksOf(graph), layers));
-      for (const std::vector<std::string>& stage : blocks) asked.push_back({stage, -1});
-    }
-    for (const Settings& stage : c_.tables("stages"))
-      asked.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device"))});
-    if (isPhased(c_)) {
-      PIPESCOPE_TRY(placePhases(c_, asked));
-    } else {
-      PIPESCOPE_TRY(layOut(graph, asked));
-    }
-    return compile::placeStages(graph, asked);
-  }
-
-  /// With two ways through the devices each stage is on two of them.
-  static base::Status checkPipes(const schedules::ScheduleDefinition& schedule,
-                                 const std::vector<compile::StageSpec>& asked) {
-    for (std::size_t s = 0; s < asked.size(); ++s) {
-      if (asked[s].device < 0 || asked[s].device == static_cast<int>(s)) continue;
-      return base::badInput(fmt::format(
-          "The {} schedule lays out its stages itself, on a device each and once more in reverse, but stage {} is on "
-          "device {}: leave the devices of [[stages]] out.",
-          schedule.name, s, asked[s].device));
-    }
-    return {};
-  }
-
-  /// Where no stage names its device, the schedule says where they are.
-  base::Status layOut(const graph::Graph& graph, std::vector<compile::StageSpec>& asked) const {
-    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(scheduleName()));
-    if (schedule->pipes > 1) return checkPipes(*schedule, asked);
-    const int chunks = static_cast<int>(c_.integer("execution.chunks"));
-    if (std::any_of(asked.begin(), asked.end(), [](const auto& stage) { return stage.device >= 0; })) {
-      if (chunks == 0) return {};
-      return base::badInput(
-          "execution.chunks and the devices of [[stages]] both say where stages are: leave one out.");
-    }
-    if (asked.empty()) {
-      for (const std::string& block : compile::blocksOf(graph)) asked.push_back({{block}, -1});
-    }
-    PIPESCOPE_ASSIGN(const std::vector<int> devices,
-                     schedules::layOut(*schedule, static_cast<int>(asked.size()), chunks));
-    for (std::size_t s = 0; s < asked.size(); ++s) asked[s].device = devices[s];
-    return {};
-  }
-
-  std::string scheduleName() const { return isPipelined(c_) ? c_.text("execution.schedule") : "sharded"; }
-
-  /// Memory that products may take, by device, where a stage says so.
-  base::Result<std::map<int, double>> proportions(const std::vector<compile::StageSpec>& stages) const {
-    std::map<int, double> ofDevice;
-    const std::vector<Settings>& tables = c_.tables("stages");
-    for (std::size_t s = 0; s < tables.size() && s < stages.size(); ++s) {
-      const double own = tables[s].real("available_memory_proportion");
-      if (own <= 0) continue;
-      const auto [at, added] = ofDevice.emplace(stages[s].device, own);
-      if (added || at->second == own) continue;
-      return base::badInput(fmt::format(
-          "[[stages]] gives device {} available_memory_proportion {} and {}: its stages share one, give them the same.",
-          stages[s].device, at->second, own));
-    }
-    return ofDevice;
   }
 
   base::Status makeSystem(const compile::Replication& replication, const std::vector<compile::StageSpec>& stages) {
@@ -212,8 +84,9 @@ class ModelCompiler {
     options.userFolder = userConfigurationFolder();
     options.devices = c_.integer("system.devices");
     options.availableMemoryProportion = c_.real("execution.available_memory_proportion");
-    PIPESCOPE_ASSIGN(options.availableMemoryProportionOf, proportions(stages));
+    PIPESCOPE_ASSIGN(options.availableMemoryProportionOf, memoryProportions(c_, stages));
     options.ioTiles = c_.integer("execution.io_tiles");
+    options.oneAtATime = scheduleName(c_) == "sharded" && c_.text("execution.strategy") != "parallel_phased";
     options.halfPartials = c_.text("execution.partials_type") == "float16";
     PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(c_.text("system.name"), options));
     PIPESCOPE_TRY(checkIpuKeys(c_, result_.system->family()));
@@ -244,6 +117,7 @@ class ModelCompiler {
     const bool named = !c_.texts("execution.checkpoints").empty();
     facts.recompute = !recompute ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = c_.boolean("execution.overlap_io");
+    facts.loaderRate = c_.real("data.loader_rate");
     facts.microBatchSize = c_.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
     facts.deviceIterations =
         c_.integer(training ? "training.device_iterations" : "inference.device_iterations");
@@ -296,13 +170,13 @@ class ModelCompiler {
       graph = std::move(scaled.graph);
       root = scaled.root;
     }
-    PIPESCOPE_ASSIGN(const std::vector<compile::StageSpec> stages, place(graph));
+    PIPESCOPE_ASSIGN(const std::vector<compile::StageSpec> stages, chooseStages(c_, graph));
     if (training) {
       PIPESCOPE_ASSIGN(graph, compile::addGradients(graph, ops::standardOperators(), root));
     }
     compile::PassRunner passes = compilerPasses(c_, stages);
     PIPESCOPE_TRY(passes.runOn(graph));
-    const std::string schedule = scheduleName();
+    const std::string schedule = scheduleName(c_);
     if (isPipelined(c_) && schedule == "sharded") {
       return base::badInput(
           "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
@@ -332,7 +206,11 @@ class ModelCompiler {
     }
     PIPESCOPE_ASSIGN(compile::PlanOptions options, planOptions(kind, executable));
     PIPESCOPE_ASSIGN(options.locations, tensorLocations(c_, *result_.system, training, replicas.replicas));
-    options.lastStageKeeps = !c_.boolean("execution.separate_backward_phase");
+    if (!c_.boolean("execution.separate_backward_phase")) {
+      const std::vector<int> phases = phaseOfStages(c_, shape.stages);
+      options.lastStagesKeep =
+          isPhased(c_) ? static_cast<int>(std::count(phases.begin(), phases.end(), phases.back())) : 1;
+    }
     options.pipes = definition->pipes;
     options.deviceOfStage = shape.deviceOfStage;
     options.replication = replicas;
@@ -409,7 +287,8 @@ class ModelCompiler {
 
   void notePhases() {
     if (!isPhased(c_)) return;
-    const auto count = static_cast<int>(result_.executables.front().plan.stages.size());
+    const auto stages = static_cast<int>(result_.executables.front().plan.stages.size());
+    const int count = phaseOfStages(c_, stages).back() + 1;
     result_.notices.push_back(
         schedules::phaseNumbers(count, c_.boolean("execution.separate_backward_phase")).describe());
   }

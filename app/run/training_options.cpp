@@ -53,8 +53,8 @@ base::Status checkSchedule(const Configuration& c) {
 
 ElementType precisionOf(const Configuration& c) {
   const std::string& precision = c.text("execution.precision");
-  if (precision == "float16") return ElementType::float16;
-  return precision == "bfloat16" ? ElementType::bfloat16 : ElementType::float32;
+  if (precision == "float16" || precision == "16") return ElementType::float16;
+  return precision == "bfloat16" || precision == "bf16" ? ElementType::bfloat16 : ElementType::float32;
 }
 
 bool scalesLoss(const Configuration& c) {

@@ -149,6 +149,9 @@ void addStages(std::vector<Key>& all) {
                  true});
   all.push_back(
       integer("stages[].device", "", -1, -1, 4095, "Device that holds the stage; −1: the stage's position."));
+  all.push_back(integer("stages[].phase", "", -1, -1, 4095,
+                        "Phase that the stage belongs to, with a phased strategy; −1: each stage is a phase. Stages of "
+                        "one phase are on devices of their own."));
   all.push_back(real("stages[].available_memory_proportion", "fraction", 0, 0, 1,
                      "execution.available_memory_proportion of this stage's device; 0: as given there."));
 }
@@ -295,8 +298,8 @@ void addOptimizer(std::vector<Key>& all) {
 void addPrecision(std::vector<Key>& all) {
   all.push_back(text("execution.precision", "float32",
                      "Type of samples, weights and activations; sums within operators, statistics and losses stay "
-                     "float32.",
-                     {"precision"}, {"float32", "float16", "bfloat16"}));
+                     "float32. 32, 16 and bf16 mean the same.",
+                     {"precision"}, {"float32", "float16", "bfloat16", "32", "16", "bf16"}));
   all.push_back(boolean("execution.stochastic_rounding", false,
                         "float16, bfloat16: round up or down at random, without bias.", {"stochastic-rounding"}));
   all.push_back(text("execution.partials_type", "float32",
@@ -419,6 +422,10 @@ void addData(std::vector<Key>& all) {
                         "Parts that the training samples are cut into, one for each of several programs that train "
                         "together; this one reads one of them."));
   all.push_back(integer("data.instance", "", 0, 0, 4095, "The part that is read, from 0."));
+  all.push_back(real("data.loader_rate", "samples/s", 0, 0, 1e12,
+                     "Samples that the host's input pipeline (reading, decoding, augmenting) prepares in a second for "
+                     "each replica: emulated devices that are faster wait for it. 0: it never holds them up.",
+                     {"loader-rate"}));
   all.push_back(real("data.mean", "", 0.1307, -1e9, 1e9, "Subtracted from samples scaled to 0…1."));
   all.push_back(
       real("data.std", "", 0.3081, 1e-9, 1e9, "Samples are divided by this after the mean is subtracted."));

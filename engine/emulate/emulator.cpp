@@ -1,5 +1,6 @@
 #include "engine/emulate/emulator.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/emulate/update_phase.h"
@@ -9,11 +10,12 @@ namespace pipescope::emulate {
 /// One call: its devices' clocks from the host's call to the last device's end.
 class Emulator::Call {
  public:
-  Call(Emulator& emulator, const Executable& executable, model::RunId run)
+  Call(Emulator& emulator, const Executable& executable, model::RunId run, const Loader& loader)
       : executable_(executable), update_(executable, parts_) {
     for (const ReplicaPart& part : executable.parts) {
       parts_.push_back(std::make_unique<RunningPart>(executable, part, emulator.system_, emulator.recorder_,
                                                      emulator.ids_, emulator.level_, run, emulator.now_));
+      parts_.back()->setLoader(loader);
     }
   }
 
@@ -63,12 +65,26 @@ Emulator::Emulator(record::Recorder& recorder, const devices::System& system, co
     : recorder_(recorder), system_(system), ids_(ids), level_(level) {}
 Emulator::~Emulator() = default;
 
+Loader Emulator::loaderOf(const Executable& executable, Ticks called) {
+  const ExecutableFacts& facts = executable.facts;
+  if (facts.loaderRate <= 0) return {};
+  // As PyTorch's loader: a worker has so many prepared before it waits for one to be taken.
+  constexpr double kAhead = 2;
+  const auto ticksPerSecond = static_cast<double>(system_.devices().front().ticksPerSecond);
+  Loader loader{called, static_cast<double>(facts.microBatchSize) / facts.loaderRate * ticksPerSecond};
+  const auto [before, first] = loaded_.try_emplace(executable.id, called);
+  const Ticks ahead(static_cast<std::int64_t>(kAhead * loader.ticksPerMicroBatch));
+  if (!first) loader.start = std::max(before->second, called - ahead);
+  before->second = loader.prepared(facts.iterations * facts.microBatches);
+  return loader;
+}
+
 model::Run Emulator::call(const Executable& executable, model::Run run) {
   run.executable = executable.id;
   run.start = now_;
   run.id = nextRun_;
   nextRun_ = model::RunId(nextRun_.value + 1);
-  Call call(*this, executable, run.id);
+  Call call(*this, executable, run.id, loaderOf(executable, run.start));
   now_ = call.run(run.start, system_.callTicks());
   computed_ = call.computed();
   run.end = now_;

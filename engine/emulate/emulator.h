@@ -1,9 +1,11 @@
 #pragma once
 // The emulated clock: the only place where times are computed.
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "engine/emulate/executable.h"
+#include "engine/emulate/flush.h"
 #include "engine/emulate/timeline_writer.h"
 
 namespace pipescope::emulate {
@@ -31,6 +33,9 @@ class Emulator {
   Ticks now_;
   ComputeSpan computed_;
   model::RunId nextRun_{0};
+  /// The input pipeline of the executable in a call from `called` on.
+  Loader loaderOf(const Executable& executable, Ticks called);
+  std::map<model::ExecutableId, Ticks> loaded_;  ///< when each executable's has prepared what was wanted so far
 };
 
 }  // namespace pipescope::emulate

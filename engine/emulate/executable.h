@@ -89,6 +89,8 @@ struct ExecutableFacts {
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< otherwise one of each speed
   bool overlapIo = false;          ///< host loads and stores go on beside the compute (I/O tiles)
+  /// Samples per second that the host's input pipeline prepares for each replica; 0: it never holds a device up.
+  double loaderRate = 0;
   /// Rows of an iteration's input.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
@@ -100,6 +102,8 @@ struct ReplicaPart {
   int firstDevice = 0;  ///< indices of devices below count from here
   std::vector<StageSegments> stages;
   std::vector<BoundaryFlow> boundaries;
+  /// Flows of the boundaries of other replicas that share a link with these: all replicas are taken to go in step.
+  std::vector<std::vector<devices::Flow>> beside;
   std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
   // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
   // are none.

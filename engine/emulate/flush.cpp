@@ -1,8 +1,17 @@
 #include "engine/emulate/flush.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace pipescope::emulate {
+
+Ticks Loader::prepared(std::int64_t microBatches) const {
+  return start + Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(microBatches) * ticksPerMicroBatch)));
+}
+
+Ticks FlushBase::prepared(const schedules::Task& task, int iteration) const {
+  return loader_.prepared(iteration * executable_.facts.microBatches + task.microBatch + 1);
+}
 
 void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int iteration) {
   const std::vector<schedules::Task>& all = tasks(device);
@@ -15,6 +24,9 @@ void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int i
     if (facts.overlapIo) {
       loadBeside(device, all[i], iteration);
     } else {
+      if (loader_.ticksPerMicroBatch > 0 && !segments(all[i].stage).hostIn.empty()) {
+        writer_.wait(device, prepared(all[i], iteration), model::WaitCause::host, {}, -1, where(all[i], iteration));
+      }
       writer_.place(device, segments(all[i].stage).hostIn, where(all[i], iteration));
     }
   }
@@ -38,6 +50,7 @@ void FlushBase::loadBeside(int device, const schedules::Task& task, int iteratio
   // There is room for one micro-batch besides the one that is computed.
   const Ticks room = room_[d].count < 0 ? writer_.clock(device).free : room_[d];
   Ticks start = std::max(loading_[d], room);
+  if (loader_.ticksPerMicroBatch > 0) start = std::max(start, prepared(task, iteration));
   model::PlacementId last;
   for (const SegmentRef& load : loads) {
     last = writer_.placeBeside(device, load, start, where(task, iteration));

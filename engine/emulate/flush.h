@@ -9,6 +9,14 @@
 
 namespace pipescope::emulate {
 
+/// The host's input pipeline during one call: it prepares a micro-batch after the other, whatever devices do.
+struct Loader {
+  Ticks start;
+  double ticksPerMicroBatch = 0;  ///< 0: it never holds a device up
+  /// When the first `microBatches` are prepared. From the start on, so that roundings do not add up.
+  Ticks prepared(std::int64_t microBatches) const;
+};
+
 /// What both disciplines share: how a task becomes placements.
 class FlushBase {
  public:
@@ -23,6 +31,8 @@ class FlushBase {
         storing_(loaded_.size()),
         room_(loaded_.size(), Ticks(-1)),
         lastStore_(loaded_.size()) {}
+
+  void setLoader(const Loader& loader) { loader_ = loader; }
 
   /// Devices wait for host stores that go on beside.
   void finishStores(int iteration);
@@ -61,6 +71,9 @@ class FlushBase {
   /// By device: until when its host loads and stores go on, and since when there is room for the next load.
   std::vector<Ticks> loading_, storing_, room_;
   std::vector<model::PlacementId> lastStore_;
+  Loader loader_;
+  /// When the host has prepared the task's micro-batch.
+  Ticks prepared(const schedules::Task& task, int iteration) const;
   /// The compute part of a task: forward, recompute and backward, or weight gradients.
   void placeCompute(int device, const schedules::Task& task, int iteration);
   /// A list of the task but for what placeLoads has placed of it.

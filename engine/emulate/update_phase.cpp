@@ -18,6 +18,11 @@ RunningPart::RunningPart(const Executable& executable, const ReplicaPart& own, c
   }
 }
 
+void RunningPart::setLoader(const Loader& loader) {
+  if (barrier) barrier->setLoader(loader);
+  if (dependency) dependency->setLoader(loader);
+}
+
 int RunningPart::slowest() const {
   const auto last = std::max_element(clocks.begin(), clocks.end(),
                                      [](const auto& a, const auto& b) { return a.free < b.free; });
@@ -75,11 +80,11 @@ void UpdatePhase::meetMirrored(int iteration) {
 
 bool UpdatePhase::updateDevice(int device, int iteration) {
   bool any = false;
+  finishOverlapped(device, iteration);
   for (std::size_t s = 0; s < executable_.deviceOfStage.size(); ++s) {
     if (executable_.deviceOfStage[s] != device) continue;
     const int stage = static_cast<int>(s);
     const Where where{stage, -1, iteration, -1, executable_.chunkOfStage[s]};
-    finishOverlapped(device, stage, where);
     const std::size_t count = segments(*parts_.front(), stage).update.size();
     for (std::size_t i = 0; i < count; ++i) placeAll(device, stage, i, where);
     any = any || count > 0;
@@ -87,29 +92,55 @@ bool UpdatePhase::updateDevice(int device, int iteration) {
   return any;
 }
 
-void UpdatePhase::finishOverlapped(int device, int stage, const Where& where) {
-  const std::size_t count = segments(*parts_.front(), stage).overlapped.size();
+std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int device) const {
+  std::vector<Overlapped> all;
+  for (std::size_t s = 0; s < executable_.deviceOfStage.size(); ++s) {
+    if (executable_.deviceOfStage[s] != device) continue;
+    const int stage = static_cast<int>(s);
+    const std::size_t count = segments(*parts_.front(), stage).overlapped.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      Overlapped one{stage, k, Ticks(INT64_MIN), Ticks(0), nullptr};
+      for (const auto& part : parts_) {
+        const StageSegments& own = segments(*part, stage);
+        Ticks ready = part->flush().backwardStart(stage);
+        for (int i = 0; i <= own.overlapped[k].after && i < static_cast<int>(own.backward.size()); ++i)
+          ready += own.backward[static_cast<std::size_t>(i)].ticks;
+        if (ready > one.ready) {
+          one.ready = ready;
+          one.late = part.get();
+        }
+        one.ticks = std::max(one.ticks, own.overlapped[k].ticks);
+      }
+      all.push_back(one);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Overlapped& a, const Overlapped& b) { return a.ready < b.ready; });
+  return all;
+}
+
+void UpdatePhase::finishOverlapped(int device, int iteration) {
+  const std::vector<Overlapped> all = overlappedOf(device);
+  if (all.empty()) return;
   Ticks free{INT64_MIN}, bound{INT64_MIN};
   RunningPart* late = nullptr;  // whose gradients came last, at `bound`
   std::vector<model::PlacementId> last(parts_.size());
-  for (std::size_t k = 0; k < count; ++k) {
-    Ticks start = free, ticks;
-    for (const auto& part : parts_) {
-      const StageSegments& own = segments(*part, stage);
-      const SegmentRef& collective = own.overlapped[k];
-      Ticks ready = part->flush().backwardStart(stage);
-      for (int i = 0; i <= collective.after && i < static_cast<int>(own.backward.size()); ++i)
-        ready += own.backward[static_cast<std::size_t>(i)].ticks;
-      if (ready > start) {
-        start = bound = ready;
-        late = part.get();
-      }
-      ticks = std::max(ticks, collective.ticks);
+  const auto whereOf = [&](int stage) {
+    return Where{stage, -1, iteration, -1, executable_.chunkOfStage[static_cast<std::size_t>(stage)]};
+  };
+  for (const Overlapped& one : all) {
+    Ticks start = free;
+    if (one.ready > start) {
+      start = bound = one.ready;
+      late = one.late;
     }
-    free = start + ticks;
-    for (std::size_t p = 0; p < parts_.size(); ++p)
-      last[p] = parts_[p]->writer.placeBeside(device, segments(*parts_[p], stage).overlapped[k], start, where);
+    free = start + one.ticks;
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const SegmentRef& segment = segments(*parts_[p], one.stage).overlapped[one.index];
+      last[p] = parts_[p]->writer.placeBeside(device, segment, start, whereOf(one.stage));
+    }
   }
+  const Where where = whereOf(all.back().stage);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     if (late && late != parts_[p].get()) {
       parts_[p]->writer.waitForReplica(device, bound, model::WaitCause::collective, late->clock(device).last,

@@ -13,6 +13,7 @@ struct RunningPart {
   RunningPart(const Executable& executable, const ReplicaPart& part, const devices::System& system,
               record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run, Ticks now);
 
+  void setLoader(const Loader& loader);
   const FlushBase& flush() const { return barrier ? static_cast<const FlushBase&>(*barrier) : *dependency; }
   DeviceClock& clock(int device) { return clocks[static_cast<std::size_t>(device)]; }
   int systemDevice(int device) const { return part.firstDevice + device; }
@@ -39,9 +40,18 @@ class UpdatePhase {
   void meetMirrored(int iteration);
   /// One device's place in all replicas. True where it did anything.
   bool updateDevice(int device, int iteration);
-  /// Collectives that run beside the last micro-batch's backward pass, on a lane of their own; afterwards the
-  /// devices have waited for the last.
-  void finishOverlapped(int device, int stage, const Where& where);
+  /// A collective that runs beside the last micro-batch's backward pass.
+  struct Overlapped {
+    int stage = 0;
+    std::size_t index = 0;  ///< in the stage's list
+    Ticks ready, ticks;     ///< when all replicas have its gradients; how long the slowest takes
+    RunningPart* late = nullptr;  ///< whose gradients come last
+  };
+  /// Those of all stages of the device, as they become ready.
+  std::vector<Overlapped> overlappedOf(int device) const;
+  /// A device has one lane for them: one at a time, whatever stage they are of. Afterwards the device has waited for
+  /// the last.
+  void finishOverlapped(int device, int iteration);
   /// Place `index` of the stage's list in all replicas; at a collective they wait for the last of them.
   void placeAll(int device, int stage, std::size_t index, const Where& where);
   const StageSegments& segments(const RunningPart& part, int stage) const {

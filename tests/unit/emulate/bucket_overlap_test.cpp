@@ -29,23 +29,26 @@ class BucketSystem : public devices::System {
   const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }
   const std::vector<devices::LinkInfo>& links() const override { return links_; }
   std::vector<devices::Figure> figures() const override { return {}; }
-  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StagePlan*>&) const override {
+  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
     const auto segment = [](const char* name, model::LaneRole lane, std::int64_t ticks, int after) {
       devices::LoweredSegment made{name, lane, Ticks(ticks), {}};
       made.after = after;
       return made;
     };
     devices::LoweredDevice lowered;
-    lowered.passes.push_back(
-        {0, model::Pass::forward, {}, {segment("forward", model::LaneRole::mme, 5, -1)}});
-    devices::LoweredPass backward{0, model::Pass::backward, {}, {}},
-        collective{0, model::Pass::collective, {}, {}};
-    for (int k = 0; k < 3; ++k) {
-      backward.segments.push_back(segment("backward", model::LaneRole::mme, 10, -1));
-      collective.segments.push_back(segment("all_reduce", model::LaneRole::nic, each_, k));
+    for (const compile::StagePlan* stage : stages) {
+      const int s = stage->index;
+      lowered.passes.push_back(
+          {s, model::Pass::forward, {}, {segment("forward", model::LaneRole::mme, 5, -1)}});
+      devices::LoweredPass backward{s, model::Pass::backward, {}, {}},
+          collective{s, model::Pass::collective, {}, {}};
+      for (int k = 0; k < 3; ++k) {
+        backward.segments.push_back(segment("backward", model::LaneRole::mme, 10, -1));
+        collective.segments.push_back(segment("all_reduce", model::LaneRole::nic, each_, k));
+      }
+      lowered.passes.push_back(backward);
+      lowered.passes.push_back(collective);
     }
-    lowered.passes.push_back(backward);
-    lowered.passes.push_back(collective);
     return lowered;
   }
   std::vector<Ticks> transferTicks(const std::vector<devices::Flow>& flows) const override {
@@ -66,17 +69,22 @@ struct Overlap {
   std::int64_t total = 0;
 };
 
-Overlap overlapOf(std::int64_t each, int microBatches) {
+Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   const BucketSystem system(each);
-  schedules::Shape shape{1, microBatches, true, {0}};
+  schedules::Shape shape{stages, microBatches, true, std::vector<int>(static_cast<std::size_t>(stages), 0)};
   auto order = schedules::makeOrder("gpipe", shape);
   compile::ExecutablePlan plan;
   plan.name = "training";
   plan.kind = model::ExecutableKind::training;
   plan.replication = {2, 1, false};
-  compile::StagePlan stage;
-  stage.replication = plan.replication;
-  plan.stages.push_back(stage);
+  for (int s = 0; s < stages; ++s) {
+    compile::StagePlan stage;
+    stage.index = s;
+    stage.replication = plan.replication;
+    plan.stages.push_back(stage);
+  }
+  std::vector<const compile::StagePlan*> all;
+  for (const compile::StagePlan& stage : plan.stages) all.push_back(&stage);
   ExecutableFacts facts;
   facts.schedule = "gpipe";
   facts.microBatches = microBatches;
@@ -85,7 +93,7 @@ Overlap overlapOf(std::int64_t each, int microBatches) {
   record::Recorder recorder(profile);
   const SystemIds ids = recordSystem(recorder, system, 2);
   const Executable executable = recordExecutable(
-      recorder, system, ids, plan, {*system.lower({&plan.stages[0]})}, *order, facts, RecordLevel::stages);
+      recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
   Emulator emulator(recorder, system, ids, RecordLevel::stages);
   const model::Run run = emulator.call(executable, {});
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
@@ -128,6 +136,15 @@ TEST(BucketOverlap, FollowsTheFormula) {
     EXPECT_EQ(found.ends, ends) << each;
     EXPECT_EQ(found.exposed, std::max<std::int64_t>(0, end - 30)) << each;
   }
+}
+
+TEST(BucketOverlap, TwoStagesOfADeviceShareItsLane) {
+  // Stage 1's gradients are ready at 10, 20, 30, stage 0's at 40, 50, 60; each collective takes 15.
+  const Overlap found = overlapOf(15, 1, 2);
+  EXPECT_EQ(found.ends, (std::vector<std::int64_t>{25, 40, 55, 70, 85, 100}));
+  EXPECT_EQ(found.exposed, 100 - 60);
+  // Short ones end before the next are ready.
+  EXPECT_EQ(overlapOf(8, 1, 2).ends, (std::vector<std::int64_t>{18, 28, 38, 48, 58, 68}));
 }
 
 TEST(BucketOverlap, AccumulationReducesAfterTheLastMicroBatchOnly) {

@@ -75,10 +75,47 @@ TEST_F(GaudiRunTest, AnyScheduleRunsOnGaudis) {
   }
 }
 
+TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
+  // 8 cards × 20 digits a call: the second and third call have nothing prepared beyond what the loader's rate gives.
+  auto changes = cards("hls-gaudi2", 1, 8);
+  changes["execution.numerics"] = "false";
+  changes["data.loader_rate"] = "2000";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const Read profile = read();
+  const auto& runs = profile.catalog->runs;
+  ASSERT_GE(runs.size(), 4U);
+  // Each replica's loader gives 20 digits in 10 ms, which is longer than a call takes.
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    EXPECT_NEAR(static_cast<double>((runs[i].end - runs[i].start).count) * 1e-12, 0.010, 1e-9) << i;
+  std::int64_t waited = 0;
+  for (const model::Wait& wait : **profile.source->rows<model::Wait>()) {
+    if (wait.cause == model::WaitCause::host && wait.run == runs.back().id) waited += (wait.end - wait.start).count;
+  }
+  EXPECT_GT(waited, 8'000'000'000) << "most of a call is waiting";
+  // A pipeline that is faster than the cards changes nothing but the first micro-batch.
+  changes["data.loader_rate"] = "0";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const auto unbound = read().catalog->runs.back();
+  changes["data.loader_rate"] = "1e9";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const auto fast = read().catalog->runs.back();
+  EXPECT_EQ((fast.end - fast.start).count, (unbound.end - unbound.start).count);
+  changes["data.loader_rate"] = "0.0001";
+  EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
+            "data.loader_rate is 0.0001 samples/s; give at least 0.001, or 0 for a pipeline that never holds devices up.");
+}
+
 TEST_F(GaudiRunTest, PrecisionsAreThoseOfTheCard) {
   auto changes = cards("gaudi", 1, 1);
   changes["execution.precision"] = "bfloat16";
   EXPECT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  const std::vector<double> losses = counter(read(), "loss");
+  changes["execution.precision"] = "bf16";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  EXPECT_EQ(counter(read(), "loss"), losses) << "other words for the same";
+  changes["execution.precision"] = "32";
+  ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
+  EXPECT_NE(counter(read(), "loss"), losses);
   changes["execution.precision"] = "float16";
   EXPECT_THAT(refusal(sample("eight_gaudis", changes)),
               HasSubstr("gaudi does not compute in float16; use --precision bfloat16 or float32."));
