@@ -1,8 +1,11 @@
 // pipescope diff: what changed between two profiles, options first, then parts that add up to the whole.
 #include "profiler/analysis/diff.h"
 
+#include <algorithm>
+#include <map>
+
 #include "app/cli/command.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/wording.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
@@ -56,17 +59,64 @@ void addLargest(sections::Table& table, const std::vector<Part>& parts, int most
   table.rows.back().front() = std::string("the rest");
 }
 
+/// Columns of a part's time: in ticks, and by the sample where calls have different numbers of samples. Text then shows
+/// only these.
+void addTimeColumns(sections::Table& table, const analysis::Diff& diff) {
+  const bool ticks = !diff.perSample();
+  table.columns.push_back({"before_cycles", "Before", Format::ticks, "", ticks});
+  table.columns.push_back({"after_cycles", "After", Format::ticks, "", ticks});
+  table.columns.push_back({"delta_cycles", "Change", Format::ticks, "", ticks});
+  if (ticks) return;
+  table.columns.push_back({"before_seconds_per_sample", "Before", Format::seconds, ""});
+  table.columns.push_back({"after_seconds_per_sample", "After", Format::seconds, ""});
+  table.columns.push_back({"delta_seconds_per_sample", "Change", Format::seconds, ""});
+}
+
+template <class Part>
+void addTimeCells(std::vector<Cell>& row, const analysis::Diff& diff, const Part& part) {
+  for (const std::int64_t ticks : {part.before, part.after, part.delta()}) row.emplace_back(ticks);
+  if (!diff.perSample()) return;
+  row.emplace_back(diff.secondsPerSampleBefore(part.before));
+  row.emplace_back(diff.secondsPerSampleAfter(part.after));
+  row.emplace_back(diff.changePerSample(part));
+}
+
+std::string basisOf(const analysis::Diff& diff, const std::string& what) {
+  return what + (diff.perSample() ? " ÷ its samples" : "") + "; changes add up to the total";
+}
+
+Cell index(std::int64_t n) {
+  return n < 0 ? Cell() : Cell(n);
+}
+
+sections::Table passTable(const analysis::Diff& diff) {
+  sections::Table table{"passes", "Time by what it goes to", basisOf(diff, "last call, critical path"), {}, {}};
+  table.columns = {{"kind", "Pass", Format::plain, ""}};
+  addTimeColumns(table, diff);
+  for (const analysis::PassPart& part : diff.passes) {
+    std::vector<Cell> row = {part.kind};
+    addTimeCells(row, diff, part);
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 sections::Table timeTable(const analysis::Diff& diff, int most) {
-  sections::Table table{"time", "Time", "last call, critical path; changes add up to the total", {}, {}};
-  table.columns = {{"kind", "Part", Format::plain, ""},          {"operation", "Operation", Format::plain, ""},
-                   {"pass", "Pass", Format::plain, ""},          {"stage", "Stage", Format::plain, ""},
-                   {"device", "Device", Format::plain, ""},      {"micro_batches_before", "Micro-batches", Format::count, ""},
-                   {"micro_batches_after", "after", Format::count, ""}, {"before_cycles", "Before", Format::ticks, ""},
-                   {"after_cycles", "After", Format::ticks, ""}, {"delta_cycles", "Change", Format::ticks, ""}};
-  const auto index = [](std::int64_t n) { return n < 0 ? Cell() : Cell(n); };
-  addLargest(table, diff.time, most, [&](const analysis::TimePart& part) -> std::vector<Cell> {
-    return {part.kind, part.operation, part.pass, index(part.stage), index(part.device), part.microBatchesBefore,
-            part.microBatchesAfter, part.before, part.after, part.delta()};
+  sections::Table table{"time", "Time", basisOf(diff, "last call, critical path"), {}, {}};
+  table.columns = {{"kind", "Part", Format::plain, ""},
+                   {"operation", "Operation", Format::plain, ""},
+                   {"pass", "Pass", Format::plain, ""},
+                   {"stage", "Stage", Format::plain, "", !diff.families},
+                   {"device", "Device", Format::plain, "", !diff.families},
+                   {"micro_batches_before", "Micro-batches", Format::count, ""},
+                   {"micro_batches_after", "after", Format::count, ""}};
+  addTimeColumns(table, diff);
+  addLargest(table, diff.time, most, [&](const analysis::TimePart& part) {
+    std::vector<Cell> row = {part.kind,          part.operation,          part.pass,
+                             index(part.stage),  index(part.device),      part.microBatchesBefore,
+                             part.microBatchesAfter};
+    addTimeCells(row, diff, part);
+    return row;
   });
   return table;
 }
@@ -93,16 +143,70 @@ sections::Table memoryTable(const analysis::Diff& diff, int most) {
   return table;
 }
 
-sections::Section makeSection(const analysis::Diff& diff, int most) {
-  sections::Section section{"diff", "Difference", {}, {}, {}};
-  section.tables = {optionTable("versions", "Versions", diff.versions), optionTable("options", "Options", diff.options),
-                    timeTable(diff, most), microBatchTable(diff, most), memoryTable(diff, most)};
-  section.facts = {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "of all cycles below"},
+/// Devices of different families are not each other's; their memory is compared as a whole.
+sections::Table categoryTable(const analysis::Diff& diff) {
+  sections::Table table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
+  table.columns = {{"category", "Category", Format::plain, ""},    {"before_bytes", "Before", Format::bytes, ""},
+                   {"after_bytes", "After", Format::bytes, ""},    {"delta_bytes", "Change", Format::bytes, ""}};
+  std::map<std::string, analysis::MemoryPart> sums;
+  analysis::MemoryPart all;
+  for (const analysis::MemoryPart& part : diff.memory) {
+    sums[part.category].before += part.before, sums[part.category].after += part.after;
+    all.before += part.before, all.after += part.after;
+  }
+  for (const auto& [category, part] : sums) table.rows.push_back({category, part.before, part.after, part.delta()});
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return std::abs(std::get<std::int64_t>(a[3])) > std::abs(std::get<std::int64_t>(b[3]));
+  });
+  table.rows.push_back({std::string("all"), all.before, all.after, all.delta()});
+  return table;
+}
+
+void addFacts(const analysis::Diff& diff, sections::Section& section) {
+  section.facts = {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "of all cycles below", !diff.perSample()},
                    {"before_cycles", "Call before", diff.before, Format::ticks, "span of the last call"},
                    {"after_cycles", "Call after", diff.after, Format::ticks, "span of the last call"},
-                   {"delta_cycles", "Change", diff.after - diff.before, Format::ticks, "after − before"}};
+                   {"delta_cycles", "Change", diff.after - diff.before, Format::ticks, "after − before", !diff.perSample()}};
+  if (!diff.perSample()) return;
+  const double before = diff.secondsPerSampleBefore(diff.before), after = diff.secondsPerSampleAfter(diff.after);
+  const auto rate = [](double seconds) { return seconds > 0 ? Cell(1 / seconds) : Cell(); };
+  for (const sections::Fact& fact :
+       {sections::Fact{"before_samples", "Samples of it before", diff.samplesBefore, Format::count, "all replicas"},
+        {"after_samples", "Samples of it after", diff.samplesAfter, Format::count, "all replicas"},
+        {"before_devices", "Devices before", diff.devicesBefore, Format::count, "that hold a stage"},
+        {"after_devices", "Devices after", diff.devicesAfter, Format::count, "that hold a stage"},
+        {"before_samples_per_second", "Rate before", rate(before), Format::rate, "samples ÷ call"},
+        {"after_samples_per_second", "Rate after", rate(after), Format::rate, "samples ÷ call"},
+        {"before_seconds_per_sample", "Time of a sample before", before, Format::seconds, "call ÷ samples"},
+        {"after_seconds_per_sample", "Time of a sample after", after, Format::seconds, "call ÷ samples"},
+        {"delta_seconds_per_sample", "Change by the sample", after - before, Format::seconds, "after − before"}})
+    section.facts.push_back(fact);
+}
+
+/// `text`: without tables that say nothing to people here.
+sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalog& catalog, int most, bool text) {
+  sections::Section section{"diff", "Difference", {}, {}, {}};
+  section.tables = {optionTable("versions", "Versions", diff.versions), optionTable("options", "Options", diff.options)};
+  if (diff.perSample() || diff.families) section.tables.push_back(passTable(diff));
+  section.tables.push_back(timeTable(diff, most));
+  // Micro-batches of calls that have other numbers of samples are not the same ones.
+  if (!text || !diff.perSample()) section.tables.push_back(microBatchTable(diff, most));
+  if (diff.families) section.tables.push_back(categoryTable(diff));
+  if (!text || !diff.families) section.tables.push_back(memoryTable(diff, most));
+  addFacts(diff, section);
+  if (diff.families) {
+    section.remarks.push_back(
+        "The devices are of different families: parts are matched by the model's operators, whatever stage and device "
+        "they are on.");
+  }
+  if (diff.perSample()) {
+    section.remarks.push_back(
+        "The calls have different numbers of samples: times are divided by them. A pipeline's critical path goes "
+        "through one stage at a time, so its parts say what limits the call, not what all devices do.");
+  }
   if (diff.versions.empty() && diff.options.empty()) section.remarks.push_back("The options are the same.");
   if (diff.time.empty()) section.remarks.push_back("No part of the time differs.");
+  sections::showTicksIn(section, sections::tickUnitOf(diff.ticksPerSecond, catalog.target.family == "fixed"));
   return section;
 }
 
@@ -112,7 +216,8 @@ base::Result<std::string> run(const Options& options) {
   PIPESCOPE_ASSIGN(const analysis::Diff found,
                    analysis::diff({*before.reader, *before.catalog, before.executable},
                                   {*after.reader, *after.catalog, after.executable}));
-  const sections::Section section = makeSection(found, options.format == "text" ? options.most : 0);
+  const bool text = options.format == "text";
+  const sections::Section section = makeSection(found, *after.catalog, text ? options.most : 0, text);
   if (options.format == "json") return sections::toJson(section) + "\n";
   return options.format == "csv" ? sections::toCsv(section) : sections::toText(section);
 }

@@ -30,7 +30,8 @@ using Shares = std::vector<std::pair<std::string, std::int64_t>>;
 
 class PathParts {
  public:
-  PathParts(const DiffSide& side, std::int64_t ticksPerSecond) : side_(side), ticksPerSecond_(ticksPerSecond) {}
+  PathParts(const DiffSide& side, std::int64_t ticksPerSecond, bool byOperator)
+      : side_(side), ticksPerSecond_(ticksPerSecond), byOperator_(byOperator) {}
 
   Result<Parts> make(const model::Run& run) {
     PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
@@ -95,7 +96,9 @@ class PathParts {
     const auto [place, added] = names_.try_emplace(id.value);
     if (added && id.valid() && static_cast<std::size_t>(id.value) < side_.catalog.programs.size()) {
       const model::Program program = side_.catalog.programs[static_cast<std::size_t>(id.value)];
-      place->second = side_.catalog.namePath(program.debugContext);
+      const auto op = static_cast<std::size_t>(program.op.value);
+      const bool known = byOperator_ && program.op.valid() && op < side_.catalog.operators.size();
+      place->second = side_.catalog.namePath(known ? side_.catalog.operators[op].debugContext : program.debugContext);
       if (place->second.empty()) place->second = program.kind;
     }
     return place->second;
@@ -105,7 +108,7 @@ class PathParts {
     std::int64_t length = (link.end - link.start).count;
     const auto count = [&](const char* kind, const std::string& operation, std::int64_t ticks) {
       if (ticks == 0) return;
-      const bool call = link.kind == CriticalLink::Kind::call;
+      const bool call = link.kind == CriticalLink::Kind::call || byOperator_;
       const std::string pass = link.kind == CriticalLink::Kind::placement ? model::toString(link.pass) : "";
       Sum& sum = parts_[{kind, operation, pass, call ? -1 : link.stage, call ? -1 : link.device.value}];
       addTo(sum, link.microBatch, scale(ticks));
@@ -123,6 +126,7 @@ class PathParts {
 
   const DiffSide& side_;
   const std::int64_t ticksPerSecond_;
+  const bool byOperator_;
   Parts parts_;
   std::unordered_map<model::PlacementId, model::SegmentId> segmentOf_;
   std::map<model::SegmentId, Shares> shares_;
@@ -134,6 +138,15 @@ void largestFirst(std::vector<Part>& parts) {
   std::erase_if(parts, [](const Part& part) { return part.delta() == 0; });
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& a, const Part& b) { return std::abs(a.delta()) > std::abs(b.delta()); });
+}
+
+/// Likewise by the sample, where calls have different numbers of them: there no change in ticks may be one.
+template <class Part>
+void largestPerSampleFirst(const Diff& diff, std::vector<Part>& parts) {
+  std::erase_if(parts, [&](const Part& part) { return diff.changePerSample(part) == 0; });
+  std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    return std::abs(diff.changePerSample(a)) > std::abs(diff.changePerSample(b));
+  });
 }
 
 std::vector<ChangedOption> changes(const std::map<std::string, std::string>& before,
@@ -192,7 +205,9 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
   result.options = changes(optionsOf(before.catalog), optionsOf(after.catalog));
   const std::int64_t first = before.catalog.timebase({}).ticksPerSecond, second = after.catalog.timebase({}).ticksPerSecond;
   result.ticksPerSecond = first == second ? first : kPicoseconds;
+  result.families = before.catalog.target.family != after.catalog.target.family;
   std::map<Key, TimePart> time;
+  std::map<std::string, PassPart> passes;
   std::map<std::int32_t, MicroBatchPart> microBatches;
   for (const bool isAfter : {false, true}) {
     const DiffSide& side = isAfter ? after : before;
@@ -201,8 +216,13 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
       return base::badInput(std::string("The ") + (isAfter ? "second" : "first") +
                             " profile has no call of this executable: there is no time to compare.");
     }
-    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result.ticksPerSecond).make(*run));
+    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result.ticksPerSecond, result.families).make(*run));
+    (isAfter ? result.samplesAfter : result.samplesBefore) = run->samples;
+    (isAfter ? result.devicesAfter : result.devicesBefore) = side.catalog.target.devicesUsed;
     for (const auto& [key, sum] : parts) {
+      const std::string pass = std::get<2>(key).empty() ? std::get<0>(key) : std::get<2>(key);
+      passes[pass].kind = pass;
+      (isAfter ? passes[pass].after : passes[pass].before) += sum.ticks;
       TimePart& part = time[key];
       std::tie(part.kind, part.operation, part.pass, part.stage, part.device) = key;
       (isAfter ? part.after : part.before) += sum.ticks;
@@ -216,7 +236,14 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
     }
   }
   for (auto& [key, part] : time) result.time.push_back(std::move(part));
-  largestFirst(result.time);
+  for (auto& [key, part] : passes) result.passes.push_back(std::move(part));
+  if (result.perSample()) {
+    largestPerSampleFirst(result, result.time);
+    largestPerSampleFirst(result, result.passes);
+  } else {
+    largestFirst(result.time);
+    largestFirst(result.passes);
+  }
   for (const auto& [microBatch, part] : microBatches) result.microBatches.push_back(part);
   largestFirst(result.microBatches);
   std::map<std::pair<std::string, std::string>, MemoryPart> memory;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "profiler/sections/section.h"
+#include "profiler/sections/wording.h"
 
 namespace pipescope::sections {
 
@@ -20,10 +21,7 @@ const SectionDefinition* SectionRegistry::find(std::string_view name) const {
 
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context) {
   PIPESCOPE_ASSIGN(Section section, definition.make(context));
-  if (context.catalog.target.family == "fixed") {
-    section.ticksPerShownUnit = static_cast<double>(context.catalog.timebase({}).ticksPerSecond);
-    section.remarks.push_back("Cycles are cost units of the configuration.");
-  }
+  speakOfDevices(section, context.catalog);
   return section;
 }
 

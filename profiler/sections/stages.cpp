@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "profiler/sections/section.h"
+#include "profiler/sections/wording.h"
 
 namespace pipescope::sections {
 namespace {
@@ -67,7 +68,7 @@ double occupied(const analysis::StageReport& stage) {
 }
 
 /// Says so where stream copies, not computing, make a stage the one that all wait for.
-void remarkLimitingStage(const StagesReport& r, Section& section) {
+void remarkLimitingStage(const StagesReport& r, const TickUnit& unit, Section& section) {
   const auto limiting = std::max_element(r.stages.begin(), r.stages.end(), [](const auto& a, const auto& b) {
     return occupied(a) < occupied(b);
   });
@@ -80,9 +81,10 @@ void remarkLimitingStage(const StagesReport& r, Section& section) {
   if (limiting->index == r.slowestStage) return;
   section.remarks.push_back(
       fmt::format("Stage {} computes longest, but with its stream copies stage {} takes longer ({} against "
-                  "{} cycles per micro-batch): the others wait for it.",
-                  r.slowestStage, limiting->index, formatCell(occupied(*limiting), Format::ticks),
-                  formatCell(occupied(r.stages[static_cast<std::size_t>(r.slowestStage)]), Format::ticks)));
+                  "{} {} per micro-batch): the others wait for it.",
+                  r.slowestStage, limiting->index, formatCell(occupied(*limiting), Format::ticks, unit.ticks),
+                  formatCell(occupied(r.stages[static_cast<std::size_t>(r.slowestStage)]), Format::ticks, unit.ticks),
+                  unit.word));
 }
 
 Breakdown waitsOf(const analysis::StageReport& stage) {
@@ -180,7 +182,7 @@ base::Result<Section> makeStages(const Context& context) {
                    analysis::stagesReport(context.source, context.catalog, context.executable));
   Section section{"stages", "Stages", facts(report), {stageTable(report), memoryTable(report)}, {}};
   addForecast(context, section.facts);
-  remarkLimitingStage(report, section);
+  remarkLimitingStage(report, tickUnitOf(context.catalog), section);
   if (!report.slowestOperations.empty()) section.tables.push_back(operationTable(report));
   if (!report.boundaries.empty()) section.tables.push_back(boundaryTable(report));
   if (context.catalog.lastRunOf(context.executable) == nullptr)

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 
 #include "profiler/sections/section.h"
+#include "profiler/sections/wording.h"
 
 namespace pipescope::sections {
 namespace {
@@ -23,8 +25,15 @@ std::string shortCount(double value) {
   return fmt::format("{:.3g}{}", value, kPrefixes[prefix]);
 }
 
+/// Whether the host prepares samples at a rate that may hold devices up.
+bool hasLoader(const analysis::Catalog& catalog) {
+  return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
+    return row.path == "data.loader_rate" && row.value != "0.0" && row.value != "0";
+  });
+}
+
 /// What is waited for, and why: "stage 3: slower stage".
-std::string reason(const analysis::WaitGroup& g) {
+std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
   const std::string stage = g.waitedForStage < 0 ? "" : fmt::format("stage {}", g.waitedForStage);
   switch (g.cause) {
     case model::WaitCause::fill:
@@ -40,7 +49,7 @@ std::string reason(const analysis::WaitGroup& g) {
     case model::WaitCause::collective:
       return "the other replicas: collective";
     case model::WaitCause::host:
-      return "the host: call";
+      return hasLoader(catalog) ? "the host: call, input pipeline" : "the host: call";
     case model::WaitCause::update:
       return stage.empty() ? "another device's weight update" : fmt::format("the weight update of {}", stage);
   }
@@ -48,10 +57,9 @@ std::string reason(const analysis::WaitGroup& g) {
 }
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
-  const bool units = context.catalog.target.family == "fixed";
-  const double each = units ? static_cast<double>(context.catalog.timebase({}).ticksPerSecond) : 1;
+  const TickUnit unit = tickUnitOf(context.catalog);
   return fmt::format("{} waits {} {} per step for {}.", deviceName(context.catalog, g.device),
-                     shortCount(g.ticksPerIteration / each), units ? "cost units" : "cycles", reason(g));
+                     shortCount(g.ticksPerIteration / unit.ticks), unit.word, reason(context.catalog, g));
 }
 
 /// The longest waits in words.

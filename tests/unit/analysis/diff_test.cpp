@@ -1,5 +1,6 @@
 #include "profiler/analysis/diff.h"
 
+#include <cmath>
 #include <map>
 
 #include "trace_fixture.h"
@@ -86,6 +87,68 @@ TEST(Diff, OptionsVersionsAndMemoryThatChanged) {
   ASSERT_EQ(found.memory.size(), 1U);
   EXPECT_EQ(found.memory[0].delta(), -10);
   EXPECT_EQ(found.memory[0].device, "D0");
+}
+
+Diff diffOfRows(const model::RowSet& a, const model::RowSet& b) {
+  record::MemoryProfile first, second;
+  EXPECT_TRUE(first.commit(a).ok());
+  EXPECT_TRUE(second.commit(b).ok());
+  const auto before = loadCatalog(first).value(), after = loadCatalog(second).value();
+  const auto found = diff({first, *before, model::ExecutableId(0)}, {second, *after, model::ExecutableId(0)});
+  EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+  return found.ok() ? *found : Diff();
+}
+
+TEST(Diff, CallsOfDifferentNumbersOfSamplesAreComparedByTheSample) {
+  model::RowSet few = TraceFixture(20).rows, many = TraceFixture(20, 5).rows;
+  few.of<model::Run>()[0].samples = 10;
+  many.of<model::Run>()[0].samples = 40;
+  const Diff found = diffOfRows(few, many);
+  ASSERT_TRUE(found.perSample());
+  EXPECT_EQ(found.samplesBefore, 10);
+  EXPECT_EQ(found.samplesAfter, 40);
+  // A tick is a microsecond here.
+  EXPECT_DOUBLE_EQ(found.secondsPerSampleBefore(found.before), static_cast<double>(found.before) * 1e-6 / 10);
+  EXPECT_DOUBLE_EQ(found.secondsPerSampleAfter(found.after), static_cast<double>(found.after) * 1e-6 / 40);
+  double time = 0, passes = 0;
+  for (std::size_t i = 0; i < found.time.size(); ++i) {
+    time += found.changePerSample(found.time[i]);
+    EXPECT_GE(std::abs(found.changePerSample(found.time[i == 0 ? 0 : i - 1])),
+              std::abs(found.changePerSample(found.time[i])));
+  }
+  for (const PassPart& part : found.passes) passes += found.changePerSample(part);
+  const double whole = found.secondsPerSampleAfter(found.after) - found.secondsPerSampleBefore(found.before);
+  EXPECT_NEAR(time, whole, 1e-12);
+  EXPECT_NEAR(passes, whole, 1e-12);
+  many.of<model::Run>()[0].samples = 10;
+  EXPECT_FALSE(diffOfRows(few, many).perSample()) << "the same work is compared in ticks";
+}
+
+TEST(Diff, PartsOfDifferentFamiliesAreMatchedByOperator) {
+  model::RowSet one = TraceFixture(20).rows, other = TraceFixture(20).rows;
+  // Both run the model's operator "layer"; what its programs are called is the device's business.
+  for (model::RowSet* rows : {&one, &other}) {
+    model::Operator op;
+    op.id = model::OperatorId(0);
+    op.executable = model::ExecutableId(0);
+    op.debugContext = model::DebugContextId(0);
+    rows->of<model::Operator>() = {op};
+    for (model::Program& program : rows->of<model::Program>()) program.op = model::OperatorId(0);
+  }
+  other.of<model::Target>()[0].family = "gaudi";
+  for (model::DebugContext& context : other.of<model::DebugContext>()) {
+    if (context.id.value > 0) context.name = "Kernel" + std::to_string(context.id.value);
+  }
+  other.of<model::Step>()[0].ticks += Ticks(7);
+  other.of<model::Segment>()[0].ticks += Ticks(7);
+  const Diff found = diffOfRows(one, other);
+  ASSERT_TRUE(found.families);
+  for (const TimePart& part : found.time) {
+    EXPECT_EQ(part.stage, -1);
+    EXPECT_EQ(part.device, -1);
+    EXPECT_EQ(part.operation, part.kind == "placement" ? "layer" : "");
+  }
+  EXPECT_FALSE(diffOfRows(one, one).families);
 }
 
 TEST(Diff, WithoutACallThereIsNothingToCompare) {
