@@ -80,10 +80,13 @@ base::Result<std::vector<Band>> parseBands(std::string_view text) {
 }
 
 base::Result<std::vector<Band>> embeddedBands() {
+  std::vector<Band> all;
   for (const auto& [file, text] : embeddedDeviceFiles()) {
-    if (file == kFile) return parseBands(text);
+    if (!file.ends_with("bands.toml")) continue;  // a family may have a file of its own
+    PIPESCOPE_ASSIGN(const std::vector<Band> bands, parseBands(text));
+    all.insert(all.end(), bands.begin(), bands.end());
   }
-  return std::vector<Band>{};
+  return all;
 }
 
 }  // namespace pipescope::devices

@@ -1,6 +1,6 @@
 #pragma once
 // How far emulated figures are from measured ones, per chip and kind of layer: what conformance programs
-// wrote to resources/devices/bands.toml. A figure without a band is modelled, but unchecked.
+// wrote to resources/devices/bands.toml and FAMILY_bands.toml beside it. A figure without a band is modelled, but unchecked.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -19,13 +19,15 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedDeviceFil
 namespace {
 
 constexpr int kMaximumBases = 8;
-/// Files in resources/devices that are not chips.
-constexpr std::string_view kBands = "bands";
+/// Files in resources/devices that are not chips: bands.toml, FAMILY_bands.toml.
+bool isBands(std::string_view stem) {
+  return stem == "bands" || stem.ends_with("_bands");
+}
 
 std::optional<std::string> stemBelow(std::string_view file, std::string_view folder) {
   if (!file.starts_with(folder) || !file.ends_with(".toml")) return std::nullopt;
   const std::string_view stem = file.substr(folder.size(), file.size() - folder.size() - 5);
-  if (stem.empty() || stem == kBands || stem.find('/') != std::string_view::npos) return std::nullopt;
+  if (stem.empty() || isBands(stem) || stem.find('/') != std::string_view::npos) return std::nullopt;
   return std::string(stem);
 }
 
@@ -144,7 +146,7 @@ void DeviceFiles::addUserFiles(const std::filesystem::path& folder, Sources& sou
   std::error_code error;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const std::filesystem::path& path = it->path();
-    if (path.extension() != ".toml" || path.stem() == kBands) continue;
+    if (path.extension() != ".toml" || isBands(path.stem().string())) continue;
     sources[path.stem().string()] = {{}, path, path.string()};
   }
 }

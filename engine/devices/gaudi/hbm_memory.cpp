@@ -76,25 +76,36 @@ std::int64_t HbmMemory::placeWorkspace() const {
   return top;
 }
 
-std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int64_t needed) const {
-  const auto gib = [](std::int64_t bytes) {
-    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
-  };
+std::size_t HbmMemory::peakStep() const {
   std::size_t peak = 0;
   for (std::size_t step = 0; step < memory_.steps.size(); ++step) {
     if (memory_.steps[step].notAlwaysLive > memory_.steps[peak].notAlwaysLive) peak = step;
   }
-  std::map<std::string, std::int64_t> byCategory;
-  std::vector<const LoweredVariable*> live;
+  return peak;
+}
+
+std::vector<const LoweredVariable*> HbmMemory::heldAt(std::size_t step) const {
+  const auto at = static_cast<std::int32_t>(step);
+  std::vector<const LoweredVariable*> held;
   for (const LoweredVariable& variable : memory_.variables) {
-    const bool there =
-        variable.alwaysLive ||
-        std::any_of(variable.lives.begin(), variable.lives.end(), [&](LifeInterval life) {
-          return life.first <= static_cast<std::int32_t>(peak) && static_cast<std::int32_t>(peak) < life.end;
-        });
-    if (!there) continue;
-    byCategory[variable.category] += variable.bytes.count;
-    live.push_back(&variable);
+    const bool live = std::any_of(variable.lives.begin(), variable.lives.end(),
+                                  [&](LifeInterval life) { return life.first <= at && at < life.end; });
+    if (variable.alwaysLive || live) held.push_back(&variable);
+  }
+  return held;
+}
+
+std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int64_t needed) const {
+  const auto gib = [](std::int64_t bytes) {
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  };
+  const std::size_t peak = peakStep();
+  std::vector<const LoweredVariable*> live = heldAt(peak);
+  std::map<std::string, std::int64_t> byCategory;
+  std::int64_t wide = 0;  // in float32, weights and their state left out
+  for (const LoweredVariable* variable : live) {
+    byCategory[variable->category] += variable->bytes.count;
+    if (!variable->alwaysLive && variable->shape.ends_with("float32")) wide += variable->bytes.count;
   }
   std::stable_sort(live.begin(), live.end(),
                    [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
@@ -103,35 +114,37 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
   std::stable_sort(categories.begin(), categories.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string held, largest;
-  for (const auto& [bytes, category] : categories)
+  for (const auto& [bytes, category] : categories) {
+    if (bytes * 100 < needed) continue;  // less than a hundredth is no cause
     held += fmt::format("{}{} {}", held.empty() ? "" : ", ", category, gib(bytes));
+  }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
     largest += fmt::format("{}{} ({}) {}", i == 0 ? "" : ", ", live[i]->name, live[i]->category,
                            gib(live[i]->bytes.count));
   return fmt::format(
       "{}: needs {} of HBM, but {} of {} are there for models, {} too few. Most is live in {}: {}. Largest "
       "there: {}. "
-      "A smaller micro-batch, recompute, bfloat16 or more stages would help.",
+      "A smaller micro-batch, recompute, {}or more stages would help.",
       deviceName, gib(needed), gib(card_.usableHbm()), gib(card_.hbmBytes), gib(needed - card_.usableHbm()),
-      memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest);
+      memory_.steps.empty() ? "no step" : memory_.steps[peak].name, held, largest,
+      4 * wide > needed ? "bfloat16 " : "");
 }
 
 LoweredMemory HbmMemory::finish(const std::string& deviceName) {
   replay();
-  std::map<std::string, std::int64_t> always;
+  // By category: what is there for good, and what the fullest step holds besides.
+  std::map<std::string, std::int64_t> always, atPeak;
   std::int64_t alwaysLive = 0, peak = 0;
-  for (const LoweredVariable& variable : memory_.variables) {
-    if (!variable.alwaysLive) continue;
-    always[variable.category == "constant" ? "constant" : "variable"] += variable.bytes.count;
-    alwaysLive += variable.bytes.count;
+  for (const LoweredVariable* variable : heldAt(peakStep())) {
+    (variable->alwaysLive ? always : atPeak)[variable->category] += variable->bytes.count;
+    (variable->alwaysLive ? alwaysLive : peak) += variable->bytes.count;
   }
-  for (const LivenessStep& step : memory_.steps) peak = std::max(peak, step.notAlwaysLive.count);
   const std::int64_t workspace = placeWorkspace();
-  const auto add = [&](const char* category, bool live, std::int64_t bytes) {
+  const auto add = [&](const std::string& category, bool live, std::int64_t bytes) {
     if (bytes > 0) memory_.units.push_back({category, "hbm", live, 0, 1, Bytes(bytes)});
   };
-  for (const auto& [category, bytes] : always) add(category.c_str(), true, bytes);
-  add("variable", false, peak);
+  for (const auto& [category, bytes] : always) add(category, true, bytes);
+  for (const auto& [category, bytes] : atPeak) add(category, false, bytes);
   add("gap", false, workspace - peak);
   if (alwaysLive + workspace > card_.usableHbm())
     memory_.overflow.push_back(describeOverflow(deviceName, alwaysLive + workspace));

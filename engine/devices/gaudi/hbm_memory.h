@@ -21,13 +21,18 @@ class HbmMemory {
   std::size_t add(LoweredVariable variable);
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
 
-  /// Works out liveness, addresses and overflow.
+  /// Works out liveness, addresses and overflow. Bytes by category are what is always live, and what the fullest step
+  /// holds besides.
   LoweredMemory finish(const std::string& deviceName);
 
  private:
   void replay();
   /// Bytes of the workspace: each variable at the lowest address that is free all its life, large ones first.
   std::int64_t placeWorkspace() const;
+  /// The step at which most is live.
+  std::size_t peakStep() const;
+  /// What is always live, and what is at a step.
+  std::vector<const LoweredVariable*> heldAt(std::size_t step) const;
   std::string describeOverflow(const std::string& deviceName, std::int64_t needed) const;
 
   const Card& card_;

@@ -96,6 +96,8 @@ base::Result<Call> runCall(const Configuration& configuration) {
   const app::RecordedCompilation recorded =
       app::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
+  // The first call finds nothing prepared by the host.
+  emulator.call(recorded.executables.front(), {});
   const model::Run run = emulator.call(recorded.executables.front(), {});
   const base::Timebase clock{compilation.system->devices().front().ticksPerSecond};
   const emulate::ExecutableFacts& facts = recorded.executables.front().facts;
@@ -134,18 +136,23 @@ base::Result<double> gemm(const Point& point) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / seconds / 1e12;
 }
 
-base::Result<double> allReduce(const Point& point) {
+base::Result<double> collective(const Point& point, ops::Collective::Kind kind) {
+  if (point.cards < 2)
+    return base::badInput(fmt::format("An {} point needs at least 2 cards, but it has {}.", point.workload, point.cards));
   PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
   PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
   compile::StagePlan stage;
   stage.replication = {point.cards, 1, false};
   ops::Collective work;
-  work.elements = bytes / graph::sizeOf(type);
+  work.kind = kind;
+  // An all-gather's tensor is what all cards have together.
+  const std::int64_t parts = kind == ops::Collective::Kind::allGather ? point.cards : 1;
+  work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;
   stage.tensors.push_back({"tensor", {type, {work.elements}}, compile::TensorUse::gradient, 1});
   const compile::PlanTensorId tensor(0);
   stage.passes.push_back(
-      {model::Pass::collective, {{"all_reduce", "AllReduce", {{work, 1, ""}}, {tensor}, {tensor}}}});
+      {model::Pass::collective, {{"collective", "Collective", {{work, 1, ""}}, {tensor}, {tensor}}}});
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(systemOf(point)));
   PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
   return base::toSeconds(lowered.passes.front().segments.front().steps.front().ticks,
@@ -161,9 +168,20 @@ base::Result<double> samplesPerSecond(const Point& point, bool training) {
 
 }  // namespace
 
+std::string chipOf(const Point& point) {
+  const auto system = devices::makeSystem(point.device);
+  return system ? (*system)->devices().front().kind : point.device;
+}
+
 base::Result<double> emulate(const Point& point) {
+  PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(systemOf(point)));
+  if (system->family() != "gaudi") {
+    return base::badInput(fmt::format("{} is no Gaudi; there are gaudi, gaudi2, gaudi3 and boxes such as hls-gaudi2.",
+                                      point.device));
+  }
   if (point.workload == "gemm") return gemm(point);
-  if (point.workload == "all_reduce") return allReduce(point);
+  if (point.workload == "all_reduce") return collective(point, ops::Collective::Kind::allReduce);
+  if (point.workload == "all_gather") return collective(point, ops::Collective::Kind::allGather);
   if (point.workload == "train") return samplesPerSecond(point, true);
   if (point.workload == "decode") {
     Point one = point;
@@ -179,7 +197,8 @@ base::Result<double> emulate(const Point& point) {
     return all / (point.cards * single);
   }
   return base::badInput(
-      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, train, decode and scaling.",
+      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, decode and "
+                  "scaling.",
                   point.workload));
 }
 

@@ -11,7 +11,7 @@ namespace pipescope::conformance {
 struct Point {
   std::string device;  ///< chip or system
   int cards = 1;
-  std::string workload;                           ///< gemm, all_reduce, train, decode, scaling
+  std::string workload;                           ///< gemm, all_reduce, all_gather, train, decode, scaling
   std::map<std::string, std::string> parameters;  ///< as key=value
   double measured = 0;
   double tolerance = 0;  ///< share of measured; 0: not judged
@@ -22,6 +22,9 @@ struct Point {
 /// be missing. Lines that begin with # are left out. Errors name file and line.
 base::Result<std::vector<Point>> readPoints(const std::string& file);
 base::Result<std::vector<Point>> parsePoints(const std::string& text, const std::string& display);
+
+/// The chip of the point's device, which may be a box.
+std::string chipOf(const Point& point);
 
 /// What the model says, in the unit of `measured`. Errors name what the point lacks.
 base::Result<double> emulate(const Point& point);

@@ -1,0 +1,126 @@
+#include "tests/conformance/gaudi/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace pipescope::conformance {
+namespace {
+
+/// What a workload is called where errors are shown, and which figure was compared.
+struct Kind {
+  const char* workload;
+  const char* kind;
+  const char* quantity;
+  bool rate;  ///< measured as so many a second
+};
+constexpr Kind kKinds[] = {{"gemm", "matrix product", "cycles", true},
+                           {"train", "training step", "time", true},
+                           {"decode", "decoding step", "time", true},
+                           {"scaling", "training on a box", "scaling", true},
+                           {"all_reduce", "collective", "time", false},
+                           {"all_gather", "collective", "time", false}};
+
+const Kind& kindOf(const Point& point) {
+  for (const Kind& kind : kKinds) {
+    if (point.workload == kind.workload) return kind;
+  }
+  return kKinds[0];  // unknown workloads have a fault and are not counted
+}
+
+struct Errors {
+  std::vector<double> logarithms;
+  std::size_t points() const { return logarithms.size(); }
+  /// The smallest that `share` of the values do not exceed.
+  static double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+    return values[rank == 0 ? 0 : rank - 1];
+  }
+  double off(double share) const {
+    std::vector<double> values;
+    for (const double value : logarithms) values.push_back(std::abs(value));
+    return quantile(values, share);
+  }
+  double bias() const { return quantile(logarithms, 0.5); }
+};
+
+/// By chip, kind and quantity; boxes by name count to their chip.
+using Groups = std::map<std::pair<std::string, std::pair<std::string, std::string>>, Errors>;
+
+Groups groupsOf(const std::vector<PointResult>& results) {
+  Groups groups;
+  for (const PointResult& result : results) {
+    if (!result.fault.empty()) continue;
+    const Kind& kind = kindOf(result.point);
+    groups[{chipOf(result.point), {kind.kind, kind.quantity}}].logarithms.push_back(result.logarithm());
+  }
+  return groups;
+}
+
+}  // namespace
+
+double PointResult::logarithm() const {
+  const double ratio = std::log(ours / point.measured);
+  return kindOf(point).rate ? -ratio : ratio;
+}
+
+bool PointResult::outside() const {
+  return fault.empty() && point.tolerance > 0 && std::abs(ours / point.measured - 1) > point.tolerance;
+}
+
+std::vector<PointResult> emulateAll(const std::vector<Point>& points) {
+  std::vector<PointResult> results;
+  for (const Point& point : points) {
+    PointResult& result = results.emplace_back(PointResult{point, 0, ""});
+    const auto ours = emulate(point);
+    if (ours) {
+      result.ours = *ours;
+    } else {
+      result.fault = ours.error().message;
+    }
+  }
+  return results;
+}
+
+std::string toText(const std::vector<PointResult>& results) {
+  std::string text;
+  for (const PointResult& result : results) {
+    const Point& point = result.point;
+    text += fmt::format("{:<10} {:>3} {:<10} ", point.device, point.cards, point.workload);
+    if (!result.fault.empty()) {
+      text += result.fault + "\n";
+      continue;
+    }
+    const char* judged = result.outside() ? "  OUTSIDE" : point.tolerance > 0 ? "" : "  (not judged)";
+    text += fmt::format("{:>11.4g} measured {:>11.4g}  error {:>+6.1f} %  {}{}\n", result.ours, point.measured,
+                        100 * (result.ours / point.measured - 1), point.source, judged);
+  }
+  text += fmt::format("\n{:<8} {:<18} {:<8} {:>6} {:>8} {:>8} {:>8}\n", "chip", "kind", "figure", "points", "median",
+                      "p90", "bias");
+  for (const auto& [key, errors] : groupsOf(results)) {
+    text += fmt::format("{:<8} {:<18} {:<8} {:>6} {:>8.3f} {:>8.3f} {:>+8.3f}\n", key.first, key.second.first,
+                        key.second.second, errors.points(), errors.off(0.5), errors.off(0.9), errors.bias());
+  }
+  text += "median, p90, bias: of ln(emulated / measured) of the time; above 0 the emulated card is slower.\n";
+  return text;
+}
+
+std::string toBands(const std::vector<PointResult>& results) {
+  std::string text =
+      "# How far emulated Gaudis are from published measurements, per chip and kind of work: |ln(emulated / "
+      "measured)| of the\n# time. Written by tests/conformance/gaudi_points --write-bands; do not edit.\n";
+  for (const auto& [key, errors] : groupsOf(results)) {
+    text += fmt::format(
+        "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\np90 = {:.3f}\n"
+        "bias = {:.3f}\nagainst = \"published measurements (vendor pages, Optimum Habana, MLPerf)\"\n",
+        key.first, key.second.first, key.second.second, errors.points(), errors.off(0.5), errors.off(0.9),
+        errors.bias());
+  }
+  return text;
+}
+
+}  // namespace pipescope::conformance
