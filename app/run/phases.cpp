@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 namespace pipescope::app {
 
 using config::Configuration;
@@ -18,6 +21,12 @@ base::Status checkStrategy(const Configuration& c) {
   if (c.boolean("execution.separate_backward_phase") && !isPhased(c)) {
     return base::badInput(fmt::format(
         "execution.separate_backward_phase belongs to the phased strategies, but execution.strategy is {}: leave it out.",
+        c.text("execution.strategy")));
+  }
+  for (const config::Settings& stage : c.tables("stages")) {
+    if (stage.integer("phase") < 0 || isPhased(c)) continue;
+    return base::badInput(fmt::format(
+        "stages[].phase belongs to the phased strategies, but execution.strategy is {}: leave it out.",
         c.text("execution.strategy")));
   }
   const std::string& recompute = c.text("execution.recompute");
@@ -50,6 +59,79 @@ base::Status checkStrategy(const Configuration& c) {
   return {};
 }
 
+std::vector<int> phaseOfStages(const Configuration& c, int stages) {
+  std::vector<int> phases;
+  for (const config::Settings& stage : c.tables("stages")) phases.push_back(static_cast<int>(stage.integer("phase")));
+  for (int s = 0; s < stages; ++s) {
+    if (s >= static_cast<int>(phases.size())) phases.push_back(-1);
+    int& phase = phases[static_cast<std::size_t>(s)];
+    if (phase < 0) phase = s;
+  }
+  return phases;
+}
+
+namespace {
+
+/// Stages of a phase, which are equally many in all.
+base::Result<int> stagesPerPhase(const Configuration& c, int stages) {
+  int given = 0;
+  for (const config::Settings& stage : c.tables("stages")) given += stage.integer("phase") >= 0 ? 1 : 0;
+  if (given != 0 && given != stages) {
+    return base::badInput(fmt::format("stages[].phase is given for {} of {} stages: give it for all, or for none.",
+                                      given, stages));
+  }
+  const std::vector<int> phases = phaseOfStages(c, stages);
+  const auto width = static_cast<int>(std::count(phases.begin(), phases.end(), 0));
+  for (int s = 0; s < stages; ++s) {
+    const int phase = phases[static_cast<std::size_t>(s)], before = s == 0 ? 0 : phases[static_cast<std::size_t>(s) - 1];
+    if (phase < before || phase > before + 1 || (s == 0 && phase != 0)) {
+      return base::badInput(fmt::format(
+          "Stage {} is in phase {} after one in phase {}: phases count up from 0, and their stages follow each other.", s,
+          phase, s == 0 ? -1 : before));
+    }
+  }
+  for (int phase = 0; phase <= phases.back(); ++phase) {
+    const auto own = std::count(phases.begin(), phases.end(), phase);
+    if (own == width) continue;
+    return base::badInput(fmt::format("Phase {} has {} stage{}, but phase 0 has {}: all phases have equally many.", phase,
+                                      own, own == 1 ? "" : "s", width));
+  }
+  return width;
+}
+
+/// `width` neighbouring stages are a phase.
+base::Status placeOnGroups(bool parallel, int width, std::vector<compile::StageSpec>& asked) {
+  std::set<int> used;
+  for (int s = 0; s < static_cast<int>(asked.size()); ++s) {
+    const int phase = s / width, parity = parallel ? phase % 2 : 0;
+    int& device = asked[static_cast<std::size_t>(s)].device;
+    if (device < 0) device = parallel ? s % width * 2 + parity : s % width;
+    if (!parallel && device >= width) {
+      return base::badInput(
+          width == 1 ? fmt::format("Phase {} is on device {}, but with serial_phased all phases take turns on device 0: "
+                                   "leave the device out.",
+                                   phase, device)
+                     : fmt::format("Phase {} is on device {}, but with serial_phased all phases take turns on devices 0 "
+                                   "to {}: leave the device out.",
+                                   phase, device, width - 1));
+    }
+    if (parallel && device % 2 != parity) {
+      return base::badInput(fmt::format(
+          "Phase {} is on device {}: with parallel_phased phases of even number are on devices of even number, and odd "
+          "ones on odd ones.",
+          phase, device));
+    }
+    if (s % width == 0) used.clear();
+    if (!used.insert(device).second) {
+      return base::badInput(fmt::format("Phase {} has two stages on device {}: its stages are on devices of their own.",
+                                        phase, device));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 base::Status placePhases(const Configuration& c, std::vector<compile::StageSpec>& asked) {
   if (asked.empty()) {
     return base::badInput(fmt::format(
@@ -60,24 +142,8 @@ base::Status placePhases(const Configuration& c, std::vector<compile::StageSpec>
     return base::badInput(
         "execution.chunks is for schedules of pipelines, but the strategy is phased: leave it out.");
   }
-  const bool parallel = c.text("execution.strategy") == "parallel_phased";
-  for (std::size_t phase = 0; phase < asked.size(); ++phase) {
-    int& device = asked[phase].device;
-    const int own = parallel ? static_cast<int>(phase % 2) : 0;
-    if (device < 0) device = own;
-    if (!parallel && device != 0) {
-      return base::badInput(fmt::format(
-          "Phase {} is on device {}, but with serial_phased all phases take turns on device 0: leave the device out.",
-          phase, device));
-    }
-    if (device % 2 != own) {
-      return base::badInput(fmt::format(
-          "Phase {} is on device {}: with parallel_phased phases of even number are on devices of even number, and odd "
-          "ones on odd ones.",
-          phase, device));
-    }
-  }
-  return {};
+  PIPESCOPE_ASSIGN(const int width, stagesPerPhase(c, static_cast<int>(asked.size())));
+  return placeOnGroups(c.text("execution.strategy") == "parallel_phased", width, asked);
 }
 
 }  // namespace pipescope::app

@@ -54,8 +54,8 @@ struct PlanOptions {
   std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
   Replication replication;
   TensorLocations locations;
-  /// The last stage's backward pass follows its forward pass at once: its activations stay on the chip.
-  bool lastStageKeeps = false;
+  /// So many of the last stages' backward passes follow their forward passes at once: activations stay on the chip.
+  int lastStagesKeep = 0;
   std::vector<std::string> checkpoints;  ///< with recompute: see recompute.h
   /// Bytes of gradients in one all-reduce, in the order in which the backward pass makes them; the last number holds
   /// for all further ones. Empty: one all-reduce for each type of number.

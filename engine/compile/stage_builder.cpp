@@ -172,8 +172,8 @@ base::Status StageBuilder::addBackward() {
     return node.pass == Pass::recompute && mine(node);
   });
   // Off the chip lies what the backward pass needs of any stage, also where it is of one micro-batch only.
-  const bool last = stage_ + 1 == static_cast<int>(options_.stashEntries.size());
-  const bool leaves = options_.locations.activations.offChip && !(last && options_.lastStageKeeps);
+  const bool keeps = stage_ + options_.lastStagesKeep >= static_cast<int>(options_.stashEntries.size());
+  const bool leaves = options_.locations.activations.offChip && !keeps;
   if (stashes() || leaves) {
     for (const TensorId id : neededByBackward()) addStash(id);
   }

@@ -75,6 +75,7 @@ class StageBuilder {
   /// Adds a parameter's gradient to its accumulator.
   void addAccumulate(const graph::Tensor& parameter, graph::TensorId gradient, model::Pass kind);
   bool updatesShare(const Gradient& gradient) const;
+  void addNorms();
   void addUpdateOf(const Gradient& gradient);
   /// The sum of gradients over replicas.
   void addAllReduce();

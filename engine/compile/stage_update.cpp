@@ -179,6 +179,7 @@ void StageBuilder::addUpdate() {
   std::vector<Gradient> byParameter = gradients_;
   std::sort(byParameter.begin(), byParameter.end(),
             [](const Gradient& a, const Gradient& b) { return a.parameter < b.parameter; });
+  addNorms();
   for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
   for (const auto& [element, weights] : updatedShares_) {
     std::int64_t elements = 0;
@@ -186,6 +187,23 @@ void StageBuilder::addUpdate() {
     addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights, weights,
                   element, elements);
   }
+}
+
+/// What an update sums over a whole parameter (norms of LAMB, LARS and clipping) is of a share only where the parameter
+/// is shared out: the replicas' sums are added up.
+void StageBuilder::addNorms() {
+  std::int64_t norms = 0;
+  for (const Gradient& gradient : gradients_) {
+    if (!updatesShare(gradient)) continue;
+    for (const ops::Work& work : options_.optimizer.work(shareOf(graph_.tensor(gradient.parameter).type))) {
+      const auto* sum = std::get_if<ops::Reduce>(&work.item);
+      norms += sum != nullptr && sum->outputs == 1 ? 1 : 0;
+    }
+  }
+  if (norms == 0) return;
+  const std::string name = "stage" + std::to_string(stage_) + "/norms";
+  const PlanTensorId sums = add(name, {graph::ElementType::float32, {norms}}, TensorUse::gradient);
+  addCollective(Pass::update, name, Kind::allReduce, {sums}, {sums}, graph::ElementType::float32, norms);
 }
 
 void StageBuilder::addUpdateOf(const Gradient& gradient) {

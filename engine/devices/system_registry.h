@@ -28,6 +28,8 @@ struct SystemOptions {
   std::map<int, double> availableMemoryProportionOf;
   /// Products of float16 operands keep their sums in float16 too, where a family's hardware can.
   bool halfPartials = false;
+  /// Devices of a replica work one after another, and so never share what a machine's devices have in common.
+  bool oneAtATime = false;
 };
 
 /// The system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES; DEVICES counts the chips in

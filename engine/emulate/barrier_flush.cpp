@@ -10,7 +10,7 @@ BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part
   if (executable.order.sync != schedules::Sync::barrier || part.boundaries.empty()) return;
   std::vector<devices::Flow> flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
-  flowTicks_ = system.transferTicks(flows);
+  flowTicks_ = ticksBeside(system, flows, part.beside);
   for (std::size_t i = 0; i < flows.size(); ++i) flowTicks_[i] = slower(flowTicks_[i], part.boundaries[i].slowdown);
   for (const Ticks ticks : flowTicks_) exchangeTicks_ = std::max(exchangeTicks_, ticks);
 }

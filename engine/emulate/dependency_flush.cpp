@@ -12,6 +12,10 @@ std::vector<devices::Flow> flowsOf(const Executable& executable, const ReplicaPa
   return flows;
 }
 
+FlowLists besideOf(const Executable& executable, const ReplicaPart& part) {
+  return executable.order.sync == schedules::Sync::dependency ? part.beside : FlowLists();
+}
+
 std::vector<double> slowdownsOf(const ReplicaPart& part) {
   std::vector<double> slowdowns;
   for (const BoundaryFlow& boundary : part.boundaries) slowdowns.push_back(boundary.slowdown);
@@ -41,7 +45,7 @@ DependencyFlush::DependencyFlush(const Executable& executable, const ReplicaPart
                                  const devices::System& system, TimelineWriter& writer)
     : FlushBase(executable, part, writer),
       stagesOfPipe_(static_cast<int>(part.stages.size()) / executable.order.pipes),
-      links_(system, flowsOf(executable, part), slowdownsOf(part)),
+      links_(system, flowsOf(executable, part), slowdownsOf(part), besideOf(executable, part)),
       flowOf_(part.stages.size() * 2, kNoFlow) {
   if (executable.order.sync != schedules::Sync::dependency) return;
   const auto microBatches = static_cast<std::size_t>(executable.facts.microBatches);

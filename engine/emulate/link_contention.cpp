@@ -7,12 +7,33 @@
 
 namespace pipescope::emulate {
 
+std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
+                                     const FlowLists& beside) {
+  const std::size_t own = flows.size();
+  for (const std::vector<devices::Flow>& others : beside) flows.insert(flows.end(), others.begin(), others.end());
+  std::vector<base::Ticks> ticks = system.transferTicks(flows);
+  ticks.resize(own);
+  return ticks;
+}
+
 LinkContention::LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
-                               std::vector<double> slowdowns)
-    : system_(system), flows_(std::move(flows)), slowdowns_(std::move(slowdowns)) {
-  for (std::size_t i = 0; i < flows_.size(); ++i)
-    alone_.push_back(slowed(static_cast<int>(i), system.transferTicks({flows_[i]}).front()));
+                               std::vector<double> slowdowns, FlowLists beside)
+    : system_(system), flows_(std::move(flows)), slowdowns_(std::move(slowdowns)), beside_(std::move(beside)) {
+  for (int i = 0; i < static_cast<int>(flows_.size()); ++i) alone_.push_back(solve({i}).front());
   findGroups();
+}
+
+std::vector<base::Ticks> LinkContention::solve(const std::vector<int>& flows) const {
+  const auto chosen = [&](const std::vector<devices::Flow>& all) {
+    std::vector<devices::Flow> some;
+    for (const int flow : flows) some.push_back(all[static_cast<std::size_t>(flow)]);
+    return some;
+  };
+  FlowLists others;
+  for (const std::vector<devices::Flow>& list : beside_) others.push_back(chosen(list));
+  std::vector<base::Ticks> ticks = ticksBeside(system_, chosen(flows_), others);
+  for (std::size_t i = 0; i < flows.size(); ++i) ticks[i] = slowed(flows[i], ticks[i]);
+  return ticks;
 }
 
 base::Ticks LinkContention::slowed(int flow, base::Ticks ticks) const {
@@ -29,10 +50,15 @@ void LinkContention::findGroups() {
   std::map<std::int64_t, int> firstOn;  // link → a flow that uses it
   groups_.assign(flows_.size(), kAlone);
   for (std::size_t i = 0; i < flows_.size(); ++i) {
-    for (const std::int64_t link : system_.linksOf(flows_[i])) {
+    std::vector<std::int64_t> links = system_.linksOf(flows_[i]);
+    if (!links.empty()) groups_[i] = 0;
+    for (const std::vector<devices::Flow>& list : beside_) {
+      const std::vector<std::int64_t> more = system_.linksOf(list[i]);
+      links.insert(links.end(), more.begin(), more.end());
+    }
+    for (const std::int64_t link : links) {
       const int other = firstOn.try_emplace(link, static_cast<int>(i)).first->second;
       parent[static_cast<std::size_t>(root(static_cast<int>(i)))] = root(other);
-      groups_[i] = 0;
     }
   }
   std::map<int, int> numbers;
@@ -55,12 +81,7 @@ const std::vector<base::Ticks>& LinkContention::together(const std::vector<int>&
   if (found != known_.end()) return found->second;
   constexpr std::size_t kMostRemembered = 100'000;
   if (known_.size() >= kMostRemembered) known_.clear();
-  std::vector<devices::Flow> asked;
-  for (const int flow : flows) asked.push_back(flows_[static_cast<std::size_t>(flow)]);
-  std::vector<base::Ticks> ticks = system_.transferTicks(asked);
-  for (std::size_t i = 0; i < flows.size(); ++i)
-    ticks[i] = slowed(flows[i], ticks[i]);
-  return known_.emplace(flows, std::move(ticks)).first->second;
+  return known_.emplace(flows, solve(flows)).first->second;
 }
 
 }  // namespace pipescope::emulate

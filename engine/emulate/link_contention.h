@@ -8,11 +8,18 @@
 
 namespace pipescope::emulate {
 
+using FlowLists = std::vector<std::vector<devices::Flow>>;
+
+/// Ticks of the first list's flows, all started together with those of the others.
+std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
+                                     const FlowLists& beside);
+
 class LinkContention {
  public:
-  /// `slowdowns`: factor of each flow's time; none: 1.
+  /// `slowdowns`: factor of each flow's time; none: 1. `beside`: lists like `flows` that go in step with them, so that
+  /// with each flow its counterparts are under way too (other replicas over the same links).
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
-                 std::vector<double> slowdowns = {});
+                 std::vector<double> slowdowns = {}, FlowLists beside = {});
 
   /// Flows in one group share links, directly or through others of the group; flows of different groups never
   /// meet. kAlone: the flow meets nobody, itself included.
@@ -34,9 +41,11 @@ class LinkContention {
 
   const devices::System& system_;
   base::Ticks slowed(int flow, base::Ticks ticks) const;
+  std::vector<base::Ticks> solve(const std::vector<int>& flows) const;
 
   std::vector<devices::Flow> flows_;
   std::vector<double> slowdowns_;
+  FlowLists beside_;
   std::vector<base::Ticks> alone_;
   std::vector<int> groups_;
   int groupCount_ = 0;

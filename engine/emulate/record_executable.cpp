@@ -23,12 +23,14 @@ class ExecutableRecorder {
     recordBoundaries();
     recordHost();
     result_.mirrored = plan_.replication.mirrored;
-    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts)) recordReplica(each, lowered);
+    const FlowsOfReplicas flows(system_, plan_);
+    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows)) recordReplica(each, flows, lowered);
     return std::move(result_);
   }
 
  private:
-  void recordReplica(const ReplicaClass& replicas, const std::vector<devices::LoweredDevice>& lowered) {
+  void recordReplica(const ReplicaClass& replicas, const FlowsOfReplicas& flows,
+                     const std::vector<devices::LoweredDevice>& lowered) {
     part_ = ReplicaPart();
     trees_.clear();
     part_.replica = replicas.replica;
@@ -36,7 +38,8 @@ class ExecutableRecorder {
     part_.firstDevice = replicas.replica * plan_.replication.devicesPerReplica;
     part_.stages.resize(plan_.stages.size());
     part_.liveBytes.resize(result_.order.devices.size());
-    for (const compile::BoundaryTensor& tensor : plan_.boundaries) addFlow(tensor);
+    for (const StageFlow& flow : stageFlows(plan_, part_.firstDevice)) addFlow(flow);
+    part_.beside = flows.beside(replicas.replica);
     std::vector<devices::LoweredDevice> own;
     for (const devices::LoweredDevice& device : lowered)
       own.push_back(onReplica(device, replicas.replica, plan_.replication, result_.facts));
@@ -118,28 +121,12 @@ class ExecutableRecorder {
     }
   }
 
-  void addFlow(const compile::BoundaryTensor& tensor) {
-    const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device,
-              to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
-    if (from == to) return;
-    for (BoundaryFlow& flow : part_.boundaries) {
-      if (flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind) {
-        flow.bytes += tensor.type.bytes();
-        flow.flow.bytes = flow.bytes;
-        return;
-      }
-    }
-    const Bytes bytes = tensor.type.bytes();
+  void addFlow(const StageFlow& flow) {
+    const auto [from, to, bytes] = flow.flow;
     const auto link = ids_.links.find({from, to});
     const double slowest = std::min(scaleOf(result_.facts, from).link, scaleOf(result_.facts, to).link);
-    part_.boundaries.push_back({tensor.fromStage,
-                                tensor.toStage,
-                                tensor.kind,
-                                bytes,
-                                {from, to, bytes},
-                                transferLane(from),
-                                transferLane(to),
-                                link == ids_.links.end() ? model::LinkId() : link->second,
+    part_.boundaries.push_back({flow.fromStage, flow.toStage, flow.kind, bytes, flow.flow, transferLane(from),
+                                transferLane(to), link == ids_.links.end() ? model::LinkId() : link->second,
                                 1 / slowest});
   }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "engine/emulate/link_contention.h"
+
 namespace pipescope::emulate {
 namespace {
 
@@ -11,23 +13,19 @@ namespace {
 using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
 
 Signature signatureOf(const devices::System& system, const compile::ExecutablePlan& plan,
-                      const ExecutableFacts& facts, int firstDevice) {
+                      const ExecutableFacts& facts, const FlowsOfReplicas& all, int replica) {
   Signature signature;
   for (int d = 0; d < plan.replication.devicesPerReplica; ++d) {
-    const DeviceScale scale = scaleOf(facts, firstDevice + d);
+    const DeviceScale scale = scaleOf(facts, replica * plan.replication.devicesPerReplica + d);
     signature.first.push_back(scale.compute);
     signature.first.push_back(scale.link);
   }
-  std::vector<devices::Flow> flows;
-  for (const compile::BoundaryTensor& tensor : plan.boundaries) {
-    const int from = plan.stages[static_cast<std::size_t>(tensor.fromStage)].device,
-              to = plan.stages[static_cast<std::size_t>(tensor.toStage)].device;
-    if (from == to) continue;
-    flows.push_back({firstDevice + from, firstDevice + to, tensor.type.bytes()});
-    signature.second.push_back(system.transferTicks({flows.back()}).front().count);
-  }
-  for (const Ticks ticks : flows.empty() ? std::vector<Ticks>() : system.transferTicks(flows))
-    signature.second.push_back(ticks.count);
+  const std::vector<devices::Flow>& flows = all.of(replica);
+  if (flows.empty()) return signature;
+  const FlowLists beside = all.beside(replica);
+  const LinkContention links(system, flows, {}, beside);
+  for (int i = 0; i < static_cast<int>(flows.size()); ++i) signature.second.push_back(links.alone(i).count);
+  for (const Ticks ticks : ticksBeside(system, flows, beside)) signature.second.push_back(ticks.count);
   return signature;
 }
 
@@ -62,16 +60,58 @@ DeviceScale scaleOf(const ExecutableFacts& facts, int device) {
   return {device, 1, 1};
 }
 
+std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int firstDevice) {
+  std::vector<StageFlow> flows;
+  for (const compile::BoundaryTensor& tensor : plan.boundaries) {
+    const int from = firstDevice + plan.stages[static_cast<std::size_t>(tensor.fromStage)].device,
+              to = firstDevice + plan.stages[static_cast<std::size_t>(tensor.toStage)].device;
+    if (from == to) continue;
+    const auto known = std::find_if(flows.begin(), flows.end(), [&](const StageFlow& flow) {
+      return flow.fromStage == tensor.fromStage && flow.toStage == tensor.toStage && flow.kind == tensor.kind;
+    });
+    if (known != flows.end()) {
+      known->flow.bytes += tensor.type.bytes();
+    } else {
+      flows.push_back({tensor.fromStage, tensor.toStage, tensor.kind, {from, to, tensor.type.bytes()}});
+    }
+  }
+  return flows;
+}
+
+FlowsOfReplicas::FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan)
+    : flows_(static_cast<std::size_t>(plan.replication.replicas)), links_(flows_.size()) {
+  for (int replica = 0; replica < plan.replication.replicas; ++replica) {
+    const auto r = static_cast<std::size_t>(replica);
+    for (const StageFlow& flow : stageFlows(plan, replica * plan.replication.devicesPerReplica)) {
+      flows_[r].push_back(flow.flow);
+      if (plan.replication.replicas == 1) continue;
+      for (const std::int64_t link : system.linksOf(flow.flow)) links_[r].insert(link);
+    }
+    for (const std::int64_t link : links_[r]) replicasOn_[link].push_back(replica);
+  }
+}
+
+std::vector<std::vector<devices::Flow>> FlowsOfReplicas::beside(int replica) const {
+  std::set<int> others;
+  for (const std::int64_t link : links_[static_cast<std::size_t>(replica)]) {
+    const std::vector<int>& all = replicasOn_.at(link);
+    others.insert(all.begin(), all.end());
+  }
+  others.erase(replica);
+  std::vector<std::vector<devices::Flow>> lists;
+  for (const int other : others) lists.push_back(of(other));
+  return lists;
+}
+
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
-                                         const ExecutableFacts& facts) {
+                                         const ExecutableFacts& facts, const FlowsOfReplicas& flows) {
   if (plan.replication.replicas == 1) return {{0, 1}};
   std::vector<ReplicaClass> classes;
   std::map<Signature, std::size_t> known;
   for (int replica = 0; replica < plan.replication.replicas; ++replica) {
     if (!facts.recordAllReplicas) {
-      const int firstDevice = replica * plan.replication.devicesPerReplica;
       const auto [found, added] =
-          known.try_emplace(signatureOf(system, plan, facts, firstDevice), classes.size());
+          known.try_emplace(signatureOf(system, plan, facts, flows, replica), classes.size());
       if (!added) {
         ++classes[found->second].members;
         continue;

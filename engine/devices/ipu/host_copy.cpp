@@ -24,12 +24,23 @@ void add(LoweredWork& lowered, bool remote, const char* program, TileRuns cycles
 
 }  // namespace
 
+TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes) {
+  if (context.ioTiles == 0) return {};
+  Chip io = context.chip;
+  io.tiles = context.ioTiles;
+  TileRuns runs = spreadEvenly(io, bytes, 1);
+  for (TileRun& run : runs) run.first += context.chip.tiles;
+  return runs;
+}
+
 base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context) {
   const std::int64_t bytes = work.bytes.count;
   PIPESCOPE_TRY(checkElements("number of bytes", {bytes}, context));
   const Chip& chip = context.chip;
   const auto ticks = [&](double seconds) { return base::ticksFromSeconds(seconds, chip.timebase()).count; };
-  const TileRuns share = spreadEvenly(chip, bytes, 1);
+  // What comes from the host lands on the tiles for that, and goes on to those that compute (and back).
+  const bool throughIo = context.ioTiles > 0 && !work.remote;
+  const TileRuns share = throughIo ? onIoTiles(context, bytes) : spreadEvenly(chip, bytes, 1);
   const auto all = [&](std::int64_t cycles) {
     return transformed(share, [cycles](std::int64_t) { return cycles; });
   };
@@ -39,10 +50,12 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
   // The gateway serves streaming memory itself: no host takes part.
   const std::int64_t begin = work.remote ? chip.computeSetOverhead : ticks(chip.hostLatencySeconds);
   LoweredWork lowered;
+  if (throughIo && !work.toDevice) lowered.exchange(chip, "ToIoTiles", share, 1, chip.vectorBytes);
   add(lowered, work.remote, "StreamCopyBegin", all(begin), 0, 0);
   add(lowered, work.remote, "StreamCopyMid", all(ticks(static_cast<double>(bytes) / rate)),
       work.toDevice ? bytes : 0, work.toDevice ? 0 : bytes);
   add(lowered, work.remote, "StreamCopyEnd", all(chip.computeSetOverhead), 0, 0);
+  if (throughIo && work.toDevice) lowered.exchange(chip, "FromIoTiles", share, 1, chip.vectorBytes);
   return lowered;
 }
 

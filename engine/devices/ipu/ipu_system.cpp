@@ -24,14 +24,20 @@ class IpuSystem final : public System {
     std::int64_t bytes = 0;
     double bytesPerSecond = 0;
   };
+  /// What neighbouring chips have in common: one host link, and one memory that streams to all of them.
+  struct Machine {
+    int devices = 1;
+    double hostBytesPerSecond = 1e30, streamingBytesPerSecond = 1e30;
+  };
   IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond,
-            Streaming streaming)
+            Streaming streaming, Machine machine)
       : chip_(std::move(chip)),
         ladder_(std::move(ladder)),
         request_(std::move(request)),
         options_(std::move(options)),
         hostBytesPerSecond_(hostBytesPerSecond),
         streaming_(streaming),
+        machine_(machine),
         computing_(withoutTiles(chip_, options_.ioTiles)),
         planner_(computing_),
         links_(ladder_.links()) {
@@ -86,17 +92,24 @@ class IpuSystem final : public System {
         own != options_.availableMemoryProportionOf.end()) {
       proportion = own->second;
     }
+    const compile::Replication& replication = stages.front()->replication;
+    const auto share = [&](double own, double ofMachine, bool allPlaces) {
+      return std::min(own, ofMachine / static_cast<double>(atOnce(device, replication, allPlaces)));
+    };
+    const double perMachine = machine_.streamingBytesPerSecond;
     const LoweringContext context{computing_,
                                   planner_,
                                   proportion,
-                                  hostBytesPerSecond_,
+                                  share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
                                   {},
                                   options_.halfPartials,
                                   &ladder_,
-                                  stages.front()->replication,
+                                  replication,
                                   device,
-                                  streaming_.bytesPerSecond,
-                                  streaming_.bytes};
+                                  share(streaming_.bytesPerSecond, perMachine, !options_.oneAtATime),
+                                  streaming_.bytes,
+                                  share(streaming_.bytesPerSecond, perMachine, replication.atOnce),
+                                  options_.ioTiles};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
 
@@ -123,6 +136,18 @@ class IpuSystem final : public System {
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
 
  private:
+  /// Chips of the device's machine that are at the same thing at the same time: replicas go in step, so their devices
+  /// of the same place do, or those of all places.
+  int atOnce(int device, const compile::Replication& replication, bool allPlaces) const {
+    const int machine = device / machine_.devices, places = replication.devicesPerReplica;
+    int count = 0;
+    for (int other = machine * machine_.devices; other < (machine + 1) * machine_.devices; ++other) {
+      if (other >= places * replication.replicas) break;
+      count += allPlaces || other % places == device % places ? 1 : 0;
+    }
+    return std::max(1, count);
+  }
+
   static Chip withoutTiles(Chip chip, std::int64_t tiles) {
     chip.tiles -= tiles;
     return chip;
@@ -134,6 +159,7 @@ class IpuSystem final : public System {
   SystemOptions options_;
   double hostBytesPerSecond_;
   Streaming streaming_;
+  Machine machine_;
   Chip computing_;  ///< the tiles that compute
   mutable Planner planner_;
   std::vector<LinkInfo> links_;
@@ -156,13 +182,19 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
   double hostBytesPerSecond = chip.hostBytesPerSecond;
   Ladder ladder;
   IpuSystem::Streaming streaming;
+  IpuSystem::Machine machine;
   if (request.system) {
     FigureReader figures(*request.system);
     available = figures.count("devices", "IPUs", 1024) * request.boxes;
     largestBoxes = figures.countOr("max_boxes", "cards", 1024, 1);
-    hostBytesPerSecond = std::min(hostBytesPerSecond, figures.positive("machine_host_bandwidth", "B/s"));
+    machine.devices = static_cast<int>(figures.countOr("machine_devices", "IPUs", 1024, 1));
+    machine.hostBytesPerSecond = figures.positive("machine_host_bandwidth", "B/s");
+    hostBytesPerSecond = std::min(hostBytesPerSecond, machine.hostBytesPerSecond);
     streaming.bytes = figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
-    if (streaming.bytes > 0) streaming.bytesPerSecond = figures.positive("streaming_bandwidth", "B/s");
+    if (streaming.bytes > 0) {
+      streaming.bytesPerSecond = figures.positive("streaming_bandwidth", "B/s");
+      machine.streamingBytesPerSecond = figures.positiveOr("machine_streaming_bandwidth", "B/s", 1e30);
+    }
     const std::int64_t wanted = request.devices == 0 ? available : request.devices;
     PIPESCOPE_ASSIGN(ladder, Ladder::read(figures, static_cast<int>(partitionFor(wanted, available))));
   }
@@ -176,7 +208,7 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
   }
   return std::shared_ptr<const System>(
       std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond,
-                                  streaming));
+                                  streaming, machine));
 }
 
 }  // namespace

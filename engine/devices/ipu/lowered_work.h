@@ -75,9 +75,12 @@ struct LoweringContext {
   const Ladder* ladder = nullptr;  ///< none: a single chip
   compile::Replication replication = {};
   int device = 0;  ///< of the stages that are lowered
-  // Streaming memory of a chip; 0: the system has none.
+  // Streaming memory of a chip; 0: the system has none. In updates it may be shared with fewer chips than otherwise.
   double streamingBytesPerSecond = 0;
   std::int64_t streamingBytes = 0;
+  double updateStreamingBytesPerSecond = 0;
+  /// Tiles after the chip's own that only carry data to and from the host.
+  std::int64_t ioTiles = 0;
 };
 
 /// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where an IPU cannot
@@ -101,6 +104,9 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
 /// common of their steps they do in the same steps. (As PopLibs' multi-convolutions do.)
 base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
                                           const LoweringContext& context);
+
+/// Bytes on each of the tiles for input and output; empty where there are none.
+TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes);
 
 /// A sentence unless the vector unit computes in this type.
 base::Status checkComputes(ElementType type, const LoweringContext& context);

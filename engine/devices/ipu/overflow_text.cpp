@@ -20,7 +20,7 @@ std::string mib(std::int64_t bytes) {
 struct Group {
   const char *name, *remedy;
 };
-enum Kind : std::size_t { weights, optimizer, stash, activations, gradients, temporaries, code, kinds };
+enum Kind : std::size_t { weights, optimizer, stash, activations, gradients, temporaries, buffers, code, kinds };
 constexpr std::array<Group, kinds> kGroups{{
     {"weights and accumulated gradients", "more stages, or half precision (--precision float16)"},
     {"optimizer state",
@@ -31,6 +31,7 @@ constexpr std::array<Group, kinds> kGroups{{
     {"gradients", "more stages, or half precision (--precision float16)"},
     {"temporaries of products",
      "a smaller --available-memory-proportion, or float16 sums (--partials-type float16)"},
+    {"buffers for input and output", "more --io-tiles, or a smaller micro-batch"},
     {"code and exchange", "fewer layers in the stage"},
 }};
 
@@ -41,6 +42,7 @@ Kind kindOf(const LiveVariable& variable) {
   if (category == "stash") return stash;
   if (category == "input" || category == "activation") return activations;
   if (category == "gradient") return gradients;
+  if (category == "stream_buffer") return buffers;
   return category == "variable" ? temporaries : code;
 }
 

@@ -38,11 +38,12 @@ Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
 /// A cut of batch or field makes inputs and partial sums smaller, one of output channels weights and partial
 /// sums, one of input channels or kernel inputs and weights: two of three. So their product shrinks by the
 /// square of the parts at most, and their sum is least where all three are equal. Only groups make all three
-/// smaller.
+/// smaller. Where one is far larger than the others, no cut makes it smaller than by its parts.
 std::int64_t memoryBound(const Operands& bytes, std::int64_t parts, bool groups) {
   const auto cut = static_cast<double>(parts);
   const double product = bytes.inputs * bytes.weights * bytes.partials / (cut * cut * (groups ? cut : 1));
-  return static_cast<std::int64_t>(3 * std::cbrt(product));
+  return static_cast<std::int64_t>(
+      std::max(3 * std::cbrt(product), (bytes.inputs + bytes.weights + bytes.partials) / cut));
 }
 
 std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSplit& split,
@@ -129,12 +130,12 @@ PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile&
       static_cast<std::int64_t>(static_cast<double>(passes(tile)) * perPass_ / static_cast<double>(parts));
   std::int64_t cycles =
       form_.serial * (peakCycles(tile, parts) + perPass + chip_.computeSetOverhead + startOf(split)) +
-      arrangement_;
+      arrangement_.cycles;
   if (cycles >= limit) return {cycles, 0};
   const Operands bytes = operandsOf(form_, tile);
   cycles += form_.serial * exchangeBound(chip_, bytes, split, parts);
   if (cycles >= limit) return {cycles, 0};
-  return {cycles, memoryBound(bytes, parts, tile.groups > 1)};
+  return {cycles, std::max(arrangement_.memory, memoryBound(bytes, parts, tile.groups > 1))};
 }
 
 PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
@@ -142,7 +143,7 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   const std::int64_t inPasses = passes(tile) * pass;
   const auto computing = [&](std::int64_t cut) { return std::max(peakCycles(tile, cut), inPasses / cut); };
   const auto whole = [&](std::int64_t cycles) {
-    return form_.serial * (cycles + chip_.computeSetOverhead + startOf(split)) + arrangement_;
+    return form_.serial * (cycles + chip_.computeSetOverhead + startOf(split)) + arrangement_.cycles;
   };
   const std::int64_t cutMost = computing(parts);
   if (const std::int64_t cycles = whole(cutMost); cycles >= limit) return {cycles, 0};
@@ -162,7 +163,7 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   }
   const auto fixed =
       static_cast<std::int64_t>(bytes.partials + (bytes.inputs + bytes.weights) / static_cast<double>(parts));
-  return {whole(best), fixed};
+  return {whole(best), std::max(arrangement_.memory, fixed)};
 }
 
 }  // namespace pipescope::devices::ipu

@@ -41,7 +41,7 @@ class PlanBound {
   WorkerCache& cache_;
   double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex' peak
   double perPass_ = 0;            ///< cycles of a pass beyond its multiply-adds
-  std::int64_t arrangement_ = 0;  ///< when spread over all tiles
+  ArrangementBound arrangement_;  ///< when spread over all tiles
 };
 
 }  // namespace pipescope::devices::ipu

@@ -204,16 +204,18 @@ std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours) {
   return bytes == 0 ? 0 : 587 + static_cast<std::int64_t>(std::ceil(perByte * static_cast<double>(bytes)));
 }
 
-std::int64_t arrangementBound(const Chip& chip, const ConvForm& form) {
+ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form) {
   ConvSplit all;
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
   // With what addUp() adds to each.
   const auto with = [](std::int64_t cycles, std::int64_t overhead) { return cycles > 0 ? cycles + overhead : 0; };
-  return (2 * with(costs.arrangeExchange, chip.exchangeOverhead) + with(costs.arrange, chip.computeSetOverhead)) *
-             (form.arrangeEach ? form.serial : 1) +
-         with(costs.outputExchange, chip.exchangeOverhead) + with(costs.output, chip.computeSetOverhead);
+  const std::int64_t operands =
+      2 * with(costs.arrangeExchange, chip.exchangeOverhead) + with(costs.arrange, chip.computeSetOverhead);
+  return {operands * (form.arrangeEach ? form.serial : 1) + with(costs.outputExchange, chip.exchangeOverhead) +
+              with(costs.output, chip.computeSetOverhead),
+          costs.temporaryBytes};
 }
 
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split) {

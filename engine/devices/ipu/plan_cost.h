@@ -58,8 +58,11 @@ struct ConvForm {
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial);
 
-/// Cycles to arrange operands and result where all tiles share in it: no split takes less.
-std::int64_t arrangementBound(const Chip& chip, const ConvForm& form);
+/// What it takes to arrange operands and result where all tiles share in it: no split takes less.
+struct ArrangementBound {
+  std::int64_t cycles = 0, memory = 0;
+};
+ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form);
 
 /// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over
 /// 10,000 random transforms: PopLibs planner, C).

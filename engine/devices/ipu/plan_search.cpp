@@ -18,6 +18,7 @@ struct Cut {
 /// Numbers of parts worth trying: the fewest for each size of the largest part.
 std::vector<Cut> cutsOf(std::int64_t grains, std::int64_t tiles) {
   std::vector<Cut> cuts;
+  cuts.reserve(16);
   for (std::int64_t parts = 1; parts <= std::min(grains, tiles);) {
     const std::int64_t largest = ceilDiv(grains, parts);
     cuts.push_back({parts, largest});
@@ -215,8 +216,14 @@ FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int
 FormsSearch::~FormsSearch() = default;
 
 std::vector<MissedSplit> FormsSearch::run() {
+  // A good split to begin with comes of the forms that promise most.
+  constexpr int kDescents = 2;
+  int descents = 0;
   for (const auto& search : searches_) {
-    if (search->bound() < fitting_.cycles && search->canFit()) search->descend();
+    if (descents == kDescents || search->bound() >= fitting_.cycles) break;
+    if (!search->canFit()) continue;
+    search->descend();
+    ++descents;
   }
   std::vector<MissedSplit> missed;
   for (const auto& search : searches_) {

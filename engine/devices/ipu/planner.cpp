@@ -134,6 +134,10 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
     searches.push_back(std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest));
     const std::vector<MissedSplit> more = searches.back()->run();
     missed.insert(missed.end(), more.begin(), more.end());
+    // Where memory kept nothing faster out, nothing in more parts can win.
+    if (std::all_of(missed.begin(), missed.end(),
+                    [&](const MissedSplit& form) { return form.cycles >= fitting.cycles; }))
+      break;
   }
   if (!fitting.form) {
     for (auto search = searches.rbegin(); search != searches.rend(); ++search) (*search)->shrink();

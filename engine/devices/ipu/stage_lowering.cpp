@@ -26,7 +26,7 @@ using model::Pass;
 class StageLowering {
  public:
   StageLowering(const std::vector<const StagePlan*>& stages, const LoweringContext& context)
-      : stages_(stages), context_(context), memory_(context.chip) {}
+      : stages_(stages), context_(context), memory_(context.chip, context.ioTiles) {}
 
   base::Result<LoweredDevice> lower(const std::string& deviceName) {
     LoweredDevice device;
@@ -243,12 +243,15 @@ class StageLowering {
       const ops::Work& work = op.work[i];
       LoweringContext context = context_;
       context.what = op.name + " (" + op.kind + ")";
+      if (pass == Pass::update) context.streamingBytesPerSecond = context_.updateStreamingBytesPerSecond;
       if (work.repeat < 1) return base::badInput(context.what + ": a repeat count below 1.");
       PIPESCOPE_ASSIGN(const LoweredWork lowered, lowerAt(op, i, context));
       const std::string path = work.label.empty() ? op.name : op.name + "/" + work.label;
       const std::int32_t firstOfWork = memory_.steps();
       for (const ProgramStep& step : lowered.steps)
         addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
+      if (const auto* copy = std::get_if<ops::HostCopy>(&work.item); copy && !copy->remote && context.ioTiles > 0)
+        memory_.addStreamBuffer(path, onIoTiles(context, copy->bytes.count), stage.index);
       for (const Temporary& temporary : lowered.temporaries) {
         memory_.addTemporary(path + "/" + temporary.name, temporary, firstOfWork, stage.index);
       }
@@ -256,6 +259,8 @@ class StageLowering {
     tensors_[&stage].lives.operatorAt(op, first, memory_.steps());
     return {};
   }
+
+  std::int64_t allTiles() const { return context_.chip.tiles + context_.ioTiles; }
 
   /// The step and the sync before it.
   void addSteps(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
@@ -267,9 +272,9 @@ class StageLowering {
       sync.program = "Sync";
       sync.name = path + "/Sync";
       sync.ticks = sync.minTicks = sync.maxTicks = Ticks(step.sync * repeat);
-      sync.activeUnits = context_.chip.tiles;
+      sync.activeUnits = allTiles();
       sync.meanTicks = static_cast<double>(sync.ticks.count);
-      sync.units = {{0, context_.chip.tiles, sync.ticks}};
+      sync.units = {{0, allTiles(), sync.ticks}};
       append(segment, sync, op);
     }
     const Spread spread = spreadOf(step.cycles);
@@ -284,7 +289,7 @@ class StageLowering {
     lowered.ticks = lowered.maxTicks = Ticks(spread.most * repeat);
     lowered.minTicks = Ticks(spread.least * repeat);
     lowered.activeUnits = spread.active;
-    lowered.meanTicks = static_cast<double>(spread.total * repeat) / static_cast<double>(context_.chip.tiles);
+    lowered.meanTicks = static_cast<double>(spread.total * repeat) / static_cast<double>(allTiles());
     for (const TileRun& run : step.cycles) {
       if (run.value > 0) lowered.units.push_back({run.first, run.count, Ticks(run.value * repeat)});
     }

@@ -40,7 +40,9 @@ TileRuns runsOfTiles(const std::vector<bool>& tiles, std::int64_t value) {
 
 }  // namespace
 
-TileMemory::TileMemory(const Chip& chip) : chip_(chip) {}
+TileMemory::TileMemory(const Chip& chip, std::int64_t ioTiles) : chip_(chip), whole_(chip) {
+  whole_.tiles += ioTiles;
+}
 
 std::int32_t TileMemory::addStep(std::string name, const ProgramStep& step, model::Pass pass) {
   steps_.push_back({std::move(name), step.program, pass, {}, {}});
@@ -84,11 +86,22 @@ void TileMemory::addAlwaysLive(const std::string& name, const std::string& categ
   add(std::move(variable));
 }
 
+void TileMemory::addStreamBuffer(const std::string& name, const TileRuns& bytes, int stage) {
+  Variable variable;
+  variable.row.name = name;
+  variable.row.category = "stream_buffer";
+  variable.unitCategory = "variable";
+  variable.row.alwaysLive = true;
+  variable.row.stage = stage;
+  variable.runs = bytes;
+  add(std::move(variable));
+}
+
 void TileMemory::addVertices(const std::string& name, const ProgramStep& step, int stage) {
   for (const VertexUse& use : step.vertices) {
     Code& code = code_[use.type];
     if (chip_.compilesCode) code.bytes = std::max(code.bytes, use.codeBytes);
-    code.tiles.resize(static_cast<std::size_t>(chip_.tiles));
+    code.tiles.resize(static_cast<std::size_t>(whole_.tiles));
     for (const TileRun& run : step.cycles) {
       for (std::int64_t tile = run.first; tile < run.first + run.count; ++tile)
         code.tiles[static_cast<std::size_t>(tile)] = true;
@@ -123,14 +136,14 @@ std::map<std::string, TileMemory::PerTile> TileMemory::alwaysLiveByCategory() co
   for (const Variable& variable : variables_) {
     if (!variable.row.alwaysLive) continue;
     PerTile& tiles = byCategory[variable.unitCategory];
-    tiles.resize(static_cast<std::size_t>(chip_.tiles));
+    tiles.resize(static_cast<std::size_t>(whole_.tiles));
     addRuns(tiles, variable.runs, 1);
   }
   return byCategory;
 }
 
 TilePeaks TileMemory::replay(LoweredMemory& memory) const {
-  const auto tiles = static_cast<std::size_t>(chip_.tiles);
+  const auto tiles = static_cast<std::size_t>(whole_.tiles);
   struct Event {
     std::size_t variable;
     std::int64_t sign;
@@ -203,18 +216,18 @@ std::vector<LiveVariable> TileMemory::liveOn(std::int64_t tile, std::int32_t ste
 
 std::string TileMemory::describeOverflow(const std::string& deviceName, const TileLayout& layout) const {
   const std::int32_t fullest = fullestStepOn(layout.worstTile);
-  return overflowText(chip_, deviceName, layout, fullest < 0 ? "" : steps_[static_cast<std::size_t>(fullest)].name,
+  return overflowText(whole_, deviceName, layout, fullest < 0 ? "" : steps_[static_cast<std::size_t>(fullest)].name,
                       liveOn(layout.worstTile, fullest));
 }
 
 LoweredMemory TileMemory::finish(const std::string& deviceName) {
   for (const auto& [type, code] : code_)
     addAlwaysLive(type, "vertexCode", runsOfTiles(code.tiles, code.bytes), -1);
-  if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, chip_.tiles, chip_.stackBytes}}, -1);
+  if (chip_.stackBytes > 0) addAlwaysLive("stack", "stack", {{0, whole_.tiles, chip_.stackBytes}}, -1);
   LoweredMemory memory;
   memory.steps = steps_;
   const TilePeaks peaks = replay(memory);
-  const TileLayout layout = layOutTiles(chip_, alwaysLiveByCategory(), peaks);
+  const TileLayout layout = layOutTiles(whole_, alwaysLiveByCategory(), peaks);
   memory.units = layout.units;
   if (layout.overflowingTiles > 0) memory.overflow.push_back(describeOverflow(deviceName, layout));
   memory.variables.reserve(variables_.size());

@@ -22,7 +22,8 @@ namespace pipescope::devices::ipu {
 
 class TileMemory {
  public:
-  explicit TileMemory(const Chip& chip);
+  /// `ioTiles` more tiles come after the chip's: they hold no tensor or code, only what is put there by tile.
+  explicit TileMemory(const Chip& chip, std::int64_t ioTiles = 0);
 
   /// Next program step; returns its index.
   std::int32_t addStep(std::string name, const ProgramStep& step, model::Pass pass);
@@ -35,6 +36,8 @@ class TileMemory {
                         int stage);
   /// Something else that is always live; `category` is libpva's.
   void addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage);
+  /// An always-live buffer for a tensor on its way to or from the host.
+  void addStreamBuffer(const std::string& name, const TileRuns& bytes, int stage);
   /// Adds vertices' code (once per tile and type) and their state under the operator's name.
   void addVertices(const std::string& name, const ProgramStep& step, int stage);
   void addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage);
@@ -70,6 +73,7 @@ class TileMemory {
   };
 
   const Chip& chip_;
+  Chip whole_;  ///< with the tiles for input and output
   std::vector<LivenessStep> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;

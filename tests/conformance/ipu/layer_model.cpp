@@ -53,6 +53,11 @@ base::Result<LayerModel::Target*> LayerModel::target(const std::string& name, st
     PIPESCOPE_ASSIGN(const devices::FigureFile file, devices::DeviceFiles({}).chip(chip->second));
     slot = std::make_unique<Target>();
     PIPESCOPE_ASSIGN(slot->chip, devices::ipu::readChip(file));
+    if (tiles > slot->chip.tiles) {
+      const std::int64_t all = slot->chip.tiles;
+      slot.reset();
+      return base::badInput(fmt::format("option --tiles-per-ipu is {}, but {} has {} tiles", tiles, name, all));
+    }
     if (tiles > 0) slot->chip.tiles = tiles;
     slot->chip.stackBytes = 0;  // the IPU Model has none
     slot->chip.compilesCode = code;

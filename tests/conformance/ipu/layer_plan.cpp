@@ -34,8 +34,9 @@ compile::StagePlan PlanAssembler::finish() {
 }
 
 Phases phasesOf(LayerOptions& options, bool allByDefault) {
-  std::string phase = options.text("phase", allByDefault ? "all" : "fwd");
-  phase = options.text("single-phase", phase);
+  const std::vector<std::string> known{"all", "fwd", "bwd", "wu"};
+  std::string phase = options.choice("phase", known, allByDefault ? "all" : "fwd");
+  phase = options.choice("single-phase", known, phase);
   Phases phases{phase == "all" || phase == "fwd", phase == "all" || phase == "bwd",
                 phase == "all" || phase == "wu"};
   if (options.has("inference-only")) {
@@ -46,7 +47,8 @@ Phases phasesOf(LayerOptions& options, bool allByDefault) {
 }
 
 graph::ElementType typeOf(LayerOptions& options, const std::string& name, graph::ElementType fallback) {
-  const std::string text = options.text(name, fallback == graph::ElementType::float16 ? "half" : "float");
+  const std::string text =
+      options.choice(name, {"half", "float"}, fallback == graph::ElementType::float16 ? "half" : "float");
   return text == "float" ? graph::ElementType::float32 : graph::ElementType::float16;
 }
 
@@ -70,7 +72,7 @@ base::Result<LayerPlan> planLayer(const LayerRow& row) {
   };
   const auto found = builders.find(row.tool);
   if (found == builders.end()) {
-    return base::badInput(fmt::format("{}: tool \"{}\" is not known.", row.name, row.tool));
+    return base::badInput(fmt::format("{}: tool \"{}\" is not known, and not modelled.", row.name, row.tool));
   }
   const auto named = [&](const base::Error& error) {
     return base::Error{error.kind, fmt::format("{}: {}.", row.name, error.message)};

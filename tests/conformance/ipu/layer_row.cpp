@@ -1,6 +1,7 @@
 #include "tests/conformance/ipu/layer_row.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -144,15 +145,46 @@ std::string LayerOptions::text(const std::string& name, const std::string& fallb
   return found->second;
 }
 
-std::int64_t LayerOptions::parseNumber(const std::string& name, const std::string& text) {
+void LayerOptions::fail(std::string fault) {
+  if (fault_.empty()) fault_ = std::move(fault);
+}
+
+std::string LayerOptions::choice(const std::string& name, const std::vector<std::string>& values,
+                                 const std::string& fallback) {
+  const std::string value = text(name, fallback);
+  if (std::find(values.begin(), values.end(), value) == values.end())
+    fail(fmt::format("option --{} is \"{}\", but must be one of {}", name, value, fmt::join(values, ", ")));
+  return value;
+}
+
+std::int64_t LayerOptions::parseNumber(const std::string& name, const std::string& text, std::int64_t least) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
   std::int64_t value = 0;
-  if (!toNumber(text, value) && fault_.empty())
-    fault_ = fmt::format("option --{} is \"{}\", not a whole number", name, text);
+  if (!toNumber(text, value)) {
+    fail(fmt::format("option --{} is \"{}\", not a whole number", name, text));
+    return least;
+  }
+  if (value < least || value > most) {
+    fail(fmt::format("option --{} has {}, but numbers from {} to {} are possible", name, value, least, most));
+    return least;
+  }
   return value;
 }
 
 std::int64_t LayerOptions::number(const std::string& name, std::int64_t fallback) {
-  return has(name) ? parseNumber(name, text(name)) : fallback;
+  return has(name) ? parseNumber(name, text(name), 1) : fallback;
+}
+
+void LayerOptions::checkShapes(const std::vector<graph::Shape>& shapes) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  for (const graph::Shape& shape : shapes) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape) {
+      if (extent < 1) return fail("the layer has no output: its window is larger than the padded field");
+      if (__builtin_mul_overflow(elements, extent, &elements) || elements > most)
+        return fail("the layer has a tensor of more than 2^40 elements, which no device holds");
+    }
+  }
 }
 
 double LayerOptions::real(const std::string& name, double fallback) {
@@ -174,24 +206,23 @@ bool LayerOptions::flag(const std::string& name, bool fallback) {
   return false;
 }
 
-std::vector<std::int64_t> LayerOptions::list(const std::string& name) {
+std::vector<std::int64_t> LayerOptions::list(const std::string& name, std::int64_t least) {
   std::string value = text(name);
   if (value.starts_with('{') && value.ends_with('}')) value = value.substr(1, value.size() - 2);
   std::vector<std::int64_t> numbers;
   std::istringstream stream(value);
-  for (std::string part; std::getline(stream, part, ',');) numbers.push_back(parseNumber(name, part));
+  for (std::string part; std::getline(stream, part, ',');) numbers.push_back(parseNumber(name, part, least));
+  if (numbers.empty() && has(name)) fail(fmt::format("option --{} has no numbers", name));
   return numbers;
 }
 
 std::vector<std::int64_t> LayerOptions::list(const std::string& name, std::size_t count,
-                                             std::int64_t fallback) {
+                                             std::int64_t fallback, std::int64_t least) {
   if (!has(name)) return std::vector<std::int64_t>(count, fallback);
-  std::vector<std::int64_t> numbers = list(name);
+  std::vector<std::int64_t> numbers = list(name, least);
   if (numbers.size() == 1) numbers.resize(count, numbers.front());
   if (numbers.size() != count) {
-    if (fault_.empty())
-      fault_ =
-          fmt::format("option --{} has {} numbers, but the field has {} axes", name, numbers.size(), count);
+    fail(fmt::format("option --{} has {} numbers, but the field has {} axes", name, numbers.size(), count));
     numbers.resize(count, fallback);
   }
   return numbers;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/graph/tensor_type.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::conformance {
@@ -36,13 +37,19 @@ class LayerOptions {
 
   bool has(const std::string& name) const { return values_.contains(name); }
   std::string text(const std::string& name, const std::string& fallback = "");
+  /// One of the values named.
+  std::string choice(const std::string& name, const std::vector<std::string>& values, const std::string& fallback);
+  /// An extent: at least 1.
   std::int64_t number(const std::string& name, std::int64_t fallback);
   double real(const std::string& name, double fallback);
   bool flag(const std::string& name, bool fallback);
   /// A list of `count` numbers; one number stands for all.
-  std::vector<std::int64_t> list(const std::string& name, std::size_t count, std::int64_t fallback);
-  /// A list of any length.
-  std::vector<std::int64_t> list(const std::string& name);
+  std::vector<std::int64_t> list(const std::string& name, std::size_t count, std::int64_t fallback,
+                                 std::int64_t least = 1);
+  /// A list of any length above none.
+  std::vector<std::int64_t> list(const std::string& name, std::int64_t least = 1);
+  /// Tensors that there are: with elements, and not too many. Faults say so.
+  void checkShapes(const std::vector<graph::Shape>& shapes);
   void require(const std::string& name);
   /// Options that say how the tool reports or checks, not what it builds.
   void ignore(const std::vector<std::string>& names);
@@ -51,7 +58,8 @@ class LayerOptions {
   base::Status status() const;
 
  private:
-  std::int64_t parseNumber(const std::string& name, const std::string& text);
+  std::int64_t parseNumber(const std::string& name, const std::string& text, std::int64_t least);
+  void fail(std::string fault);
 
   std::map<std::string, std::string> values_;
   std::map<std::string, bool> used_;

@@ -51,9 +51,9 @@ ops::Contraction convolutionOf(LayerOptions& options) {
   c.kernel = options.list("kernel-size", n, 1);
   c.stride = options.list("stride", n, 1);
   c.dilation = options.list("kernel-dilation", n, 1);
-  const auto both = options.list("padding", n, 0);
-  const auto lower = options.has("padding-lower") ? options.list("padding-lower", n, 0) : both,
-             upper = options.has("padding-upper") ? options.list("padding-upper", n, 0) : both;
+  const auto both = options.list("padding", n, 0, 0);
+  const auto lower = options.has("padding-lower") ? options.list("padding-lower", n, 0, 0) : both,
+             upper = options.has("padding-upper") ? options.list("padding-upper", n, 0, 0) : both;
   c.padding = lower;
   c.padding.insert(c.padding.end(), upper.begin(), upper.end());
   c.batch = options.number("batch-size", 1);
@@ -61,6 +61,7 @@ ops::Contraction convolutionOf(LayerOptions& options) {
   c.inputChannels = options.number("input-channels", 1);
   c.outputChannels = options.number("output-channels", 1);
   setOutput(c);
+  options.checkShapes({inputShape(c), weightShape(c), outputShape(c)});
   return c;
 }
 
@@ -124,6 +125,9 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   options.ignore({"pool-optimize-for-speed"});
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
+  for (const double part : {alphaIn, alphaOut}) {
+    if (!(part >= 0 && part <= 1)) return base::badInput("options --alpha, --alpha-in and --alpha-out are shares, 0 to 1");
+  }
   PlanAssembler plan;
   const auto share = [](double part, std::int64_t channels) {
     return static_cast<std::int64_t>(part * static_cast<double>(channels));
@@ -138,6 +142,10 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   ops::Contraction level[2] = {whole, whole};
   for (std::int64_t& extent : level[1].field) extent /= 2;
   setOutput(level[1]);
+  if (lowIn > 0 || lowOut > 0) {
+    options.checkShapes({inputShape(level[1]), outputShape(level[1])});
+    PIPESCOPE_TRY(options.status());
+  }
   for (std::size_t f = 0; f < 2; ++f) {
     level[f].inputChannels = in[f];
     level[f].outputChannels = out[f];

@@ -19,22 +19,25 @@ base::Result<LayerPlan> planPooling(LayerOptions& options) {
   const std::size_t n = pool.field.size();
   pool.kernel = options.list(options.has("kernel") ? "kernel" : "kernel-size", n, 1);
   pool.stride = options.list("stride", n, 1);
-  const auto both = options.list("padding", n, 0);
-  const auto lower = options.has("padding-lower") ? options.list("padding-lower", n, 0) : both,
-             upper = options.has("padding-upper") ? options.list("padding-upper", n, 0) : both;
+  const auto both = options.list("padding", n, 0, 0);
+  const auto lower = options.has("padding-lower") ? options.list("padding-lower", n, 0, 0) : both,
+             upper = options.has("padding-upper") ? options.list("padding-upper", n, 0, 0) : both;
   pool.batch = options.number("batch-size", 1);
   pool.channels = options.number("channels", 1);
-  const std::string function = options.text("pooling-type", "max");
+  const std::string function = options.choice("pooling-type", {"max", "avg", "average", "sum"}, "max");
   pool.function = function == "max" ? "max" : "average";
   options.ignore({"fwd-chans-per-group", "bwd-chans-per-group"});
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
   graph::Shape in{pool.batch, pool.channels}, out = in;
   for (std::size_t i = 0; i < n; ++i) {
-    pool.output.push_back((pool.field[i] + lower[i] + upper[i] - pool.kernel[i]) / pool.stride[i] + 1);
+    const std::int64_t room = pool.field[i] + lower[i] + upper[i] - pool.kernel[i];
+    pool.output.push_back(room < 0 ? 0 : room / pool.stride[i] + 1);
     in.push_back(pool.field[i]);
     out.push_back(pool.output[i]);
   }
+  options.checkShapes({in, out});
+  PIPESCOPE_TRY(options.status());
   PlanAssembler plan;
   const auto input = plan.kept("prevAct", pool.type, in), output = plan.temporary("nextAct", pool.type, out);
   plan.add(Pass::forward, "fwd", "Pool", {{pool, 1, ""}}, {input}, {output});
@@ -50,11 +53,18 @@ base::Result<LayerPlan> planPooling(LayerOptions& options) {
 base::Result<LayerPlan> planReduction(LayerOptions& options) {
   for (const char* extent : {"shape", "dims"}) options.require(extent);
   const ElementType type = typeOf(options, "type", ElementType::float32);
-  const auto shape = options.list("shape"), dims = options.list("dims");
-  const std::string operation = options.text("operation", "ADD");
+  const auto shape = options.list("shape"), dims = options.list("dims", 0);
+  const std::string operation = options.choice(
+      "operation", {"ADD", "SQUARE_ADD", "MUL", "MIN", "MAX", "LOGICAL_AND", "LOGICAL_OR"}, "ADD");
   const double scale = options.real("scale", 1);
   const bool update = options.flag("update", false);
+  options.checkShapes({shape});
   PIPESCOPE_TRY(options.status());
+  for (const std::int64_t dim : dims) {
+    if (dim >= static_cast<std::int64_t>(shape.size()))
+      return base::badInput("option --dims names axis " + std::to_string(dim) + ", but the shape has " +
+                            std::to_string(shape.size()));
+  }
   ops::Reduce reduce;
   reduce.function = operation == "SQUARE_ADD" ? "square_sum" : operation == "ADD" ? "sum" : "max";
   reduce.type = type;
@@ -88,9 +98,13 @@ base::Result<LayerPlan> planEmbedding(LayerOptions& options) {
   for (const char* extent : {"shape", "num-indices"}) options.require(extent);
   const ElementType type = typeOf(options, "data-type", ElementType::float16);
   const auto shape = options.list("shape"), counts = options.list("num-indices");
-  const std::string pass = options.text("pass", "both");
-  if (shape.size() != 2) return base::badInput("option --shape must have two numbers");
+  const std::string pass = options.choice("pass", {"both", "fwd", "wu"}, "both");
+  if (shape.size() == 2) {
+    options.checkShapes({shape});
+    for (const std::int64_t count : counts) options.checkShapes({{count, shape[1]}});
+  }
   PIPESCOPE_TRY(options.status());
+  if (shape.size() != 2) return base::badInput("option --shape must have two numbers");
   PlanAssembler plan;
   const auto table = plan.kept("embedding", type, shape);
   for (const bool update : {false, true}) {

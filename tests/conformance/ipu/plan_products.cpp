@@ -34,6 +34,7 @@ base::Result<LayerPlan> planProduct(LayerOptions& options) {
   const ElementType type = typeOf(options, "data-type", ElementType::float16);
   const ElementType partials = typeOf(options, "partials-type", ElementType::float32);
   const std::int64_t m = options.number("m", 1), k = options.number("k", 1), n = options.number("n", 1);
+  options.checkShapes({{m, k}, {k, n}, {m, n}});
   PIPESCOPE_TRY(options.status());
   PlanAssembler plan;
   const auto left = plan.kept("matA", type, {m, k}), right = plan.kept("matB", type, {k, n}),
@@ -51,6 +52,7 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
   const ElementType partials = typeOf(options, "partials-type", ElementType::float32);
   const std::int64_t groups = options.number("num-groups", 1), batch = options.number("batch-size", 1),
                      in = options.number("input-size", 1), out = options.number("output-size", 1);
+  options.checkShapes({{groups, batch, in}, {groups, in, out}, {groups, batch, out}});
   const bool bias = options.flag("bias", true);
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());

@@ -130,6 +130,22 @@ TEST(Locations, SharesArePadded) {
   EXPECT_EQ(collectives(stage, model::Pass::update), (Collectives{{"AllGather", 30}}));
 }
 
+TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
+  // §4.1: norms need an all-reduce of their partial sums; two of a parameter that is shared out, as LAMB has.
+  PlanOptions options = adamw(4);
+  const auto elementwise = options.optimizer.work;
+  options.optimizer.work = [elementwise](const graph::TensorType& type) {
+    std::vector<ops::Work> work = elementwise(type);
+    for (int norm = 0; norm < 2; ++norm)
+      work.push_back({ops::Reduce{"square_sum", 1, type.elements(), true, type.element}, 1, "Norm"});
+    return work;
+  };
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::update), Collectives()) << "whole on every replica";
+  options.locations.optimizerState.sharded = true;
+  options.locations.optimizerState.leastSharded = 30;
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::update), (Collectives{{"AllReduce", 2}, {"AllGather", 30}}));
+}
+
 TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
   PlanOptions options = adamw(4);
   options.locations.optimizerState.sharded = options.locations.optimizerState.offChip = true;

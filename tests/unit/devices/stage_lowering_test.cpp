@@ -403,6 +403,109 @@ TEST(StageLowering, ProportionCanDifferByDevice) {
   EXPECT_LT(lower(*system, {roomy}).passes[1].ticks(), lower(*system, {tight}).passes[1].ticks());
 }
 
+/// A tensor of `bytes` that comes from the host, and goes to streaming memory in the update.
+StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replication& replication) {
+  StageMaker make(device, device);
+  const auto x = make.tensor("x", {bytes / 4}, TensorUse::input), w = make.tensor("w", {bytes / 4}, TensorUse::weight);
+  make.add(Pass::hostIn, "x", "HostLoad", {{ops::HostCopy{true, Bytes(bytes)}, 1, ""}}, {}, {x});
+  make.add(Pass::forward, "load", "RemoteLoad", {{ops::HostCopy{true, Bytes(bytes), true}, 1, ""}}, {}, {w});
+  make.add(Pass::update, "store", "RemoteStore", {{ops::HostCopy{false, Bytes(bytes), true}, 1, ""}}, {w}, {});
+  StagePlan stage = make.stage();
+  stage.replication = replication;
+  return stage;
+}
+
+/// Bytes a second of the middle program of a pass's copies.
+double rateOf(const System& system, const StagePlan& stage, Pass pass, std::int64_t bytes) {
+  for (const LoweredPass& lowered : lower(system, {stage}).passes) {
+    for (const LoweredSegment& segment : lowered.segments) {
+      for (const LoweredStep& step : segment.steps) {
+        if (lowered.pass == pass && step.program == "StreamCopyMid") {
+          return static_cast<double>(bytes) * static_cast<double>(system.devices()[0].ticksPerSecond) /
+                 static_cast<double>(step.ticks.count);
+        }
+      }
+    }
+  }
+  ADD_FAILURE() << "no copy";
+  return 0;
+}
+
+TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
+  constexpr std::int64_t bytes = 64'000'000;
+  SystemOptions oneAtATime;
+  oneAtATime.oneAtATime = true;
+  const auto pod = systemOf("pod16"), turns = systemOf("pod16", oneAtATime);
+  // By the figures of an M2000: 8 GB/s a chip, 22.5 GB/s a machine of four; 8 GB/s and 11.5 GB/s to the host.
+  const auto expectRates = [&](const System& system, compile::Replication replication, int device, double host,
+                               double flush, double update) {
+    const StagePlan stage = copyingStage(bytes, device, replication);
+    EXPECT_NEAR(rateOf(system, stage, Pass::hostIn, bytes) / host, 1, 1e-3);
+    EXPECT_NEAR(rateOf(system, stage, Pass::forward, bytes) / flush, 1, 1e-3);
+    EXPECT_NEAR(rateOf(system, stage, Pass::update, bytes) / update, 1, 1e-3);
+  };
+  expectRates(*pod, {1, 1}, 0, 8e9, 8e9, 8e9);
+  expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);                      // two of four: no more than the machine has
+  expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);               // updates one after another
+  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all at once
+  expectRates(*turns, {1, 4}, 3, 8e9, 8e9, 8e9);
+  expectRates(*pod, {16, 1}, 0, 11.5e9 / 4, 22.5e9 / 4, 22.5e9 / 4);
+  expectRates(*turns, {8, 2}, 1, 11.5e9 / 2, 8e9, 8e9);
+  expectRates(*pod, {3, 1}, 0, 11.5e9 / 3, 22.5e9 / 3, 22.5e9 / 3);
+}
+
+TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
+  SystemOptions options;
+  options.ioTiles = 32;
+  const auto plain = systemOf("mk2"), with = systemOf("mk2", options);
+  constexpr std::int64_t bytes = 3'200'000;
+  StageMaker make(0, 0);
+  const auto x = make.tensor("x", {bytes / 4}, TensorUse::input), y = make.tensor("y", {bytes / 4}, TensorUse::activation);
+  make.add(Pass::hostIn, "x", "HostLoad", {{ops::HostCopy{true, Bytes(bytes)}, 1, ""}}, {}, {x});
+  make.add(Pass::forward, "relu", "Relu", {map("relu", bytes / 4)}, {x}, {y});
+  make.add(Pass::hostOut, "y/out", "HostStore", {{ops::HostCopy{false, Bytes(bytes / 2)}, 1, ""}}, {y}, {});
+  const StagePlan stage = make.stage();
+  const LoweredDevice a = lower(*plain, {stage}), b = lower(*with, {stage});
+  expectSound(*with, b);
+  expectMemorySound(b.memory[0], with->devices()[0].memory[0]);
+  EXPECT_EQ(find(a.memory[0], "x", "stream_buffer"), nullptr);
+  const LoweredVariable* buffer = find(b.memory[0], "x", "stream_buffer");
+  ASSERT_NE(buffer, nullptr);
+  EXPECT_EQ(buffer->bytes.count, bytes);
+  EXPECT_EQ(buffer->maxUnitBytes.count, bytes / 32);
+  ASSERT_FALSE(buffer->units.empty());
+  EXPECT_EQ(buffer->units.front().first, 1440);
+  ASSERT_NE(find(b.memory[0], "y/out", "stream_buffer"), nullptr);
+  // Nothing else lies there but what host copies and every program need, and nobody computes there.
+  for (const LoweredVariable& variable : b.memory[0].variables) {
+    for (const UnitBytes& run : variable.units) {
+      if (run.first + run.count <= 1440) continue;
+      EXPECT_TRUE(variable.category == "stream_buffer" || variable.category == "stack" ||
+                  variable.category.starts_with("hostExchange") || variable.category == "internalExchangeCode")
+          << variable.name << ' ' << variable.category;
+    }
+  }
+  for (const LoweredPass& pass : b.passes) {
+    for (const LoweredStep& step : pass.segments[0].steps) {
+      if (step.kind == model::StepKind::sync) continue;
+      for (const UnitTicks& run : step.units)
+        EXPECT_EQ(run.first >= 1440, pass.pass != Pass::forward) << step.name;
+    }
+  }
+  // Copied on at 4 bytes a cycle and tile: 100,000 bytes on each of 32.
+  const LoweredStep& on = b.passes[0].segments[0].steps.back();
+  EXPECT_THAT(on.name, HasSubstr("FromIoTiles"));
+  EXPECT_NEAR(static_cast<double>(on.ticks.count), 100'000 / 4, 200);
+  // What does not fit there is said, with what helps.
+  StageMaker large(0, 0);
+  const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
+  large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});
+  const LoweredDevice over = lower(*with, {large.stage()});
+  ASSERT_EQ(over.memory[0].overflow.size(), 1u);
+  EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("tiles 1440–1471"));
+  EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("more --io-tiles"));
+}
+
 TEST(StageLowering, IsDeterministic) {
   const auto first = systemOf("pod4"), second = systemOf("pod4");
   const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);

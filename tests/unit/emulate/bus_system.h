@@ -105,7 +105,7 @@ struct BusRun {
 
 inline void emulateOn(const BusSystem& system, const std::string& schedule, int stages, int microBatches,
                       bool training, std::int64_t bytes, emulate::RecordLevel level, BusRun& result,
-                      int iterations = 1) {
+                      int iterations = 1, int replicas = 1, bool recordAll = false) {
   schedules::Shape shape{stages, microBatches, training, {}};
   for (int s = 0; s < stages; ++s) shape.deviceOfStage.push_back(s);
   auto order = schedules::makeOrder(schedule, shape);
@@ -113,6 +113,8 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   compile::ExecutablePlan plan;
   plan.name = "test";
   plan.kind = training ? model::ExecutableKind::training : model::ExecutableKind::inference;
+  plan.replication.replicas = replicas;
+  plan.replication.devicesPerReplica = stages;
   const graph::TensorType type{graph::ElementType::float32, {bytes / 4}};
   std::vector<devices::LoweredDevice> lowered;
   for (int s = 0; s < stages; ++s) {
@@ -129,8 +131,10 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   facts.schedule = schedule;
   facts.microBatches = microBatches;
   facts.iterations = facts.deviceIterations = iterations;
+  facts.replicas = replicas;
+  facts.recordAllReplicas = recordAll;
   record::Recorder recorder(result.profile);
-  const emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages);
+  const emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
   result.executable = emulate::recordExecutable(recorder, system, ids, plan, lowered, *order, facts, level);
   emulate::Emulator emulator(recorder, system, ids, level);
   result.run = emulator.call(result.executable, {});

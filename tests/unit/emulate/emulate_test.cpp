@@ -50,6 +50,35 @@ TEST(Contention, FlowsOnOtherLinksDoNotSlowEachOther) {
             (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 8}, {8, 12}, {12, 16}, {16, 20}}));
 }
 
+/// Replicas in step on one bus are as one with so many times the bytes; on buses of their own as one alone.
+TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
+  for (const char* schedule : {"popart", "gpipe", "1f1b"}) {
+    const auto spansOf = [&](auto busOf, std::int64_t bytes, int replicas, bool all) {
+      BusSystem system(12, {4, 4, 1}, {5, 2, 3}, busOf);
+      BusRun run;
+      emulateOn(system, schedule, 3, 6, true, bytes, emulate::RecordLevel::stages, run, 1, replicas, all);
+      return std::pair(spans(run.transfers), run.executable.parts.size());
+    };
+    const auto [twice, one] = spansOf(oneBus, 24, 1, false);
+    EXPECT_EQ(spansOf(oneBus, 12, 2, false), std::pair(twice, one)) << schedule;
+    auto [both, two] = spansOf(oneBus, 12, 2, true);
+    EXPECT_EQ(two, 2u);
+    auto expected = twice;
+    expected.insert(expected.end(), twice.begin(), twice.end());
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(both, expected) << schedule;
+    EXPECT_EQ(spansOf(ownBus, 12, 4, false), spansOf(ownBus, 12, 1, false)) << schedule;
+    // Devices 0 to 5, two replicas of three, are on one bus; the third replica has its own.
+    const auto pairs = [](const devices::Flow& flow) { return flow.from / 6; };
+    BusSystem system(12, {4, 4, 1}, {5, 2, 3}, pairs);
+    BusRun run;
+    emulateOn(system, schedule, 3, 6, true, 12, emulate::RecordLevel::stages, run, 1, 3);
+    ASSERT_EQ(run.executable.parts.size(), 2u) << schedule;
+    EXPECT_EQ(run.executable.parts[0].members, 2);
+    EXPECT_EQ(run.executable.parts[1].replica, 2);
+  }
+}
+
 TEST(Contention, WithoutLinksTheTimeIsAsGiven) {
   BusSystem system(3, {4, 4, 1}, {}, noBus);
   BusRun run;

@@ -156,12 +156,15 @@ TEST_F(MemoryRunTest, InputOutputTilesComputeNothing) {
   EXPECT_EQ(overlapped.ticks.at(model::Pass::hostIn), io.ticks.at(model::Pass::hostIn));
 }
 
-/// The sample in phases, without devices of its own.
-config::Configuration phased(const std::string& data, const std::string& strategy, Changes changes) {
+/// The sample in phases, without devices of its own; a stage each, or two.
+config::Configuration phased(const std::string& data, const std::string& strategy, Changes changes,
+                             bool pairs = false) {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
   std::string text;
+  int stage = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("device =", 0) != 0) text += line + "\n";
+    if (pairs && line == "[[stages]]") text += "phase = " + std::to_string(stage++ / 2) + "\n";
   }
   auto parsed = config::Configuration::parse(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
@@ -211,6 +214,26 @@ TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
   const auto profile = read();
   for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
   EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1, 2, 3 forward and 6, 5, 4, 3 backward."));
+}
+
+/// The sample's four stages as two phases of two.
+TEST_F(MemoryRunTest, PhasesMayHaveSeveralDevices) {
+  const Costs sharded = costs("sharded", {});
+  const std::string data = (folder() / "digits").string();
+  for (const bool parallel : {false, true}) {
+    const Costs costs = costsOf(phased(data, parallel ? "parallel_phased" : "serial_phased",
+                                       {{"execution.mode", "training"}, {"data.samples", "800"}}, true));
+    EXPECT_EQ(costs.losses, sharded.losses);
+    EXPECT_EQ(costs.devices, parallel ? 4 : 2);
+    EXPECT_GT(costs.streaming, 0);
+    const auto profile = read();
+    std::vector<std::int64_t> devices;
+    for (const model::Stage& stage : profile.catalog->stages) devices.push_back(stage.device.value);
+    EXPECT_EQ(devices, parallel ? (std::vector<std::int64_t>{0, 2, 1, 3}) : (std::vector<std::int64_t>{0, 1, 0, 1}));
+    std::vector<std::string> notices;
+    for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
+    EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1 forward and 2, 1 backward."));
+  }
 }
 
 TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {

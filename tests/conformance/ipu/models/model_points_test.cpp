@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 double comparePoint(const std::string& point, double ours, double theirs) {
   const double error = std::log(ours / theirs);
-  std::printf("%-64s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
+  std::printf("%-72s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
   return error;
 }
 
@@ -107,12 +107,10 @@ struct Throughput {
   bool fits = true;
 };
 
-Throughput throughputOf(const char* toml, int batch, const std::string& precision) {
-  const Compilation model = compileModel(
-      toml, {{"inference.micro_batch_size", std::to_string(batch)},
-             {"execution.precision", precision},
-             // Deployed with float16 sums, as PopRT's float16 models are (assumed: not published).
-             {"execution.partials_type", precision}});
+Throughput throughputOf(const char* toml, int batch, const std::string& precision, const std::string& sums) {
+  const Compilation model = compileModel(toml, {{"inference.micro_batch_size", std::to_string(batch)},
+                                                {"execution.precision", precision},
+                                                {"execution.partials_type", sums}});
   std::int64_t ticks = 0;
   for (const devices::LoweredPass& pass : model.executables.at(0).lowered.at(0).passes) {
     if (pass.pass == model::Pass::forward) ticks += pass.ticks().count;
@@ -126,24 +124,39 @@ struct InferencePoint {
   double perSecond;  ///< 0: out of memory
 };
 
-/// Prints all; a model's step on one chip is to be within ±20 %, nine of ten points within twice that.
+/// Prints all. Whether products keep float16 or float32 sums was not published with these rates, and both are in use
+/// (float32 is the libraries' default). No one of them is near for all models: ResNet-50's and BERT-base's rates with 128
+/// tokens are met with float16 sums, BERT-base's with 256 tokens with float32 sums. So a rate is held to ±20 % of what
+/// lies between the two, which is less than to know the time; with float16 sums alone to what was reached (0.40).
 void compareThroughput(const std::string& name, const char* toml, const std::string& precision,
                        const std::vector<InferencePoint>& points) {
   std::vector<double> errors;
   for (const auto& [batch, measured] : points) {
-    const Throughput ours = throughputOf(toml, batch, precision);
-    const std::string point = name + ", batch " + std::to_string(batch) + ", items/s";
-    if (measured == 0) {
-      std::printf("%-64s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
-                  ours.fits ? "fits here" : "nor does it fit here");
-      continue;
+    std::vector<double> found;
+    for (const char* sums : {"float16", "float32"}) {
+      if (precision == "float32" && std::string(sums) == "float16") continue;
+      const Throughput ours = throughputOf(toml, batch, precision, sums);
+      const std::string point = name + ", batch " + std::to_string(batch) + ", sums " + sums + ", items/s";
+      if (measured == 0) {
+        std::printf("%-72s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
+                    ours.fits ? "fits here" : "nor does it fit here");
+        continue;
+      }
+      found.push_back(comparePoint(point, ours.perSecond, measured));
+      if (sums == precision) {
+        EXPECT_LE(std::abs(found.back()), 0.40) << point;
+      }
+      if (!ours.fits) std::printf("%-72s does not fit here\n", point.c_str());
     }
-    errors.push_back(std::abs(comparePoint(point, ours.perSecond, measured)));
-    if (!ours.fits) std::printf("%-64s does not fit here\n", point.c_str());
-    EXPECT_LE(errors.back(), 0.40) << point;
+    if (found.empty()) continue;
+    // 0 where the measured rate lies between both.
+    const auto [least, most] = std::minmax_element(found.begin(), found.end());
+    errors.push_back(std::max({0.0, *least, -*most}));
+    EXPECT_LE(errors.back(), std::log(1.2)) << name << ", batch " << batch;
   }
   std::sort(errors.begin(), errors.end());
-  std::printf("%-64s median |ln| %.2f, worst %.2f\n", name.c_str(), errors[errors.size() / 2], errors.back());
+  std::printf("%-72s beyond either kind of sums: median |ln| %.2f, worst %.2f\n", name.c_str(),
+              errors[errors.size() / 2], errors.back());
 }
 
 const char* const kResNet50 = R"(

@@ -159,8 +159,80 @@ TEST(LayerOptions, FaultsSayWhatIsWrong) {
       faultOf("single_conv_layer", "--field {8,8} --stride {1,1,1} --input-channels 8 --output-channels 8"),
       HasSubstr("3 numbers, but the field has 2 axes"));
   EXPECT_THAT(faultOf("embedding_layer", "--shape {8,8,8} --num-indices 8"), HasSubstr("two numbers"));
-  EXPECT_THAT(faultOf("coffee", "--cups 2"), HasSubstr("tool \"coffee\" is not known"));
+  EXPECT_THAT(faultOf("coffee", "--cups 2"), HasSubstr("tool \"coffee\" is not known, and not modelled"));
   EXPECT_THAT(faultOf("reduce_op", "--shape 8,8 --dims 1", "IpuModel9"), HasSubstr("target \"IpuModel9\""));
+}
+
+TEST(LayerOptions, ShapesThatCannotBeAreRefused) {
+  const char* const conv = "single_conv_layer";
+  const std::string base = "--field {8,8} --input-channels 8 --output-channels 8 ";
+  EXPECT_EQ(faultOf(conv, base + "--kernel-size 3"), "");
+  EXPECT_THAT(faultOf(conv, base + "--kernel-size 9"), HasSubstr("no output"));
+  EXPECT_THAT(faultOf(conv, base + "--stride 0"), HasSubstr("--stride has 0, but numbers from 1"));
+  EXPECT_THAT(faultOf(conv, base + "--kernel-dilation 0"), HasSubstr("--kernel-dilation has 0"));
+  EXPECT_THAT(faultOf(conv, base + "--padding -1"), HasSubstr("--padding has -1, but numbers from 0"));
+  EXPECT_THAT(faultOf(conv, base + "--batch-size 0"), HasSubstr("--batch-size has 0"));
+  EXPECT_THAT(faultOf(conv, base + "--batch-size -4"), HasSubstr("--batch-size has -4"));
+  EXPECT_THAT(faultOf(conv, base + "--batch-size 99999999999999999999"), HasSubstr("not a whole number"));
+  EXPECT_THAT(faultOf(conv, base + "--data-type int"), HasSubstr("must be one of half, float"));
+  EXPECT_THAT(faultOf(conv, base + "--phase sideways"), HasSubstr("must be one of all, fwd, bwd, wu"));
+  EXPECT_THAT(faultOf(conv, "--field {} --input-channels 8 --output-channels 8"), HasSubstr("has no numbers"));
+  EXPECT_NE(faultOf(conv, "--field {4,4,4,4} --input-channels 8 --output-channels 8"), "");
+  EXPECT_THAT(faultOf(conv, "--field {1000000,1000000} --input-channels 64 --output-channels 64"),
+              HasSubstr("more than 2^40 elements"));
+  EXPECT_THAT(faultOf("general_matrix_multiply", "--m 0 --k 10 --n 10"), HasSubstr("--m has 0"));
+  EXPECT_THAT(faultOf("general_matrix_multiply", "--m 1 --k 2000000000 --n 2000000000"), HasSubstr("2^40"));
+  EXPECT_THAT(faultOf("fully_connected_layer", "--input-size 0 --output-size 4"), HasSubstr("--input-size has 0"));
+  EXPECT_THAT(faultOf("pooling_layer", "--field {4,4} --channels 2 --kernel 5"), HasSubstr("no output"));
+  EXPECT_THAT(faultOf("pooling_layer", "--field {4,4} --channels 2 --kernel 2 --stride 0"), HasSubstr("--stride"));
+  EXPECT_THAT(faultOf("pooling_layer", "--field {4,4} --channels 2 --pooling-type median"), HasSubstr("must be one of"));
+  EXPECT_THAT(faultOf("reduce_op", "--shape 4,4 --dims 2"), HasSubstr("axis 2, but the shape has 2"));
+  EXPECT_THAT(faultOf("reduce_op", "--shape 4,0 --dims 1"), HasSubstr("--shape has 0"));
+  EXPECT_THAT(faultOf("reduce_op", "--shape 4,4 --dims 1 --operation XOR"), HasSubstr("must be one of ADD"));
+  EXPECT_THAT(faultOf("embedding_layer", "--shape {8,8} --num-indices 0"), HasSubstr("--num-indices has 0"));
+  EXPECT_THAT(faultOf("oct_conv_layer", base + "--alpha 1.5"), HasSubstr("shares, 0 to 1"));
+  EXPECT_THAT(faultOf("oct_conv_layer", "--field {1,8} --input-channels 8 --output-channels 8 --alpha 0.5"),
+              HasSubstr("no output"));
+  EXPECT_THAT(faultOf("lstm_layer", "--sequence-size 0 --input-size 4 --output-size 4"), HasSubstr("has 0"));
+  EXPECT_THAT(faultOf("reduce_op", "--shape 8,8 --dims 1 --tiles-per-ipu 5000"), HasSubstr("has 1472 tiles"));
+}
+
+/// Rows of no table: whatever is asked for has figures.
+TEST(LayerOptions, OtherRowsHaveFigures) {
+  LayerModel model;
+  const std::pair<const char*, const char*> rows[] = {
+      {"general_matrix_multiply", "--m 1 --k 1 --n 1"},
+      {"general_matrix_multiply", "--m 997 --k 1 --n 13 --data-type float"},
+      {"general_matrix_multiply", "--m 1 --k 100003 --n 7"},
+      {"general_matrix_multiply", "--m 60000 --k 3000 --n 3000"},
+      {"fully_connected_layer", "--batch-size 3 --input-size 1 --output-size 1"},
+      {"fully_connected_layer", "--batch-size 7 --num-groups 384 --input-size 33 --output-size 129 --phase fwd"},
+      {"single_conv_layer", "--field {7} --input-channels 3 --output-channels 5 --kernel-size 3"},
+      {"single_conv_layer", "--field {5,1,9} --input-channels 3 --output-channels 5 --kernel-size {3,1,2}"},
+      {"single_conv_layer", "--field {13,17} --input-channels 1 --output-channels 1 --conv-groups 61 --kernel-size 3"},
+      {"single_conv_layer", "--field {224,224} --input-channels 3 --output-channels 64 --kernel-size 7 --stride 2 --padding 3 --batch-size 256"},
+      {"single_conv_layer", "--field {9,9} --input-channels 17 --output-channels 19 --kernel-size {5,2} --stride {3,1} --kernel-dilation 2 --padding 4"},
+      {"oct_conv_layer", "--field {8,8} --input-channels 8 --output-channels 8 --alpha 1"},
+      {"oct_conv_layer", "--field {9,7} --input-channels 5 --output-channels 3 --kernel-size 3 --padding 1 --alpha 0.4"},
+      {"pooling_layer", "--field {1,1} --channels 1 --kernel 1"},
+      {"pooling_layer", "--field {31} --channels 3 --kernel 2 --stride 3 --pooling-type avg"},
+      {"reduce_op", "--shape 1 --dims 0"},
+      {"reduce_op", "--shape 3,5,7 --dims 0,1,2 --operation MAX"},
+      {"reduce_op", "--shape 7,100000 --dims 0 --type float"},
+      {"embedding_layer", "--shape {1,1} --num-indices 1"},
+      {"embedding_layer", "--shape {50001,77} --num-indices {5,1000}"},
+      {"lstm_layer", "--sequence-size 1 --input-size 1 --output-size 1"},
+      {"gru_layer", "--sequence-size 3 --batch-size 5 --input-size 7 --output-size 11 --phase all"},
+      {"rnn_layer", "--sequence-size 9 --input-size 5 --output-size 3"}};
+  for (const char* target : {"IpuModel1", "IpuModel2", "IpuModel21"}) {
+    for (const auto& [tool, params] : rows) {
+      const LayerResult result = model.emulate({target, "other", tool, params, {1, 1, 1}});
+      EXPECT_EQ(result.fault, "") << tool << ' ' << params;
+      EXPECT_GT(result.ours.cycles, 0) << tool << ' ' << params;
+      EXPECT_GT(result.ours.totalBytes, 0) << tool << ' ' << params;
+      EXPECT_GE(result.ours.totalBytes, result.ours.maxTileBytes / 1472) << tool << ' ' << params;
+    }
+  }
 }
 
 class TableFile : public ::testing::Test {

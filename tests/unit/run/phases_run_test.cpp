@@ -1,0 +1,75 @@
+// Phases of several stages: where they are, and what cannot be.
+#include <gmock/gmock.h>
+
+#include "app/run/compilation.h"
+
+namespace pipescope::app {
+namespace {
+
+/// Six layers; each stage as given: "phase = 0\ndevice = 2".
+base::Result<Compilation> sixStages(const std::string& strategy, const std::vector<std::string>& stages) {
+  std::string text = "[model]\nname = \"m\"\ninput = [8]\n[execution]\nnumerics = false\nmode = \"training\"\nstrategy = \"" +
+                     strategy + "\"\n";
+  for (std::size_t i = 0; i < 6; ++i) {
+    const std::string name = "l" + std::to_string(i);
+    text += "[[model.layers]]\ntype = \"linear\"\nname = \"" + name + "\"\nblock = \"" + name + "\"\nout_features = 8\n";
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    text += "[[stages]]\nblocks = [\"l" + std::to_string(i) + "\"]\n" + stages[i] + "\n";
+  const auto parsed = config::Configuration::parse(text, "m.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  return compileRun(*parsed);
+}
+
+TEST(Phases, GroupsOfDevicesAlternate) {
+  const std::vector<std::string> three{"phase = 0", "phase = 0", "phase = 1", "phase = 1", "phase = 2", "phase = 2"};
+  const auto devicesOf = [](const base::Result<Compilation>& made) {
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    std::vector<int> devices;
+    for (const compile::StagePlan& stage : made->executables.front().plan.stages) devices.push_back(stage.device);
+    return devices;
+  };
+  // Execution semantics §1.5: phase 0 on IPUs 0, 2; phase 1 on 1, 3; phase 2 on 0, 2 again.
+  EXPECT_EQ(devicesOf(sixStages("parallel_phased", three)), (std::vector<int>{0, 2, 1, 3, 0, 2}));
+  EXPECT_EQ(devicesOf(sixStages("serial_phased", three)), (std::vector<int>{0, 1, 0, 1, 0, 1}));
+  const auto made = sixStages("parallel_phased", three);
+  ASSERT_TRUE(made.ok());
+  EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
+  // Both stages of the last phase go straight on to their backward pass, so they store nothing for it.
+  const auto stores = [](const compile::StagePlan& stage) {
+    return std::any_of(stage.tensors.begin(), stage.tensors.end(), [](const compile::PlanTensor& tensor) {
+      return tensor.remote && tensor.use == compile::TensorUse::stash;
+    });
+  };
+  const auto& stages = made->executables.front().plan.stages;
+  for (std::size_t s = 0; s < stages.size(); ++s) EXPECT_EQ(stores(stages[s]), s < 4) << s;
+}
+
+TEST(Phases, ThatCannotBeAreRefused) {
+  const auto refused = [](const std::string& strategy, const std::vector<std::string>& stages) {
+    const auto made = sixStages(strategy, stages);
+    EXPECT_FALSE(made.ok());
+    return made.ok() ? "" : made.error().message;
+  };
+  const std::string p = "parallel_phased";
+  EXPECT_EQ(refused("sharded", {"phase = 0", "", "", "", "", ""}),
+            "stages[].phase belongs to the phased strategies, but execution.strategy is sharded: leave it out.");
+  EXPECT_EQ(refused(p, {"phase = 0", "", "", "", "", ""}),
+            "stages[].phase is given for 1 of 6 stages: give it for all, or for none.");
+  EXPECT_EQ(refused(p, {"phase = 0", "phase = 0", "phase = 0", "phase = 2", "phase = 2", "phase = 2"}),
+            "Stage 3 is in phase 2 after one in phase 0: phases count up from 0, and their stages follow each other.");
+  EXPECT_EQ(refused(p, {"phase = 0", "phase = 0", "phase = 0", "phase = 0", "phase = 1", "phase = 1"}),
+            "Phase 1 has 2 stages, but phase 0 has 4: all phases have equally many.");
+  EXPECT_EQ(refused(p, {"phase = 0\ndevice = 2", "phase = 0\ndevice = 2", "phase = 1", "phase = 1", "phase = 2", "phase = 2"}),
+            "Phase 0 has two stages on device 2: its stages are on devices of their own.");
+  EXPECT_NE(refused(p, {"phase = 0", "phase = 0", "phase = 1\ndevice = 0", "phase = 1", "phase = 2", "phase = 2"})
+                .find("Phase 1 is on device 0: with parallel_phased"),
+            std::string::npos);
+  EXPECT_EQ(refused("serial_phased",
+                    {"phase = 0\ndevice = 2", "phase = 0", "phase = 1", "phase = 1", "phase = 2", "phase = 2"}),
+            "Phase 0 is on device 2, but with serial_phased all phases take turns on devices 0 to 1: leave the device "
+            "out.");
+}
+
+}  // namespace
+}  // namespace pipescope::app

@@ -1,0 +1,86 @@
+// What recompute and precision cost, stage by stage (execution semantics §5.10, §5.12).
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "app/run/compilation.h"
+
+namespace pipescope::app {
+namespace {
+
+using Changes = std::map<std::string, std::string>;
+
+CompiledExecutable sample(const Changes& changes) {
+  std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  for (const auto& [key, value] : changes) EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;
+  EXPECT_TRUE(parsed->setText("execution.mode", "training", config::Origin::flag).ok());
+  auto compiled = compileRun(*parsed);
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  return compiled.ok() ? compiled->executables.front() : CompiledExecutable{};
+}
+
+std::int64_t ticksOf(const CompiledExecutable& made, int stage, model::Pass wanted) {
+  std::int64_t ticks = 0;
+  for (const devices::LoweredDevice& device : made.lowered) {
+    for (const devices::LoweredPass& pass : device.passes)
+      ticks += pass.stage == stage && pass.pass == wanted ? pass.ticks().count : 0;
+  }
+  return ticks;
+}
+
+std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
+  std::int64_t bytes = 0;
+  for (const compile::PlanTensor& tensor : stage.tensors)
+    bytes += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
+  return bytes;
+}
+
+/// §5.10: one more forward on every stage but the last; kept are stage inputs alone, instead of all activations.
+TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
+  const CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
+  ASSERT_EQ(pipeline.plan.stages.size(), 4u);
+  for (int stage = 0; stage < 4; ++stage) {
+    const auto s = static_cast<std::size_t>(stage);
+    const std::int64_t forward = ticksOf(none, stage, model::Pass::forward),
+                       again = ticksOf(pipeline, stage, model::Pass::recompute);
+    EXPECT_EQ(ticksOf(none, stage, model::Pass::recompute), 0);
+    if (stage == 3) {
+      EXPECT_EQ(again, 0);
+      continue;
+    }
+    // The restore of its input comes with it; the pass that makes the stage's result may be left out.
+    EXPECT_GT(again, forward / 2) << stage;
+    EXPECT_LT(again, 2 * forward) << stage;
+    EXPECT_EQ(pipeline.plan.stages[s].stashEntries, 2 * (3 - stage) + 1);
+    EXPECT_EQ(bytesOf(pipeline.plan.stages[s], compile::TensorUse::stash),
+              pipeline.plan.stages[s].stashBytesPerEntry.count * (2 * (3 - stage) + 1));
+    EXPECT_LT(pipeline.plan.stages[s].stashBytesPerEntry, none.plan.stages[s].stashBytesPerEntry) << stage;
+  }
+}
+
+/// §5.12: bytes for each parameter, all on the chip, of one replica.
+TEST(Specification, BytesPerParameterInHalfPrecision) {
+  const std::int64_t parameters = 10 * 25 + 10;  // of the first stage: 10 filters of 5 x 5, and their biases
+  const auto perParameter = [&](const Changes& changes, compile::TensorUse use) {
+    Changes all = changes;
+    all["execution.precision"] = "float16";
+    return static_cast<double>(bytesOf(sample(all).plan.stages[0], use)) / static_cast<double>(parameters);
+  };
+  using compile::TensorUse;
+  const Changes half = {{"training.accumulator", "float16"}}, full = {{"training.accumulator", "float32"}};
+  EXPECT_EQ(perParameter(half, TensorUse::weight), 2);
+  EXPECT_EQ(perParameter(half, TensorUse::accumulator), 2);
+  EXPECT_EQ(perParameter(full, TensorUse::accumulator), 4);
+  EXPECT_EQ(perParameter(half, TensorUse::optimizerState), 8) << "AdamW's two moments in float32, no copy of weights";
+  Changes master = half;
+  master["training.master_weights"] = "true";
+  EXPECT_EQ(perParameter(master, TensorUse::optimizerState), 12) << "and a copy in float32";
+}
+
+}  // namespace
+}  // namespace pipescope::app
