@@ -83,10 +83,13 @@ class StageLowering {
 
   void addTensors(const StagePlan& stage) {
     StageState& state = states_.emplace(&stage, stage).first->second;
-    for (const compile::PlanTensor& tensor : stage.tensors) {
+    const std::set<std::int64_t> outputs = outputsOf(stage);
+    for (std::size_t i = 0; i < stage.tensors.size(); ++i) {
+      const compile::PlanTensor& tensor = stage.tensors[i];
       LoweredVariable variable;
       variable.name = tensor.name;
-      variable.category = toString(tensor.use);
+      const bool output = !isAlwaysLive(tensor.use) && outputs.contains(static_cast<std::int64_t>(i));
+      variable.category = output ? "output" : toString(tensor.use);
       variable.shape = toString(tensor.type);
       variable.bytes = tensor.shared ? Bytes() : tensor.type.bytes() * tensor.copies;
       variable.alwaysLive = isAlwaysLive(tensor.use);
@@ -102,6 +105,18 @@ class StageLowering {
       variable.stage = stage.index;
       memory_.add(std::move(variable));
     }
+  }
+
+  /// Tensors that go to the host.
+  static std::set<std::int64_t> outputsOf(const StagePlan& stage) {
+    std::set<std::int64_t> outputs;
+    for (const PassPlan& pass : stage.passes) {
+      if (pass.pass != Pass::hostOut) continue;
+      for (const PlanOperator& op : pass.operators) {
+        for (const compile::PlanTensorId id : op.inputs) outputs.insert(id.value);
+      }
+    }
+    return outputs;
   }
 
   base::Result<LoweredPass> lowerPass(const StagePlan& stage, const PassPlan& plan) {

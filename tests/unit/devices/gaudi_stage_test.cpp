@@ -286,6 +286,35 @@ TEST(GaudiStage, WorkspaceIsUsedAgain) {
   EXPECT_EQ(workspace, 2 * 2 * n);
 }
 
+TEST(GaudiStage, MemoryIsNamedByWhatItHolds) {
+  StageMaker maker(0, 0);
+  const std::int64_t n = std::int64_t{1} << 27;  // 256 MiB: more than SRAM holds
+  const auto w = maker.tensor("w", {n}, TensorUse::weight, kHalf), m = maker.tensor("m", {2 * n}, TensorUse::optimizerState, kHalf);
+  const auto x = maker.tensor("x", {n}, TensorUse::input, kHalf), y = maker.tensor("y", {3 * n}, TensorUse::activation, kHalf);
+  const auto z = maker.tensor("z", {n}, TensorUse::activation, kHalf), g = maker.tensor("g", {4 * n}, TensorUse::gradient, kHalf);
+  const auto gather = [&](std::int64_t elements) {
+    return std::vector<ops::Work>{{ops::Gather{elements / 128, 128, elements / 128, kHalf}, 1, ""}};
+  };
+  maker.add(Pass::forward, "widen", "Gather", gather(3 * n), {x, w}, {y});
+  maker.add(Pass::forward, "narrow", "Gather", gather(n), {y}, {z});
+  maker.add(Pass::hostOut, "z", "HostStore", {{ops::HostCopy{false, Bytes(2 * n)}, 1, ""}}, {z}, {});
+  maker.add(Pass::backward, "gradient", "Gather", gather(4 * n), {y, z}, {g});
+  maker.add(Pass::update, "update", "Gather", gather(n), {g, m}, {w});
+  const auto system = systemOf("gaudi2");
+  const LoweredDevice device = lower(*system, maker.stage());
+  expectSound(*system, device);
+  std::map<std::string, std::int64_t> always, peak;
+  for (const UnitRun& run : device.memory[0].units) (run.alwaysLive ? always : peak)[run.category] += run.bytes.count;
+  EXPECT_EQ(always, (std::map<std::string, std::int64_t>{{"weight", 2 * n}, {"optimizer_state", 4 * n}}));
+  peak.erase("gap");
+  // The fullest step makes the gradient of what the forward pass kept.
+  EXPECT_EQ(peak, (std::map<std::string, std::int64_t>{{"activation", 6 * n}, {"output", 2 * n}, {"gradient", 8 * n}}));
+  std::int64_t sum = 0, most = 0;
+  for (const auto& [category, bytes] : peak) sum += bytes;
+  for (const LivenessStep& step : device.memory[0].steps) most = std::max(most, step.notAlwaysLive.count);
+  EXPECT_EQ(sum, most);
+}
+
 TEST(GaudiStage, RefusesDevicesThatAreNotThere) {
   StageMaker maker(3, 9);
   const auto lowered = systemOf("hls-3")->lower({&maker.stage()});
