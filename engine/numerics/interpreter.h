@@ -22,8 +22,8 @@ struct InterpreterOptions {
   ops::RunIdentity identity;  ///< of random operators
   /// Bytes of all values alive at once, without the model's own constants; beyond, a sentence.
   std::int64_t maxBytes = affordableBytes();
-  /// Nodes run in one call, those of loops each time: what ends a loop that never ends, after about a minute.
-  std::int64_t maxSteps = std::int64_t{1} << 26;
+  /// Nodes run in one call, those of loops each time: what ends a loop that never ends.
+  std::int64_t maxSteps = std::int64_t{1} << 24;
 };
 
 class Interpreter {
