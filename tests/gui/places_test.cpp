@@ -317,6 +317,28 @@ TEST_F(PlacesTest, LivenessSaysWhereTilesWereNotRecorded) {
                            "again."));
 }
 
+TEST_F(PlacesTest, AFileThatIsReplacedIsOpenedAgain) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("again.pop")), other = folder.filePath(QStringLiteral("other.pop"));
+  writeFile(path);
+  ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
+  window->open(path);
+  ASSERT_TRUE(settle());
+  const auto before = window->session().snapshot()->source;
+  QFile foreign(other);
+  ASSERT_TRUE(foreign.open(QIODevice::WriteOnly));
+  foreign.write("hello");
+  foreign.close();
+  ASSERT_TRUE(QFile::remove(path) && QFile::rename(other, path));
+  ASSERT_TRUE(waitFor([&] { return !window->notice().isEmpty(); })) << "a foreign file has taken its place";
+  EXPECT_EQ(window->session().snapshot()->source, before) << "the last good picture stays";
+  writeFile(other);
+  ASSERT_TRUE(QFile::remove(path) && QFile::rename(other, path));
+  ASSERT_TRUE(waitFor([&] { return window->session().snapshot()->source != before; })) << "as after another run";
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(window->notice().isEmpty()) << window->notice().toStdString();
+}
+
 TEST_F(PlacesTest, ADeletedFileLeavesWhatWasShown) {
   const QTemporaryDir folder;
   const QString path = folder.filePath(QStringLiteral("gone.pop"));

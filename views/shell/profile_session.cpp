@@ -1,6 +1,8 @@
 #include "views/shell/profile_session.h"
 
+#include <QDateTime>
 #include <QFileInfo>
+#include <QPointer>
 
 #include "views/shell/background.h"
 
@@ -14,11 +16,20 @@ struct ProfileSession::Attempt {
   std::shared_ptr<const analysis::Catalog> catalog;
   std::string error;
   bool unchanged = false;
+  Stamp stamp;
 };
 
 ProfileSession::ProfileSession(Opener opener, QObject* parent) : QObject(parent), opener_(std::move(opener)) {
   timer_.setInterval(kRefreshMs);
   connect(&timer_, &QTimer::timeout, this, &ProfileSession::poll);
+  watch_.setInterval(kRefreshMs);
+  connect(&watch_, &QTimer::timeout, this, &ProfileSession::watch);
+}
+
+ProfileSession::Stamp ProfileSession::stampOf(const QString& path) {
+  const QFileInfo file(path);
+  if (path.isEmpty() || !file.exists()) return {};
+  return {true, file.size(), file.lastModified().toMSecsSinceEpoch()};
 }
 
 void ProfileSession::open(const QString& path, const QString& executable) {
@@ -42,14 +53,16 @@ void ProfileSession::reload() {
 
 void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, const QString& executable) {
   timer_.stop();
+  watch_.stop();
   opening_ = true;
   error_.clear();
   const int generation = ++generation_;
   Q_EMIT stateChanged();
   inBackground(
       this,
-      [opener = std::move(opener)] {
+      [opener = std::move(opener), path = path_] {
         Attempt attempt;
+        attempt.stamp = stampOf(path);
         base::Result<OpenedSource> opened = opener();
         if (!opened.ok()) {
           attempt.error = opened.error().message;
@@ -72,6 +85,7 @@ void ProfileSession::start(std::function<base::Result<OpenedSource>()> opener, c
 
 void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   opening_ = false;
+  watchFrom(attempt.stamp);
   if (!attempt.catalog) return fail(QString::fromStdString(attempt.error));
   opened_ = attempt.opened;
   snapshot_ = {attempt.opened.source, attempt.catalog};
@@ -80,7 +94,10 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   const auto wanted = snapshot_.catalog->findExecutable(executable.toStdString());
   if (wanted.ok()) executable_ = (*wanted)->id;
   if (!executable.isEmpty() && !wanted.ok()) error_ = QString::fromStdString(wanted.error().message);
-  if (snapshot_.catalog->state.state == model::ProfileState::running) timer_.start();
+  if (snapshot_.catalog->state.state == model::ProfileState::running) {
+    timer_.start();
+    watch_.stop();  // it changes all the time
+  }
   Q_EMIT opened();
   Q_EMIT stateChanged();
 }
@@ -96,8 +113,9 @@ void ProfileSession::poll() {
   polling_ = true;
   inBackground(
       this,
-      [opened = opened_, revision = snapshot_.catalog->revision] {
+      [opened = opened_, revision = snapshot_.catalog->revision, path = path_] {
         Attempt attempt;
+        attempt.stamp = stampOf(path);
         if (opened.refresh) {
           if (const auto moved = opened.refresh(); !moved.ok()) attempt.error = moved.error().message;
         }
@@ -120,30 +138,62 @@ void ProfileSession::poll() {
         if (generation != generation_ || attempt.unchanged) return;
         if (!attempt.catalog) {
           timer_.stop();
+          watchFrom(attempt.stamp);
           return fail(QString::fromStdString(attempt.error));
         }
         snapshot_.catalog = attempt.catalog;
         if (!executable_.valid() && !snapshot_.catalog->executables.empty())
           executable_ = snapshot_.catalog->executables.front().id;
-        if (snapshot_.catalog->state.state != model::ProfileState::running) timer_.stop();
+        if (snapshot_.catalog->state.state != model::ProfileState::running) {
+          timer_.stop();
+          watchFrom(attempt.stamp);
+        }
         Q_EMIT grown();
         Q_EMIT stateChanged();
+      });
+}
+
+void ProfileSession::watchFrom(const Stamp& stamp) {
+  if (path_.isEmpty()) return;
+  stamp_ = changed_ = stamp;
+  watch_.start();
+}
+
+/// Opens the file again once it is another and has stayed so for a while: a run commits more than once.
+void ProfileSession::watch() {
+  if (watching_ || opening_) return;
+  watching_ = true;
+  inBackground(
+      this, [path = path_] { return stampOf(path); },
+      [this, generation = generation_](const Stamp& now) {
+        watching_ = false;
+        if (generation != generation_ || opening_ || !watch_.isActive() || now == stamp_) return;
+        const bool settled = now == changed_;
+        changed_ = now;
+        if (settled) reload();
       });
 }
 
 void ProfileSession::keepNotes(QObject* context, std::vector<model::Note> notes,
                                std::function<void(const base::Status&)> done) {
   if (!opened_.keepNotes) return done(base::badInput("Notes cannot be kept in this profile."));
+  const auto stamp = std::make_shared<Stamp>();
+  watch_.stop();  // the file is changed from here
   inBackground(
-      context,
-      [opened = opened_, notes = std::move(notes)]() -> base::Status {
+      this,
+      [opened = opened_, notes = std::move(notes), path = path_, stamp]() -> base::Status {
         PIPESCOPE_TRY(opened.keepNotes(notes));
         if (opened.refresh) {
           PIPESCOPE_TRY(opened.refresh());
         }
+        *stamp = stampOf(path);
         return {};
       },
-      [done = std::move(done)](const base::Status& status) { done(status); });
+      [this, guard = QPointer<QObject>(context), stamp, done = std::move(done)](const base::Status& status) {
+        if (!opening_ && snapshot_.catalog && snapshot_.catalog->state.state != model::ProfileState::running)
+          watchFrom(stamp->exists ? *stamp : stamp_);
+        if (!guard.isNull()) done(status);
+      });
 }
 
 void ProfileSession::setExecutable(model::ExecutableId executable) {

@@ -28,7 +28,8 @@ struct Snapshot {
   std::shared_ptr<const analysis::Catalog> catalog;
 };
 
-/// The profile of a window: opens and follows it on workers, keeps the last good snapshot while it does.
+/// The profile of a window: opens and follows it on workers, keeps the last good snapshot while it does. A file that is
+/// replaced, as by another run, is opened again once it has stopped changing.
 class ProfileSession : public QObject {
   Q_OBJECT
 
@@ -66,9 +67,18 @@ class ProfileSession : public QObject {
 
  private:
   struct Attempt;
+  /// How a file looks from outside; two that differ are two files.
+  struct Stamp {
+    bool exists = false;
+    qint64 size = 0, modified = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+  static Stamp stampOf(const QString& path);
   void start(std::function<base::Result<OpenedSource>()> opener, const QString& executable);
   void finish(const Attempt& attempt, const QString& executable);
   void poll();
+  void watch();
+  void watchFrom(const Stamp& stamp);
   void fail(const QString& sentence);
 
   Opener opener_;
@@ -76,8 +86,9 @@ class ProfileSession : public QObject {
   Snapshot snapshot_;
   QString path_, title_, error_;
   model::ExecutableId executable_;
-  QTimer timer_;
-  bool opening_ = false, polling_ = false;
+  QTimer timer_, watch_;
+  Stamp stamp_, changed_;  ///< when it was opened; while it changes
+  bool opening_ = false, polling_ = false, watching_ = false;
   int generation_ = 0;
 };
 
