@@ -33,6 +33,8 @@ Ladder ladderOf(int devices) {
   reader.positive("machine_host_bandwidth", "B/s");
   reader.positive("streaming_memory", "B");
   reader.positive("streaming_bandwidth", "B/s");
+  reader.countOr("machine_devices", "IPUs", 1024, 1);
+  reader.positiveOr("machine_streaming_bandwidth", "B/s", 1);
   return Ladder::read(reader, devices).value();
 }
 

@@ -22,6 +22,8 @@ Ladder ladderOf(const std::string& system, int devices) {
   figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
   figures.positiveOr("streaming_bandwidth", "B/s", 0);
   figures.positive("machine_host_bandwidth", "B/s");
+  figures.countOr("machine_devices", "IPUs", 1024, 1);
+  figures.positiveOr("machine_streaming_bandwidth", "B/s", 1);
   auto ladder = Ladder::read(figures, devices);
   EXPECT_TRUE(ladder.ok()) << ladder.error().message;
   return *ladder;
