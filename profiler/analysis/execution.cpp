@@ -1,7 +1,9 @@
 #include "profiler/analysis/execution.h"
 
 #include <algorithm>
+#include <set>
 
+#include "profiler/analysis/device_places.h"
 #include "profiler/analysis/pass_kind.h"
 #include "profiler/analysis/run_rows.h"
 
@@ -99,6 +101,7 @@ class DeviceSums {
     byRole_[role].push_back({transfer.start, transfer.end});
     (incoming ? result.globalIn : result.globalOut) += transfer.bytes;
   }
+  bool nothing() const { return busy_.empty(); }
   void finish() {
     const Ticks global = unionLength(transfers_);
     if (global.count > 0) result.byKind[model::StepKind::globalExchange] += global;
@@ -149,10 +152,17 @@ Result<Execution> execution(const model::ProfileSource& source, const Catalog& c
     if (from < sums.size()) sums[from].add(transfer, false, roleOf(catalog, transfer.fromLane));
     if (to < sums.size()) sums[to].add(transfer, true, roleOf(catalog, transfer.toLane));
   }
-  for (DeviceSums& device : sums) {
-    device.finish();
-    result.devices.push_back(device.result);
+  const std::vector<DevicePlace> places = devicePlaces(catalog, executable);
+  std::set<std::int32_t> left;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (places[i].replica > 0 && sums[i].nothing()) {
+      left.insert(places[i].replica);
+      continue;
+    }
+    sums[i].finish();
+    result.devices.push_back(sums[i].result);
   }
+  result.replicasNotRecorded = static_cast<int>(left.size());
   result.total = run->end - run->start;
   result.seconds = base::toSeconds(result.total, catalog.timebase({}));
   result.samples = run->samples;

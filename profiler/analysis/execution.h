@@ -26,7 +26,8 @@ struct Execution {
   double seconds = 0;
   double samplesPerSecond = 0;  ///< the emulated system's
   std::int64_t samples = 0;
-  std::vector<DeviceExecution> devices;
+  std::vector<DeviceExecution> devices;  ///< the first replica's first; without replicas that are not recorded
+  int replicasNotRecorded = 0;
 };
 
 /// Totals of the executable's last run, one replica.

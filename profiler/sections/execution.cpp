@@ -1,5 +1,7 @@
 #include "profiler/analysis/execution.h"
 
+#include <fmt/format.h>
+
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -117,6 +119,11 @@ base::Result<Section> makeExecution(const Context& context) {
                    analysis::execution(context.source, context.catalog, context.executable));
   const bool ipu = context.catalog.target.family == "ipu";
   Section section{"execution", "Execution", facts(e, ipu), {deviceTable(e, ipu), trafficTable(e)}, {}};
+  if (e.replicasNotRecorded > 0) {
+    section.remarks.push_back(fmt::format(
+        "{} of the replicas {} what a recorded one does at the same time; run with --record-replicas all for {} devices.",
+        e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "does" : "do", e.replicasNotRecorded == 1 ? "its" : "their"));
+  }
   if (e.devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
   return section;
 }

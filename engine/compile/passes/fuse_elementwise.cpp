@@ -81,7 +81,7 @@ class StageFusion {
 
 PassEffect fuseElementwise(ExecutablePlan& plan) {
   PassEffect effect;
-  effect.counts = "elementwise chains in one vertex";
+  effect.counts = "elementwise chains computed as one";
   for (StagePlan& stage : plan.stages) StageFusion(stage, plan.boundaries).run(effect);
   return effect;
 }

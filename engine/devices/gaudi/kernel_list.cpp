@@ -120,6 +120,7 @@ class Lister {
       for (const ops::Work& work : op.work) PIPESCOPE_TRY(lowerOne(op, work, own));
     }
     describe(op, index, own);
+    if (own.size() == 1) list_.chains += static_cast<std::int64_t>(op.chains.size());
     std::int32_t first = begin;
     if (!own.empty() && !list_.kernels.empty() && fuses(list_.kernels.back(), own.front())) {
       fuse(list_.kernels.back(), own.front());

@@ -24,6 +24,7 @@ struct ListedKernel {
 struct KernelList {
   std::vector<ListedKernel> kernels;
   std::vector<std::int32_t> first, end;  ///< by operator: its kernels [first, end)
+  std::int64_t chains = 0;               ///< elementwise chains of operators that are a single kernel
 };
 
 /// How often each tensor of a stage is read, over all its passes.

@@ -67,6 +67,7 @@ class StageLowering {
     }
     for (const StagePlan* stage : stages_) finishTensors(*stage);
     device.memory.push_back(memory_.finish(deviceName));
+    device.claims = {{"fuse_elementwise", chains_, Bytes(), Ticks()}};
     return device;
   }
 
@@ -123,6 +124,7 @@ class StageLowering {
     StageState& state = states_.at(&stage);
     LoweringContext context = context_;
     PIPESCOPE_ASSIGN(KernelList list, listKernels(plan, state.uses, context));
+    chains_ += list.chains;
     if (plan.pass == Pass::backward) packBuckets(card_, stage, state.uses, list);
     if (plan.pass == Pass::update) unpackBuckets(card_, stage, state.uses, list);
     LoweredPass pass;
@@ -276,6 +278,7 @@ class StageLowering {
   const LoweringContext& context_;
   const Card& card_;
   HbmMemory memory_;
+  std::int64_t chains_ = 0;  ///< of elementwise operators, in one kernel each
   std::map<const StagePlan*, StageState> states_;
 };
 

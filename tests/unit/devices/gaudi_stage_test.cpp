@@ -178,6 +178,22 @@ TEST(GaudiStage, ElementwiseChainsAreOneKernel) {
   EXPECT_NEAR(static_cast<double>(segment.steps[1].ticks.count) * 1e-12, 2.0 * (2 << 24) / 2.3e12, 1e-7);
 }
 
+TEST(GaudiStage, SaysHowManyProposedChainsItTook) {
+  StageMaker maker(0, 0);
+  const auto a = maker.tensor("a", {1 << 20}, TensorUse::input, kHalf), b = maker.tensor("b", {1 << 20}, TensorUse::activation, kHalf);
+  const auto map = [](const char* name) {
+    return ops::Work{ops::Map{name, 1 << 20, 1, kHalf, false}, 1, name};
+  };
+  maker.add(Pass::forward, "one", "Abs+Relu", {map("abs"), map("relu")}, {a}, {b});
+  StagePlan stage = maker.stage();
+  const auto system = systemOf("gaudi2");
+  EXPECT_EQ(lower(*system, stage).claims.at(0).changes, 0);
+  stage.passes[0].operators[0].chains = {{0, 2}};
+  const LoweredDevice device = lower(*system, stage);
+  EXPECT_EQ(device.claims.at(0).pass, "fuse_elementwise");
+  EXPECT_EQ(device.claims.at(0).changes, 1);
+}
+
 TEST(GaudiStage, TranspositionsThatProductsReadAreNotMade) {
   StageMaker maker(0, 0);
   const auto x = maker.tensor("x", {512, 512}, TensorUse::input, kHalf),

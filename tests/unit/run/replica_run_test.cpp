@@ -1,4 +1,5 @@
 // Replicas of the MNIST sample: equal numbers however the global batch is cut, and every refusal.
+#include "profiler/analysis/execution.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -55,6 +56,13 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   EXPECT_EQ(profile.catalog->executables[0].replicas, 4);
   EXPECT_EQ(profile.catalog->target.devicesUsed, 16);
   EXPECT_EQ(profile.catalog->runs[0].samples, 10 * 4 * 4 * 2);
+  // Twelve devices are not recorded: they do work, so the report does not call them idle.
+  const auto execution = analysis::execution(*profile.source, *profile.catalog, model::ExecutableId(0));
+  ASSERT_TRUE(execution.ok());
+  EXPECT_EQ(execution->replicasNotRecorded, 3);
+  ASSERT_EQ(static_cast<std::int64_t>(execution->devices.size()), profile.catalog->target.devices - 12);
+  EXPECT_LT(execution->devices[3].idle, execution->devices[3].total);
+  EXPECT_EQ(execution->devices[4].index, 16);  // the rest of the system is idle
   const auto placements = profile.source->rows<model::Placement>();
   ASSERT_TRUE(placements.ok());
   int collectives = 0, updates = 0;
