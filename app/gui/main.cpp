@@ -12,14 +12,13 @@
 
 #include "app/gui/demo.h"
 #include "app/gui/log_file.h"
+#include "app/gui/open_profile.h"
 #include "app/gui/options.h"
 #include "app/gui/screenshot.h"
 #include "profiler/base/check.h"
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
-#include "profiler/store/notes.h"
-#include "profiler/store/profile_reader.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
 #include "views/shell/style.h"
@@ -29,18 +28,6 @@ namespace {
 
 void say(const std::string& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
-}
-
-base::Result<shell::OpenedSource> openProfile(const std::string& path) {
-  // The window keeps what it shows; decoded blocks are only needed again when the view moves.
-  constexpr std::size_t kCache = std::size_t{64} << 20;
-  static const auto cache = std::make_shared<store::BlockCache>(kCache);
-  store::OpenOptions open;
-  open.cache = cache;
-  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
-                   store::ProfileReader::open(path, open));
-  return shell::OpenedSource{reader, [reader] { return reader->refresh(); },
-                             [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
 }
 
 /// Qt's remarks on its surroundings are of no use to a user; its failures are.

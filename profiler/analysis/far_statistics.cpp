@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <unordered_map>
 
 #include "profiler/analysis/pass_kind.h"
@@ -10,6 +11,8 @@
 
 namespace pipescope::analysis {
 namespace {
+
+constexpr std::int64_t kStepsAtOnce = 100'000;  // some 20 MB
 
 class FarReader {
  public:
@@ -47,7 +50,8 @@ class FarReader {
   struct SegmentSums {
     TicksByKind byKind{};
     Ticks reached;  ///< the latest end of its steps so far
-    bool hasSteps = false, sideBySide = false;
+    std::int64_t steps = 0;
+    bool sideBySide = false;
   };
 
   /// A placement on a device whose tracks work side by side.
@@ -156,7 +160,9 @@ class FarReader {
   /// Steps of what was placed, as often as it was.
   base::Status readSteps() {
     if (placed_.empty()) return {};
-    PIPESCOPE_TRY(forEachStep([this](const model::Step& step) { addStep(step); }));
+    const auto [first, last] = std::minmax_element(
+        placed_.begin(), placed_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    PIPESCOPE_TRY(forEachStep(first->first, last->first, [this](const model::Step& step) { addStep(step); }));
     PIPESCOPE_TRY(readSideBySide());
     for (const TraceSegment& segment : trace_.segments) {
       const auto found = placed_.find(segment.id);
@@ -166,16 +172,15 @@ class FarReader {
     return {};
   }
 
+  /// Of segments from `first` to `last` that were placed.
   template <class Add>
-  base::Status forEachStep(const Add& add) {
-    const auto [first, last] = std::minmax_element(
-        placed_.begin(), placed_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  base::Status forEachStep(model::SegmentId first, model::SegmentId last, const Add& add) {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (progress_.cancelled()) return base::cancelled("Reading the steps was stopped.");
       if (blocks[i].rows == 0) continue;
       PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Step>(i));
-      if (!ranges.empty() && !ranges.front().mayMeet(first->first.value, last->first.value)) continue;
+      if (!ranges.empty() && !ranges.front().mayMeet(first.value, last.value)) continue;
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
       for (const model::Step& step : *rows) {
         if (step.ticks.count > 0 && placed_.contains(step.segment)) add(step);
@@ -184,23 +189,36 @@ class FarReader {
     return {};
   }
 
-  /// Steps that overlap need all of their segment's to be there at once: such segments are read again.
+  /// Steps that overlap need all of their segment's to be there at once: such segments are read again, as many
+  /// together as memory is good for.
   base::Status readSideBySide() {
-    std::unordered_map<model::SegmentId, TraceSegment> overlapping;
+    std::vector<const TraceSegment*> overlapping;
     for (const TraceSegment& segment : trace_.segments) {
       const auto found = segments_.find(segment.id);
-      if (found == segments_.end() || !found->second.sideBySide) continue;
-      TraceSegment& copy = overlapping[segment.id];
-      copy.ticks = segment.ticks;
-      copy.pass = segment.pass;
+      if (found != segments_.end() && found->second.sideBySide) overlapping.push_back(&segment);
     }
-    if (overlapping.empty()) return {};
-    PIPESCOPE_TRY(forEachStep([&](const model::Step& step) {
-      if (const auto found = overlapping.find(step.segment); found != overlapping.end())
-        found->second.steps.push_back(step);
+    std::ranges::sort(overlapping, {}, &TraceSegment::id);
+    for (std::size_t begin = 0, end = 0; begin < overlapping.size(); begin = end) {
+      std::int64_t steps = 0;
+      do {
+        steps += segments_.at(overlapping[end]->id).steps;
+      } while (++end < overlapping.size() && steps < kStepsAtOnce);
+      PIPESCOPE_TRY(readTogether(std::span(overlapping).subspan(begin, end - begin)));
+    }
+    return {};
+  }
+
+  base::Status readTogether(std::span<const TraceSegment* const> part) {
+    std::unordered_map<model::SegmentId, TraceSegment> copies;
+    for (const TraceSegment* segment : part) {
+      TraceSegment& copy = copies[segment->id];
+      copy.ticks = segment->ticks;
+      copy.pass = segment->pass;
+    }
+    PIPESCOPE_TRY(forEachStep(part.front()->id, part.back()->id, [&](const model::Step& step) {
+      if (const auto found = copies.find(step.segment); found != copies.end()) found->second.steps.push_back(step);
     }));
-    for (const auto& [id, segment] : overlapping)
-      segments_[id].byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
+    for (const auto& [id, segment] : copies) segments_[id].byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
     return {};
   }
 
@@ -221,6 +239,7 @@ class FarReader {
   void addStep(const model::Step& step) {
     SegmentSums& segment = segments_[step.segment];
     segment.byKind[kindIndex(step.kind)] += step.ticks.count;
+    ++segment.steps;
     segment.sideBySide = segment.sideBySide || step.offset < segment.reached;
     segment.reached = std::max(segment.reached, step.offset + step.ticks);
     for (const auto& [device, use] : placed_.at(step.segment)) addStep(device, use, step);

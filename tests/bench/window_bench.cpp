@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "app/gui/open_profile.h"
 #include "profiler/store/profile_reader.h"
 #include "profiler/store/profile_writer.h"
 #include "tests/bench/big_profile.h"
@@ -89,12 +90,7 @@ class Bench {
     shell::registerPages(registry);
     QElapsedTimer clock;
     clock.start();
-    shell::MainWindow window(registry, palette,
-                             [](const std::string& file) -> base::Result<shell::OpenedSource> {
-                               PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
-                                                store::ProfileReader::open(file));
-                               return shell::OpenedSource{reader, [reader] { return reader->refresh(); }, {}};
-                             });
+    shell::MainWindow window(registry, palette, gui::openProfile);
     window.resize(1600, 900);
     window.showPage(QStringLiteral("trace"));
     window.show();
