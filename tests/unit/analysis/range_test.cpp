@@ -210,7 +210,7 @@ TEST(Range, SumsAreThoseOfTheExpandedSteps) {
   for (const SumBy by : {SumBy::operation, SumBy::stage, SumBy::category}) {
     for (const auto& [from, to] : {std::pair(0, 1 << 20), std::pair(700, 1900), std::pair(101, 103)}) {
       std::map<std::string, StepSums> expected;
-      expand(fixture.rows, [&](const model::Placement& p, const model::Step& s, Ticks start, Ticks end) {
+      expand(fixture.rows, [&, from = from, to = to](const model::Placement& p, const model::Step& s, Ticks start, Ticks end) {
         const Ticks length = std::min(end, Ticks(to)) - std::max(start, Ticks(from));
         if (length.count <= 0) return;
         const char* names[] = {"layer", "layer/MatMul", "layer/Relu, \"quick\""};

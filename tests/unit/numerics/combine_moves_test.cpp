@@ -200,14 +200,14 @@ TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
                                                       numerics::Keep::none, results);
     PIPESCOPE_CHECK(status.ok(), status.error().message);
     std::vector<double> gradient;
-    for (std::size_t i = 0; i < weights.size(); ++i) gradient.push_back((double{before[i]} - double{weights[i]}) / rate);
-    return std::pair(double{results.losses.at(0)}, gradient);
+    for (std::size_t i = 0; i < weights.size(); ++i) gradient.push_back((static_cast<double>(before[i]) - static_cast<double>(weights[i])) / rate);
+    return std::pair(static_cast<double>(results.losses.at(0)), gradient);
   };
   const std::vector<double> gradient = lossAndWeights(0, 0, 1).second;
   constexpr float kStep = 1.0F / 64;
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const double up = lossAndWeights(i, kStep, 1).first, down = lossAndWeights(i, -kStep, 1).first;
-    EXPECT_NEAR(gradient[i], (up - down) / (2 * double{kStep}), 2e-3) << i;
+    EXPECT_NEAR(gradient[i], (up - down) / (2 * static_cast<double>(kStep)), 2e-3) << i;
   }
   EXPECT_EQ(countOf(combined(attention(true)), "StridedRead"), 0) << "somebody reads the pieces";
 }

@@ -120,11 +120,11 @@ void expectAsInLoops(const Trained& trained) {
   for (std::size_t row = 0; row < kRows; ++row) {
     std::vector<double> y(kOut), dy(kOut);
     for (std::size_t o = 0; o < kOut; ++o) {
-      y[o] = double{b[o]};
-      for (std::size_t i = 0; i < kIn; ++i) y[o] += double{x[row * kIn + i]} * double{w[o * kIn + i]};
+      y[o] = static_cast<double>(b[o]);
+      for (std::size_t i = 0; i < kIn; ++i) y[o] += static_cast<double>(x[row * kIn + i]) * static_cast<double>(w[o * kIn + i]);
     }
     for (std::size_t j = 0; j < kPiece; ++j) {
-      const double away = y[j] * y[kPiece + j] + y[2 * kPiece + j] - double{target[row * kPiece + j]};
+      const double away = y[j] * y[kPiece + j] + y[2 * kPiece + j] - static_cast<double>(target[row * kPiece + j]);
       loss += away * away / (kRows * kPiece);
       const double slope = 2 * away / (kRows * kPiece);
       dy[j] = slope * y[kPiece + j];
@@ -133,13 +133,13 @@ void expectAsInLoops(const Trained& trained) {
     }
     for (std::size_t o = 0; o < kOut; ++o) {
       db[o] += dy[o];
-      for (std::size_t i = 0; i < kIn; ++i) dw[o * kIn + i] += dy[o] * double{x[row * kIn + i]};
+      for (std::size_t i = 0; i < kIn; ++i) dw[o * kIn + i] += dy[o] * static_cast<double>(x[row * kIn + i]);
     }
   }
   constexpr double kNear = 2e-6;
-  EXPECT_NEAR(double{trained.loss}, loss, kNear);
-  for (std::size_t i = 0; i < dw.size(); ++i) EXPECT_NEAR(double{trained.weight[i]}, double{w[i]} - dw[i], kNear) << i;
-  for (std::size_t i = 0; i < db.size(); ++i) EXPECT_NEAR(double{trained.bias[i]}, double{b[i]} - db[i], kNear) << i;
+  EXPECT_NEAR(static_cast<double>(trained.loss), loss, kNear);
+  for (std::size_t i = 0; i < dw.size(); ++i) EXPECT_NEAR(static_cast<double>(trained.weight[i]), static_cast<double>(w[i]) - dw[i], kNear) << i;
+  for (std::size_t i = 0; i < db.size(); ++i) EXPECT_NEAR(static_cast<double>(trained.bias[i]), static_cast<double>(b[i]) - db[i], kNear) << i;
 }
 
 TEST(CombineNodes, WeightsAreTakenAsTheyAreAndBiasesAdded) {
