@@ -5,6 +5,7 @@
 
 namespace pipescope::base {
 
+/// An amount of one unit. Files may hold any numbers: sums and multiples wrap instead of being undefined.
 template <class Tag>
 struct Quantity {
   std::int64_t count = 0;
@@ -13,12 +14,16 @@ struct Quantity {
   constexpr explicit Quantity(std::int64_t n) : count(n) {}
 
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
-  constexpr Quantity& operator+=(Quantity other) { return count += other.count, *this; }
-  constexpr Quantity& operator-=(Quantity other) { return count -= other.count, *this; }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.count + b.count); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.count - b.count); }
-  friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return Quantity(a.count * n); }
-  friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return Quantity(a.count * n); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return wrapped(bits(a.count) + bits(b.count)); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return wrapped(bits(a.count) - bits(b.count)); }
+  friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return wrapped(bits(a.count) * bits(n)); }
+  friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return a * n; }
+  constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
+  constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }
+
+ private:
+  static constexpr std::uint64_t bits(std::int64_t n) { return static_cast<std::uint64_t>(n); }
+  static constexpr Quantity wrapped(std::uint64_t n) { return Quantity(static_cast<std::int64_t>(n)); }
 };
 
 /// Ticks of a device's own timebase: tile cycles on an IPU, picoseconds on a Gaudi, 10⁻⁶ cost units on

@@ -136,6 +136,16 @@ TEST(Units, QuantitiesAddAndCompare) {
   static_assert(!std::is_convertible_v<std::int64_t, Ticks>);
 }
 
+TEST(Units, SumsOfMadeUpNumbersWrap) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(Ticks(kMost) + Ticks(1), Ticks(kLeast));
+  EXPECT_EQ(Ticks(kLeast) - Ticks(1), Ticks(kMost));
+  EXPECT_EQ(Bytes(kMost) * 2, Bytes(-2));
+  Cycles sum(kMost);
+  sum += Cycles(2), sum -= Cycles(1);
+  EXPECT_EQ(sum, Cycles(kLeast));
+}
+
 TEST(Ids, AreDistinctAndInvalidUntilGiven) {
   using A = Id<struct ATag>;
   using B = Id<struct BTag>;
