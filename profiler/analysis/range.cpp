@@ -31,7 +31,14 @@ Result<std::shared_ptr<const RangeIndex>> RangeIndex::make(std::shared_ptr<const
 
 Result<std::vector<StepSpan>> RangeIndex::steps(const RangeRequest& range, Ticks resolution,
                                                 base::Progress& progress) const {
-  return RangeReader(*this, range, progress).spans(resolution);
+  std::vector<StepSpan> answer;
+  PIPESCOPE_TRY(steps(range, resolution, progress, answer));
+  return answer;
+}
+
+base::Status RangeIndex::steps(const RangeRequest& range, Ticks resolution, base::Progress& progress,
+                               std::vector<StepSpan>& answer) const {
+  return RangeReader(*this, range, progress).spans(resolution, answer);
 }
 
 Result<std::vector<StepSums>> RangeIndex::sums(const RangeRequest& range, SumBy by, base::Progress& progress) const {

@@ -73,6 +73,9 @@ class RangeIndex {
   /// however often it is placed; the answer has about (to − from) ÷ resolution spans a lane at most (0: every
   /// step). From afar, the last rows of a file that grows are missing: they are in no node yet.
   Result<std::vector<StepSpan>> steps(const RangeRequest& range, Ticks resolution, base::Progress& progress) const;
+  /// The same into memory that was used before, whose spans are lost: fresh memory costs as much as reading.
+  base::Status steps(const RangeRequest& range, Ticks resolution, base::Progress& progress,
+                     std::vector<StepSpan>& answer) const;
 
   /// Whole steps that lie in placements that meet the range, clipped to it; largest sum first. Steps of placements
   /// that lie within the range are counted per segment, not one by one. Cost: the placements' blocks that meet the

@@ -117,13 +117,14 @@ double RangeReader::expectedPlacements() const {
   return sum;
 }
 
-Result<std::vector<StepSpan>> RangeReader::spans(Ticks resolution) {
-  if (range_.to <= range_.from) return std::vector<StepSpan>();
+base::Status RangeReader::spans(Ticks resolution, std::vector<StepSpan>& answer) {
+  if (resolution.count <= 0 && range_.from < range_.to) return everySpan(answer);
+  answer.clear();
+  if (range_.to <= range_.from) return {};
   const double pixels =
       static_cast<double>((range_.to - range_.from).count) / static_cast<double>(std::max<std::int64_t>(1, resolution.count));
   const double most = pixels * static_cast<double>(std::max<std::size_t>(1, index_.catalog_->devices.size()));
   SpanJoiner joiner(index_.catalog_->lanes.size(), resolution);
-  if (resolution.count <= 0) return everySpan();
   std::int32_t level = 0;
   for (double rows = expectedPlacements(); rows > most; rows /= 8) ++level;
   if (level > 0 && !index_.nodes_.empty()) {
@@ -133,27 +134,44 @@ Result<std::vector<StepSpan>> RangeReader::spans(Ticks resolution) {
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
     for (const model::Placement& placement : found) PIPESCOPE_TRY(spansOfPlacement(placement, resolution, joiner));
   }
-  return joiner.finish();
+  answer = joiner.finish();
+  return {};
 }
 
 /// Step by step. Counts first: what is put where it belongs at once needs no memory but the answer's.
-Result<std::vector<StepSpan>> RangeReader::everySpan() {
+base::Status RangeReader::everySpan(std::vector<StepSpan>& all) {
   PIPESCOPE_ASSIGN(std::vector<model::Placement> found, placements());
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  expectSteps(found);
   std::vector<std::size_t> places(index_.catalog_->lanes.size() + 2);  // by lane, the last of none: where its spans begin
-  const auto laneOf = [&](model::LaneId lane) { return std::min(static_cast<std::size_t>(lane.value), places.size() - 2); };
-  PIPESCOPE_TRY(forEachSpan(found, [&](const StepSpan& span) { ++places[laneOf(span.lane) + 1]; }));
+  const auto laneOf = [none = places.size() - 2](model::LaneId lane) { return std::min(static_cast<std::size_t>(lane.value), none); };
+  PIPESCOPE_TRY(forEachSpan(found, [count = places.data() + 1, laneOf](const StepSpan& span) { ++count[laneOf(span.lane)]; }));
   for (std::size_t lane = 1; lane < places.size(); ++lane) places[lane] += places[lane - 1];
-  std::vector<StepSpan> all(places.back());
+  if (all.capacity() < places.back()) all.clear(), all.reserve(places.back() + places.back() / 4);
+  all.resize(places.back());
   std::vector<std::size_t> next(places.begin(), places.end() - 1);
-  PIPESCOPE_TRY(forEachSpan(found, [&](const StepSpan& span) { all[next[laneOf(span.lane)]++] = span; }));
+  PIPESCOPE_TRY(forEachSpan(
+      found, [into = all.data(), place = next.data(), laneOf](const StepSpan& span) { into[place[laneOf(span.lane)]++] = span; }));
   const auto byStart = [](const StepSpan& a, const StepSpan& b) { return a.start < b.start; };
   for (std::size_t lane = 0; lane + 1 < places.size(); ++lane) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(places[lane]),
                end = all.begin() + static_cast<std::ptrdiff_t>(places[lane + 1]);
     if (!std::is_sorted(begin, end, byStart)) std::stable_sort(begin, end, byStart);
   }
-  return all;
+  return {};
+}
+
+/// Most questions need a few blocks, the first time the one after the other: they may as well be read side by side.
+void RangeReader::expectSteps(const std::vector<model::Placement>& found) {
+  constexpr std::size_t kMostBlocks = 16, kMostPlacements = 64;
+  std::vector<std::size_t> blocks;
+  for (std::size_t i = 0; i < std::min(found.size(), kMostPlacements); ++i) {
+    for (const std::size_t block :
+         index_.steps_.of(found[i].segment, range_.from - found[i].start, range_.to - found[i].start)) {
+      if (blocks.size() < kMostBlocks && std::ranges::find(blocks, block) == blocks.end()) blocks.push_back(block);
+    }
+  }
+  index_.source_->expect<model::Step>(blocks);
 }
 
 template <class Visit>

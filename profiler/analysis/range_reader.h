@@ -33,14 +33,15 @@ class SpanJoiner {
 class RangeReader {
  public:
   RangeReader(const RangeIndex& index, const RangeRequest& range, base::Progress& progress);
-  Result<std::vector<StepSpan>> spans(Ticks resolution);
+  base::Status spans(Ticks resolution, std::vector<StepSpan>& answer);
   Result<std::vector<StepSums>> sums(SumBy by);
 
  private:
   /// Placements of the executable that meet the range.
   Result<std::vector<model::Placement>> placements();
   double expectedPlacements() const;
-  Result<std::vector<StepSpan>> everySpan();
+  base::Status everySpan(std::vector<StepSpan>& answer);
+  void expectSteps(const std::vector<model::Placement>& found);
   template <class Visit>
   base::Status forEachSpan(const std::vector<model::Placement>& found, Visit&& visit);
   struct NodeFacts {

@@ -81,6 +81,13 @@ class ProfileSource {
     return integerColumns(tableIndexOf<Row>(), index);
   }
 
+  /// Blocks whose columns will be asked for next: a source may read them now, side by side. What cannot be read says so
+  /// when it is asked for.
+  template <class Row>
+  void expect(const std::vector<std::size_t>& blocks) const {
+    expectColumns(tableIndexOf<Row>(), blocks);
+  }
+
   /// Smallest and largest value of every column of a block, in the order of Row::fields, without reading it.
   template <class Row>
   base::Result<std::vector<ColumnRange>> ranges(std::size_t index) const {
@@ -105,6 +112,8 @@ class ProfileSource {
   virtual base::Result<std::vector<ColumnRange>> columnRanges(std::size_t table, std::size_t block) const;
   /// Here: of the rows.
   virtual base::Result<std::shared_ptr<const ColumnBlock>> integerColumns(std::size_t table, std::size_t block) const;
+  /// Here: nothing is read ahead.
+  virtual void expectColumns(std::size_t, const std::vector<std::size_t>&) const {}
   /// A shared std::vector<Row> of the table's row type.
   virtual base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const = 0;
 

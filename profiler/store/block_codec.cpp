@@ -47,7 +47,7 @@ std::vector<ColumnData> spareColumns(std::size_t count) {
   spare().columns.clear();
   columns.resize(count);
   for (ColumnData& column : columns) {
-    column.integers.clear(), column.reals.clear(), column.texts.clear();
+    column.reals.clear(), column.texts.clear();  // old integers stay: new ones are written over them
     column.constant = false;
     column.extremes.reset();
   }
@@ -261,6 +261,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
   for (std::size_t c = 0; c < types.size(); ++c) {
     const model::ColumnType type = types[c];
     columns[c].type = type;
+    if (type != model::ColumnType::integer) columns[c].integers.clear();
     const bool isPredicted = type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted);
     std::int64_t first = 0;
     if (isPredicted) {

@@ -129,13 +129,9 @@ void joinPlanes(const char* planes, std::size_t count, std::int64_t base, std::i
   }
 }
 
-bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::size_t width,
-                  std::vector<std::int64_t>& values) {
+bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::size_t width, std::int64_t* into) {
   const std::string_view bytes = in.take(std::uint64_t{count} * width);
   if (in.failed()) return false;
-  const std::size_t first = values.size();
-  values.resize(first + count);
-  std::int64_t* into = values.data() + first;
   // One loop a width: the compiler knows how many planes there are.
   using Join = void (*)(const char*, std::size_t, std::int64_t, std::int64_t*);
   static constexpr auto kJoins = []<std::size_t... W>(std::index_sequence<W...>) {
@@ -145,15 +141,15 @@ bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::siz
   return true;
 }
 
-bool decodeBytes(ByteReader& in, std::size_t count, std::vector<std::int64_t>& values) {
+bool decodeBytes(ByteReader& in, std::size_t count, std::int64_t* into) {
   const std::int64_t base = in.signedVarint();
   const std::uint8_t width = in.byte();
-  return width <= 8 && readShuffled(in, count, base, width, values);
+  return width <= 8 && readShuffled(in, count, base, width, into);
 }
 
-bool decodeZigZagBytes(ByteReader& in, std::size_t count, std::vector<std::int64_t>& values) {
+bool decodeZigZagBytes(ByteReader& in, std::vector<std::int64_t>& values) {
   const std::uint8_t width = in.byte();
-  if (width > 8 || !readShuffled(in, count, 0, width, values)) return false;
+  if (width > 8 || !readShuffled(in, values.size(), 0, width, values.data())) return false;
   for (std::int64_t& value : values) value = unZigZag(static_cast<std::uint64_t>(value));
   return true;
 }
@@ -162,30 +158,28 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
   const auto coding = static_cast<IntegerCoding>(in.byte());
   constant = coding == IntegerCoding::constant;
   if (in.failed()) return false;
-  values.clear();
-  values.reserve(constant ? 1 : rows);
+  values.resize(constant ? 1 : rows);  // memory that was used before is not cleared
   switch (coding) {
     case IntegerCoding::constant:
-      values.push_back(in.signedVarint());
+      values[0] = in.signedVarint();
       break;
     case IntegerCoding::zigZagBytes:
-      return decodeZigZagBytes(in, rows, values);
+      return decodeZigZagBytes(in, values);
     case IntegerCoding::plainBytes:
-      return decodeBytes(in, rows, values);
+      return decodeBytes(in, rows, values.data());
     case IntegerCoding::deltaBytes:
-      values.push_back(in.signedVarint());
-      if (rows == 0 || !decodeBytes(in, rows - 1, values)) return false;
+      if (rows == 0) return false;
+      values[0] = in.signedVarint();
+      if (!decodeBytes(in, rows - 1, values.data() + 1)) return false;
       for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
       break;
     case IntegerCoding::plainVarint:
       if (rows > in.left()) return false;
-      values.resize(rows);
       for (std::int64_t& value : values) value = in.signedVarint();
       break;
     case IntegerCoding::deltaVarint:
-      for (std::size_t i = 0; i < rows && !in.failed(); ++i) {
-        values.push_back(sum(in.signedVarint(), i == 0 ? 0 : values.back()));
-      }
+      if (rows > in.left()) return false;
+      for (std::size_t i = 0; i < rows; ++i) values[i] = sum(in.signedVarint(), i == 0 ? 0 : values[i - 1]);
       break;
     default:
       return false;
@@ -202,7 +196,8 @@ bool decodeReals(ByteReader& in, std::size_t rows, DecodedPart part, std::vector
     in.take(std::uint64_t{stored} * 8);
     return !in.failed();
   }
-  if (!readShuffled(in, stored, 0, 8, bits)) return false;
+  bits.resize(stored);
+  if (!readShuffled(in, stored, 0, 8, bits.data())) return false;
   bits.resize(rows, bits.empty() ? 0 : bits[0]);
   values.clear();
   for (const std::int64_t pattern : bits) values.push_back(std::bit_cast<double>(pattern));

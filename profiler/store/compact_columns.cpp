@@ -129,34 +129,26 @@ std::size_t ColumnPool::spare() const {
   return spare_.size();
 }
 
-std::shared_ptr<const model::ColumnBlock> RecentColumns::of(const std::shared_ptr<const CompactColumns>& columns) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(entries_, columns, &Entry::columns);
-    if (found != entries_.end()) {
-      std::rotate(found, found + 1, entries_.end());
-      return entries_.back().block;
-    }
-  }
-  auto block = ColumnPool::ofProcess()->expanded(*columns);
-  keep(columns, block);
-  return block;
+RecentColumns::Block RecentColumns::find(const BlockCache::Key& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(entries_, key, &Entry::key);
+  if (found == entries_.end()) return nullptr;
+  std::rotate(found, found + 1, entries_.end());
+  return entries_.back().block;
 }
 
-std::shared_ptr<const model::ColumnBlock> RecentColumns::adopt(const std::shared_ptr<const CompactColumns>& columns,
-                                                               std::vector<ColumnData>& decoded, std::size_t rows) {
-  auto block = ColumnPool::ofProcess()->adopted(decoded, rows);
-  keep(columns, block);
-  return block;
-}
-
-void RecentColumns::keep(const std::shared_ptr<const CompactColumns>& columns,
-                         const std::shared_ptr<const model::ColumnBlock>& block) {
-  constexpr std::size_t kMost = 4;
+void RecentColumns::keep(const BlockCache::Key& key, Block block) {
   Entry oldest;  // freed without the lock
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= kMost) oldest = std::move(entries_.front()), entries_.erase(entries_.begin());
-  entries_.push_back({columns, block});
+  entries_.push_back({key, std::move(block)});
+}
+
+bool SeenBlocks::again(const BlockCache::Key& key) {
+  constexpr std::size_t kMost = 1 << 16;
+  const std::lock_guard lock(mutex_);
+  if (seen_.size() >= kMost) seen_.clear();
+  return !seen_.insert(key).second;
 }
 
 }  // namespace pipescope::store

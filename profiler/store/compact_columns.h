@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "profiler/model/source.h"
+#include "profiler/store/block_cache.h"
 #include "profiler/store/column_codec.h"
 
 namespace pipescope::store {
@@ -55,19 +57,31 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
 /// The last few blocks that were asked for, for questions that come back to them at once. Thread-safe.
 class RecentColumns {
  public:
-  std::shared_ptr<const model::ColumnBlock> of(const std::shared_ptr<const CompactColumns>& columns);
-  /// The same where they have just been decoded, as ColumnPool::adopted.
-  std::shared_ptr<const model::ColumnBlock> adopt(const std::shared_ptr<const CompactColumns>& columns,
-                                                  std::vector<ColumnData>& decoded, std::size_t rows);
+  using Block = std::shared_ptr<const model::ColumnBlock>;
+  static constexpr std::size_t kMost = 8;
+  /// Null: not one of them.
+  Block find(const BlockCache::Key& key);
+  void keep(const BlockCache::Key& key, Block block);
 
  private:
-  void keep(const std::shared_ptr<const CompactColumns>& columns, const std::shared_ptr<const model::ColumnBlock>& block);
   struct Entry {
-    std::shared_ptr<const CompactColumns> columns;
-    std::shared_ptr<const model::ColumnBlock> block;
+    BlockCache::Key key;
+    Block block;
   };
   std::mutex mutex_;
   std::vector<Entry> entries_;  // the last one asked for at the end
+};
+
+/// Which blocks were asked for before: what is read once only, as by a question about a whole table, need not be kept.
+/// Forgets all of them when there are many. Thread-safe.
+class SeenBlocks {
+ public:
+  /// False the first time.
+  bool again(const BlockCache::Key& key);
+
+ private:
+  std::mutex mutex_;
+  std::set<BlockCache::Key> seen_;
 };
 
 }  // namespace pipescope::store

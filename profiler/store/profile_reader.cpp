@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "profiler/base/version.h"
 #include "profiler/store/block_codec.h"
 #include "profiler/store/checksum.h"
+#include "profiler/store/coder_threads.h"
 #include "profiler/store/compact_columns.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/row_reader.h"
@@ -112,6 +115,7 @@ struct ProfileReader::Impl {
   std::int64_t lastRevision = 0;
 
   RecentColumns recent;
+  SeenBlocks seen;
 
   mutable std::mutex snapshotMutex;  // around the pointer; what it points to never changes
   std::shared_ptr<const Snapshot> snapshot;
@@ -128,6 +132,7 @@ struct ProfileReader::Impl {
   base::Result<DecodedBlock> readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part);
   base::Result<DecodedRows> readRows(const BlockEntry& entry, std::size_t table);
   base::Result<std::shared_ptr<const model::ColumnBlock>> readColumns(std::size_t table, std::size_t block);
+  void readAhead(std::size_t table, const std::vector<std::size_t>& blocks);
   base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
   base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block);
   /// Refuses tables that are damaged as a whole, and blocks that do not exist.
@@ -309,17 +314,41 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
   PIPESCOPE_TRY(checkPlace(content, table, block));
   const BlockEntry& entry = content.blocks[block];
   const BlockCache::Key key{number, table, entry.record.id, true};
-  if (const BlockCache::Value known = cache->find(key))
-    return recent.of(std::static_pointer_cast<const CompactColumns>(known));
+  if (RecentColumns::Block known = recent.find(key)) return known;
+  if (const BlockCache::Value known = cache->find(key)) {
+    auto columns = ColumnPool::ofProcess()->expanded(*std::static_pointer_cast<const CompactColumns>(known));
+    recent.keep(key, columns);
+    return columns;
+  }
   PIPESCOPE_ASSIGN(DecodedBlock decoded, readBlock(entry, table, DecodedPart::integers));
   if (const base::Status fits = rowReader(table).checkColumns(decoded.columns); !fits.ok())
     return unreadable(nameOfRows(entry.record, table), fits.error().message);
   const auto rows = static_cast<std::size_t>(entry.record.info.rows);
-  const auto compact = std::make_shared<const CompactColumns>(decoded.columns, rows);
-  static_cast<void>(cache->insert(key, compact, compact->bytes()));
-  auto columns = recent.adopt(compact, decoded.columns, rows);
+  if (seen.again(key)) {
+    const auto compact = std::make_shared<const CompactColumns>(decoded.columns, rows);
+    static_cast<void>(cache->insert(key, compact, compact->bytes()));
+  }
+  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, rows);
+  recent.keep(key, columns);
   recycle(std::move(decoded));
   return columns;
+}
+
+/// Two blocks at a time, once for all readers: a question that comes meanwhile reads its own one by one.
+void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::size_t>& blocks) {
+  const auto now = current();
+  const std::vector<BlockEntry>& entries = now->tables[table].blocks;
+  std::vector<std::size_t> missing;
+  for (const std::size_t block : blocks) {
+    if (block >= entries.size() || missing.size() >= RecentColumns::kMost) continue;
+    const BlockCache::Key key{number, table, entries[block].record.id, true};
+    if (recent.find(key) == nullptr && cache->find(key) == nullptr) missing.push_back(block);
+  }
+  if (missing.size() < 2) return;
+  static std::mutex one;
+  static CoderThreads threads(std::min(2U, std::thread::hardware_concurrency()));
+  if (const std::unique_lock lock(one, std::try_to_lock); lock.owns_lock())
+    threads.parallelFor(missing.size(), [&](std::size_t i) { static_cast<void>(readColumns(table, missing[i])); });
 }
 
 base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {
@@ -329,6 +358,10 @@ base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t tabl
 base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::integerColumns(std::size_t table,
                                                                                       std::size_t block) const {
   return isPlain(table) ? ProfileSource::integerColumns(table, block) : impl_->readColumns(table, block);
+}
+
+void ProfileReader::expectColumns(std::size_t table, const std::vector<std::size_t>& blocks) const {
+  if (!isPlain(table)) impl_->readAhead(table, blocks);
 }
 
 base::Result<std::vector<ColumnRange>> ProfileReader::columnRanges(std::size_t table,

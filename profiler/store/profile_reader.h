@@ -54,6 +54,7 @@ class ProfileReader : public model::ProfileSource {
   base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table, std::size_t block) const override;
   base::Result<std::shared_ptr<const model::ColumnBlock>> integerColumns(std::size_t table,
                                                                          std::size_t block) const override;
+  void expectColumns(std::size_t table, const std::vector<std::size_t>& blocks) const override;
 
  private:
   struct Impl;

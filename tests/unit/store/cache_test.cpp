@@ -1,6 +1,8 @@
+#include <numeric>
 #include <thread>
 
 #include "profiler/store/block_cache.h"
+#include "profiler/store/compact_columns.h"
 #include "store_testing.h"
 
 namespace pipescope::store::testing {
@@ -79,6 +81,49 @@ TEST(Reader, StaysWithinItsCacheAndSharesWhatItDecoded) {
     EXPECT_EQ((*again)->back().id, (*first)->back().id);
   }
   EXPECT_EQ(cache->size(), 0u) << "a reader takes its blocks with it";
+}
+
+TEST(Reader, ColumnsThatAreReadOnceAreNotKeptAndExpectedOnesAreTheSame) {
+  const Folder folder;
+  constexpr std::size_t kBlocks = 2 * RecentColumns::kMost + 1;
+  model::RowSet rows;
+  rows.of<model::Placement>().resize(kBlocks * 16'384);
+  for (std::size_t i = 0; i < rows.of<model::Placement>().size(); ++i)
+    rows.of<model::Placement>()[i].id = model::PlacementId(static_cast<std::int64_t>(i));
+  writeProfile(folder / "profile.pop", {rows});
+  const auto cache = std::make_shared<BlockCache>();
+  const auto reader = ProfileReader::open(folder / "profile.pop", {.cache = cache});
+  ASSERT_OK(reader);
+  const auto readAll = [&] {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      const auto block = (*reader)->columns<model::Placement>(i);
+      ASSERT_OK(block);
+      EXPECT_EQ((*block)->columns[0][5], static_cast<std::int64_t>(i) * 16'384 + 5);
+    }
+  };
+  readAll();
+  EXPECT_EQ(cache->size(), 0U);
+  readAll();
+  EXPECT_EQ(cache->size(), kBlocks);
+
+  const auto other = ProfileReader::open(folder / "profile.pop", {.cache = cache});
+  ASSERT_OK(other);
+  // More than are kept, twice the same, and one that does not exist; from several threads at once.
+  std::vector<std::size_t> blocks(kBlocks + 1);
+  std::iota(blocks.begin(), blocks.end(), 0);
+  blocks.push_back(1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      (*other)->expect<model::Placement>(blocks);
+      for (std::size_t i = 0; i < kBlocks; ++i) {
+        const auto block = (*other)->columns<model::Placement>(i);
+        ASSERT_OK(block);
+        EXPECT_EQ((*block)->columns[0][5], static_cast<std::int64_t>(i) * 16'384 + 5);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Reader, ThreadsShareTheirBlocks) {

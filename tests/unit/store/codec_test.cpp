@@ -319,20 +319,29 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
 
 TEST(Rows, RecentColumnsAreShared) {
   RecentColumns recent;
-  std::vector<std::shared_ptr<const CompactColumns>> compact;
-  std::vector<std::shared_ptr<const model::ColumnBlock>> first;
-  for (std::int64_t i = 0; i < 12; ++i) {
+  const auto keyOf = [](std::size_t i) { return BlockCache::Key{1, 2, static_cast<std::int64_t>(i), true}; };
+  std::vector<std::shared_ptr<const model::ColumnBlock>> blocks;
+  for (std::size_t i = 0; i < 2 * RecentColumns::kMost; ++i) {
+    EXPECT_EQ(recent.find(keyOf(i)), nullptr);
     std::vector<ColumnData> columns(1);
-    columns[0].integers = {i, i + 1};
-    compact.push_back(std::make_shared<const CompactColumns>(columns, 2));
-    first.push_back(i % 2 == 0 ? recent.of(compact.back()) : recent.adopt(compact.back(), columns, 2));
-    EXPECT_EQ(recent.of(compact.back()), first.back());
+    columns[0].integers = {static_cast<std::int64_t>(i), 7};
+    blocks.push_back(ColumnPool::ofProcess()->adopted(columns, 2));
+    recent.keep(keyOf(i), blocks.back());
+    EXPECT_EQ(recent.find(keyOf(i)), blocks.back());
+    EXPECT_NE(recent.find(keyOf(i > 2 ? i - 2 : i)), nullptr) << "what is asked for again stays";
   }
-  for (std::size_t i = 0; i < 12; ++i) {
-    const auto again = recent.of(compact[i]);
-    EXPECT_EQ(again->columns[0][1], static_cast<std::int64_t>(i) + 1);
-    EXPECT_EQ(first[i]->columns[0][1], static_cast<std::int64_t>(i) + 1) << "what is held stays";
-  }
+  EXPECT_EQ(recent.find(keyOf(0)), nullptr) << "only the last few are kept";
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_EQ(blocks[i]->columns[0][0], static_cast<std::int64_t>(i)) << "what is held stays";
+}
+
+TEST(Rows, BlocksAreKnownTheSecondTime) {
+  SeenBlocks seen;
+  const BlockCache::Key key{1, 2, 3, true}, other{1, 2, 4, true};
+  EXPECT_FALSE(seen.again(key));
+  EXPECT_FALSE(seen.again(other));
+  EXPECT_TRUE(seen.again(key));
+  EXPECT_TRUE(seen.again(key));
 }
 
 TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
