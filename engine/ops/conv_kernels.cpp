@@ -8,6 +8,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/kernels/choose.h"
 #include "engine/ops/matrix.h"
+#include "engine/ops/row_conv.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/winograd_conv.h"
 
@@ -320,6 +321,11 @@ std::int64_t ConvPlan::blockPositions() const {
 template <class T>
 Convolution<T>::Convolution(const ConvPlan& plan, ConvPass pass) : plan_(plan) {
   if constexpr (std::is_same_v<T, float>) {
+    if (RowConv::fits(plan, pass)) {
+      rows_ = std::make_shared<const RowConv>(plan, pass);
+      scratchElements_ = rows_->scratchElements();
+      return;
+    }
     if (DirectConv::fits(plan, pass)) {
       direct_ = std::make_shared<const DirectConv>(plan, pass);
       scratchElements_ = direct_->scratchElements();
@@ -339,6 +345,7 @@ void Convolution<T>::forward(const KernelArguments& arguments, const T* x, const
                              bool relu, T* y, T* scratch) const {
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->run(arguments, x, w, bias, relu, y, scratch)) return;
+    if (rows_) return rows_->forward(arguments, x, w, bias, relu, y, scratch);
     if (direct_) return direct_->run(arguments, x, w, bias, relu, y, scratch);
   }
   unfoldedForward(arguments, plan_, x, w, bias, y, scratch);
@@ -350,6 +357,7 @@ void Convolution<T>::inputGradient(const KernelArguments& arguments, const T* dy
                                    T* scratch) const {
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->run(arguments, dy, w, nullptr, false, dx, scratch)) return;
+    if (rows_) return rows_->inputGradient(arguments, dy, w, dx, scratch);
     if (direct_) return direct_->run(arguments, dy, w, nullptr, false, dx, scratch);
   }
   unfoldedInputGradient(arguments, plan_, dy, w, dx, scratch);
@@ -360,6 +368,7 @@ void Convolution<T>::weightGradient(const KernelArguments& arguments, const T* x
                                     T* scratch) const {
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->weightGradient(arguments, x, dy, dw, scratch)) return;
+    if (rows_) return rows_->weightGradient(arguments, x, dy, dw, scratch);
     if (direct_) return direct_->weightGradient(arguments, x, dy, dw, scratch);
   }
   unfoldedWeightGradient(arguments, plan_, x, dy, dw, scratch);

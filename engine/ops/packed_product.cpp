@@ -10,10 +10,10 @@ namespace {
 
 using kernels::kPanel;
 
-/// Multiplications of a task: some ten microseconds of work, so that handing it to a thread costs little.
-constexpr std::int64_t kTaskWork = std::int64_t{1} << 20;
-/// Rows and columns of blocks are multiples of these: of every kernel's own block.
-constexpr std::int64_t kRowStep = 24, kColumnStep = 48;
+/// Multiplications of a task: about ten microseconds of work, so that handing it to a thread costs little.
+constexpr std::int64_t kTaskWork = std::int64_t{1} << 19;
+/// Rows and columns of blocks are multiples of these: of every kernel's own block, and of a panel.
+constexpr std::int64_t kRowStep = 48, kColumnStep = 48;
 /// Elements that one task packs.
 constexpr std::int64_t kPackWork = std::int64_t{1} << 15;
 
@@ -25,10 +25,11 @@ std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
   return parts(value, multiple) * multiple;
 }
 
-/// Tasks of equal panels for all of one operand, and which panels a task has.
+/// Tasks of equal panels for all of one operand, and which panels a task has: four at least, whose rows are packed
+/// together.
 std::int64_t panelTasks(std::int64_t lanes, std::int64_t depth) {
   return std::clamp<std::int64_t>(parts(lanes * depth, kPackWork), 1,
-                                  std::max<std::int64_t>(1, parts(lanes, kPanel)));
+                                  std::max<std::int64_t>(1, parts(lanes, 4 * kPanel)));
 }
 
 }  // namespace
@@ -39,9 +40,10 @@ PackedProduct::PackedProduct(const Product& product, std::int64_t count, bool ap
   // Squarish blocks of C of about kTaskWork multiplications each: rows first, then columns where rows do not
   // suffice.
   const std::int64_t wanted = std::max<std::int64_t>(1, m * n * k / kTaskWork);
-  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, parts(m, 4 * kRowStep)));
+  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, parts(m, 2 * kRowStep)));
+  const std::int64_t fewestColumns = rowBlocks_ > 1 ? 2 * kColumnStep : kColumnStep;
   columnBlocks_ =
-      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, parts(n, 2 * kColumnStep)));
+      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, parts(n, fewestColumns)));
   blockRows_ = std::max(kRowStep, roundUp(parts(m, rowBlocks_), kRowStep));
   blockColumns_ = std::max(kColumnStep, roundUp(parts(n, columnBlocks_), kColumnStep));
   rowBlocks_ = parts(m, blockRows_);
@@ -49,14 +51,9 @@ PackedProduct::PackedProduct(const Product& product, std::int64_t count, bool ap
   packTasks_ = panelTasks(n, k) + (product.transposeA ? panelTasks(m, k) : 0);
 }
 
-/// Distance of the rows of a transposed A: never a power of two, whose rows would share few places of a
-/// cache.
-std::int64_t PackedProduct::leftStride() const {
-  return roundUp(product_.k, kPanel) + kPanel;
-}
-
+/// A transposed A lies in panels of sixteen rows, as B's columns do.
 std::int64_t PackedProduct::leftElements() const {
-  return product_.transposeA ? product_.m * leftStride() : 0;
+  return product_.transposeA ? roundUp(product_.m, kPanel) * product_.k : 0;
 }
 
 std::int64_t PackedProduct::each() const {
@@ -67,7 +64,7 @@ std::int64_t PackedProduct::scratchElements() const {
   return each() * (apart_ ? count_ : 1);
 }
 
-/// Panels of B first; then A's rows, where it is transposed: their elements lie far apart in memory.
+/// Panels of B first; then of A, where it is transposed: its rows' elements lie far apart in memory.
 void PackedProduct::pack(std::int64_t task, const float* a, const float* b, float* scratch) const {
   const kernels::KernelTable& table = kernels::kernelTable();
   const std::int64_t ofB = panelTasks(product_.n, std::max<std::int64_t>(1, product_.k)), k = product_.k;
@@ -79,8 +76,8 @@ void PackedProduct::pack(std::int64_t task, const float* a, const float* b, floa
                      end = std::min(lanes, panels * (own + 1) / tasks * kPanel);
   if (first >= end) return;
   if (left) {
-    float* rows = scratch + roundUp(product_.n, kPanel) * k + first * leftStride();
-    table.transpose(a + first, product_.lda, k, end - first, rows, leftStride());
+    table.packRows(a + first, product_.lda, k, end - first, scratch + (roundUp(product_.n, kPanel) + first) * k,
+                   k * kPanel);
     return;
   }
   float* to = scratch + first * k;
@@ -96,13 +93,15 @@ void PackedProduct::multiply(std::int64_t block, float scale, const float* a, fl
   const std::int64_t row = block / columnBlocks_ * blockRows_, column = block % columnBlocks_ * blockColumns_;
   kernels::RowProduct p;
   if (product_.transposeA) {
-    p.a = scratch + roundUp(product_.n, kPanel) * product_.k + row * leftStride();
-    p.rowStride = leftStride();
+    p.a = scratch + (roundUp(product_.n, kPanel) + row) * product_.k;
+    p.rowStride = 1;
+    p.step = kPanel;
+    p.blockStride = kPanel * product_.k;
   } else {
     p.a = a + row * product_.lda;
     p.rowStride = product_.lda;
+    p.blockStride = kPanel * p.rowStride;
   }
-  p.blockStride = kPanel * p.rowStride;
   p.length = p.last = product_.k;
   p.b = scratch + column * product_.k;
   p.panelStride = product_.k * kPanel;

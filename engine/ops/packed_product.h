@@ -32,6 +32,17 @@ class PackedProduct {
   template <class PlaceOf>
   void run(const KernelArguments& arguments, float scale, const float* a, const float* b, float* c, float* scratch,
            const Finish& finish, const PlaceOf& placeOf) const {
+    if (apart_ && count_ >= kManyProducts) {
+      // Each as a whole: what is packed is still in the cache when it is multiplied.
+      arguments.parallel(count_, [&](std::int64_t i) {
+        const Place place = placeOf(i);
+        for (std::int64_t task = 0; task < packTasks_; ++task)
+          pack(task, a + place.a, b + place.b, scratch + i * each());
+        for (std::int64_t task = 0; task < blocks(); ++task)
+          multiply(task, scale, a + place.a, c + place.c, scratch + i * each(), finish, place.accumulate);
+      });
+      return;
+    }
     if (apart_) {
       arguments.parallel(count_ * packTasks_, [&](std::int64_t task) {
         const std::int64_t i = task / packTasks_;
@@ -56,9 +67,11 @@ class PackedProduct {
   }
 
  private:
+  /// So many products keep all threads busy without being split.
+  static constexpr std::int64_t kManyProducts = 16;
+
   std::int64_t blocks() const { return rowBlocks_ * columnBlocks_; }
   std::int64_t each() const;
-  std::int64_t leftStride() const;
   std::int64_t leftElements() const;
   void pack(std::int64_t task, const float* a, const float* b, float* scratch) const;
   void multiply(std::int64_t block, float scale, const float* a, float* c, const float* scratch, const Finish& finish,

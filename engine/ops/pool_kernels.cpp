@@ -1,6 +1,8 @@
 #include "engine/ops/pool_kernels.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "engine/ops/ranges.h"
 
@@ -99,12 +101,72 @@ bool isTwoByTwo(const Window& w) {
   return true;
 }
 
+// Four windows of two by two side by side, as vectors.
+using Four = float __attribute__((vector_size(16)));
+
+Four loadFour(const float* p) {
+  Four v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+void storeFour(float* p, Four v) {
+  std::memcpy(p, &v, sizeof v);
+}
+Four largerFour(Four a, Four b) {
+  return ((a > b) | (a != a)) ? a : b;
+}
+Four evenOf(Four a, Four b) {
+  return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+}
+Four oddOf(Four a, Four b) {
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+}
+
+/// Stores even and odd elements in turn.
+void storeTurns(float* to, Four even, Four odd) {
+  storeFour(to, __builtin_shufflevector(even, odd, 0, 4, 1, 5));
+  storeFour(to + 4, __builtin_shufflevector(even, odd, 2, 6, 3, 7));
+}
+
+/// spreadRow() of four windows.
+void spreadFour(const float* above, const float* below, const float* y, const float* dy, float* toAbove, float* toBelow) {
+  const Four maximum = loadFour(y), none{};
+  const Four a0 = loadFour(above), a1 = loadFour(above + 4), b0 = loadFour(below), b1 = loadFour(below + 4);
+  const auto take = [&](Four value, Four& left) {
+    const auto hit = (value == maximum) | (value != value);
+    const Four taken = hit ? left : none;
+    left = hit ? none : left;
+    return taken;
+  };
+  Four left = loadFour(dy);
+  const Four even = take(evenOf(a0, a1), left), odd = take(oddOf(a0, a1), left), evenBelow = take(evenOf(b0, b1), left);
+  storeTurns(toAbove, even, odd);
+  storeTurns(toBelow, evenBelow, left);
+}
+
+/// Windows of two by two along one output row.
+void maxRow(const float* above, const float* below, float* y, std::int64_t width) {
+  std::int64_t i = 0;
+  for (; i + 4 <= width; i += 4) {
+    const Four first = largerFour(loadFour(above + 2 * i), loadFour(below + 2 * i)),
+               second = largerFour(loadFour(above + 2 * i + 4), loadFour(below + 2 * i + 4));
+    storeFour(y + i, largerFour(evenOf(first, second), oddOf(first, second)));
+  }
+  for (; i < width; ++i)
+    y[i] = larger(larger(above[2 * i], below[2 * i]), larger(above[2 * i + 1], below[2 * i + 1]));
+}
+
 /// One output row of the two-by-two gradient: each gradient goes to the first of four elements that equals
 /// the maximum.
 template <class T>
 void spreadRow(const T* __restrict above, const T* __restrict below, const T* __restrict y,
                const T* __restrict dy, T* __restrict toAbove, T* __restrict toBelow, std::int64_t width) {
-  for (std::int64_t i = 0; i < width; ++i) {
+  std::int64_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    for (; i + 4 <= width; i += 4)
+      spreadFour(above + 2 * i, below + 2 * i, y + i, dy + i, toAbove + 2 * i, toBelow + 2 * i);
+  }
+  for (; i < width; ++i) {
     const T maximum = y[i], whole = dy[i];
     const T afterA = isMaximum(above[2 * i], maximum) ? T(0) : whole;
     toAbove[2 * i] = isMaximum(above[2 * i], maximum) ? whole : T(0);
@@ -158,6 +220,15 @@ template <class T>
 void maxPoolPlanes(const PoolPlan& plan, std::int64_t planes, const T* x, T* y, T* scratch) {
   const Window& w = plan.window;
   const std::int64_t width = w.input.back(), inputs = w.inputs(), outer = outerPositions(w);
+  if constexpr (std::is_same_v<T, float>) {
+    if (isTwoByTwo(w)) {
+      for (std::int64_t p = 0; p < planes; ++p, x += inputs) {
+        for (std::int64_t r = 0; r < outer; ++r, y += w.output[1])
+          maxRow(x + 2 * r * width, x + (2 * r + 1) * width, y, w.output[1]);
+      }
+      return;
+    }
+  }
   for (std::int64_t p = 0; p < planes; ++p, x += inputs) {
     Odometer position(w.output.data(), w.axes() - 1);
     for (std::int64_t r = 0; r < outer; ++r, position.next(), y += w.output.back()) {

@@ -172,6 +172,22 @@ void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
       });
 }
 
+/// Rows onto y, ascending, four in one pass over y.
+template <class Op, class T>
+void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, T* __restrict y) {
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4, x += 4 * stride) {
+    const T *second = x + stride, *third = second + stride, *fourth = third + stride;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const T two = Op::meet(Op::meet(y[i], Op::take(x[i])), Op::take(second[i]));
+      y[i] = Op::meet(Op::meet(two, Op::take(third[i])), Op::take(fourth[i]));
+    }
+  }
+  for (; row < rows; ++row, x += stride) {
+    for (std::int64_t i = 0; i < columns; ++i) y[i] = Op::meet(y[i], Op::take(x[i]));
+  }
+}
+
 /// Every output in one order of its own, whichever task makes it.
 template <class Op, class T>
 void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y) {
@@ -190,12 +206,12 @@ void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* 
     });
   } else if (runs.size() == 2) {
     const std::int64_t rows = runs[0].extent, columns = runs[1].extent;
-    forItems(a, columns, rows, [&](std::int64_t first, std::int64_t end) {
-      T* __restrict target = y + first;
-      for (std::int64_t row = 0; row < rows; ++row) {
-        const T* source = x + row * columns + first;
-        for (std::int64_t i = 0; i < end - first; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
-      }
+    // Strips of whole cache lines: a narrow one would visit a page for each row.
+    constexpr std::int64_t kNarrowest = 256;
+    const std::int64_t each = std::max(itemsOfRange(rows), kNarrowest);
+    a.parallel((columns + each - 1) / each, [&](std::int64_t strip) {
+      const std::int64_t first = strip * each;
+      reduceRows<Op>(x + first, columns, rows, std::min(each, columns - first), y + first);
     });
   } else if (runs.size() == 3) {
     const std::int64_t outer = runs[0].extent, kept = runs[1].extent, inner = runs[2].extent;

@@ -60,6 +60,16 @@ struct WinogradFilters {
   std::int64_t frequencyStride = 0, transformedStride = 0;
 };
 
+/// A convolution of stride 1 over images whose planes lie somewhere, rows of positions being lanes; distances in elements.
+/// Of y (dy) rows of `width` elements are read and written, rounded up to 8 where it is read; of x as many, and the taps'.
+struct RowConvolution {
+  std::int64_t channels = 0, filters = 0;  ///< of one group
+  std::int64_t height = 0, width = 0;      ///< of the output
+  std::int64_t kernelY = 1, kernelX = 1, dilationY = 1, dilationX = 1;
+  std::int64_t inputImage = 0, inputPlane = 0, inputRow = 0;  ///< x, its padding included
+  std::int64_t outputImage = 0, outputPlane = 0, outputRow = 0;
+};
+
 struct KernelTable {
   const char* name;  ///< "baseline", "avx2", "avx512"
   void (*multiplyRows)(const RowProduct& product);
@@ -79,6 +89,16 @@ struct KernelTable {
   void (*winogradOutputGradient)(const WinogradTiles& tiles);
   void (*winogradFilters)(const WinogradFilters& filters);
   bool (*winogradFilterGradient)(const WinogradFilters& filters, float* gradient);
+  /// Weights in the order of rowForward, or `turned` of rowInputGradient: up to twice as many floats.
+  void (*rowFilters)(const RowConvolution& shape, const float* w, bool turned, float* packed);
+  /// y of one image, plus a bias for each filter or null, then max(·, 0) where it is asked for.
+  void (*rowForward)(const RowConvolution& shape, const float* x, const float* packed, const float* bias, bool relu,
+                     float* y);
+  /// Adds to dx of one image.
+  void (*rowInputGradient)(const RowConvolution& shape, const float* dy, const float* packed, float* dx);
+  /// dw (filter, channel, tap) of one channel and row of taps over some images; or adds to it.
+  void (*rowWeightGradient)(const RowConvolution& shape, std::int64_t images, std::int64_t channel, std::int64_t ky,
+                            const float* x, const float* dy, bool accumulate, float* dw);
 };
 
 }  // namespace pipescope::kernels

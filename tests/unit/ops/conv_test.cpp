@@ -148,6 +148,15 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"filtered_rows_of_one_image", 1, 16, 16, 1, {40, 500}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"too_wide_to_filter", 1, 16, 16, 1, {4, 600}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"mostly_padding", 4, 20, 20, 1, {1, 1}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        // Few channels or filters: rows are lanes, whole vectors of them or with copies for padding and edges.
+        ConvCase{"rows", 3, 1, 10, 1, {12, 12}, {5, 5}, {}, {}, {}, true, false},
+        ConvCase{"rows_of_many_images", 70, 1, 6, 1, {4, 16}, {3, 1}, {}, {}, {}, true, false},
+        ConvCase{"rows_with_edges", 2, 3, 10, 1, {10, 30}, {7, 7}, {}, {}, {3, 3, 3, 3}, true, false},
+        ConvCase{"rows_in_groups", 2, 6, 20, 2, {9, 20}, {2, 5}, {}, {}, {1, 2, 0, 2}, false, false},
+        ConvCase{"rows_dilated", 2, 2, 5, 1, {10, 27}, {3, 6}, {}, {2, 2}, {}, true, false},
+        ConvCase{"rows_depthwise", 2, 5, 5, 5, {7, 19}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{"rows_of_one_axis", 3, 2, 7, 1, {40}, {9}, {}, {}, {}, true, false},
+        ConvCase{"rows_of_one_row", 2, 14, 25, 1, {3, 9}, {3, 2}, {}, {}, {}, true, false},
         ConvCase{"blocks_within_a_row", 1, 80, 2, 1, {300}, {25}, {}, {}, {3, 4}, true, false}),
     [](const auto& each) { return each.param.name; });
 
@@ -207,6 +216,24 @@ TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithManyChannels) {
       ASSERT_EQ(!std::isfinite((*y)[0].data[i]), holds) << i;
       ASSERT_EQ(!std::isfinite((*dx)[0].data[i]), holds) << i;
     }
+  }
+}
+
+TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithRowsAsLanes) {
+  // Rows of 12 positions: the second vector of each is half full.
+  for (const double odd : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Value x = noise({2, 1, 6, 16}, 1), w = noise({6, 1, 3, 5}, 2);
+    const Value dy = noise({2, 6, 4, 12}, 3);
+    x.data[15] = odd;  // the last column of the first row: under the last tap alone
+    const auto y = compute("Conv", {x, w}, {}, 1, ElementType::float32);
+    for (std::size_t i = 0; i < 2 * 6 * 48; ++i)
+      ASSERT_EQ(!std::isfinite((*y)[0].data[i]), i < 6 * 48 && i % 48 == 11) << i;
+    const auto dw = compute("GradConvWeight", {x, dy}, {{"weight_shape", Ints{6, 1, 3, 5}}}, 1, ElementType::float32);
+    for (std::size_t i = 0; i < 6 * 15; ++i) ASSERT_EQ(!std::isfinite((*dw)[0].data[i]), i % 15 == 4) << i;
+    w.data[0] = odd;  // the first tap: never under the last two rows and four columns
+    const auto dx = compute("GradConvInput", {dy, w}, {{"input_shape", Ints{2, 1, 6, 16}}}, 1, ElementType::float32);
+    for (std::size_t i = 0; i < 2 * 96; ++i)
+      ASSERT_EQ(!std::isfinite((*dx)[0].data[i]), i % 96 / 16 < 4 && i % 16 < 12) << i;
   }
 }
 

@@ -166,6 +166,72 @@ TEST_P(Modules, FilterTilesAsDefined) {
   }
 }
 
+TEST_P(Modules, ConvolveRowsAsDefined) {
+  const KernelTable& table = *GetParam();
+  for (const std::array<std::int64_t, 4>& extents : {std::array<std::int64_t, 4>{1, 10, 24, 5},
+                                                     {10, 20, 8, 5},
+                                                     {3, 1, 13, 7},
+                                                     {13, 2, 21, 1},
+                                                     {2, 25, 9, 3}}) {
+    const std::int64_t channels = extents[0], filters = extents[1], width = extents[2], kernelX = extents[3];
+    kernels::RowConvolution s;
+    s.channels = channels;
+    s.filters = filters;
+    s.height = 3;
+    s.width = width;
+    s.kernelY = 2;
+    s.kernelX = kernelX;
+    s.inputRow = (width + 7) / 8 * 8 + kernelX - 1;
+    s.inputPlane = 4 * s.inputRow;
+    s.inputImage = channels * s.inputPlane;
+    s.outputRow = (width + 7) / 8 * 8;
+    s.outputPlane = 3 * s.outputRow;
+    s.outputImage = filters * s.outputPlane;
+    const std::int64_t taps = 2 * kernelX, weights = filters * channels * taps, images = 2;
+    const std::vector<float> x = floats(images * s.inputImage, 1), w = floats(weights, 2), bias = floats(filters, 3),
+                             dy = floats(images * s.outputImage, 4);
+    std::vector<float> packed(2 * w.size()), turned(2 * w.size()), y(dy.size(), 7), dx(x.size(), 0.5F), dw(w.size(), 2);
+    table.rowFilters(s, w.data(), false, packed.data());
+    table.rowFilters(s, w.data(), true, turned.data());
+    table.rowForward(s, x.data(), packed.data(), bias.data(), true, y.data());
+    table.rowInputGradient(s, dy.data(), turned.data(), dx.data());
+    for (std::int64_t channel = 0; channel < channels; ++channel) {
+      for (std::int64_t ky = 0; ky < 2; ++ky)
+        table.rowWeightGradient(s, images, channel, ky, x.data(), dy.data(), ky == 1, dw.data());
+    }
+    std::vector<double> sums(static_cast<std::size_t>(s.outputImage)), inputs(x.size(), 0.5), products(w.size());
+    const auto each = [&](const auto& body) {
+      for (std::int64_t i = 0; i < images * filters * channels * 3 * width * taps; ++i) {
+        const std::int64_t tap = i % taps, column = i / taps % width, row = i / taps / width % 3,
+                           channel = i / taps / width / 3 % channels,
+                           filter = i / taps / width / 3 / channels % filters,
+                           image = i / taps / width / 3 / channels / filters;
+        body(image, image * s.outputImage + filter * s.outputPlane + row * s.outputRow + column,
+             image * s.inputImage + channel * s.inputPlane + (row + tap / kernelX) * s.inputRow + column + tap % kernelX,
+             (filter * channels + channel) * taps + tap);
+      }
+    };
+    each([&](std::int64_t image, std::int64_t out, std::int64_t in, std::int64_t weight) {
+      if (image == 0) {  // kernels of one image
+        sums[out] += double{x[in]} * double{w[weight]};
+        inputs[in] += double{dy[out]} * double{w[weight]};
+      }
+      products[weight] += double{dy[out]} * double{x[in]};
+    });
+    for (std::int64_t i = 0; i < filters * 3 * width; ++i) {
+      const std::int64_t at = i / width * s.outputRow + i % width;
+      const double expected = std::max(0.0, sums[at] + double{bias[i / width / 3]});
+      ASSERT_NEAR(double{y[at]}, expected, 1e-4) << channels << " " << filters << " " << i;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(double{dx[i]}, inputs[i], 1e-4) << i;
+    for (std::int64_t i = 0; i < weights; ++i)
+      ASSERT_NEAR(double{dw[i]}, products[i] + (i % taps >= kernelX ? 2.0 : 0.0), 1e-3) << i;
+    for (std::int64_t i = 0; i < filters * 3; ++i) {  // nothing beyond the rows' ends is written
+      for (std::int64_t column = width; column < s.outputRow; ++column) ASSERT_EQ(y[i * s.outputRow + column], 7.0F);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(InstructionSets, Modules, ::testing::ValuesIn(kernels::usableTables()),
                          [](const auto& each) { return std::string(each.param->name); });
 

@@ -1,4 +1,5 @@
 #include <limits>
+#include <numeric>
 
 #include "op_runner.h"
 
@@ -68,6 +69,19 @@ TEST_P(MaxPool, HasTheGradientsOfItsDifferences) {
   GradientCheck("MaxPool", {noise(GetParam().input, 5)}, GetParam().attributes()).run();
 }
 
+TEST_P(MaxPool, Float32HasTheGradientsOfDoubles) {
+  // Other kernels for common windows: doubles are checked against differences above. Few values, so many ties.
+  Value x = noise(GetParam().input, 5);
+  for (double& value : x.data) value = std::floor(value * 4);
+  const auto y = compute("MaxPool", {x}, GetParam().attributes());
+  Value dy = noise((*y)[0].shape, 6);
+  for (double& value : dy.data) value = std::floor(value * 64);
+  const auto exact = compute("GradMaxPool", {x, (*y)[0], dy}, GetParam().attributes());
+  const auto single = compute("GradMaxPool", {x, (*y)[0], dy}, GetParam().attributes(), 1, ElementType::float32);
+  ASSERT_TRUE(single.ok()) << single.error().message;
+  EXPECT_EQ((*single)[0].data, (*exact)[0].data);
+}
+
 TEST_P(MaxPool, IndicesPointAtTheMaxima) {
   const PoolCase& c = GetParam();
   const Value x = noise(c.input, 5);
@@ -113,8 +127,8 @@ TEST(MaxPoolOp, ThreeAxes) {
 TEST(MaxPoolOp, NanWinsItsWindowOnly) {
   for (const Ints& kernel : {Ints{2, 2}, Ints{3, 3}}) {
     for (std::size_t place = 0; place < 4; ++place) {
-      Value x = noise({1, 1, 6, 6}, 5);
-      const std::size_t hit = (place / 2) * 6 + place % 2;
+      Value x = noise({1, 1, 6, 24}, 5);
+      const std::size_t hit = (place / 2) * 24 + place % 2;
       x.data[hit] = std::nan("");
       const Attributes attributes{{"kernel_shape", kernel}, {"strides", kernel}};
       const auto y = compute("MaxPool", {x}, attributes, 1, ElementType::float32);
@@ -123,8 +137,12 @@ TEST(MaxPoolOp, NanWinsItsWindowOnly) {
       const auto indices = compute("MaxPool", {x}, attributes, 2);
       EXPECT_EQ((*indices)[1].data[0], static_cast<double>(hit));
       const Value dy{(*indices)[0].shape, std::vector<double>((*indices)[0].data.size(), 1.0)};
-      const auto dx = compute("GradMaxPool", {x, (*indices)[0], dy}, attributes);
-      EXPECT_EQ((*dx)[0].data[hit], 1.0) << place;
+      for (const ElementType real : {ElementType::float64, ElementType::float32}) {
+        const auto dx = compute("GradMaxPool", {x, (*indices)[0], dy}, attributes, 1, real);
+        EXPECT_EQ((*dx)[0].data[hit], 1.0) << place;
+        const double all = std::accumulate((*dx)[0].data.begin(), (*dx)[0].data.end(), 0.0);
+        EXPECT_EQ(all, static_cast<double>(dy.data.size())) << place;
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 // name in PIPESCOPE_KERNELS. A module exports one function; all that it is made of stays its own.
 #include "engine/ops/kernels/isa/packing.h"
 #include "engine/ops/kernels/isa/products.h"
+#include "engine/ops/kernels/isa/row_convolution.h"
 #include "engine/ops/kernels/isa/winograd.h"
 
 #define PIPESCOPE_TEXT_OF(name) #name
@@ -20,6 +21,10 @@ extern "C" __attribute__((visibility("default"))) const pipescope::kernels::Kern
                                                          winogradOutput,
                                                          winogradOutputGradient,
                                                          winogradFilters,
-                                                         winogradFilterGradient};
+                                                         winogradFilterGradient,
+                                                         rowFilters,
+                                                         rowForward,
+                                                         rowInputGradient,
+                                                         rowWeightGradient};
   return &table;
 }

@@ -65,7 +65,18 @@ void transpose(const float* from, std::int64_t ldFrom, std::int64_t rows, std::i
 
 void packRows(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
               std::int64_t panelStride) {
-  for (std::int64_t column = 0; column < columns; column += kPanel, panels += panelStride) {
+  std::int64_t column = 0;
+  // Four panels at a time: a row's lines that are neighbours, where rows lie far apart.
+  for (; column + 4 * kPanel <= columns; column += 4 * kPanel, panels += 4 * panelStride) {
+    const float* from = b + column;
+    for (std::int64_t k = 0; k < depth; ++k, from += ld) {
+      for (std::int64_t panel = 0; panel < 4; ++panel) {
+        for (std::int64_t v = 0; v < kPanel; v += kLanes)
+          store(panels + panel * panelStride + k * kPanel + v, load(from + panel * kPanel + v));
+      }
+    }
+  }
+  for (; column < columns; column += kPanel, panels += panelStride) {
     const std::int64_t own = std::min(kPanel, columns - column);
     const float* from = b + column;
     if (own == kPanel) {
