@@ -22,8 +22,6 @@ struct PadPlan {
   Shape input, output;
   Ints begin;
   Ints pads;
-  /// Of each output position along each axis, one axis after another: where it comes from; −1: nowhere.
-  std::vector<Ints> sources;
 };
 
 Result<Mode> modeOf(const OperatorCall& call) {
@@ -34,6 +32,7 @@ Result<Mode> modeOf(const OperatorCall& call) {
   return badInput(fmt::format("{}: mode is {}; it must be constant, reflect or edge", call.title(), mode));
 }
 
+/// Where a position along an axis comes from; −1: nowhere.
 std::int64_t sourceOf(std::int64_t at, std::int64_t extent, Mode mode) {
   if (at >= 0 && at < extent) return at;
   if (mode == Mode::constant) return -1;
@@ -90,23 +89,15 @@ MovePlan keptPart(const PadPlan& plan, ElementType element, bool back) {
               : blockMove(extents, plan.input, from, {}, plan.output, to, {}, size);
 }
 
-void fillSources(PadPlan& plan) {
-  for (std::size_t axis = 0; axis < plan.input.size(); ++axis) {
-    Ints& table = plan.sources.emplace_back();
-    for (std::int64_t at = 0; at < plan.output[axis]; ++at)
-      table.push_back(sourceOf(at - plan.begin[axis], plan.input[axis], plan.mode));
-  }
-}
-
 /// visit(element of the input, element of the output) for every element of the output, in its order.
 template <class Visit>
 void forSources(const PadPlan& plan, std::size_t axis, std::int64_t from, std::int64_t to,
                 const Visit& visit) {
   if (axis == plan.input.size()) return visit(from, to);
-  const Ints& table = plan.sources[axis];
-  for (std::size_t at = 0; at < table.size(); ++at) {
-    forSources(plan, axis + 1, from * plan.input[axis] + table[at],
-               to * plan.output[axis] + static_cast<std::int64_t>(at), visit);
+  const std::int64_t extent = plan.input[axis];
+  for (std::int64_t at = 0; at < plan.output[axis]; ++at) {
+    forSources(plan, axis + 1, from * extent + sourceOf(at - plan.begin[axis], extent, plan.mode),
+               to * plan.output[axis] + at, visit);
   }
 }
 
@@ -127,7 +118,7 @@ Result<std::vector<TensorType>> inferPad(const OperatorCall& call) {
 }
 
 Result<Kernel> padKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(PadPlan plan, planOf(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, planOf(call));
   const std::int64_t elements = graph::elementCount(plan.output);
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) {
@@ -142,7 +133,6 @@ Result<Kernel> padKernel(const OperatorCall& call) {
                     0};
     });
   }
-  fillSources(plan);
   return kernelForSizes(element, [&plan]<class Element>(Element) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     const Element* x = a.input<Element>(0);
@@ -194,7 +184,7 @@ Result<std::vector<TensorType>> inferGradPad(const OperatorCall& call) {
 }
 
 Result<Kernel> gradPadKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(PadPlan plan, planOfGradient(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, planOfGradient(call));
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) {
     return Kernel{[move = keptPart(plan, element, true),
@@ -205,7 +195,6 @@ Result<Kernel> gradPadKernel(const OperatorCall& call) {
                   },
                   0};
   }
-  fillSources(plan);
   return kernelForFloats(call, element, [&plan]<class T>(T) {
     return Kernel{[plan, count = graph::elementCount(plan.input)](const KernelArguments& a) -> Status {
                     const T* dy = a.input<T>(0);

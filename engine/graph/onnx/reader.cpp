@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kNoModel = " is no ONNX model, or it is cut or damaged, or its graphs are nested too deeply.";
+
 /// Protobuf prints its complaints on standard error; ours are sentences.
 void silenceProtobuf() {
   static std::once_flag once;
@@ -120,7 +122,7 @@ fs::path folderOf(const fs::path& file) {
 Result<Model> parseModel(std::span<const std::byte> bytes, const fs::path& folder, const std::string& name,
                          const ops::OperatorRegistry& registry) {
   ::onnx::ModelProto proto;
-  if (!parse(proto, bytes)) return badInput(name + " is no ONNX model, or it is cut or damaged.");
+  if (!parse(proto, bytes)) return badInput(name + kNoModel);
   Result<Model> model = convert(proto, folder, name, registry);
   if (!model.ok()) return within(name, model.error());
   return model;
@@ -189,7 +191,7 @@ Status writeWithWeights(const fs::path& source, const fs::path& target,
   PIPESCOPE_ASSIGN(const std::string bytes, readWhole(source));
   ::onnx::ModelProto proto;
   if (!parse(proto, std::as_bytes(std::span(bytes))))
-    return badInput(source.string() + " is no ONNX model, or it is cut or damaged.");
+    return badInput(source.string() + kNoModel);
   std::size_t found = 0;
   for (::onnx::TensorProto& tensor : *proto.mutable_graph()->mutable_initializer()) {
     const auto weight = weights.find(tensor.name());

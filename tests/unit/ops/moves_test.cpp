@@ -349,5 +349,20 @@ TEST(Identity, PassesValueAndGradient) {
   GradientCheck("Identity", {noise({3}, 1)}, {}).run();
 }
 
+TEST(Pad, AGiantMirrorTakesNothingBeforeItRuns) {
+  // Kernels are made before anybody asks whether the machine has the memory for their tensors.
+  graph::Graph graph;
+  const graph::TensorId x = graph.addTensor("x", {ElementType::float32, {4, 8}}, graph::TensorRole::input);
+  graph::Node pad;
+  pad.op = "Pad";
+  pad.name = "pad";
+  pad.inputs = {x};
+  pad.attributes = {{"mode", "reflect"}, {"pads", Ints{0, std::int64_t{1} << 38, 0, 0}}};
+  ASSERT_TRUE(ops::appendNode(graph, pad, {"y"}, graph::TensorRole::activation, ops::standardOperators()).ok());
+  const auto kernel = ops::standardOperators().find("Pad")->kernel(ops::callOf(graph, graph.nodes().back()));
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_EQ(kernel->scratchBytes, 0);
+}
+
 }  // namespace
 }  // namespace pipescope::ops_test
