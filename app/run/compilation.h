@@ -9,6 +9,7 @@
 #include "engine/compile/passes/pass.h"
 #include "engine/config/configuration.h"
 #include "engine/emulate/executable.h"
+#include "profiler/base/executor.h"
 
 namespace pipescope::graph {
 class Graph;
@@ -34,8 +35,10 @@ struct Compilation {
   std::vector<std::string> overflow() const;  ///< where something does not fit
 };
 
-/// Validates and compiles. Every refusal is a sentence that names the key, block, layer or stage.
-base::Result<Compilation> compileRun(const config::Configuration& configuration);
+/// Validates and compiles. Every refusal is a sentence that names the key, block, layer or stage. Devices are lowered
+/// side by side on `executor`, where there is one; what comes out is the same.
+base::Result<Compilation> compileRun(const config::Configuration& configuration,
+                                     base::Executor* executor = nullptr);
 
 /// A schedule on devices whose costs are given: what `fixed` runs and `pipescope schedule` shows.
 struct FixedRun {

@@ -35,7 +35,7 @@ using config::Settings;
 /// What the executables of one configuration share.
 class ModelCompiler {
  public:
-  explicit ModelCompiler(const Configuration& c) : c_(c) {}
+  ModelCompiler(const Configuration& c, base::Executor& executor) : c_(c), executor_(executor) {}
 
   base::Result<Compilation> compile() {
     PIPESCOPE_TRY(checkModelChoice(c_));
@@ -158,7 +158,8 @@ class ModelCompiler {
   base::Status addExecutable(model::ExecutableKind kind) {
     const bool training = kind == model::ExecutableKind::training;
     PIPESCOPE_ASSIGN(graph::Graph graph, buildGraph(c_, training));
-    PIPESCOPE_ASSIGN(graph, compile::withPrecision(graph, precisionOf(c_), ops::standardOperators()));
+    PIPESCOPE_ASSIGN(const std::vector<std::string> wide, keptInFloat32(c_));
+    PIPESCOPE_ASSIGN(graph, compile::withPrecision(graph, precisionOf(c_), ops::standardOperators(), wide));
     std::optional<graph::TensorId> root;
     if (training) {
       PIPESCOPE_ASSIGN(graph, compile::distributeBatchNorm(graph, c_.integer("training.norm_replicas"),
@@ -270,9 +271,13 @@ class ModelCompiler {
   base::Status lower(CompiledExecutable& executable) const {
     std::map<int, std::vector<const compile::StagePlan*>> byDevice;
     for (const compile::StagePlan& stage : executable.plan.stages) byDevice[stage.device].push_back(&stage);
-    for (const auto& [device, held] : byDevice) {
-      PIPESCOPE_ASSIGN(devices::LoweredDevice lowered, result_.system->lower(held));
-      executable.lowered.push_back(std::move(lowered));
+    std::vector<std::vector<const compile::StagePlan*>> held;
+    for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
+    std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
+    executor_.parallelFor(held.size(), [&](std::size_t i) { lowered[i] = result_.system->lower(held[i]); });
+    for (std::optional<base::Result<devices::LoweredDevice>>& device : lowered) {
+      if (!device->ok()) return device->error();
+      executable.lowered.push_back(std::move(*device).value());
     }
     return {};
   }
@@ -309,19 +314,21 @@ class ModelCompiler {
   }
 
   const Configuration& c_;
+  base::Executor& executor_;
   Compilation result_;
 };
 
 }  // namespace
 
-base::Result<Compilation> compileRun(const Configuration& given) {
+base::Result<Compilation> compileRun(const Configuration& given, base::Executor* executor) {
   PIPESCOPE_ASSIGN(const Configuration configuration, withAccelerator(given));
   if (configuration.text("system.name") == "fixed") return compileFixedConfiguration(configuration);
   if (!configuration.tables("fixed.stages").empty()) {
     return base::badInput("[[fixed.stages]] belongs to system.name = \"fixed\", but the system is " +
                           configuration.text("system.name") + ".");
   }
-  return ModelCompiler(configuration).compile();
+  base::SerialExecutor serial;
+  return ModelCompiler(configuration, executor == nullptr ? serial : *executor).compile();
 }
 
 }  // namespace pipescope::app

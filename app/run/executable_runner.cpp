@@ -28,7 +28,7 @@ base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable
   base::log(base::LogLevel::debug, fmt::format("{}: {} samples, {} ticks emulated, {:.1f} ms on the host",
                                                recorded.name, samples, (recorded.end - recorded.start).count,
                                                static_cast<double>(wallEnd - wallStart) * 1e-6));
-  PIPESCOPE_TRY(context.recorder.commitIfDue());
+  PIPESCOPE_TRY(context.recorder.commitIfDue(!context.configuration.boolean("execution.numerics")));
   return recorded;
 }
 

@@ -99,9 +99,13 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const std::string& saved = configuration.text("execution.save_weights");
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));
-  PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration));
+  numerics::ThreadPool pool(threadCount(configuration));
+  PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration, &pool));
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
-  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
+  // A bounded number of rows under way goes round in memory that is there; fresh memory costs as much as coding them.
+  store::FileSinkOptions sink;
+  sink.mostWaitingRows = 131'072;
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output, sink));
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
@@ -113,7 +117,6 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   result.notices = compilation.notices;
   result.overflow = compilation.overflow();
   result.fits = result.overflow.empty();
-  numerics::ThreadPool pool(threadCount(configuration));
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, level);
   RunContext context{configuration, compilation, recorded, recorder, emulator, pool, progress, &metrics};
   const bool run = result.fits || !configuration.boolean("execution.require_fit");

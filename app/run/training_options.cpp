@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/compile/loss_scaling.h"
+#include "engine/ops/operator.h"
 
 namespace pipescope::app {
 namespace {
@@ -55,6 +56,21 @@ ElementType precisionOf(const Configuration& c) {
   const std::string& precision = c.text("execution.precision");
   if (precision == "float16" || precision == "16") return ElementType::float16;
   return precision == "bfloat16" || precision == "bf16" ? ElementType::bfloat16 : ElementType::float32;
+}
+
+base::Result<std::vector<std::string>> keptInFloat32(const Configuration& c) {
+  const std::vector<std::string>& kept = c.texts("execution.float32_operators");
+  if (!kept.empty() && precisionOf(c) == ElementType::float32)
+    return base::badInput(
+        "execution.float32_operators needs execution.precision float16 or bfloat16: all operators are float32.");
+  for (const std::string& type : kept) {
+    if (ops::standardOperators().find(type) != nullptr) continue;
+    return base::badInput(
+        fmt::format("execution.float32_operators names \"{}\", which is no operator: give ONNX's names, as Gelu or "
+                    "LayerNormalization.",
+                    type));
+  }
+  return kept;
 }
 
 bool scalesLoss(const Configuration& c) {

@@ -9,6 +9,9 @@ namespace pipescope::app {
 
 /// The type of samples, weights and activations.
 graph::ElementType precisionOf(const config::Configuration& configuration);
+/// Operators that stay in float32 where the model does not; refused where there is no such operator, or the model is
+/// float32.
+base::Result<std::vector<std::string>> keptInFloat32(const config::Configuration& configuration);
 /// True where the loss is multiplied by a scale.
 bool scalesLoss(const config::Configuration& configuration);
 

@@ -38,8 +38,9 @@ bool isLoss(const Node& node) {
 
 class PrecisionPass : public GraphRewriter {
  public:
-  PrecisionPass(const graph::Graph& source, ElementType type, const ops::OperatorRegistry& registry)
-      : GraphRewriter(source, registry), type_(type) {}
+  PrecisionPass(const graph::Graph& source, ElementType type, const ops::OperatorRegistry& registry,
+                const std::vector<std::string>& keepFloat)
+      : GraphRewriter(source, registry), type_(type), keepFloat_(keepFloat) {}
 
  protected:
   Result<TensorId> copyRoot(const Tensor& tensor) override {
@@ -64,8 +65,9 @@ class PrecisionPass : public GraphRewriter {
 
   Status copyNode(const Node& node) override {
     Node copy = node;
-    PIPESCOPE_TRY(convertAttributes(copy));
-    const bool wide = isLoss(node) || meetsFloat(node);
+    const bool kept = std::ranges::find(keepFloat_, node.op) != keepFloat_.end();
+    if (!kept) PIPESCOPE_TRY(convertAttributes(copy));
+    const bool wide = kept || isLoss(node) || meetsFloat(node);
     std::vector<TensorId> inputs;
     for (const TensorId input : node.inputs) {
       TensorId id = of(input);
@@ -74,7 +76,8 @@ class PrecisionPass : public GraphRewriter {
       }
       inputs.push_back(id);
     }
-    return appendCopy(std::move(copy), std::move(inputs));
+    PIPESCOPE_TRY(appendCopy(std::move(copy), std::move(inputs)));
+    return kept && !isLoss(node) ? castDown(node) : Status();
   }
 
   Status finish() override {
@@ -123,15 +126,29 @@ class PrecisionPass : public GraphRewriter {
     return add(node, fmt::format("float32_{}", input), "Cast", {id}, {{"to", numberOf(ElementType::float32)}});
   }
 
+  /// What others read of a node that was kept in float32; running statistics stay as they are.
+  Status castDown(const Node& node) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      const TensorId old = node.outputs[i];
+      if (!old.valid() || result_.tensor(of(old)).type.element != ElementType::float32) continue;
+      if (std::ranges::any_of(source_.stateUpdates, [&](const auto& update) { return update.result == old; })) continue;
+      PIPESCOPE_ASSIGN(const TensorId narrow,
+                       add(node, fmt::format("{}_{}", graph::toString(type_), i), "Cast", {of(old)}, {{"to", numberOf(type_)}}));
+      became(old, narrow);
+    }
+    return {};
+  }
+
   ElementType type_;
+  const std::vector<std::string>& keepFloat_;
 };
 
 }  // namespace
 
 Result<graph::Graph> withPrecision(const graph::Graph& forward, ElementType type,
-                                   const ops::OperatorRegistry& registry) {
+                                   const ops::OperatorRegistry& registry, const std::vector<std::string>& keepFloat) {
   if (type == ElementType::float32) return forward;
-  return PrecisionPass(forward, type, registry).run();
+  return PrecisionPass(forward, type, registry, keepFloat).run();
 }
 
 }  // namespace pipescope::compile

@@ -275,7 +275,9 @@ void addOptimizer(std::vector<Key>& all) {
   all.push_back(boolean("training.centered", false, "rmsprop: the mean square less the squared mean."));
   all.push_back(boolean("training.bias_correction", true, "lamb: moments are divided by 1 - beta^t."));
   setting("max_weight_norm", 65500, 1e-30, 1e30, "lamb: weight norms above it count as this.");
-  setting("trust_coefficient", 1e-3, 1e-12, 1e3, "lars: factor of the adaptation by layer.");
+  setting("trust_coefficient", 1e-3, 1e-12, 1e3,
+          "lars: factor of the adaptation by layer. A step moves a layer by about learning_rate × this × its norm: "
+          "learning rates of 1 to 10 are usual.");
   setting("clip_norm", 0, 0, 1e30,
           "Gradients whose norm over all parameters is larger are scaled down to it; 0: never.", {"clip-norm"});
   all.push_back(text("training.lr_schedule", "constant", "How the learning rate moves.", {"lr-schedule"},
@@ -300,6 +302,10 @@ void addPrecision(std::vector<Key>& all) {
                      "Type of samples, weights and activations; sums within operators, statistics and losses stay "
                      "float32. 32, 16 and bf16 mean the same.",
                      {"precision"}, {"float32", "float16", "bfloat16", "32", "16", "bf16"}));
+  all.push_back({"execution.float32_operators", KeyType::texts, "", Value(Texts()),
+                 "float16, bfloat16: operators, by ONNX's names (Gelu, LayerNormalization), that compute in float32 all the "
+                 "same: what they read is cast up, what they make is cast down.",
+                 -kNoLimit, kNoLimit, {}, {"float32-operators"}});
   all.push_back(boolean("execution.stochastic_rounding", false,
                         "float16, bfloat16: round up or down at random, without bias.", {"stochastic-rounding"}));
   all.push_back(text("execution.partials_type", "float32",

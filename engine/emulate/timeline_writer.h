@@ -59,7 +59,7 @@ class TimelineWriter {
 
   /// Hands rows on where many have gathered. An error stays with the recorder, which reports it at its next
   /// commit.
-  void commitIfDue() { (void)recorder_.commitIfDue(); }
+  void commitIfDue() { (void)recorder_.commitIfDue(true); }
   bool records() const { return record_; }
   const ComputeSpan& computed() const { return computed_; }
 

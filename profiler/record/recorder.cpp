@@ -11,15 +11,19 @@ base::Status Recorder::commit() {
   return {};
 }
 
-base::Status Recorder::commitIfDue() {
+base::Status Recorder::commitIfDue(bool nextFollows) {
+  const auto since = std::chrono::steady_clock::now() - lastCommit_;
   if (sink_.buffers()) {
-    if (pendingRows_ == 0) return {};
+    constexpr std::size_t kRowsWorthHanding = 32'768;
+    constexpr auto kSoon = std::chrono::milliseconds(50);
+    if (pendingRows_ == 0 || (nextFollows && pendingRows_ < kRowsWorthHanding && since < kSoon)) return {};
     pendingRows_ = 0;
+    lastCommit_ += since;
     return sink_.take(pending_);
   }
   constexpr std::size_t kMostPendingRows = 1'000'000;
   constexpr auto kLongestDelay = std::chrono::milliseconds(900);  // the file is at most a second behind
-  const bool late = std::chrono::steady_clock::now() - lastCommit_ > kLongestDelay;
+  const bool late = since > kLongestDelay;
   return late || pendingRows_ > kMostPendingRows ? commit() : base::Status();
 }
 

@@ -59,7 +59,9 @@ class Recorder {
   /// Writes everything gathered so far.
   base::Status commit();
   /// For loops, as often as they like: what was added so far is readable at most a second after the next call.
-  base::Status commitIfDue();
+  /// `nextFollows`: the next call is a matter of microseconds, so that a few rows may wait for it (50 ms at most), since
+  /// handing them over costs.
+  base::Status commitIfDue(bool nextFollows = false);
   /// Commits, then ends the profile.
   base::Status finish(model::ProfileState state, const std::string& reason = {});
 

@@ -78,7 +78,8 @@ std::vector<std::pair<std::int64_t, Kind>> groupsOf(const std::vector<LiveVariab
 
 /// The largest groups of which one alone could make up for what is too much; where there is none, as many as
 /// could together, with some to spare.
-std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch) {
+std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch,
+                     bool recomputes) {
   constexpr std::size_t most = 3;
   std::string text;
   std::size_t count = 0;
@@ -86,8 +87,8 @@ std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, s
   const bool alone = !groups.empty() && groups.front().first > tooMuch;
   for (const auto& [bytes, kind] : groups) {
     if (alone ? bytes <= tooMuch || count == most : reached > tooMuch + tooMuch / 5) break;
-    text +=
-        fmt::format("{}for the {} {}", text.empty() ? "" : "; ", kGroups[kind].name, kGroups[kind].remedy);
+    const char* remedy = kind == activations && recomputes ? "a smaller micro-batch, or more stages" : kGroups[kind].remedy;
+    text += fmt::format("{}for the {} {}", text.empty() ? "" : "; ", kGroups[kind].name, remedy);
     reached += bytes;
     ++count;
   }
@@ -100,6 +101,8 @@ std::string overflowText(const Chip& chip, const std::string& deviceName, const 
                          const std::string& fullest, const std::vector<LiveVariable>& live) {
   const std::int64_t tooMuch = layout.worstBytes - chip.bytesPerTile;
   const auto groups = groupsOf(live);
+  const bool recomputes = std::any_of(live.begin(), live.end(),
+                                      [](const LiveVariable& v) { return v.name.ends_with("/recomputed"); });
   std::string held, largest;
   for (const auto& [bytes, kind] : groups)
     held += fmt::format("{}{} {}", held.empty() ? "" : ", ", kGroups[kind].name, kib(bytes));
@@ -113,7 +116,7 @@ std::string overflowText(const Chip& chip, const std::string& deviceName, const 
       deviceName, layout.overflowingTiles, chip.tiles, kib(chip.bytesPerTile), mib(layout.overflowBytes),
       layout.overflowingTiles == 1 ? "" : "s", tilesText(layout.overflowing), layout.worstTile,
       kib(layout.worstBytes), kib(tooMuch), fullest.empty() ? "all times" : fullest, held, largest,
-      remedies(groups, tooMuch));
+      remedies(groups, tooMuch, recomputes));
 }
 
 }  // namespace pipescope::devices::ipu

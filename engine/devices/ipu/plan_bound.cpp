@@ -58,7 +58,26 @@ std::int64_t exchangeBound(const Chip& chip, const Operands& bytes, const ConvSp
 
 }  // namespace
 
-PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache)
+PassOverheads::Key PassOverheads::keyOf(const ConvForm& form) {
+  const ConvVertex& vertex = form.vertex;
+  const ConvShape& shape = form.shape;
+  Key key{static_cast<std::int64_t>(vertex.method),
+          vertex.groupGroup,
+          vertex.inGroup,
+          vertex.outGroup,
+          vertex.convUnits,
+          vertex.filterHeight,
+          shape.half,
+          shape.halfPartials,
+          static_cast<std::int64_t>(shape.dimCount) * 2 + (shape.batch == 1)};
+  for (std::size_t i = 0; i < shape.dimCount; ++i) {
+    key[9 + 2 * i] = shape.dims[i].stride;
+    key[10 + 2 * i] = shape.dims[i].inputDilation;
+  }
+  return key;
+}
+
+PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache, PassOverheads& overheads)
     : chip_(chip), form_(form), cache_(cache) {
   std::int64_t steps = 1;
   if (form.vertex.method != Method::slic) {
@@ -67,7 +86,7 @@ PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache)
   perMultiplyAdd_ = static_cast<double>(form.vertex.groupGroup * form.vertex.inGroup * form.vertex.outGroup) /
                     static_cast<double>(steps * peakMultiplyAdds(chip, form.shape, form.vertex));
   arrangement_ = arrangementBound(chip, form);
-  perPass_ = leastPerPass(steps);
+  perPass_ = overheads.get(PassOverheads::keyOf(form), [&] { return leastPerPass(steps); });
 }
 
 double PlanBound::leastPerPass(std::int64_t steps) const {

@@ -1,8 +1,36 @@
 #pragma once
 // Lower bounds for splits that are only partly decided: what the planner may leave out unseen.
+#include <array>
+#include <map>
+#include <mutex>
+
 #include "engine/devices/ipu/plan_cost.h"
 
 namespace pipescope::devices::ipu {
+
+/// What a pass of a vertex takes at least beyond its multiply-adds: the same for many forms of many products.
+/// Belongs to a chip; may be used from several threads.
+class PassOverheads {
+ public:
+  /// All that a pass' cycles depend on but its positions.
+  using Key = std::array<std::int64_t, 9 + 2 * kMaximumDims>;
+  static Key keyOf(const ConvForm& form);
+
+  template <class Compute>
+  double get(const Key& key, const Compute& compute) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    }
+    const double overhead = compute();
+    const std::lock_guard lock(mutex_);
+    return known_.emplace(key, overhead).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Key, double> known_;
+};
 
 class PlanBound {
  public:
@@ -10,8 +38,8 @@ class PlanBound {
     std::int64_t cycles = 0, memory = 0;
   };
 
-  /// `cache` belongs to the form and outlives the bound.
-  PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache);
+  /// `cache` belongs to the form, `overheads` to the chip; both outlive the bound.
+  PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache, PassOverheads& overheads);
 
   /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are
   /// still whole in it into at most `parts` further ones. From `limit` cycles on nobody wants to know more:

@@ -47,13 +47,13 @@ struct Axis {
 class SplitSearch {
  public:
   SplitSearch(const Chip& chip, const ConvForm& form, std::int64_t memory, BestSplit& fitting,
-              BestSplit& smallest)
+              BestSplit& smallest, PassOverheads& overheads)
       : chip_(chip),
         form_(form),
         memory_(memory),
         fitting_(fitting),
         smallest_(smallest),
-        bound_(chip, form, cache_) {
+        bound_(chip, form, cache_, overheads) {
     const ConvShape& shape = form.shape;
     // A SLIC vertex does one group of channels.
     const bool slic = form.vertex.method == ConvVertex::Method::slic;
@@ -116,10 +116,13 @@ class SplitSearch {
     if (!useless(least_)) start(useless);
   }
 
-  /// The split that takes least memory, whatever its cycles.
+  /// The split that takes least memory; of those that take as little, the fastest.
   void shrink() {
     shrinking_ = true;
-    const auto useless = [this](PlanBound::Least least) { return least.memory >= smallest_.memory; };
+    const auto useless = [this](PlanBound::Least least) {
+      return least.memory > smallest_.memory ||
+             (least.memory == smallest_.memory && least.cycles >= smallest_.cycles);
+    };
     if (!useless(least_)) start(useless);
   }
 
@@ -154,6 +157,7 @@ class SplitSearch {
       visit(split, tile);
       return;
     }
+    if (at == resultAxes_ && sumsTakeTooLong(split, tile, used, pass)) return;
     const Axis& axis = axes_[at];
     const std::int64_t whole = axis.in(tile);
     for (const Cut cut : axis.cuts) {
@@ -172,12 +176,21 @@ class SplitSearch {
     axis.in(tile) = whole;
   }
 
+  /// However the sums are cut: most often no cut of them need be looked at.
+  bool sumsTakeTooLong(const ConvSplit& split, const ConvTile& tile, std::int64_t used, std::int64_t pass) {
+    if (shrinking_) return false;
+    ++searched_;
+    const std::int64_t left = std::min(mostParts_[resultAxes_], chip_.tiles / used);
+    return bound_.furtherSums(split, tile, left, pass, fitting_.cycles).cycles >= fitting_.cycles;
+  }
+
   /// Notes the split; returns its cycles, or far more where it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
     ++searched_;
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
-    if (shrinking_ && costs.temporaryBytes < smallest_.memory)
-      smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
+    const bool smaller = costs.temporaryBytes < smallest_.memory ||
+                         (costs.temporaryBytes == smallest_.memory && costs.total < smallest_.cycles);
+    if (shrinking_ && smaller) smallest_ = {costs.total, costs.temporaryBytes, &form_, split};
     if (costs.temporaryBytes > memory_) {
       missed_ = std::min(missed_, costs.total);
       return std::numeric_limits<std::int64_t>::max() / 2 + costs.temporaryBytes;
@@ -203,11 +216,11 @@ class SplitSearch {
 };
 
 FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory,
-                         BestSplit& fitting, BestSplit& smallest)
+                         BestSplit& fitting, BestSplit& smallest, PassOverheads& overheads)
     : forms_(std::move(forms)), fitting_(fitting) {
   searches_.reserve(forms_.size());
   for (const ConvForm& form : forms_) {
-    searches_.push_back(std::make_unique<SplitSearch>(chip, form, memory, fitting, smallest));
+    searches_.push_back(std::make_unique<SplitSearch>(chip, form, memory, fitting, smallest, overheads));
   }
   std::stable_sort(searches_.begin(), searches_.end(),
                    [](const auto& a, const auto& b) { return a->bound() < b->bound(); });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/devices/ipu/plan_bound.h"
 #include "engine/devices/ipu/plan_cost.h"
 
 namespace pipescope::devices::ipu {
@@ -30,12 +31,12 @@ class FormsSearch {
   /// What run() finds goes to `fitting`, what shrink() finds to `smallest`; both keep what is better already,
   /// and point into this search.
   FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, BestSplit& fitting,
-              BestSplit& smallest);
+              BestSplit& smallest, PassOverheads& overheads);
   ~FormsSearch();
 
   /// The fastest split whose temporaries fit in `memory`. Returns for each form what memory kept out.
   std::vector<MissedSplit> run();
-  /// The split that takes least memory, whatever its cycles.
+  /// The split that takes least memory; of those that take as little, the fastest.
   void shrink();
   /// Splits, whole or in part, that were looked at so far: what planning took, whatever the machine.
   std::int64_t searched() const;

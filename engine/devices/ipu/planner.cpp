@@ -7,6 +7,7 @@
 
 #include "engine/devices/ipu/plan_cost.h"
 #include "engine/devices/ipu/plan_search.h"
+#include "profiler/base/log.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -55,6 +56,18 @@ std::string keyOf(const ConvShape& shape, std::int64_t memory) {
                        d.kernelDilation, d.padding);
   }
   return key;
+}
+
+/// "convolution (forward) of float16, groups 1, batch 4, 64 to 128 channels, 56 to 28 by 3, …", for logs.
+std::string textOf(const ConvShape& shape) {
+  constexpr const char* kPasses[] = {"forward", "input gradient", "weight gradient"};
+  std::string text = fmt::format(
+      "{} ({}) of {}, groups {}, batch {}, {} to {} channels", shape.matmul ? "matrix product" : "convolution",
+      kPasses[static_cast<std::size_t>(shape.pass)], shape.half ? "float16" : "float32", shape.groups, shape.batch,
+      shape.inputChannels, shape.outputChannels);
+  for (std::size_t i = 0; i < shape.dimCount; ++i)
+    text += fmt::format(", {} to {} by {}", shape.dims[i].input, shape.dims[i].output, shape.dims[i].kernel);
+  return text;
 }
 
 bool sameButForParts(const ConvForm& a, const ConvForm& b) {
@@ -131,7 +144,8 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
     std::vector<ConvForm> forms = formsOf(chip_, shape, serial);
     std::erase_if(forms, [&](const ConvForm& form) { return cannotWin(form, missed, fitting.cycles); });
     if (forms.empty()) continue;
-    searches.push_back(std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest));
+    searches.push_back(
+        std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest, overheads_));
     const std::vector<MissedSplit> more = searches.back()->run();
     missed.insert(missed.end(), more.begin(), more.end());
     // Where memory kept nothing faster out, nothing in more parts can win.
@@ -150,6 +164,9 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
   WorkerCache cache;
   plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
   for (const auto& search : searches) plan->searched += search->searched();
+  base::log(base::LogLevel::debug,
+            fmt::format("plan of a {}: {}; {} cycles, {} B of temporaries on a tile, {} splits looked at", textOf(shape),
+                        plan->describe(), plan->costs.total, plan->costs.temporaryBytes, plan->searched));
   const std::lock_guard lock(mutex_);
   return plans_.emplace(key, std::move(plan)).first->second;
 }

@@ -12,6 +12,7 @@
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/conv_shape.h"
 #include "engine/devices/ipu/conv_vertices.h"
+#include "engine/devices/ipu/plan_bound.h"
 #include "engine/devices/ipu/plan_cost.h"
 
 namespace pipescope::devices::ipu {
@@ -45,7 +46,7 @@ class Planner {
   explicit Planner(const Chip& chip) : chip_(chip) {}
 
   /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile; where none fits,
-  /// the one that takes least memory.
+  /// the one that takes least memory, and of several such the fastest.
   std::shared_ptr<const ConvPlan> plan(const ConvShape& shape, double proportion);
 
   /// A part of the chip with its planner.
@@ -58,6 +59,7 @@ class Planner {
   bool fits(const ConvPlan& plan, double proportion) const;
 
   const Chip& chip_;
+  PassOverheads overheads_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const ConvPlan>> plans_;
   std::map<std::int64_t, std::shared_ptr<Share>> shares_;

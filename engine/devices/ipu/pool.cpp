@@ -141,9 +141,13 @@ class PoolPlan {
       const bool last = i + 1 == work_.kernel.size();
       // Of a stride's results only some touch an element of the window.
       const std::int64_t skipped = work_.backward && !last ? std::min(work_.stride[i], work_.kernel[i]) : 1;
-      window *= static_cast<double>(work_.kernel[i]) / static_cast<double>(skipped);
+      const double elements = static_cast<double>(work_.kernel[i]) / static_cast<double>(skipped);
+      // A window as large as the field has elements that touch no more than there is.
+      const std::int64_t most = !work_.backward ? work_.field[i] : last ? work_.kernel[i] : work_.output[i];
+      window *= std::min(elements, static_cast<double>(most));
     }
-    if (work_.backward) width = ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back()));
+    if (work_.backward)
+      width = std::min(ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back())), work_.output.back());
     const std::int64_t loop = work_.backward ? 7 + 5 * width : (work_.function == "max" ? 4 : 5) + 3 * width;
     const std::int64_t item = 23 + share.groups * ((work_.backward ? 21 : 11) + grains_ * (3 + loop));
     const auto items = static_cast<std::int64_t>(window * static_cast<double>(item));

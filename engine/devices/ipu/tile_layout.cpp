@@ -41,6 +41,12 @@ class Category {
       }
     }
   }
+  /// The tile holds what the one before it holds.
+  void addAsBefore(std::int64_t tile) {
+    for (std::vector<UnitRun>& runs : runs_) {
+      if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile) ++runs.back().unitCount;
+    }
+  }
   void appendTo(std::vector<UnitRun>& units) const {
     for (const auto& runs : runs_) units.insert(units.end(), runs.begin(), runs.end());
   }
@@ -74,8 +80,22 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
   }
   Category shared("variable", false), gap("gap", false);
   TileLayout layout;
+  // Most tiles hold what their neighbour holds.
+  const auto asBefore = [&](std::size_t i) {
+    return i > 0 && peaks.all[i] == peaks.all[i - 1] && peaks.wide[i] == peaks.wide[i - 1] &&
+           peaks.own[i] == peaks.own[i - 1] &&
+           std::all_of(amounts.begin(), amounts.end(), [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
+  };
+  std::int64_t over = 0;
   for (std::int64_t tile = 0; tile < chip.tiles; ++tile) {
     const auto i = static_cast<std::size_t>(tile);
+    if (asBefore(i)) {
+      for (Category& category : categories) category.addAsBefore(tile);
+      shared.addAsBefore(tile);
+      gap.addAsBefore(tile);
+      if (over > 0) layout.addOverflow(tile, over);
+      continue;
+    }
     Room room{{chip.interleavedStart, chip.bytesPerTile - chip.interleavedStart, INT64_MAX / 2}};
     std::int64_t sharedHere[3] = {0, 0, 0};
     room.take(peaks.wide[i], 1, sharedHere);
@@ -92,7 +112,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
     if (peaks.own[i] > 0 && skip + peaks.own[i] <= room.left[0]) room.take(skip, 0, gaps);
     room.take(peaks.own[i], 0, sharedHere);
     const std::int64_t above = chip.bytesPerTile - chip.interleavedStart - room.left[1];
-    const std::int64_t over = INT64_MAX / 2 - room.left[2];
+    over = INT64_MAX / 2 - room.left[2];
     if (above > 0) room.take(room.left[0], 0, gaps);
     shared.add(tile, sharedHere);
     gap.add(tile, gaps);

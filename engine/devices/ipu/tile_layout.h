@@ -13,11 +13,10 @@ namespace pipescope::devices::ipu {
 
 /// Most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
-  explicit TilePeaks(std::size_t tiles) : all(tiles), low(tiles), wide(tiles), own(tiles) {}
+  explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles) {}
   std::vector<std::int64_t> all;   ///< together
-  std::vector<std::int64_t> low;   ///< may lie anywhere
   std::vector<std::int64_t> wide;  ///< must lie in interleaved memory
-  std::vector<std::int64_t> own;   ///< of low: needs a memory element of its own
+  std::vector<std::int64_t> own;   ///< of those that may lie anywhere: needs a memory element of its own
 };
 
 struct TileLayout {

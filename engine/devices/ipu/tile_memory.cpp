@@ -169,7 +169,6 @@ TilePeaks TileMemory::replay(LoweredMemory& memory) const {
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       most = std::max(most, low[tile] + wide[tile]);
       peaks.all[tile] = std::max(peaks.all[tile], low[tile] + wide[tile]);
-      peaks.low[tile] = std::max(peaks.low[tile], low[tile]);
       peaks.wide[tile] = std::max(peaks.wide[tile], wide[tile]);
       peaks.own[tile] = std::max(peaks.own[tile], own[tile]);
     }

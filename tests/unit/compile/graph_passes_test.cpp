@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/compile/loss_scaling.h"
+#include "engine/compile/precision.h"
 #include "engine/compile/passes/pass.h"
 #include "engine/config/configuration.h"
 #include "engine/graph/validate.h"
@@ -77,6 +78,21 @@ const graph::Tensor* find(const Graph& graph, const std::string& name) {
 }
 
 using testing::ElementsAre;
+
+TEST(Precision, OperatorsMayStayInFloat32) {
+  Maker m;
+  const TensorId y = m.node("relu", "Relu", {m.x}), z = m.node("gelu", "Gelu", {y});
+  m.graph.outputs = {m.node("neg", "Neg", {z})};
+  const std::vector<std::string> wide{"Gelu"};
+  auto made = withPrecision(m.graph, ElementType::float16, ops::standardOperators(), wide);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_TRUE(graph::validate(*made).ok());
+  EXPECT_TRUE(ops::checkShapes(*made, ops::standardOperators()).ok());
+  EXPECT_THAT(nodes(*made), ElementsAre("relu", "gelu/float32_0", "gelu", "gelu/float16_0", "neg"));
+  for (const auto& [name, type] : {std::pair{"relu/out", ElementType::float16}, {"gelu/out", ElementType::float32},
+                                   {"neg/out", ElementType::float16}})
+    EXPECT_EQ(find(*made, name)->type.element, type) << name;
+}
 
 TEST(FoldConstants, ComputesWhatReadsConstantsOnly) {
   Maker make;

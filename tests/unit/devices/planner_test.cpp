@@ -7,6 +7,7 @@
 
 #include "engine/devices/ipu/plan_cost.h"
 #include "ipu_fixtures.h"
+#include "profiler/base/log.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -113,6 +114,31 @@ TEST(Planner, MoreMemoryIsNeverSlower) {
       EXPECT_LE(cycles, before) << "at " << proportion;
       before = cycles;
     }
+  }
+}
+
+TEST(Planner, TellsEachPlanOnce) {
+  const Chip mk2 = testing::chipOf("mk2");
+  Planner planner(mk2);
+  std::vector<std::string> told;
+  base::setLogSink([&](base::LogLevel, const std::string& message) { told.push_back(message); });
+  for (int i = 0; i < 2; ++i) planner.plan(shapeOf(convolution(4, 28, 3, 128, 96, 2, 1), "work").value(), 0.6);
+  base::setLogSink({});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], ::testing::StartsWith("plan of a convolution (forward) of float16, groups 1, batch 4, 128 to 96 "
+                                             "channels, 28 to 14 by 3"));
+  EXPECT_THAT(told[0], ::testing::HasSubstr("poplin::Conv"));
+}
+
+TEST(Planner, OfPlansThatTakeAsLittleMemoryTheFastestIsTaken) {
+  // Arranging its operands alone takes more than a tile may use, whatever the split: then time decides.
+  const Chip mk1 = testing::chipOf("mk1");
+  Planner planner(mk1);
+  const ops::Contraction work = convolution(16, 224, 3, 64, 64, 1, 1);
+  const double ideal = static_cast<double>(work.multiplyAdds()) / static_cast<double>(mk1.tiles * mk1.ampHalfFloat);
+  for (int pass = 0; pass < 3; ++pass) {
+    const auto plan = planner.plan(shapeOf(phase(work, pass), "work").value(), 0.6);
+    EXPECT_LT(static_cast<double>(plan->costs.total), 4 * ideal) << pass;
   }
 }
 

@@ -196,6 +196,14 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
   EXPECT_GT(convolve->vertices.at(0).codeBytes, 0);
 }
 
+TEST(WorkLowering, AWindowOfTheWholeFieldTouchesEachInputOnce) {
+  // The gradient of a global pooling gives each input one share of one result: far from 49 as in a sliding window.
+  Lowering mk2(chipOf("mk2"));
+  const ops::Pool global{"average", true, 16, 2048, {7, 7}, {7, 7}, {1, 1}, {1, 1}, kHalf},
+      sliding{"average", true, 16, 2048, {7, 7}, {7, 7}, {7, 7}, {1, 1}, kHalf};
+  EXPECT_LT(4 * mk2.lower(global).cycles(), mk2.lower(sliding).cycles());
+}
+
 TEST(WorkLowering, EveryKindIsSound) {
   Lowering mk2(chipOf("mk2"));
   ops::Pool pool{"max", false, 40, 10, {24, 24}, {2, 2}, {12, 12}, {2, 2}, kFloat};

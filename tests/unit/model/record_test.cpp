@@ -64,6 +64,31 @@ TEST(Recorder, CommitsWhenMoreThanAMillionRowsWait) {
   EXPECT_EQ(sink.commits, 1);
 }
 
+/// Takes rows over as a file's sink does.
+struct BufferingSink : Sink {
+  base::Status commit(const model::RowSet& rows) override {
+    taken.push_back(rows.size());
+    return {};
+  }
+  bool buffers() const override { return true; }
+  base::Status finish(ProfileState, const std::string&) override { return {}; }
+  std::vector<std::size_t> taken;
+};
+
+TEST(Recorder, AFewRowsWaitForMoreWhereMoreComeAtOnce) {
+  BufferingSink sink;
+  Recorder recorder(sink);
+  recorder.add(Device{});
+  EXPECT_TRUE(recorder.commitIfDue().ok());
+  EXPECT_EQ(sink.taken, std::vector<std::size_t>{1}) << "who says nothing may do other things for long";
+  for (int i = 0; i < 32'768; ++i) recorder.add(model::LifeInterval{});
+  EXPECT_TRUE(recorder.commitIfDue(true).ok());
+  EXPECT_EQ(sink.taken.back(), 32'768u) << "many are handed over whatever follows";
+  recorder.add(Device{});
+  ASSERT_TRUE(recorder.finish(ProfileState::complete).ok());
+  EXPECT_EQ(sink.taken.back(), 1u);
+}
+
 TEST(Recorder, AFailedCommitLosesNothing) {
   FailingSink sink;
   Recorder recorder(sink);

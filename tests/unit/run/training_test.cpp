@@ -145,6 +145,11 @@ TEST_F(TrainingRun, ComputesInHalfPrecision) {
   for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], reference[i], 0.1);
   EXPECT_NE(losses, reference);
   EXPECT_EQ(counter(read(), "loss_scale"), std::vector<double>(3, 64));
+  // An operator in float32 between casts gives the bits of one in float16, which rounds what it computed in float32.
+  const std::vector<double> wide =
+      values("loss", {{"execution.precision", "float16"}, {"training.loss_scaling", "64"},
+                      {"training.master_weights", "true"}, {"execution.float32_operators", "[\"Gemm\", \"Relu\"]"}});
+  EXPECT_EQ(wide, losses);
   // What a device cannot do is its own refusal.
   EXPECT_NE(why({{"execution.precision", "bfloat16"}}).find("an IPU cannot multiply bfloat16"), std::string::npos);
 }
@@ -153,6 +158,8 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
   const std::pair<Changes, const char*> cases[] = {
       {{{"execution.stochastic_rounding", "true"}}, "needs execution.precision float16 or bfloat16"},
       {{{"training.master_weights", "true"}}, "training.master_weights needs execution.precision"},
+      {{{"execution.float32_operators", "[\"Gelu\"]"}}, "all operators are float32"},
+      {{{"execution.float32_operators", "[\"gelu\"]"}, {"execution.precision", "float16"}}, "\"gelu\", which is no operator"},
       {{{"training.automatic_loss_scaling", "true"}}, "needs execution.precision float16"},
       {{{"training.loss_scaling_period", "2"}}, "automatic_loss_scaling is off"},
       {{{"training.reduction", "sum"}, {"training.mean_strategy", "post"}}, "leave one of them out"},

@@ -107,10 +107,11 @@ struct Throughput {
   bool fits = true;
 };
 
-Throughput throughputOf(const char* toml, int batch, const std::string& precision, const std::string& sums) {
-  const Compilation model = compileModel(toml, {{"inference.micro_batch_size", std::to_string(batch)},
-                                                {"execution.precision", precision},
-                                                {"execution.partials_type", sums}});
+using Changes = std::map<std::string, std::string>;
+
+Throughput throughputOf(const char* toml, int batch, Changes changes) {
+  changes["inference.micro_batch_size"] = std::to_string(batch);
+  const Compilation model = compileModel(toml, changes);
   std::int64_t ticks = 0;
   for (const devices::LoweredPass& pass : model.executables.at(0).lowered.at(0).passes) {
     if (pass.pass == model::Pass::forward) ticks += pass.ticks().count;
@@ -121,46 +122,28 @@ Throughput throughputOf(const char* toml, int batch, const std::string& precisio
 
 struct InferencePoint {
   int batch;
-  double perSecond;  ///< 0: out of memory
+  double perSecond;       ///< 0: out of memory
+  double within = 0.182;  ///< of ln: ±20 %
 };
 
-/// Prints all. Whether products keep float16 or float32 sums was not published with these rates, and both are in use
-/// (float32 is the libraries' default). No one of them is near for all models: ResNet-50's and BERT-base's rates with 128
-/// tokens are met with float16 sums, BERT-base's with 256 tokens with float32 sums. So a rate is held to ±20 % of what
-/// lies between the two, which is less than to know the time; with float16 sums alone to what was reached (0.40).
-void compareThroughput(const std::string& name, const char* toml, const std::string& precision,
+/// Prints all; each is held to ±20 %, or to what was reached where that is said.
+void compareThroughput(const std::string& name, const char* toml, const Changes& options,
                        const std::vector<InferencePoint>& points) {
-  std::vector<double> errors, plain;  // plain: with sums of the model's own precision
-  for (const auto& [batch, measured] : points) {
-    std::vector<double> found;
-    for (const char* sums : {"float16", "float32"}) {
-      if (precision == "float32" && std::string(sums) == "float16") continue;
-      const Throughput ours = throughputOf(toml, batch, precision, sums);
-      const std::string point = name + ", batch " + std::to_string(batch) + ", sums " + sums + ", items/s";
-      if (measured == 0) {
-        std::printf("%-72s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
-                    ours.fits ? "fits here" : "nor does it fit here");
-        continue;
-      }
-      found.push_back(comparePoint(point, ours.perSecond, measured));
-      if (sums == precision) {
-        EXPECT_LE(std::abs(found.back()), 0.40) << point;
-        plain.push_back(std::abs(found.back()));
-      }
-      if (!ours.fits) std::printf("%-72s does not fit here\n", point.c_str());
+  std::vector<double> errors;
+  for (const auto& [batch, measured, within] : points) {
+    const Throughput ours = throughputOf(toml, batch, options);
+    const std::string point = name + ", batch " + std::to_string(batch) + ", items/s";
+    if (measured == 0) {
+      std::printf("%-72s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
+                  ours.fits ? "fits here" : "nor does it fit here");
+      continue;
     }
-    if (found.empty()) continue;
-    // 0 where the measured rate lies between both.
-    const auto [least, most] = std::minmax_element(found.begin(), found.end());
-    errors.push_back(std::max({0.0, *least, -*most}));
-    EXPECT_LE(errors.back(), std::log(1.2)) << name << ", batch " << batch;
+    errors.push_back(std::abs(comparePoint(point, ours.perSecond, measured)));
+    EXPECT_LE(errors.back(), within) << point;
+    if (!ours.fits) std::printf("%-72s does not fit here\n", point.c_str());
   }
   std::sort(errors.begin(), errors.end());
-  std::sort(plain.begin(), plain.end());
-  std::printf("%-72s sums %s: median |ln| %.2f, worst %.2f\n", name.c_str(), precision.c_str(), plain[plain.size() / 2],
-              plain.back());
-  std::printf("%-72s beyond either kind of sums: median |ln| %.2f, worst %.2f\n", name.c_str(),
-              errors[errors.size() / 2], errors.back());
+  std::printf("%-72s median |ln| %.2f, worst %.2f\n", name.c_str(), errors[errors.size() / 2], errors.back());
 }
 
 const char* const kResNet50 = R"(
@@ -191,17 +174,23 @@ mode = "inference"
 name = "c600"
 )";
 
+/// How these rates were taken stands in PopRT's programs that took them: float16 sums in float16 models.
+const Changes kHalf{{"execution.precision", "float16"}, {"execution.partials_type", "float16"}};
+
 TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
-  compareThroughput("8.6 ResNet-50 fp16", kResNet50, "float16",
-                    {{1, 3653}, {4, 7438}, {16, 11825}, {64, 16084}});
-  compareThroughput("8.6 ResNet-50 fp32", kResNet50, "float32", {{1, 1796}, {4, 2957}, {16, 3903}, {64, 0}});
+  compareThroughput("8.6 ResNet-50 fp16", kResNet50, kHalf, {{1, 3653}, {4, 7438}, {16, 11825}, {64, 16084}});
+  compareThroughput("8.6 ResNet-50 fp32", kResNet50, {}, {{1, 1796}, {4, 2957}, {16, 3903}, {64, 0}});
 }
 
 TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
-  compareThroughput("8.6 BERT-base, 256 tokens, fp16", kBertBase, "float16",
-                    {{1, 766}, {4, 1352}, {16, 1657}, {64, 0}});
+  // The program for 256 tokens leaves Gelu and the norms in float32 and has 32 I/O tiles; the one for 128 does not. It
+  // calls the device once for each batch, which is not in the pass: about 0.35 ms, most of which show at batch 1.
+  Changes wide = kHalf;
+  wide["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
+  wide["execution.io_tiles"] = "32";
+  compareThroughput("8.6 BERT-base, 256 tokens, fp16", kBertBase, wide, {{1, 766, 0.32}, {4, 1352}, {16, 1657}, {64, 0}});
   const std::string shorter = std::string(kBertBase).replace(std::string(kBertBase).find("256"), 3, "128");
-  compareThroughput("8.6 BERT-base, 128 tokens, fp16", shorter.c_str(), "float16", {{16, 4817}});
+  compareThroughput("8.6 BERT-base, 128 tokens, fp16", shorter.c_str(), kHalf, {{16, 4817}});
 }
 
 /// Milliseconds of a micro-batch's forward, repeated forward and backward passes over all stages.
