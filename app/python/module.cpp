@@ -105,6 +105,11 @@ void defineMemory(py::module_& m) {
       .def_readonly("id", &pva::Tile::id)
       .def_readonly("ipu", &pva::Tile::ipu)
       .def_readonly("memory", &pva::Tile::memory);
+  py::class_<pva::Ipu>(m, "Ipu").def_readonly("id", &pva::Ipu::id).def_readonly("tiles", &pva::Ipu::tiles);
+  py::class_<pva::Replica>(m, "Replica").def_readonly("id", &pva::Replica::id).def_readonly("ipus", &pva::Replica::ipus);
+  py::class_<pva::Graph>(m, "Graph")
+      .def_readonly("numComputeSets", &pva::Graph::numComputeSets)
+      .def_readonly("numVars", &pva::Graph::numVars);
   py::class_<pva::Variable>(m, "Variable")
       .def_readonly("name", &pva::Variable::name)
       .def_readonly("size", &pva::Variable::size);
@@ -208,6 +213,7 @@ void defineExecution(py::module_& m) {
       .def_readonly("samples", &pva::Run::samples);
   py::class_<pva::Execution>(m, "Execution")
       .def_property_readonly("runs", &pva::Execution::runs)
+      .def_property_readonly("totalCycles", &pva::Execution::totalCycles)
       .def("steps", [](const pva::Execution& e, std::int64_t run, std::size_t most) { return must(e.steps(run, most)); },
            py::arg("run"), py::arg("most") = 10'000'000, "Steps of a run; refused where there are more than `most`");
 }
@@ -224,6 +230,9 @@ void defineReport(py::module_& m) {
       .def_property_readonly("programs", &pva::Compilation::programs)
       .def_property_readonly("computeSets", [](const pva::Compilation& c) { return must(c.computeSets()); })
       .def_property_readonly("tiles", [](const pva::Compilation& c) { return must(c.tiles()); })
+      .def_property_readonly("ipus", [](const pva::Compilation& c) { return must(c.ipus()); })
+      .def_property_readonly("replicas", [](const pva::Compilation& c) { return must(c.replicas()); })
+      .def_property_readonly("graph", [](const pva::Compilation& c) { return must(c.graph()); })
       .def("livenessProgramSteps", [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
            py::arg("ipu") = 0)
       .def_property_readonly("alwaysLiveVariables", [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); })
@@ -239,6 +248,9 @@ void defineReport(py::module_& m) {
       .def_readonly("stage", &pva::Operation::stage)
       .def_readonly("flops", &pva::Operation::flops)
       .def_readonly("bytes", &pva::Operation::bytes);
+  py::class_<pva::InstrumentationSettings>(m, "InstrumentationSettings")
+      .def_readonly("compute", &pva::InstrumentationSettings::compute)
+      .def_readonly("externalExchange", &pva::InstrumentationSettings::externalExchange);
   using pva::Report;
   py::class_<Report>(m, "Report", "A profile; everything is read when it is asked for")
       .def_property_readonly("executables", &Report::executables)
@@ -247,6 +259,7 @@ void defineReport(py::module_& m) {
       .def("compilationOf", [](const Report& r, const std::string& e) { return must(r.compilation(e)); }, py::arg("executable"))
       .def("executionOf", [](const Report& r, const std::string& e) { return must(r.execution(e)); }, py::arg("executable"))
       .def("operations", [](const Report& r, const std::string& e) { return must(r.operations(e)); }, py::arg("executable") = "")
+      .def_property_readonly("instrumentationSettings", [](const Report& r) { return must(r.instrumentationSettings()); })
       .def("property", &Report::property, py::arg("key"))
       .def_property_readonly("pipescopeVersion", &Report::pipescopeVersion)
       .def("table", [](const Report& r, const std::string& table, std::int64_t start, std::int64_t stop) {

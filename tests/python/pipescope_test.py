@@ -46,6 +46,11 @@ class Module(unittest.TestCase):
         target = self.report.compilation.target
         self.assertEqual(target.numIPUs, 4)
         self.assertEqual(target.clockFrequency, 1_000_000)
+        self.assertEqual(len(self.report.compilation.ipus), 4)
+        self.assertEqual([len(r.ipus) for r in self.report.compilation.replicas], [4])
+        self.assertEqual(self.report.compilation.graph.numVars, len(self.report.table("variable")["id"]))
+        spans = [r.cyclesTo - r.cyclesFrom for r in self.report.execution.runs]
+        self.assertEqual(self.report.execution.totalCycles, sum(spans))
         run = self.report.execution.runs[-1]
         steps = self.report.execution.steps(run._id)
         for step in steps:

@@ -123,6 +123,40 @@ Result<std::vector<Tile>> Compilation::tiles() const {
   return tiles;
 }
 
+Result<std::vector<Ipu>> Compilation::ipus() const {
+  PIPESCOPE_ASSIGN(std::vector<Tile> all, tiles());
+  std::vector<Ipu> ipus;
+  for (const model::Device& device : profile_->catalog->devices) ipus.push_back({profile_->ipuOf(device.id), {}});
+  for (Tile& tile : all) {
+    const auto ipu = std::ranges::find(ipus, tile.ipu, &Ipu::id);
+    if (ipu != ipus.end()) ipu->tiles.push_back(std::move(tile));
+  }
+  return ipus;
+}
+
+Result<std::vector<Replica>> Compilation::replicas() const {
+  PIPESCOPE_ASSIGN(std::vector<Ipu> all, ipus());
+  const Target target = this->target();
+  std::vector<Replica> replicas;
+  for (std::size_t i = 0; i < all.size() && target.ipusPerReplica > 0; ++i) {
+    const std::int64_t id = std::min(static_cast<std::int64_t>(i) / target.ipusPerReplica, target.numReplicas - 1);
+    if (replicas.empty() || replicas.back().id != id) replicas.push_back({id, {}});
+    replicas.back().ipus.push_back(std::move(all[i]));
+  }
+  return replicas;
+}
+
+Result<Graph> Compilation::graph() const {
+  Graph graph;
+  PIPESCOPE_ASSIGN(const std::vector<ComputeSet> sets, computeSets());
+  graph.numComputeSets = static_cast<std::int64_t>(sets.size());
+  PIPESCOPE_ASSIGN(const auto variables, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
+                     return row.executable == executable_;
+                   }));
+  graph.numVars = static_cast<std::int64_t>(variables.size());
+  return graph;
+}
+
 std::vector<Program> Compilation::programs() const {
   std::vector<Program> roots;
   const auto rows = detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {

@@ -36,6 +36,12 @@ std::vector<Run> Execution::runs() const {
   return runs;
 }
 
+std::int64_t Execution::totalCycles() const {
+  model::Ticks total;
+  for (const model::Run* row : profile_->catalog->runsOf(executable_)) total += row->end - row->start;
+  return total.count;
+}
+
 base::Status Execution::forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const {
   const std::vector<const model::Run*> runs = profile_->catalog->runsOf(executable_);
   const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto* row) { return row->id.value == run; });

@@ -1,5 +1,7 @@
 #include "profiler/analysis/pva/report.h"
 
+#include <algorithm>
+
 #include "profiler/analysis/pva/profile.h"
 
 namespace pipescope::pva {
@@ -46,6 +48,19 @@ Result<std::vector<Operation>> Report::operations(const std::string& executable)
                           model::toString(row.pass), row.stage, row.flops, row.bytes.count});
   }
   return operations;
+}
+
+Result<InstrumentationSettings> Report::instrumentationSettings() const {
+  base::Status readable;
+  const auto any = [&]<class Row>(const Row&) {
+    const auto blocks = profile_->source->blocks<Row>();
+    if (!blocks.ok()) readable = blocks.error();
+    return blocks.ok() && std::ranges::any_of(*blocks, [](const model::BlockInfo& block) { return block.rows > 0; });
+  };
+  const bool tiles = any(model::StepUnits()), steps = any(model::Step()), placements = any(model::Placement());
+  const bool transfers = any(model::Transfer());
+  PIPESCOPE_TRY(readable);
+  return InstrumentationSettings{tiles ? "Tile" : steps ? "Ipu" : placements ? "Device" : "Off", transfers ? "Tile" : "Off"};
 }
 
 std::string Report::property(const std::string& key) const {

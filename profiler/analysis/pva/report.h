@@ -33,6 +33,19 @@ struct Tile {
   std::int64_t ipu = 0;
   TileMemory memory;
 };
+struct Ipu {
+  std::int64_t id = 0;
+  std::vector<Tile> tiles;
+};
+/// One of the copies of the model that run side by side, on as many devices each.
+struct Replica {
+  std::int64_t id = 0;
+  std::vector<Ipu> ipus;
+};
+/// How much was compiled; libpva's numEdges and numVertices are not known.
+struct Graph {
+  std::int64_t numComputeSets = 0, numVars = 0;
+};
 struct Variable {
   std::string name;
   std::int64_t size = 0;
@@ -145,6 +158,10 @@ class Compilation {
   Target target() const;
   /// Tiles of all devices of the executable: memory by unit.
   Result<std::vector<Tile>> tiles() const;
+  /// The same tiles by device, and these by replica.
+  Result<std::vector<Ipu>> ipus() const;
+  Result<std::vector<Replica>> replicas() const;
+  Result<Graph> graph() const;
   std::vector<Program> programs() const;                               ///< roots: those without a parent
   /// Of all devices, in the order of the programs.
   Result<std::vector<ComputeSet>> computeSets() const;
@@ -197,6 +214,8 @@ struct Run {
 class Execution {
  public:
   std::vector<Run> runs() const;
+  /// Of all runs together: from the start of each to its end.
+  std::int64_t totalCycles() const;
   /// Calls visit for every step of a run, placement by placement, until it returns false; nothing is gathered, so that
   /// a run of any length can be walked.
   base::Status forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const;
@@ -217,6 +236,12 @@ struct Operation {
   std::int64_t bytes = 0;
 };
 
+/// How finely times are told, in libpva's words.
+struct InstrumentationSettings {
+  std::string compute;           ///< Tile: of every tile; Ipu: of every step; Device: of what a stage does; Off: of nothing
+  std::string externalExchange;  ///< Tile (of every transfer) or Off
+};
+
 class Report {
  public:
   static Result<Report> make(std::shared_ptr<const model::ProfileSource> source);
@@ -225,6 +250,8 @@ class Report {
   Result<Compilation> compilation(const std::string& executable = "") const;
   Result<Execution> execution(const std::string& executable = "") const;
   Result<std::vector<Operation>> operations(const std::string& executable = "") const;
+  /// As far as rows were recorded.
+  Result<InstrumentationSettings> instrumentationSettings() const;
   std::string property(const std::string& key) const;
   std::string pipescopeVersion() const { return property("tool_version"); }
   const model::ProfileSource& source() const;

@@ -27,7 +27,12 @@ TEST(Pva, StepsRunsAndTarget) {
   EXPECT_EQ(steps[0].program().type(), "OnTileExecute");
   EXPECT_FALSE(execution.steps(0, 179).ok());
   EXPECT_FALSE(execution.steps(5).ok());
+  EXPECT_EQ(execution.totalCycles(), fixture.end().count - execution.runs()[0].cyclesFrom);
+  EXPECT_EQ(report.instrumentationSettings().value().compute, "Ipu") << "of every step";
   EXPECT_EQ(report.compilation().value().target().numIPUs, 3);
+  EXPECT_EQ(report.compilation().value().graph().value().numVars, 0);
+  EXPECT_EQ(report.compilation().value().graph().value().numComputeSets,
+            static_cast<std::int64_t>(report.compilation().value().computeSets().value().size()));
   EXPECT_FALSE(report.compilation("inference").ok());
 }
 
@@ -55,6 +60,14 @@ TEST(Pva, TilesAddUpWhatUnitsHold) {
   EXPECT_EQ(memory.notAlwaysLiveBytes, 4);
   EXPECT_EQ(memory.category.at("variable"), 11);
   EXPECT_EQ(tiles[0].memory.total.includingGaps, 0);
+  const auto ipus = Report::make(fixture.profile).value().compilation().value().ipus().value();
+  ASSERT_EQ(ipus.size(), 3U);
+  EXPECT_EQ(ipus[1].tiles.size(), 3U);
+  EXPECT_EQ(ipus[1].tiles[1].memory.total.excludingGaps, 10 + 4 + 1);
+  EXPECT_TRUE(ipus[2].tiles.empty()) << "its memory is not recorded by tile";
+  const auto replicas = Report::make(fixture.profile).value().compilation().value().replicas().value();
+  ASSERT_EQ(replicas.size(), 1U);
+  EXPECT_EQ(replicas[0].ipus.size(), 3U);
 }
 
 TEST(Pva, VariablesByTile) {
