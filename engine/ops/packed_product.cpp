@@ -14,6 +14,8 @@ using kernels::kPanel;
 constexpr std::int64_t kTaskWork = std::int64_t{1} << 19;
 /// Rows and columns of blocks are multiples of these: of every kernel's own block, and of a panel.
 constexpr std::int64_t kRowStep = 48, kColumnStep = 48;
+/// Rows of a task that packs them itself, and how many such tasks there must be.
+constexpr std::int64_t kOwnRows = 64, kOwnTasks = 16;
 /// Elements that one task packs.
 constexpr std::int64_t kPackWork = std::int64_t{1} << 15;
 
@@ -46,9 +48,14 @@ PackedProduct::PackedProduct(const Product& product, std::int64_t count, bool ap
       std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, parts(n, fewestColumns)));
   blockRows_ = std::max(kRowStep, roundUp(parts(m, rowBlocks_), kRowStep));
   blockColumns_ = std::max(kColumnStep, roundUp(parts(n, columnBlocks_), kColumnStep));
+  packsRows_ = product.transposeA && wanted >= kOwnTasks && parts(m, kOwnRows) >= kOwnTasks;
+  if (packsRows_) {
+    blockRows_ = kOwnRows;
+    blockColumns_ = roundUp(n, kColumnStep);
+  }
   rowBlocks_ = parts(m, blockRows_);
   columnBlocks_ = parts(n, blockColumns_);
-  packTasks_ = panelTasks(n, k) + (product.transposeA ? panelTasks(m, k) : 0);
+  packTasks_ = panelTasks(n, k) + (product.transposeA && !packsRows_ ? panelTasks(m, k) : 0);
 }
 
 /// A transposed A lies in panels of sixteen rows, as B's columns do.
@@ -88,12 +95,17 @@ void PackedProduct::pack(std::int64_t task, const float* a, const float* b, floa
   }
 }
 
-void PackedProduct::multiply(std::int64_t block, float scale, const float* a, float* c, const float* scratch,
+void PackedProduct::multiply(std::int64_t block, float scale, const float* a, float* c, float* scratch,
                              const Finish& finish, bool accumulate) const {
   const std::int64_t row = block / columnBlocks_ * blockRows_, column = block % columnBlocks_ * blockColumns_;
   kernels::RowProduct p;
   if (product_.transposeA) {
-    p.a = scratch + (roundUp(product_.n, kPanel) + row) * product_.k;
+    float* left = scratch + (roundUp(product_.n, kPanel) + row) * product_.k;
+    if (packsRows_) {
+      kernels::kernelTable().packRows(a + row, product_.lda, product_.k, std::min(blockRows_, product_.m - row), left,
+                                      product_.k * kPanel);
+    }
+    p.a = left;
     p.rowStride = 1;
     p.step = kPanel;
     p.blockStride = kPanel * product_.k;

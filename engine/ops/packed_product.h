@@ -74,7 +74,7 @@ class PackedProduct {
   std::int64_t each() const;
   std::int64_t leftElements() const;
   void pack(std::int64_t task, const float* a, const float* b, float* scratch) const;
-  void multiply(std::int64_t block, float scale, const float* a, float* c, const float* scratch, const Finish& finish,
+  void multiply(std::int64_t block, float scale, const float* a, float* c, float* scratch, const Finish& finish,
                 bool accumulate) const;
 
   Product product_;
@@ -82,6 +82,7 @@ class PackedProduct {
   bool apart_ = true;
   std::int64_t rowBlocks_ = 1, columnBlocks_ = 1, blockRows_ = 0, blockColumns_ = 0;
   std::int64_t packTasks_ = 1;
+  bool packsRows_ = false;  ///< a task packs its rows of a transposed A itself, and uses them while they are in the cache
 };
 
 }  // namespace pipescope::ops

@@ -158,6 +158,33 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
   }
 }
 
+TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
+  // More columns than one strip has, rows that do not divide by four: whole numbers, so that every sum is exact.
+  Value x{{7, 2, 700}, {}};
+  for (std::int64_t i = 0; i < 7 * 2 * 700; ++i) x.data.push_back(static_cast<double>(i * 7919 % 1009 - 504));
+  std::vector<double> expected(700);
+  for (std::size_t i = 0; i < x.data.size(); ++i) expected[i % 700] += x.data[i];
+  const auto y = compute("ReduceSum", {x}, {{"axes", Ints{0, 1}}, {"keepdims", std::int64_t{0}}}, 1, ElementType::float32);
+  ASSERT_TRUE(y.ok()) << y.error().message;
+  EXPECT_EQ((*y)[0].data, expected);
+}
+
+TEST(MatMulOp, LargeGradientsOfWeightsEqualDoubles) {
+  // So many rows that every task brings its own into order; and stacks of products, each a task of its own.
+  for (const auto& [a, dy] : {std::pair<Shape, Shape>{{40, 1000}, {40, 300}}, {{20, 30, 50}, {20, 30, 70}}}) {
+    const Value left = noise(a, 1), right = noise(dy, 2);
+    Shape weight = a;
+    weight[a.size() - 2] = a.back();
+    weight.back() = dy.back();
+    const Attributes attributes{{"input_shape", weight}};
+    const auto exact = compute("GradMatMulRight", {left, right}, attributes),
+               single = compute("GradMatMulRight", {left, right}, attributes, 1, ElementType::float32);
+    ASSERT_TRUE(exact.ok()) << exact.error().message;
+    ASSERT_TRUE(single.ok()) << single.error().message;
+    expectNear((*single)[0], (*exact)[0].data, 1e-4);
+  }
+}
+
 TEST(ReduceSumOp, NoAxesMayMeanNothing) {
   const Value x = noise({2, 3}, 1);
   const auto y = compute("ReduceSum", {x}, {{"noop_with_empty_axes", std::int64_t{1}}});
