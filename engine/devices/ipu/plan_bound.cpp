@@ -105,7 +105,7 @@ double PlanBound::leastPerPass(std::int64_t steps) const {
       if (const std::size_t dims = form_.shape.dimCount; dims > 0)
         tile.output[dims - 1] = width * form_.shape.dims[dims - 1].outputStep();
       const double beyond =
-          static_cast<double>(passCycles(tile)) - perPosition * static_cast<double>(rows * width);
+          static_cast<double>(passCycles(tile).further) - perPosition * static_cast<double>(rows * width);
       least = std::min(least, beyond);
     }
   }
@@ -119,16 +119,19 @@ std::int64_t PlanBound::passes(const ConvTile& tile) const {
   return passes;
 }
 
-std::int64_t PlanBound::passCycles(const ConvTile& tile) const {
+PlanBound::Passes PlanBound::passCycles(const ConvTile& tile) const {
   const Method method = form_.vertex.method;
-  if (method != Method::amp && method != Method::horizontalMac) return 0;
+  if (method != Method::amp && method != Method::horizontalMac) return {};
   ConvTile one = tile;
   one.groups = one.inGroups = one.outGroups = 1;
   one.kernel = {1, 1, 1};
   ConvTile two = one;
   two.inGroups = 2;
-  return convVertexCycles(chip_, form_.shape, form_.vertex, two, cache_) -
-         convVertexCycles(chip_, form_.shape, form_.vertex, one, cache_) - kLoopCycles;
+  const std::int64_t first = convVertexCycles(chip_, form_.shape, form_.vertex, one, cache_);
+  const std::int64_t further =
+      convVertexCycles(chip_, form_.shape, form_.vertex, two, cache_) - first - kLoopCycles;
+  // Kernel elements of a multiply-accumulate vertex have loops in common, which a pass over channels has not.
+  return {method == Method::amp ? first : further, further};
 }
 
 std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) const {
@@ -158,9 +161,13 @@ PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile&
 }
 
 PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
-                                        std::int64_t pass, std::int64_t limit) const {
-  const std::int64_t inPasses = passes(tile) * pass;
-  const auto computing = [&](std::int64_t cut) { return std::max(peakCycles(tile, cut), inPasses / cut); };
+                                        Passes pass, std::int64_t limit) const {
+  const std::int64_t count = passes(tile);
+  // A whole number of passes falls to the largest share, however they are cut.
+  const auto computing = [&](std::int64_t cut) {
+    const std::int64_t further = (ceilDiv(count, cut) - 1) * std::max<std::int64_t>(0, pass.further);
+    return std::max(peakCycles(tile, cut), pass.first + further);
+  };
   const auto whole = [&](std::int64_t cycles) {
     return form_.serial * (cycles + chip_.computeSetOverhead + startOf(split)) + arrangement_.cycles;
   };
@@ -172,7 +179,7 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
   const std::int64_t added =
       partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) +
-      chip_.exchangeOverhead + chip_.computeSetOverhead;
+      chip_.exchangeOverhead + leastReduceCycles(chip_) + chip_.computeSetOverhead;
   std::int64_t best = cutMost + exchangeBound(chip_, bytes, split, parts) + added;
   if (split.depth() == 1) {
     const bool cast = form_.shape.half != form_.shape.halfPartials;

@@ -47,13 +47,17 @@ class PlanBound {
   Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
                      std::int64_t limit) const;
 
-  /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
-  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, std::int64_t pass,
-                    std::int64_t limit) const;
+  /// At most what the vertex takes for its first pass over one group of input channels, one of output channels and one
+  /// kernel element, and for each further one.
+  struct Passes {
+    std::int64_t first = 0, further = 0;
+  };
+  /// With the tile's output positions.
+  Passes passCycles(const ConvTile& tile) const;
 
-  /// At most what the vertex takes per pass over one group of input channels, one of output channels and one
-  /// kernel element, with the tile's output positions.
-  std::int64_t passCycles(const ConvTile& tile) const;
+  /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
+  Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, Passes pass,
+                    std::int64_t limit) const;
 
  private:
   std::int64_t peakCycles(const ConvTile& tile, std::int64_t parts) const;

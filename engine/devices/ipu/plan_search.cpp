@@ -146,12 +146,12 @@ class SplitSearch {
   void start(const Useless& useless) {
     ConvSplit split;
     ConvTile tile = largestTile(form_, split);
-    enter(split, tile, 0, 1, 0, useless);
+    enter(split, tile, 0, 1, {}, useless);
   }
 
   template <class Useless>
-  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, std::int64_t pass,
-             const Useless& useless) {
+  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used,
+             PlanBound::Passes pass, const Useless& useless) {
     if (at == resultAxes_) pass = bound_.passCycles(tile);
     if (at == axes_.size()) {
       visit(split, tile);
@@ -177,7 +177,8 @@ class SplitSearch {
   }
 
   /// However the sums are cut: most often no cut of them need be looked at.
-  bool sumsTakeTooLong(const ConvSplit& split, const ConvTile& tile, std::int64_t used, std::int64_t pass) {
+  bool sumsTakeTooLong(const ConvSplit& split, const ConvTile& tile, std::int64_t used,
+                       PlanBound::Passes pass) {
     if (shrinking_) return false;
     ++searched_;
     const std::int64_t left = std::min(mostParts_[resultAxes_], chip_.tiles / used);

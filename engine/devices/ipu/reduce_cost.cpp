@@ -86,6 +86,10 @@ std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfP
   return scatteredInputs(chip, stage, halfPartials, halfOutput);
 }
 
+std::int64_t leastReduceCycles(const Chip& chip) {
+  return 33 + 20 * chip.workers;
+}
+
 std::int64_t castVertexCycles(const Chip& chip, std::int64_t elements) {
   return 12 + chip.workers * (37 + ceilDiv(ceilDiv(elements, 4), chip.workers));
 }

@@ -27,6 +27,8 @@ ReduceStages reduceStages(std::int64_t depth, std::int64_t partials);
 
 /// Tile cycles of one stage (C: PopLibs poplin). `halfPartials`, `halfOutput`: float16, else float32.
 std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput);
+/// No stage takes fewer.
+std::int64_t leastReduceCycles(const Chip& chip);
 
 /// The same where partial sums lie scattered over memory, as in reductions that are not of a product.
 std::int64_t scatteredReduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials,
