@@ -8,6 +8,7 @@
 #include "engine/ops/dispatch.h"
 #include "engine/ops/kernels/choose.h"
 #include "engine/ops/matrix.h"
+#include "engine/ops/plane_conv.h"
 #include "engine/ops/row_conv.h"
 #include "engine/ops/rows.h"
 #include "engine/ops/winograd_conv.h"
@@ -326,6 +327,10 @@ Convolution<T>::Convolution(const ConvPlan& plan, ConvPass pass) : plan_(plan) {
       scratchElements_ = rows_->scratchElements();
       return;
     }
+    if (PlaneConv::fits(plan)) {
+      planes_ = std::make_shared<const PlaneConv>(plan);
+      return;
+    }
     if (DirectConv::fits(plan, pass)) {
       direct_ = std::make_shared<const DirectConv>(plan, pass);
       scratchElements_ = direct_->scratchElements();
@@ -346,6 +351,7 @@ void Convolution<T>::forward(const KernelArguments& arguments, const T* x, const
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->run(arguments, x, w, bias, relu, y, scratch)) return;
     if (rows_) return rows_->forward(arguments, x, w, bias, relu, y, scratch);
+    if (planes_) return planes_->forward(arguments, x, w, bias, relu, y);
     if (direct_) return direct_->run(arguments, x, w, bias, relu, y, scratch);
   }
   unfoldedForward(arguments, plan_, x, w, bias, y, scratch);
@@ -358,6 +364,7 @@ void Convolution<T>::inputGradient(const KernelArguments& arguments, const T* dy
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->run(arguments, dy, w, nullptr, false, dx, scratch)) return;
     if (rows_) return rows_->inputGradient(arguments, dy, w, dx, scratch);
+    if (planes_) return planes_->inputGradient(arguments, dy, w, dx);
     if (direct_) return direct_->run(arguments, dy, w, nullptr, false, dx, scratch);
   }
   unfoldedInputGradient(arguments, plan_, dy, w, dx, scratch);
@@ -369,6 +376,7 @@ void Convolution<T>::weightGradient(const KernelArguments& arguments, const T* x
   if constexpr (std::is_same_v<T, float>) {
     if (winograd_ && winograd_->weightGradient(arguments, x, dy, dw, scratch)) return;
     if (rows_) return rows_->weightGradient(arguments, x, dy, dw, scratch);
+    if (planes_) return planes_->weightGradient(arguments, x, dy, dw);
     if (direct_) return direct_->weightGradient(arguments, x, dy, dw, scratch);
   }
   unfoldedWeightGradient(arguments, plan_, x, dy, dw, scratch);

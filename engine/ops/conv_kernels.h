@@ -1,7 +1,8 @@
 #pragma once
 // The three products of a convolution. In float32 by Winograd's filtering, straight from images with channels side by side
-// (winograd_conv.h, direct_conv.h), or with rows as lanes where channels are few (row_conv.h), where those fit; else image
-// by image over blocks of unfolded input small enough for the cache.
+// (winograd_conv.h, direct_conv.h), with rows as lanes where channels are few (row_conv.h), or plane by plane where each
+// has filters of its own (plane_conv.h), where those fit; else image by image over blocks of unfolded input small enough
+// for the cache.
 #include <memory>
 
 #include "engine/ops/window.h"
@@ -26,6 +27,7 @@ enum class ConvPass { forward, inputGradient, weightGradient };
 class WinogradConv;
 class DirectConv;
 class RowConv;
+class PlaneConv;
 
 /// One of the three made ready. Copies share what is immutable.
 template <class T>
@@ -48,6 +50,7 @@ class Convolution {
   std::shared_ptr<const WinogradConv> winograd_;  ///< null: another way; tried first, all its results being finite
   std::shared_ptr<const DirectConv> direct_;
   std::shared_ptr<const RowConv> rows_;
+  std::shared_ptr<const PlaneConv> planes_;
 };
 
 }  // namespace pipescope::ops

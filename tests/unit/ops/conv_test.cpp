@@ -157,6 +157,11 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"rows_depthwise", 2, 5, 5, 5, {7, 19}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"rows_of_one_axis", 3, 2, 7, 1, {40}, {9}, {}, {}, {}, true, false},
         ConvCase{"rows_of_one_row", 2, 14, 25, 1, {3, 9}, {3, 2}, {}, {}, {}, true, false},
+        // One channel in each group, and rows that are short or strided: plane by plane.
+        ConvCase{"planes", 3, 5, 5, 5, {4, 3}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{"planes_strided", 2, 3, 6, 3, {9, 20}, {3, 5}, {2, 3}, {2, 1}, {2, 0, 1, 4}, true, false},
+        ConvCase{"planes_of_one_axis", 2, 4, 8, 4, {30}, {4}, {2}, {3}, {5, 9}, false, false},
+        ConvCase{"planes_under_padding", 2, 2, 2, 2, {1, 1}, {5, 5}, {}, {}, {2, 2, 2, 2}, true, false},
         ConvCase{"blocks_within_a_row", 1, 80, 2, 1, {300}, {25}, {}, {}, {3, 4}, true, false}),
     [](const auto& each) { return each.param.name; });
 
