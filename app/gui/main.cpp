@@ -19,6 +19,7 @@
 #include "profiler/base/log.h"
 #include "profiler/base/version.h"
 #include "profiler/geometry/time_axis.h"
+#include "views/shell/heap.h"
 #include "views/shell/icons.h"
 #include "views/shell/main_window.h"
 #include "views/shell/style.h"
@@ -155,6 +156,7 @@ int run(int argc, char** argv, const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace pipescope;
+  shell::keepHeapSmall();
   base::setCheckHandler([](const std::string& sentence) {
     std::fprintf(stderr, "pipescope-gui: internal fault: %s\n", sentence.c_str());
     std::_Exit(3);

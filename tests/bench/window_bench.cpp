@@ -23,6 +23,7 @@
 #include "profiler/store/profile_reader.h"
 #include "profiler/store/profile_writer.h"
 #include "tests/bench/big_profile.h"
+#include "views/shell/heap.h"
 #include "views/shell/main_window.h"
 #include "views/shell/style.h"
 #include "views/timeline/timeline_canvas.h"
@@ -34,10 +35,11 @@ double milliseconds(const QElapsedTimer& clock) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
-double residentMiB() {
+/// `VmRSS:` now, `VmHWM:` at most.
+double residentMiB(const std::string& what) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmRSS:", 0) == 0) return std::stod(line.substr(6)) / 1024;
+    if (line.rfind(what, 0) == 0) return std::stod(line.substr(what.size())) / 1024;
   }
   return 0;
 }
@@ -120,7 +122,7 @@ class Bench {
       near(*canvas);
       std::printf("  longest without answer %8.1f ms while moving near\n", dog_.worst());
     }
-    std::printf("  memory                 %8.0f MiB\n", residentMiB());
+    std::printf("  memory                 %8.0f MiB, %.0f MiB at most\n", residentMiB("VmRSS:"), residentMiB("VmHWM:"));
   }
 
  private:
@@ -238,6 +240,7 @@ int run(const std::string& folder) {
 }  // namespace pipescope::bench
 
 int main(int argc, char** argv) {
+  pipescope::shell::keepHeapSmall();  // as the window's program does
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
   QApplication::setStyle(new pipescope::shell::Style);

@@ -1,5 +1,6 @@
 #pragma once
 // Work on the pool, results on the window's thread.
+#include <QElapsedTimer>
 #include <QFutureWatcher>
 #include <QObject>
 #include <QtConcurrent/QtConcurrentRun>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "profiler/base/progress.h"
+#include "views/shell/heap.h"
 
 namespace pipescope::shell {
 
@@ -27,20 +29,31 @@ class SharedProgress : public base::Progress {
 
 /// Runs work() on the global pool, then done(result) on the thread of `context`, in its event loop. If
 /// `context` is gone by then, nothing is called. work must hold what it needs: shared pointers and values,
-/// never `context`.
+/// never `context`. Long work leaves memory behind that is given back soon.
 template <class Work, class Done>
 void inBackground(QObject* context, Work work, Done done) {
-  using Value = decltype(work());
-  using Holder = std::shared_ptr<std::optional<Value>>;  // QFuture wants results that can be made of nothing
+  constexpr int kLongMs = 20;
+  struct Outcome {
+    std::optional<decltype(work())> value;
+    bool wasLong = false;
+  };
+  using Holder = std::shared_ptr<Outcome>;  // QFuture wants results that can be made of nothing
   auto* watcher = new QFutureWatcher<Holder>(context);
   QObject::connect(watcher, &QFutureWatcherBase::finished, context,
                    [watcher, done = std::move(done)]() mutable {
-                     const Holder result = watcher->result();
+                     const Holder outcome = watcher->result();
                      watcher->deleteLater();
-                     done(std::move(**result));
+                     if (outcome->wasLong) giveMemoryBackSoon();
+                     done(std::move(*outcome->value));
                    });
-  watcher->setFuture(QtConcurrent::run(
-      [work = std::move(work)]() mutable { return std::make_shared<std::optional<Value>>(work()); }));
+  watcher->setFuture(QtConcurrent::run([work = std::move(work)]() mutable {
+    QElapsedTimer clock;
+    clock.start();
+    auto outcome = std::make_shared<Outcome>();
+    outcome->value.emplace(work());
+    outcome->wasLong = clock.elapsed() > kLongMs;
+    return outcome;
+  }));
 }
 
 }  // namespace pipescope::shell
