@@ -38,6 +38,9 @@ sections::Table optionTable(const char* key, const char* title, const std::vecto
   sections::Table table{key, title, "", {}, {}};
   table.columns = {{"name", "Name", Format::plain, ""}, {"before", "Before", Format::plain, ""}, {"after", "After", Format::plain, ""}};
   for (const auto& row : changed) table.rows.push_back({row.path, row.before, row.after});
+  std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
+    return sections::countsBefore(std::get<std::string>(a.front()), std::get<std::string>(b.front()));
+  });
   return table;
 }
 
@@ -171,8 +174,8 @@ void addFacts(const analysis::Diff& diff, sections::Section& section) {
   const double before = diff.secondsPerSampleBefore(diff.before), after = diff.secondsPerSampleAfter(diff.after);
   const auto rate = [](double seconds) { return seconds > 0 ? Cell(1 / seconds) : Cell(); };
   for (const sections::Fact& fact :
-       {sections::Fact{"before_samples", "Samples of it before", diff.samplesBefore, Format::count, "all replicas"},
-        {"after_samples", "Samples of it after", diff.samplesAfter, Format::count, "all replicas"},
+       {sections::Fact{"before_samples", "Samples of the call before", diff.samplesBefore, Format::count, "all replicas"},
+        {"after_samples", "Samples of the call after", diff.samplesAfter, Format::count, "all replicas"},
         {"before_devices", "Devices before", diff.devicesBefore, Format::count, "that hold a stage"},
         {"after_devices", "Devices after", diff.devicesAfter, Format::count, "that hold a stage"},
         {"before_samples_per_second", "Rate before", rate(before), Format::rate, "samples ÷ call"},
@@ -197,7 +200,8 @@ sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalo
   if (diff.families) {
     section.remarks.push_back(
         "The devices are of different families: parts are matched by the model's operators, whatever stage and device "
-        "they are on.");
+        "they are on. Each family has categories of memory of its own: an IPU's variables are weights, activations "
+        "and optimizer state together.");
   }
   if (diff.perSample()) {
     section.remarks.push_back(

@@ -28,7 +28,7 @@ Ticks unionLength(Intervals& intervals) {
 struct SegmentSums {
   std::map<model::StepKind, Ticks> byKind;
   std::map<model::LaneRole, Ticks> byLane;
-  Bytes streamIn, streamOut, exchangeIn, exchangeOut;
+  Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
   double balanceSum = 0, computeMean = 0;
   std::int64_t computeSteps = 0;
 };
@@ -47,6 +47,9 @@ void addStep(SegmentSums& sums, const Catalog& catalog, const model::Step& step)
   } else if (step.kind == model::StepKind::exchange) {
     sums.exchangeIn += step.bytesIn;
     sums.exchangeOut += step.bytesOut;
+  } else if (step.kind == model::StepKind::globalExchange) {  // a collective's own part
+    sums.globalIn += step.bytesIn;
+    sums.globalOut += step.bytesOut;
   } else if (step.kind == model::StepKind::compute && step.maxTicks.count > 0) {
     sums.balanceSum += step.meanTicks / static_cast<double>(step.maxTicks.count);
     sums.computeMean += step.meanTicks;
@@ -91,6 +94,8 @@ class DeviceSums {
     result.streamOut += sums.streamOut;
     result.exchangeIn += sums.exchangeIn;
     result.exchangeOut += sums.exchangeOut;
+    result.globalIn += sums.globalIn;
+    result.globalOut += sums.globalOut;
     balanceSum_ += sums.balanceSum;
     computeMean_ += sums.computeMean;
     computeSteps_ += sums.computeSteps;

@@ -248,9 +248,12 @@ class FarReader {
   void addStep(std::int32_t index, const Use& use, const model::Step& step) {
     Sums& sums = sums_[static_cast<std::size_t>(index)];
     const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-    if (step.kind == model::StepKind::streamCopy) {
-      sums.streamIn += Bytes(std::llround(static_cast<double>(step.bytesIn.count) * use.ended));
-      sums.streamOut += Bytes(std::llround(static_cast<double>(step.bytesOut.count) * use.ended));
+    const bool stream = step.kind == model::StepKind::streamCopy;
+    if (stream || step.kind == model::StepKind::globalExchange) {
+      (stream ? sums.streamIn : sums.globalIn) +=
+          Bytes(std::llround(static_cast<double>(step.bytesIn.count) * use.ended));
+      (stream ? sums.streamOut : sums.globalOut) +=
+          Bytes(std::llround(static_cast<double>(step.bytesOut.count) * use.ended));
     }
     if (step.kind != model::StepKind::compute) return;
     sums.unitTicks += step.meanTicks * static_cast<double>(device.units) * device.axisTicksPerTick * use.share;

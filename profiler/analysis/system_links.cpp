@@ -31,9 +31,10 @@ Ticks lengthOf(Spans spans) {
   return sum;
 }
 
-/// A step of a segment that moves bytes between the device and the host, or its remote buffers.
+/// A step of a segment that moves bytes between the device and the host, its remote buffers or, in a
+/// collective, the same device of other replicas.
 struct Copy {
-  bool remote = false;
+  model::StepKind kind;
   Ticks offset, ticks;
   Bytes in, out;
 };
@@ -128,7 +129,7 @@ class UseReader {
     }
   }
 
-  /// Stream copies and remote copies by segment.
+  /// Stream copies, remote copies and collectives by segment.
   Result<std::map<model::SegmentId, std::vector<Copy>>> copiesBySegment() {
     std::map<model::SegmentId, std::vector<Copy>> copies;
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
@@ -136,10 +137,11 @@ class UseReader {
       if (progress_.cancelled()) return base::cancelled("Reading the steps was stopped.");
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
       for (const model::Step& row : *rows) {
-        const bool remote = row.kind == model::StepKind::remoteCopy;
-        if (!(remote || row.kind == model::StepKind::streamCopy)) continue;
+        if (row.kind != model::StepKind::remoteCopy && row.kind != model::StepKind::streamCopy &&
+            row.kind != model::StepKind::globalExchange)
+          continue;
         if (row.bytesIn.count + row.bytesOut.count <= 0) continue;
-        copies[row.segment].push_back({remote, row.offset, row.ticks, row.bytesIn, row.bytesOut});
+        copies[row.segment].push_back({row.kind, row.offset, row.ticks, row.bytesIn, row.bytesOut});
       }
     }
     return copies;
@@ -159,7 +161,8 @@ class UseReader {
 
   void addCopy(const model::Placement& placement, const Copy& copy) {
     const model::DeviceId host, device = placement.device;
-    if (copy.remote) {
+    if (copy.kind == model::StepKind::globalExchange) return addCollective(placement, copy);
+    if (copy.kind == model::StepKind::remoteCopy) {
       if (remoteTransfers_) return;
       const model::DeviceId far = hasStreaming(device) ? device : host;
       addTraffic(far, copy.in, false, true);
@@ -172,6 +175,21 @@ class UseReader {
     const Ticks start = placement.start + copy.offset, end = start + copy.ticks;
     if (copy.in.count > 0) add(between(host, device), host, device, copy.in, start, end);
     if (copy.out.count > 0) add(between(device, host), device, host, copy.out, start, end);
+  }
+
+  /// A collective spreads over the links between replicas as its algorithm wants; a profile keeps what goes out
+  /// of one of them.
+  void addCollective(const model::Placement& placement, const Copy& copy) {
+    if (copy.out.count <= 0) return;
+    const auto [place, isNew] = collectives_.try_emplace(placement.device, use_.links.size());
+    if (isNew) {
+      use_.links.push_back(emptyUse({}, "collectives", placement.device, {}, 0));
+      use_.links.back().to = "other replicas";
+    }
+    const Ticks start = placement.start + copy.offset;
+    use_.links[place->second].bytes += copy.out;
+    ++use_.links[place->second].transfers;
+    spans_[place->second].emplace_back(start, start + copy.ticks);
   }
 
   bool hasStreaming(model::DeviceId device) const {
@@ -197,6 +215,7 @@ class UseReader {
   base::Progress& progress_;
   SystemUse use_;
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
+  std::map<model::DeviceId, std::size_t> collectives_;  ///< place of each device's among the links
   std::map<std::size_t, Spans> spans_;
   bool hostTransfers_ = false, remoteTransfers_ = false;
 };

@@ -26,7 +26,8 @@ struct SpaceTraffic {
 struct SystemUse {
   model::RunId run;
   Ticks length;
-  /// By id; then pairs of devices whose transfers go over several links, each pair as one.
+  /// By id; then pairs of devices whose transfers go over several links, each pair as one; and for each device
+  /// what its collectives send to other replicas.
   std::vector<LinkUse> links;
   std::vector<SpaceTraffic> spaces;  ///< by MemorySpaceId
 };

@@ -58,7 +58,7 @@ struct TraceSegment {
   /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to
   /// `ticks`.
   TicksByKind byKind{};
-  Bytes streamIn, streamOut;
+  Bytes streamIn, streamOut, globalIn, globalOut;
   double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
   double balanceSum = 0;        ///< Σ mean ÷ slowest unit over compute steps
   std::int64_t computeSteps = 0;

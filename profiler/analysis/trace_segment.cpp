@@ -196,6 +196,8 @@ void sumSegment(TraceSegment& segment, std::int64_t units) {
   for (const model::Step& step : segment.steps) {
     if (step.kind == model::StepKind::streamCopy)
       segment.streamIn += step.bytesIn, segment.streamOut += step.bytesOut;
+    if (step.kind == model::StepKind::globalExchange)
+      segment.globalIn += step.bytesIn, segment.globalOut += step.bytesOut;
     if (step.kind != model::StepKind::compute) continue;
     segment.computeUnitTicks += step.meanTicks * static_cast<double>(units);
     if (step.maxTicks.count <= 0) continue;

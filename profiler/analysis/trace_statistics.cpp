@@ -98,6 +98,8 @@ class DeviceRange {
     if (placement.end > to_) return;
     result_.streamIn += segment->streamIn;
     result_.streamOut += segment->streamOut;
+    result_.globalIn += segment->globalIn;
+    result_.globalOut += segment->globalOut;
     balance_ += segment->balanceSum;
     steps_ += segment->computeSteps;
   }

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cmath>
 
 #include "profiler/sections/section.h"
@@ -10,14 +13,20 @@ namespace {
 
 std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
 
-std::string withSeparators(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t sign = number < 0 ? 1 : 0;
-  for (std::size_t place = digits.size(); place > sign + 3;) {
+/// "110406.5" is "110,406.5".
+std::string grouped(std::string number) {
+  const std::size_t end = number.find_first_not_of("-0123456789");
+  if (end != std::string::npos && number[end] != '.') return number;  // with an exponent
+  const std::size_t whole = std::min(end, number.size()), sign = number.starts_with('-') ? 1 : 0;
+  for (std::size_t place = whole; place > sign + 3;) {
     place -= 3;
-    digits.insert(place, ",");
+    number.insert(place, ",");
   }
-  return digits;
+  return number;
+}
+
+std::string withSeparators(std::int64_t number) {
+  return grouped(std::to_string(number));
 }
 
 /// Three significant digits, trailing zeros kept out.
@@ -82,9 +91,34 @@ std::string formatNumber(double value, Format format) {
       return scaled(value, units, 5, 1000);
     }
     case Format::plain:
+    case Format::list:
       break;
   }
   return fmt::format("{:.6g}", value);
+}
+
+/// "layer7" is ("layer", 7); without a number, or with one that no count writes, −1.
+std::pair<std::string, std::int64_t> numbered(const std::string& word) {
+  constexpr std::size_t kMostDigits = 9;
+  const std::size_t last = word.find_last_not_of("0123456789");
+  const std::string digits = word.substr(last == std::string::npos ? 0 : last + 1);
+  if (digits.empty() || digits.size() > kMostDigits || (digits.size() > 1 && digits[0] == '0')) return {word, -1};
+  return {word.substr(0, word.size() - digits.size()), std::stoll(digits)};
+}
+
+/// layer0 layer1 layer2 → layer0..2
+std::vector<std::string> joinNumbered(const std::vector<std::string>& words) {
+  std::vector<std::string> joined;
+  for (std::size_t i = 0; i < words.size();) {
+    const auto [name, first] = numbered(words[i]);
+    std::size_t next = i + 1;
+    while (first >= 0 && next < words.size() &&
+           numbered(words[next]) == std::pair(name, first + static_cast<std::int64_t>(next - i)))
+      ++next;
+    joined.push_back(next == i + 1 ? words[i] : fmt::format("{}..{}", words[i], first + static_cast<std::int64_t>(next - i) - 1));
+    i = next;
+  }
+  return joined;
 }
 
 struct CellFormatter {
@@ -92,7 +126,7 @@ struct CellFormatter {
   double ticksPerShownUnit;
   std::string number(double value) const {
     if (format == Format::ticks && ticksPerShownUnit != 1)
-      return fmt::format("{:.6g}", value / ticksPerShownUnit);
+      return grouped(fmt::format("{:.6g}", value / ticksPerShownUnit));
     return formatNumber(value, format);
   }
   std::string operator()(std::monostate) const { return "–"; }
@@ -100,7 +134,7 @@ struct CellFormatter {
     return format == Format::plain ? std::to_string(n) : number(static_cast<double>(n));
   }
   std::string operator()(double x) const { return number(x); }
-  std::string operator()(const std::string& s) const { return s; }
+  std::string operator()(const std::string& s) const { return format == Format::list ? shortList(s) : s; }
   std::string operator()(bool b) const { return b ? "yes" : "no"; }
   std::string operator()(const Breakdown& parts) const {
     std::string text;
@@ -120,16 +154,63 @@ std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit
   return std::visit(CellFormatter{format, ticksPerShownUnit}, cell);
 }
 
+bool countsBefore(const std::string& a, const std::string& b) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!digit(a[i]) || !digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [&](const std::string& text, std::size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && digit(text[at + 1])) ++at;
+      const std::size_t from = at;
+      while (at < text.size() && digit(text[at])) ++at;
+      return text.substr(from, at - from);
+    };
+    const std::string one = number(a, i), other = number(b, j);
+    if (one.size() != other.size()) return one.size() < other.size();
+    if (one != other) return one < other;
+  }
+  return a.size() - i < b.size() - j;
+}
+
+std::string outcomeName(const model::Outcome& outcome) {
+  static constexpr std::pair<std::string_view, const char*> kForecasts[] = {
+      {"bubble_fraction_2g", "bubble with 2 × micro-batches"},
+      {"bubble_fraction_4g", "bubble with 4 × micro-batches"},
+      {"bubble_fraction_limit", "bubble with ever more micro-batches"}};
+  std::string name = outcome.name;
+  std::replace(name.begin(), name.end(), '_', ' ');
+  for (const auto& [key, words] : kForecasts) {
+    if (outcome.name == key) name = words;
+  }
+  if (outcome.kind == model::OutcomeKind::forecast) return "Forecast: " + name;
+  if (!name.empty()) name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+  return name;
+}
+
+std::string outcomeValue(const model::Outcome& outcome) {
+  const bool share = outcome.unit == "fraction" ||
+                     (outcome.unit.empty() && outcome.name.find("accuracy") != std::string::npos);
+  if (share) return formatCell(outcome.value, Format::fraction);
+  if (outcome.unit.empty()) return formatCell(outcome.value, Format::plain);
+  return formatCell(outcome.value, Format::count) + " " + outcome.unit;
+}
+
 std::string shortList(const std::string& words) {
   constexpr std::size_t kMostShown = 3, kShort = 24;
+  if (words.size() <= kShort) return words;
   std::vector<std::string> list;
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t end = std::min(words.find(' ', at), words.size());
     if (end > at) list.push_back(words.substr(at, end - at));
     at = end + 1;
   }
-  if (list.size() <= kMostShown || words.size() <= kShort) return words;
-  return fmt::format("{} … {} ({})", list.front(), list.back(), list.size());
+  const std::vector<std::string> joined = joinNumbered(list);
+  if (joined.size() > kMostShown) return fmt::format("{} … {} ({})", list.front(), list.back(), list.size());
+  return fmt::format("{}", fmt::join(joined, " "));
 }
 
 }  // namespace pipescope::sections

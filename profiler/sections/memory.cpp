@@ -39,15 +39,15 @@ Table categoryTable(const analysis::Memory& m) {
 /// Streaming memory and host.
 Table otherTable(const analysis::Memory& m) {
   Table table{"other_memory", "Other memory", "streaming memory beside the chips; the host's stream buffers", {}, {}};
-  table.columns = {{"index", "Device", Format::plain, "−1: the host"},
+  table.columns = {{"index", "Device", Format::plain, "−1: the host", false},
                    {"name", "Name", Format::plain, ""},
                    {"space", "Memory", Format::plain, ""},
                    {"total_bytes", "Total", Format::bytes, ""},
-                   {"capacity_bytes", "Capacity", Format::bytes, "0: not modelled"},
+                   {"capacity_bytes", "Capacity", Format::bytes, "nothing: not modelled"},
                    {"fits", "Fits", Format::plain, ""}};
   for (const analysis::DeviceMemory& d : m.others) {
     table.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name, d.spaceKind,
-                          d.total.count, d.bytesPerUnit.count, d.fits});
+                          d.total.count, d.bytesPerUnit.count > 0 ? Cell(d.bytesPerUnit.count) : Cell(), d.fits});
   }
   return table;
 }

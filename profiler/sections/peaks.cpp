@@ -69,7 +69,7 @@ base::Result<Section> makePeaks(const Context& context) {
                           peak.parts.notAlwaysLive.count});
     for (const analysis::LayerBytes& row : peak.parts.layers) {
       const auto bytes = static_cast<double>((row.alwaysLive + row.notAlwaysLive).count);
-      layers.rows.push_back({name, row.layer, row.alwaysLive.count, row.notAlwaysLive.count,
+      layers.rows.push_back({name, row.layer.empty() ? Cell() : Cell(row.layer), row.alwaysLive.count, row.notAlwaysLive.count,
                              whole > 0 ? Cell(bytes / whole) : Cell()});
     }
     for (const analysis::CategoryBytes& row : peak.parts.categories)

@@ -26,6 +26,7 @@ enum class Format {
   seconds,   ///< 5.02 ms
   rate,      ///< 12,300 /s
   byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
+  list,      ///< words, as shortList
 };
 
 struct Fact {
@@ -102,9 +103,17 @@ void setByteUnits(ByteUnits units);
 /// "1,472", "3.2 MiB", "12.3 %"; "–" for nothing.
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
 
-/// Words that are parted by blanks, of which only the first and last are shown where there are many:
-/// "encoder0 … encoder23 (24)".
+/// Words that are parted by blanks. Numbered ones in a row become one, as configurations write them
+/// ("encoder0..23"); of what are still many only the first and last are shown: "stem … head (18)".
 std::string shortList(const std::string& words);
+
+/// As people count: "stages[2]" is before "stages[10]".
+bool countsBefore(const std::string& a, const std::string& b);
+
+/// A result of a run in words: "Final loss"; "Forecast: bubble with 2 × micro-batches".
+std::string outcomeName(const model::Outcome& outcome);
+/// "0.0269", "99.3 %", "6,571 samples/s".
+std::string outcomeValue(const model::Outcome& outcome);
 
 std::string toText(const Section& section);
 /// One section's object; keys are those of facts and tables.

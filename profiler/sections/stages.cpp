@@ -100,7 +100,7 @@ Table stageTable(const StagesReport& r) {
   table.columns = {
       {"index", "Stage", Format::plain, ""},
       {"device", "Device", Format::plain, "Device index"},
-      {"blocks", "Blocks", Format::plain, ""},
+      {"blocks", "Blocks", Format::list, ""},
       {"forward_cycles", "Forward", Format::ticks, "per micro-batch"},
       {"recompute_cycles", "Recompute", Format::ticks, "per micro-batch"},
       {"backward_cycles", "Backward", Format::ticks, "per micro-batch, weight gradients included"},

@@ -84,7 +84,10 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
                    {"share", "Share", Format::fraction, "of the call's time"},
                    {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
-    table.rows.push_back({deviceName(catalog, g.device), deviceName(catalog, g.waitedForDevice),
+    // Of a collective only the device's own part is recorded.
+    const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
+    table.rows.push_back({deviceName(catalog, g.device),
+                          replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
                           g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
                           model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
                           sentence(context, g)});

@@ -21,6 +21,7 @@ bool hasTicks(const Table& table) {
 /// Labels and headings name the unit once: in a fact's label, behind a table's title.
 void showMicroseconds(Section& section) {
   for (Fact& fact : section.facts) {
+    if (fact.key == "time_us") fact.inText = false;  // the total in ticks says the same now
     if (fact.format != Format::ticks) continue;
     replace(fact.label, "Cycles", "Time");
     fact.label += ", µs";

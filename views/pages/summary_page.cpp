@@ -2,7 +2,6 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cctype>
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/execution.h"
@@ -50,13 +49,6 @@ const sections::Fact* findFact(const sections::Section& section, std::string_vie
   return nullptr;
 }
 
-/// Words of a key: "final_loss" is "Final loss".
-std::string words(std::string key) {
-  std::replace(key.begin(), key.end(), '_', ' ');
-  if (!key.empty()) key[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(key[0])));
-  return key;
-}
-
 /// What came out, and the figures that are not in large letters, each with what it is of.
 sections::Table figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
   sections::Table table{"figures",
@@ -72,16 +64,8 @@ sections::Table figureTable(const sections::Section& section, const analysis::Ca
     table.rows.push_back(
         {fact->label, formatCell(fact->value, fact->format, section.ticksPerShownUnit), fact->doc});
   }
-  for (const model::Outcome& row : catalog.outcomes) {
-    const bool share =
-        row.unit == "fraction" || (row.unit.empty() && row.name.find("accuracy") != std::string::npos);
-    const bool unit = !share && !row.unit.empty();
-    const std::string value = formatCell(row.value, share  ? Format::fraction
-                                                    : unit ? Format::count
-                                                           : Format::plain);
-    const bool forecast = row.kind == model::OutcomeKind::forecast;
-    table.rows.push_back({(forecast ? "Forecast: " : "") + words(row.name), unit ? value + " " + row.unit : value, row.basis});
-  }
+  for (const model::Outcome& row : catalog.outcomes)
+    table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
   return table;
 }
 

@@ -81,10 +81,7 @@ class TrainingPage : public shell::Page {
                           {}};
     for (const model::Outcome& row : catalog.outcomes) {
       if (row.executable != context_.session.executable() || row.kind == model::OutcomeKind::forecast) continue;
-      model::Counter like;
-      like.name = row.name;
-      like.unit = row.unit;
-      table.rows.push_back({titleOf(like).toStdString(), valueOf(like, row.value).toStdString(), row.basis});
+      table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
     }
     if (series.empty() && table.rows.empty()) {
       const model::Executable* executable = catalog.executable(context_.session.executable());

@@ -154,10 +154,25 @@ TEST(Sections, OfAProfileInWhichNothingRan) {
 }
 
 TEST(ShortList, NamesTheEndsOfALongList) {
+  EXPECT_EQ(formatCell(110'406.25e6, Format::ticks, 1e6), "110,406");
+  EXPECT_EQ(formatCell(-3'115.25e6, Format::ticks, 1e6), "-3,115.25");
+  EXPECT_EQ(formatCell(999.5e6, Format::ticks, 1e6), "999.5");
+  EXPECT_EQ(formatCell(1e15, Format::ticks, 1e6), "1e+09");
+  EXPECT_TRUE(countsBefore("stages[2].blocks", "stages[10].blocks"));
+  EXPECT_FALSE(countsBefore("stages[10].blocks", "stages[2].blocks"));
+  EXPECT_TRUE(countsBefore("a", "a1"));
+  EXPECT_TRUE(countsBefore("layer9", "layer10/x"));
+  EXPECT_FALSE(countsBefore("layer07", "layer7"));
+  EXPECT_FALSE(countsBefore("layer7", "layer07"));
   EXPECT_EQ(shortList(""), "");
   EXPECT_EQ(shortList("conv1 pool fc"), "conv1 pool fc");
   EXPECT_EQ(shortList("B1 B2 B3 B4"), "B1 B2 B3 B4") << "short as it is";
-  EXPECT_EQ(shortList("embedding encoder0 encoder1 head"), "embedding … head (4)");
+  EXPECT_EQ(shortList("embedding encoder0 encoder1 head"), "embedding encoder0..1 head");
+  EXPECT_EQ(shortList("encoder/layer9 encoder/layer10 encoder/layer11"), "encoder/layer9..11");
+  EXPECT_EQ(shortList("encoder/layer2 encoder/layer4 encoder/layer3"), "encoder/layer2 encoder/layer4 encoder/layer3");
+  EXPECT_EQ(shortList("encoder/layer01 encoder/layer02"), "encoder/layer01 encoder/layer02") << "a name, not a count";
+  EXPECT_EQ(shortList("stem layer1/block0 layer1/block1 layer2/block0 layer2/block1 head"), "stem … head (6)");
+  EXPECT_EQ(formatCell(std::string("embedding encoder0 encoder1 head"), Format::list), "embedding encoder0..1 head");
 }
 
 /// Three tiles; a weight on all, an activation on the last two.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "profiler/analysis/execution.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/section.h"
@@ -132,6 +133,32 @@ TEST(SystemUse, CountsStreamCopiesForTheHostsLink) {
   EXPECT_EQ(use.links[5].bytes.count, 60);
   EXPECT_EQ(use.spaces[1].in.count, 1500);
   EXPECT_EQ(use.spaces[1].out.count, 60);
+}
+
+TEST(SystemUse, CountsWhatCollectivesSendToOtherReplicas) {
+  Wired wired;
+  wired.copies(1, model::StepKind::globalExchange, 700, 600, 50, {0, 20, 200});  // the first two overlap
+  const SystemUse use = wired.use();
+  ASSERT_EQ(use.links.size(), 6U);
+  EXPECT_EQ(use.links[5].from, "D1");
+  EXPECT_EQ(use.links[5].to, "other replicas");
+  EXPECT_EQ(use.links[5].name, "collectives");
+  EXPECT_EQ(use.links[5].bytes.count, 1800);
+  EXPECT_EQ(use.links[5].transfers, 3);
+  EXPECT_DOUBLE_EQ(use.links[5].share, 0.12);
+  EXPECT_FALSE(use.links[5].link.valid());
+}
+
+TEST(Execution, CountsWhatCollectivesMove) {
+  Wired wired;
+  wired.copies(1, model::StepKind::globalExchange, 700, 600, 50, {0, 200});
+  EXPECT_TRUE(wired.recorder.commit().ok());
+  const auto catalog = *loadCatalog(*wired.profile);
+  const auto made = execution(*wired.profile, *catalog, wired.executable);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->devices[1].globalIn.count, 1400);
+  EXPECT_EQ(made->devices[1].globalOut.count, 1200);
+  EXPECT_EQ(made->devices[0].globalIn.count, 0);
 }
 
 TEST(SystemUse, CountsRemoteCopiesForStreamingMemory) {

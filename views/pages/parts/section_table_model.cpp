@@ -64,7 +64,9 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return QString::fromStdString(formatCell(*value, column.format, ticksPerShownUnit_));
     case Qt::ToolTipRole: {
-      const QString text = data(index, Qt::DisplayRole).toString();
+      const QString text = column.format == sections::Format::list
+                               ? QString::fromStdString(formatCell(*value, sections::Format::plain))
+                               : data(index, Qt::DisplayRole).toString();
       return text.size() > 24 ? text : QString();
     }
     case Qt::TextAlignmentRole:
