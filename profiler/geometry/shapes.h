@@ -50,6 +50,7 @@ struct Arrow {
 };
 
 struct Shapes {
+  std::vector<std::pair<ColourRole, Box>> grounds;  ///< below the fills, which are drawn colour by colour
   std::array<std::vector<Box>, kColourRoles> fills;
   std::vector<Hatch> hatches;
   std::vector<Label> labels;
@@ -69,6 +70,9 @@ struct Shapes {
     } else {
       fill(role, box);
     }
+  }
+  void ground(ColourRole role, const Box& box) {
+    if (box.width > 0 && box.height > 0) grounds.emplace_back(role, box);
   }
   void hatch(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) hatches.push_back({box, role});

@@ -176,7 +176,7 @@ class RowDrawer {
   /// Every tile in each step: how long it works, the rest of the step it waits.
   void drawTiles(const TimelineRow& row) {
     const Box whole{0, y_, view_.width(), height_};
-    shapes_.fill(ColourRole::idle, whole);
+    shapes_.ground(ColourRole::idle, whole);
     if (!scene_.model_->tiles || !scene_.model_->tiles->recorded)
       return label(whole, "Tiles were not recorded: run again with --record tiles", ColourRole::idle, false);
     const analysis::TraceTrack& track = scene_.track(row);
@@ -411,9 +411,13 @@ const analysis::FlameRow* TimelineScene::flameRow(const TimelineRow& row,
 Shapes overview(const TimelineModel& model, const TimeView& view, int height, bool byMicroBatch) {
   Shapes shapes;
   const analysis::Trace& trace = *model.trace;
-  const int devices = static_cast<int>(trace.devices.size());
-  for (int d = 0; d < devices; ++d) {
-    const int top = height * d / devices, bottom = height * (d + 1) / devices;
+  std::vector<int> recorded;
+  for (int d = 0; d < static_cast<int>(trace.devices.size()); ++d) {
+    if (at(trace.devices, d).recorded) recorded.push_back(d);
+  }
+  const auto lanes = static_cast<int>(recorded.size());
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int d = at(recorded, lane), top = height * lane / lanes, bottom = height * (lane + 1) / lanes;
     const int gap = bottom - top >= 4 ? 1 : 0;
     const analysis::TraceTrack& track = at(trace.devices, d).tracks.front();
     foldVisible(

@@ -1,4 +1,5 @@
 // Pages of a device in one piece, a Gaudi: two replicas of which one is recorded, engines that work side by side, HBM.
+#include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
 #include <QLineEdit>
@@ -130,7 +131,7 @@ TEST_F(CardTest, TheSummaryTellsItsClockAndCountsInWords) {
   EXPECT_EQ(fact(QStringLiteral("Memory")), QStringLiteral("89.4 GiB HBM each"));
   for (const pages::FigureCard* card : window->currentPage()->findChildren<pages::FigureCard*>()) {
     if (card->caption() != QStringLiteral("Slowest stage")) continue;
-    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem … head (5) on HPU0, the only stage"));
+    EXPECT_EQ(card->accessibleDescription(), QStringLiteral("stem layer1..3 head on HPU0, the only stage"));
     EXPECT_EQ(card->toolTip(), QStringLiteral("stem layer1 layer2 layer3 head on HPU0, the only stage"));
   }
   picture("card_summary");
@@ -143,10 +144,37 @@ TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
   for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
     EXPECT_EQ(table->model()->table().basis.find("tile"), std::string::npos) << table->title().toStdString();
   }
+  // 1 MB of 96 GB would be a line on the axis.
+  auto* capacity = window->currentPage()->findChildren<QCheckBox*>().last();
+  ASSERT_EQ(capacity->text(), QStringLiteral("Capacity"));
+  EXPECT_FALSE(capacity->isChecked());
+  QTest::mouseClick(capacity, Qt::LeftButton, {}, QPoint(8, capacity->height() / 2));
+  EXPECT_TRUE(capacity->isChecked());
+  window->currentPage()->reload();
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(capacity->isChecked()) << "what the user chose stays";
   picture("card_memory");
   showPage(QStringLiteral("liveness"));
   EXPECT_FALSE(child<QComboBox>(QStringLiteral("Bytes of"))->isVisible());
   picture("card_liveness");
+}
+
+TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
+  pages::FigureCard card(*palette, nullptr);
+  const QString one = QStringLiteral("fullest tile 98.2 % full"),
+                two = QStringLiteral("encoder/layer0..1 on IPU1, 1.10 × the mean of all stages, gaps included");
+  QString many;
+  for (int i = 0; i < 40; ++i) many += two + QLatin1Char(' ');
+  card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), one, {});
+  EXPECT_EQ(card.detailShown(300), one);
+  const int height = card.heightForWidth(300);
+  card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), two, {});
+  EXPECT_EQ(card.detailShown(240), two);
+  EXPECT_GT(card.heightForWidth(240), height) << "grows with the lines";
+  card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), many, {});
+  EXPECT_TRUE(card.detailShown(240).endsWith(QStringLiteral("…")));
+  EXPECT_GT(card.detailShown(240).size(), two.size()) << "three lines of it";
+  EXPECT_LT(card.detailShown(240).size(), many.size() / 4);
 }
 
 }  // namespace

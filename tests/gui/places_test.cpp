@@ -1,5 +1,6 @@
 // Links and places, notes that stay in the file, the demo, files that go away or are half there, marks, and every page
 // by keyboard; every model under Qt's own tester.
+#include <QAbstractButton>
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QClipboard>
@@ -189,6 +190,19 @@ TEST_F(PlacesTest, TilesAreDrawnAndListed) {
   canvas->zoomTo(pass.start, pass.end, 0.1);
   ASSERT_TRUE(settle());
   picture("tiles_near");
+  // Tiles at work are seen, and what is left of the step.
+  const QImage image = canvas->viewport()->grab().toImage();
+  const QColor work = palette->colour(geometry::ColourRole::compute), rest = palette->colour(geometry::ColourRole::idle);
+  int working = 0, resting = 0;
+  for (int y = row->y - canvas->window().top; y < row->y - canvas->window().top + row->height; y += 2) {
+    for (int x = canvas->viewport()->width() / 4; x < canvas->viewport()->width(); x += 3) {
+      const QColor seen = image.pixelColor(x, y + TimelineCanvas::kTop);
+      working += seen == work ? 1 : 0;
+      resting += seen == rest ? 1 : 0;
+    }
+  }
+  EXPECT_GT(working, 100);
+  EXPECT_GT(resting, 100);
   const auto& placed = canvas->window();
   geometry::TimelineItem step;
   for (int x = 0; x < placed.view.width() && step.unit < 0; x += 5) {
@@ -378,7 +392,7 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
   for (int i = 0; i < window->pageIds().size(); ++i) {
     QTest::keyClick(window.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
     ASSERT_TRUE(settle());
-    EXPECT_EQ(window->currentPage(), window->currentPage());
+    EXPECT_EQ(window->currentPage()->accessibleName().toLower(), window->pageIds()[i]);
     // Tab reaches controls of the page and comes back without getting stuck.
     std::set<QWidget*> reached;
     for (int step = 0; step < 60; ++step) {
@@ -387,12 +401,38 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
     }
     EXPECT_GT(reached.size(), 3U) << window->pageIds()[i].toStdString();
     for (QWidget* widget : reached) {
-      const bool named = !widget->accessibleName().isEmpty() || widget->inherits("QAbstractButton") ||
-                         widget->inherits("QAbstractItemView") || widget->inherits("QTabBar") ||
-                         widget->inherits("QScrollArea") || widget->inherits("QLineEdit");
+      const auto* button = qobject_cast<QAbstractButton*>(widget);
+      const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty()) ||
+                         widget->inherits("QTabBar") || widget->inherits("QScrollArea");
       EXPECT_TRUE(named) << widget->metaObject()->className() << " on " << window->pageIds()[i].toStdString();
     }
   }
+}
+
+/// A screen reader has a name for whatever can be used, also where Tab does not lead.
+TEST_F(PlacesTest, WhatCanBeUsedHasAName) {
+  openPage(QStringLiteral("summary"));
+  const auto isPartOfAnother = [](const QWidget* widget) {
+    const QWidget* of = widget->parentWidget();
+    return widget->inherits("QHeaderView") || widget->inherits("QTableCornerButton") || of->inherits("QComboBox") ||
+           of->inherits("QComboBoxPrivateContainer") || of->inherits("QAbstractSpinBox") || of->inherits("QLineEdit") ||
+           of->inherits("QTabBar") || of->inherits("QMenuBar");
+  };
+  int seen = 0;
+  for (const QString& page : window->pageIds()) {
+    showPage(page);
+    for (const QWidget* widget : window->findChildren<QWidget*>()) {
+      const auto* button = qobject_cast<const QAbstractButton*>(widget);
+      const bool used = button != nullptr || widget->inherits("QComboBox") || widget->inherits("QLineEdit") ||
+                        widget->inherits("QAbstractItemView") || widget->inherits("QAbstractSpinBox");
+      if (!used || !widget->isVisible() || isPartOfAnother(widget)) continue;
+      ++seen;
+      EXPECT_TRUE(!widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty()))
+          << widget->metaObject()->className() << " \"" << widget->objectName().toStdString() << "\" in "
+          << widget->parentWidget()->metaObject()->className() << " on " << page.toStdString();
+    }
+  }
+  EXPECT_GT(seen, 60);
 }
 
 TEST_F(PlacesTest, EveryModelIsSound) {

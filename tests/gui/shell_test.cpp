@@ -6,7 +6,10 @@
 #include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPushButton>
 #include <QTemporaryDir>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "profiler/store/profile_writer.h"
@@ -226,6 +229,10 @@ TEST_F(WindowTest, TheKeyTableListsEveryKey) {
                                "Go to what a wait waits for", "Keys"}) {
     EXPECT_TRUE(texts.contains(QLatin1String(expected))) << expected;
   }
+  EXPECT_LE(dialog->height(), window->height()) << "what does not fit is scrolled to";
+  EXPECT_LE(dialog->width(), window->width());
+  const auto* close = dialog->findChild<QPushButton*>();
+  EXPECT_LE(close->mapTo(dialog, QPoint(0, close->height())).y(), dialog->height());
   const QString folder = qEnvironmentVariable("PIPESCOPE_GUI_PICTURES");
   if (!folder.isEmpty()) dialog->grab().save(folder + QStringLiteral("/keys.png"));
   dialog->reject();
@@ -242,6 +249,24 @@ TEST_F(WindowTest, ThemesReachTheCanvas) {
   palette->setTheme(shell::Theme::dark);
   EXPECT_EQ(corner(), palette->ui(shell::Ui::surface));
   EXPECT_LT(corner().lightness(), 64);
+}
+
+TEST_F(WindowTest, ThemesReachEveryLabel) {
+  palette->setTheme(shell::Theme::light);
+  open(ProfileFixture().profile(), QStringLiteral("summary"));
+  for (const shell::Theme theme : {shell::Theme::dark, shell::Theme::light}) {
+    palette->setTheme(theme);
+    QCoreApplication::processEvents();
+    int quiet = 0;
+    for (const QLabel* label : window->findChildren<QLabel*>()) {
+      if (label->text().isEmpty()) continue;
+      const QColor colour = label->palette().color(QPalette::WindowText);
+      const bool known = colour == palette->ui(shell::Ui::text) || colour == palette->ui(shell::Ui::muted);
+      EXPECT_TRUE(known) << label->text().toStdString() << ": " << colour.name().toStdString();
+      quiet += colour == palette->ui(shell::Ui::muted) ? 1 : 0;
+    }
+    EXPECT_GT(quiet, 4);
+  }
 }
 
 TEST_F(WindowTest, DroppedFilesAreOpened) {
@@ -305,6 +330,50 @@ TEST(Theme, TextIsReadable) {
       EXPECT_GE(contrast(shell::Palette::textOn(colour), colour), 4.5) << geometry::roleKey(role);
       EXPECT_GE(contrast(shell::Palette::textOn(palette.hatchGround(role)), palette.hatchGround(role)), 4.5)
           << geometry::roleKey(role);
+    }
+  }
+}
+
+/// Red, green and blue as linear light, as eyes of a kind see them (Machado, Oliveira, Fernandes 2009, severity 1),
+/// in CIELAB.
+std::array<double, 3> seen(const QColor& colour, const std::array<std::array<double, 3>, 3>& eye) {
+  std::array<double, 3> light{}, mixed{};
+  const std::array<double, 3> given = {colour.redF(), colour.greenF(), colour.blueF()};
+  for (std::size_t i = 0; i < 3; ++i)
+    light[i] = given[i] <= 0.04045 ? given[i] / 12.92 : std::pow((given[i] + 0.055) / 1.055, 2.4);
+  for (std::size_t i = 0; i < 3; ++i)
+    mixed[i] = std::clamp(eye[i][0] * light[0] + eye[i][1] * light[1] + eye[i][2] * light[2], 0.0, 1.0);
+  const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+  const double x = f((0.4124 * mixed[0] + 0.3576 * mixed[1] + 0.1805 * mixed[2]) / 0.9505),
+               y = f(0.2126 * mixed[0] + 0.7152 * mixed[1] + 0.0722 * mixed[2]),
+               z = f((0.0193 * mixed[0] + 0.1192 * mixed[1] + 0.9505 * mixed[2]) / 1.089);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+TEST(Theme, WhatIsShownTogetherIsToldApartByColourBlindEyes) {
+  using Role = geometry::ColourRole;
+  const std::vector<std::vector<Role>> together = {
+      {Role::forward, Role::recompute, Role::backward, Role::weightGradient, Role::update, Role::hostIn, Role::exchange},
+      {Role::compute, Role::exchange, Role::sync, Role::globalExchange, Role::streamCopy, Role::remoteCopy},
+      {Role::lostUseful, Role::lostFill, Role::lostImbalance, Role::lostExchange}};
+  const std::array<std::array<std::array<double, 3>, 3>, 3> eyes = {
+      {{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}},
+       {{{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}}},
+       {{{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.011820, 0.042940, 0.968881}}}}};
+  shell::Palette palette;
+  palette.setSafe(true);
+  for (const shell::Theme theme : {shell::Theme::light, shell::Theme::dark}) {
+    palette.setTheme(theme);
+    for (const auto& eye : eyes) {
+      for (const auto& set : together) {
+        for (std::size_t a = 0; a < set.size(); ++a) {
+          for (std::size_t b = 0; b < a; ++b) {
+            const auto one = seen(palette.colour(set[a]), eye), other = seen(palette.colour(set[b]), eye);
+            const double apart = std::hypot(one[0] - other[0], one[1] - other[1], one[2] - other[2]);
+            EXPECT_GT(apart, 15) << geometry::roleKey(set[a]) << " and " << geometry::roleKey(set[b]);
+          }
+        }
+      }
     }
   }
 }

@@ -224,8 +224,8 @@ TEST_F(TracePageTest, BackspaceUndoesZooms) {
   canvas->zoomToAll();
   QTest::keyClick(canvas, Qt::Key_Backspace);
   EXPECT_EQ(range().view(), second);
-  QTest::keyClick(canvas, Qt::Key_Backspace);
-  EXPECT_EQ(range().view(), first);
+  QTest::keyClick(canvas, Qt::Key_Z, Qt::ControlModifier);
+  EXPECT_EQ(range().view(), first) << "as undo is elsewhere";
   QTest::keyClick(canvas, Qt::Key_Backspace);
   EXPECT_EQ(range().view(), first) << "there is nothing before";
 }

@@ -35,6 +35,8 @@ QString bytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
+constexpr std::int64_t kFarLimit = 10;  ///< as far above what is live as this, a limit is not shown
+
 /// What bytes are told of.
 enum Source { sum, fullest, one };
 
@@ -290,9 +292,13 @@ class LivenessPage : public shell::Page {
                                                           : ofOne()       ? tr("bytes on %1 %2").arg(unit).arg(data_->unit)
                                                           : ofFullest()   ? tr("bytes on one %1").arg(unit)
                                                                           : tr("bytes, sum over %1s").arg(unit));
-    chart_->setLimit(ofOne() || ofFullest() ? static_cast<double>(space.bytesPerUnit) : -1,
-                     tr("%1 per %2").arg(capacity, unit));
     chart_->setStack(std::move(layers), std::move(bands));
+    // A limit far above what is live would press that onto the axis.
+    std::int64_t most = 0;
+    for (int step = 0; step < chart_->size(); ++step) most = std::max(most, chart_->total(step));
+    const bool near = most >= space.bytesPerUnit / kFarLimit;
+    chart_->setLimit((ofOne() || ofFullest()) && near ? static_cast<double>(space.bytesPerUnit) : -1,
+                     tr("%1 per %2").arg(capacity, unit));
     legend_->setEntries(std::move(entries));
   }
 

@@ -255,6 +255,7 @@ class MemoryPage : public shell::Page {
     connect(breakdown_, QOverload<int>::of(&QComboBox::activated), this, &MemoryPage::reload);
     connect(gaps_, &QCheckBox::toggled, this, &MemoryPage::reload);
     connect(capacity_, &QCheckBox::toggled, this, [this] { showLimit(); });
+    connect(capacity_, &QCheckBox::clicked, this, [this] { capacityChosen_ = true; });
     return bar;
   }
 
@@ -284,7 +285,9 @@ class MemoryPage : public shell::Page {
     followUnits();
     chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit,
                     tr("bytes per %1").arg(unit));
+    chart_->enableAxis(QwtPlot::xBottom, !data_->unitName.empty());  // cards have names, not numbers
     chart_->setStack(std::move(layers), std::move(bands));
+    chooseCapacity();
     showLimit();
     legend_->setEntries(std::move(entries));
     table_->setTable(data_->table);
@@ -325,9 +328,7 @@ class MemoryPage : public shell::Page {
 
   /// Colours reach to the capacity of a tile, or where that is not shown to the fullest one.
   void scaleMap() {
-    std::int64_t most = 0;
-    for (int unit = 0; unit < chart_->size(); ++unit) most = std::max(most, chart_->total(unit));
-    const std::int64_t high = capacity_->isChecked() ? data_->capacity : most;
+    const std::int64_t high = capacity_->isChecked() ? data_->capacity : mostBytes();
     map_->setScale(0, high);
     map_->setNames(QStringLiteral("0"), bytesText(high));
   }
@@ -343,6 +344,21 @@ class MemoryPage : public shell::Page {
                        QVariant::fromValue<qlonglong>(space.id.value));
     }
     device_->setCurrentIndex(std::max(0, device_->findData(before)));
+  }
+
+  /// Against what a card has, a small model is a line on the axis: until the user chooses, the chart is of what
+  /// is there.
+  void chooseCapacity() {
+    constexpr std::int64_t kTooSmall = 10;
+    if (capacityChosen_ || data_->capacity <= 0) return;
+    const QSignalBlocker blocker(capacity_);
+    capacity_->setChecked(mostBytes() >= data_->capacity / kTooSmall);
+  }
+
+  std::int64_t mostBytes() const {
+    std::int64_t most = 0;
+    for (int unit = 0; unit < chart_->size(); ++unit) most = std::max(most, chart_->total(unit));
+    return most;
   }
 
   void showLimit() {
@@ -383,6 +399,7 @@ class MemoryPage : public shell::Page {
   std::shared_ptr<const MemoryData> data_;
   QComboBox *device_ = nullptr, *breakdown_ = nullptr;
   QCheckBox *gaps_ = nullptr, *capacity_ = nullptr;
+  bool capacityChosen_ = false;
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;

@@ -39,6 +39,7 @@ struct StagesData {
   StagesReport report;
   sections::Section section;
   std::vector<std::int64_t> capacities;  ///< by stage, of its device; 0: unknown
+  bool remote = false;  ///< some of the time goes to remote buffers
   geometry::TimeScale scale;
 };
 
@@ -51,7 +52,8 @@ struct NamedPart {
 };
 
 /// Ticks of one step by what the stage's device does, in the order of a legend.
-std::vector<NamedPart> stepParts(const StagesReport& report, const StageReport& stage) {
+std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
+  const StagesReport& report = data.report;
   const auto g = static_cast<double>(report.microBatches);
   std::vector<NamedPart> parts = {
       {QObject::tr("forward"), ColourRole::forward, stage.forward * g},
@@ -69,7 +71,8 @@ std::vector<NamedPart> stepParts(const StagesReport& report, const StageReport& 
     sum += ticks;
   }
   parts.push_back(
-      {QObject::tr("exchange and sync"), ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
+      {data.remote ? QObject::tr("exchange, sync, remote memory") : QObject::tr("exchange and sync"), ColourRole::exchange,
+       std::max(0.0, report.lost.step - sum)});
   parts.insert(parts.end(), waits.begin(), waits.end());
   return parts;
 }
@@ -88,6 +91,9 @@ base::Result<StagesData> collect(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
   if (definition == nullptr) return base::internalError("The section stages is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
+  content.remote = std::ranges::any_of(context.catalog.segments, [&](const model::Segment& segment) {
+    return segment.executable == context.executable && segment.pass == model::Pass::remote;
+  });
   for (const StageReport& stage : content.report.stages)
     content.capacities.push_back(capacityOf(context.catalog, stage.device));
   return content;
@@ -268,7 +274,7 @@ class StagesPage : public shell::Page {
     std::vector<std::vector<NamedPart>> bars;
     QStringList names, notes;
     for (const StageReport& stage : r.stages) {
-      bars.push_back(stepParts(r, stage));
+      bars.push_back(stepParts(*data_, stage));
       names << stageName(stage);
       notes << tr("busy %1").arg(
           percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));

@@ -1,9 +1,6 @@
 // The pipeline and trace: what every device does when, what it waits for, and what each step is.
-#include <QLineEdit>
-#include <QScrollArea>
 #include <QScrollBar>
 #include <QSplitter>
-#include <QTabWidget>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -13,6 +10,7 @@
 #include "views/pages/parts/trace_loading.h"
 #include "views/pages/parts/trace_notes.h"
 #include "views/pages/parts/trace_steps.h"
+#include "views/pages/parts/trace_tabs.h"
 #include "views/pages/parts/trace_toolbar.h"
 #include "views/shell/page.h"
 #include "views/shell/picture.h"
@@ -180,36 +178,10 @@ class TracePage : public shell::Page {
   }
 
   QWidget* makeTabs() {
-    tabs_ = new QTabWidget(this);
-    tabs_->setDocumentMode(true);
-    tabs_->setMinimumHeight(120);
-    table_ = new RangeTable(context_.palette, tabs_);
-    auto* summary = new QWidget(tabs_);
-    auto* summaryLayout = new QVBoxLayout(summary);
-    summaryLayout->setContentsMargins(8, 4, 8, 4);
-    summaryLayout->addWidget(table_);
-    tabs_->addTab(summary, tr("Summary"));
-    auto* corner = new QWidget(tabs_);
-    auto* cornerLayout = new QHBoxLayout(corner);
-    cornerLayout->setContentsMargins(0, 3, 8, 3);
-    auto* filter = new QLineEdit(corner);
-    cornerLayout->addWidget(filter);
-    filter->setPlaceholderText(tr("Filter devices"));
-    filter->setAccessibleName(tr("Filter devices"));
-    filter->setClearButtonEnabled(true);
-    filter->setFixedWidth(180);
-    connect(filter, &QLineEdit::textChanged, table_, &RangeTable::filter);
-    connect(tabs_, &QTabWidget::currentChanged, filter, [filter](int tab) { filter->setVisible(tab == 0); });
-    tabs_->setCornerWidget(corner);
-    details_ = new TraceDetails(context_.palette, tabs_);
-    auto* scroll = new QScrollArea(tabs_);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setWidgetResizable(true);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidget(details_);
-    tabs_->addTab(scroll, tr("Details"));
-    tiles_ = new TileTable(context_.palette, tabs_);
-    tabs_->addTab(tiles_, tr("Tiles"));
+    tabs_ = new TraceTabs(context_.palette, this);
+    table_ = &tabs_->table();
+    details_ = &tabs_->details();
+    tiles_ = &tabs_->tiles();
     connect(details_, &TraceDetails::zoomWanted, this, [this] { canvas_->zoomToSelection(); });
     connect(details_, &TraceDetails::causeWanted, this, [this] { canvas_->followWait(); });
     followSelection();
@@ -278,7 +250,7 @@ class TracePage : public shell::Page {
     table_->ranges()->setRows(model_->trace, {}, scale_);
     const bool units = table_->ranges()->hasUnits();
     bar_->setTilesPossible(units);
-    tabs_->setTabVisible(tabs_->indexOf(tiles_), units);
+    tabs_->setTilesPossible(units);
     followView();
     remarkOnTrace();
     if (pendingTime_) showPendingTime();
@@ -484,7 +456,7 @@ class TracePage : public shell::Page {
     } else {
       tiles_->clear(model_->tiles && model_->tiles->recorded);
     }
-    if (tabs_->currentIndex() == 0) tabs_->setCurrentIndex(1);
+    tabs_->showDetails();
     if (following_) return;
     following_ = true;
     context_.selection.set(selectedOf(canvas_->scene(), item));
@@ -552,7 +524,7 @@ class TracePage : public shell::Page {
   timeline::TimelineCanvas* canvas_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   QSplitter* splitter_ = nullptr;
-  QTabWidget* tabs_ = nullptr;
+  TraceTabs* tabs_ = nullptr;
   RangeTable* table_ = nullptr;
   TraceDetails* details_ = nullptr;
   bool following_ = false, applying_ = false;

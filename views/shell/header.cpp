@@ -45,21 +45,14 @@ Header::Header(const Palette& palette, ProfileSession& session, QWidget* parent)
   connect(executables_, QOverload<int>::of(&QComboBox::activated), this, [this](int index) {
     session_.setExecutable(model::ExecutableId(executables_->itemData(index).toLongLong()));
   });
-  connect(&palette_, &Palette::changed, this, &Header::followPalette);
-  followPalette();
+  for (QLabel* label : {badge_, executableLabel_}) Palette::makeQuiet(*label);
+  connect(&palette_, &Palette::changed, this, qOverload<>(&QWidget::update));
 }
 
 void Header::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   painter.fillRect(rect(), palette_.ui(Ui::raised));
   painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
-}
-
-void Header::followPalette() {
-  QPalette quiet = palette_.widgets();
-  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  for (QLabel* label : {badge_, executableLabel_}) label->setPalette(quiet);
-  update();
 }
 
 void Header::follow() {

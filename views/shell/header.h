@@ -24,7 +24,6 @@ class Header : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  void followPalette();
   QString stateText() const;
   QString executableText() const;
 

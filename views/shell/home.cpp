@@ -112,9 +112,7 @@ void Home::follow() {
   QFont bold = font();
   bold.setBold(true);
   recentTitle_->setFont(bold);
-  QPalette quiet = palette_.widgets();
-  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  hint_->setPalette(quiet);
+  Palette::makeQuiet(*hint_);
   QPalette list = palette_.widgets();
   list.setColor(QPalette::Base, palette_.ui(Ui::window));
   recent_->setPalette(list);

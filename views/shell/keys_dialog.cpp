@@ -3,7 +3,9 @@
 #include <QDialogButtonBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <QScrollArea>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <vector>
 
 #include "views/shell/actions.h"
@@ -12,8 +14,9 @@
 namespace pipescope::shell {
 namespace {
 
-QWidget* groupTable(const QString& title, const std::vector<const Actions::Entry*>& entries,
-                    const Palette& palette) {
+constexpr int kScrollBar = 14, kMargin = 80;
+
+QWidget* groupTable(const QString& title, const std::vector<const Actions::Entry*>& entries) {
   auto* table = new QWidget;
   auto* grid = new QGridLayout(table);
   grid->setContentsMargins(0, 0, 0, 8);
@@ -27,9 +30,7 @@ QWidget* groupTable(const QString& title, const std::vector<const Actions::Entry
   int row = 1;
   for (const Actions::Entry* entry : entries) {
     auto* keys = new QLabel(entry->keys, table);
-    QPalette accent = palette.widgets();
-    accent.setColor(QPalette::WindowText, palette.ui(Ui::link));
-    keys->setPalette(accent);
+    Palette::makeLink(*keys);
     grid->addWidget(keys, row, 0);
     grid->addWidget(new QLabel(entry->what, table), row, 1);
     ++row;
@@ -41,7 +42,7 @@ QWidget* groupTable(const QString& title, const std::vector<const Actions::Entry
 
 }  // namespace
 
-KeysDialog::KeysDialog(const Actions& actions, const Palette& palette, QWidget* parent) : QDialog(parent) {
+KeysDialog::KeysDialog(const Actions& actions, QWidget* parent) : QDialog(parent) {
   setWindowTitle(tr("Keys"));
   std::vector<std::pair<QString, std::vector<const Actions::Entry*>>> groups;
   for (const Actions::Entry& entry : actions.entries()) {
@@ -53,7 +54,14 @@ KeysDialog::KeysDialog(const Actions& actions, const Palette& palette, QWidget* 
   }
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(20, 18, 20, 14);
-  auto* columns = new QHBoxLayout;
+  // All keys are more than a small screen holds.
+  auto* area = new QScrollArea(this);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setAccessibleName(tr("Keys"));
+  auto* content = new QWidget(area);
+  auto* columns = new QHBoxLayout(content);
+  columns->setContentsMargins(0, 0, kScrollBar, 0);
   columns->setSpacing(36);
   std::vector<QVBoxLayout*> sides;
   std::vector<std::size_t> filled(2, 0);
@@ -63,14 +71,18 @@ KeysDialog::KeysDialog(const Actions& actions, const Palette& palette, QWidget* 
   }
   for (const auto& [title, entries] : groups) {
     const std::size_t side = filled[0] <= filled[1] ? 0 : 1;
-    sides[side]->addWidget(groupTable(title, entries, palette));
+    sides[side]->addWidget(groupTable(title, entries));
     filled[side] += entries.size() + 2;
   }
   for (QVBoxLayout* side : sides) side->addStretch();
-  layout->addLayout(columns);
+  area->setWidget(content);
+  layout->addWidget(area);
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
   layout->addWidget(buttons);
+  const QSize wanted = content->sizeHint(), room = parent != nullptr ? parent->size() : wanted;
+  area->setMinimumWidth(std::min(wanted.width(), room.width() - kMargin));
+  resize(std::min(wanted.width() + kMargin, room.width()), std::min(wanted.height() + kMargin, room.height()));
 }
 
 }  // namespace pipescope::shell

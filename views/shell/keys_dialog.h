@@ -4,14 +4,13 @@
 namespace pipescope::shell {
 
 class Actions;
-class Palette;
 
 /// All keys, by group.
 class KeysDialog : public QDialog {
   Q_OBJECT
 
  public:
-  KeysDialog(const Actions& actions, const Palette& palette, QWidget* parent = nullptr);
+  KeysDialog(const Actions& actions, QWidget* parent = nullptr);
 };
 
 }  // namespace pipescope::shell

@@ -61,6 +61,7 @@ MainWindow::MainWindow(const PageRegistry& registry, Palette& palette, Opener op
   makePages(registry);
   makeMenus();
   emulated_ = new QLabel(this);
+  Palette::makeQuiet(*emulated_);
   statusBar()->addPermanentWidget(emulated_);
   statusBar()->setSizeGripEnabled(false);
   statusBar()->setContentsMargins(8, 0, 10, 0);
@@ -181,7 +182,7 @@ void MainWindow::makeActions() {
   actions_->add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
                 [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
   actions_->add(help, tr("&Keys"), {QKeySequence(Qt::Key_Question), QKeySequence(Qt::Key_F1)}, [this] {
-    auto* dialog = new KeysDialog(*actions_, palette_, this);
+    auto* dialog = new KeysDialog(*actions_, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
   });
@@ -434,9 +435,6 @@ void MainWindow::followPalette() {
   for (const auto& [action, name] : icons_) action->setIcon(icon(name, palette_));
   for (QAction* action : themeActions_)
     action->setChecked(action->data().toInt() == static_cast<int>(palette_.theme()));
-  QPalette quiet = palette_.widgets();
-  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  emulated_->setPalette(quiet);
 }
 
 void MainWindow::fillRecent() {

@@ -1,5 +1,6 @@
 #include "views/shell/palette.h"
 
+#include <QWidget>
 #include <QApplication>
 #include <QHash>
 #include <QRegularExpression>
@@ -116,6 +117,14 @@ QPalette Palette::widgets() const {
   return palette;
 }
 
+void Palette::makeQuiet(QWidget& label) {
+  label.setProperty("colour", QStringLiteral("muted"));
+}
+
+void Palette::makeLink(QWidget& label) {
+  label.setProperty("colour", QStringLiteral("link"));
+}
+
 QString Palette::styleSheet() const {
   const auto name = [&](Ui role) { return ui(role).name(); };
   return QStringLiteral(
@@ -127,12 +136,14 @@ QString Palette::styleSheet() const {
              "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; "
              "selection-color: %1; }"
              "QStatusBar::item { border: none; }"
-             "QTabWidget::pane { border: none; border-top: 1px solid %3; }"
+             "QLabel[colour=\"muted\"] { color: %5; }"
+             "QLabel[colour=\"link\"] { color: %9; }"
+             "QTabWidget::pane { border: none; }"
              "QTabBar::tab { padding: 5px 14px; border: none; color: %5; background: transparent; }"
              "QTabBar::tab:selected { color: %1; border-bottom: 2px solid %8; }"
              "QTabBar::tab:hover { color: %1; }")
       .arg(name(Ui::text), name(Ui::raised), name(Ui::border), name(Ui::window), name(Ui::muted),
-           name(Ui::grid), name(Ui::selection), name(Ui::accent));
+           name(Ui::grid), name(Ui::selection), name(Ui::accent), name(Ui::link));
 }
 
 Theme themeFromName(const QString& name) {

@@ -6,6 +6,8 @@
 
 #include "profiler/geometry/colour_role.h"
 
+class QWidget;
+
 namespace pipescope::shell {
 
 enum class Theme { system, light, dark };
@@ -59,6 +61,10 @@ class Palette : public QObject {
   QPalette widgets() const;
   /// The few rules that a QPalette cannot say.
   QString styleSheet() const;
+  /// A label in the colour of what is less important, or of links, in each theme: set before it is shown. (A
+  /// palette of its own would be overridden when the style sheet changes.)
+  static void makeQuiet(QWidget& label);
+  static void makeLink(QWidget& label);
 
  Q_SIGNALS:
   void changed();

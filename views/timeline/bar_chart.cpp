@@ -11,7 +11,7 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kBar = 24, kGap = 10, kMargin = 4, kMostName = 190, kPad = 10;
+constexpr int kBar = 24, kGap = 10, kMargin = 4, kMostName = 190, kMostNamePart = 5, kPad = 10;
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
@@ -44,7 +44,7 @@ int BarChart::nameWidth() const {
   const QFontMetrics metrics(font());
   int width = 0;
   for (const QString& name : names_) width = std::max(width, metrics.horizontalAdvance(name) + 2);
-  return width == 0 ? 0 : std::min(width, kMostName) + kPad;
+  return width == 0 ? 0 : std::min(width, std::max(kMostName, this->width() / kMostNamePart)) + kPad;
 }
 
 int BarChart::noteWidth() const {

@@ -183,6 +183,7 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
 }
 
 bool TimelineCanvas::handleKey(int key, Qt::KeyboardModifiers modifiers) {
+  if (modifiers == Qt::ControlModifier && key == Qt::Key_Z) return range_.undo(), true;
   if (modifiers & Qt::ControlModifier) return false;
   QScrollBar* bar = verticalScrollBar();
   if (modifiers & Qt::AltModifier) {

@@ -196,8 +196,10 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   const int below2Height = std::max(second.height, metrics.height());
   const QRect below2 =
       ownLine ? QRect(20, second.y, kGutter - 26, below2Height) : line.adjusted(titleWidth + 8, 0, 0, 0);
+  // Beside its name a device has room for what is its own: not the chip, which is that of all.
+  const bool whole = metrics.horizontalAdvance(subtitle) <= below2.width();
   painter.drawText(below2, Qt::AlignVCenter | Qt::AlignLeft,
-                   metrics.elidedText(subtitle, Qt::ElideRight, below2.width()));
+                   metrics.elidedText(whole ? subtitle : subtitle.section(QStringLiteral(" · "), 1), Qt::ElideRight, below2.width()));
   int transfersTop = -1, transfersEnd = 0;
   for (int i = 1; i < group.rows; ++i) {
     const geometry::TimelineRow& row = at(scene().layout().rows, group.firstRow + i);

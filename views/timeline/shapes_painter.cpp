@@ -110,6 +110,7 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
 void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
                  const LabelFont& labels) {
   painter.setRenderHint(QPainter::Antialiasing, false);
+  for (const auto& [role, box] : shapes.grounds) painter.fillRect(rectOf(box), palette.colour(role));
   for (std::size_t role = 0; role < shapes.fills.size(); ++role) {
     const QColor colour = palette.colour(static_cast<geometry::ColourRole>(role));
     for (const geometry::Box& box : shapes.fills[role]) painter.fillRect(rectOf(box), colour);

@@ -6,6 +6,7 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/far_statistics.h"
 #include "profiler/geometry/timeline_layout.h"
+#include "profiler/geometry/timeline_scene.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 
@@ -172,6 +173,25 @@ TEST(SideBySide, LanesHaveTheirNames) {
   }
   EXPECT_EQ(flames, (std::vector<std::string>{"MME", "TPC"}));
   EXPECT_EQ(geometry::layOutTimeline(*model, {}).groups[0].subtitle, "gaudi2 · stage 0");
+}
+
+TEST(SideBySide, TheOverviewIsOfWhatWasRecorded) {
+  const Cards cards;
+  const auto trace = cards.trace();
+  const auto model = geometry::TimelineModel::make(trace);
+  const geometry::Shapes shapes =
+      geometry::overview(*model, geometry::TimeView(trace->start, trace->end, 400), 40, false);
+  int least = 40, most = 0, recorded = 0;
+  for (const DeviceTrace& device : trace->devices) recorded += device.recorded ? 1 : 0;
+  for (const auto& fills : shapes.fills) {
+    for (const geometry::Box& rect : fills) {
+      least = std::min(least, rect.y);
+      most = std::max(most, rect.y + rect.height);
+    }
+  }
+  EXPECT_EQ(recorded, 2) << "the first card and the idle one";
+  EXPECT_EQ(least, 0);
+  EXPECT_EQ(most, 40 / recorded - 1) << "half of the strip, but for the gap: the second card has no lane";
 }
 
 TEST(DevicePlaces, FollowTheFirstReplica) {

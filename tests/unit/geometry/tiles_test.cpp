@@ -127,7 +127,10 @@ TEST(TileRows, ShowHowLongEachTileWorks) {
     EXPECT_TRUE(filled(shapes, ColourRole::compute, 105, y(2)));
     EXPECT_FALSE(filled(shapes, ColourRole::compute, 115, y(2)));
     EXPECT_FALSE(filled(shapes, ColourRole::compute, 105, y(3)));
-    EXPECT_TRUE(filled(shapes, ColourRole::idle, 105, y(3)));
+    EXPECT_FALSE(filled(shapes, ColourRole::idle, 105, y(0))) << "that would be drawn over what the tile does";
+    ASSERT_FALSE(shapes.grounds.empty());
+    EXPECT_EQ(shapes.grounds.front().first, ColourRole::idle);
+    EXPECT_EQ(shapes.grounds.front().second.height, height);
     EXPECT_TRUE(filled(shapes, ColourRole::exchange, 125, y(3))) << "a step without tiles is everybody's";
   }
 }

@@ -7,7 +7,6 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QPainter>
-#include <QResizeEvent>
 #include <QScrollBar>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
@@ -25,7 +24,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3;
+constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3, kAlike = 30;
 
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
@@ -126,6 +125,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setMinimumSectionSize(kNarrowest);
   view_->installEventFilter(this);
+  view_->viewport()->installEventFilter(this);
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     proxy_->setFilterFixedString(text);
     countRows();
@@ -184,8 +184,10 @@ QString DataTable::title() const {
   return title_->text();
 }
 
-/// Each column as wide as its texts; what is left goes to the widest column of texts.
+/// Each column as wide as its texts; what is left goes to the widest column of texts, of those that are about as
+/// wide to the last.
 void DataTable::fitColumns() {
+  fittedTo_ = view_->viewport()->width();
   QHeaderView* header = view_->horizontalHeader();
   header->setSectionResizeMode(QHeaderView::Interactive);
   view_->resizeColumnsToContents();
@@ -194,13 +196,14 @@ void DataTable::fitColumns() {
     view_->setColumnWidth(c, std::clamp(view_->columnWidth(c) + kRoom, kNarrowest, kWidest));
     const bool text =
         (model_->headerData(c, Qt::Horizontal, Qt::TextAlignmentRole).toInt() & Qt::AlignLeft) != 0;
-    if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest))) widest = c;
+    if (text && (widest < 0 || view_->columnWidth(c) > view_->columnWidth(widest) - kAlike)) widest = c;
   }
   if (widest < 0) widest = model_->columnCount() - 1;
   if (widest < 0) return;
   // Too little room: that column gives way first, then the table scrolls.
   const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
-  if (over <= 0 || now - over >= std::min(now, kSqueezed)) {
+  scrolls_ = over > 0 && now - over < std::min(now, kSqueezed);
+  if (!scrolls_) {
     header->setSectionResizeMode(widest, QHeaderView::Stretch);
   } else {
     view_->setColumnWidth(widest, std::min(now, kSqueezed));
@@ -212,9 +215,8 @@ void DataTable::fitHeight() {
   if (rowsShown_ <= 0) return;
   const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
   const int header = view_->horizontalHeader()->sizeHint().height();
-  const bool scrolls = view_->isVisible() && view_->horizontalHeader()->length() > view_->viewport()->width();
   view_->setFixedHeight(header + rows * kRow + 4 +
-                        (scrolls ? view_->horizontalScrollBar()->sizeHint().height() : 0));
+                        (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
   view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded
                                                                     : Qt::ScrollBarAlwaysOff);
 }
@@ -225,12 +227,9 @@ void DataTable::countRows() {
   count_->setText(all == now ? tr("%1 rows").arg(all) : tr("%1 of %2").arg(now).arg(all));
 }
 
-void DataTable::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  if (event->size().width() != event->oldSize().width()) fitColumns();
-}
-
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
+  // The view has its size after this widget has, in a tab only once that is shown.
+  if (watched == view_->viewport() && event->type() == QEvent::Resize && view_->viewport()->width() != fittedTo_) fitColumns();
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;
@@ -270,10 +269,8 @@ void DataTable::follow() {
   QFont bold = font();
   bold.setBold(true);
   title_->setFont(bold);
-  QPalette quiet = palette_.widgets();
-  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  basis_->setPalette(quiet);
-  count_->setPalette(quiet);
+  shell::Palette::makeQuiet(*basis_);
+  shell::Palette::makeQuiet(*count_);
   view_->viewport()->update();
 }
 

@@ -45,7 +45,6 @@ class DataTable : public QWidget {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   void fitColumns();
@@ -61,6 +60,8 @@ class DataTable : public QWidget {
   QTableView* view_;
   QToolButton* more_;
   int rowsShown_ = 0;
+  bool scrolls_ = false;  ///< sideways: the columns need more room than there is
+  int fittedTo_ = -1;  ///< room that the columns were fitted to
 };
 
 }  // namespace pipescope::pages

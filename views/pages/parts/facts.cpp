@@ -66,10 +66,12 @@ QRect FactGrid::cell(int index, int width) const {
 void FactGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QFontMetrics metrics(font());
+  int longest = 0;
+  for (const ShownFact& fact : facts_) longest = std::max(longest, metrics.horizontalAdvance(fact.label) + 12);
   for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
     const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
     const QRect box = cell(i, width());
-    const int left = box.width() * kLabelPart / 100;
+    const int usual = box.width() * kLabelPart / 100, left = std::max(usual, std::min(longest, box.width() / 2));
     painter.setPen(palette_.ui(Ui::muted));
     painter.drawText(QRect(box.x(), box.y(), left - 8, kLine), Qt::AlignVCenter | Qt::AlignLeft,
                      metrics.elidedText(fact.label, Qt::ElideRight, left - 8));

@@ -13,7 +13,7 @@ using shell::Ui;
 
 namespace {
 constexpr int kNarrow = 1180, kRadius = 6, kSpace = 12;
-constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11;
+constexpr int kCardLeft = 16, kCardRight = 14, kCardTop = 11, kCardBottom = 11, kDetailLines = 3;
 }  // namespace
 
 Panel::Panel(const shell::Palette& palette, const QString& title, QWidget* parent)
@@ -50,9 +50,7 @@ void Panel::follow() {
   QFont bold = font();
   bold.setBold(true);
   title_->setFont(bold);
-  QPalette quiet = palette_.widgets();
-  quiet.setColor(QPalette::WindowText, palette_.ui(Ui::muted));
-  basis_->setPalette(quiet);
+  shell::Palette::makeQuiet(*basis_);
   update();
 }
 
@@ -115,11 +113,25 @@ QFont FigureCard::valueFont() const {
   return large;
 }
 
-/// Lines that the detail needs, at most three.
-int FigureCard::detailLines(int width) const {
+int FigureCard::linesOf(const QString& text, int width) const {
   const QFontMetrics metrics(font());
-  const QRect needed = metrics.boundingRect(QRect(0, 0, std::max(1, width), 10'000), Qt::TextWordWrap, detail_);
-  return std::clamp((needed.height() + metrics.lineSpacing() / 2) / metrics.lineSpacing(), 1, 3);
+  const QRect needed = metrics.boundingRect(QRect(0, 0, std::max(1, width), 10'000), Qt::TextWordWrap, text);
+  return std::max(1, (needed.height() + metrics.lineSpacing() / 2) / metrics.lineSpacing());
+}
+
+int FigureCard::detailLines(int width) const {
+  return std::min(linesOf(detail_, width), kDetailLines);
+}
+
+QString FigureCard::detailShown(int width) const {
+  if (linesOf(detail_, width) <= kDetailLines) return detail_;
+  const auto cut = [&](int characters) { return detail_.left(characters) + QStringLiteral("…"); };
+  int fits = 0, tooLong = detail_.size();
+  while (tooLong - fits > 1) {
+    const int middle = (fits + tooLong) / 2;
+    (linesOf(cut(middle), width) <= kDetailLines ? fits : tooLong) = middle;
+  }
+  return cut(fits);
 }
 
 int FigureCard::heightForWidth(int width) const {
@@ -171,11 +183,8 @@ void FigureCard::paintEvent(QPaintEvent*) {
   painter.setPen(palette_.ui(Ui::muted));
   const int lines = detailLines(inner.width());
   const QRect detail(inner.x(), line.bottom() + 4, inner.width(), lines * metrics.lineSpacing());
-  QString shown = detail_;  // what three lines do not hold is in the tool tip
-  while (metrics.boundingRect(QRect(0, 0, detail.width(), 10'000), Qt::TextWordWrap, shown).height() > detail.height() &&
-         shown.size() > 2)
-    shown = shown.left(shown.size() - 2) + QStringLiteral("…");
-  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap, shown);
+  painter.drawText(detail, Qt::AlignLeft | Qt::AlignTop | Qt::TextWordWrap | Qt::TextDontClip,
+                   detailShown(inner.width()));
   if (link_.isEmpty()) return;
   painter.setPen(palette_.ui(Ui::link));
   painter.drawText(inner, Qt::AlignLeft | Qt::AlignBottom, link_ + QStringLiteral(" →"));

@@ -60,6 +60,8 @@ class FigureCard : public QFrame {
                  shell::Ui colour = shell::Ui::text);
   QString value() const { return value_; }
   QString caption() const { return caption_; }
+  /// What three lines of `width` pixels hold of the detail; all of it is in the tool tip.
+  QString detailShown(int width) const;
   QSize sizeHint() const override { return {240, heightForWidth(240)}; }
   QSize minimumSizeHint() const override { return {170, 90}; }
   bool hasHeightForWidth() const override { return true; }
@@ -77,7 +79,8 @@ class FigureCard : public QFrame {
 
  private:
   QFont valueFont() const;
-  int detailLines(int width) const;
+  int linesOf(const QString& text, int width) const;
+  int detailLines(int width) const;  // at most three
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text;

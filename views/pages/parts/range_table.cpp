@@ -193,6 +193,13 @@ QString RangeModel::text(const analysis::RangeStatistics& row, int column) const
   }
 }
 
+QString RangeModel::longestTime() const {
+  if (!trace_) return {};
+  analysis::RangeStatistics whole;
+  whole.total = trace_->end - trace_->start;
+  return text(whole, Column::total);
+}
+
 QStringList RangeModel::proportionsText(const analysis::RangeStatistics& row) const {
   const auto part = [&](const QString& name, std::int64_t ticks) {
     const double share = static_cast<double>(ticks) / std::max(1.0, static_cast<double>(row.total.count));
@@ -303,7 +310,8 @@ void RangeTable::fitColumns() {
   header->setSectionResizeMode(QHeaderView::Interactive);
   setColumnHidden(RangeModel::balance, !model_->hasUnits());
   const QFontMetrics metrics(font());
-  const int figures = metrics.horizontalAdvance(QStringLiteral("12,345,678")) + 20,
+  const int figures = std::max(metrics.horizontalAdvance(QStringLiteral("12,345,678")),
+                               metrics.horizontalAdvance(model_->longestTime())) + 20,
             bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
   resizeColumnToContents(RangeModel::device);
   setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + 12);

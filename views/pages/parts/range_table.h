@@ -38,6 +38,8 @@ class RangeModel : public QAbstractTableModel {
   void setRows(std::shared_ptr<const analysis::Trace> trace, std::vector<analysis::RangeStatistics> rows,
                const geometry::TimeScale& scale);
   const std::vector<analysis::RangeStatistics>& rows() const { return rows_; }
+  /// The whole trace's length: no figure of time is longer.
+  QString longestTime() const;
   /// Some device consists of units, which may be more or less busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 

@@ -164,7 +164,7 @@ void describeTimelineKeys(shell::Actions& actions) {
       {tr("Zoom to the selection"), tr("F  ·  double click")},
       {tr("The whole trace"), tr("0")},
       {tr("Higher, lower rows; as fits"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
-      {tr("Undo zoom"), tr("Backspace")},
+      {tr("Undo zoom"), tr("Backspace  ·  Ctrl+Z")},
       {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
       {tr("Go to what a wait waits for"), tr("Enter")},
       {tr("Next, previous of the same kind or name"), tr(">  <  ·  Shift+.  Shift+,")},
