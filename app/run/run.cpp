@@ -102,10 +102,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   numerics::ThreadPool pool(threadCount(configuration));
   PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration, &pool));
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
-  // A bounded number of rows under way goes round in memory that is there; fresh memory costs as much as coding them.
-  store::FileSinkOptions sink;
-  sink.mostWaitingRows = 131'072;
-  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output, sink));
+  PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
