@@ -2,6 +2,8 @@
 // of any plan.
 #include "engine/devices/ipu/planner.h"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <random>
 
