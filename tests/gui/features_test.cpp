@@ -63,6 +63,29 @@ class FeatureTest : public WindowTest {
   std::unique_ptr<ProfileFixture> fixture;
 };
 
+TEST(Curves, OneSampleIsSeen) {
+  shell::Palette palette;
+  palette.setTheme(shell::Theme::light);
+  auto series = std::make_shared<analysis::CounterSeries>();
+  series->samples = 1;
+  series->smallest = series->largest = 2;
+  analysis::CounterPoint point;
+  point.index = 0;
+  point.count = 1;
+  point.smallest = point.largest = point.last = 2;
+  series->points = {point};
+  pages::CurveChart chart(palette);
+  chart.resize(400, 200);
+  chart.setSeries(series, QStringLiteral("sample"));
+  const QImage image = chart.grab().toImage();
+  int dots = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x)
+      dots += image.pixelColor(x, y) == palette.colour(geometry::ColourRole::counter) ? 1 : 0;
+  }
+  EXPECT_GT(dots, 8);
+}
+
 TEST_F(FeatureTest, PipelineLightsWhatIsClicked) {
   openPage(QStringLiteral("pipeline"));
   auto* canvas = child<PipelineCanvas>();

@@ -123,7 +123,9 @@ class TrainingPage : public shell::Page {
   void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {
     const QString name = titleOf(series->counter);
     to.panel->setVisible(true);
-    to.panel->setTitle(name, tr("%1 samples, in the order of recording, all calls").arg(series->samples));
+    to.panel->setTitle(name, series->samples == 1
+                                 ? tr("1 sample so far")
+                                 : tr("%1 samples, in the order of recording, all calls").arg(series->samples));
     to.chart->setAccessibleName(name);
     to.chart->setSeries(series, tr("sample"));
     describe(*to.chart, *to.readout, -1);

@@ -18,6 +18,7 @@ using shell::Ui;
 
 namespace {
 constexpr double kFewest = 8;  ///< samples shown at the deepest zoom
+constexpr double kDot = 3.5;
 }
 
 class CurveChart::CurveItem : public QwtPlotItem {
@@ -63,8 +64,14 @@ class CurveChart::CurveItem : public QwtPlotItem {
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
     painter->setBrush(Qt::NoBrush);
-    painter->setPen(QPen(chart_.palette_.colour(geometry::ColourRole::counter), 1.6));
+    const QColor colour = chart_.palette_.colour(geometry::ColourRole::counter);
+    painter->setPen(QPen(colour, 1.6));
     painter->drawPath(path);
+    if (points.size() == 1) {  // no line yet
+      painter->setBrush(colour);
+      painter->drawEllipse(QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)),
+                           kDot, kDot);
+    }
     painter->restore();
   }
 
