@@ -60,7 +60,10 @@ base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Mode
       c.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
   options.instantiate.frozen = c.texts("model.frozen");
   PIPESCOPE_ASSIGN(options.instantiate.assumed, assumptions(c));
-  return onnx::instantiateWithLoss(model, ops::standardOperators(), options);
+  PIPESCOPE_ASSIGN(onnx::Instance instance, onnx::instantiateWithLoss(model, ops::standardOperators(), options));
+  if (!instance.graph.nodes().empty()) return instance;
+  return base::badInput(fmt::format("{}: there is nothing to run: no operator stands between its inputs and outputs.",
+                                    c.text("model.onnx")));
 }
 
 /// Inputs and first output hold a row for each sample of the micro-batch, along axis 0.

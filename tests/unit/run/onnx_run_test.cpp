@@ -237,6 +237,20 @@ TEST_F(OnnxRun, RefusesWhatDoesNotFitTheModel) {
   EXPECT_THAT(refusal(of("absent")), HasSubstr("no such file"));
 }
 
+TEST_F(OnnxRun, AModelWithoutOperatorsIsRefused) {
+  // An opset, and a graph whose output is its input: x, 10x4 float32.
+  const std::string type{"\x0a\x0c\x08\x01\x12\x08\x0a\x02\x08\x0a\x0a\x02\x08\x04", 14};
+  const std::string value = std::string("\x0a\x01x\x12\x0e") + type;
+  const std::string model = std::string("\x08\x08\x42\x02\x10\x11\x3a\x2d\x12\x01g\x5a\x13") + value + "\x62\x13" + value;
+  const fs::path file = folder() / "empty.onnx";
+  std::ofstream(file, std::ios::binary) << model;
+  for (const char* numerics : {"true", "false"}) {
+    EXPECT_THAT(refusal(of("", "", {{"model.onnx", file.string()}, {"execution.mode", "inference"},
+                                    {"execution.numerics", numerics}})),
+                HasSubstr("empty.onnx: there is nothing to run: no operator stands between its inputs and outputs"));
+  }
+}
+
 TEST_F(OnnxRun, WhatThisMachineCannotHoldIsRefusedBeforeItIsTaken) {
   graph::Graph graph;
   const graph::TensorId weight = graph.addParameter("w", {graph::ElementType::float32, {1 << 20, 1 << 20}}, {});
