@@ -58,7 +58,7 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
 class RecentColumns {
  public:
   using Block = std::shared_ptr<const model::ColumnBlock>;
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMost = 3;  // of fresh memory for more the first questions would pay
   /// Null: not one of them.
   Block find(const BlockCache::Key& key);
   void keep(const BlockCache::Key& key, Block block);
