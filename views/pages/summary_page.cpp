@@ -299,17 +299,20 @@ class SummaryPage : public shell::Page {
         .arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
   }
 
+  /// A figure and its unit on one line.
+  static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
+
   static QString boundDetail(const sections::Section& section, const std::string* name) {
     const sections::Fact* shares = findFact(section, "time_shares");
     const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
       if (part != *name) continue;
-      const QString of = tr("%1 % of the devices' time").arg(share * 100, 0, 'f', 0);
+      const QString of = tr("%1\u00a0% of the devices' time").arg(share * 100, 0, 'f', 0);
       const sections::Fact* use = findFact(section, "model_flop_use");
       return use == nullptr || std::holds_alternative<std::monostate>(use->value)
                  ? of
-                 : tr("%1; model FLOP use %2").arg(of, text(formatCell(use->value, use->format)));
+                 : tr("%1; model FLOP use %2").arg(of, together(text(formatCell(use->value, use->format))));
     }
     return {};
   }

@@ -24,6 +24,7 @@ void saveCsv(QTableView& view) {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(QStringLiteral("csv"));
+  if (const QString name = view.accessibleName(); !name.isEmpty()) dialog->selectFile(name + QStringLiteral(".csv"));
   QObject::connect(dialog, &QFileDialog::fileSelected, &view, [&view](const QString& path) {
     shell::inBackground(
         &view, [path, bytes = tableCsv(view).toUtf8()] { return shell::writeFile(path, bytes); },
