@@ -38,24 +38,25 @@ void unpack(const std::byte* from, std::int64_t base, std::vector<std::int64_t>&
 
 }  // namespace
 
-CompactColumns::CompactColumns(const std::vector<ColumnData>& columns, std::size_t rows) : rows_(rows) {
-  for (const ColumnData& data : columns) {
+CompactColumns::CompactColumns(const model::ColumnBlock& block) : rows_(block.rows) {
+  for (const model::IntegerColumn& integers : block.columns) {
+    const Extremes extremes =
+        integers.values.empty() ? Extremes{integers.constant, integers.constant} : extremesOf(integers.values);
     Column& column = columns_.emplace_back();
-    if (data.integers.empty()) continue;
-    const Extremes extremes = data.constant ? Extremes{data.integers.front(), data.integers.front()} : extremesOf(data);
     column.base = extremes.smallest;
     column.width = widthOf(extremes);
     column.offset = size_;
-    size_ += column.width * rows;
+    size_ += column.width * rows_;
   }
   bytes_ = std::make_unique_for_overwrite<std::byte[]>(size_);
-  for (std::size_t c = 0; c < columns.size(); ++c) {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
+    const std::vector<std::int64_t>& values = block.columns[c].values;
     std::byte* const into = bytes_.get() + column.offset;
-    if (column.width == 1) pack<std::uint8_t>(columns[c].integers, column.base, into);
-    if (column.width == 2) pack<std::uint16_t>(columns[c].integers, column.base, into);
-    if (column.width == 4) pack<std::uint32_t>(columns[c].integers, column.base, into);
-    if (column.width == 8) pack<std::uint64_t>(columns[c].integers, column.base, into);
+    if (column.width == 1) pack<std::uint8_t>(values, column.base, into);
+    if (column.width == 2) pack<std::uint16_t>(values, column.base, into);
+    if (column.width == 4) pack<std::uint32_t>(values, column.base, into);
+    if (column.width == 8) pack<std::uint64_t>(values, column.base, into);
   }
 }
 

@@ -16,8 +16,7 @@ namespace pipescope::store {
 
 class CompactColumns {
  public:
-  /// Of the integer columns; those of texts and reals stay empty.
-  CompactColumns(const std::vector<ColumnData>& columns, std::size_t rows);
+  explicit CompactColumns(const model::ColumnBlock& block);
   /// The columns as numbers, into memory that is used again.
   void expand(model::ColumnBlock& block) const;
   /// How much memory it takes.

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "profiler/store/block_cache.h"
+#include "profiler/store/column_keeper.h"
 #include "profiler/store/compact_columns.h"
 #include "store_testing.h"
 
@@ -48,6 +49,33 @@ TEST(BlockCache, ForgetsOneReaderOnly) {
 TEST(BlockCache, TheProcessHasOneOf256MegaBytes) {
   EXPECT_EQ(BlockCache::ofProcess(), BlockCache::ofProcess());
   EXPECT_EQ(BlockCache::kDefaultCapacity, 256u << 20);
+}
+
+TEST(ColumnKeeper, KeepsAllThatItIsGivenAndMayEndBeforeItIsDone) {
+  const auto blockOf = [](std::int64_t number) {
+    model::ColumnBlock block;
+    block.rows = 3;
+    block.columns = {{{number, 8, 9}, 0}, {{}, number}};
+    return std::make_shared<const model::ColumnBlock>(std::move(block));
+  };
+  constexpr std::int64_t kBlocks = 50;  // far more than may wait
+  const auto cache = std::make_shared<BlockCache>();
+  {
+    ColumnKeeper keeper(cache);
+    for (std::int64_t i = 0; i < kBlocks; ++i) keeper.keep({1, 0, i, true}, blockOf(i));
+    while (cache->size() < kBlocks) std::this_thread::yield();
+    for (std::int64_t i = 0; i < kBlocks; ++i) {
+      const auto kept = std::static_pointer_cast<const CompactColumns>(cache->find({1, 0, i, true}));
+      ASSERT_NE(kept, nullptr);
+      model::ColumnBlock block;
+      kept->expand(block);
+      EXPECT_EQ(block.columns[0].values, (std::vector<std::int64_t>{i, 8, 9}));
+      EXPECT_EQ(block.columns[1][2], i);
+    }
+    keeper.keep({1, 0, kBlocks, true}, blockOf(0));
+  }
+  EXPECT_GE(cache->size(), static_cast<std::size_t>(kBlocks));
+  const ColumnKeeper unused(cache);  // has no thread
 }
 
 TEST(Reader, StaysWithinItsCacheAndSharesWhatItDecoded) {
@@ -103,6 +131,8 @@ TEST(Reader, ColumnsThatAreReadOnceAreNotKeptAndExpectedOnesAreTheSame) {
   };
   readAll();
   EXPECT_EQ(cache->size(), 0U);
+  readAll();
+  while (cache->size() < kBlocks) std::this_thread::yield();  // another thread puts them there
   readAll();
   EXPECT_EQ(cache->size(), kBlocks);
 
