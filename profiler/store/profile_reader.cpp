@@ -15,6 +15,7 @@
 #include "profiler/store/block_codec.h"
 #include "profiler/store/checksum.h"
 #include "profiler/store/coder_threads.h"
+#include "profiler/store/column_keeper.h"
 #include "profiler/store/compact_columns.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/row_reader.h"
@@ -112,10 +113,12 @@ struct ProfileReader::Impl {
 
   std::mutex databaseMutex;  // around every use of the connection
   Database database;
+  std::optional<Statement> payloads;  // prepared when first needed
   std::int64_t lastRevision = 0;
 
   RecentColumns recent;
   SeenBlocks seen;
+  std::optional<ColumnKeeper> keeper;
 
   mutable std::mutex snapshotMutex;  // around the pointer; what it points to never changes
   std::shared_ptr<const Snapshot> snapshot;
@@ -125,6 +128,8 @@ struct ProfileReader::Impl {
     return snapshot;
   }
 
+  template <class Attempt>
+  std::invoke_result_t<Attempt, bool&> tried(Attempt&& attempt);
   template <class Body>
   std::invoke_result_t<Body> read(Body&& body);
   base::Result<Snapshot> load(const Snapshot* earlier);
@@ -142,19 +147,12 @@ struct ProfileReader::Impl {
   }
 };
 
-/// Runs `body` in one read transaction. If an interrupted writer left a half-done commit, it is undone first.
-template <class Body>
-std::invoke_result_t<Body> ProfileReader::Impl::read(Body&& body) {
+/// Calls attempt(needsRollback). If an interrupted writer left a half-done commit, undoes it and calls it again.
+template <class Attempt>
+std::invoke_result_t<Attempt, bool&> ProfileReader::Impl::tried(Attempt&& attempt) {
   const std::lock_guard lock(databaseMutex);
   bool needsRollback = false;
-  const auto attempt = [&]() -> std::invoke_result_t<Body> {
-    PIPESCOPE_TRY(database.execute("BEGIN"));
-    auto result = body();
-    needsRollback = !result.ok() && database.needsRollback();
-    static_cast<void>(database.execute("COMMIT"));
-    return result;
-  };
-  auto result = attempt();
+  auto result = attempt(needsRollback);
   if (!result.ok() && database.hasMoved()) {
     return base::ioError(path + " was removed or replaced since it was opened; open it again.");
   }
@@ -164,7 +162,19 @@ std::invoke_result_t<Body> ProfileReader::Impl::read(Body&& body) {
         path + " was left in the middle of a commit, and undoing that needs write access; copy it and " +
         path + "-journal to a folder that can be written, and open the copy.");
   }
-  return attempt();
+  return attempt(needsRollback);
+}
+
+/// Runs `body` in one read transaction.
+template <class Body>
+std::invoke_result_t<Body> ProfileReader::Impl::read(Body&& body) {
+  return tried([&](bool& needsRollback) -> std::invoke_result_t<Body> {
+    PIPESCOPE_TRY(database.execute("BEGIN"));
+    auto result = body();
+    needsRollback = !result.ok() && database.needsRollback();
+    static_cast<void>(database.execute("COMMIT"));
+    return result;
+  });
 }
 
 base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
@@ -174,15 +184,25 @@ base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
   });
 }
 
+/// A statement is a transaction of its own; preparing it anew each time would cost as much as reading.
 base::Result<std::string> ProfileReader::Impl::readPayload(const BlockRecord& record,
                                                            const std::string& name) {
-  return read([&]() -> base::Result<std::string> {
-    PIPESCOPE_ASSIGN(
-        Statement rows,
-        database.prepare("SELECT \"payload\" FROM \"store_payload\" WHERE \"id\" = ?1", "reading " + name));
-    rows.bind(1, record.id);
-    PIPESCOPE_ASSIGN(const bool found, rows.step());
-    return found ? std::string(rows.blob(0)) : std::string();
+  return tried([&](bool& needsRollback) -> base::Result<std::string> {
+    if (!payloads) {
+      base::Result<Statement> prepared =
+          database.prepare("SELECT \"payload\" FROM \"store_payload\" WHERE \"id\" = ?1", "reading " + name);
+      needsRollback = !prepared.ok() && database.needsRollback();
+      if (!prepared.ok()) return prepared.error();
+      payloads = std::move(*prepared);
+    }
+    payloads->startAgain("reading " + name);
+    payloads->bind(1, record.id);
+    const base::Result<bool> found = payloads->step();
+    needsRollback = !found.ok() && database.needsRollback();
+    std::string payload(found.ok() && *found ? payloads->blob(0) : std::string_view());
+    payloads->startAgain({});  // a statement that is not at its end keeps writers out
+    if (!found.ok()) return found.error();
+    return payload;
   });
 }
 
@@ -219,6 +239,7 @@ base::Result<DecodedRows> ProfileReader::Impl::readPlain(const TableTotals& tota
 ProfileReader::ProfileReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 ProfileReader::~ProfileReader() {
+  impl_->keeper.reset();
   impl_->cache->forget(impl_->number);
 }
 
@@ -231,6 +252,7 @@ base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path&
   impl->path = absolute;
   impl->patience = options.patience;
   impl->cache = options.cache ? options.cache : BlockCache::ofProcess();
+  impl->keeper.emplace(impl->cache);
   PIPESCOPE_ASSIGN(Snapshot snapshot, impl->load(nullptr));
   impl->lastRevision = snapshot.commits;
   impl->snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
@@ -323,13 +345,9 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
   PIPESCOPE_ASSIGN(DecodedBlock decoded, readBlock(entry, table, DecodedPart::integers));
   if (const base::Status fits = rowReader(table).checkColumns(decoded.columns); !fits.ok())
     return unreadable(nameOfRows(entry.record, table), fits.error().message);
-  const auto rows = static_cast<std::size_t>(entry.record.info.rows);
-  if (seen.again(key)) {
-    const auto compact = std::make_shared<const CompactColumns>(decoded.columns, rows);
-    static_cast<void>(cache->insert(key, compact, compact->bytes()));
-  }
-  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, rows);
+  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(entry.record.info.rows));
   recent.keep(key, columns);
+  if (seen.again(key)) keeper->keep(key, columns);
   recycle(std::move(decoded));
   return columns;
 }
