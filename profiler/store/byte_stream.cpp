@@ -29,6 +29,22 @@ std::uint64_t ByteReader::longVarint() {
   return 0;
 }
 
+void ByteReader::signedVarints(std::int64_t* into, std::size_t count) {
+  constexpr std::size_t kAtOnce = 8;
+  constexpr std::uint64_t kTopBits = 0x8080'8080'8080'8080;
+  for (std::size_t i = 0; i < count;) {
+    std::uint64_t eight = kTopBits;
+    if (count - i >= kAtOnce && bytes_.size() >= kAtOnce) std::memcpy(&eight, bytes_.data(), kAtOnce);
+    if ((eight & kTopBits) != 0) {
+      into[i++] = signedVarint();
+      continue;
+    }
+    for (std::size_t k = 0; k < kAtOnce; ++k) into[i + k] = unZigZag(static_cast<std::uint8_t>(bytes_[k]));
+    bytes_.remove_prefix(kAtOnce);
+    i += kAtOnce;
+  }
+}
+
 std::string_view ByteReader::take(std::uint64_t count) {
   if (failed_ || count > bytes_.size()) {
     failed_ = true;

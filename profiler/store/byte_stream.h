@@ -35,6 +35,8 @@ class ByteReader {
     return longVarint();
   }
   std::int64_t signedVarint() { return unZigZag(varint()); }
+  /// signedVarint() `count` times.
+  void signedVarints(std::int64_t* into, std::size_t count);
   std::string_view take(std::uint64_t count);
 
   std::size_t left() const { return bytes_.size(); }

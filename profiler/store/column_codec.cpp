@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -119,39 +118,41 @@ void encodeTexts(std::span<const std::string_view> texts, const CompressedSize& 
   encodeIntegers(indices, chooseIntegerCoding(indices, compressedSize), out);
 }
 
-template <class Number>
-void joinPlanes(const char* planes, std::size_t count, std::int64_t base, std::int64_t* values) {
+template <std::size_t Width, class ToValue>
+void joinPlanes(const char* planes, std::size_t count, ToValue toValue, std::int64_t* values) {
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t number = 0;
-    for (std::size_t b = 0; b < Number::value; ++b)
+    for (std::size_t b = 0; b < Width; ++b)
       number |= std::uint64_t{static_cast<std::uint8_t>(planes[b * count + i])} << (8 * b);
-    values[i] = sum(base, static_cast<std::int64_t>(number));
+    values[i] = toValue(number);
   }
 }
 
-bool readShuffled(ByteReader& in, std::size_t count, std::int64_t base, std::size_t width, std::int64_t* into) {
+/// toValue(number): the value that is stored as this number.
+template <class ToValue>
+bool readShuffled(ByteReader& in, std::size_t count, std::size_t width, ToValue toValue, std::int64_t* into) {
   const std::string_view bytes = in.take(std::uint64_t{count} * width);
   if (in.failed()) return false;
   // One loop a width: the compiler knows how many planes there are.
-  using Join = void (*)(const char*, std::size_t, std::int64_t, std::int64_t*);
+  using Join = void (*)(const char*, std::size_t, ToValue, std::int64_t*);
   static constexpr auto kJoins = []<std::size_t... W>(std::index_sequence<W...>) {
-    return std::array<Join, sizeof...(W)>{&joinPlanes<std::integral_constant<std::size_t, W>>...};
+    return std::array<Join, sizeof...(W)>{&joinPlanes<W, ToValue>...};
   }(std::make_index_sequence<9>());
-  kJoins[width](bytes.data(), count, base, into);
+  kJoins[width](bytes.data(), count, toValue, into);
   return true;
 }
 
 bool decodeBytes(ByteReader& in, std::size_t count, std::int64_t* into) {
   const std::int64_t base = in.signedVarint();
   const std::uint8_t width = in.byte();
-  return width <= 8 && readShuffled(in, count, base, width, into);
+  const auto above = [base](std::uint64_t number) { return sum(base, static_cast<std::int64_t>(number)); };
+  return width <= 8 && readShuffled(in, count, width, above, into);
 }
 
 bool decodeZigZagBytes(ByteReader& in, std::vector<std::int64_t>& values) {
   const std::uint8_t width = in.byte();
-  if (width > 8 || !readShuffled(in, values.size(), 0, width, values.data())) return false;
-  for (std::int64_t& value : values) value = unZigZag(static_cast<std::uint64_t>(value));
-  return true;
+  const auto signedOf = [](std::uint64_t number) { return unZigZag(number); };
+  return width <= 8 && readShuffled(in, values.size(), width, signedOf, values.data());
 }
 
 bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>& values, bool& constant) {
@@ -175,11 +176,12 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
       break;
     case IntegerCoding::plainVarint:
       if (rows > in.left()) return false;
-      for (std::int64_t& value : values) value = in.signedVarint();
+      in.signedVarints(values.data(), rows);
       break;
     case IntegerCoding::deltaVarint:
       if (rows > in.left()) return false;
-      for (std::size_t i = 0; i < rows; ++i) values[i] = sum(in.signedVarint(), i == 0 ? 0 : values[i - 1]);
+      in.signedVarints(values.data(), rows);
+      for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
       break;
     default:
       return false;
@@ -197,7 +199,8 @@ bool decodeReals(ByteReader& in, std::size_t rows, DecodedPart part, std::vector
     return !in.failed();
   }
   bits.resize(stored);
-  if (!readShuffled(in, stored, 0, 8, bits.data())) return false;
+  const auto same = [](std::uint64_t pattern) { return static_cast<std::int64_t>(pattern); };
+  if (!readShuffled(in, stored, 8, same, bits.data())) return false;
   bits.resize(rows, bits.empty() ? 0 : bits[0]);
   values.clear();
   for (const std::int64_t pattern : bits) values.push_back(std::bit_cast<double>(pattern));
@@ -241,18 +244,13 @@ bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>
 
 Extremes extremesOf(std::span<const std::int64_t> values) {
   if (values.empty()) return {};
-  // Four at a time: each comparison waits for the one before it.
-  std::int64_t low[4], high[4];
-  for (int k = 0; k < 4; ++k) low[k] = high[k] = values[0];
-  std::size_t i = 0;
-  for (; i + 4 <= values.size(); i += 4) {
-    for (std::size_t k = 0; k < 4; ++k) {
-      low[k] = std::min(low[k], values[i + k]);
-      high[k] = std::max(high[k], values[i + k]);
-    }
+  // Without std::min and std::max, whose references keep compilers from using vectors.
+  std::int64_t smallest = values[0], largest = values[0];
+  for (const std::int64_t value : values) {
+    smallest = value < smallest ? value : smallest;
+    largest = value > largest ? value : largest;
   }
-  for (; i < values.size(); ++i) low[0] = std::min(low[0], values[i]), high[0] = std::max(high[0], values[i]);
-  return {*std::min_element(low, low + 4), *std::max_element(high, high + 4)};
+  return {smallest, largest};
 }
 
 void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& out) {

@@ -1,7 +1,6 @@
 #include "profiler/store/prediction.h"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 #include <unordered_map>
 
@@ -83,23 +82,20 @@ bool isPossible(const std::vector<ColumnData>& columns, const std::vector<Predic
   return isInteger(p.length) && p.length != p.column && (length == nullptr || length->length == Prediction::kNone);
 }
 
-/// Differences to x, in place, and what the smallest and largest x are. `lengths`: null: none.
+/// Differences to x, in place. `lengths`: null: none.
 void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths) {
   static const Values kNone{0};
   Values& values = column.integers;
   const IntegerView length = lengths == nullptr ? IntegerView(kNone, true) : IntegerView(*lengths);
   withPlaces(keys, [&](auto places) {
     std::int64_t before = 0;
-    Extremes extremes{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
     for (std::size_t i = 0; i < values.size(); ++i) {
       Place& place = places.of(i);
       const std::int64_t x = plus(values[i], place.seen ? place.value : before);
       values[i] = x;
-      extremes = {std::min(extremes.smallest, x), std::max(extremes.largest, x)};
       before = plus(x, length[i]);
       place = {before, true};
     }
-    if (!values.empty()) column.extremes = extremes;
   });
 }
 
@@ -176,14 +172,16 @@ bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, cons
   };
   for (int turn = 0; turn < 3; ++turn) {
     for (const Prediction& p : predicted) {
-      if (turnOf(p) == turn) addExpected(columns[p.column], columnOf(p.key), columnOf(p.length));
+      if (turnOf(p) != turn) continue;
+      // A key holds its values by now; several columns may have the same one.
+      if (p.key != Prediction::kNone && !columns[p.key].extremes) columns[p.key].extremes = extremesOf(columns[p.key]);
+      addExpected(columns[p.column], columnOf(p.key), columnOf(p.length));
     }
   }
   for (const Prediction& p : predicted) {
     if (p.base == Prediction::kNone) continue;
     Values& values = columns[p.column].integers;
     const IntegerView base(columns[p.base]);
-    columns[p.column].extremes.reset();
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = plus(values[i], base[i]);
   }
   return true;

@@ -38,6 +38,28 @@ TEST(ByteStream, VarintsHaveTheKnownBytes) {
   }
 }
 
+TEST(ByteStream, ManyVarintsAreTheSameAsOneByOne) {
+  std::mt19937_64 random(3);
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{9}, std::size_t{500}}) {
+    std::vector<std::int64_t> numbers(count), back(count);
+    std::string bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+      // Mostly short ones, as there are in files; of all lengths in between.
+      numbers[i] = static_cast<std::int64_t>(random() >> (i % 13 == 12 ? random() % 64 : 58)) * (i % 2 == 0 ? 1 : -1);
+      appendVarint(bytes, zigZag(numbers[i]));
+    }
+    ByteReader all(bytes);
+    all.signedVarints(back.data(), count);
+    EXPECT_FALSE(all.failed());
+    EXPECT_EQ(all.left(), 0U);
+    EXPECT_EQ(back, numbers);
+    if (count == 0) continue;
+    ByteReader cut(std::string_view(bytes).substr(0, bytes.size() - 1));
+    cut.signedVarints(back.data(), count);
+    EXPECT_TRUE(cut.failed());
+  }
+}
+
 TEST(ByteStream, ReadingPastTheEndFailsAndStaysFailed) {
   ByteReader shortVarint("\x80\x80");
   EXPECT_EQ(shortVarint.varint(), 0u);
@@ -296,7 +318,8 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
     columns[1].integers.resize(1);
     columns[1].constant = true;
     EXPECT_TRUE(rowReader(model::tableIndexOf<model::Step>()).checkColumns(columns).ok());
-    const CompactColumns compact(columns, count);
+    std::vector<ColumnData> copy = columns;
+    const CompactColumns compact(*ColumnPool::ofProcess()->adopted(copy, count));
     const auto check = [&](const model::ColumnBlock& block) {
       ASSERT_EQ(block.rows, count);
       for (std::size_t i = 0; i < count; ++i) {
