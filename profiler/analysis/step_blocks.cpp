@@ -64,7 +64,7 @@ StepReader::StepReader(const StepBlocks& blocks, const model::ProfileSource& sou
       program_(columnOf<model::Step>("program")),
       units_(columnOf<model::Step>("active_units")) {}
 
-Result<const StepReader::Opened*> StepReader::open(std::size_t block) {
+Result<StepReader::Opened*> StepReader::open(std::size_t block) {
   if (const auto known = opened_.find(block); known != opened_.end()) return &known->second;
   // The source's cache keeps what is asked for again and again; here only what a few placements share is kept.
   constexpr std::size_t kMostOpened = 32;
@@ -80,6 +80,50 @@ Result<const StepReader::Opened*> StepReader::open(std::size_t block) {
     opened.runs.back().end = i + 1;
   }
   return &opened_.emplace(block, std::move(opened)).first->second;
+}
+
+namespace {
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {  // wraps
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+/// False: none of the steps meets [from, to).
+bool mayMeet(const std::int64_t* starts, const std::int64_t* ticks, std::size_t count, std::int64_t from, std::int64_t to) {
+  std::int64_t any = 0;  // as wide as what is compared, for vectors
+  for (std::size_t i = 0; i < count; ++i) any |= starts[i] < to && plus(starts[i], ticks[i]) > from ? 1 : 0;
+  return any != 0;
+}
+
+}  // namespace
+
+std::span<const std::uint32_t> StepReader::findRows(Run& run, const View& offsets, const View& lengths, Ticks from, Ticks to,
+                                                    std::vector<std::uint32_t>& memory) {
+  const auto limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(to.count, 0, kMostTicks + 1));
+  const auto meets = [&offsets, &lengths, limit, from](std::size_t i) {  // negative numbers are very large ones here
+    const auto offset = static_cast<std::uint64_t>(offsets[i]), length = static_cast<std::uint64_t>(lengths[i]);
+    return (offset < limit) & (length <= static_cast<std::uint64_t>(kMostTicks)) &
+           (static_cast<std::int64_t>(offset + length) > from.count);
+  };
+  const bool known = run.from == from && run.to == to;
+  const std::size_t first = known ? run.firstFound : run.first, last = known ? run.endFound : run.end;
+  if (memory.size() < last - first) memory.resize(last - first);
+  std::uint32_t* const into = memory.data();
+  std::size_t count = 0;
+  // Most traces are in the order of time: what lies before and after the range is passed many rows at a time.
+  constexpr std::size_t kAtOnce = 64;
+  for (std::size_t i = first; i < last;) {
+    const std::size_t end = std::min(i + kAtOnce, last);
+    const std::int64_t *const starts = offsets.contiguous(i), *const ticks = lengths.contiguous(i);
+    if (starts != nullptr && ticks != nullptr && !mayMeet(starts, ticks, end - i, from.count, to.count)) i = end;
+    for (; i < end; ++i) {
+      into[count] = static_cast<std::uint32_t>(i);
+      count += static_cast<std::size_t>(meets(i));
+    }
+  }
+  run.from = from, run.to = to;
+  run.firstFound = count == 0 ? first : into[0], run.endFound = count == 0 ? first : into[count - 1] + 1;
+  return {into, count};
 }
 
 }  // namespace pipescope::analysis

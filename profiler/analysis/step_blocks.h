@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -50,35 +51,24 @@ class StepReader {
   /// Calls visit(StepFacts) for the steps of the segment whose time meets [from, to), in the order of recording.
   template <class Visit>
   base::Status forEach(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit) {
-    const auto limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(to.count, 0, kMostTicks + 1));
+    std::vector<std::uint32_t> rows = std::move(rows_);
     for (const std::size_t b : blocks_.of(segment, from, to)) {
       PIPESCOPE_TRY(stopped(progress_));
-      PIPESCOPE_ASSIGN(const Opened* block, open(b));
+      PIPESCOPE_ASSIGN(Opened* const block, open(b));
       const auto& columns = block->columns->columns;
       const View lanes(columns[lane_]), offsets(columns[offset_]), lengths(columns[ticks_]), kinds(columns[kind_]),
           programs(columns[program_]), units(columns[units_]);
       const std::int64_t firstRow = blocks_.firstRowOf(b);
-      for (const Run& run : block->runs) {
+      for (Run& run : block->runs) {
         if (run.segment != segment.value) continue;
-        // Negative numbers are very large ones here.
-        const auto meets = [&](std::size_t i) {
-          const auto offset = static_cast<std::uint64_t>(offsets[i]), length = static_cast<std::uint64_t>(lengths[i]);
-          return offset < limit && length <= static_cast<std::uint64_t>(kMostTicks) &&
-                 static_cast<std::int64_t>(offset + length) > from.count;
-        };
-        // Most traces are in the order of time: what lies before and after the range is passed quickly.
-        std::size_t first = run.first, end = run.end;
-        while (first < end && !meets(first)) ++first;
-        while (end > first && !meets(end - 1)) --end;
-        for (std::size_t i = first; i < end; ++i) {
-          if (!meets(i)) continue;
-          const std::int64_t offset = offsets[i], length = lengths[i];
-          visit(StepFacts{firstRow + static_cast<std::int64_t>(i), model::LaneId(lanes[i]), Ticks(offset),
-                          Ticks(length), static_cast<model::StepKind>(kinds[i]), model::ProgramId(programs[i]),
+        for (const std::uint32_t i : findRows(run, offsets, lengths, from, to, rows)) {
+          visit(StepFacts{firstRow + static_cast<std::int64_t>(i), model::LaneId(lanes[i]), Ticks(offsets[i]),
+                          Ticks(lengths[i]), static_cast<model::StepKind>(kinds[i]), model::ProgramId(programs[i]),
                           units[i]});
         }
       }
     }
+    rows_ = std::move(rows);  // memory for the next question
     return {};
   }
 
@@ -88,28 +78,37 @@ class StepReader {
   class View {
    public:
     explicit View(const model::IntegerColumn& column)
-        : data_(column.values.empty() ? &column.constant : column.values.data()), step_(column.values.empty() ? 0 : 1) {}
-    std::int64_t operator[](std::size_t row) const { return data_[row * step_]; }
+        : data_(column.values.empty() ? &column.constant : column.values.data()),
+          mask_(column.values.empty() ? 0 : ~std::size_t{0}) {}
+    std::int64_t operator[](std::size_t row) const { return data_[row & mask_]; }
+    /// Where the numbers from this row on lie; null: all are one number.
+    const std::int64_t* contiguous(std::size_t row) const { return mask_ == 0 ? nullptr : data_ + row; }
 
    private:
     const std::int64_t* data_;
-    std::size_t step_;
+    std::size_t mask_;  ///< 0: all rows have the same number
   };
   struct Run {
     std::int64_t segment = 0;
     std::size_t first = 0, end = 0;
+    Ticks from, to;  ///< the last range that was asked for, and where its rows lie: it may be asked for again
+    std::size_t firstFound = 0, endFound = 0;
   };
   struct Opened {
     std::shared_ptr<const model::ColumnBlock> columns;
     std::vector<Run> runs;
   };
-  Result<const Opened*> open(std::size_t block);
+  Result<Opened*> open(std::size_t block);
+  /// The rows of a run whose time meets [from, to), in memory that is used again.
+  static std::span<const std::uint32_t> findRows(Run& run, const View& offsets, const View& lengths, Ticks from,
+                                                 Ticks to, std::vector<std::uint32_t>& memory);
 
   const StepBlocks& blocks_;
   const model::ProfileSource& source_;
   base::Progress& progress_;
   std::size_t segment_, lane_, offset_, ticks_, kind_, program_, units_;  // places of the columns
   std::unordered_map<std::size_t, Opened> opened_;
+  std::vector<std::uint32_t> rows_;
 };
 
 }  // namespace pipescope::analysis
