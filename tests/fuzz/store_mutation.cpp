@@ -325,6 +325,7 @@ int main(int argc, char** argv) {
     refused += readAll(path) > 0;
     const double seconds = processorSeconds() - start;
     longest = std::max(longest, seconds);
+    if ((i + 1) % 1000 == 0) std::fprintf(stderr, "%d files read, %d of them refused or with holes\n", i + 1, refused);
     if (seconds > 2) {
       fs::copy_file(path, "store_mutation_slow.pop", fs::copy_options::overwrite_existing);
       fault("file " + std::to_string(i) + " of seed " + std::to_string(seed) + " took " + std::to_string(seconds) + " s");
