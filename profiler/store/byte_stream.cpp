@@ -1,5 +1,7 @@
 #include "profiler/store/byte_stream.h"
 
+#include <cstring>
+
 namespace pipescope::store {
 
 void appendVarint(std::string& out, std::uint64_t number) {
