@@ -252,6 +252,7 @@ TEST_F(FeatureTest, TablesBecomeCsv) {
     if (entry->text() == QStringLiteral("From")) entry->setChecked(false);
   }
   EXPECT_TRUE(links->csv().startsWith(QStringLiteral("To,Link,")));
+  EXPECT_TRUE(csv.contains(QStringLiteral(" (B)"))) << csv.toStdString();
   links->filter()->setText(QStringLiteral("IPU3"));
   EXPECT_EQ(links->csv().count(QLatin1Char('\n')), 4);
 }

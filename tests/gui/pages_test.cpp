@@ -15,6 +15,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/section_table_model.h"
+#include "views/pages/parts/table_menu.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
 #include "window_test.h"
@@ -371,9 +372,18 @@ TEST(DataTableTest, ModelKeepsItsPromises) {
   EXPECT_EQ(model.rowCount(), 3);
   EXPECT_EQ(model.index(1, 1).data().toString(), QStringLiteral("3,000"));
   EXPECT_EQ(model.index(0, 2).data().toString(), QStringLiteral("25.0 %"));
+  EXPECT_EQ(model.index(0, 2).data(pages::kRawRole).toString(), QStringLiteral("0.25"));
+  EXPECT_EQ(model.headerData(2, Qt::Horizontal, pages::kRawRole).toString(), QStringLiteral("0 … 1"));
+  EXPECT_FALSE(model.index(0, 0).data(pages::kRawRole).isValid()) << "a text has no figure";
   EXPECT_EQ(model.index(0, 3).data().toString(), QStringLiteral("–"));
   EXPECT_EQ(model.headerData(0, Qt::Horizontal, Qt::ToolTipRole).toString(), QStringLiteral("a name"));
   EXPECT_FALSE(model.index(7, 7).isValid());
+  sections::Table times = sampleTable();
+  times.columns[1].format = sections::Format::ticks;
+  model.setTable(times, 1, geometry::TimeScale{geometry::TimeUnit::time, 1'000'000});
+  EXPECT_EQ(model.index(1, 1).data().toString(), QStringLiteral("3.00 ms"));
+  EXPECT_EQ(model.index(1, 1).data(pages::kRawRole).toString(), QStringLiteral("3000"));
+  EXPECT_EQ(model.headerData(1, Qt::Horizontal, pages::kRawRole).toString(), QStringLiteral("ticks"));
   model.setTable({});
   EXPECT_EQ(model.rowCount(), 0);
 }

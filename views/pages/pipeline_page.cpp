@@ -232,7 +232,6 @@ class PipelinePage : public shell::Page {
   void fillTable() {
     tableCells_.clear();
     const int path = canvas_->options().path;
-    const std::string unit = scale_.unit == geometry::TimeUnit::cycles ? "cycles" : "time";
     sections::Table table;
     if (path < 0) {
       table = {"devices",
@@ -241,8 +240,8 @@ class PipelinePage : public shell::Page {
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
-                {"begins", "Begins", Format::plain, "after the step's start"},
-                {"ends", "Ends", Format::plain, "after the step's start"},
+                {"begins", "Begins", Format::ticks, "after the step's start"},
+                {"ends", "Ends", Format::ticks, "after the step's start"},
                 {"busy", "Busy", Format::fraction, "compute ÷ length of the step"}},
                {}};
       const double length = static_cast<double>(std::max<std::int64_t>(1, (grid_->end - grid_->start).count));
@@ -255,8 +254,7 @@ class PipelinePage : public shell::Page {
         const PipelineCell &first = cells[static_cast<std::size_t>(row.cells.front())],
                            &last = cells[static_cast<std::size_t>(row.cells.back())];
         table.rows.push_back({stages, row.name, static_cast<std::int64_t>(row.cells.size()),
-                              formatDuration(first.start - grid_->start, scale_),
-                              formatDuration(last.end - grid_->start, scale_),
+                              (first.start - grid_->start).count, (last.end - grid_->start).count,
                               static_cast<double>(row.busy.count) / length});
         tableCells_.push_back(row.cells.front());
       }
@@ -267,9 +265,9 @@ class PipelinePage : public shell::Page {
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
-                {"start", "Start", Format::plain, "after the step's start"},
-                {"length", "Length", Format::plain, unit},
-                {"since", "After a gap of", Format::plain, "since the micro-batch's pass before"}},
+                {"start", "Start", Format::ticks, "after the step's start"},
+                {"length", "Length", Format::ticks, "of the pass"},
+                {"since", "After a gap of", Format::ticks, "since the micro-batch's pass before"}},
                {}};
       base::Ticks before = grid_->start;
       for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
@@ -277,14 +275,13 @@ class PipelinePage : public shell::Page {
         if (cell.microBatch != path) continue;
         table.rows.push_back({model::toString(cell.pass), static_cast<std::int64_t>(cell.stage),
                               grid_->rows[static_cast<std::size_t>(cell.row)].name,
-                              formatDuration(cell.start - grid_->start, scale_),
-                              formatDuration(cell.end - cell.start, scale_),
-                              formatDuration(std::max(base::Ticks(0), cell.start - before), scale_)});
+                              (cell.start - grid_->start).count, (cell.end - cell.start).count,
+                              std::max<std::int64_t>(0, (cell.start - before).count)});
         before = cell.end;
         tableCells_.push_back(static_cast<int>(i));
       }
     }
-    table_->setTable(std::move(table));
+    table_->setTable(std::move(table), 1, scale_);
   }
 
   QStringList callout(int index) const {

@@ -136,7 +136,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   follow();
 }
 
-void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
+void DataTable::setTable(sections::Table table, double ticksPerShownUnit, std::optional<geometry::TimeScale> times) {
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
@@ -155,7 +155,7 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit) {
   // Another table than before shows all its columns.
   const bool same =
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
-  model_->setTable(std::move(table), ticksPerShownUnit);
+  model_->setTable(std::move(table), ticksPerShownUnit, times);
   for (int c = 0; !same && c < model_->columnCount(); ++c) view_->setColumnHidden(c, false);
   countRows();
   fitColumns();

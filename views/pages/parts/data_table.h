@@ -1,6 +1,7 @@
 #pragma once
 #include <QWidget>
 
+#include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
 #include "views/shell/palette.h"
 
@@ -23,7 +24,7 @@ class DataTable : public QWidget {
  public:
   explicit DataTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  void setTable(sections::Table table, double ticksPerShownUnit = 1);
+  void setTable(sections::Table table, double ticksPerShownUnit = 1, std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);
   /// As tall as its rows, up to `rows`; 0: as tall as there is room.

@@ -243,6 +243,25 @@ QVariant RangeModel::sortValue(const analysis::RangeStatistics& row, int column)
   }
 }
 
+QString RangeModel::rawUnit(int column) {
+  switch (column) {
+    case Column::balance:
+    case Column::efficiency:
+      return QStringLiteral("0 … 1");
+    case Column::streamIn:
+    case Column::streamOut:
+    case Column::globalIn:
+    case Column::globalOut:
+      return QStringLiteral("B");
+    case Column::compute:
+    case Column::idle:
+    case Column::total:
+      return QStringLiteral("ticks");
+    default:
+      return {};
+  }
+}
+
 QVariant RangeModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || !trace_) return {};
   const analysis::RangeStatistics& row = rows_[static_cast<std::size_t>(index.row())];
@@ -251,6 +270,8 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
       return text(row, index.column());
     case Qt::TextAlignmentRole:
       return static_cast<int>((index.column() == device ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case kRawRole:
+      return index.column() == device || index.column() == proportions ? QVariant() : sortValue(row, index.column());
     case kSortRole:
       return sortValue(row, index.column());
     case kValueRole:
@@ -270,6 +291,7 @@ QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role == Qt::DisplayRole && section == balance && !unit_.isEmpty())
     return tr("%1 balance").arg(unit_.left(1).toUpper() + unit_.mid(1));
   if (role == Qt::DisplayRole) return tr(kHeadings[section].name);
+  if (role == kRawRole) return rawUnit(section);
   if (role == Qt::ToolTipRole) {
     if (section == efficiency && !hasUnits()) return tr(kOfOnePiece);
     const QString doc = tr(kHeadings[section].doc);

@@ -1,5 +1,6 @@
 #include "views/pages/parts/section_table_model.h"
 
+#include "views/pages/parts/table_menu.h"
 #include "views/shell/glossary.h"
 
 namespace pipescope::pages {
@@ -18,13 +19,39 @@ struct SortValue {
   }
 };
 
+QString unitOf(sections::Format format) {
+  switch (format) {
+    case sections::Format::ticks:
+      return QStringLiteral("ticks");
+    case sections::Format::bytes:
+      return QStringLiteral("B");
+    case sections::Format::fraction:
+      return QStringLiteral("0 … 1");
+    case sections::Format::seconds:
+      return QStringLiteral("s");
+    case sections::Format::rate:
+      return QStringLiteral("1/s");
+    case sections::Format::byteRate:
+      return QStringLiteral("B/s");
+    default:
+      return {};
+  }
+}
+
+QVariant rawOf(const sections::Cell& value) {
+  if (std::holds_alternative<std::monostate>(value)) return QStringLiteral("");
+  const bool isNumber = std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+  return isNumber ? std::visit(SortValue(), value) : QVariant();
+}
+
 }  // namespace
 
-void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit) {
+void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit, std::optional<geometry::TimeScale> times) {
   beginResetModel();
   table_ = std::move(table);
   marks_.clear();
   ticksPerShownUnit_ = ticksPerShownUnit;
+  times_ = times;
   for (auto& row : table_.rows) row.resize(table_.columns.size());
   endResetModel();
 }
@@ -56,13 +83,20 @@ bool SectionTableModel::isNumber(int column) const {
   return false;
 }
 
+QString SectionTableModel::textOf(const sections::Cell& value, sections::Format format) const {
+  const auto* ticks = std::get_if<std::int64_t>(&value);
+  const bool isTime = times_ && ticks != nullptr && format == sections::Format::ticks;
+  return QString::fromStdString(isTime ? formatDuration(base::Ticks(*ticks), *times_)
+                                       : formatCell(value, format, ticksPerShownUnit_));
+}
+
 QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
   const sections::Cell* value = cell(index);
   if (value == nullptr) return {};
   const sections::Column& column = table_.columns[static_cast<std::size_t>(index.column())];
   switch (role) {
     case Qt::DisplayRole:
-      return QString::fromStdString(formatCell(*value, column.format, ticksPerShownUnit_));
+      return textOf(*value, column.format);
     case Qt::ToolTipRole: {
       const QString text = column.format == sections::Format::list
                                ? QString::fromStdString(formatCell(*value, sections::Format::plain))
@@ -75,6 +109,8 @@ QVariant SectionTableModel::data(const QModelIndex& index, int role) const {
       const auto row = static_cast<std::size_t>(index.row());
       return index.column() == 0 && row < marks_.size() ? QVariant(marks_[row]) : QVariant();
     }
+    case kRawRole:
+      return rawOf(*value);
     case kSortRole:
       return std::visit(SortValue(), *value);
     case kShareRole:
@@ -90,6 +126,7 @@ QVariant SectionTableModel::headerData(int section, Qt::Orientation orientation,
   if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) return {};
   const sections::Column& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return QString::fromStdString(column.heading);
+  if (role == kRawRole) return isNumber(section) ? unitOf(column.format) : QString();
   if (role == Qt::ToolTipRole) {
     const QString doc = QString::fromStdString(column.doc),
                   word = shell::glossaryOf(QString::fromStdString(column.heading));

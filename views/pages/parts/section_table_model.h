@@ -1,13 +1,15 @@
 #pragma once
 #include <QAbstractTableModel>
 #include <QPixmap>
+#include <optional>
 
+#include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::pages {
 
 /// A table of a report section as a Qt model. Qt::UserRole is the raw value, for sorting; kShareRole the
-/// value of a fraction, for delegates that draw it.
+/// value of a fraction, for delegates that draw it; kRawRole (table_menu.h) numbers and their units.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -15,7 +17,8 @@ class SectionTableModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1;
 
   using QAbstractTableModel::QAbstractTableModel;
-  void setTable(sections::Table table, double ticksPerShownUnit = 1);
+  /// `times`: how ticks are shown; none: as numbers.
+  void setTable(sections::Table table, double ticksPerShownUnit = 1, std::optional<geometry::TimeScale> times = {});
   /// A picture before the first column of each row; none: no pictures.
   void setMarks(std::vector<QPixmap> marks);
   const sections::Table& table() const { return table_; }
@@ -28,10 +31,12 @@ class SectionTableModel : public QAbstractTableModel {
  private:
   const sections::Cell* cell(const QModelIndex& index) const;
   bool isNumber(int column) const;
+  QString textOf(const sections::Cell& value, sections::Format format) const;
 
   sections::Table table_;
   std::vector<QPixmap> marks_;
   double ticksPerShownUnit_ = 1;
+  std::optional<geometry::TimeScale> times_;
 };
 
 }  // namespace pipescope::pages

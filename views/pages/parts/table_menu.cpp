@@ -52,12 +52,20 @@ QString tableCsv(const QTableView& view) {
     return QLatin1Char('"') + field.replace(QLatin1Char('"'), QStringLiteral("\"\"")) + QLatin1Char('"');
   };
   const QAbstractItemModel& model = *view.model();
+  const auto heading = [&](int c) {
+    const QString text = model.headerData(c, Qt::Horizontal).toString(), unit = model.headerData(c, Qt::Horizontal, kRawRole).toString();
+    return unit.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, unit);
+  };
+  const auto cell = [&](int row, int c) {
+    const QVariant raw = model.index(row, c).data(kRawRole);
+    return raw.isValid() ? raw.toString() : model.index(row, c).data().toString();
+  };
   QStringList lines;
   for (int row = -1; row < model.rowCount(); ++row) {
     QStringList fields;
     for (int c = 0; c < model.columnCount(); ++c) {
       if (view.isColumnHidden(c)) continue;
-      fields << quoted(row < 0 ? model.headerData(c, Qt::Horizontal).toString() : model.index(row, c).data().toString());
+      fields << quoted(row < 0 ? heading(c) : cell(row, c));
     }
     lines << fields.join(QLatin1Char(','));
   }
