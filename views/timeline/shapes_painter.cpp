@@ -129,13 +129,16 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
 
 void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {
   const QPointF from(arrow.x1 + 0.5, arrow.y1 + 0.5), to(arrow.x2 + 0.5, arrow.y2 + 0.5);
-  // Leaves and arrives vertically, with a bow where both lie above each other.
+  // Leaves and arrives vertically, with a bow where both lie above each other; neighbours have no room for that.
+  constexpr double kNeighbours = 24;
+  const QPointF way = to - from;
+  const bool straight = std::hypot(way.x(), way.y()) < kNeighbours;
   const double bow = std::max(14.0, std::abs(to.y() - from.y()) * 0.45),
                side = std::abs(to.x() - from.x()) < 12 ? 18 : 0;
   const double down = to.y() >= from.y() ? 1 : -1;
   QPainterPath path(from);
-  path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
-  const double angle = std::atan2(bow * down, -side);  // of the curve's end
+  straight ? path.lineTo(to) : path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
+  const double angle = straight ? std::atan2(way.y(), way.x()) : std::atan2(bow * down, -side);  // of the line's end
   QPainterPath head(to);
   for (const double spread : {2.7, -2.7})
     head.lineTo(to + QPointF(std::cos(angle + spread), std::sin(angle + spread)) * kHead);
