@@ -54,6 +54,19 @@ class ShareDelegate : public QStyledItemDelegate {
   const shell::Palette& palette_;
 };
 
+/// Headings as wide as their names: the arrow of a sorted column is drawn above its name, not beside it.
+class Header : public QHeaderView {
+ public:
+  explicit Header(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) { setSectionsClickable(true); }
+
+ protected:
+  QSize sectionSizeFromContents(int section) const override {
+    constexpr int kMargins = 13;
+    const QString name = model()->headerData(section, Qt::Horizontal).toString();
+    return {fontMetrics().horizontalAdvance(name) + kMargins, QHeaderView::sectionSizeFromContents(section).height()};
+  }
+};
+
 }  // namespace
 
 DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
@@ -95,6 +108,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   connect(more_, &QToolButton::clicked, this, [this, popUp] {
     popUp(more_->mapToGlobal({0, more_->height()}));
   });
+  view_->setHorizontalHeader(new Header(view_));
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
   view_->horizontalHeader()->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(view_, &QWidget::customContextMenuRequested, this,
