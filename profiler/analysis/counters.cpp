@@ -26,6 +26,27 @@ void halve(std::vector<CounterPoint>& points) {
   points.resize(kept);
 }
 
+/// False: no sample of the block is of the runs that are asked for.
+Result<bool> mayHoldRuns(const model::ProfileSource& source, const CounterRequest& request, std::size_t block) {
+  PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::CounterSample>(block));
+  return ranges[kRunColumn].mayMeet(request.firstRun.value, request.lastRun.value);
+}
+
+/// The blocks to read, and the one before them: a counter keeps its value until the next sample.
+Result<std::vector<std::size_t>> blocksOf(const model::ProfileSource& source, const CounterRequest& request) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::CounterSample>());
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (request.firstRun.valid() && blocks[i].rows > 0) {
+      PIPESCOPE_ASSIGN(const bool meets, mayHoldRuns(source, request, i));
+      if (!meets) continue;
+      if (wanted.empty() && i > 0) wanted.push_back(i - 1);
+    }
+    wanted.push_back(i);
+  }
+  return wanted;
+}
+
 }  // namespace
 
 Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& source, const Catalog& catalog,
@@ -39,23 +60,24 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
     places[row.id.value] = all.size();
     all.emplace_back().counter = row;
   }
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::CounterSample>());
+  std::vector<bool> begun(all.size());  // by series: has samples of the runs themselves
+  PIPESCOPE_ASSIGN(const std::vector<std::size_t> blocks, blocksOf(source, request));
   for (std::size_t i = 0; i < blocks.size() && !all.empty(); ++i) {
     if (progress.cancelled()) return base::cancelled("Reading the counters was stopped.");
-    if (request.firstRun.valid() && blocks[i].rows > 0) {
-      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::CounterSample>(i));
-      if (!ranges[kRunColumn].mayMeet(request.firstRun.value, request.lastRun.value)) continue;
-    }
-    PIPESCOPE_ASSIGN(const model::Rows<model::CounterSample> rows, source.block<model::CounterSample>(i));
+    PIPESCOPE_ASSIGN(const model::Rows<model::CounterSample> rows, source.block<model::CounterSample>(blocks[i]));
     for (const model::CounterSample& row : *rows) {
-      if (request.firstRun.valid() && (row.run < request.firstRun || request.lastRun < row.run)) continue;
+      if (request.firstRun.valid() && request.lastRun < row.run) continue;
       const auto place = places.find(row.counter.value);
       if (place == places.end() || !std::isfinite(row.value)) continue;
+      const bool isBefore = request.firstRun.valid() && row.run < request.firstRun;
+      if (isBefore && begun[place->second]) continue;
+      begun[place->second] = !isBefore;
       CounterSeries& series = all[place->second];
       const model::DeviceId clock =
           series.counter.device.valid() ? series.counter.device : model::DeviceId(0);
       const Ticks time =
           base::convertRoundUp(row.time, catalog.timebase(clock), catalog.timebase(model::DeviceId(0)));
+      if (isBefore) series.points.clear(), series.samples = 0;  // only the last of them still holds
       // Not trusted: points ascend.
       const Ticks before = series.points.empty() ? time : series.points.back().time;
       series.points.push_back({std::max(time, before), series.samples++, 1, row.value, row.value, row.value});

@@ -25,7 +25,8 @@ struct CounterSeries {
 struct CounterRequest {
   static constexpr std::size_t kUnbounded = std::size_t{1} << 40;
   model::ExecutableId executable;
-  model::RunId firstRun, lastRun;  ///< none: all runs
+  /// None: all runs. A series begins with the sample before the first of them, where one is near: its value still holds.
+  model::RunId firstRun, lastRun;
   /// A longer series is folded: no peak is lost.
   std::size_t mostPoints = kUnbounded;
   bool ofDevices = true, ofWhole = true;  ///< which counters: those of a device, those of the whole run
