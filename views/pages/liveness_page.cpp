@@ -6,7 +6,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QSpinBox>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -45,24 +44,16 @@ enum Source { sum, fullest, one };
 class LivenessPage : public shell::Page {
  public:
   explicit LivenessPage(shell::PageContext& context) : Page(context) {
-    auto* content = new QWidget(this);
-    auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(14, 10, 14, 12);
-    layout->setSpacing(8);
-    layout->addLayout(makeToolbar());
-    auto* splitter = new QSplitter(Qt::Vertical, content);
-    splitter->setChildrenCollapsible(false);
-    auto* upper = new Panel(context.palette, {}, splitter);
-    chart_ = new Chart(context.palette, upper);
+    auto* area = new SplitArea(context.palette, makeToolbar(), this);
+    upper_ = area->picture();
+    tabs_ = area->tabs();
+    chart_ = new Chart(context.palette, upper_);
     chart_->setAccessibleName(tr("Live bytes by program step"));
     chart_->setAxes(tr("program step, in compile order"), tr("bytes, sum over tiles"));
-    legend_ = new timeline::Legend(context.palette, upper);
-    upper->body()->addWidget(readout_);
-    upper->body()->addWidget(chart_, 1);
-    upper->body()->addWidget(legend_);
-    auto* lower = new Panel(context.palette, {}, splitter);
-    tabs_ = new QTabWidget(lower);
-    tabs_->setDocumentMode(true);
+    legend_ = new timeline::Legend(context.palette, upper_);
+    upper_->body()->addWidget(readout_);
+    upper_->body()->addWidget(chart_, 1);
+    upper_->body()->addWidget(legend_);
     table_ = new DataTable(context.palette, tabs_);
     vertices_ = new DataTable(context.palette, tabs_);
     cycles_ = new DataTable(context.palette, tabs_);
@@ -71,14 +62,7 @@ class LivenessPage : public shell::Page {
     tabs_->addTab(table_, tr("Variables"));
     tabs_->addTab(vertices_, tr("Vertices"));
     tabs_->addTab(cycles_, tr("Cycles"));
-    lower->body()->addWidget(tabs_);
-    upper_ = upper;
-    splitter->addWidget(upper);
-    splitter->addWidget(lower);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
-    layout->addWidget(splitter, 1);
-    setContent(content);
+    setContent(area);
     setFocusPolicy(Qt::StrongFocus);
     connect(chart_, &Chart::clicked, this, &LivenessPage::choose);
     connect(&context.selection, &shell::Selection::changed, this, [this] {
@@ -463,7 +447,7 @@ class LivenessPage : public shell::Page {
   timeline::Legend* legend_ = nullptr;
   DataTable *table_ = nullptr, *vertices_ = nullptr, *cycles_ = nullptr;
   QTabWidget* tabs_ = nullptr;
-  QWidget* upper_ = nullptr;
+  Panel* upper_ = nullptr;
   QPushButton* jump_ = nullptr;
   QLineEdit* filter_ = nullptr;
   std::optional<analysis::ProgramPlace> place_;

@@ -4,7 +4,6 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLineEdit>
-#include <QSplitter>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -39,27 +38,18 @@ QString bytesText(std::int64_t bytes) {
 class MemoryPage : public shell::Page {
  public:
   explicit MemoryPage(shell::PageContext& context) : Page(context) {
-    auto* content = new QWidget(this);
-    auto* layout = new QVBoxLayout(content);
-    layout->setContentsMargins(14, 10, 14, 12);
-    layout->setSpacing(8);
-    layout->addLayout(makeToolbar());
-    auto* splitter = new QSplitter(Qt::Vertical, content);
-    splitter->setChildrenCollapsible(false);
-    auto* upper = new Panel(context.palette, {}, splitter);
-    chart_ = new Chart(context.palette, upper);
+    auto* area = new SplitArea(context.palette, makeToolbar(), this);
+    upper_ = area->picture();
+    tabs_ = area->tabs();
+    chart_ = new Chart(context.palette, upper_);
     chart_->setAccessibleName(tr("Memory by tile"));
-    legend_ = new timeline::Legend(context.palette, upper);
-    map_ = new timeline::TileMap(context.palette, upper);
+    legend_ = new timeline::Legend(context.palette, upper_);
+    map_ = new timeline::TileMap(context.palette, upper_);
     map_->setVisible(false);
-    upper->body()->addWidget(readout_);
-    upper->body()->addWidget(chart_, 1);
-    upper->body()->addWidget(map_, 1);
-    upper->body()->addWidget(legend_);
-    upper_ = upper;
-    auto* lower = new Panel(context.palette, {}, splitter);
-    tabs_ = new QTabWidget(lower);
-    tabs_->setDocumentMode(true);
+    upper_->body()->addWidget(readout_);
+    upper_->body()->addWidget(chart_, 1);
+    upper_->body()->addWidget(map_, 1);
+    upper_->body()->addWidget(legend_);
     for (const QString& name :
          {tr("Breakdown"), tr("Details"), tr("Variables"), tr("Vertices"), tr("Exchanges")}) {
       tables_.push_back(new DataTable(context.palette, tabs_));
@@ -70,13 +60,7 @@ class MemoryPage : public shell::Page {
     allSpaces_ = new DataTable(context.palette, tabs_);
     tabs_->addTab(allSpaces_, tr("Spaces"));
     connect(&context.selection, &shell::Selection::changed, this, &MemoryPage::followOthers);
-    lower->body()->addWidget(tabs_);
-    splitter->addWidget(upper);
-    splitter->addWidget(lower);
-    splitter->setStretchFactor(0, 3);
-    splitter->setStretchFactor(1, 2);
-    layout->addWidget(splitter, 1);
-    setContent(content);
+    setContent(area);
     connect(chart_, &Chart::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
     connect(chart_, &Chart::clicked, this, [this](int unit) {
       selectUnits(QApplication::keyboardModifiers() & Qt::ShiftModifier ? added(unit)
@@ -405,7 +389,7 @@ class MemoryPage : public shell::Page {
   timeline::Legend* legend_ = nullptr;
   DataTable* table_ = nullptr;
   timeline::TileMap* map_ = nullptr;
-  QWidget* upper_ = nullptr;
+  Panel* upper_ = nullptr;
   QComboBox* view_ = nullptr;
   QLineEdit* units_ = nullptr;
   QTabWidget* tabs_ = nullptr;

@@ -4,6 +4,8 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QSplitter>
+#include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -97,6 +99,26 @@ void ColumnsArea::setStretch(int left, int right) {
 void ColumnsArea::resizeEvent(QResizeEvent* event) {
   columns_->setDirection(viewport()->width() < kNarrow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
   QScrollArea::resizeEvent(event);
+}
+
+SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent) : QWidget(parent) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(14, 10, 14, 12);
+  layout->setSpacing(8);
+  layout->addLayout(tools);
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->setChildrenCollapsible(false);
+  picture_ = new Panel(palette, {}, splitter);
+  auto* lower = new Panel(palette, {}, splitter);
+  tabs_ = new QTabWidget(lower);
+  tabs_->setDocumentMode(true);
+  lower->body()->addWidget(tabs_);
+  splitter->addWidget(picture_);
+  splitter->addWidget(lower);
+  splitter->setStretchFactor(0, 3);
+  splitter->setStretchFactor(1, 2);
+  splitter->setSizes({3000, 2000});  // shares of what is there, whatever the two would like
+  layout->addWidget(splitter, 1);
 }
 
 FigureCard::FigureCard(const shell::Palette& palette, QWidget* parent) : QFrame(parent), palette_(palette) {

@@ -6,6 +6,7 @@
 
 class QBoxLayout;
 class QLabel;
+class QTabWidget;
 class QVBoxLayout;
 
 namespace pipescope::pages {
@@ -48,6 +49,20 @@ class ColumnsArea : public QScrollArea {
  private:
   QBoxLayout* columns_;
   QVBoxLayout *top_, *left_, *right_, *bottom_;
+};
+
+/// A page that fills the window: tools, a panel with the picture, and below a handle a panel with tables in tabs.
+class SplitArea : public QWidget {
+  Q_OBJECT
+
+ public:
+  SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* parent = nullptr);
+  Panel* picture() const { return picture_; }
+  QTabWidget* tabs() const { return tabs_; }
+
+ private:
+  Panel* picture_;
+  QTabWidget* tabs_;
 };
 
 /// A figure in large letters with what it means. With a link it leads to the page that explains it.

@@ -27,21 +27,22 @@ constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engin
 
 struct Heading {
   const char *name, *doc;
+  const char* unit = "";  ///< of the figures as plain numbers
 };
 constexpr Heading kHeadings[] = {
     {QT_TR_NOOP("Device"), QT_TR_NOOP("Device and the stages it holds")},
     {QT_TR_NOOP("Time in view"),
      QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange, idle; each instant counted once")},
-    {QT_TR_NOOP("Balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest %1")},
+    {QT_TR_NOOP("Balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest %1"), "0 … 1"},
     {QT_TR_NOOP("Efficiency"),
-     QT_TR_NOOP("Parallel efficiency: compute time summed over %1s ÷ (%1s × time in view)")},
-    {QT_TR_NOOP("Stream Rx"), QT_TR_NOOP("Received from the host")},
-    {QT_TR_NOOP("Stream Tx"), QT_TR_NOOP("Sent to the host")},
-    {QT_TR_NOOP("Global Rx"), QT_TR_NOOP("Received from other devices")},
-    {QT_TR_NOOP("Global Tx"), QT_TR_NOOP("Sent to other devices")},
-    {QT_TR_NOOP("Compute"), QT_TR_NOOP("Time of compute steps")},
-    {QT_TR_NOOP("Idle"), QT_TR_NOOP("Time without placement or transfer")},
-    {QT_TR_NOOP("Total"), QT_TR_NOOP("Length of the view")}};
+     QT_TR_NOOP("Parallel efficiency: compute time summed over %1s ÷ (%1s × time in view)"), "0 … 1"},
+    {QT_TR_NOOP("Stream Rx"), QT_TR_NOOP("Received from the host"), "B"},
+    {QT_TR_NOOP("Stream Tx"), QT_TR_NOOP("Sent to the host"), "B"},
+    {QT_TR_NOOP("Global Rx"), QT_TR_NOOP("Received from other devices"), "B"},
+    {QT_TR_NOOP("Global Tx"), QT_TR_NOOP("Sent to other devices"), "B"},
+    {QT_TR_NOOP("Compute"), QT_TR_NOOP("Time of compute steps"), "ticks"},
+    {QT_TR_NOOP("Idle"), QT_TR_NOOP("Time without placement or transfer"), "ticks"},
+    {QT_TR_NOOP("Total"), QT_TR_NOOP("Length of the view"), "ticks"}};
 static_assert(std::size(kHeadings) == RangeModel::columns);
 
 QString fromText(const std::string& text) {
@@ -243,25 +244,6 @@ QVariant RangeModel::sortValue(const analysis::RangeStatistics& row, int column)
   }
 }
 
-QString RangeModel::rawUnit(int column) {
-  switch (column) {
-    case Column::balance:
-    case Column::efficiency:
-      return QStringLiteral("0 … 1");
-    case Column::streamIn:
-    case Column::streamOut:
-    case Column::globalIn:
-    case Column::globalOut:
-      return QStringLiteral("B");
-    case Column::compute:
-    case Column::idle:
-    case Column::total:
-      return QStringLiteral("ticks");
-    default:
-      return {};
-  }
-}
-
 QVariant RangeModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount() || !trace_) return {};
   const analysis::RangeStatistics& row = rows_[static_cast<std::size_t>(index.row())];
@@ -291,7 +273,7 @@ QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role == Qt::DisplayRole && section == balance && !unit_.isEmpty())
     return tr("%1 balance").arg(unit_.left(1).toUpper() + unit_.mid(1));
   if (role == Qt::DisplayRole) return tr(kHeadings[section].name);
-  if (role == kRawRole) return rawUnit(section);
+  if (role == kRawRole) return QString::fromUtf8(kHeadings[section].unit);
   if (role == Qt::ToolTipRole) {
     if (section == efficiency && !hasUnits()) return tr(kOfOnePiece);
     const QString doc = tr(kHeadings[section].doc);

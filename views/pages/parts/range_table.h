@@ -52,7 +52,6 @@ class RangeModel : public QAbstractTableModel {
   QString text(const analysis::RangeStatistics& row, int column) const;
   /// What the proportions are, in words.
   QStringList proportionsText(const analysis::RangeStatistics& row) const;
-  static QString rawUnit(int column);
   QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
   QVariantList parts(const analysis::RangeStatistics& row) const;
 
