@@ -134,6 +134,17 @@ void firstAnswer(const fs::path& path) {
               since(start) * 1e3, (processorSeconds() - before) * 1e3, opened * 1e3, (known - opened) * 1e3, spans.size(), memoryMegabytes());
 }
 
+/// Of the first `count` windows.
+void printWindows(double fraction, std::vector<double> seconds, std::vector<double> busy, std::size_t count) {
+  seconds.resize(count), busy.resize(count);
+  std::sort(seconds.begin(), seconds.end());
+  std::sort(busy.begin(), busy.end());
+  const std::size_t middle = count / 2, p99 = count - count / 100 - 1;
+  std::printf("windows of %.3g %%, %zu of a reader just opened: median %.2f ms, p99 %.2f ms, largest %.2f ms (processor: %.2f, %.2f)\n",
+              fraction * 100, count, seconds[middle] * 1e3, seconds[p99] * 1e3, seconds.back() * 1e3, busy[middle] * 1e3,
+              busy[p99] * 1e3);
+}
+
 void windows(const fs::path& path, double fraction, Ticks resolution) {
   base::SilentProgress progress;
   const std::shared_ptr<const store::ProfileReader> reader = must(store::ProfileReader::open(path));
@@ -145,7 +156,8 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
   std::vector<double> seconds, busy;
   std::vector<analysis::StepSpan> answer;  // used again, as a view does
   std::size_t spans = 0;
-  for (int i = 0; i < 300; ++i) {
+  constexpr std::size_t kFirst = 300, kAll = 1000;
+  for (std::size_t i = 0; i < kAll; ++i) {
     const double at = std::uniform_real_distribution<double>(0, span * (1 - fraction))(random);
     const Ticks from = run->start + Ticks(static_cast<std::int64_t>(at));
     const Ticks to = from + Ticks(static_cast<std::int64_t>(span * fraction));
@@ -156,12 +168,8 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
     seconds.push_back(since(start));
     busy.push_back(processorSeconds() - before);
   }
-  std::sort(busy.begin(), busy.end());
-  std::sort(seconds.begin(), seconds.end());
-  std::printf("window of %.3g %%: median %.2f ms, p99 %.2f ms, largest %.2f ms (processor: %.2f, %.2f), %zu spans, %ld MB\n",
-              fraction * 100, seconds[150] * 1e3, seconds[296] * 1e3, seconds.back() * 1e3,
-              busy[150] * 1e3, busy[296] * 1e3, spans / 300,
-              memoryMegabytes());
+  for (const std::size_t count : {kFirst, kAll}) printWindows(fraction, seconds, busy, count);
+  std::printf("%zu spans each, %ld MB in the end\n", spans / kAll, memoryMegabytes());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "profiler/record/memory_profile.h"
@@ -35,7 +36,7 @@ Section small() {
   Section section{"small", "Small", {}, {}, {"A remark."}};
   section.facts.push_back({"total_cycles", "Total", std::int64_t{1500}, Format::ticks, ""});
   section.facts.push_back({"nothing", "Nothing", Cell(), Format::plain, ""});
-  section.facts.push_back({"infinite", "Infinite", INFINITY, Format::plain, ""});
+  section.facts.push_back({"infinite", "Infinite", std::numeric_limits<double>::infinity(), Format::plain, ""});
   Table table{"devices",
               "Devices",
               "per call",

@@ -20,6 +20,8 @@ ConvShape rowsBy16(std::int64_t rows) {
 struct Measured {
   std::int64_t rows;
   double teraflops, cycles;
+
+  friend void PrintTo(const Measured& one, std::ostream* out) { *out << one.rows << " rows"; }
 };
 
 class OneVertex : public ::testing::TestWithParam<Measured> {};

@@ -35,6 +35,8 @@ struct Row {
   ops::Contraction work;
   bool training;
   double cycles;  ///< IPU Model of an Mk2, PopLibs benchmark results
+
+  friend void PrintTo(const Row& one, std::ostream* out) { *out << one.name; }
 };
 
 class BenchmarkRow : public ::testing::TestWithParam<Row> {};

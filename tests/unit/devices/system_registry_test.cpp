@@ -125,6 +125,8 @@ TEST(SystemRegistry, AFaultyFileConcernsNobodyElse) {
 struct FaultyFile {
   const char* text;
   const char* sentence;
+
+  friend void PrintTo(const FaultyFile& one, std::ostream* out) { *out << one.sentence; }
 };
 
 class FaultyChip : public ::testing::TestWithParam<FaultyFile> {};

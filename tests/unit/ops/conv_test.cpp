@@ -35,6 +35,8 @@ struct ConvCase {
     if (!pads.empty()) all["pads"] = pads;
     return all;
   }
+
+  friend void PrintTo(const ConvCase& one, std::ostream* out) { *out << one.name; }
 };
 
 std::int64_t at(const Ints& list, std::size_t axis, std::size_t axes, std::int64_t fallback) {

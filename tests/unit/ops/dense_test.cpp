@@ -25,6 +25,8 @@ struct GemmCase {
     return {
         {"transA", std::int64_t{transA}}, {"transB", std::int64_t{transB}}, {"alpha", alpha}, {"beta", beta}};
   }
+
+  friend void PrintTo(const GemmCase& one, std::ostream* out) { *out << one.name; }
 };
 
 class Gemm : public testing::TestWithParam<GemmCase> {};

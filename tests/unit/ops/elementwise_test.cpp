@@ -1,10 +1,13 @@
 // Elementwise operators against the C library and loops of their definitions.
 #include <cmath>
+#include <limits>
 
 #include "op_runner.h"
 
 namespace pipescope::ops_test {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Function = std::function<double(double)>;
 
@@ -20,6 +23,8 @@ struct UnaryCase {
   Function function;
   Attributes attributes;
   bool differentiable = true;
+
+  friend void PrintTo(const UnaryCase& one, std::ostream* out) { *out << one.op; }
 };
 
 class Unary : public testing::TestWithParam<UnaryCase> {};
@@ -133,19 +138,19 @@ TEST(UnaryOps, RefuseOtherTypes) {
 }
 
 TEST(RoundOp, TiesGoToEven) {
-  const std::vector<double> x{0.5, 1.5, 2.5, -0.5, -1.5, 3.7, 8388609, -2147483648.0, 1e30, INFINITY};
+  const std::vector<double> x{0.5, 1.5, 2.5, -0.5, -1.5, 3.7, 8388609, -2147483648.0, 1e30, kInfinity};
   for (const ElementType type : {ElementType::float64, ElementType::float32}) {
     const auto y = compute("Round", {Value{{10}, x}}, {}, 1, type);
     const std::vector<double> expected{0, 2, 2, -0.0, -2, 4, 8388609, -2147483648.0,
-                                       type == ElementType::float32 ? static_cast<double>(1e30F) : 1e30, INFINITY};
+                                       type == ElementType::float32 ? static_cast<double>(1e30F) : 1e30, kInfinity};
     EXPECT_EQ((*y)[0].data, expected);
     EXPECT_TRUE(std::signbit((*y)[0].data[3]));
   }
 }
 
 TEST(SoftplusOp, DoesNotOverflow) {
-  const auto y = compute("Softplus", {Value{{4}, {1000, -1000, INFINITY, -INFINITY}}});
-  EXPECT_EQ((*y)[0].data, (std::vector<double>{1000, 0, INFINITY, 0}));
+  const auto y = compute("Softplus", {Value{{4}, {1000, -1000, kInfinity, -kInfinity}}});
+  EXPECT_EQ((*y)[0].data, (std::vector<double>{1000, 0, kInfinity, 0}));
 }
 
 // --- Broadcasting ------------------------------------------------------------------------------------
@@ -266,8 +271,8 @@ TEST(PowOp, TakesExponentsOfOtherTypes) {
     expectNear((*y)[0], expected, 1e-15);
     GradientCheck("Pow", {x, Value{{}, {exponent}}}, {}).run(2e-7);
   }
-  const auto edge = compute("Pow", {Value{{2}, {-INFINITY, -0.0}}, Value{{}, {0.5}}});
-  EXPECT_EQ((*edge)[0].data, (std::vector<double>{INFINITY, 0}));
+  const auto edge = compute("Pow", {Value{{2}, {-kInfinity, -0.0}}, Value{{}, {0.5}}});
+  EXPECT_EQ((*edge)[0].data, (std::vector<double>{kInfinity, 0}));
   EXPECT_EQ(refusal("Pow", {labels({1}, {1}, ElementType::uint8), noise({1}, 1)}),
             "Pow node: cannot compute in uint8; there are kernels for int32, int64 and floating-point types");
 }
@@ -305,7 +310,7 @@ TEST(Comparisons, GiveBools) {
   EXPECT_EQ((*spreadOut)[0].data, (List{1, 0, 0, 1, 1, 0}));
   const auto truth = compute("Equal", {labels({2}, {1, 0}, ElementType::boolean), labels({2}, {1, 1}, ElementType::boolean)});
   EXPECT_EQ((*truth)[0].data, (List{1, 0}));
-  const Value special{{4}, {INFINITY, -INFINITY, std::nan(""), 1}};
+  const Value special{{4}, {kInfinity, -kInfinity, std::nan(""), 1}};
   EXPECT_EQ((*compute("IsNaN", {special}))[0].data, (List{0, 0, 1, 0}));
   EXPECT_EQ((*compute("IsInf", {special}))[0].data, (List{1, 1, 0, 0}));
   EXPECT_EQ((*compute("IsInf", {special}, {{"detect_negative", std::int64_t{0}}}))[0].data, (List{1, 0, 0, 0}));
@@ -408,7 +413,7 @@ TEST(ArgOps, FindTheFirstOrLastExtremum) {
 TEST(CastOp, ConvertsBetweenAllTypes) {
   const auto to = [](const Value& x, std::int64_t type) { return (*compute("Cast", {x}, {{"to", type}}))[0]; };
   using List = std::vector<double>;
-  const Value x{{6}, {-1.7, 2.9, 300, std::nan(""), INFINITY, 0}};
+  const Value x{{6}, {-1.7, 2.9, 300, std::nan(""), kInfinity, 0}};
   EXPECT_EQ(to(x, 6).data, (List{-1, 2, 300, 0, 2147483647, 0}));
   EXPECT_EQ(to(x, 2).data, (List{0, 2, 255, 0, 255, 0}));
   EXPECT_EQ(to(x, 9).data, (List{1, 1, 1, 1, 1, 0}));

@@ -21,6 +21,8 @@ struct PoolCase {
     if (ceil) all["ceil_mode"] = std::int64_t{1};
     return all;
   }
+
+  friend void PrintTo(const PoolCase& one, std::ostream* out) { *out << one.name; }
 };
 
 std::vector<double> naive(const PoolCase& c, const Value& x) {

@@ -47,6 +47,8 @@ struct Case {
     }
     return all;
   }
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 };
 
 double sigmoid(double x) {

@@ -35,6 +35,8 @@ struct LossCase {
     if (ignoring) all["ignore_index"] = std::int64_t{-7};
     return all;
   }
+
+  friend void PrintTo(const LossCase& one, std::ostream* out) { *out << one.name; }
 };
 
 /// −log of the label's softmax, straight from the definition; and the logarithms of all probabilities.
