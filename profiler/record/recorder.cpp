@@ -28,7 +28,9 @@ base::Status Recorder::commitIfDue(bool nextFollows) {
 }
 
 base::Status Recorder::finish(model::ProfileState state, const std::string& reason) {
-  PIPESCOPE_TRY(commit());
+  // A sink that buffers writes what it was given when it ends, and need not be waited for here.
+  PIPESCOPE_TRY(sink_.buffers() ? sink_.take(pending_) : commit());
+  pendingRows_ = 0;
   return sink_.finish(state, reason);
 }
 

@@ -79,11 +79,11 @@ class BlockPlan {
   explicit BlockPlan(Totals& totals) : totals_(totals) {}
 
   template <class Row>
-  void add(const std::vector<Row>& rows) {
+  void add(std::span<const Row> rows) {
     constexpr std::size_t kNumber = model::tableIndexOf<Row>();
     TableTotals& table = totals_.tables[kNumber];
     static const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<Row>());
-    for (std::span<const Row> left(rows); !left.empty();) {
+    for (std::span<const Row> left = rows; !left.empty();) {
       const std::span<const Row> block = left.first(blockLength(left));
       BlockRecord record;
       record.id = totals_.nextBlock++;
@@ -199,7 +199,7 @@ std::uint32_t checksumOfState(const Totals& totals) {
 }
 
 base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
-                                   const std::function<std::vector<model::LevelNode>()>& makeNodes, BlockCoder& coder,
+                                   const std::function<std::span<model::LevelNode>()>& makeNodes, BlockCoder& coder,
                                    const std::string& path, Totals& totals) {
   Batch batch;
   BlockPlan plan(totals), nodePlan(totals);
@@ -210,16 +210,16 @@ base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
         countRows(added, totals.tables[model::tableIndexOf<Row>()]);
         batch.rows_.of<Row>().insert(batch.rows_.of<Row>().end(), added.begin(), added.end());
       } else if constexpr (!std::is_same_v<Row, model::LevelNode>) {
-        plan.add(added);
+        plan.add(std::span<const Row>(added));
       }
     }
   });
-  std::vector<model::LevelNode> nodes;
+  std::span<model::LevelNode> nodes;
   PIPESCOPE_TRY(plan.code(coder, path, batch.blocks_, [&] { nodes = makeNodes(); }));
   std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
     return std::tie(a.content, a.level) < std::tie(b.content, b.level);
   });
-  nodePlan.add(nodes);
+  nodePlan.add(std::span<const model::LevelNode>(nodes));
   PIPESCOPE_TRY(nodePlan.code(coder, path, batch.blocks_));
   return batch;
 }

@@ -61,10 +61,11 @@ struct PreparedBlock {
 class Batch {
  public:
   /// Codes the block rows of all sets, one after the other, and counts all rows into `totals`, whose copy is thrown away if the commit fails.
-  /// Its LevelNodes are left out: those that `makeNodes` returns are written; it runs while blocks are coded.
+  /// Its LevelNodes are left out: those that `makeNodes` returns are written, sorted in their place; it runs while
+  /// blocks are coded.
   /// `path` is for the sentence of a row that is too long.
   static base::Result<Batch> prepare(std::span<const model::RowSet> sets,
-                                     const std::function<std::vector<model::LevelNode>()>& makeNodes,
+                                     const std::function<std::span<model::LevelNode>()>& makeNodes,
                                      BlockCoder& coder, const std::string& path, Totals& totals);
 
   /// Within a transaction: adds rows and blocks.

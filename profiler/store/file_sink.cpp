@@ -23,8 +23,8 @@ constexpr std::size_t kRowsToCode = 4 * kMostRowsPerBlock;
 // What is at least as much is coded as it came; less is gathered first, so that blocks are long.
 constexpr std::size_t kRowsOfTheirOwn = kMostRowsPerBlock;
 
-// Sets that are kept for the recorder: as many as may wait when it adds them by 32,768 rows.
-constexpr std::size_t kMostSpare = 32;
+// Sets that are kept for the recorder: more than may be on their way when it adds them by 32,768 rows.
+constexpr std::size_t kMostSpare = 16;
 constexpr std::size_t kMostSpareRows = 4 * kMostRowsPerBlock;
 
 /// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
@@ -55,6 +55,7 @@ struct FileSink::Impl {
   // recorder and the thread.
   std::vector<model::RowSet> waiting, spare;
   std::size_t waitingRows = 0;
+  std::size_t heldRows = 0;  // taken and not coded: those that wait and those that are being coded
   Clock::time_point oldest;  // when the first row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
   bool flush = false, stop = false, busy = false;
@@ -87,7 +88,7 @@ void FileSink::Impl::work() {
     if (commitNow && waitingRows == 0) flush = false;
     busySeconds = threadSeconds() + writer->threadSeconds();
     done.notify_all();
-    if (stop && waitingRows == 0) return;
+    if (stop && !uncommitted) return;  // it may have been told while it coded the last rows
   }
 }
 
@@ -98,7 +99,6 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   if (commitNow) uncommitted = false;
   const bool failed = !status.ok();
   lock.unlock();
-  done.notify_all();  // there is room again
   base::Status result;
   for (std::span<model::RowSet> left(sets); !left.empty();) {
     const std::span<model::RowSet> group = left.first(setsAtOnce(left));
@@ -114,34 +114,46 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
 
 /// Empty sets that the recorder fills next: fresh memory costs as much as coding what lies in it.
 void FileSink::Impl::giveBack(std::span<model::RowSet> sets) {
-  std::size_t rows = 0;
-  for (model::RowSet& set : sets) rows = std::max(rows, set.size()), set.clear();
-  const std::lock_guard lock(mutex);
-  if (rows > kMostSpareRows) return;
+  std::size_t rows = 0, longest = 0;
   for (model::RowSet& set : sets) {
-    if (spare.size() < kMostSpare) spare.push_back(std::move(set));
+    rows += set.size();
+    longest = std::max(longest, set.size());
+    set.clear();
   }
+  {
+    const std::lock_guard lock(mutex);
+    heldRows -= rows;
+    for (model::RowSet& set : sets) {
+      if (longest <= kMostSpareRows && spare.size() < kMostSpare) spare.push_back(std::move(set));
+    }
+  }
+  done.notify_all();  // there is room again
 }
 
 /// Takes `rows` over; leaves an empty set.
 void FileSink::Impl::queue(model::RowSet& rows, std::size_t count) {
   const bool gathers = !waiting.empty() && (count < kRowsOfTheirOwn) && waiting.back().size() < kRowsToCode;
   if (gathers) return moveRows(rows, waiting.back());
-  waiting.push_back(std::move(rows));
-  rows = model::RowSet();
-  if (spare.empty()) return;
-  rows = std::move(spare.back());
-  spare.pop_back();
+  model::RowSet next;
+  if (!spare.empty()) {
+    next = std::move(spare.back());
+    spare.pop_back();
+  } else {
+    // What comes next is most likely as much again; growing to it step by step takes twice the memory.
+    model::forEachRowType([&]<class Row>() { next.of<Row>().reserve(rows.of<Row>().size()); });
+  }
+  waiting.push_back(std::exchange(rows, std::move(next)));
 }
 
 base::Status FileSink::Impl::hand(model::RowSet* rows, bool wait) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex);
-  done.wait(lock, [&] { return waitingRows <= options.mostWaitingRows || !status.ok(); });
+  done.wait(lock, [&] { return heldRows <= options.mostRowsHeld || !status.ok(); });
   if (rows != nullptr && status.ok()) {
     const std::size_t count = rows->size();
     if (!uncommitted) uncommitted = true, oldest = Clock::now();
     waitingRows += count;
+    heldRows += count;
     queue(*rows, count);
   }
   if (wait) {
@@ -195,21 +207,15 @@ base::Status FileSink::take(model::RowSet& rows) {
 base::Status FileSink::finish(model::ProfileState state, const std::string& reason) {
   Impl& impl = *impl_;
   impl.join();
-  base::Status written = impl.status;
-  if (written.ok()) {
-    model::RowSet cost;
-    cost.of<model::Property>() = {
-        {"recorder_blocked_seconds", fmt::format("{:.6f}", impl.blockedSeconds)},
-        {"recorder_thread_seconds", fmt::format("{:.6f}", impl.busySeconds)},
-        {"recorder_bytes", std::to_string(impl.writer->payloadBytes())}};
-    // Nothing at the path yet: only a complete profile is to be left there, and finish() knows that.
-    if (impl.writer->exists()) written = impl.writer->commit(cost);
-  } else {
-    impl.writer->discardPrepared();
+  if (!impl.status.ok()) {
+    static_cast<void>(impl.writer->finish(model::ProfileState::incomplete, impl.status.error().message));
+    return impl.status;
   }
-  const base::Status ended = impl.writer->finish(
-      written.ok() ? state : model::ProfileState::incomplete, written.ok() ? reason : written.error().message);
-  return written.ok() ? ended : written;
+  model::RowSet cost;
+  cost.of<model::Property>() = {{"recorder_blocked_seconds", fmt::format("{:.6f}", impl.blockedSeconds)},
+                                {"recorder_thread_seconds", fmt::format("{:.6f}", impl.busySeconds)},
+                                {"recorder_bytes", std::to_string(impl.writer->payloadBytes())}};
+  return impl.writer->finish(state, reason, cost);
 }
 
 }  // namespace pipescope::store

@@ -12,8 +12,8 @@ namespace pipescope::store {
 
 struct FileSinkOptions {
   WriterOptions writer;
-  /// Rows that wait for the sink's thread; take() waits when there are more (about 100 bytes each).
-  std::size_t mostWaitingRows = 1'000'000;
+  /// Rows that were taken and are not coded yet; take() waits while there are more (about 100 bytes each).
+  std::size_t mostRowsHeld = 250'000;
   /// Threads that code, the sink's own included; the second one is started when there is much to do.
   std::size_t coders = 2;
   /// From rows taken to rows readable, at most, as long as the disk keeps up.

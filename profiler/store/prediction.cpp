@@ -1,6 +1,7 @@
 #include "profiler/store/prediction.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -29,7 +30,7 @@ struct OnePlace {
 struct DensePlaces {
   IntegerView keys;
   std::int64_t smallest;
-  std::vector<Place> places;
+  std::span<Place> places;
   Place& of(std::size_t row) { return places[static_cast<std::size_t>(minus(keys[row], smallest))]; }
 };
 struct SparsePlaces {
@@ -46,8 +47,11 @@ void withPlaces(const ColumnData* keys, Body&& body) {
   const auto span = static_cast<std::uint64_t>(minus(largest, smallest));
   constexpr std::uint64_t kMostPlaces = 1 << 16;
   if (span == 0) return body(OnePlace());
-  if (span < kMostPlaces)
-    return body(DensePlaces{IntegerView(*keys), smallest, std::vector<Place>(static_cast<std::size_t>(span) + 1)});
+  if (span < kMostPlaces) {
+    thread_local std::vector<Place> places;  // used again: a block's worth of fresh memory costs as much as the block
+    places.assign(static_cast<std::size_t>(span) + 1, Place());
+    return body(DensePlaces{IntegerView(*keys), smallest, places});
+  }
   body(SparsePlaces{IntegerView(*keys), {}});
 }
 

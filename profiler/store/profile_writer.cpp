@@ -27,6 +27,7 @@ struct ProfileWriter::Impl {
   model::PyramidBuilder pyramid;     // of the same
   BlockCoder coder;
   std::vector<Batch> prepared;  // rows that are coded and not committed
+  std::vector<model::LevelNode> nodes;  // of the rows that are being coded; its memory is used again
   Totals preparedTotals;        // of all rows, once they are
   model::PyramidBuilder preparedPyramid;
   std::int64_t payloadBytes = 0;
@@ -40,8 +41,10 @@ struct ProfileWriter::Impl {
   base::Status commitFirst();
   base::Status commitMore();
   base::Status writeTemporary();
-  base::Status writeEnd(model::ProfileState state, const std::string& reason);
-  void commitLastNodes();
+  base::Status end(const model::RowSet& lastRows, model::ProfileState state, const std::string& reason);
+  base::Status writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
+                             const std::string& reason);
+  base::Status writeState(model::ProfileState state, const std::string& reason);
 };
 
 namespace {
@@ -84,8 +87,8 @@ void ProfileWriter::Impl::begin() {
 base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
   if (prepared.empty()) begin();
   Totals next = preparedTotals;
-  const auto makeNodes = [&] {
-    std::vector<model::LevelNode> nodes;
+  const auto makeNodes = [&]() -> std::span<model::LevelNode> {
+    nodes.clear();
     for (const model::RowSet& rows : sets) preparedPyramid.add(rows, nodes);
     return nodes;
   };
@@ -164,26 +167,47 @@ base::Status ProfileWriter::Impl::commitMore() {
   return status;
 }
 
-/// The nodes of the lanes' last rows. Readers do without where the disk has no room for them.
-void ProfileWriter::Impl::commitLastNodes() {
-  begin();
-  std::vector<model::LevelNode> nodes;
-  preparedPyramid.flush(nodes);
-  if (nodes.empty()) return;
-  base::Result<Batch> batch =
-      Batch::prepare({}, [&] { return std::move(nodes); }, coder, path.string(), preparedTotals);
-  if (!batch.ok()) return;
-  prepared.push_back(std::move(batch).value());
-  static_cast<void>(commitPrepared());
-  prepared.clear();
+/// Where the disk has no room, readers do without the last nodes, and where it has none for `lastRows` either, the
+/// profile says that it is incomplete.
+base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::ProfileState state,
+                                      const std::string& reason) {
+  base::Status written = writeLastRows(lastRows, true, state, reason);
+  const auto full = [&] { return !written.ok() && written.error().kind == base::ErrorKind::refused; };
+  if (full()) written = writeLastRows(lastRows, false, state, reason);
+  if (written.ok() || !atPath) return written;
+  if (lastRows.empty()) return writeState(state, reason);
+  static_cast<void>(writeState(model::ProfileState::incomplete, written.error().message));
+  return written;
 }
 
-base::Status ProfileWriter::Impl::writeEnd(model::ProfileState state, const std::string& reason) {
+/// The run's last rows, the nodes of the lanes' last rows and the state, as one transaction.
+base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
+                                                const std::string& reason) {
+  begin();
+  const auto makeNodes = [&]() -> std::span<model::LevelNode> {
+    nodes.clear();
+    preparedPyramid.add(rows, nodes);
+    if (withNodes) preparedPyramid.flush(nodes);
+    return nodes;
+  };
+  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), preparedTotals));
+  prepared.push_back(std::move(batch));
+  preparedTotals.state = state;
+  preparedTotals.reason = reason;
+  return commitPrepared();
+}
+
+base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const std::string& reason) {
   PIPESCOPE_TRY(openAtPath());
   Totals next = totals;
   next.state = state;
   next.reason = reason;
-  return transaction(*database, [&] { return writeState(*database, next); });
+  const auto write = [&] { return transaction(*database, [&] { return store::writeState(*database, next); }); };
+  base::Status status = write();
+  if (status.ok() || status.error().kind != base::ErrorKind::refused) return status;
+  // A full disk has no room for a journal, but the row itself is only overwritten: this change of one page does without.
+  PIPESCOPE_TRY(database->execute("PRAGMA journal_mode = MEMORY"));
+  return write();
 }
 
 ProfileWriter::ProfileWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -208,7 +232,7 @@ base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::pat
 base::Status ProfileWriter::commit(const model::RowSet& rows) {
   base::Status status = prepare(rows);
   if (status.ok()) status = commitPrepared();
-  if (!status.ok()) discardPrepared();
+  if (!status.ok()) impl_->begin();
   return status;
 }
 
@@ -221,16 +245,8 @@ base::Status ProfileWriter::commitPrepared() {
   return impl_->commitPrepared();
 }
 
-void ProfileWriter::discardPrepared() {
-  impl_->begin();
-}
-
 const fs::path& ProfileWriter::path() const {
   return impl_->path;
-}
-
-bool ProfileWriter::exists() const {
-  return impl_->atPath;
 }
 
 std::int64_t ProfileWriter::payloadBytes() const {
@@ -242,20 +258,13 @@ double ProfileWriter::threadSeconds() const {
 }
 
 base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason) {
+  return finish(state, reason, {});
+}
+
+base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason, const model::RowSet& lastRows) {
   Impl& impl = *impl_;
   if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
-  if (!impl.atPath && state == model::ProfileState::complete) PIPESCOPE_TRY(commit({}));
-  if (impl.atPath) {
-    impl.commitLastNodes();
-    base::Status status = impl.writeEnd(state, reason);
-    if (!status.ok() && impl.database && status.error().kind == base::ErrorKind::refused) {
-      // A full disk has no room for a journal, but the row itself is only overwritten: this change of one
-      // page does without.
-      PIPESCOPE_TRY(impl.database->execute("PRAGMA journal_mode = MEMORY"));
-      status = impl.writeEnd(state, reason);
-    }
-    PIPESCOPE_TRY(status);
-  }
+  if (impl.atPath || state == model::ProfileState::complete) PIPESCOPE_TRY(impl.end(lastRows, state, reason));
   impl.database.reset();
   impl.lock.release();
   impl.finished = true;

@@ -29,8 +29,6 @@ class ProfileWriter : public record::Sink {
                                                              WriterOptions options = {});
 
   const std::filesystem::path& path() const;
-  /// True from the first commit on.
-  bool exists() const;
   /// Bytes of payload that were committed so far.
   std::int64_t payloadBytes() const;
   /// Processor time of threads that the writer started.
@@ -46,16 +44,17 @@ class ProfileWriter : public record::Sink {
 
   /// The two halves of commit(), for a sink that codes while rows still come: prepare() codes sets of rows and keeps
   /// them, commitPrepared() writes all of them as one transaction. After a failure they are still there and
-  /// commitPrepared() may be tried again; discardPrepared() forgets them.
+  /// commitPrepared() may be tried again; finish() forgets them.
   base::Status prepare(std::span<const model::RowSet> sets);
   base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }
   base::Status commitPrepared();
-  void discardPrepared();
 
   /// Writes state and reason and leaves one plain file. Before the first commit only `complete` leaves a file
   /// (without rows); cancelled and incomplete leave nothing. Works on a full disk, so that `incomplete` can
   /// be said there.
   base::Status finish(model::ProfileState state, const std::string& reason) override;
+  /// The same with a few rows more; where they cannot be written, the state is `incomplete` and the error is returned.
+  base::Status finish(model::ProfileState state, const std::string& reason, const model::RowSet& lastRows);
 
  private:
   struct Impl;

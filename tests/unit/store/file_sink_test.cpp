@@ -1,5 +1,7 @@
 #include "profiler/store/file_sink.h"
 
+#include <thread>
+
 #include "fault_vfs.h"
 #include "profiler/store/verify.h"
 #include "store_testing.h"
@@ -55,6 +57,27 @@ TEST(FileSink, RowsThatWereTakenAreWrittenAlsoWithoutAnEnd) {
     ASSERT_OK((*sink)->take(rows));
   }
   EXPECT_EQ(readProfile(path), render(makeRowSet(5, 3)));
+}
+
+TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
+  constexpr std::int64_t kRows = 70'000;  // enough to be coded before a transaction is due
+  for (const bool finish : {true, false}) {
+    for (int time = 0; time < 10; ++time) {
+      const Folder folder;
+      {
+        auto sink = FileSink::create(folder / "profile.pop");
+        ASSERT_OK(sink);
+        model::RowSet rows;
+        for (std::int64_t i = 0; i < kRows; ++i) rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
+        ASSERT_OK((*sink)->take(rows));
+        for (int turn = 0; turn < 300 * time; ++turn) std::this_thread::yield();  // into the coding, somewhere
+        if (finish) ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+      }
+      const auto reader = ProfileReader::open(folder / "profile.pop");
+      ASSERT_OK(reader);
+      EXPECT_EQ((**(*reader)->rows<model::LifeInterval>()).size(), std::size_t{kRows});
+    }
+  }
 }
 
 TEST(FileSink, AFullDiskIsSaidOnceAndTheProfileSoFarIsKept) {
