@@ -30,8 +30,9 @@ void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
     segment_ = row.segment;
     StepLane& lane = stepLaneOf(row.lane.value);
     ++lane.steps;
-    const Key key{LevelContent::steps, row.segment.value, row.lane.value};
-    addTo(key, lane.levels, {row.offset, row.ticks, static_cast<std::int32_t>(row.kind)}, kStepsPerNode, lane.nodes);
+    const Item item{row.offset, row.ticks, static_cast<std::int32_t>(row.kind)};
+    if (count(lane.levels, item, kStepsPerNode))
+      close({LevelContent::steps, row.segment.value, row.lane.value}, lane.levels, 0, lane.nodes);
   }
   for (const Placement& row : rows.of<Placement>()) {
     addRow({LevelContent::placements, row.device.value, laneOf(row.segment)}, row.start, row.end,
@@ -71,12 +72,13 @@ void PyramidBuilder::flush(std::vector<LevelNode>& nodes) {
 void PyramidBuilder::addRow(const Key& key, Ticks start, Ticks end, std::int32_t kind,
                             std::vector<LevelNode>& nodes) {
   if (end < start || start.count < 0) return;
-  addTo(key, open_[key], {start, end - start, kind}, kRowsPerNode, nodes);
+  Levels& levels = open_[key];
+  if (count(levels, {start, end - start, kind}, kRowsPerNode)) close(key, levels, 0, nodes);
 }
 
-void PyramidBuilder::addTo(const Key& key, Levels& levels, const Item& item, std::int64_t perNode,
-                           std::vector<LevelNode>& nodes) {
-  if (!isPossible(item.start, item.length)) return;
+/// Counts a row into the open node of level 1; true: that is full.
+inline bool PyramidBuilder::count(Levels& levels, const Item& item, std::int64_t perNode) {
+  if (!isPossible(item.start, item.length)) return false;
   if (levels.empty()) levels.emplace_back();
   Open& open = levels.front();
   const Ticks end = item.start + item.length;
@@ -87,7 +89,7 @@ void PyramidBuilder::addTo(const Key& key, Levels& levels, const Item& item, std
   ++open.node.count;
   std::int64_t& ticks = open.ticksOf[kindPlace(item.kind)];
   ticks = sum(Ticks(ticks), item.length).count;
-  if (++open.members == perNode) close(key, levels, 0, nodes);
+  return ++open.members == perNode;
 }
 
 /// Writes the open node of a level and counts it into the one above.

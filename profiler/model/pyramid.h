@@ -46,7 +46,7 @@ class PyramidBuilder {
     Ticks start, length;
     std::int32_t kind = 0;
   };
-  void addTo(const Key& key, Levels& levels, const Item& item, std::int64_t perNode, std::vector<LevelNode>& nodes);
+  static bool count(Levels& levels, const Item& item, std::int64_t perNode);
   void addRow(const Key& key, Ticks start, Ticks end, std::int32_t kind, std::vector<LevelNode>& nodes);
   void close(const Key& key, Levels& levels, std::size_t level, std::vector<LevelNode>& nodes);
   void flushLevels(const Key& key, Levels& levels, std::vector<LevelNode>& nodes);

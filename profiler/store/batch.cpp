@@ -46,12 +46,13 @@ bool sharesBlock(const Row& first, const Row& other) {
   }
 }
 
+constexpr std::size_t kLong = kMostRowsPerBlock / 4;  // rows of a segment that may have blocks of its own
+
 /// True where row `at` begins a segment and it, or the one before it, is long: a block that is a segment's alone says
 /// with its ranges where in the segment its rows lie, so that a question about a stretch need not read it.
 template <class Row>
 bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   if constexpr (requires { rows[at].segment, rows[at].offset; }) {
-    constexpr std::size_t kLong = kMostRowsPerBlock / 4;
     if (at == 0 || rows[at].segment == rows[at - 1].segment) return false;
     const bool after = rows.size() - at >= kLong && rows[at + kLong - 1].segment == rows[at].segment;
     return after || (at >= kLong && rows[at - kLong].segment == rows[at - 1].segment);
@@ -60,17 +61,28 @@ bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   }
 }
 
+/// Rows from `at` on that are certainly of one segment, whose rows follow each other: they need not be looked at one by
+/// one, which takes as long as reading all of them from memory.
+template <class Row>
+std::size_t rowsOfOneSegment(std::span<const Row> rows, std::size_t at) {
+  if constexpr (requires { rows[at].segment, rows[at].offset; }) {
+    if (rows.size() - at >= kLong && rows[at + kLong - 1].segment == rows[at].segment) return kLong;
+  }
+  return 1;
+}
+
 template <class Row>
 std::size_t blockLength(std::span<const Row> rows) {
+  const std::size_t most = std::min(rows.size(), kMostRowsPerBlock);
   std::size_t count = 0, textBytes = 0;
-  while (count < rows.size() && count < kMostRowsPerBlock) {
+  while (count < most) {
     if (count > 0 && !sharesBlock(rows[0], rows[count])) break;
     if (beginsLongSegment(rows, count)) break;
     textBytes += textBytesOf(rows[count]);
     if (count > 0 && textBytes > kBlockTextBytes) break;
-    ++count;
+    count += rowsOfOneSegment(rows, count);
   }
-  return count;
+  return std::min(count, most);
 }
 
 /// The blocks of a batch, first described, then coded.

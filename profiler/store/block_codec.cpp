@@ -123,7 +123,8 @@ BlockEncoder::BlockEncoder(BlockEncoder&&) noexcept = default;
 
 std::vector<ColumnData>& BlockEncoder::scratch() { return compressor_->columns; }
 
-BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions) {
+BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::size_t rows,
+                                 const std::vector<Prediction>& predictions) {
   BlockCoding chosen;
   chosen.columns.resize(columns.size());
   const auto compressedSize = [&](std::string_view text) { return compressor_->compress(text); };
@@ -147,7 +148,7 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, const s
       if ((prediction.length != Prediction::kNone) != withLength || isConstant(std::span<const std::int64_t>(columns[c].integers)))
         continue;
       IntegerCoding coding{};
-      residualsOf(columns, prediction, chosen.used, compressor_->residuals);
+      residualsOf(columns, rows, prediction, chosen.used, compressor_->residuals);
       const std::size_t size = sizeWith(compressor_->residuals, coding);
       if (size >= sizes[c]) continue;
       chosen.columns[c] = {coding, prediction};
@@ -171,7 +172,8 @@ void appendIntegers(std::span<const std::int64_t> values, IntegerCoding coding, 
 
 }  // namespace
 
-base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, const BlockCoding& coding) {
+base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, std::size_t rows,
+                                                const BlockCoding& coding) {
   PIPESCOPE_CHECK(coding.columns.size() == columns.size(), "a coding of these columns");
   // A frame of several parts costs a few bytes each: too short ones stay with their neighbours.
   constexpr std::size_t kLeastPart = 1024;
@@ -188,7 +190,7 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
       for (const std::uint8_t part : {choice.prediction->key, choice.prediction->base, choice.prediction->length})
         raw.push_back(static_cast<char>(part));
       std::vector<std::int64_t>& residuals = compressor_->residuals;
-      residualsOf(columns, *choice.prediction, coding.used, residuals);
+      residualsOf(columns, rows, *choice.prediction, coding.used, residuals);
       // Nothing foretells the first row, whose number may need many more bytes than all others.
       appendVarint(raw, zigZag(residuals.empty() ? 0 : std::exchange(residuals.front(), 0)));
       appendIntegers(residuals, choice.coding, raw);

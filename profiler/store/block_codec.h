@@ -37,9 +37,11 @@ class BlockEncoder {
   ~BlockEncoder();
   BlockEncoder(BlockEncoder&&) noexcept;
   /// Tries on a sample of the columns. `predictions`: what may be tried.
-  BlockCoding choose(const std::vector<ColumnData>& columns, const std::vector<Prediction>& predictions = {});
+  BlockCoding choose(const std::vector<ColumnData>& columns, std::size_t rows,
+                     const std::vector<Prediction>& predictions = {});
   /// Fails where a block is longer than kMostBytes. `coding`: of a block with columns of these types.
-  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, const BlockCoding& coding);
+  base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t rows,
+                                    const BlockCoding& coding);
   /// Memory for the columns of the next block.
   std::vector<ColumnData>& scratch();
 

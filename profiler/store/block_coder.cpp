@@ -49,7 +49,7 @@ void BlockCoder::choose(const std::vector<BlockJob>& jobs, base::Executor& execu
     std::unique_ptr<BlockEncoder> encoder = takeEncoder();
     Table& table = tables_[due[i]->table];
     due[i]->toColumns(encoder->scratch());
-    BlockCoding coding = encoder->choose(encoder->scratch(), *due[i]->predictions);
+    BlockCoding coding = encoder->choose(encoder->scratch(), due[i]->rows, *due[i]->predictions);
     table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : 8;
     table.coding = std::move(coding);
     table.sampledRows = due[i]->rows;
@@ -69,7 +69,7 @@ void BlockCoder::code(std::vector<BlockJob>& jobs, const std::function<void()>& 
     BlockJob& job = jobs[i - others];
     std::unique_ptr<BlockEncoder> encoder = takeEncoder();
     job.toColumns(encoder->scratch());
-    job.result = encoder->encode(encoder->scratch(), tables_[job.table].coding);
+    job.result = encoder->encode(encoder->scratch(), job.rows, tables_[job.table].coding);
     giveBack(std::move(encoder));
   });
 }

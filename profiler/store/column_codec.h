@@ -24,7 +24,7 @@ Extremes extremesOf(std::span<const std::int64_t> values);
 struct ColumnData {
   model::ColumnType type = model::ColumnType::integer;
   std::vector<std::int64_t> integers;
-  bool constant = false;  ///< of decoded integers: all rows have integers[0]
+  bool constant = false;  ///< all rows have integers[0], the only one
   std::optional<Extremes> extremes;  ///< of the integers, where they are known already
   std::vector<double> reals;
   std::vector<std::string_view> texts;

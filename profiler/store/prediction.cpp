@@ -28,7 +28,7 @@ struct OnePlace {
   Place& of(std::size_t) { return place; }
 };
 struct DensePlaces {
-  IntegerView keys;
+  const std::int64_t* keys;
   std::int64_t smallest;
   std::span<Place> places;
   Place& of(std::size_t row) { return places[static_cast<std::size_t>(minus(keys[row], smallest))]; }
@@ -50,7 +50,7 @@ void withPlaces(const ColumnData* keys, Body&& body) {
   if (span < kMostPlaces) {
     thread_local std::vector<Place> places;  // used again: a block's worth of fresh memory costs as much as the block
     places.assign(static_cast<std::size_t>(span) + 1, Place());
-    return body(DensePlaces{IntegerView(*keys), smallest, places});
+    return body(DensePlaces{keys->integers.data(), smallest, places});
   }
   body(SparsePlaces{IntegerView(*keys), {}});
 }
@@ -86,19 +86,27 @@ bool isPossible(const std::vector<ColumnData>& columns, const std::vector<Predic
   return isInteger(p.length) && p.length != p.column && (length == nullptr || length->length == Prediction::kNone);
 }
 
-/// Differences to x, in place. `lengths`: null: none.
+/// Differences to x, in place; a row's length is lengthOf(row).
+template <class Places, class LengthOf>
+void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf& lengthOf) {
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Place& place = places.of(i);
+    if (!place.seen) place = {before, true};
+    values[i] = plus(values[i], place.value);
+    before = plus(values[i], lengthOf(i));
+    place.value = before;
+  }
+}
+
+/// `lengths`: null: none.
 void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths) {
-  static const Values kNone{0};
-  Values& values = column.integers;
-  const IntegerView length = lengths == nullptr ? IntegerView(kNone, true) : IntegerView(*lengths);
   withPlaces(keys, [&](auto places) {
-    std::int64_t before = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      Place& place = places.of(i);
-      const std::int64_t x = plus(values[i], place.seen ? place.value : before);
-      values[i] = x;
-      before = plus(x, length[i]);
-      place = {before, true};
+    const std::span<std::int64_t> values(column.integers);
+    if (lengths == nullptr || lengths->constant) {
+      addExpected(values, places, [length = lengths == nullptr ? 0 : lengths->integers[0]](std::size_t) { return length; });
+    } else {
+      addExpected(values, places, [all = lengths->integers.data()](std::size_t row) { return all[row]; });
     }
   });
 }
@@ -142,16 +150,15 @@ std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns
   return all;
 }
 
-void residualsOf(const std::vector<ColumnData>& columns, const Prediction& p, const std::vector<Prediction>& others,
-                 std::vector<std::int64_t>& residuals) {
+void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const Prediction& p,
+                 const std::vector<Prediction>& others, std::vector<std::int64_t>& residuals) {
   static const Values kZero{0};
   const auto viewOf = [&](std::uint8_t c) {
-    return c == Prediction::kNone ? IntegerView(kZero, true) : IntegerView(columns[c].integers);
+    return c == Prediction::kNone ? IntegerView(kZero, true) : IntegerView(columns[c]);
   };
   const Prediction* length = find(others, p.length);
   const IntegerView values = viewOf(p.column), bases = viewOf(p.base), lengths = viewOf(p.length),
                     lengthBases = viewOf(length == nullptr ? Prediction::kNone : length->base);
-  const std::size_t rows = columns[p.column].integers.size();
   residuals.resize(rows);
   withPlaces(p.key == Prediction::kNone ? nullptr : &columns[p.key], [&](auto places) {
     std::int64_t before = 0;

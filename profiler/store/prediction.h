@@ -23,7 +23,7 @@ struct Prediction {
 std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns);
 
 /// The differences, for all rows. `others`: what else of the block is stored as differences.
-void residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
+void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const Prediction& prediction,
                  const std::vector<Prediction>& others, std::vector<std::int64_t>& residuals);
 
 /// Turns differences back into values, in place. `predicted`: the columns that hold differences. False: columns

@@ -1,6 +1,7 @@
 #pragma once
 // Between rows and columns, and between rows and SQL: all generic over the declarations in profiler/model.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <string>
@@ -52,29 +53,16 @@ void bindRow(Statement& statement, const Row& row) {
   });
 }
 
-/// One field of some rows that follow each other, from row `first` on.
-template <class Row, class Field>
-void fillColumn(const Field& field, std::size_t first, std::size_t count, ColumnData& column) {
-  // The same field of the next rows lies a row further on each.
-  const auto* const base = reinterpret_cast<const char*>(&field);
-  const auto at = [base](std::size_t i) -> const Field& { return *reinterpret_cast<const Field*>(base + i * sizeof(Row)); };
-  if constexpr (std::is_same_v<Field, std::string>) {
-    for (std::size_t i = 0; i < count; ++i) column.texts[first + i] = at(i);
-  } else if constexpr (std::is_same_v<Field, double>) {
-    for (std::size_t i = 0; i < count; ++i) column.reals[first + i] = at(i);
-  } else {
-    std::int64_t* const into = column.integers.data() + first;
-    Extremes& extremes = *column.extremes;
-    if (first == 0) extremes.smallest = extremes.largest = model::toInteger(field);
-    std::int64_t low = extremes.smallest, high = extremes.largest;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t value = model::toInteger(at(i));
-      into[i] = value;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-    extremes = {low, high};
-  }
+/// Adds some rows' numbers to a column, which stays one number as long as all are equal.
+inline void addNumbers(std::span<const std::int64_t> numbers, std::size_t rowsBefore, ColumnData& column) {
+  const Extremes these = extremesOf(numbers);
+  Extremes& all = *column.extremes;
+  if (rowsBefore == 0) all = these;
+  all = {std::min(all.smallest, these.smallest), std::max(all.largest, these.largest)};
+  if (all.smallest == all.largest) return column.integers.assign(1, all.smallest);
+  if (column.constant) column.integers.assign(rowsBefore, rowsBefore == 0 ? 0 : column.integers.front());
+  column.constant = false;
+  column.integers.insert(column.integers.end(), numbers.begin(), numbers.end());
 }
 
 /// The columns of some rows, into memory that is used again; texts are borrowed from the rows.
@@ -84,21 +72,37 @@ void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
   columns.resize(types.size());
   for (std::size_t c = 0; c < types.size(); ++c) {
     ColumnData& column = columns[c];
-    const bool integer = types[c] == model::ColumnType::integer;
     column.type = types[c];
-    column.constant = false;
-    column.extremes = integer ? std::optional<Extremes>(Extremes()) : std::nullopt;
-    column.integers.resize(integer ? rows.size() : 0);
+    column.constant = types[c] == model::ColumnType::integer && !rows.empty();
+    column.extremes = types[c] == model::ColumnType::integer ? std::optional<Extremes>(Extremes()) : std::nullopt;
+    column.integers.clear();
     column.reals.resize(types[c] == model::ColumnType::real ? rows.size() : 0);
     column.texts.resize(types[c] == model::ColumnType::text ? rows.size() : 0);
   }
-  constexpr std::size_t kRowsAtOnce = 256;  // as many as stay in the innermost cache while column after column is filled
+  // As many rows as stay in the innermost cache. Row by row, because compilers that take one field of many rows at a
+  // time do it by way of the stack.
+  constexpr std::size_t kRowsAtOnce = 256, kMostColumns = 32;
+  std::array<std::array<std::int64_t, kRowsAtOnce>, kMostColumns> numbers;
+  PIPESCOPE_CHECK(types.size() <= kMostColumns, "room for all columns of a row");
   for (std::size_t first = 0; first < rows.size(); first += kRowsAtOnce) {
     const std::size_t count = std::min(kRowsAtOnce, rows.size() - first);
-    std::size_t place = 0;
-    Row::fields(rows[first], [&](const char*, const auto& field, const char*, const char*) {
-      fillColumn<Row>(field, first, count, columns[place++]);
-    });
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t place = 0;
+      Row::fields(rows[first + i], [&](const char*, const auto& field, const char*, const char*) {
+        using Field = std::remove_cvref_t<decltype(field)>;
+        const std::size_t c = place++;
+        if constexpr (std::is_same_v<Field, std::string>) {
+          columns[c].texts[first + i] = field;
+        } else if constexpr (std::is_same_v<Field, double>) {
+          columns[c].reals[first + i] = field;
+        } else {
+          numbers[c][i] = model::toInteger(field);
+        }
+      });
+    }
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (types[c] == model::ColumnType::integer) addNumbers(std::span(numbers[c]).first(count), first, columns[c]);
+    }
   }
 }
 template <class Row>

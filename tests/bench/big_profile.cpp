@@ -300,7 +300,9 @@ base::Status recordEvents(record::Recorder& recorder, const EventShape& shape) {
     lanes.push_back(recorder.add(model::Lane{{}, device, "lane" + std::to_string(i), {}, {}}));
   const auto executable = recorder.add(model::Executable{});
   std::vector<model::ProgramId> programs;
+  std::vector<std::int64_t> lengthOf;  // of each program, about
   for (int i = 0; i < shape.programs; ++i) {
+    lengthOf.push_back(400 + pick(mix(u(i), 5), 8000));
     const auto name = recorder.add(model::DebugContext{{}, {}, "kernel" + std::to_string(i), "program"});
     programs.push_back(recorder.add(model::Program{{}, {}, executable, device, "OnTileExecute", name, {}}));
   }
@@ -325,8 +327,12 @@ base::Status recordEvents(record::Recorder& recorder, const EventShape& shape) {
     // In the order of their starts, as a trace is recorded.
     const auto lane = static_cast<std::size_t>(std::min_element(free.begin(), free.end()) - free.begin());
     std::uint64_t& program = programOf[lane];
-    program = random % 64 == 0 ? mix(random) % programs.size() : (program + 1) % programs.size();
-    const std::int64_t base = 400 + pick(mix(program, 5), 8000);
+    if (random % 64 == 0) {
+      program = mix(random) % programs.size();
+    } else if (++program == programs.size()) {
+      program = 0;
+    }
+    const std::int64_t base = lengthOf[program];
     model::Step step;
     step.segment = segment;
     step.lane = lanes[lane];

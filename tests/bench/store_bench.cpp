@@ -1,4 +1,4 @@
-// store_bench FOLDER [write|first|pipeline|windows]: writes the two big profiles into the folder and measures what the store
+// store_bench FOLDER [write|events|first|pipeline|windows]: writes the two big profiles into the folder and measures what the store
 // promises: size, write speed, first answer after opening, random windows, memory; or one of these, of files that are
 // there. Run on a machine that does nothing else.
 #include <sys/resource.h>
@@ -95,11 +95,13 @@ void writeEvents(const fs::path& path) {
     const auto sink = must(store::FileSink::create(path));
     record::Recorder recorder(*sink);
     const auto start = Clock::now();
+    const double before = processorSeconds(CLOCK_PROCESS_CPUTIME_ID), own = processorSeconds();
     must(recordEvents(recorder, shape));
-    const double seconds = since(start);
-    std::printf("events: %.3g, %.1f MB, written in %.3f s: %.1f M/s with the generator\n",
+    const double seconds = since(start), busy = processorSeconds(CLOCK_PROCESS_CPUTIME_ID) - before;
+    std::printf("events: %.3g, %.1f MB, written in %.3f s: %.1f M/s with the generator on the same cores (processor %.3f s, of which "
+                "the generator's thread %.3f s)\n",
                 static_cast<double>(shape.events), megabytes(path), seconds,
-                static_cast<double>(shape.events) / seconds * 1e-6);
+                static_cast<double>(shape.events) / seconds * 1e-6, busy, processorSeconds() - own);
   }
   shape.events /= 4;
   Keep kept;
@@ -168,6 +170,7 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
     seconds.push_back(since(start));
     busy.push_back(processorSeconds() - before);
   }
+  if (getenv("TOP")) { std::vector<std::size_t> o(kAll); for (std::size_t i=0;i<kAll;++i) o[i]=i; std::sort(o.begin(),o.end(),[&](auto a,auto b){return seconds[a]>seconds[b];}); for (int k=0;k<30;++k) std::printf("%zu: %.2f cpu %.2f\n", o[k], seconds[o[k]]*1e3, busy[o[k]]*1e3); }
   for (const std::size_t count : {kFirst, kAll}) printWindows(fraction, seconds, busy, count);
   std::printf("%zu spans each, %ld MB in the end\n", spans / kAll, memoryMegabytes());
 }
@@ -184,7 +187,7 @@ int main(int argc, char** argv) {
     std::function<void()> measure;
   };
   const std::vector<Part> parts = {{"write", [&] { writePipeline(pipeline); }},
-                                   {"write", [&] { writeEvents(events); }},
+                                   {"events", [&] { writeEvents(events); }},
                                    {"first", [&] { firstAnswer(pipeline); }},
                                    {"pipeline", [&] { windows(pipeline, 0.0001, Ticks(0)); }},
                                    {"pipeline", [&] { windows(pipeline, 0.01, Ticks(2'000'000)); }},
@@ -192,7 +195,7 @@ int main(int argc, char** argv) {
   const std::string only = argc > 2 ? argv[2] : "";
   const auto wanted = [&](const Part& part) { return only.empty() || only == part.name; };
   if (argc < 2 || argc > 3 || std::none_of(parts.begin(), parts.end(), wanted))
-    return std::fprintf(stderr, "usage: store_bench FOLDER [write|first|pipeline|windows]\n"), 2;
+    return std::fprintf(stderr, "usage: store_bench FOLDER [write|events|first|pipeline|windows]\n"), 2;
   for (const Part& part : parts) {
     if (wanted(part)) inChild(part.measure);
   }

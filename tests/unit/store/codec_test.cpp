@@ -196,7 +196,7 @@ std::vector<ColumnData> someColumns() {
 TEST(BlockCodec, DamageIsNamed) {
   const std::vector<ColumnType> types = {ColumnType::integer, ColumnType::real};
   BlockEncoder encoder;
-  const auto encoded = encoder.encode(someColumns(), encoder.choose(someColumns()));
+  const auto encoded = encoder.encode(someColumns(), 3, encoder.choose(someColumns(), 3));
   ASSERT_OK(encoded);
   const auto decoded = decodeBlock(encoded->payload, 3, encoded->rawBytes, types);
   ASSERT_OK(decoded);
@@ -240,14 +240,14 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
   const auto payloads = [](std::size_t threads) {
     BlockCoder coder(threads);
     std::vector<std::string> all;
-    for (std::uint64_t round = 0; round < 20; ++round) {
+    for (std::uint64_t round = 0; round < 4; ++round) {
       const auto placements = makeRows<model::Placement>(300, round);
       const auto steps = makeRows<model::Step>(200, round);
       const std::vector<Prediction> none, predictions = predictionsFor(model::columnsOf<model::Step>());
-      std::vector<BlockJob> jobs(5);
+      std::vector<BlockJob> jobs(70);  // rows enough to share
       for (std::size_t i = 0; i < jobs.size(); ++i) {
         jobs[i].table = i % 2 == 0 ? model::tableIndexOf<model::Placement>() : model::tableIndexOf<model::Step>();
-        jobs[i].rows = kMostRowsPerBlock;  // as if there were enough to share
+        jobs[i].rows = i % 2 == 0 ? placements.size() : steps.size();
         jobs[i].predictions = i % 2 == 0 ? &none : &predictions;
         jobs[i].toColumns = [&, i](std::vector<ColumnData>& columns) {
           i % 2 == 0 ? toColumns<model::Placement>(placements, columns) : toColumns<model::Step>(steps, columns);
@@ -311,12 +311,13 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
       rows[i].lane = model::LaneId(4);                                                        // constant
       rows[i].program = model::ProgramId(1000 + static_cast<std::int64_t>(i % 200));          // a byte
       rows[i].activeUnits = -5 + static_cast<std::int64_t>(i * 13 % 65'500);                  // two
+      rows[i].maxTicks = model::Ticks(i < 699 ? 5 : 6);                                       // constant at first
       rows[i].bytesIn = model::Bytes(static_cast<std::int64_t>(i % 2) * 0xffff'ffff - 77);  // four
     }
     std::vector<ColumnData> columns = toColumns(std::span<const model::Step>(rows));
     for (ColumnData& column : columns) column.extremes.reset();  // as decoded ones have none
-    columns[1].integers.resize(1);
-    columns[1].constant = true;
+    EXPECT_TRUE(columns[1].constant);
+    EXPECT_EQ(columns[8].constant, count < 700);
     EXPECT_TRUE(rowReader(model::tableIndexOf<model::Step>()).checkColumns(columns).ok());
     std::vector<ColumnData> copy = columns;
     const CompactColumns compact(*ColumnPool::ofProcess()->adopted(copy, count));
@@ -328,6 +329,7 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
         EXPECT_EQ(block.columns[3][i], rows[i].ticks.count);
         EXPECT_EQ(block.columns[5][i], rows[i].program.value);
         EXPECT_EQ(block.columns[6][i], rows[i].activeUnits);
+        EXPECT_EQ(block.columns[8][i], i < 699 ? 5 : 6);
         EXPECT_EQ(block.columns[10][i], rows[i].bytesIn.count);
       }
       EXPECT_TRUE(block.columns[9].values.empty()) << "a real";

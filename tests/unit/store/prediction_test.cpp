@@ -15,7 +15,7 @@ using Values = std::vector<std::int64_t>;
 Values residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
                    const std::vector<Prediction>& others) {
   Values residuals;
-  store::residualsOf(columns, prediction, others, residuals);
+  store::residualsOf(columns, columns[prediction.column].integers.size(), prediction, others, residuals);
   return residuals;
 }
 
@@ -65,9 +65,9 @@ TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
   }
   BlockEncoder encoder;
   const auto columns = toColumns<model::Step>(steps);
-  const auto coding = encoder.choose(columns, predictionsFor(model::columnsOf<model::Step>()));
+  const auto coding = encoder.choose(columns, steps.size(), predictionsFor(model::columnsOf<model::Step>()));
   ASSERT_TRUE(coding.columns[2].prediction.has_value()) << "offset";
-  const auto block = encoder.encode(columns, coding);
+  const auto block = encoder.encode(columns, steps.size(), coding);
   ASSERT_OK(block);
   EXPECT_LT(block->rawBytes, 4096 * 5) << "ticks take three bytes a row, offsets one";
   for (const DecodedPart part : {DecodedPart::all, DecodedPart::integers}) {
@@ -80,7 +80,7 @@ TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
   const std::vector<model::Step> one(steps.begin(), steps.begin() + 1), same(50, steps[0]);
   for (const auto& rows : {one, same}) {
     const auto few = toColumns<model::Step>(rows);
-    const auto coded = encoder.encode(few, coding);
+    const auto coded = encoder.encode(few, rows.size(), coding);
     ASSERT_OK(coded);
     auto back = decodeBlock(coded->payload, rows.size(), coded->rawBytes, columnTypesOf<model::Step>());
     ASSERT_OK(back);
@@ -125,9 +125,9 @@ TEST(Prediction, IsOnlyUsedWhereItPaysOff) {
   }
   const auto columns = toColumns<model::Step>(rows.of<model::Step>());
   BlockEncoder plain, predicting;
-  const auto without = plain.encode(columns, plain.choose(columns));
+  const auto without = plain.encode(columns, 16'384, plain.choose(columns, 16'384));
   const auto with = 
-      predicting.encode(columns, predicting.choose(columns, predictionsFor(model::columnsOf<model::Step>())));
+      predicting.encode(columns, 16'384, predicting.choose(columns, 16'384, predictionsFor(model::columnsOf<model::Step>())));
   ASSERT_OK(without);
   ASSERT_OK(with);
   EXPECT_LT(with->payload.size() * 2, without->payload.size()) << "offsets need no bytes any more";
@@ -135,8 +135,8 @@ TEST(Prediction, IsOnlyUsedWhereItPaysOff) {
   ASSERT_OK(decoded);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].type != model::ColumnType::integer) continue;
-    const IntegerView found(decoded->columns[c]);
-    for (std::size_t i = 0; i < columns[c].integers.size(); ++i) ASSERT_EQ(found[i], columns[c].integers[i]) << c;
+    const IntegerView found(decoded->columns[c]), written(columns[c]);
+    for (std::size_t i = 0; i < 16'384; ++i) ASSERT_EQ(found[i], written[i]) << c;
   }
 }
 
