@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace pipescope::analysis {
 
@@ -88,11 +89,18 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {  // wraps
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
-/// False: none of the steps meets [from, to).
-bool mayMeet(const std::int64_t* starts, const std::int64_t* ticks, std::size_t count, std::int64_t from, std::int64_t to) {
-  std::int64_t any = 0;  // as wide as what is compared, for vectors
-  for (std::size_t i = 0; i < count; ++i) any |= starts[i] < to && plus(starts[i], ticks[i]) > from ? 1 : 0;
-  return any != 0;
+enum class Meeting : std::uint8_t { none, some, all };
+
+/// How many of the steps meet [from, to); all of them only where their times are possible, too.
+Meeting meetingOf(const std::int64_t* starts, const std::int64_t* ticks, std::size_t count, std::int64_t from, std::int64_t to,
+                  std::int64_t longest) {
+  std::int64_t any = 0, all = 1;  // as wide as what is compared, for vectors
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t meets = (starts[i] < to) & (plus(starts[i], ticks[i]) > from) ? 1 : 0;
+    any |= meets;
+    all &= meets & ((starts[i] >= 0) & (ticks[i] >= 0) & (ticks[i] <= longest) ? 1 : 0);
+  }
+  return all != 0 ? Meeting::all : any != 0 ? Meeting::some : Meeting::none;
 }
 
 }  // namespace
@@ -109,20 +117,31 @@ std::span<const std::uint32_t> StepReader::findRows(Run& run, const View& offset
   const std::size_t first = known ? run.firstFound : run.first, last = known ? run.endFound : run.end;
   if (memory.size() < last - first) memory.resize(last - first);
   std::uint32_t* const into = memory.data();
+  if (known && run.allFound) {
+    std::iota(into, into + (last - first), static_cast<std::uint32_t>(first));
+    return {into, last - first};
+  }
   std::size_t count = 0;
-  // Most traces are in the order of time: what lies before and after the range is passed many rows at a time.
+  // Most traces are in the order of time: what lies before, in and after the range is passed many rows at a time.
   constexpr std::size_t kAtOnce = 64;
-  for (std::size_t i = first; i < last;) {
-    const std::size_t end = std::min(i + kAtOnce, last);
+  for (std::size_t i = first, end = first; i < last; i = end) {
+    end = std::min(i + kAtOnce, last);
     const std::int64_t *const starts = offsets.contiguous(i), *const ticks = lengths.contiguous(i);
-    if (starts != nullptr && ticks != nullptr && !mayMeet(starts, ticks, end - i, from.count, to.count)) i = end;
-    for (; i < end; ++i) {
+    const bool inVectors = starts != nullptr && ticks != nullptr;
+    const Meeting meeting =
+        inVectors ? meetingOf(starts, ticks, end - i, from.count, static_cast<std::int64_t>(limit), kMostTicks) : Meeting::some;
+    if (meeting == Meeting::all) {
+      std::iota(into + count, into + count + (end - i), static_cast<std::uint32_t>(i));
+      count += end - i;
+    }
+    for (; meeting == Meeting::some && i < end; ++i) {
       into[count] = static_cast<std::uint32_t>(i);
       count += static_cast<std::size_t>(meets(i));
     }
   }
   run.from = from, run.to = to;
   run.firstFound = count == 0 ? first : into[0], run.endFound = count == 0 ? first : into[count - 1] + 1;
+  run.allFound = count == run.endFound - run.firstFound;
   return {into, count};
 }
 

@@ -93,6 +93,7 @@ class StepReader {
     std::size_t first = 0, end = 0;
     Ticks from, to;  ///< the last range that was asked for, and where its rows lie: it may be asked for again
     std::size_t firstFound = 0, endFound = 0;
+    bool allFound = false;  ///< of these rows every one
   };
   struct Opened {
     std::shared_ptr<const model::ColumnBlock> columns;

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <utility>
+
 namespace pipescope::store {
 
 double threadSeconds() {
@@ -25,16 +27,31 @@ void CoderThreads::parallelFor(std::size_t count, const std::function<void(std::
     return;
   }
   std::unique_lock lock(mutex_);
-  if (started_.empty()) {
-    seconds_.resize(wanted_ - 1);
-    for (std::size_t i = 0; i + 1 < wanted_; ++i) started_.emplace_back([this, i] { work(i); });
-  }
+  start();
   body_ = &body;
   next_ = 0;
   count_ = count;
   wake_.notify_all();
   takeAll(lock);
   done_.wait(lock, [&] { return running_ == 0; });
+}
+
+void CoderThreads::start() {
+  if (!started_.empty()) return;
+  seconds_.resize(wanted_ - 1);
+  for (std::size_t i = 0; i + 1 < wanted_; ++i) started_.emplace_back([this, i] { work(i); });
+}
+
+bool CoderThreads::later(std::function<void()> task) {
+  if (wanted_ < 2) return task(), true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (later_.size() >= kMostLater) return false;
+    start();
+    later_.push_back(std::move(task));
+  }
+  wake_.notify_one();
+  return true;
 }
 
 void CoderThreads::takeAll(std::unique_lock<std::mutex>& lock) {
@@ -51,8 +68,15 @@ void CoderThreads::takeAll(std::unique_lock<std::mutex>& lock) {
 void CoderThreads::work(std::size_t number) {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [&] { return stop_ || next_ < count_; });
+    wake_.wait(lock, [&] { return stop_ || next_ < count_ || !later_.empty(); });
     if (stop_) return;
+    if (next_ >= count_) {
+      const std::function<void()> task = std::move(later_.front());
+      later_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
     takeAll(lock);
     seconds_[number] = threadSeconds();
   }

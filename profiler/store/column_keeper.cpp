@@ -6,46 +6,23 @@
 
 namespace pipescope::store {
 
+ColumnKeeper::ColumnKeeper(std::shared_ptr<BlockCache> cache, CoderThreads& threads)
+    : shared_(std::make_shared<Shared>()), threads_(threads) {
+  shared_->cache = std::move(cache);
+}
+
 ColumnKeeper::~ColumnKeeper() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(shared_->mutex);
+  shared_->cache.reset();
 }
 
-void ColumnKeeper::keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block) {
-  Waiting one{key, std::move(block)};
-  {
-    const std::lock_guard lock(mutex_);
-    if (waiting_.size() < kMostWaiting) {
-      waiting_.push_back(std::exchange(one, {}));
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-    }
-  }
-  if (one.block != nullptr) return store(one);
-  wake_.notify_one();
-}
-
-void ColumnKeeper::store(const Waiting& one) {
-  const auto compact = std::make_shared<const CompactColumns>(*one.block);
-  static_cast<void>(cache_->insert(one.key, compact, compact->bytes()));
-}
-
-void ColumnKeeper::work() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    wake_.wait(lock, [&] { return stop_ || !waiting_.empty(); });
-    if (stop_) return;
-    {
-      const Waiting one = std::move(waiting_.front());
-      waiting_.pop_front();
-      lock.unlock();
-      store(one);
-    }
-    lock.lock();
-  }
+bool ColumnKeeper::keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block) {
+  return threads_.later([shared = shared_, key, block = std::move(block)] {
+    const std::lock_guard lock(shared->mutex);
+    if (shared->cache == nullptr) return;
+    const auto compact = std::make_shared<const CompactColumns>(*block);
+    static_cast<void>(shared->cache->insert(key, compact, compact->bytes()));
+  });
 }
 
 }  // namespace pipescope::store

@@ -1,44 +1,35 @@
 #pragma once
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "profiler/model/source.h"
 #include "profiler/store/block_cache.h"
+#include "profiler/store/coder_threads.h"
 
 namespace pipescope::store {
 
-/// Puts columns into the cache, made small, on a thread of its own, which starts with the first: the fresh memory that
-/// they take costs as much as decoding them, and who asked for them need not wait for it. Thread-safe.
+/// Puts columns into the cache, made small, while `threads` have nothing to decode: the fresh memory that they take costs
+/// as much as decoding them, and who asked for them need not wait for it. Columns that come faster than they can be kept
+/// are not; who asks for them again gives another chance. Thread-safe.
 class ColumnKeeper {
  public:
-  explicit ColumnKeeper(std::shared_ptr<BlockCache> cache) : cache_(std::move(cache)) {}
+  ColumnKeeper(std::shared_ptr<BlockCache> cache, CoderThreads& threads);
   /// What still waits is not kept.
   ~ColumnKeeper();
   ColumnKeeper(const ColumnKeeper&) = delete;
   ColumnKeeper& operator=(const ColumnKeeper&) = delete;
 
-  /// While as many wait as may, the calling thread does it itself.
-  void keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block);
+  /// False: not kept.
+  bool keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block);
 
  private:
-  struct Waiting {
-    BlockCache::Key key;
-    std::shared_ptr<const model::ColumnBlock> block;
+  /// What tasks need, which may outlive the keeper.
+  struct Shared {
+    std::mutex mutex;  // held while a block is kept
+    std::shared_ptr<BlockCache> cache;  // null: the keeper is gone
   };
-  static constexpr std::size_t kMostWaiting = 2;  // each holds memory that the next block to be decoded could have
-  void store(const Waiting& one);
-  void work();
-
-  const std::shared_ptr<BlockCache> cache_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Waiting> waiting_;
-  bool stop_ = false;
-  std::thread thread_;
+  const std::shared_ptr<Shared> shared_;
+  CoderThreads& threads_;
 };
 
 }  // namespace pipescope::store

@@ -1,8 +1,11 @@
 #include "profiler/store/compact_columns.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace pipescope::store {
@@ -36,7 +39,23 @@ void unpack(const std::byte* from, std::int64_t base, std::vector<std::int64_t>&
   }
 }
 
+constexpr std::size_t kMapped = std::size_t{64} << 10;  // a process may have some ten thousand mappings
+
 }  // namespace
+
+CompactColumns::Pages::Pages(std::size_t size) : size_(size) {
+  if (size < kMapped) {
+    data_ = new std::byte[size];
+    return;
+  }
+  void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(mapped);
+}
+
+CompactColumns::Pages::~Pages() {
+  size_ < kMapped ? delete[] data_ : static_cast<void>(munmap(data_, size_));
+}
 
 CompactColumns::CompactColumns(const model::ColumnBlock& block) : rows_(block.rows) {
   for (const model::IntegerColumn& integers : block.columns) {
@@ -48,11 +67,11 @@ CompactColumns::CompactColumns(const model::ColumnBlock& block) : rows_(block.ro
     column.offset = size_;
     size_ += column.width * rows_;
   }
-  bytes_ = std::make_unique_for_overwrite<std::byte[]>(size_);
+  pages_.emplace(size_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     const std::vector<std::int64_t>& values = block.columns[c].values;
-    std::byte* const into = bytes_.get() + column.offset;
+    std::byte* const into = pages_->data() + column.offset;
     if (column.width == 1) pack<std::uint8_t>(values, column.base, into);
     if (column.width == 2) pack<std::uint16_t>(values, column.base, into);
     if (column.width == 4) pack<std::uint32_t>(values, column.base, into);
@@ -68,7 +87,7 @@ void CompactColumns::expand(model::ColumnBlock& block) const {
     model::IntegerColumn& integers = block.columns[c];
     integers.constant = column.base;
     integers.values.resize(column.width == 0 ? 0 : rows_);
-    const std::byte* const from = bytes_.get() + column.offset;
+    const std::byte* const from = pages_->data() + column.offset;
     if (column.width == 1) unpack<std::uint8_t>(from, column.base, integers.values);
     if (column.width == 2) unpack<std::uint16_t>(from, column.base, integers.values);
     if (column.width == 4) unpack<std::uint32_t>(from, column.base, integers.values);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -28,10 +29,24 @@ class CompactColumns {
     std::uint8_t width = 0;  ///< bytes of number − base: 0 (all are equal), 1, 2, 4 or 8
     std::size_t offset = 0;  ///< in bytes_
   };
+  /// Much memory comes from the system by itself: a thread's heap that grows by a block each time stops all other threads
+  /// that need fresh memory.
+  class Pages {
+   public:
+    explicit Pages(std::size_t size);
+    ~Pages();
+    Pages(const Pages&) = delete;
+    Pages& operator=(const Pages&) = delete;
+    std::byte* data() const { return data_; }
+
+   private:
+    std::byte* data_ = nullptr;
+    std::size_t size_ = 0;
+  };
   std::size_t rows_ = 0;
   std::vector<Column> columns_;
-  std::unique_ptr<std::byte[]> bytes_;
   std::size_t size_ = 0;
+  std::optional<Pages> pages_;
 };
 
 /// Column blocks that come back when nobody holds them any more. Thread-safe; outlived by its blocks.

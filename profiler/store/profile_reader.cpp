@@ -96,6 +96,11 @@ std::string nameOfRows(const BlockRecord& record, std::size_t table) {
                      model::tables()[table].name);
 }
 
+CoderThreads& threadsOfReaders() {
+  static CoderThreads threads(std::min(2U, std::thread::hardware_concurrency()));
+  return threads;
+}
+
 std::uint64_t nextReaderNumber() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
@@ -252,7 +257,7 @@ base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path&
   impl->path = absolute;
   impl->patience = options.patience;
   impl->cache = options.cache ? options.cache : BlockCache::ofProcess();
-  impl->keeper.emplace(impl->cache);
+  impl->keeper.emplace(impl->cache, threadsOfReaders());
   PIPESCOPE_ASSIGN(Snapshot snapshot, impl->load(nullptr));
   impl->lastRevision = snapshot.commits;
   impl->snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
@@ -347,7 +352,7 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
     return unreadable(nameOfRows(entry.record, table), fits.error().message);
   auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(entry.record.info.rows));
   recent.keep(key, columns);
-  if (seen.again(key)) keeper->keep(key, columns);
+  if (seen.again(key)) static_cast<void>(keeper->keep(key, columns));
   recycle(std::move(decoded));
   return columns;
 }
@@ -364,9 +369,8 @@ void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::si
   }
   if (missing.size() < 2) return;
   static std::mutex one;
-  static CoderThreads threads(std::min(2U, std::thread::hardware_concurrency()));
   if (const std::unique_lock lock(one, std::try_to_lock); lock.owns_lock())
-    threads.parallelFor(missing.size(), [&](std::size_t i) { static_cast<void>(readColumns(table, missing[i])); });
+    threadsOfReaders().parallelFor(missing.size(), [&](std::size_t i) { static_cast<void>(readColumns(table, missing[i])); });
 }
 
 base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {

@@ -1,3 +1,5 @@
+#include <atomic>
+#include <condition_variable>
 #include <numeric>
 #include <thread>
 
@@ -58,11 +60,14 @@ TEST(ColumnKeeper, KeepsAllThatItIsGivenAndMayEndBeforeItIsDone) {
     block.columns = {{{number, 8, 9}, 0}, {{}, number}};
     return std::make_shared<const model::ColumnBlock>(std::move(block));
   };
-  constexpr std::int64_t kBlocks = 50;  // far more than may wait
+  constexpr std::int64_t kBlocks = 50;
   const auto cache = std::make_shared<BlockCache>();
+  CoderThreads threads(2);
   {
-    ColumnKeeper keeper(cache);
-    for (std::int64_t i = 0; i < kBlocks; ++i) keeper.keep({1, 0, i, true}, blockOf(i));
+    ColumnKeeper keeper(cache, threads);
+    for (std::int64_t i = 0; i < kBlocks; ++i) {
+      while (!keeper.keep({1, 0, i, true}, blockOf(i))) std::this_thread::yield();  // as many wait as may
+    }
     while (cache->size() < kBlocks) std::this_thread::yield();
     for (std::int64_t i = 0; i < kBlocks; ++i) {
       const auto kept = std::static_pointer_cast<const CompactColumns>(cache->find({1, 0, i, true}));
@@ -75,7 +80,38 @@ TEST(ColumnKeeper, KeepsAllThatItIsGivenAndMayEndBeforeItIsDone) {
     keeper.keep({1, 0, kBlocks, true}, blockOf(0));
   }
   EXPECT_GE(cache->size(), static_cast<std::size_t>(kBlocks));
-  const ColumnKeeper unused(cache);  // has no thread
+  CoderThreads alone(1);
+  ColumnKeeper keeper(cache, alone);
+  EXPECT_TRUE(keeper.keep({2, 0, 0, true}, blockOf(4)));
+  EXPECT_NE(cache->find({2, 0, 0, true}), nullptr) << "nobody could do it later";
+}
+
+TEST(CoderThreads, WhatIsForLaterWaitsForWhatIsSharedOut) {
+  CoderThreads threads(2);
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool holds = false, goesOn = false;
+  const auto wait = [&](const bool& until) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return until; });
+  };
+  const auto set = [&](bool& flag) {
+    const std::lock_guard lock(mutex);
+    flag = true;
+    changed.notify_all();
+  };
+  ASSERT_TRUE(threads.later([&] { set(holds), wait(goesOn); }));
+  wait(holds);  // its thread is busy from here on
+  std::atomic<int> done = 0;
+  ASSERT_TRUE(threads.later([&] { ++done; }));
+  ASSERT_TRUE(threads.later([&] { ++done; }));
+  EXPECT_FALSE(threads.later([&] { ++done; })) << "as many wait as may";
+  std::atomic<int> shared = 0;
+  threads.parallelFor(7, [&](std::size_t) { ++shared; });
+  EXPECT_EQ(shared, 7) << "the caller does all of it";
+  EXPECT_EQ(done, 0);
+  set(goesOn);
+  while (done < 2) std::this_thread::yield();
 }
 
 TEST(Reader, StaysWithinItsCacheAndSharesWhatItDecoded) {
@@ -131,8 +167,7 @@ TEST(Reader, ColumnsThatAreReadOnceAreNotKeptAndExpectedOnesAreTheSame) {
   };
   readAll();
   EXPECT_EQ(cache->size(), 0U);
-  readAll();
-  while (cache->size() < kBlocks) std::this_thread::yield();  // another thread puts them there
+  while (cache->size() < kBlocks) readAll();  // another thread puts them there, as fast as it can
   readAll();
   EXPECT_EQ(cache->size(), kBlocks);
 
