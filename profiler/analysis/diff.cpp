@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/run_rows.h"
 #include "profiler/analysis/waits.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -21,8 +22,8 @@ struct Sum {
 using Parts = std::map<Key, Sum>;
 
 void addTo(Sum& sum, std::int32_t microBatch, std::int64_t ticks) {
-  sum.ticks += ticks;
-  sum.microBatches[microBatch < 0 ? -1 : microBatch] += ticks;
+  base::addWrapped(sum.ticks, ticks);
+  base::addWrapped(sum.microBatches[microBatch < 0 ? -1 : microBatch], ticks);
 }
 
 /// Ticks of a segment by operation, each instant counted once, and the rest under the empty name.
@@ -41,10 +42,10 @@ class PathParts {
     std::int64_t total = 0;
     for (const CriticalLink& link : path) {
       add(link);
-      total += (link.end - link.start).count;
+      base::addWrapped(total, (link.end - link.start).count);
     }
     // A run without placements has no path: its span is one part.
-    const std::int64_t rest = (run.end - run.start).count - total;
+    const std::int64_t rest = base::wrappedDifference((run.end - run.start).count, total);
     if (rest != 0) addTo(parts_[{"call", "", "", -1, -1}], -1, scale(rest));
     settle(scale((run.end - run.start).count));
     return std::move(parts_);
@@ -86,7 +87,7 @@ class PathParts {
     for (const model::Step& step : steps) {
       const Ticks from = std::max(step.offset, reached), to = step.offset + step.ticks;
       if (to <= from) continue;
-      sums[pathOf(step.program)] += (to - from).count;
+      base::addWrapped(sums[pathOf(step.program)], (to - from).count);
       reached = to;
     }
     return {sums.begin(), sums.end()};
@@ -191,7 +192,7 @@ base::Status addMemory(const DiffSide& side, bool after, std::map<std::pair<std:
     MemoryPart& part = parts[{name, row.category}];
     part.device = name;
     part.category = row.category;
-    (after ? part.after : part.before) += row.bytes.count * row.unitCount;
+    base::addWrapped(after ? part.after : part.before, base::wrappedProduct(row.bytes.count, row.unitCount));
   }
   return {};
 }
@@ -222,17 +223,17 @@ Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
     for (const auto& [key, sum] : parts) {
       const std::string pass = std::get<2>(key).empty() ? std::get<0>(key) : std::get<2>(key);
       passes[pass].kind = pass;
-      (isAfter ? passes[pass].after : passes[pass].before) += sum.ticks;
+      base::addWrapped(isAfter ? passes[pass].after : passes[pass].before, sum.ticks);
       TimePart& part = time[key];
       std::tie(part.kind, part.operation, part.pass, part.stage, part.device) = key;
-      (isAfter ? part.after : part.before) += sum.ticks;
+      base::addWrapped(isAfter ? part.after : part.before, sum.ticks);
       (isAfter ? part.microBatchesAfter : part.microBatchesBefore) =
           static_cast<std::int64_t>(sum.microBatches.size() - sum.microBatches.count(-1));
       for (const auto& [microBatch, ticks] : sum.microBatches) {
         microBatches[microBatch].microBatch = microBatch;
-        (isAfter ? microBatches[microBatch].after : microBatches[microBatch].before) += ticks;
+        base::addWrapped(isAfter ? microBatches[microBatch].after : microBatches[microBatch].before, ticks);
       }
-      (isAfter ? result.after : result.before) += sum.ticks;
+      base::addWrapped(isAfter ? result.after : result.before, sum.ticks);
     }
   }
   for (auto& [key, part] : time) result.time.push_back(std::move(part));

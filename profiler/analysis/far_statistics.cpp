@@ -8,6 +8,7 @@
 
 #include "profiler/analysis/pass_kind.h"
 #include "profiler/analysis/trace_segment.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -238,7 +239,7 @@ class FarReader {
 
   void addStep(const model::Step& step) {
     SegmentSums& segment = segments_[step.segment];
-    segment.byKind[kindIndex(step.kind)] += step.ticks.count;
+    base::addWrapped(segment.byKind[kindIndex(step.kind)], step.ticks.count);
     ++segment.steps;
     segment.sideBySide = segment.sideBySide || step.offset < segment.reached;
     segment.reached = std::max(segment.reached, step.offset + step.ticks);

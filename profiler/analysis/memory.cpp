@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "profiler/base/wrapping.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -45,11 +47,11 @@ Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catal
                                   [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
                                     for (auto u = static_cast<std::size_t>(first);
                                          u < static_cast<std::size_t>(end); ++u) {
-                                      use.includingGaps[u] += row.bytes.count;
+                                      base::addWrapped(use.includingGaps[u], row.bytes.count);
                                       if (row.category == kGap) continue;
-                                      use.excludingGaps[u] += row.bytes.count;
-                                      (row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u] +=
-                                          row.bytes.count;
+                                      base::addWrapped(use.excludingGaps[u], row.bytes.count);
+                                      base::addWrapped((row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u],
+                                                       row.bytes.count);
                                     }
                                   }));
   return any ? use : UnitUse();
@@ -68,7 +70,7 @@ Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const
                                        column.resize(units, 0);
                                        for (auto u = static_cast<std::size_t>(first);
                                             u < static_cast<std::size_t>(end); ++u)
-                                         column[u] += row.bytes.count;
+                                         base::addWrapped(column[u], row.bytes.count);
                                      });
     return done.ok() ? base::Status() : base::Status(done.error());
   }()));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "profiler/analysis/pass_kind.h"
+#include "profiler/base/wrapping.h"
 #include "profiler/model/pyramid.h"
 
 namespace pipescope::analysis {
@@ -14,11 +15,6 @@ namespace {
 constexpr Ticks kMostTicks(std::int64_t{1} << 61);
 bool isPossible(Ticks start, Ticks end) {
   return start <= end && start >= Ticks(-kMostTicks.count) && end <= kMostTicks;
-}
-// Sums of made-up lengths wrap instead of being undefined.
-std::int64_t plus(std::int64_t sum, std::int64_t ticks, std::int64_t times = 1) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) +
-                                   static_cast<std::uint64_t>(ticks) * static_cast<std::uint64_t>(times));
 }
 
 }  // namespace
@@ -37,7 +33,7 @@ void SpanJoiner::add(const StepSpan& span) {
     lane.open.steps += span.steps;
   }
   std::int64_t& ticks = lane.ticks[std::min<std::size_t>(static_cast<std::size_t>(span.kind), lane.ticks.size() - 1)];
-  ticks = plus(ticks, (span.end - span.start).count);
+  base::addWrapped(ticks, (span.end - span.start).count);
 }
 
 void SpanJoiner::close(Lane& lane) {
@@ -334,7 +330,7 @@ Result<std::vector<StepSums>> RangeReader::sums(SumBy by) {
     sum.min = sum.count == 0 ? ticks : std::min(sum.min, ticks);
     sum.max = std::max(sum.max, ticks);
     sum.count += times;
-    sum.sum = Ticks(plus(sum.sum.count, ticks.count, times));
+    sum.sum += ticks * times;
   };
   for (const model::Placement& placement : found) {
     if (placement.start >= range_.from && placement.end <= range_.to) {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "profiler/base/wrapping.h"
+
 namespace pipescope::analysis {
 
 Result<StepBlocks> StepBlocks::make(const model::ProfileSource& source) {
@@ -85,10 +87,6 @@ Result<StepReader::Opened*> StepReader::open(std::size_t block) {
 
 namespace {
 
-std::int64_t plus(std::int64_t a, std::int64_t b) {  // wraps
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
 enum class Meeting : std::uint8_t { none, some, all };
 
 /// How many of the steps meet [from, to); all of them only where their times are possible, too.
@@ -96,7 +94,7 @@ Meeting meetingOf(const std::int64_t* starts, const std::int64_t* ticks, std::si
                   std::int64_t longest) {
   std::int64_t any = 0, all = 1;  // as wide as what is compared, for vectors
   for (std::size_t i = 0; i < count; ++i) {
-    const std::int64_t meets = (starts[i] < to) & (plus(starts[i], ticks[i]) > from) ? 1 : 0;
+    const std::int64_t meets = (starts[i] < to) & (base::wrappedSum(starts[i], ticks[i]) > from) ? 1 : 0;
     any |= meets;
     all &= meets & ((starts[i] >= 0) & (ticks[i] >= 0) & (ticks[i] <= longest) ? 1 : 0);
   }

@@ -140,7 +140,7 @@ class UseReader {
         if (row.kind != model::StepKind::remoteCopy && row.kind != model::StepKind::streamCopy &&
             row.kind != model::StepKind::globalExchange)
           continue;
-        if (row.bytesIn.count + row.bytesOut.count <= 0) continue;
+        if (row.bytesIn + row.bytesOut <= Bytes(0)) continue;
         copies[row.segment].push_back({row.kind, row.offset, row.ticks, row.bytesIn, row.bytesOut});
       }
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "profiler/base/wrapping.h"
+
 namespace pipescope::analysis {
 namespace {
 
@@ -35,7 +37,7 @@ Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByRegion(const m
     values.resize(static_cast<std::size_t>(units), 0);
     const auto [first, end] = unitsOf(row, units);
     for (std::int64_t unit = first; unit < end; ++unit)
-      values[static_cast<std::size_t>(unit)] += row.bytes.count;
+      base::addWrapped(values[static_cast<std::size_t>(unit)], row.bytes.count);
   }
   return use;
 }
@@ -52,7 +54,8 @@ Result<std::vector<TileUse>> tileUse(const model::ProfileSource& source, model::
         return unit >= row.firstUnit && unit - row.firstUnit < row.unitCount;
       });
     }
-    if (count > 0) sums[{row.category, row.region, row.alwaysLive}] += count * row.bytes.count;
+    if (count > 0)
+      base::addWrapped(sums[{row.category, row.region, row.alwaysLive}], base::wrappedProduct(count, row.bytes.count));
   }
   std::vector<TileUse> use;
   for (const auto& [key, bytes] : sums)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "profiler/analysis/pass_kind.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -47,7 +48,7 @@ class FlameBuilder {
         push(level, {step.offset, endOf(step), names_.indexOf(parts[level]), -1, step.kind});
         open_.push_back(parts[level]);
       }
-      ticks_[level].back()[kindIndex(step.kind)] += step.ticks.count;
+      base::addWrapped(ticks_[level].back()[kindIndex(step.kind)], step.ticks.count);
     }
     push(leaf, {step.offset, endOf(step), names_.indexOf(parts[leaf]), index, step.kind});
   }
@@ -109,7 +110,7 @@ void sweep(const TraceSegment& segment, Ticks from, Ticks to, TicksByKind& sums)
   for (const auto& [time, code] : edges) {
     for (const std::size_t kind : kPriority) {
       if (running[kind] == 0) continue;
-      sums[kind] += (time - at).count;
+      base::addWrapped(sums[kind], (time - at).count);
       break;
     }
     at = time;
@@ -180,14 +181,14 @@ TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to) {
   if (isSequential(segment.steps)) {
     for (const model::Step& step : segment.steps) {
       const Ticks start = std::max(step.offset, from), end = std::min(endOf(step), to);
-      if (end > start) sums[kindIndex(step.kind)] += (end - start).count;
+      if (end > start) base::addWrapped(sums[kindIndex(step.kind)], (end - start).count);
     }
   } else {
     sweep(segment, from, to, sums);
   }
   std::int64_t covered = 0;
-  for (const std::int64_t ticks : sums) covered += ticks;
-  sums[kindIndex(model::StepKind::control)] += (to - from).count - covered;
+  for (const std::int64_t ticks : sums) base::addWrapped(covered, ticks);
+  base::addWrapped(sums[kindIndex(model::StepKind::control)], base::wrappedDifference((to - from).count, covered));
   return sums;
 }
 

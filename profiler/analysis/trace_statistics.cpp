@@ -3,6 +3,7 @@
 
 #include "profiler/analysis/trace.h"
 #include "profiler/analysis/trace_segment.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -56,7 +57,7 @@ class DeviceRange {
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
     const Intervals busy = joined(std::move(busy_)), moving = joined(std::move(moving_));
     const Ticks outside = length(moving) - common(moving, busy);
-    result_.byKind[kindIndex(model::StepKind::globalExchange)] += outside.count;
+    base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
     result_.idle = std::max(Ticks(0), result_.total - length(busy) - outside);
     if (steps_ > 0) result_.tileBalance = balance_ / static_cast<double>(steps_);
     // A device in one piece computes when one of its engines does.
@@ -113,7 +114,7 @@ class DeviceRange {
 
   void addPiece(const TracePlacement& placement, const TraceSegment* segment, Ticks start, Ticks end) {
     if (segment == nullptr) {
-      result_.byKind[kindIndex(model::StepKind::control)] += (end - start).count;
+      base::addWrapped(result_.byKind[kindIndex(model::StepKind::control)], (end - start).count);
       return;
     }
     const bool whole = start == placement.start && end == placement.end;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "profiler/analysis/run_rows.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 
@@ -29,7 +30,7 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
     const auto stage = stageOf.find(wait.waitedFor);
     auto& [ticks, count] =
         sums[{wait.device, wait.waitedForDevice, stage == stageOf.end() ? -1 : stage->second, wait.cause}];
-    ticks += (wait.end - wait.start).count;
+    base::addWrapped(ticks, (wait.end - wait.start).count);
     ++count;
   }
   const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));

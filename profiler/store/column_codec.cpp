@@ -7,23 +7,16 @@
 #include <utility>
 
 #include "profiler/base/check.h"
+#include "profiler/base/wrapping.h"
 #include "profiler/store/format.h"
 
 namespace pipescope::store {
 namespace {
 
-// Differences wrap: the arithmetic is that of 64-bit unsigned numbers.
-std::int64_t difference(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-
 std::vector<std::int64_t> deltas(std::span<const std::int64_t> values) {
   std::vector<std::int64_t> result;
   result.reserve(values.size());
-  for (std::size_t i = 1; i < values.size(); ++i) result.push_back(difference(values[i], values[i - 1]));
+  for (std::size_t i = 1; i < values.size(); ++i) result.push_back(base::wrappedDifference(values[i], values[i - 1]));
   return result;
 }
 
@@ -35,7 +28,7 @@ void appendShuffled(std::string& out, std::span<const std::int64_t> values, std:
   for (std::size_t b = 0; b < width; ++b) {
     char* plane = out.data() + start + b * values.size();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      plane[i] = static_cast<char>(static_cast<std::uint64_t>(difference(values[i], base)) >> (8 * b));
+      plane[i] = static_cast<char>(static_cast<std::uint64_t>(base::wrappedDifference(values[i], base)) >> (8 * b));
     }
   }
 }
@@ -44,7 +37,7 @@ std::size_t bytesFor(std::uint64_t largest) { return (static_cast<std::size_t>(s
 
 void encodeBytes(std::span<const std::int64_t> values, std::string& out) {
   const auto [smallest, largest] = extremesOf(values);
-  const std::size_t width = bytesFor(static_cast<std::uint64_t>(difference(largest, smallest)));
+  const std::size_t width = bytesFor(static_cast<std::uint64_t>(base::wrappedDifference(largest, smallest)));
   appendVarint(out, zigZag(smallest));
   out.push_back(static_cast<char>(width));
   appendShuffled(out, values, smallest, width);
@@ -145,7 +138,7 @@ bool readShuffled(ByteReader& in, std::size_t count, std::size_t width, ToValue 
 bool decodeBytes(ByteReader& in, std::size_t count, std::int64_t* into) {
   const std::int64_t base = in.signedVarint();
   const std::uint8_t width = in.byte();
-  const auto above = [base](std::uint64_t number) { return sum(base, static_cast<std::int64_t>(number)); };
+  const auto above = [base](std::uint64_t number) { return base::wrappedSum(base, static_cast<std::int64_t>(number)); };
   return width <= 8 && readShuffled(in, count, width, above, into);
 }
 
@@ -172,7 +165,7 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
       if (rows == 0) return false;
       values[0] = in.signedVarint();
       if (!decodeBytes(in, rows - 1, values.data() + 1)) return false;
-      for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
+      for (std::size_t i = 1; i < rows; ++i) values[i] = base::wrappedSum(values[i], values[i - 1]);
       break;
     case IntegerCoding::plainVarint:
       if (rows > in.left()) return false;
@@ -181,7 +174,7 @@ bool decodeIntegers(ByteReader& in, std::size_t rows, std::vector<std::int64_t>&
     case IntegerCoding::deltaVarint:
       if (rows > in.left()) return false;
       in.signedVarints(values.data(), rows);
-      for (std::size_t i = 1; i < rows; ++i) values[i] = sum(values[i], values[i - 1]);
+      for (std::size_t i = 1; i < rows; ++i) values[i] = base::wrappedSum(values[i], values[i - 1]);
       break;
     default:
       return false;
@@ -271,7 +264,7 @@ void encodeIntegers(std::span<const std::int64_t> values, IntegerCoding coding, 
       break;
     case IntegerCoding::deltaVarint:
       for (std::size_t i = 0; i < values.size(); ++i) {
-        appendVarint(out, zigZag(difference(values[i], i == 0 ? 0 : values[i - 1])));
+        appendVarint(out, zigZag(base::wrappedDifference(values[i], i == 0 ? 0 : values[i - 1])));
       }
       break;
     case IntegerCoding::zigZagBytes:

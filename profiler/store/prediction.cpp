@@ -5,17 +5,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "profiler/base/wrapping.h"
+
 namespace pipescope::store {
 namespace {
 
+using base::wrappedDifference;
+using base::wrappedSum;
 using Values = std::vector<std::int64_t>;
-
-std::int64_t plus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-}
-std::int64_t minus(std::int64_t a, std::int64_t b) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
-}
 
 /// What is expected next of a key; a key that was not seen before is expected to go on as the row before.
 struct Place {
@@ -31,7 +28,7 @@ struct DensePlaces {
   const std::int64_t* keys;
   std::int64_t smallest;
   std::span<Place> places;
-  Place& of(std::size_t row) { return places[static_cast<std::size_t>(minus(keys[row], smallest))]; }
+  Place& of(std::size_t row) { return places[static_cast<std::size_t>(wrappedDifference(keys[row], smallest))]; }
 };
 struct SparsePlaces {
   IntegerView keys;
@@ -44,7 +41,7 @@ template <class Body>
 void withPlaces(const ColumnData* keys, Body&& body) {
   if (keys == nullptr || keys->constant || keys->integers.empty()) return body(OnePlace());
   const auto [smallest, largest] = extremesOf(*keys);
-  const auto span = static_cast<std::uint64_t>(minus(largest, smallest));
+  const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
   constexpr std::uint64_t kMostPlaces = 1 << 16;
   if (span == 0) return body(OnePlace());
   if (span < kMostPlaces) {
@@ -93,8 +90,8 @@ void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf&
   for (std::size_t i = 0; i < values.size(); ++i) {
     Place& place = places.of(i);
     if (!place.seen) place = {before, true};
-    values[i] = plus(values[i], place.value);
-    before = plus(values[i], lengthOf(i));
+    values[i] = wrappedSum(values[i], place.value);
+    before = wrappedSum(values[i], lengthOf(i));
     place.value = before;
   }
 }
@@ -164,9 +161,9 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
     std::int64_t before = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       Place& place = places.of(i);
-      const std::int64_t x = minus(values[i], bases[i]);
-      residuals[i] = minus(x, place.seen ? place.value : before);
-      before = minus(plus(x, lengths[i]), lengthBases[i]);
+      const std::int64_t x = wrappedDifference(values[i], bases[i]);
+      residuals[i] = wrappedDifference(x, place.seen ? place.value : before);
+      before = wrappedDifference(wrappedSum(x, lengths[i]), lengthBases[i]);
       place = {before, true};
     }
   });
@@ -193,7 +190,7 @@ bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, cons
     if (p.base == Prediction::kNone) continue;
     Values& values = columns[p.column].integers;
     const IntegerView base(columns[p.base]);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = plus(values[i], base[i]);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = wrappedSum(values[i], base[i]);
   }
   return true;
 }

@@ -79,7 +79,7 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
 
 std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
   for (const model::MemorySpace& space : catalog.memorySpaces) {
-    if (space.device.value == device) return space.units * space.bytesPerUnit.count;
+    if (space.device.value == device) return (space.bytesPerUnit * space.units).count;
   }
   return 0;
 }

@@ -94,7 +94,7 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
     add(QObject::tr("Memory"),
         space.units > 1 ? QObject::tr("%1 × %2 = %3 each")
                               .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
-                                   bytes(space.bytesPerUnit.count * space.units))
+                                   bytes((space.bytesPerUnit * space.units).count))
                         : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
   }
   add(QObject::tr("Device model"), text(catalog.property("device_model")));

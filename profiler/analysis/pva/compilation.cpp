@@ -6,6 +6,7 @@
 
 #include "profiler/analysis/pva/profile.h"
 #include "profiler/analysis/unit_liveness.h"
+#include "profiler/base/wrapping.h"
 
 namespace pipescope::pva {
 namespace {
@@ -17,12 +18,12 @@ void addUse(TileMemory& memory, const model::UnitMemory& row) {
                            : row.region == "overflowed" ? &memory.overflowed
                                                         : &memory.nonInterleaved;
   for (GapBytes* part : {&memory.total, region}) {
-    part->includingGaps += bytes;
-    if (!gap) part->excludingGaps += bytes;
+    base::addWrapped(part->includingGaps, bytes);
+    if (!gap) base::addWrapped(part->excludingGaps, bytes);
   }
   if (gap) return;
-  (row.alwaysLive ? memory.alwaysLiveBytes : memory.notAlwaysLiveBytes) += bytes;
-  memory.category[row.category] += bytes;
+  base::addWrapped(row.alwaysLive ? memory.alwaysLiveBytes : memory.notAlwaysLiveBytes, bytes);
+  base::addWrapped(memory.category[row.category], bytes);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemoryForTile(std::int64_t 
   LiveMemory live;
   for (const analysis::UnitVariable& variable : variables) {
     if (variable.alwaysLive) continue;
-    live.bytes += variable.bytes.count;
+    base::addWrapped(live.bytes, variable.bytes.count);
     live.variables.push_back({variable.name, variable.bytes.count});
   }
   return live;

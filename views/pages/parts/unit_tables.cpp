@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "profiler/analysis/tile_memory.h"
+#include "profiler/base/wrapping.h"
 #include "views/pages/parts/memory_data.h"
 
 namespace pipescope::pages {
@@ -66,8 +67,8 @@ base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& hel
   for (const auto& [space, list] : wanted) {
     PIPESCOPE_ASSIGN(const auto use, analysis::tileUse(*held.source, executable, space, list));
     for (const analysis::TileUse& row : use) {
-      sums[{row.category, row.region, row.alwaysLive}] += row.bytes.count;
-      whole += row.bytes.count;
+      base::addWrapped(sums[{row.category, row.region, row.alwaysLive}], row.bytes.count);
+      base::addWrapped(whole, row.bytes.count);
     }
     PIPESCOPE_ASSIGN(const auto found, analysis::spaceVariables(*held.source, *held.catalog, executable,
                                                                 space, kMost, progress));
