@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profiler/analysis/export/export.h"
@@ -125,10 +127,11 @@ class Chrome {
                              pid, pid));
   }
 
-  /// A thread of a process by its name; `rank` orders them. Numbers begin at 1: 0 is the idle thread for some readers.
+  /// A thread of a process by its name; `rank` orders them. Numbers are unique in the file, as an operating system's are:
+  /// some readers go by them alone, and some take a thread with its process's number for the main one.
   Result<std::int64_t> thread(std::int64_t pid, const std::string& name, int rank) {
-    std::map<std::string, std::int64_t>& threads = threads_[pid];
-    const auto [place, added] = threads.try_emplace(name, static_cast<std::int64_t>(threads.size()) + 1);
+    const std::int64_t next = pidOfHost() + 1 + static_cast<std::int64_t>(threads_.size());
+    const auto [place, added] = threads_.try_emplace({pid, name}, next);
     if (!added) return place->second;
     const std::int64_t tid = place->second;
     PIPESCOPE_TRY(event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}",
@@ -149,8 +152,9 @@ class Chrome {
   }
 
   std::int64_t pid(model::DeviceId device) const {
-    return device.valid() ? device.value + 1 : static_cast<std::int64_t>(catalog_.devices.size()) + 1;
+    return device.valid() ? device.value + 1 : pidOfHost();
   }
+  std::int64_t pidOfHost() const { return static_cast<std::int64_t>(catalog_.devices.size()) + 1; }
   std::string roleOf(model::LaneId lane) const {
     const auto place = static_cast<std::size_t>(lane.value);
     return lane.valid() && place < catalog_.lanes.size() ? model::toString(catalog_.lanes[place].role) : "unknown";
@@ -272,7 +276,7 @@ class Chrome {
   bool first_ = true;
   std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
   std::vector<model::Transfer> transfers_;
-  std::map<std::int64_t, std::map<std::string, std::int64_t>> threads_;           // by process and name
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;       // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>> reached_;  // ends of slices, by process and name
   std::unordered_map<std::int64_t, std::string> names_;
 };
