@@ -170,7 +170,6 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
     seconds.push_back(since(start));
     busy.push_back(processorSeconds() - before);
   }
-  if (getenv("TOP")) { std::vector<std::size_t> o(kAll); for (std::size_t i=0;i<kAll;++i) o[i]=i; std::sort(o.begin(),o.end(),[&](auto a,auto b){return seconds[a]>seconds[b];}); for (int k=0;k<30;++k) std::printf("%zu: %.2f cpu %.2f\n", o[k], seconds[o[k]]*1e3, busy[o[k]]*1e3); }
   for (const std::size_t count : {kFirst, kAll}) printWindows(fraction, seconds, busy, count);
   std::printf("%zu spans each, %ld MB in the end\n", spans / kAll, memoryMegabytes());
 }
