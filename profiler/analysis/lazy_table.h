@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "profiler/model/source.h"
@@ -41,15 +42,20 @@ class LazyTable {
     });
     if (after == blocks_.begin()) return;
     const auto number = static_cast<std::size_t>(after - blocks_.begin()) - 1;
-    if (auto rows = source_->block<Row>(number); rows.ok()) {
+    if (lost_.contains(number)) return;
+    auto rows = source_->block<Row>(number);
+    if (rows.ok()) {
       kept_ = std::move(rows).value();
       keptFirst_ = static_cast<std::size_t>(blocks_[number].firstRow);
+    } else if (rows.error().kind == base::ErrorKind::badInput) {
+      lost_.insert(number);  // damage does not heal; other failures may be over next time
     }
   }
 
   const model::ProfileSource* source_ = nullptr;
   std::vector<model::BlockInfo> blocks_;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable std::set<std::size_t> lost_;  // blocks that are damaged: thousands of names may lie in one
   mutable model::Rows<Row> kept_;
   mutable std::size_t keptFirst_ = 0;
 };
