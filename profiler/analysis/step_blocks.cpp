@@ -70,7 +70,7 @@ StepReader::StepReader(const StepBlocks& blocks, const model::ProfileSource& sou
 Result<StepReader::Opened*> StepReader::open(std::size_t block) {
   if (const auto known = opened_.find(block); known != opened_.end()) return &known->second;
   // The source's cache keeps what is asked for again and again; here only what a few placements share is kept.
-  constexpr std::size_t kMostOpened = 32;
+  constexpr std::size_t kMostOpened = 128;
   if (opened_.size() >= kMostOpened) opened_.clear();
   Opened opened;
   PIPESCOPE_ASSIGN(opened.columns, source_.columns<model::Step>(block));

@@ -42,9 +42,12 @@ struct BlockRecord {
   std::int64_t firstRow = 0;
   model::BlockInfo info;
   std::string ranges;
-  std::int64_t rawBytes = 0;
-  std::int64_t payloadBytes = 0;
-  std::uint32_t payloadCrc32 = 0;
+  std::int64_t payload = 0;     ///< id in store_payload
+  std::int64_t priorBytes = 0;  ///< the payload begins with priors of so many bytes
+  std::int64_t offset = 0;      ///< where in the payload the block begins
+  std::int64_t bytes = 0;       ///< how many it takes there
+  std::int64_t rawBytes = 0;    ///< once decompressed
+  std::uint32_t bytesCrc32 = 0;  ///< of the priors, then of its own
 };
 
 std::uint32_t checksumOf(const BlockRecord& block);
@@ -52,9 +55,10 @@ std::uint32_t checksumOf(std::int64_t number, const std::string& name, const Tab
 /// Of store_state's row.
 std::uint32_t checksumOfState(const Totals& totals);
 
-struct PreparedBlock {
-  BlockRecord record;
-  std::string payload;
+/// A row of store_payload and its blocks.
+struct PreparedPayload {
+  std::string bytes;
+  std::vector<BlockRecord> blocks;
 };
 
 /// One commit's blocks, coded. Plain rows are written as they are.
@@ -74,7 +78,7 @@ class Batch {
 
  private:
   model::RowSet rows_;  // the plain ones
-  std::vector<PreparedBlock> blocks_;
+  std::vector<PreparedPayload> payloads_;
 };
 
 /// Within a transaction: brings store_table up to date.

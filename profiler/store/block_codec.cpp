@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -15,8 +16,9 @@
 namespace pipescope::store {
 namespace {
 
-// Levels above 1 gain almost nothing on such columns and cost several times as much.
-constexpr int kLevel = 1;
+// Levels above 1 gain almost nothing on such columns and cost several times as much; what repeats in them is long, and
+// short matches take more time than bytes.
+constexpr int kLevel = 1, kLeastMatch = 7;
 
 void appendReal(std::string& out, double value) {
   for (int shift = 0; shift < 64; shift += 8) {
@@ -77,12 +79,23 @@ std::span<const std::int64_t> sampleOf(std::span<const std::int64_t> values) {
   return values.size() > 2 * kSample ? values.subspan(values.size() / 2, kSample) : values;
 }
 
+// Constant values of a sample need not be those of the whole.
+void appendIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& raw) {
+  if (isConstant(values)) {
+    coding = IntegerCoding::constant;
+  } else if (coding == IntegerCoding::constant) {
+    coding = IntegerCoding::zigZagBytes;
+  }
+  encodeIntegers(values, coding, raw);
+}
+
 }  // namespace
 
 struct BlockEncoder::Compressor {
   Compressor() : context(ZSTD_createCCtx()) {
     PIPESCOPE_CHECK(context != nullptr, "no memory for zstd");
     ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel);
+    ZSTD_CCtx_setParameter(context, ZSTD_c_minMatch, kLeastMatch);
   }
   ~Compressor() { ZSTD_freeCCtx(context); }
   Compressor(const Compressor&) = delete;
@@ -148,32 +161,57 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
       if ((prediction.length != Prediction::kNone) != withLength || isConstant(std::span<const std::int64_t>(columns[c].integers)))
         continue;
       IntegerCoding coding{};
-      residualsOf(columns, rows, prediction, chosen.used, compressor_->residuals);
+      residualsOf(columns, rows, prediction, chosen.used, {}, compressor_->residuals);
       const std::size_t size = sizeWith(compressor_->residuals, coding);
       if (size >= sizes[c]) continue;
       chosen.columns[c] = {coding, prediction};
       chosen.used.push_back(prediction);
+      sizes[c] = size;
     }
+  }
+  for (const Prediction& prediction : chosen.used) {
+    if (!mayHavePriors(prediction)) continue;
+    // What these rows leave behind is what a neighbour would begin with.
+    const std::vector<Priors> priors{priorsOf(columns, rows, prediction)};
+    const std::size_t cost = encodePriors(priors).size();
+    residualsOf(columns, rows, prediction, chosen.used, priors, compressor_->residuals);
+    const auto sizeOfAll = [&](std::span<const std::int64_t> values) {
+      bytes.clear();
+      encodeIntegers(values, chosen.columns[prediction.column].coding, bytes);
+      return compressor_->compress(bytes);
+    };
+    const std::size_t with = sizeOfAll(compressor_->residuals);
+    residualsOf(columns, rows, prediction, chosen.used, {}, compressor_->residuals);
+    const std::size_t without = sizeOfAll(compressor_->residuals);
+    if (with < without) chosen.columns[prediction.column].priorsPayFrom = std::max<std::size_t>(2, cost / (without - with) + 1);
   }
   return chosen;
 }
 
-namespace {
-
-// Constant values of a sample need not be those of the whole.
-void appendIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& raw) {
-  if (isConstant(values)) {
-    coding = IntegerCoding::constant;
-  } else if (coding == IntegerCoding::constant) {
-    coding = IntegerCoding::zigZagBytes;
+std::vector<Priors> BlockEncoder::priors(const std::vector<ColumnData>& columns, std::size_t rows, const BlockCoding& coding,
+                                         std::size_t blocks) const {
+  std::vector<Priors> all;
+  for (const BlockCoding::Column& column : coding.columns) {
+    if (blocks >= column.priorsPayFrom) all.push_back(priorsOf(columns, rows, *column.prediction));
   }
-  encodeIntegers(values, coding, raw);
+  return all;
 }
 
-}  // namespace
+std::string BlockEncoder::encodePriors(const std::vector<Priors>& priors) {
+  if (priors.empty()) return {};
+  std::string raw;
+  for (const Priors& one : priors) {
+    raw.push_back(static_cast<char>(one.column));
+    appendVarint(raw, one.keys.size());
+    appendIntegers(one.keys, IntegerCoding::deltaBytes, raw);
+    appendIntegers(one.values, IntegerCoding::plainBytes, raw);
+  }
+  const std::size_t size = compressor_->compress(raw);
+  return compressor_->buffer.substr(0, size);
+}
 
 base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, std::size_t rows,
-                                                const BlockCoding& coding) {
+                                                const BlockCoding& coding, std::span<const Priors> priors) {
   PIPESCOPE_CHECK(coding.columns.size() == columns.size(), "a coding of these columns");
   // A frame of several parts costs a few bytes each: too short ones stay with their neighbours.
   constexpr std::size_t kLeastPart = 1024;
@@ -190,7 +228,7 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
       for (const std::uint8_t part : {choice.prediction->key, choice.prediction->base, choice.prediction->length})
         raw.push_back(static_cast<char>(part));
       std::vector<std::int64_t>& residuals = compressor_->residuals;
-      residualsOf(columns, rows, *choice.prediction, coding.used, residuals);
+      residualsOf(columns, rows, *choice.prediction, coding.used, priors, residuals);
       // Nothing foretells the first row, whose number may need many more bytes than all others.
       appendVarint(raw, zigZag(residuals.empty() ? 0 : std::exchange(residuals.front(), 0)));
       appendIntegers(residuals, choice.coding, raw);
@@ -208,7 +246,7 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
   }
   EncodedBlock block;
   const std::size_t size = compressor_->compress(raw, cuts);
-  block.payload.assign(compressor_->buffer, 0, size);
+  block.bytes.assign(compressor_->buffer, 0, size);
   block.rawBytes = static_cast<std::int64_t>(raw.size());
   block.ranges = encodeRanges(columns, rangesOf(columns));
   return block;
@@ -225,7 +263,8 @@ ZSTD_DCtx* decompressor() {
 }  // namespace
 
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
-                                       const std::vector<model::ColumnType>& types, DecodedPart part) {
+                                       const std::vector<model::ColumnType>& types, DecodedPart part,
+                                       std::span<const Priors> priors) {
   if (rawBytes < 0 || rawBytes > kMostBytes) return base::badInput("it claims an impossible size");
   const unsigned long long claimed = ZSTD_getFrameContentSize(payload.data(), payload.size());
   if (claimed != static_cast<unsigned long long>(rawBytes)) {
@@ -243,8 +282,38 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
                                                payload.data(), payload.size());
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
-  PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part));
+  PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part, priors));
   return block;
+}
+
+base::Result<std::vector<Priors>> decodePriors(std::string_view frame) {
+  std::vector<Priors> all;
+  if (frame.empty()) return all;
+  const auto malformed = [] { return base::badInput("what its rows are predicted from is malformed"); };
+  constexpr std::size_t kMostKeys = 4 * kMostRowsPerPayload;  // of all columns
+  constexpr unsigned long long kMostRawBytes = 20 * kMostKeys;
+  const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (claimed > kMostRawBytes) return malformed();  // also where it is unknown
+  const auto size = static_cast<std::size_t>(claimed);
+  const auto bytes = std::make_unique_for_overwrite<char[]>(size + 1);
+  if (ZSTD_decompressDCtx(decompressor(), bytes.get(), size, frame.data(), frame.size()) != size) return malformed();
+  ByteReader in({bytes.get(), size});
+  std::size_t left = kMostKeys;
+  while (in.left() > 0) {
+    Priors& priors = all.emplace_back();
+    priors.column = in.byte();
+    const std::uint64_t keys = in.varint();
+    if (keys == 0 || keys > left) return malformed();
+    left -= static_cast<std::size_t>(keys);
+    ColumnData column;
+    for (std::vector<std::int64_t>* numbers : {&priors.keys, &priors.values}) {
+      if (!decodeColumn(in, static_cast<std::size_t>(keys), column)) return malformed();
+      column.spread(static_cast<std::size_t>(keys));
+      *numbers = std::move(column.integers);
+    }
+    if (std::ranges::adjacent_find(priors.keys, std::greater_equal<>()) != priors.keys.end()) return malformed();
+  }
+  return all;
 }
 
 void recycle(DecodedBlock block) {
@@ -256,7 +325,8 @@ void recycle(DecodedBlock block) {
 }
 
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
-                                                    const std::vector<model::ColumnType>& types, DecodedPart part) {
+                                                    const std::vector<model::ColumnType>& types, DecodedPart part,
+                                                    std::span<const Priors> priors) {
   ByteReader in(bytes);
   std::vector<ColumnData> columns = spareColumns(types.size());
   std::vector<Prediction> predicted;
@@ -282,7 +352,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
       columns[c].integers.front() = first;
     }
   }
-  if (!resolvePredictions(columns, rows, predicted)) return base::badInput("its columns are malformed");
+  if (!resolvePredictions(columns, rows, predicted, priors)) return base::badInput("its columns are malformed");
   if (in.left() != 0) return base::badInput("bytes follow its last column");
   return columns;
 }

@@ -8,6 +8,8 @@
 namespace pipescope::store {
 namespace {
 
+constexpr std::size_t kRowsAtOnce = 16'384;  // by one thread: fewer take little longer than sharing them out
+
 bool same(const BlockCoding& a, const BlockCoding& b) {
   return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
                     [](const auto& x, const auto& y) { return x.coding == y.coding && x.prediction == y.prediction; });
@@ -29,47 +31,83 @@ void BlockCoder::giveBack(std::unique_ptr<BlockEncoder> encoder) {
 }
 
 /// For every table that is due, by the longest of its blocks.
-void BlockCoder::choose(const std::vector<BlockJob>& jobs, base::Executor& executor) {
-  constexpr int kLongestInterval = 256;
+void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor& executor) {
   constexpr std::size_t kRowsThatTell = 2048;
-  std::array<const BlockJob*, model::kTableCount> longest{};
-  for (const BlockJob& job : jobs) {
-    if (longest[job.table] == nullptr || job.rows > longest[job.table]->rows) longest[job.table] = &job;
-    ++tables_[job.table].blocksSince;
+  struct Due {
+    const PayloadJob* payload = nullptr;
+    const BlockJob* longest = nullptr;
+  };
+  std::array<Due, model::kTableCount> all{};
+  for (const PayloadJob& payload : payloads) {
+    Due& due = all[payload.table];
+    for (const BlockJob& block : payload.blocks) {
+      if (due.longest == nullptr || block.rows > due.longest->rows) due = {&payload, &block};
+    }
+    tables_[payload.table].blocksSince += payload.blocks.size();
   }
-  std::vector<const BlockJob*> due;
-  for (const BlockJob* job : longest) {
-    if (job == nullptr) continue;
-    const Table& table = tables_[job->table];
+  std::vector<Due> chosen;
+  for (const Due& due : all) {
+    if (due.payload == nullptr) continue;
+    const Table& table = tables_[due.payload->table];
     // A few rows say little about what follows.
-    const bool isLonger = table.sampledRows < kRowsThatTell && job->rows > 4 * table.sampledRows;
-    if (isLonger || table.blocksSince > table.interval) due.push_back(job);
+    const bool isLonger = table.sampledRows < kRowsThatTell && due.longest->rows > 4 * table.sampledRows;
+    if (isLonger || table.blocksSince > table.interval) chosen.push_back(due);
   }
-  executor.parallelFor(due.size(), [&](std::size_t i) {
+  executor.parallelFor(chosen.size(), [&](std::size_t i) {
+    const auto [payload, longest] = chosen[i];
     std::unique_ptr<BlockEncoder> encoder = takeEncoder();
-    Table& table = tables_[due[i]->table];
-    due[i]->toColumns(encoder->scratch());
-    BlockCoding coding = encoder->choose(encoder->scratch(), due[i]->rows, *due[i]->predictions);
-    table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : 8;
+    Table& table = tables_[payload->table];
+    longest->toColumns(encoder->scratch());
+    BlockCoding coding = encoder->choose(encoder->scratch(), longest->rows, *payload->predictions);
+    table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : kShortestInterval;
     table.coding = std::move(coding);
-    table.sampledRows = due[i]->rows;
+    table.sampledRows = longest->rows;
     table.blocksSince = 0;
     giveBack(std::move(encoder));
   });
 }
 
-void BlockCoder::code(std::vector<BlockJob>& jobs, const std::function<void()>& beside) {
+/// What the blocks of a payload share, where that pays.
+void BlockCoder::findPriors(PayloadJob& payload, BlockEncoder& encoder) const {
+  const BlockCoding& coding = tables_[payload.table].coding;
+  if (!coding.mayHavePriors(payload.blocks.size())) return;
+  payload.firstColumns(encoder.scratch());
+  payload.priors = encoder.priors(encoder.scratch(), payload.firstRows, coding, payload.blocks.size());
+  payload.priorBytes = encoder.encodePriors(payload.priors);
+}
+
+void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside) {
+  struct Piece {
+    std::size_t payload, first, end;  // of its blocks
+  };
+  std::vector<Piece> pieces;
   std::size_t rows = 0;
-  for (const BlockJob& job : jobs) rows += job.rows;
-  base::Executor& executor = rows >= kMostRowsPerBlock ? static_cast<base::Executor&>(threads_) : alone_;
-  choose(jobs, executor);
+  for (std::size_t p = 0; p < payloads.size(); ++p) {
+    std::size_t ofPiece = kRowsAtOnce;
+    for (std::size_t b = 0; b < payloads[p].blocks.size(); ++b) {
+      if (ofPiece >= kRowsAtOnce) pieces.push_back({p, b, b}), ofPiece = 0;
+      pieces.back().end = b + 1;
+      ofPiece += payloads[p].blocks[b].rows;
+      rows += payloads[p].blocks[b].rows;
+    }
+  }
+  // First a piece of each payload: whoever takes it finds the priors, too, which the others of the payload wait for.
+  std::ranges::stable_sort(pieces, {}, &Piece::first);
+  base::Executor& executor = rows >= kRowsAtOnce ? static_cast<base::Executor&>(threads_) : alone_;
+  choose(payloads, executor);
+  std::vector<std::once_flag> priorsFound(payloads.size());
   const std::size_t others = beside ? 1 : 0;
-  executor.parallelFor(jobs.size() + others, [&](std::size_t i) {
+  executor.parallelFor(pieces.size() + others, [&](std::size_t i) {
     if (i < others) return beside();
-    BlockJob& job = jobs[i - others];
+    const Piece& piece = pieces[i - others];
+    PayloadJob& payload = payloads[piece.payload];
     std::unique_ptr<BlockEncoder> encoder = takeEncoder();
-    job.toColumns(encoder->scratch());
-    job.result = encoder->encode(encoder->scratch(), job.rows, tables_[job.table].coding);
+    std::call_once(priorsFound[piece.payload], [&] { findPriors(payload, *encoder); });
+    for (std::size_t b = piece.first; b < piece.end; ++b) {
+      BlockJob& block = payload.blocks[b];
+      block.toColumns(encoder->scratch());
+      block.result = encoder->encode(encoder->scratch(), block.rows, tables_[payload.table].coding, payload.priors);
+    }
     giveBack(std::move(encoder));
   });
 }

@@ -8,15 +8,28 @@
 
 #include "profiler/store/block_codec.h"
 #include "profiler/store/coder_threads.h"
+#include "profiler/store/format.h"
 
 namespace pipescope::store {
 
+using FillColumns = std::function<void(std::vector<ColumnData>&)>;
+
 /// One block to code.
 struct BlockJob {
-  std::size_t table = 0, rows = 0;
-  std::function<void(std::vector<ColumnData>&)> toColumns;
-  const std::vector<Prediction>* predictions = nullptr;  ///< what may pay off for the table
+  std::size_t rows = 0;
+  FillColumns toColumns;
   base::Result<EncodedBlock> result = EncodedBlock{};
+};
+
+/// Blocks of a table that share a payload.
+struct PayloadJob {
+  std::size_t table = 0;
+  const std::vector<Prediction>* predictions = nullptr;  ///< what may pay off for the table
+  std::size_t firstRows = 0;  ///< some rows that the payload begins with
+  FillColumns firstColumns;   ///< of these
+  std::vector<BlockJob> blocks;
+  std::vector<Priors> priors;  ///< of all of its blocks
+  std::string priorBytes;      ///< result: the same, coded
 };
 
 /// Remembers of each table what its columns were last coded best with, and tries anew from time to time: where blocks
@@ -26,17 +39,19 @@ class BlockCoder {
  public:
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
   /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread alone.
-  void code(std::vector<BlockJob>& jobs, const std::function<void()>& beside = {});
+  void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside = {});
   /// Processor time of its own threads.
   double seconds() const { return threads_.seconds(); }
 
  private:
+  static constexpr std::size_t kShortestInterval = 8, kLongestInterval = 256;  // in blocks
   struct Table {
     BlockCoding coding;
-    int blocksSince = 0, interval = 8;
+    std::size_t blocksSince = 0, interval = kShortestInterval;
     std::size_t sampledRows = 0;  ///< of the block that the coding was chosen by
   };
-  void choose(const std::vector<BlockJob>& jobs, base::Executor& executor);
+  void choose(const std::vector<PayloadJob>& payloads, base::Executor& executor);
+  void findPriors(PayloadJob& payload, BlockEncoder& encoder) const;
   std::unique_ptr<BlockEncoder> takeEncoder();
   void giveBack(std::unique_ptr<BlockEncoder> encoder);
 

@@ -26,8 +26,9 @@ class CoderThreads final : public base::Executor {
   /// Processor time of its own threads, without the caller's.
   double seconds() const;
 
+  static constexpr std::size_t kMostLater = 8;  ///< each may hold memory that the next block to be decoded could have
+
  private:
-  static constexpr std::size_t kMostLater = 2;  // each may hold memory that the next block to be decoded could have
   void start();
   void work(std::size_t number);
   void takeAll(std::unique_lock<std::mutex>& lock);

@@ -8,8 +8,8 @@
 
 namespace pipescope::store {
 
-/// Puts columns into the cache, made small, while `threads` have nothing to decode: the fresh memory that they take costs
-/// as much as decoding them, and who asked for them need not wait for it. Columns that come faster than they can be kept
+/// Puts columns into the cache, made small, by one of `threads`: the fresh memory that they take costs as much as decoding
+/// them, and who asked for them need not wait for it. Columns that come faster than they can be kept
 /// are not; who asks for them again gives another chance. Thread-safe.
 class ColumnKeeper {
  public:

@@ -39,7 +39,7 @@ void unpack(const std::byte* from, std::int64_t base, std::vector<std::int64_t>&
   }
 }
 
-constexpr std::size_t kMapped = std::size_t{64} << 10;  // a process may have some ten thousand mappings
+constexpr std::size_t kMapped = std::size_t{16} << 10;  // a process may have some ten thousand mappings
 
 }  // namespace
 
@@ -109,6 +109,7 @@ std::unique_ptr<model::ColumnBlock> ColumnPool::take() {
   if (spare_.empty()) return std::make_unique<model::ColumnBlock>();
   std::unique_ptr<model::ColumnBlock> block = std::move(spare_.back());
   spare_.pop_back();
+  spareRows_ -= block->rows;
   return block;
 }
 
@@ -139,9 +140,11 @@ std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<Column
 }
 
 void ColumnPool::giveBack(std::unique_ptr<model::ColumnBlock> block) {
-  constexpr std::size_t kMostSpare = 16;
+  constexpr std::size_t kMostSpareRows = std::size_t{1} << 19;  // as many as a question to a whole training step holds
   const std::lock_guard lock(mutex_);
-  if (spare_.size() < kMostSpare) spare_.push_back(std::move(block));
+  if (spareRows_ + block->rows > kMostSpareRows) return;
+  spareRows_ += block->rows;
+  spare_.push_back(std::move(block));
 }
 
 std::size_t ColumnPool::spare() const {

@@ -66,13 +66,14 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
   void giveBack(std::unique_ptr<model::ColumnBlock> block);
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<model::ColumnBlock>> spare_;
+  std::size_t spareRows_ = 0;  // of spare_
 };
 
 /// The last few blocks that were asked for, for questions that come back to them at once. Thread-safe.
 class RecentColumns {
  public:
   using Block = std::shared_ptr<const model::ColumnBlock>;
-  static constexpr std::size_t kMost = 3;  // of fresh memory for more the first questions would pay
+  static constexpr std::size_t kMost = 8;  // of fresh memory for more the first questions would pay
   /// Null: not one of them.
   Block find(const BlockCache::Key& key);
   void keep(const BlockCache::Key& key, Block block);

@@ -17,19 +17,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Blocks are as full as they may be when this many rows of one table wait.
-constexpr std::size_t kRowsToCode = 4 * kMostRowsPerBlock;
+// Payloads are as full as they may be when this many rows of one table wait.
+constexpr std::size_t kRowsToCode = kMostRowsPerPayload;
 
 // What is at least as much is coded as it came; less is gathered first, so that blocks are long.
-constexpr std::size_t kRowsOfTheirOwn = kMostRowsPerBlock;
+constexpr std::size_t kRowsOfTheirOwn = kRowsToCode / 4;
 
 // Sets that are kept for the recorder: more than may be on their way when it adds them by 32,768 rows.
 constexpr std::size_t kMostSpare = 16;
-constexpr std::size_t kMostSpareRows = 4 * kMostRowsPerBlock;
+constexpr std::size_t kMostSpareRows = kRowsToCode;
 
 /// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
 std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
-  constexpr std::size_t kRowsAtOnce = 8 * kMostRowsPerBlock;
+  constexpr std::size_t kRowsAtOnce = 2 * kRowsToCode;
   std::size_t count = 0, rows = 0;
   while (count < sets.size() && rows < kRowsAtOnce) rows += sets[count++].size();
   return count;

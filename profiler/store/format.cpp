@@ -42,8 +42,9 @@ std::vector<KnownTable> makeKnownTables() {
        "CREATE TABLE \"store_block\"(\"id\" INTEGER PRIMARY KEY, \"table_number\" INTEGER NOT NULL, "
        "\"first_row\" INTEGER NOT NULL, \"rows\" INTEGER NOT NULL, \"has_time\" INTEGER NOT NULL, "
        "\"start\" INTEGER NOT NULL, \"end\" INTEGER NOT NULL, \"ranges\" BLOB NOT NULL, "
-       "\"raw_bytes\" INTEGER NOT NULL, \"payload_bytes\" INTEGER NOT NULL, "
-       "\"payload_crc32\" INTEGER NOT NULL, \"crc32\" INTEGER NOT NULL)"},
+       "\"payload\" INTEGER NOT NULL, \"prior_bytes\" INTEGER NOT NULL, \"offset\" INTEGER NOT NULL, "
+       "\"bytes\" INTEGER NOT NULL, \"raw_bytes\" INTEGER NOT NULL, \"bytes_crc32\" INTEGER NOT NULL, "
+       "\"crc32\" INTEGER NOT NULL)"},
       {"store_payload",
        "CREATE TABLE \"store_payload\"(\"id\" INTEGER PRIMARY KEY, \"payload\" BLOB NOT NULL)"}};
   for (const model::Table& table : model::tables()) {

@@ -16,14 +16,17 @@ inline constexpr std::uint32_t kApplicationId = 0x50536370;
 /// Format 0.x: files are opened by the same minor only. Raise the minor when tables, columns or codecs
 /// change.
 inline constexpr int kFormatMajor = 0;
-inline constexpr int kFormatMinor = 4;
+inline constexpr int kFormatMinor = 5;
 /// The SQLite header's user_version: 1000 · major + minor.
 inline constexpr std::uint32_t kUserVersion = 1000 * kFormatMajor + kFormatMinor;
 /// "0.1" of 1.
 std::string formatName(std::uint32_t userVersion);
 
-/// A block of a table in Storage::blocks holds 1 … kMostRowsPerBlock rows.
-inline constexpr std::size_t kMostRowsPerBlock = 16'384;
+/// A block of a table in Storage::blocks holds 1 … kMostRowsPerBlock rows; the writer makes shorter ones of rows that are
+/// asked for by short stretches.
+inline constexpr std::size_t kMostRowsPerBlock = 16'384, kShortBlock = 4096;
+/// Blocks of one commit and table share a payload, as long as they have no more rows than that, and are no more.
+inline constexpr std::size_t kMostRowsPerPayload = 65'536, kMostBlocksPerPayload = 16;
 /// Most bytes of one value, of a block's payload, and of a block before compression.
 inline constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;
 

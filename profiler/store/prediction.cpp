@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "profiler/base/wrapping.h"
 
@@ -20,6 +21,16 @@ struct Place {
   bool seen = false;
 };
 
+/// Where a key lies among the priors' or would.
+std::size_t placeIn(const Priors& priors, std::int64_t key) {
+  return static_cast<std::size_t>(std::lower_bound(priors.keys.begin(), priors.keys.end(), key) - priors.keys.begin());
+}
+Place priorOf(const Priors* priors, std::int64_t key) {
+  if (priors == nullptr) return {};
+  const std::size_t at = placeIn(*priors, key);
+  return at < priors->keys.size() && priors->keys[at] == key ? Place{priors->values[at], true} : Place();
+}
+
 struct OnePlace {
   Place place;
   Place& of(std::size_t) { return place; }
@@ -32,24 +43,39 @@ struct DensePlaces {
 };
 struct SparsePlaces {
   IntegerView keys;
+  const Priors* priors;
   std::unordered_map<std::int64_t, Place> places;
-  Place& of(std::size_t row) { return places[keys[row]]; }
+  Place& of(std::size_t row) {
+    const auto [place, added] = places.try_emplace(keys[row]);
+    if (added) place->second = priorOf(priors, keys[row]);
+    return place->second;
+  }
 };
 
-/// Calls body(places) with what suits the keys (null: one place for all rows).
+constexpr std::uint64_t kPlacesPerRow = 4;  // more of them take longer to clear than to look up
+
+/// Calls body(places) with what suits the keys (null: one place for all rows). `priors`: null: none.
 template <class Body>
-void withPlaces(const ColumnData* keys, Body&& body) {
-  if (keys == nullptr || keys->constant || keys->integers.empty()) return body(OnePlace());
+void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, Body&& body) {
+  if (keys == nullptr || keys->integers.empty()) return body(OnePlace());
+  if (keys->constant) return body(OnePlace{priorOf(priors, keys->integers[0])});
   const auto [smallest, largest] = extremesOf(*keys);
   const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
-  constexpr std::uint64_t kMostPlaces = 1 << 16;
-  if (span == 0) return body(OnePlace());
-  if (span < kMostPlaces) {
-    thread_local std::vector<Place> places;  // used again: a block's worth of fresh memory costs as much as the block
-    places.assign(static_cast<std::size_t>(span) + 1, Place());
-    return body(DensePlaces{keys->integers.data(), smallest, places});
+  if (span == 0) return body(OnePlace{priorOf(priors, smallest)});
+  if (span >= kPlacesPerRow * rows) return body(SparsePlaces{IntegerView(*keys), priors, {}});
+  thread_local std::vector<Place> places;  // used again: a block's worth of fresh memory costs as much as the block
+  places.assign(static_cast<std::size_t>(span) + 1, Place());
+  if (priors != nullptr) {
+    for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest; ++i)
+      places[static_cast<std::size_t>(wrappedDifference(priors->keys[i], smallest))] = {priors->values[i], true};
   }
-  body(SparsePlaces{IntegerView(*keys), {}});
+  body(DensePlaces{keys->integers.data(), smallest, places});
+}
+
+const Priors* priorsFor(std::span<const Priors> all, const Prediction& prediction) {
+  if (!mayHavePriors(prediction)) return nullptr;
+  const auto found = std::ranges::find(all, prediction.column, &Priors::column);
+  return found == all.end() ? nullptr : &*found;
 }
 
 const Prediction* find(const std::vector<Prediction>& all, std::size_t column) {
@@ -96,9 +122,9 @@ void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf&
   }
 }
 
-/// `lengths`: null: none.
-void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths) {
-  withPlaces(keys, [&](auto places) {
+/// `lengths`, `priors`: null: none.
+void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths, const Priors* priors) {
+  withPlaces(keys, column.integers.size(), priors, [&](auto places) {
     const std::span<std::int64_t> values(column.integers);
     if (lengths == nullptr || lengths->constant) {
       addExpected(values, places, [length = lengths == nullptr ? 0 : lengths->integers[0]](std::size_t) { return length; });
@@ -147,8 +173,38 @@ std::vector<Prediction> predictionsFor(const std::vector<model::Column>& columns
   return all;
 }
 
+Priors priorsOf(const std::vector<ColumnData>& columns, std::size_t rows, const Prediction& p) {
+  const ColumnData& keys = columns[p.key];
+  const IntegerView keyOf(keys), values(columns[p.column]);
+  const auto baseOf = [base = p.base == Prediction::kNone ? nullptr : &columns[p.base]](std::size_t row) {
+    return base == nullptr ? 0 : IntegerView(*base)[row];
+  };
+  Priors priors{p.column, {}, {}};
+  const auto add = [&](std::int64_t key, std::size_t row) {
+    priors.keys.push_back(key);
+    priors.values.push_back(wrappedDifference(values[row], baseOf(row)));
+  };
+  const auto [smallest, largest] = extremesOf(keys);
+  const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
+  if (span < kPlacesPerRow * rows) {
+    std::vector<std::size_t> lastRow(static_cast<std::size_t>(span) + 1, rows);
+    for (std::size_t i = 0; i < rows; ++i) lastRow[static_cast<std::size_t>(wrappedDifference(keyOf[i], smallest))] = i;
+    for (std::size_t place = 0; place < lastRow.size(); ++place) {
+      if (lastRow[place] < rows) add(wrappedSum(smallest, static_cast<std::int64_t>(place)), lastRow[place]);
+    }
+    return priors;
+  }
+  std::vector<std::pair<std::int64_t, std::size_t>> all;
+  for (std::size_t i = 0; i < rows; ++i) all.emplace_back(keyOf[i], i);
+  std::ranges::sort(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i + 1 == all.size() || all[i + 1].first != all[i].first) add(all[i].first, all[i].second);
+  }
+  return priors;
+}
+
 void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const Prediction& p,
-                 const std::vector<Prediction>& others, std::vector<std::int64_t>& residuals) {
+                 const std::vector<Prediction>& others, std::span<const Priors> priors, std::vector<std::int64_t>& residuals) {
   static const Values kZero{0};
   const auto viewOf = [&](std::uint8_t c) {
     return c == Prediction::kNone ? IntegerView(kZero, true) : IntegerView(columns[c]);
@@ -157,7 +213,8 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
   const IntegerView values = viewOf(p.column), bases = viewOf(p.base), lengths = viewOf(p.length),
                     lengthBases = viewOf(length == nullptr ? Prediction::kNone : length->base);
   residuals.resize(rows);
-  withPlaces(p.key == Prediction::kNone ? nullptr : &columns[p.key], [&](auto places) {
+  const ColumnData* keys = p.key == Prediction::kNone ? nullptr : &columns[p.key];
+  withPlaces(keys, rows, priorsFor(priors, p), [&](auto places) {
     std::int64_t before = 0;
     for (std::size_t i = 0; i < rows; ++i) {
       Place& place = places.of(i);
@@ -169,7 +226,8 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
   });
 }
 
-bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, const std::vector<Prediction>& predicted) {
+bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, const std::vector<Prediction>& predicted,
+                        std::span<const Priors> priors) {
   for (const Prediction& p : predicted) {
     if (!isPossible(columns, predicted, p)) return false;
   }
@@ -183,7 +241,7 @@ bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, cons
       if (turnOf(p) != turn) continue;
       // A key holds its values by now; several columns may have the same one.
       if (p.key != Prediction::kNone && !columns[p.key].extremes) columns[p.key].extremes = extremesOf(columns[p.key]);
-      addExpected(columns[p.column], columnOf(p.key), columnOf(p.length));
+      addExpected(columns[p.column], columnOf(p.key), columnOf(p.length), priorsFor(priors, p));
     }
   }
   for (const Prediction& p : predicted) {

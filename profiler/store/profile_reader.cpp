@@ -17,6 +17,7 @@
 #include "profiler/store/coder_threads.h"
 #include "profiler/store/column_keeper.h"
 #include "profiler/store/compact_columns.h"
+#include "profiler/store/payload_reader.h"
 #include "profiler/store/profile_path.h"
 #include "profiler/store/row_reader.h"
 #include "profiler/store/snapshot.h"
@@ -91,12 +92,13 @@ std::string nameOf(std::size_t table) {
   return std::string("table ") + model::tables()[table].name;
 }
 
-std::string nameOfRows(const BlockRecord& record, std::size_t table) {
+std::string nameOfRows(const BlockRecord& record) {
   return fmt::format("rows {} to {} of table {}", record.firstRow, record.firstRow + record.info.rows - 1,
-                     model::tables()[table].name);
+                     model::tables()[static_cast<std::size_t>(record.table)].name);
 }
 
-CoderThreads& threadsOfReaders() {
+/// One beside those that ask, for all readers; none where there is one processor.
+CoderThreads& keeperThreads() {
   static CoderThreads threads(std::min(2U, std::thread::hardware_concurrency()));
   return threads;
 }
@@ -109,7 +111,7 @@ std::uint64_t nextReaderNumber() {
 }  // namespace
 
 struct ProfileReader::Impl {
-  explicit Impl(Database opened) : database(std::move(opened)) {}
+  explicit Impl(Database opened) : database(std::move(opened)), payloads(database) {}
 
   std::string path;
   std::chrono::milliseconds patience{0};
@@ -118,10 +120,11 @@ struct ProfileReader::Impl {
 
   std::mutex databaseMutex;  // around every use of the connection
   Database database;
-  std::optional<Statement> payloads;  // prepared when first needed
+  PayloadReader payloads;
   std::int64_t lastRevision = 0;
 
   RecentColumns recent;
+  RecentPriors priors;
   SeenBlocks seen;
   std::optional<ColumnKeeper> keeper;
 
@@ -138,8 +141,13 @@ struct ProfileReader::Impl {
   template <class Body>
   std::invoke_result_t<Body> read(Body&& body);
   base::Result<Snapshot> load(const Snapshot* earlier);
-  base::Result<std::string> readPayload(const BlockRecord& record, const std::string& name);
+  base::Result<std::vector<BlockBytes>> readBytes(const std::vector<const BlockRecord*>& records);
+  base::Result<DecodedBlock> decodeBytes(const BlockRecord& record, BlockBytes found, DecodedPart part);
   base::Result<DecodedBlock> readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part);
+  base::Result<std::shared_ptr<const model::ColumnBlock>> keepColumns(const BlockRecord& record, DecodedBlock decoded);
+  BlockCache::Key columnsKey(const BlockRecord& record) const {
+    return {number, static_cast<std::size_t>(record.table), record.id, true};
+  }
   base::Result<DecodedRows> readRows(const BlockEntry& entry, std::size_t table);
   base::Result<std::shared_ptr<const model::ColumnBlock>> readColumns(std::size_t table, std::size_t block);
   void readAhead(std::size_t table, const std::vector<std::size_t>& blocks);
@@ -189,48 +197,53 @@ base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
   });
 }
 
-/// A statement is a transaction of its own; preparing it anew each time would cost as much as reading.
-base::Result<std::string> ProfileReader::Impl::readPayload(const BlockRecord& record,
-                                                           const std::string& name) {
-  return tried([&](bool& needsRollback) -> base::Result<std::string> {
-    if (!payloads) {
-      base::Result<Statement> prepared =
-          database.prepare("SELECT \"payload\" FROM \"store_payload\" WHERE \"id\" = ?1", "reading " + name);
-      needsRollback = !prepared.ok() && database.needsRollback();
-      if (!prepared.ok()) return prepared.error();
-      payloads = std::move(*prepared);
+/// In one transaction: locking the file takes as long as reading a block.
+base::Result<std::vector<BlockBytes>> ProfileReader::Impl::readBytes(const std::vector<const BlockRecord*>& records) {
+  return tried([&](bool& needsRollback) -> base::Result<std::vector<BlockBytes>> {
+    std::vector<BlockBytes> all;
+    base::Status status;
+    for (const BlockRecord* record : records) {
+      base::Result<BlockBytes> found = payloads.read(*record, priors.find(*record), nameOfRows(*record));
+      if (!found.ok()) status = found.error();
+      if (!found.ok()) break;
+      all.push_back(std::move(*found));
     }
-    payloads->startAgain("reading " + name);
-    payloads->bind(1, record.id);
-    const base::Result<bool> found = payloads->step();
-    needsRollback = !found.ok() && database.needsRollback();
-    std::string payload(found.ok() && *found ? payloads->blob(0) : std::string_view());
-    payloads->startAgain({});  // a statement that is not at its end keeps writers out
-    if (!found.ok()) return found.error();
-    return payload;
+    needsRollback = !status.ok() && database.needsRollback();
+    payloads.end();
+    if (!status.ok()) return status.error();
+    return all;
   });
+}
+
+base::Result<DecodedBlock> ProfileReader::Impl::decodeBytes(const BlockRecord& record, BlockBytes found, DecodedPart part) {
+  const std::uint32_t priorsCrc32 = found.priors ? found.priors->crc32 : Checksum().bytes(found.priorBytes).value();
+  const bool complete = static_cast<std::int64_t>(found.bytes.size()) == record.bytes;
+  if (!complete || Checksum(priorsCrc32).bytes(found.bytes).value() != record.bytesCrc32)
+    return unreadable(nameOfRows(record), "the block does not agree with its checksum");
+  if (!found.priors) {
+    base::Result<std::vector<Priors>> decoded = decodePriors(found.priorBytes);
+    if (!decoded.ok()) return unreadable(nameOfRows(record), decoded.error().message);
+    found.priors = std::make_shared<const PayloadPriors>(PayloadPriors{priorsCrc32, std::move(*decoded)});
+    priors.keep(record, found.priors);
+  }
+  base::Result<DecodedBlock> block =
+      decodeBlock(found.bytes, static_cast<std::size_t>(record.info.rows), record.rawBytes,
+                  rowReader(static_cast<std::size_t>(record.table)).types, part, found.priors->priors);
+  if (!block.ok()) return unreadable(nameOfRows(record), block.error().message);
+  return block;
 }
 
 base::Result<DecodedBlock> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part) {
   if (!entry.problem.empty()) return unreadable(nameOf(table), entry.problem);
-  const BlockRecord& record = entry.record;
-  const std::string name = nameOfRows(record, table);
-  PIPESCOPE_ASSIGN(const std::string payload, readPayload(record, name));
-  if (static_cast<std::int64_t>(payload.size()) != record.payloadBytes ||
-      Checksum().bytes(payload).value() != record.payloadCrc32) {
-    return unreadable(name, "the block does not agree with its checksum");
-  }
-  base::Result<DecodedBlock> block =
-      decodeBlock(payload, static_cast<std::size_t>(record.info.rows), record.rawBytes, rowReader(table).types, part);
-  if (!block.ok()) return unreadable(name, block.error().message);
-  return block;
+  PIPESCOPE_ASSIGN(std::vector<BlockBytes> found, readBytes({&entry.record}));
+  return decodeBytes(entry.record, std::move(found.front()), part);
 }
 
 base::Result<DecodedRows> ProfileReader::Impl::readRows(const BlockEntry& entry, std::size_t table) {
   PIPESCOPE_ASSIGN(DecodedBlock block, readBlock(entry, table, DecodedPart::all));
   base::Result<DecodedRows> rows = rowReader(table).toRows(block, static_cast<std::size_t>(entry.record.info.rows));
   recycle(std::move(block));
-  if (!rows.ok()) return unreadable(nameOfRows(entry.record, table), rows.error().message);
+  if (!rows.ok()) return unreadable(nameOfRows(entry.record), rows.error().message);
   return rows;
 }
 
@@ -257,7 +270,7 @@ base::Result<std::shared_ptr<ProfileReader>> ProfileReader::open(const fs::path&
   impl->path = absolute;
   impl->patience = options.patience;
   impl->cache = options.cache ? options.cache : BlockCache::ofProcess();
-  impl->keeper.emplace(impl->cache, threadsOfReaders());
+  impl->keeper.emplace(impl->cache, keeperThreads());
   PIPESCOPE_ASSIGN(Snapshot snapshot, impl->load(nullptr));
   impl->lastRevision = snapshot.commits;
   impl->snapshot = std::make_shared<const Snapshot>(std::move(snapshot));
@@ -340,7 +353,7 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
   const TableContent& content = now->tables[table];
   PIPESCOPE_TRY(checkPlace(content, table, block));
   const BlockEntry& entry = content.blocks[block];
-  const BlockCache::Key key{number, table, entry.record.id, true};
+  const BlockCache::Key key = columnsKey(entry.record);
   if (RecentColumns::Block known = recent.find(key)) return known;
   if (const BlockCache::Value known = cache->find(key)) {
     auto columns = ColumnPool::ofProcess()->expanded(*std::static_pointer_cast<const CompactColumns>(known));
@@ -348,29 +361,38 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
     return columns;
   }
   PIPESCOPE_ASSIGN(DecodedBlock decoded, readBlock(entry, table, DecodedPart::integers));
-  if (const base::Status fits = rowReader(table).checkColumns(decoded.columns); !fits.ok())
-    return unreadable(nameOfRows(entry.record, table), fits.error().message);
-  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(entry.record.info.rows));
+  return keepColumns(entry.record, std::move(decoded));
+}
+
+base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::keepColumns(const BlockRecord& record,
+                                                                                         DecodedBlock decoded) {
+  const BlockCache::Key key = columnsKey(record);
+  if (const base::Status fits = rowReader(key.table).checkColumns(decoded.columns); !fits.ok())
+    return unreadable(nameOfRows(record), fits.error().message);
+  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(record.info.rows));
   recent.keep(key, columns);
   if (seen.again(key)) static_cast<void>(keeper->keep(key, columns));
   recycle(std::move(decoded));
   return columns;
 }
 
-/// Two blocks at a time, once for all readers: a question that comes meanwhile reads its own one by one.
+/// What several blocks hold, in one go. Not by several threads: waking one takes as long as decoding what it could.
 void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::size_t>& blocks) {
   const auto now = current();
   const std::vector<BlockEntry>& entries = now->tables[table].blocks;
-  std::vector<std::size_t> missing;
+  std::vector<const BlockRecord*> missing;
   for (const std::size_t block : blocks) {
-    if (block >= entries.size() || missing.size() >= RecentColumns::kMost) continue;
-    const BlockCache::Key key{number, table, entries[block].record.id, true};
-    if (recent.find(key) == nullptr && cache->find(key) == nullptr) missing.push_back(block);
+    if (block >= entries.size() || missing.size() >= RecentColumns::kMost || !entries[block].problem.empty()) continue;
+    const BlockRecord& record = entries[block].record;
+    const BlockCache::Key key = columnsKey(record);
+    if (recent.find(key) == nullptr && cache->find(key) == nullptr) missing.push_back(&record);
   }
   if (missing.size() < 2) return;
-  static std::mutex one;
-  if (const std::unique_lock lock(one, std::try_to_lock); lock.owns_lock())
-    threadsOfReaders().parallelFor(missing.size(), [&](std::size_t i) { static_cast<void>(readColumns(table, missing[i])); });
+  base::Result<std::vector<BlockBytes>> found = readBytes(missing);
+  for (std::size_t i = 0; found.ok() && i < missing.size(); ++i) {
+    base::Result<DecodedBlock> decoded = decodeBytes(*missing[i], std::move((*found)[i]), DecodedPart::integers);
+    if (decoded.ok()) static_cast<void>(keepColumns(*missing[i], std::move(*decoded)));
+  }
 }
 
 base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t table, std::size_t block) const {

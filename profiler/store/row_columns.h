@@ -197,12 +197,17 @@ std::size_t textBytesOf(const Row& row) {
   return bytes;
 }
 
+template <class Row>
+std::size_t textBytesOfAll(std::span<const Row> rows) {
+  std::size_t bytes = 0;
+  for (const Row& row : rows) bytes += textBytesOf(row);
+  return bytes;
+}
+
 /// About how much memory the rows take.
 template <class Row>
 std::size_t memoryOf(const std::vector<Row>& rows) {
-  std::size_t bytes = sizeof(rows) + rows.size() * sizeof(Row);
-  for (const Row& row : rows) bytes += textBytesOf(row);
-  return bytes;
+  return sizeof(rows) + rows.size() * sizeof(Row) + textBytesOfAll(std::span<const Row>(rows));
 }
 
 }  // namespace pipescope::store

@@ -121,6 +121,10 @@ base::Status loadTables(Database& database, Snapshot& snapshot) {
   }
 }
 
+bool isLength(std::int64_t bytes) {
+  return bytes >= 0 && bytes <= kMostBytes;
+}
+
 bool isPossible(const BlockRecord& record) {
   if (record.table < 0 || record.table >= static_cast<std::int64_t>(model::kTableCount)) return false;
   const model::Table& table = model::tables()[static_cast<std::size_t>(record.table)];
@@ -128,8 +132,8 @@ bool isPossible(const BlockRecord& record) {
   return table.storage == model::Storage::blocks && record.firstRow >= 0 && record.info.rows > 0 &&
          record.info.rows <= static_cast<std::int64_t>(kMostRowsPerBlock) &&
          record.firstRow <= std::numeric_limits<std::int64_t>::max() - record.info.rows &&
-         record.ranges.size() <= kMostRangeBytes * table.columns.size() && record.rawBytes >= 0 &&
-         record.rawBytes <= kMostBytes && record.payloadBytes >= 0 && record.payloadBytes <= kMostBytes;
+         record.ranges.size() <= kMostRangeBytes * table.columns.size() && isLength(record.rawBytes) &&
+         isLength(record.priorBytes) && isLength(record.offset) && isLength(record.bytes);
 }
 
 // False: the row is not what was written, or cannot be.
@@ -145,9 +149,12 @@ bool readRecord(const Statement& rows, BlockRecord& record) {
   record.info.start = model::Ticks(row.integer());
   record.info.end = model::Ticks(row.integer());
   record.ranges = row.blob();
+  record.payload = row.integer();
+  record.priorBytes = row.integer();
+  record.offset = row.integer();
+  record.bytes = row.integer();
   record.rawBytes = row.integer();
-  record.payloadBytes = row.integer();
-  record.payloadCrc32 = row.crc();
+  record.bytesCrc32 = row.crc();
   const std::uint32_t crc = row.crc();
   return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) && isPossible(record);
 }
@@ -157,7 +164,7 @@ base::Status loadBlocks(Database& database, Snapshot& snapshot) {
       Statement rows,
       database.prepare(
           "SELECT \"id\", \"table_number\", \"first_row\", \"rows\", \"has_time\", \"start\", \"end\", "
-          "\"ranges\", \"raw_bytes\", \"payload_bytes\", \"payload_crc32\", \"crc32\" "
+          "\"ranges\", \"payload\", \"prior_bytes\", \"offset\", \"bytes\", \"raw_bytes\", \"bytes_crc32\", \"crc32\" "
           "FROM \"store_block\" WHERE \"id\" > ?1 ORDER BY \"id\" LIMIT ?2",
           kReading));
   rows.bind(1, snapshot.lastBlock);

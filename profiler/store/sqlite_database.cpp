@@ -116,6 +116,31 @@ std::string_view Statement::blob(int column) const {
              : std::string_view(data, static_cast<std::size_t>(sqlite3_column_bytes(get(), column)));
 }
 
+base::Result<bool> BlobReader::open(std::int64_t row, std::string doing) {
+  doing_ = std::move(doing);
+  int code = SQLITE_OK;
+  if (blob_) {
+    code = sqlite3_blob_reopen(blob_.get(), row);
+    if (code != SQLITE_OK) blob_.reset();
+  } else {
+    sqlite3_blob* opened = nullptr;
+    code = sqlite3_blob_open(database_, "main", table_, column_, row, 0, &opened);
+    blob_.reset(opened);
+  }
+  if (code == SQLITE_OK) return true;
+  if (code == SQLITE_ERROR) return false;
+  return databaseError(database_, code, path_, doing_);
+}
+
+base::Status BlobReader::read(std::size_t offset, std::size_t bytes, std::string& out) const {
+  if (offset > size() || bytes > size() - offset) return base::badInput("it ends too early");
+  const std::size_t before = out.size();
+  out.resize(before + bytes);
+  const int code = sqlite3_blob_read(blob_.get(), out.data() + before, static_cast<int>(bytes), static_cast<int>(offset));
+  if (code == SQLITE_OK) return {};
+  return databaseError(database_, code, path_, doing_);
+}
+
 base::Result<Database> Database::open(const std::string& path, Mode mode,
                                       std::chrono::milliseconds patience) {
   const int flags = mode == Mode::readOnly    ? SQLITE_OPEN_READONLY

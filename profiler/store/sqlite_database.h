@@ -52,6 +52,32 @@ class Statement {
   int bindCode_ = SQLITE_OK;  // of the first binding that failed
 };
 
+/// Reads stretches of the blobs of one column. While it has one open, the transaction that it reads in goes on.
+class BlobReader {
+ public:
+  /// The database must outlive it.
+  BlobReader(sqlite3* database, std::string path, const char* table, const char* column)
+      : database_(database), path_(std::move(path)), table_(table), column_(column) {}
+  /// Opens the blob in the row with this id. False: there is no such row, or no blob in it. `doing` is for the sentences
+  /// of failures.
+  base::Result<bool> open(std::int64_t row, std::string doing);
+  std::size_t size() const { return static_cast<std::size_t>(sqlite3_blob_bytes(blob_.get())); }
+  /// Appends bytes of the open blob to `out`; refuses those behind its end.
+  base::Status read(std::size_t offset, std::size_t bytes, std::string& out) const;
+  /// Ends the transaction.
+  void close() { blob_.reset(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3_blob* blob) const { sqlite3_blob_close(blob); }
+  };
+  sqlite3* database_;
+  std::string path_;
+  const char *table_, *column_;
+  std::string doing_;
+  std::unique_ptr<sqlite3_blob, Close> blob_;
+};
+
 /// The first hundred bytes of a database file, as far as they matter here.
 struct FileHeader {
   bool isSqlite = false;

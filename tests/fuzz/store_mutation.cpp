@@ -84,15 +84,17 @@ std::string hex(const std::string& bytes) {
 struct Block {
   store::BlockRecord record;
   std::string payload;
+  std::string priors() const { return payload.substr(0, static_cast<std::size_t>(record.priorBytes)); }
+  std::string bytes() const { return payload.substr(static_cast<std::size_t>(record.offset), static_cast<std::size_t>(record.bytes)); }
 };
 
 Block readBlock(Connection& file, Random& random) {
   sqlite3_stmt* statement = nullptr;
   sqlite3_prepare_v2(file.get(),
-                     "SELECT b.id, table_number, first_row, rows, has_time, start, end, ranges, raw_bytes, payload_bytes, "
-                     "payload FROM store_block b JOIN store_payload p ON p.id = b.id",
+                     "SELECT b.id, table_number, first_row, rows, has_time, start, end, ranges, raw_bytes, b.payload, prior_bytes, "
+                     "\"offset\", bytes, p.payload FROM store_block b JOIN store_payload p ON p.id = b.payload",
                      -1, &statement, nullptr);
-  std::vector<Block> all;
+  std::vector<Block> all, withPriors;
   while (sqlite3_step(statement) == SQLITE_ROW) {
     const auto integer = [&](int c) { return sqlite3_column_int64(statement, c); };
     const auto blob = [&](int c) {
@@ -103,23 +105,29 @@ Block readBlock(Connection& file, Random& random) {
     block.record.id = integer(0), block.record.table = integer(1), block.record.firstRow = integer(2);
     block.record.info.rows = integer(3), block.record.info.hasTime = integer(4) != 0;
     block.record.info.start = model::Ticks(integer(5)), block.record.info.end = model::Ticks(integer(6));
-    block.record.ranges = blob(7), block.record.rawBytes = integer(8), block.record.payloadBytes = integer(9);
-    block.payload = blob(10);
+    block.record.ranges = blob(7), block.record.rawBytes = integer(8), block.record.payload = integer(9);
+    block.record.priorBytes = integer(10), block.record.offset = integer(11), block.record.bytes = integer(12);
+    block.payload = blob(13);
+    if (block.record.priorBytes > 0) withPriors.push_back(block);
     all.push_back(std::move(block));
   }
   sqlite3_finalize(statement);
-  return all[random() % all.size()];
+  const std::vector<Block>& from = withPriors.empty() || random() % 2 == 0 ? all : withPriors;
+  return from[random() % from.size()];
 }
 
-void writeBlock(Connection& file, Block& block) {
-  block.record.payloadCrc32 = store::Checksum().bytes(block.payload).value();
+/// With a payload of its own. A forged record may point outside of it.
+void writeBlock(Connection& file, Block& block, const std::string& priors, const std::string& bytes) {
+  block.record.bytesCrc32 = store::Checksum().bytes(priors).bytes(bytes).value();
+  block.record.payload = 1'000'000'000;
   const store::BlockRecord& r = block.record;
   const auto text = [](std::int64_t n) { return std::to_string(n); };
   file.run("UPDATE store_block SET table_number=" + text(r.table) + ", first_row=" + text(r.firstRow) + ", rows=" +
            text(r.info.rows) + ", start=" + text(r.info.start.count) + ", end=" + text(r.info.end.count) + ", ranges=" +
-           hex(r.ranges) + ", raw_bytes=" + text(r.rawBytes) + ", payload_bytes=" + text(r.payloadBytes) +
-           ", payload_crc32=" + text(r.payloadCrc32) + ", crc32=" + text(store::checksumOf(r)) + " WHERE id=" + text(r.id));
-  file.run("UPDATE store_payload SET payload=" + hex(block.payload) + " WHERE id=" + text(r.id));
+           hex(r.ranges) + ", raw_bytes=" + text(r.rawBytes) + ", payload=" + text(r.payload) + ", prior_bytes=" +
+           text(r.priorBytes) + ", \"offset\"=" + text(r.offset) + ", bytes=" + text(r.bytes) + ", bytes_crc32=" +
+           text(r.bytesCrc32) + ", crc32=" + text(store::checksumOf(r)) + " WHERE id=" + text(r.id));
+  file.run("INSERT INTO store_payload VALUES(" + text(r.payload) + ", " + hex(priors + bytes) + ")");
 }
 
 void changeBytes(std::string& bytes, Random& random) {
@@ -144,30 +152,47 @@ void changeBytes(std::string& bytes, Random& random) {
   }
 }
 
+/// Changes what a zstd frame holds: its decompressed size.
+std::size_t changeFrame(std::string& frame, Random& random) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  std::string raw(static_cast<std::size_t>(size), ' ');
+  raw.resize(ZSTD_decompress(raw.data(), raw.size(), frame.data(), frame.size()));
+  changeBytes(raw, random);
+  frame.resize(ZSTD_compressBound(raw.size()));
+  frame.resize(ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), 1));
+  return raw.size();
+}
+
 /// What a forger can do who makes every checksum right.
 void changeBelowChecksums(const fs::path& path, Random& random) {
   Connection file(path);
   Block block = readBlock(file, random);
+  store::BlockRecord& record = block.record;
+  std::string priors = block.priors(), bytes = block.bytes();
   if (random() % 3 != 0) {
-    std::string raw(static_cast<std::size_t>(block.record.rawBytes), ' ');
-    raw.resize(ZSTD_decompress(raw.data(), raw.size(), block.payload.data(), block.payload.size()));
-    changeBytes(raw, random);
-    block.payload.resize(ZSTD_compressBound(raw.size()));
-    block.payload.resize(ZSTD_compress(block.payload.data(), block.payload.size(), raw.data(), raw.size(), 1));
-    block.record.rawBytes = static_cast<std::int64_t>(raw.size());
-    block.record.payloadBytes = static_cast<std::int64_t>(block.payload.size());
+    if (!priors.empty() && random() % 2 == 0) {
+      changeFrame(priors, random);
+    } else {
+      record.rawBytes = static_cast<std::int64_t>(changeFrame(bytes, random));
+    }
   } else {
-    std::int64_t* const fields[] = {&block.record.table,          &block.record.firstRow, &block.record.info.rows,
-                                    &block.record.info.start.count, &block.record.info.end.count,
-                                    &block.record.rawBytes,       &block.record.payloadBytes};
+    if (random() % 4 == 0) changeBytes(record.ranges, random);
+    if (random() % 4 == 0) changeBytes(bytes, random);
+    if (random() % 4 == 0) changeBytes(priors, random);
+  }
+  record.priorBytes = static_cast<std::int64_t>(priors.size());
+  record.offset = record.priorBytes;
+  record.bytes = static_cast<std::int64_t>(bytes.size());
+  if (random() % 3 == 0) {
+    std::int64_t* const fields[] = {&record.table,    &record.firstRow,   &record.info.rows, &record.info.start.count,
+                                    &record.info.end.count, &record.rawBytes, &record.priorBytes, &record.offset,
+                                    &record.bytes};
     std::int64_t& field = *fields[random() % std::size(fields)];
     const std::int64_t values[] = {0, -1, 1, 16'384, 16'385, std::int64_t{1} << 31, std::int64_t{1} << 62, field + 1, field * 2,
                                    static_cast<std::int64_t>(random())};
     field = values[random() % std::size(values)];
-    if (random() % 4 == 0) changeBytes(block.record.ranges, random);
-    if (random() % 4 == 0) changeBytes(block.payload, random);
   }
-  writeBlock(file, block);
+  writeBlock(file, block, priors, bytes);
 }
 
 void changePages(std::string& bytes, Random& random) {
@@ -275,23 +300,36 @@ double processorSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// All rows, checked to be read without a refusal.
-std::string makeProfile(const fs::path& path, const bench::PipelineShape& shape) {
+/// `refusals`: of questions that the profile has no answer to.
+template <class Write>
+std::string makeProfile(const fs::path& path, int refusals, Write&& write) {
   auto writer = store::ProfileWriter::create(path);
   if (!writer.ok()) fault(writer.error().message);
   record::Recorder recorder(**writer);
-  if (!bench::recordPipeline(recorder, shape).ok()) fault("cannot write a profile");
-  if (readAll(path) != 0) fault("an unchanged profile is refused");
+  if (!write(recorder).ok()) fault("cannot write a profile");
+  if (const int found = readAll(path); found != refusals) fault("an unchanged profile is refused " + std::to_string(found) + " times");
   return readFile(path);
 }
 
-/// A small profile is mutated most of the time: it has all that a larger one has, and is read several times as fast.
-std::array<std::string, 2> makeProfiles(const fs::path& folder) {
+/// A small profile, one with more rows in everything, and one whose blocks share priors.
+std::array<std::string, 3> makeProfiles(const fs::path& folder) {
   bench::PipelineShape large;
   large.devices = 3, large.microBatches = 12, large.forwardSteps = 20, large.tiles = true;
   bench::PipelineShape small = large;
   small.microBatches = 4, small.forwardSteps = 6, small.tilesPerDevice = 24;
-  return {makeProfile(folder / "small.pop", small), makeProfile(folder / "large.pop", large)};
+  const auto pipeline = [](const bench::PipelineShape& shape) {
+    return [&shape](record::Recorder& recorder) { return bench::recordPipeline(recorder, shape); };
+  };
+  const auto events = [](record::Recorder& recorder) {
+    return bench::recordEvents(recorder, {.events = 9000, .lanes = 4, .programs = 300});
+  };
+  return {makeProfile(folder / "small.pop", 0, pipeline(small)), makeProfile(folder / "large.pop", 0, pipeline(large)),
+          makeProfile(folder / "events.pop", 3, events)};
+}
+
+/// The small one most of the time: it has nearly all that the others have, and is read several times as fast.
+std::size_t profileOf(int file) {
+  return file % 16 == 15 ? 2 : file % 16 >= 13 ? 1 : 0;
 }
 
 }  // namespace
@@ -306,13 +344,13 @@ int main(int argc, char** argv) {
   const rlimit limit{std::size_t{512} << 20, std::size_t{512} << 20};
   if (setrlimit(RLIMIT_AS, &limit) != 0) fault("cannot bound the memory");
 #endif
-  const std::array<std::string, 2> profiles = makeProfiles(folder);
+  const std::array<std::string, 3> profiles = makeProfiles(folder);
   const fs::path path = folder / "changed.pop";
   int refused = 0;
   double longest = 0;
   for (int i = 0; i < count; ++i) {
     Random random(static_cast<std::uint64_t>(seed) * 1'000'003 + static_cast<std::uint64_t>(i));
-    const std::string& whole = profiles[i % 16 < 14 ? 0 : 1];
+    const std::string& whole = profiles[profileOf(i)];
     if (i % 2 == 0) {
       std::string bytes = whole;
       changePages(bytes, random);

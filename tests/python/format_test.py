@@ -16,6 +16,7 @@ SAMPLES = os.environ["PIPESCOPE_SAMPLES"]
 TABLES = os.path.join(SAMPLES, "..", "profiler", "store", "tables.md")
 ZSTD = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
 ZSTD.ZSTD_decompress.restype = ctypes.c_size_t
+ZSTD.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
 NONE = 255
 
 
@@ -110,7 +111,18 @@ def sums(differences):
     return values
 
 
-def columns_of(raw, rows, columns):
+def priors_of(raw):
+    """{place of a column: {key: x}}"""
+    data, priors = Bytes(raw), {}
+    while data.at < len(raw):
+        place, count = data.byte(), data.varint()
+        keys = data.integers(count)
+        assert keys == sorted(set(keys))
+        priors[place] = dict(zip(keys, data.integers(count)))
+    return priors
+
+
+def columns_of(raw, rows, columns, priors):
     data, values, predicted = Bytes(raw), {}, {}
     names = [name for name, _ in columns]
     for place, (name, kind) in enumerate(columns):
@@ -126,11 +138,11 @@ def columns_of(raw, rows, columns):
         else:
             values[name] = data.reals(rows) if kind == "real" else data.texts(rows)
     assert data.at == len(raw)
-    resolve(values, names, predicted)
+    resolve(values, names, predicted, priors)
     return values
 
 
-def resolve(values, names, predicted):
+def resolve(values, names, predicted, priors):
     """Differences become x = value - base, keys and lengths first; then the bases are added."""
 
     def turn(place):
@@ -139,7 +151,7 @@ def resolve(values, names, predicted):
 
     for place in sorted(predicted, key=turn):
         key, _, length = predicted[place]
-        seen, before, xs = {}, 0, []
+        seen, before, xs = dict(priors.get(place, {})), 0, []
         for row, difference in enumerate(values[names[place]]):
             of_key = None if key == NONE else values[names[key]][row]
             xs.append(signed(difference + seen.get(of_key, before)))
@@ -151,7 +163,9 @@ def resolve(values, names, predicted):
             values[names[place]] = [signed(a + b) for a, b in zip(values[names[place]], values[names[base]])]
 
 
-def decompressed(payload, size):
+def decompressed(payload, size=None):
+    if size is None:
+        size = ZSTD.ZSTD_getFrameContentSize(payload, ctypes.c_size_t(len(payload)))
     buffer = ctypes.create_string_buffer(max(1, size))
     found = ZSTD.ZSTD_decompress(buffer, ctypes.c_size_t(size), payload, ctypes.c_size_t(len(payload)))
     assert found == size, found
@@ -166,10 +180,18 @@ class Format(unittest.TestCase):
             report = pipescope.run(os.path.join(SAMPLES, "mnist", "two_stages.toml"), path, settings)
             file = sqlite3.connect(path)
             self.assertEqual(file.execute("PRAGMA application_id").fetchone()[0], 0x50536370)
-            codings = self.check_tables(file, report)
-            self.assertGreater(codings, 10, "few blocks say little")
+            blocks = self.check_tables(file, report)
+            self.assertGreater(blocks, 10, "few blocks say little")
             report = None
             file.close()
+
+    def test_priors_are_as_described(self):
+        # The same bytes as in tests/unit/store/prediction_test.cpp.
+        priors = priors_of(bytes([1, 3, 3, 12, 14, 18, 3, 80, 40, 10]))
+        self.assertEqual(priors, {1: {6: 40, 7: 20, 9: 5}})
+        raw = bytes([3, 14, 10, 14, 12, 5, 0, 255, 255, 2, 3, 0, 18, 2, 1])
+        values = columns_of(raw, 4, [("key", "integer"), ("x", "integer")], priors)
+        self.assertEqual(values, {"key": [7, 5, 7, 6], "x": [21, 30, 22, 39]})
 
     def check_tables(self, file, report):
         described = tables_of_document()
@@ -181,11 +203,13 @@ class Format(unittest.TestCase):
             self.assertEqual(list(expected), [column for column, _ in columns])
             found = {column: [] for column, _ in columns}
             if in_blocks:
-                blocks = file.execute("SELECT b.rows, raw_bytes, payload_crc32, payload FROM store_block b JOIN store_payload p "
-                                      "ON p.id = b.id WHERE table_number = ? ORDER BY b.id", (number,))
-                for rows, size, checksum, payload in blocks:
-                    self.assertEqual(zlib.crc32(payload), checksum)
-                    for column, values in columns_of(decompressed(payload, size), rows, columns).items():
+                blocks = file.execute('SELECT rows, prior_bytes, "offset", bytes, raw_bytes, bytes_crc32, p.payload FROM store_block b '
+                                      "JOIN store_payload p ON p.id = b.payload WHERE table_number = ? ORDER BY b.id", (number,))
+                for rows, prior_bytes, offset, size, raw_size, checksum, payload in blocks:
+                    own = payload[offset : offset + size]
+                    self.assertEqual(zlib.crc32(payload[:prior_bytes] + own), checksum)
+                    priors = priors_of(decompressed(payload[:prior_bytes])) if prior_bytes else {}
+                    for column, values in columns_of(decompressed(own, raw_size), rows, columns, priors).items():
                         found[column] += values
                     blocks_seen += 1
             else:

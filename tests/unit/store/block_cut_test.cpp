@@ -5,6 +5,8 @@
 namespace pipescope::store::testing {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Rows of the blocks that segments of these lengths make.
 std::vector<std::int64_t> blocksOf(const std::vector<int>& segments) {
   const Folder folder;
@@ -29,12 +31,39 @@ std::vector<std::int64_t> blocksOf(const std::vector<int>& segments) {
 
 TEST(BlockCut, LongSegmentsHaveBlocksOfTheirOwn) {
   using Counts = std::vector<std::int64_t>;
-  constexpr int kMost = static_cast<int>(kMostRowsPerBlock), kLong = kMost / 4;
-  EXPECT_EQ(blocksOf({20'000, 30'000}), (Counts{kMost, 20'000 - kMost, kMost, 30'000 - kMost}));
-  EXPECT_EQ(blocksOf({100, kLong}), (Counts{100, kLong})) << "the second is long";
-  EXPECT_EQ(blocksOf({kLong, 100}), (Counts{kLong, 100})) << "the first is";
-  EXPECT_EQ(blocksOf({kLong - 1, 100, 200}), (Counts{kLong - 1 + 100 + 200})) << "short ones share a block";
-  EXPECT_EQ(blocksOf(std::vector<int>(100, 480)), (Counts{kMost, kMost, 48'000 - 2 * kMost}));
+  constexpr int kMost = static_cast<int>(kShortBlock);
+  EXPECT_EQ(blocksOf({5000, 9000}), (Counts{kMost, 5000 - kMost, kMost, kMost, 9000 - 2 * kMost}));
+  EXPECT_EQ(blocksOf({100, kMost}), (Counts{100, kMost})) << "the second is long";
+  EXPECT_EQ(blocksOf({kMost, 100}), (Counts{kMost, 100})) << "the first is";
+  EXPECT_EQ(blocksOf({kMost - 200, 100, 50}), (Counts{kMost - 200 + 100 + 50})) << "short ones share a block";
+  EXPECT_EQ(blocksOf(std::vector<int>(20, 480)), (Counts{kMost, kMost, 9600 - 2 * kMost}));
+}
+
+/// How many blocks the payloads of a table have, in the order of writing.
+template <class Row>
+std::vector<std::int64_t> blocksOfPayloads(const fs::path& path) {
+  return selectNumbers(path, "SELECT COUNT(*) FROM store_block WHERE table_number = " +
+                                 std::to_string(model::tableIndexOf<Row>()) + " GROUP BY payload");
+}
+
+TEST(BlockCut, BlocksOfACommitShareAPayload) {
+  const Folder folder;
+  model::RowSet rows;
+  rows.of<model::Step>().resize(40 * kShortBlock);
+  rows.of<model::Wait>().resize(5 * kMostRowsPerBlock);
+  writeProfile(folder / "p.pop", {rows, rows});
+  using Counts = std::vector<std::int64_t>;
+  EXPECT_EQ(blocksOfPayloads<model::Step>(folder / "p.pop"), (Counts{16, 16, 8, 16, 16, 8}));
+  EXPECT_EQ(blocksOfPayloads<model::Wait>(folder / "p.pop"), (Counts{4, 1, 4, 1})) << "65,536 rows";
+}
+
+TEST(BlockCut, RowsWithLongTextsDoNotShare) {
+  const Folder folder;
+  model::RowSet rows;
+  for (int i = 0; i < 5; ++i) rows.of<model::DebugContext>().emplace_back().name.assign(std::size_t{3} << 20, static_cast<char>('a' + i));
+  writeProfile(folder / "p.pop", {rows});
+  EXPECT_EQ(blocksOfPayloads<model::DebugContext>(folder / "p.pop"), (std::vector<std::int64_t>{1, 1, 1})) << "8 MiB of texts at most";
+  EXPECT_EQ(readProfile(folder / "p.pop"), render(rows));
 }
 
 }  // namespace

@@ -198,19 +198,19 @@ TEST(BlockCodec, DamageIsNamed) {
   BlockEncoder encoder;
   const auto encoded = encoder.encode(someColumns(), 3, encoder.choose(someColumns(), 3));
   ASSERT_OK(encoded);
-  const auto decoded = decodeBlock(encoded->payload, 3, encoded->rawBytes, types);
+  const auto decoded = decodeBlock(encoded->bytes, 3, encoded->rawBytes, types);
   ASSERT_OK(decoded);
   EXPECT_EQ(decoded->columns[0].integers, someColumns()[0].integers);
-  EXPECT_THAT(decodeBlock(encoded->payload, 3, encoded->rawBytes + 1, types),
+  EXPECT_THAT(decodeBlock(encoded->bytes, 3, encoded->rawBytes + 1, types),
               FailsWith("its size is not the one in the directory"));
-  EXPECT_THAT(decodeBlock(encoded->payload, 3, -1, types), FailsWith("it claims an impossible size"));
-  EXPECT_THAT(decodeBlock(encoded->payload, 3, Limits::max(), types),
+  EXPECT_THAT(decodeBlock(encoded->bytes, 3, -1, types), FailsWith("it claims an impossible size"));
+  EXPECT_THAT(decodeBlock(encoded->bytes, 3, Limits::max(), types),
               FailsWith("it claims an impossible size"));
-  EXPECT_THAT(decodeBlock(encoded->payload, 40, encoded->rawBytes, types),
+  EXPECT_THAT(decodeBlock(encoded->bytes, 40, encoded->rawBytes, types),
               FailsWith("its columns are malformed"));
   EXPECT_THAT(decodeBlock("no zstd frame", 3, encoded->rawBytes, types),
               FailsWith("its size is not the one in the directory"));
-  const std::string cut = encoded->payload.substr(0, encoded->payload.size() - 1);
+  const std::string cut = encoded->bytes.substr(0, encoded->bytes.size() - 1);
   EXPECT_THAT(decodeBlock(cut, 3, encoded->rawBytes, types), FailsWith("it cannot be decompressed"));
 }
 
@@ -237,32 +237,37 @@ TEST(BlockCodec, RangesAreOfNumbersOnly) {
 }
 
 TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
-  const auto payloads = [](std::size_t threads) {
+  const auto bytesWith = [](std::size_t threads) {
     BlockCoder coder(threads);
     std::vector<std::string> all;
     for (std::uint64_t round = 0; round < 4; ++round) {
-      const auto placements = makeRows<model::Placement>(300, round);
-      const auto steps = makeRows<model::Step>(200, round);
+      const auto placements = makeRows<model::Placement>(3000, round);
+      const auto steps = makeRows<model::Step>(2000, round);
       const std::vector<Prediction> none, predictions = predictionsFor(model::columnsOf<model::Step>());
-      std::vector<BlockJob> jobs(70);  // rows enough to share
-      for (std::size_t i = 0; i < jobs.size(); ++i) {
-        jobs[i].table = i % 2 == 0 ? model::tableIndexOf<model::Placement>() : model::tableIndexOf<model::Step>();
-        jobs[i].rows = i % 2 == 0 ? placements.size() : steps.size();
-        jobs[i].predictions = i % 2 == 0 ? &none : &predictions;
-        jobs[i].toColumns = [&, i](std::vector<ColumnData>& columns) {
+      std::vector<PayloadJob> payloads(7);  // rows enough to share
+      for (std::size_t i = 0; i < payloads.size(); ++i) {
+        const FillColumns fill = [&, i](std::vector<ColumnData>& columns) {
           i % 2 == 0 ? toColumns<model::Placement>(placements, columns) : toColumns<model::Step>(steps, columns);
         };
+        payloads[i].table = i % 2 == 0 ? model::tableIndexOf<model::Placement>() : model::tableIndexOf<model::Step>();
+        payloads[i].predictions = i % 2 == 0 ? &none : &predictions;
+        payloads[i].firstRows = i % 2 == 0 ? placements.size() : steps.size();
+        payloads[i].firstColumns = fill;
+        payloads[i].blocks.assign(10, {payloads[i].firstRows, fill});
       }
       bool beside = false;
-      coder.code(jobs, [&] { beside = true; });
+      coder.code(payloads, [&] { beside = true; });
       EXPECT_TRUE(beside);
-      for (const BlockJob& job : jobs) all.push_back(job.result.ok() ? job.result->payload : job.result.error().message);
+      for (const PayloadJob& payload : payloads) {
+        all.push_back(payload.priorBytes);
+        for (const BlockJob& job : payload.blocks) all.push_back(job.result.ok() ? job.result->bytes : job.result.error().message);
+      }
     }
     return all;
   };
-  const auto one = payloads(1);
-  EXPECT_EQ(payloads(2), one);
-  EXPECT_EQ(payloads(5), one);
+  const auto one = bytesWith(1);
+  EXPECT_EQ(bytesWith(2), one);
+  EXPECT_EQ(bytesWith(5), one);
 }
 
 TEST(BlockCoder, AFewRowsDoNotDecideForLongBlocks) {
@@ -277,24 +282,26 @@ TEST(BlockCoder, AFewRowsDoNotDecideForLongBlocks) {
     free[lane] += step.ticks.count;
   }
   const std::vector<Prediction> predictions = predictionsFor(model::columnsOf<model::Step>());
-  const auto jobOf = [&](std::size_t rows) {
-    BlockJob job;
+  const auto jobOf = [&](const std::vector<std::size_t>& blocks) {
+    PayloadJob job;
     job.table = model::tableIndexOf<model::Step>();
-    job.rows = rows;
     job.predictions = &predictions;
-    job.toColumns = [&steps, rows](std::vector<ColumnData>& columns) {
-      toColumns(std::span<const model::Step>(steps).first(rows), columns);
-    };
+    for (const std::size_t rows : blocks) {
+      job.blocks.push_back({rows, [&steps, rows](std::vector<ColumnData>& columns) {
+                              toColumns(std::span<const model::Step>(steps).first(rows), columns);
+                            }});
+    }
+    job.firstRows = blocks[0];
+    job.firstColumns = job.blocks[0].toColumns;
     return job;
   };
   const auto sizeOfLong = [&](const std::vector<std::vector<std::size_t>>& calls) {
     BlockCoder coder(1);
     std::size_t size = 0;
     for (const std::vector<std::size_t>& call : calls) {
-      std::vector<BlockJob> jobs;
-      for (const std::size_t rows : call) jobs.push_back(jobOf(rows));
+      std::vector<PayloadJob> jobs{jobOf(call)};
       coder.code(jobs);
-      size = jobs.back().result->payload.size();
+      size = jobs[0].blocks.back().result->bytes.size();
     }
     return size;
   };

@@ -182,8 +182,9 @@ void forge(const fs::path& path, BlockRecord record) {
   const std::string crc = std::to_string(checksumOf(record));
   runSql(path, "UPDATE store_block SET first_row = " + std::to_string(record.firstRow) + ", rows = " +
                    std::to_string(record.info.rows) + ", raw_bytes = " + std::to_string(record.rawBytes) +
-                   ", payload_bytes = " + std::to_string(record.payloadBytes) +
-                   ", payload_crc32 = 0, ranges = x'', crc32 = " + crc +
+                   ", bytes = " + std::to_string(record.bytes) + ", \"offset\" = " + std::to_string(record.offset) +
+                   ", prior_bytes = " + std::to_string(record.priorBytes) + ", payload = " + std::to_string(record.payload) +
+                   ", bytes_crc32 = 0, ranges = x'', crc32 = " + crc +
                    " WHERE id = " + std::to_string(record.id));
 }
 
@@ -198,6 +199,7 @@ TEST(Damage, ForgedCountsReserveNoMemory) {
   record.id = 1;
   record.table = model::tableIndexOf<model::Placement>();
   record.info.hasTime = true;
+  record.payload = 1;
   for (const auto& [firstRow, count, raw] :
        {std::tuple(std::int64_t{0}, kHuge, std::int64_t{100}),
         std::tuple(std::int64_t{0}, std::int64_t{5}, kHuge),
@@ -206,11 +208,22 @@ TEST(Damage, ForgedCountsReserveNoMemory) {
     record.firstRow = firstRow;
     record.info.rows = count;
     record.rawBytes = raw;
-    record.payloadBytes = 100;
+    record.bytes = 100;
     forge(path, record);
     const auto reader = ProfileReader::open(path);
     ASSERT_OK(reader);
     EXPECT_THAT((*reader)->rows<model::Placement>(), FailsWith("cannot be read"));
+  }
+  record.firstRow = 0, record.info.rows = 5, record.rawBytes = 100;
+  for (std::int64_t BlockRecord::*field : {&BlockRecord::bytes, &BlockRecord::offset, &BlockRecord::priorBytes, &BlockRecord::payload}) {
+    for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 20, kMostBytes, kHuge}) {
+      BlockRecord forged = record;
+      forged.*field = value;
+      forge(path, forged);
+      const auto reader = ProfileReader::open(path);
+      ASSERT_OK(reader);
+      EXPECT_THAT((*reader)->rows<model::Placement>(), FailsWith("cannot be read"));
+    }
   }
   TableTotals totals{kHuge, kHuge, 0};
   const std::int64_t device = model::tableIndexOf<model::Device>();

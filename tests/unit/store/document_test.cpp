@@ -73,8 +73,10 @@ TEST(Document, TheReadmeNamesTheFormatAndTheStoresOwnColumns) {
   const std::string text = textOf(kFolder / "README.md");
   EXPECT_NE(text.find("## Layout of format " + formatName(kUserVersion)), std::string::npos);
   EXPECT_NE(text.find(fmt::format("0x{:08x}", kApplicationId)), std::string::npos);
-  static_assert(kMostRowsPerBlock == 16'384);
+  static_assert(kMostRowsPerBlock == 16'384 && kShortBlock == 4096 && kMostRowsPerPayload == 65'536 && kMostBlocksPerPayload == 16);
   EXPECT_NE(text.find("`rows` (1 … 16,384)"), std::string::npos);
+  EXPECT_NE(text.find("no more than 4,096 are written"), std::string::npos);
+  EXPECT_NE(text.find("Up to 16 blocks and 65,536 rows of one commit and table share a payload"), std::string::npos);
   for (const KnownTable& table : knownTables()) {
     if (!table.name.starts_with("store_")) continue;
     const std::size_t row = text.find("| `" + table.name + "`");

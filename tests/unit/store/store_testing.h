@@ -80,6 +80,8 @@ void writeProfile(const std::filesystem::path& path, const std::vector<model::Ro
 
 /// Runs SQL on a file with a connection of its own, as another program would.
 void runSql(const std::filesystem::path& path, const std::string& sql);
+/// The first column of what a query finds.
+std::vector<std::int64_t> selectNumbers(const std::filesystem::path& path, const std::string& sql);
 
 MATCHER_P(FailsWith, sentence, "") {
   if (arg.ok()) {

@@ -1,0 +1,39 @@
+#include "profiler/store/payload_plan.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace pipescope::store {
+
+base::Status PayloadPlan::code(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads,
+                               const std::function<void()>& beside) {
+  coder.code(jobs_, beside);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    PreparedPayload& payload = payloads_[i];
+    payload.bytes = std::move(jobs_[i].priorBytes);
+    const std::uint32_t priorsCrc32 = Checksum().bytes(payload.bytes).value();
+    const auto priorBytes = static_cast<std::int64_t>(payload.bytes.size());
+    for (std::size_t b = 0; b < payload.blocks.size(); ++b) {
+      base::Result<EncodedBlock>& encoded = jobs_[i].blocks[b].result;
+      if (!encoded.ok()) {
+        return base::Error{encoded.error().kind,
+                           fmt::format("{}: the rows of table {} make {}.", path, model::tables()[jobs_[i].table].name,
+                                       encoded.error().message)};
+      }
+      BlockRecord& record = payload.blocks[b];
+      record.ranges = std::move(encoded->ranges);
+      record.payload = payload.blocks[0].id;
+      record.priorBytes = priorBytes;
+      record.offset = static_cast<std::int64_t>(payload.bytes.size());
+      record.bytes = static_cast<std::int64_t>(encoded->bytes.size());
+      record.rawBytes = encoded->rawBytes;
+      record.bytesCrc32 = Checksum(priorsCrc32).bytes(encoded->bytes).value();
+      payload.bytes += encoded->bytes;
+    }
+    payloads.push_back(std::move(payload));
+  }
+  return {};
+}
+
+}  // namespace pipescope::store
