@@ -1,7 +1,7 @@
 // store_mutation [COUNT [SEED]]: opens and reads COUNT mutated profiles. Mutations know the structure: bytes of SQLite's
 // pages and their headers, swapped and repeated pages, cuts; and below the checksums, which are made right again, fields
-// of the directory and the decompressed bytes of blocks. Each file must end in a sentence or in rows, within 2 s and 512
-// MB; sanitizers say the rest. COUNT: 300, or 100,000 with PIPESCOPE_FULL_TESTS set.
+// of the directory and the decompressed bytes of blocks and of what they share. Each file must end in a sentence or in
+// rows, within 2 s and 512 MB; sanitizers say the rest. COUNT: 300, or 100,000 with PIPESCOPE_FULL_TESTS set.
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <time.h>
