@@ -42,8 +42,8 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
     Due& due = all[payload.table];
     for (const BlockJob& block : payload.blocks) {
       if (due.longest == nullptr || block.rows > due.longest->rows) due = {&payload, &block};
+      tables_[payload.table].rowsSince += block.rows;
     }
-    tables_[payload.table].blocksSince += payload.blocks.size();
   }
   std::vector<Due> chosen;
   for (const Due& due : all) {
@@ -51,7 +51,7 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
     const Table& table = tables_[due.payload->table];
     // A few rows say little about what follows.
     const bool isLonger = table.sampledRows < kRowsThatTell && due.longest->rows > 4 * table.sampledRows;
-    if (isLonger || table.blocksSince > table.interval) chosen.push_back(due);
+    if (isLonger || table.rowsSince > table.interval) chosen.push_back(due);
   }
   executor.parallelFor(chosen.size(), [&](std::size_t i) {
     const auto [payload, longest] = chosen[i];
@@ -62,7 +62,7 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
     table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : kShortestInterval;
     table.coding = std::move(coding);
     table.sampledRows = longest->rows;
-    table.blocksSince = 0;
+    table.rowsSince = 0;
     giveBack(std::move(encoder));
   });
 }

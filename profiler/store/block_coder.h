@@ -33,8 +33,8 @@ struct PayloadJob {
 };
 
 /// Remembers of each table what its columns were last coded best with, and tries anew from time to time: where blocks
-/// are much longer than the one that was tried, after 8 blocks, and less and less often as long as the answer stays the
-/// same. The bytes do not depend on the threads.
+/// are much longer than the one that was tried, after 131,072 rows, and less and less often as long as the answer
+/// stays the same. The bytes do not depend on the threads.
 class BlockCoder {
  public:
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
@@ -44,10 +44,10 @@ class BlockCoder {
   double seconds() const { return threads_.seconds(); }
 
  private:
-  static constexpr std::size_t kShortestInterval = 8, kLongestInterval = 256;  // in blocks
+  static constexpr std::size_t kShortestInterval = 8 * kMostRowsPerBlock, kLongestInterval = 256 * kMostRowsPerBlock;  // rows
   struct Table {
     BlockCoding coding;
-    std::size_t blocksSince = 0, interval = kShortestInterval;
+    std::size_t rowsSince = 0, interval = kShortestInterval;
     std::size_t sampledRows = 0;  ///< of the block that the coding was chosen by
   };
   void choose(const std::vector<PayloadJob>& payloads, base::Executor& executor);
