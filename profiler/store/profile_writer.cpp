@@ -113,6 +113,8 @@ base::Status ProfileWriter::Impl::writeTemporary() {
   // A failed first commit throws the file away, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
+  // With a map of the pages, a stretch of a long payload is found without reading what lies before it.
+  PIPESCOPE_TRY(file.execute("PRAGMA auto_vacuum = INCREMENTAL"));
   return transaction(file, [&]() -> base::Status {
     PIPESCOPE_TRY(createTables(file));
     return writeAll(file, prepared, preparedTotals);

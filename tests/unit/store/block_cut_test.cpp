@@ -55,6 +55,7 @@ TEST(BlockCut, BlocksOfACommitShareAPayload) {
   using Counts = std::vector<std::int64_t>;
   EXPECT_EQ(blocksOfPayloads<model::Step>(folder / "p.pop"), (Counts{16, 16, 8, 16, 16, 8}));
   EXPECT_EQ(blocksOfPayloads<model::Wait>(folder / "p.pop"), (Counts{4, 1, 4, 1})) << "65,536 rows";
+  EXPECT_EQ(selectNumbers(folder / "p.pop", "PRAGMA auto_vacuum"), Counts{2}) << "without the map, readers pass over what lies before";
 }
 
 TEST(BlockCut, RowsWithLongTextsDoNotShare) {
