@@ -12,6 +12,9 @@ base::Status PayloadPlan::code(BlockCoder& coder, const std::string& path, std::
   for (std::size_t i = 0; i < jobs_.size(); ++i) {
     PreparedPayload& payload = payloads_[i];
     payload.bytes = std::move(jobs_[i].priorBytes);
+    std::size_t bytes = payload.bytes.size();
+    for (const BlockJob& block : jobs_[i].blocks) bytes += block.result.ok() ? block.result->bytes.size() : 0;
+    payload.bytes.reserve(bytes);
     const std::uint32_t priorsCrc32 = Checksum().bytes(payload.bytes).value();
     const auto priorBytes = static_cast<std::int64_t>(payload.bytes.size());
     for (std::size_t b = 0; b < payload.blocks.size(); ++b) {
