@@ -157,7 +157,7 @@ base::Status RangeReader::everySpan(std::vector<StepSpan>& all) {
   return {};
 }
 
-/// Most questions need a few blocks, the first time the one after the other: they may as well be read side by side.
+/// Most questions need a few blocks, the first time one after the other: they may as well be read in one go.
 void RangeReader::expectSteps(const std::vector<model::Placement>& found) {
   constexpr std::size_t kMostBlocks = 16, kMostPlacements = 64;
   std::vector<std::size_t> blocks;
