@@ -96,12 +96,6 @@ base::Status Statement::run() {
   return {};
 }
 
-void Statement::startAgain(std::string doing) {
-  sqlite3_reset(get());
-  bindCode_ = SQLITE_OK;
-  doing_ = std::move(doing);
-}
-
 std::string_view Statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(get(), column));
   return data == nullptr

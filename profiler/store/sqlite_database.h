@@ -30,8 +30,6 @@ class Statement {
   base::Result<bool> step();
   /// Runs a statement without rows to its end and makes it ready for the next binding.
   base::Status run();
-  /// Makes a statement with rows ready for other bindings. `doing` is for the sentences of failures.
-  void startAgain(std::string doing);
 
   int type(int column) const { return sqlite3_column_type(get(), column); }
   std::int64_t integer(int column) const { return sqlite3_column_int64(get(), column); }
