@@ -1,6 +1,9 @@
 #include "profiler/model/pyramid.h"
 
 #include <algorithm>
+#include <span>
+
+#include "profiler/base/prefetch.h"
 
 namespace pipescope::model {
 namespace {
@@ -25,7 +28,10 @@ Ticks sum(Ticks a, Ticks b) {
 void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
   for (const Lane& row : rows.of<Lane>()) deviceOfLane_[row.id.value] = row.device.value;
   for (const Segment& row : rows.of<Segment>()) laneOfSegment_[row.id.value] = row.lane.value;
-  for (const Step& row : rows.of<Step>()) {
+  const std::span<const Step> steps = rows.of<Step>();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    base::prefetch(steps, i);
+    const Step& row = steps[i];
     if (row.segment != segment_) closeSegment(nodes);
     segment_ = row.segment;
     StepLane& lane = stepLaneOf(row.lane.value);

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "profiler/base/prefetch.h"
 #include "profiler/model/source.h"
 #include "profiler/store/checksum.h"
 #include "profiler/store/column_codec.h"
@@ -88,6 +89,7 @@ void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
     const std::size_t count = std::min(kRowsAtOnce, rows.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t place = 0;
+      base::prefetch(rows, first + i);
       Row::fields(rows[first + i], [&](const char*, const auto& field, const char*, const char*) {
         using Field = std::remove_cvref_t<decltype(field)>;
         const std::size_t c = place++;
