@@ -91,6 +91,7 @@ void writePipeline(const fs::path& path) {
 /// Two measures: with the generator, and of the sink alone.
 void writeEvents(const fs::path& path) {
   EventShape shape;
+  fs::remove(path);  // rather than while the new one takes its place
   {
     const auto sink = must(store::FileSink::create(path));
     record::Recorder recorder(*sink);
