@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -26,6 +27,11 @@ constexpr std::size_t kRowsOfTheirOwn = kRowsToCode / 4;
 // Sets that are kept for the recorder: more than may be on their way when it adds them by 32,768 rows.
 constexpr std::size_t kMostSpare = 16;
 constexpr std::size_t kMostSpareRows = kRowsToCode;
+
+// As much is written before `delay` has passed: little is held, and little is left to be written at the end of a run.
+constexpr std::int64_t kBytesToCommit = 4'000'000;
+// Where the disk is slow, commits are longer; coding waits for it when so much is ready.
+constexpr std::int64_t kMostPreparedBytes = 8 * kBytesToCommit;
 
 /// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
 std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
@@ -64,7 +70,18 @@ struct FileSink::Impl {
   double blockedSeconds = 0, busySeconds = 0;
   std::thread thread;
 
+  // Of the thread: the commit that is being written while it goes on coding, and what writing took so far.
+  struct Written {
+    base::Status status;
+    double seconds = 0;  // of processor time
+  };
+  std::future<Written> writing;
+  double writeSeconds = 0;
+
   void work();
+  base::Status startCommit();
+  base::Status waitForCommit();
+  bool isEnough(std::int64_t bytes) const;
   void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow);
   void giveBack(std::span<model::RowSet> sets);
   void queue(model::RowSet& rows, std::size_t count);
@@ -74,10 +91,12 @@ struct FileSink::Impl {
 
 /// The thread: codes what waits, commits when it is time, until it is told to stop.
 void FileSink::Impl::work() {
+  // The recorder may be waiting for rows to be coded that are fewer.
+  const std::size_t rowsToCode = std::clamp<std::size_t>(options.mostRowsHeld, 1, kRowsToCode);
   std::unique_lock lock(mutex);
   while (true) {
     const auto due = [&] { return uncommitted && Clock::now() >= oldest + options.delay; };
-    const auto ready = [&] { return flush || stop || waitingRows >= kRowsToCode || due(); };
+    const auto ready = [&] { return flush || stop || waitingRows >= rowsToCode || due(); };
     while (!ready()) {
       uncommitted ? void(wake.wait_until(lock, oldest + options.delay)) : wake.wait(lock);
     }
@@ -86,13 +105,15 @@ void FileSink::Impl::work() {
     workOnce(lock, commitNow);
     busy = false;
     if (commitNow && waitingRows == 0) flush = false;
-    busySeconds = threadSeconds() + writer->threadSeconds();
+    busySeconds = threadSeconds() + writer->threadSeconds() + writeSeconds;
     done.notify_all();
-    if (stop && !uncommitted) return;  // it may have been told while it coded the last rows
+    if (stop && !uncommitted && !writing.valid()) return;  // it may have been told while it coded the last rows
   }
 }
 
 void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow) {
+  const bool awaited = flush || stop;
+  const Clock::time_point taken = Clock::now();
   std::vector<model::RowSet> sets = std::move(waiting);
   waiting.clear();
   waitingRows = 0;
@@ -107,9 +128,39 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
     giveBack(group);
     left = left.subspan(group.size());
   }
-  if (!failed && result.ok() && commitNow) result = writer->commitPrepared();
+  const bool commits = commitNow || isEnough(writer->preparedBytes());
+  if (!failed && result.ok() && commits) result = startCommit();
+  if (awaited) {
+    const base::Status last = waitForCommit();
+    if (result.ok()) result = last;
+  }
   lock.lock();
+  if (commits && !commitNow) uncommitted = waitingRows > 0, oldest = taken;
   if (status.ok() && !result.ok()) status = result;
+}
+
+/// Whether so many bytes are to be written now rather than when it is time.
+bool FileSink::Impl::isEnough(std::int64_t bytes) const {
+  const bool isWriting = writing.valid() && writing.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  return bytes >= (isWriting ? kMostPreparedBytes : kBytesToCommit);
+}
+
+/// Of the commit that was started last, if any; says once how it ended.
+base::Status FileSink::Impl::waitForCommit() {
+  if (!writing.valid()) return {};
+  const Written written = writing.get();
+  writeSeconds += written.seconds;
+  return written.status;
+}
+
+/// Writes what is prepared on a thread of its own, after the commit before.
+base::Status FileSink::Impl::startCommit() {
+  PIPESCOPE_TRY(waitForCommit());
+  writing = std::async(std::launch::async, [this, commit = writer->takePrepared()] {
+    base::Status ended = writer->write(*commit);
+    return Written{std::move(ended), threadSeconds()};
+  });
+  return {};
 }
 
 /// Empty sets that the recorder fills next: fresh memory costs as much as coding what lies in it.

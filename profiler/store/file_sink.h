@@ -14,15 +14,17 @@ struct FileSinkOptions {
   WriterOptions writer;
   /// Rows that were taken and are not coded yet; take() waits while there are more (about 100 bytes each).
   std::size_t mostRowsHeld = 250'000;
-  /// Threads that code, the sink's own included; the second one is started when there is much to do.
+  /// Threads that code; the second one is started when there is much to do. Writing has one of its own.
   std::size_t coders = 2;
   /// From rows taken to rows readable, at most, as long as the disk keeps up.
   std::chrono::milliseconds delay{700};
 };
 
-/// Writes a profile.pop on a thread of its own: take() hands rows over and returns; the thread codes them as they
-/// come and writes a transaction when the oldest row has waited for `delay`. The engine's thread waits only when
-/// the disk cannot keep up. One caller at a time.
+/// Writes a profile.pop on threads of its own: take() hands rows over and returns; they are coded as they come, and
+/// written as a transaction when the oldest has waited for `delay` or 4 MB are ready, while coding goes on. The engine's
+/// thread waits only when the disk cannot keep up. One caller at a time.
+///
+/// What fails is said by the next call after it, by finish() at latest; nothing is written from then on.
 ///
 /// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds (the
 /// engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's threads),

@@ -16,31 +16,47 @@
 namespace pipescope::store {
 namespace fs = std::filesystem;
 
+/// Rows of one transaction, coded, and what the profile holds once it is written.
+struct PreparedCommit {
+  std::vector<Batch> batches;
+  Totals totals;
+  model::PyramidBuilder pyramid;
+
+  std::int64_t payloadBytes() const {
+    std::int64_t bytes = 0;
+    for (const Batch& batch : batches) bytes += batch.payloadBytes();
+    return bytes;
+  }
+};
+
+// What prepares touches nothing of what writes, so that both may go on at the same time.
 struct ProfileWriter::Impl {
   explicit Impl(std::size_t threads) : coder(threads) {}
 
   fs::path path, temporary;
   WriterOptions options;
   WriterLock lock;
+  bool finished = false;
+
+  BlockCoder coder;
+  PreparedCommit prepared;
+  std::vector<model::LevelNode> nodes;  // of the rows that are being coded; its memory is used again
+
   std::optional<Database> database;  // of the file at `path`
   Totals totals;                     // of what is committed
   model::PyramidBuilder pyramid;     // of the same
-  BlockCoder coder;
-  std::vector<Batch> prepared;  // rows that are coded and not committed
-  std::vector<model::LevelNode> nodes;  // of the rows that are being coded; its memory is used again
-  Totals preparedTotals;        // of all rows, once they are
-  model::PyramidBuilder preparedPyramid;
-  std::int64_t payloadBytes = 0;
+  std::int64_t payloadBytes = 0;     // of the same
   bool atPath = false;
-  bool finished = false;
 
   base::Status prepare(std::span<const model::RowSet> sets);
-  base::Status commitPrepared();
-  void begin();
+  std::shared_ptr<PreparedCommit> takePrepared();
+  void forgetPrepared() { prepared = {{}, totals, pyramid}; }
+
+  base::Status write(PreparedCommit& commit);
   base::Status openAtPath();
-  base::Status commitFirst();
-  base::Status commitMore();
-  base::Status writeTemporary();
+  base::Status commitFirst(const std::vector<Batch>& batches, Totals& next);
+  base::Status commitMore(const std::vector<Batch>& batches, Totals& next);
+  base::Status writeTemporary(const std::vector<Batch>& batches, Totals& next);
   base::Status end(const model::RowSet& lastRows, model::ProfileState state, const std::string& reason);
   base::Status writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
                              const std::string& reason);
@@ -78,37 +94,37 @@ base::Status createTables(Database& database) {
 
 }  // namespace
 
-void ProfileWriter::Impl::begin() {
-  prepared.clear();
-  preparedTotals = totals;
-  preparedPyramid = pyramid;
-}
-
 base::Status ProfileWriter::Impl::prepare(std::span<const model::RowSet> sets) {
-  if (prepared.empty()) begin();
-  Totals next = preparedTotals;
+  Totals next = prepared.totals;
   const auto makeNodes = [&]() -> std::span<model::LevelNode> {
     nodes.clear();
-    for (const model::RowSet& rows : sets) preparedPyramid.add(rows, nodes);
+    for (const model::RowSet& rows : sets) prepared.pyramid.add(rows, nodes);
     return nodes;
   };
   PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(sets, makeNodes, coder, path.string(), next));
-  preparedTotals = next;
-  prepared.push_back(std::move(batch));
+  prepared.totals = next;
+  prepared.batches.push_back(std::move(batch));
   return {};
 }
 
-base::Status ProfileWriter::Impl::commitPrepared() {
-  if (prepared.empty()) return {};
-  PIPESCOPE_TRY(atPath ? commitMore() : commitFirst());
-  for (const Batch& batch : prepared) payloadBytes += batch.payloadBytes();
-  totals = preparedTotals;
-  pyramid = std::move(preparedPyramid);
-  prepared.clear();
+std::shared_ptr<PreparedCommit> ProfileWriter::Impl::takePrepared() {
+  auto taken = std::make_shared<PreparedCommit>(std::move(prepared));
+  prepared = {{}, taken->totals, taken->pyramid};
+  return taken;
+}
+
+base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
+  if (commit.batches.empty()) return {};
+  Totals next = commit.totals;
+  next.commits = totals.commits;  // it was prepared before the last ones were written
+  PIPESCOPE_TRY(atPath ? commitMore(commit.batches, next) : commitFirst(commit.batches, next));
+  payloadBytes += commit.payloadBytes();
+  totals = next;
+  pyramid = std::move(commit.pyramid);
   return {};
 }
 
-base::Status ProfileWriter::Impl::writeTemporary() {
+base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batches, Totals& next) {
   PIPESCOPE_ASSIGN(Database file, Database::open(temporary.string(), Database::Mode::create, kNoPatience));
   // A failed first commit throws the file away, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
@@ -117,23 +133,18 @@ base::Status ProfileWriter::Impl::writeTemporary() {
   PIPESCOPE_TRY(file.execute("PRAGMA auto_vacuum = INCREMENTAL"));
   return transaction(file, [&]() -> base::Status {
     PIPESCOPE_TRY(createTables(file));
-    return writeAll(file, prepared, preparedTotals);
+    return writeAll(file, batches, next);
   });
 }
 
-base::Status ProfileWriter::Impl::commitFirst() {
+base::Status ProfileWriter::Impl::commitFirst(const std::vector<Batch>& batches, Totals& next) {
   PIPESCOPE_TRY(checkReplaceable(path));  // again: somebody may have put another file there since
   removeWithSiblings(temporary);
-  const Totals before = preparedTotals;
-  base::Status status = writeTemporary();
+  base::Status status = writeTemporary(batches, next);
   if (status.ok()) status = moveInto(temporary, path);
-  if (!status.ok()) {
-    preparedTotals = before;
-    removeWithSiblings(temporary);
-    return status;
-  }
+  if (!status.ok()) return removeWithSiblings(temporary), status;
   atPath = true;
-  totals = preparedTotals;
+  totals = next;
   // If it cannot be opened now, the next commit tries again and says why: these rows are safe.
   static_cast<void>(openAtPath());
   return {};
@@ -160,13 +171,9 @@ base::Status ProfileWriter::Impl::openAtPath() {
   return {};
 }
 
-base::Status ProfileWriter::Impl::commitMore() {
+base::Status ProfileWriter::Impl::commitMore(const std::vector<Batch>& batches, Totals& next) {
   PIPESCOPE_TRY(openAtPath());
-  const Totals before = preparedTotals;
-  const base::Status status =
-      transaction(*database, [&] { return writeAll(*database, prepared, preparedTotals); });
-  if (!status.ok()) preparedTotals = before;
-  return status;
+  return transaction(*database, [&] { return writeAll(*database, batches, next); });
 }
 
 /// Where the disk has no room, readers do without the last nodes, and where it has none for `lastRows` either, the
@@ -185,18 +192,18 @@ base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::Prof
 /// The run's last rows, the nodes of the lanes' last rows and the state, as one transaction.
 base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
                                                 const std::string& reason) {
-  begin();
+  forgetPrepared();
   const auto makeNodes = [&]() -> std::span<model::LevelNode> {
     nodes.clear();
-    preparedPyramid.add(rows, nodes);
-    if (withNodes) preparedPyramid.flush(nodes);
+    prepared.pyramid.add(rows, nodes);
+    if (withNodes) prepared.pyramid.flush(nodes);
     return nodes;
   };
-  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), preparedTotals));
-  prepared.push_back(std::move(batch));
-  preparedTotals.state = state;
-  preparedTotals.reason = reason;
-  return commitPrepared();
+  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), prepared.totals));
+  prepared.batches.push_back(std::move(batch));
+  prepared.totals.state = state;
+  prepared.totals.reason = reason;
+  return write(*takePrepared());
 }
 
 base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const std::string& reason) {
@@ -228,13 +235,14 @@ base::Result<std::unique_ptr<ProfileWriter>> ProfileWriter::create(const fs::pat
   impl->options = options;
   PIPESCOPE_ASSIGN(impl->lock, WriterLock::acquire(target));
   impl->totals.writer = thisProcess();
+  impl->forgetPrepared();
   return std::unique_ptr<ProfileWriter>(new ProfileWriter(std::move(impl)));
 }
 
 base::Status ProfileWriter::commit(const model::RowSet& rows) {
   base::Status status = prepare(rows);
-  if (status.ok()) status = commitPrepared();
-  if (!status.ok()) impl_->begin();
+  if (status.ok()) status = impl_->write(*takePrepared());
+  if (!status.ok()) impl_->forgetPrepared();
   return status;
 }
 
@@ -243,8 +251,16 @@ base::Status ProfileWriter::prepare(std::span<const model::RowSet> sets) {
   return impl_->prepare(sets);
 }
 
-base::Status ProfileWriter::commitPrepared() {
-  return impl_->commitPrepared();
+std::int64_t ProfileWriter::preparedBytes() const {
+  return impl_->prepared.payloadBytes();
+}
+
+std::shared_ptr<PreparedCommit> ProfileWriter::takePrepared() {
+  return impl_->takePrepared();
+}
+
+base::Status ProfileWriter::write(PreparedCommit& commit) {
+  return impl_->write(commit);
 }
 
 const fs::path& ProfileWriter::path() const {

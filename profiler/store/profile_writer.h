@@ -17,6 +17,8 @@ struct WriterOptions {
   std::size_t threads = 1;
 };
 
+struct PreparedCommit;
+
 /// Writes a profile.pop. Until the first commit nothing is at the path and an older profile there is
 /// untouched; from then on the path always names a valid profile that holds every commit that returned, also
 /// if this process is killed at any moment. One thread at a time; any number of readers, in this or other
@@ -42,12 +44,16 @@ class ProfileWriter : public record::Sink {
   /// file as it was and may be tried again with the same rows.
   base::Status commit(const model::RowSet& rows) override;
 
-  /// The two halves of commit(), for a sink that codes while rows still come: prepare() codes sets of rows and keeps
-  /// them, commitPrepared() writes all of them as one transaction. After a failure they are still there and
-  /// commitPrepared() may be tried again; finish() forgets them.
+  /// The parts of commit(), for a sink that codes while rows still come and while those before are written. prepare()
+  /// codes sets of rows and keeps them; what is prepared is taken for a transaction, and write() may be on another
+  /// thread meanwhile. Commits are written in the order in which they were taken; after one that failed nothing but
+  /// finish(), which forgets what is not written.
   base::Status prepare(std::span<const model::RowSet> sets);
   base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }
-  base::Status commitPrepared();
+  /// Bytes of payload that are prepared and not taken.
+  std::int64_t preparedBytes() const;
+  std::shared_ptr<PreparedCommit> takePrepared();
+  base::Status write(PreparedCommit& commit);
 
   /// Writes state and reason and leaves one plain file. Before the first commit only `complete` leaves a file
   /// (without rows); cancelled and incomplete leave nothing. Works on a full disk, so that `incomplete` can

@@ -1,5 +1,8 @@
 #include "profiler/store/file_sink.h"
 
+#include <atomic>
+#include <future>
+#include <random>
 #include <thread>
 
 #include "fault_vfs.h"
@@ -17,6 +20,31 @@ std::string property(const ProfileReader& reader, const std::string& key) {
     if (row.key == key) return row.value;
   }
   return "";
+}
+
+constexpr std::size_t kRowsOfASet = 10'000;
+
+/// Steps that nothing shortens: about half a megabyte of payload.
+model::RowSet makeLongSet(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto number = [&] { return static_cast<std::int64_t>(random() >> 1); };
+  model::RowSet rows;
+  for (std::size_t i = 0; i < kRowsOfASet; ++i) {
+    model::Step step;
+    step.offset = model::Ticks(number()), step.ticks = model::Ticks(number());
+    step.minTicks = model::Ticks(number()), step.maxTicks = model::Ticks(number());
+    step.bytesIn = model::Bytes(number()), step.bytesOut = model::Bytes(number());
+    rows.of<model::Step>().push_back(step);
+  }
+  return rows;
+}
+
+/// Commits only when there is much to write.
+FileSinkOptions neverDue() {
+  FileSinkOptions options;
+  options.mostRowsHeld = 2 * kRowsOfASet;
+  options.delay = std::chrono::hours(1);
+  return options;
 }
 
 TEST(FileSink, WritesWhatItTookInOrder) {
@@ -78,6 +106,76 @@ TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
       EXPECT_EQ((**(*reader)->rows<model::LifeInterval>()).size(), std::size_t{kRows});
     }
   }
+}
+
+TEST(FileSink, LongRunsAreWrittenBeforeTheyAreDue) {
+  constexpr std::uint64_t kSets = 30;
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  auto sink = FileSink::create(path, neverDue());
+  ASSERT_OK(sink);
+  model::RowSet all;
+  for (std::uint64_t i = 0; i < kSets; ++i) {
+    model::RowSet rows = makeLongSet(i);
+    all.append(rows);
+    ASSERT_OK((*sink)->take(rows));
+  }
+  ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+  // One or more before the end, what was left then, and what recording cost.
+  EXPECT_GE(selectNumbers(path, "SELECT commits FROM store_state").at(0), 3);
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  auto steps = (*reader)->rows<model::Step>();
+  ASSERT_OK(steps);
+  const std::vector<model::Step>& written = all.of<model::Step>();
+  ASSERT_EQ((*steps)->size(), written.size());
+  for (std::size_t i = 0; i < written.size(); ++i) ASSERT_EQ((**steps)[i].offset.count, written[i].offset.count) << i;
+}
+
+TEST(FileSink, RowsAreCodedWhileThoseBeforeAreWritten) {
+  const Folder folder;
+  FaultVfs disk;
+  std::promise<void> othersTaken;
+  std::atomic<bool> isWriting = false, wentOn = true;
+  disk.setObserver([&, once = false]() mutable {
+    if (std::exchange(once, true)) return;
+    isWriting = true;
+    wentOn = othersTaken.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  });
+  auto sink = FileSink::create(folder / "profile.pop", neverDue());
+  ASSERT_OK(sink);
+  std::uint64_t sets = 0;
+  for (int after = 0; after < 5 && sets < 500; after += isWriting) {  // more than is held without being coded
+    model::RowSet rows = makeLongSet(sets++);
+    ASSERT_OK((*sink)->take(rows));
+  }
+  othersTaken.set_value();
+  ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
+  EXPECT_TRUE(isWriting && wentOn) << "no row was taken while the disk was busy";
+  const auto reader = ProfileReader::open(folder / "profile.pop");
+  ASSERT_OK(reader);
+  EXPECT_EQ((**(*reader)->rows<model::Step>()).size(), sets * kRowsOfASet);
+}
+
+TEST(FileSink, ADiskThatIsFullWhileRowsAreCodedIsSaidAtTheEndAtLatest) {
+  const Folder folder;
+  const fs::path path = folder / "profile.pop";
+  FaultVfs disk;
+  auto sink = FileSink::create(path, neverDue());
+  ASSERT_OK(sink);
+  ASSERT_OK((*sink)->commit(makeRowSet(2, 0)));
+  disk.setDiskFull(true);
+  base::Status taken;
+  for (std::uint64_t i = 0; i < 30 && taken.ok(); ++i) {
+    model::RowSet rows = makeLongSet(i);
+    taken = (*sink)->take(rows);
+  }
+  if (!taken.ok()) { EXPECT_THAT(taken, FailsWith("no space is left on the disk")); }
+  EXPECT_THAT((*sink)->finish(model::ProfileState::complete, ""), FailsWith("no space is left on the disk"));
+  EXPECT_EQ(readProfile(path), render(makeRowSet(2, 0)));
+  const auto reader = ProfileReader::open(path);
+  ASSERT_OK(reader);
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::incomplete);
 }
 
 TEST(FileSink, AFullDiskIsSaidOnceAndTheProfileSoFarIsKept) {
