@@ -28,8 +28,9 @@ struct Handed {
 
 constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less time
 
-/// Records placements until it is killed; says by the pipe what it has handed over.
-[[noreturn]] void recordForever(const fs::path& path, int pipeEnd) {
+/// Records placements until it is killed; says by the pipe what it has handed over. `many` bytes are written before they
+/// are due, while others are coded.
+[[noreturn]] void recordForever(const fs::path& path, int pipeEnd, bool many) {
   FileSinkOptions options;
   options.delay = std::chrono::milliseconds(kDelayMs);
   auto sink = FileSink::create(path, options);
@@ -37,6 +38,8 @@ constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less ti
   record::Recorder recorder(**sink);
   recorder.add(model::Property{"first", "commit"});
   if (!recorder.commit().ok()) _exit(1);
+  std::mt19937_64 random(1);
+  const auto number = [&] { return static_cast<std::int64_t>(random() >> 1); };
   Handed handed{0, nowMs()};
   if (write(pipeEnd, &handed, sizeof handed) != sizeof handed) _exit(1);
   for (std::int64_t rows = 0;;) {
@@ -44,6 +47,11 @@ constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less ti
       model::Placement row;
       row.start = model::Ticks(10 * rows);
       row.end = model::Ticks(10 * rows + 7);
+      if (many) {
+        row.end = model::Ticks(number());
+        row.id = model::PlacementId(number()), row.segment = model::SegmentId(number());
+        row.device = model::DeviceId(number()), row.run = model::RunId(number());
+      }
       recorder.add(row);
     }
     if (!recorder.commitIfDue().ok()) _exit(1);
@@ -53,14 +61,14 @@ constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less ti
   }
 }
 
-void killOnce(int delayMs) {
-  SCOPED_TRACE(delayMs);
+void killOnce(int delayMs, bool many) {
+  SCOPED_TRACE(::testing::Message() << delayMs << (many ? " many bytes" : ""));
   const Folder folder;
   const fs::path path = folder / "profile.pop";
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
-  if (child == 0) recordForever(path, ends[1]);
+  if (child == 0) recordForever(path, ends[1], many);
   close(ends[1]);
   std::vector<Handed> all(1);
   ASSERT_EQ(read(ends[0], all.data(), sizeof(Handed)), static_cast<ssize_t>(sizeof(Handed)));
@@ -101,7 +109,7 @@ TEST(Kill, AtRandomMomentsAtMostTheLastSecondIsMissing) {
   std::mt19937 random(7);
   for (int i = 0; i < times && !HasFailure(); ++i) {
     // Every fifth runs for so long that rows must be there.
-    killOnce(i % 5 == 4 ? 1100 + static_cast<int>(random() % 300) : static_cast<int>(random() % 300));
+    killOnce(i % 5 == 4 ? 1100 + static_cast<int>(random() % 300) : static_cast<int>(random() % 300), i % 2 != 0);
   }
 }
 
