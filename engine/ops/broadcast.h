@@ -93,6 +93,11 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
       PIPESCOPE_ELEMENTWISE
       for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right[i]);
     });
+  } else if constexpr (std::is_integral_v<A>) {
+    // Seldom many: one loop for whatever is spread, so that eight more types cost little code.
+    plan.forRuns([=, p = plan.step(0), q = plan.step(1)](std::int64_t first, const auto& place) {
+      for (std::int64_t i = 0; i < count; ++i) y[first + i] = f(a[place[0] + i * p], b[place[1] + i * q]);
+    });
   } else if (plan.step(0)) {
     plan.forRuns([=](std::int64_t first, const auto& place) {
       const A* left = a + place[0];
@@ -121,7 +126,10 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
 template <class A, class B, class Y, class F>
 void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   const std::int64_t run = plan.run();
-  if (plan.isOneRun()) {
+  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
+  if constexpr (std::is_integral_v<A>) {
+    mapTwo(plan, a, b, y, f);
+  } else if (plan.isOneRun()) {
     const std::int64_t p = plan.step(0), q = plan.step(1);
     forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
       const std::int64_t count = end - first;
@@ -135,14 +143,14 @@ void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a,
         std::fill_n(y + first, count, f(*a, *b));
       }
     });
-    return;
+  } else if (ofA > 0 || ofB > 0) {
+    forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t row = first; row < end; ++row)
+        mapPairs(a + (ofA > 0 ? row * run : 0), b + (ofB > 0 ? row * run : 0), y + row * run, run, f);
+    });
+  } else {
+    mapTwo(plan, a, b, y, f);
   }
-  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
-  if (ofA == 0 && ofB == 0) return mapTwo(plan, a, b, y, f);
-  forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t row = first; row < end; ++row)
-      mapPairs(a + (ofA > 0 ? row * run : 0), b + (ofB > 0 ? row * run : 0), y + row * run, run, f);
-  });
 }
 
 /// y = f(a, b, c) with broadcasting; y may be one of them that has the result's shape.

@@ -10,6 +10,7 @@ namespace pipescope::ops {
 namespace {
 
 struct IsEqual {
+  using Test = IsEqual;
   static constexpr const char* kWork = "equal";
   static constexpr bool kSwapped = false;
   template <class T>
@@ -18,6 +19,7 @@ struct IsEqual {
   }
 };
 struct IsLess {
+  using Test = IsLess;
   static constexpr const char* kWork = "less";
   static constexpr bool kSwapped = false;
   template <class T>
@@ -26,6 +28,7 @@ struct IsLess {
   }
 };
 struct IsLessOrEqual : IsLess {
+  using Test = IsLessOrEqual;
   template <class T>
   static bool apply(T a, T b) {
     return a <= b;
@@ -47,19 +50,24 @@ Result<std::vector<TensorType>> inferComparison(const OperatorCall& call) {
   return std::vector<TensorType>{{ElementType::boolean, shape}};
 }
 
+struct ComparisonPlan {
+  Broadcast spread;
+  std::size_t left, right;
+};
+
+template <class Test, class T>
+Status runComparison(const KernelArguments& a, const ComparisonPlan& plan) {
+  mapTwo(plan.spread, a.input<T>(plan.left), a.input<T>(plan.right), a.output<bool>(0),
+         [](T x, T y) { return Test::template apply<T>(x, y); });
+  return {};
+}
+
 template <class Op>
 Result<Kernel> comparisonKernel(const OperatorCall& call) {
   const std::size_t left = Op::kSwapped ? 1 : 0, right = 1 - left;
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
-  const Broadcast plan(shape, {call.input(left).shape, call.input(right).shape});
-  const auto make = [&]<class T>(T) {
-    return Kernel{[=](const KernelArguments& a) -> Status {
-                    mapTwo(plan, a.input<T>(left), a.input<T>(right), a.output<bool>(0),
-                           [](T x, T y) { return Op::template apply<T>(x, y); });
-                    return {};
-                  },
-                  0};
-  };
+  const ComparisonPlan plan{Broadcast(shape, {call.input(left).shape, call.input(right).shape}), left, right};
+  const auto make = [&]<class T>(T) { return kernelOf(plan, runComparison<typename Op::Test, T>); };
   if constexpr (std::is_same_v<Op, IsEqual>) {
     if (isFloat(call.input(0).element)) return kernelForFloats(call, call.input(0).element, make);
     return kernelForSizes(call.input(0).element, make);

@@ -1,11 +1,20 @@
 #pragma once
 // Helpers that operator files share: choosing a kernel by element type, and common checks.
+#include <type_traits>
 #include <utility>
 
 #include "engine/ops/half.h"
 #include "engine/ops/operator.h"
 
 namespace pipescope::ops {
+
+/// A kernel that calls `run` with a plan of its own. One closure for all operators and element types with such a plan: a
+/// closure of each would be as much code as the loop that it calls.
+template <class Plan>
+Kernel kernelOf(const Plan& plan, std::type_identity_t<Status (*)(const KernelArguments&, const Plan&)> run,
+                std::int64_t scratchBytes = 0) {
+  return {[plan, run](const KernelArguments& a) { return run(a, plan); }, scratchBytes};
+}
 
 /// The sentence for an element type that an operator has no kernel for.
 base::Error unsupportedType(const OperatorCall& call, ElementType type, const std::string& supported);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <type_traits>
 
 #include "engine/ops/dispatch.h"
@@ -135,7 +136,7 @@ struct Smallest : Adding {
 };
 
 /// A run of neighbours, in 32 lanes over pieces of 2048.
-template <class Op, class T>
+template <class Op, std::floating_point T>
 T reduceRow(const T* x, std::int64_t count) {
   constexpr std::int64_t kLanes = 32, kRun = 2048;
   T total = Op::template start<T>();
@@ -154,6 +155,13 @@ T reduceRow(const T* x, std::int64_t count) {
     for (int lane = 0; lane < 4; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 4]);
     total = Op::meet(total, Op::meet(Op::meet(partial[0], partial[2]), Op::meet(partial[1], partial[3])));
   }
+  return total;
+}
+/// Of whole numbers, which come to the same in any order.
+template <class Op, std::integral T>
+T reduceRow(const T* x, std::int64_t count) {
+  T total = Op::template start<T>();
+  for (std::int64_t i = 0; i < count; ++i) total = Op::meet(total, Op::take(x[i]));
   return total;
 }
 
@@ -190,7 +198,8 @@ void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t
 
 /// Every output in one order of its own, whichever task makes it.
 template <class Op, class T>
-void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y) {
+void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
+  const T* x = a.input<T>(0);
   std::fill_n(y, plan.outputs, Op::template start<T>());
   const std::vector<ReducePlan::Run>& runs = plan.runs;
   const std::int64_t all = plan.outputs * plan.depth;
@@ -227,6 +236,12 @@ void reduceAll(const KernelArguments& a, const ReducePlan& plan, const T* x, T* 
   for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = Op::finish(y[i], plan.depth);
 }
 
+template <class Op, class T>
+Status runReduce(const KernelArguments& a, const ReducePlan& plan) {
+  reduceInto<Op>(a.output<T>(0), a, plan);
+  return {};
+}
+
 Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
   return std::vector<TensorType>{{call.input(0).element, plan.result}};
@@ -235,13 +250,7 @@ Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
 template <class Op>
 Result<Kernel> reduceKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
-  const auto make = [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    reduceAll<Op>(a, plan, a.input<T>(0), a.output<T>(0));
-                    return {};
-                  },
-                  0};
-  };
+  const auto make = [&]<class T>(T) { return kernelOf(plan, runReduce<Op, T>); };
   if constexpr (std::is_same_v<Op, LogSumOf> || std::is_same_v<Op, Length>) {
     return kernelForFloats(call, call.input(0).element, make);
   } else {
@@ -269,7 +278,7 @@ struct LogSumExp {
 
 template <class T>
 void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
-  reduceAll<Largest>(a, plan, x, largest);
+  reduceInto<Largest>(largest, a, plan);
   // Infinite maxima: e^(x − 0) already is the answer.
   for (std::int64_t i = 0; i < plan.outputs; ++i) {
     if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);

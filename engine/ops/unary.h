@@ -82,12 +82,14 @@ Result<std::vector<TensorType>> inferUnaryGradient(const OperatorCall& call) {
 
 template <class Op>
 Result<Kernel> unaryGradientKernel(const OperatorCall& call) {
-  const Broadcast plan(call.input(0).shape, {call.input(0).shape, call.input(0).shape});
+  const std::int64_t count = call.input(0).elements();
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     const UnaryParameters<T> p = unaryParameters<Op, T>(call.node);
-    return Kernel{[plan, p](const KernelArguments& a) -> Status {
-                    mapTwo(a, plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
-                           [p](T r, T dy) { return Op::slope(r, dy, p); });
+    return Kernel{[count, p](const KernelArguments& a) -> Status {
+                    forRanges(a, count, [&](std::int64_t first, std::int64_t end) {
+                      mapPairs(a.input<T>(0) + first, a.input<T>(1) + first, a.output<T>(0) + first, end - first,
+                               [p](T r, T dy) { return Op::slope(r, dy, p); });
+                    });
                     return {};
                   },
                   0};

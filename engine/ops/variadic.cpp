@@ -65,7 +65,7 @@ Result<VariadicPlan> planOf(const OperatorCall& call) {
 }
 
 template <class Op, class T>
-void runVariadic(const VariadicPlan& plan, const KernelArguments& a) {
+Status runVariadic(const KernelArguments& a, const VariadicPlan& plan) {
   const T* x = a.input<T>(0);
   T* y = a.output<T>(0);
   if (plan.steps.empty() && y != x) std::copy_n(x, plan.count, y);
@@ -77,18 +77,13 @@ void runVariadic(const VariadicPlan& plan, const KernelArguments& a) {
     const T inputs = static_cast<T>(plan.steps.size() + 1);
     if (!plan.steps.empty()) mapOne(y, y, plan.count, [inputs](T value) { return value / inputs; });
   }
+  return {};
 }
 
 template <class Op>
 Result<Kernel> variadicKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const VariadicPlan plan, planOf(call));
-  const auto make = [&]<class T>(T) {
-    return Kernel{[plan](const KernelArguments& a) -> Status {
-                    runVariadic<Op, T>(plan, a);
-                    return {};
-                  },
-                  0};
-  };
+  const auto make = [&]<class T>(T) { return kernelOf(plan, runVariadic<Op, T>); };
   if constexpr (kExtremum<Op>) {
     return kernelForNumbers(call, call.input(0).element, make);
   } else {
