@@ -12,13 +12,17 @@ template <class Row>
 ColumnBlock columnsOfRows(const std::vector<Row>& rows) {
   ColumnBlock block;
   block.rows = rows.size();
-  block.columns.resize(columnsOf<Row>().size());
+  std::vector<std::int64_t*> next;  // of each column
+  for (const Column& column : columnsOf<Row>()) {
+    block.columns.emplace_back().values.resize(column.type == ColumnType::integer ? rows.size() : 0);
+    next.push_back(block.columns.back().values.data());
+  }
   for (const Row& row : rows) {
     std::size_t place = 0;
     Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
-      IntegerColumn& column = block.columns[place++];
+      const std::size_t column = place++;
       if constexpr (columnTypeOf<std::remove_cvref_t<decltype(field)>>() == ColumnType::integer)
-        column.values.push_back(toInteger(field));
+        *next[column]++ = toInteger(field);
     });
   }
   return block;
