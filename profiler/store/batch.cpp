@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 #include <tuple>
 
 #include "profiler/store/payload_plan.h"
@@ -121,13 +122,19 @@ base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
       }
     }
   });
-  std::span<model::LevelNode> nodes;
-  PIPESCOPE_TRY(plan.code(coder, path, batch.payloads_, [&] { nodes = makeNodes(); }));
-  std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.content, a.level) < std::tie(b.content, b.level);
-  });
-  nodePlan.add(std::span<const model::LevelNode>(nodes));
-  PIPESCOPE_TRY(nodePlan.code(coder, path, batch.payloads_));
+  std::vector<PreparedPayload> ofNodes;
+  base::Status nodesCoded;
+  const auto codeNodes = [&] {
+    const std::span<model::LevelNode> nodes = makeNodes();
+    std::stable_sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.content, a.level) < std::tie(b.content, b.level);
+    });
+    nodePlan.add(std::span<const model::LevelNode>(nodes));
+    nodesCoded = nodePlan.codeHere(coder, path, ofNodes);
+  };
+  PIPESCOPE_TRY(plan.code(coder, path, batch.payloads_, codeNodes));
+  PIPESCOPE_TRY(nodesCoded);
+  std::ranges::move(ofNodes, std::back_inserter(batch.payloads_));
   return batch;
 }
 

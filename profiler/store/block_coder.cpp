@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/store/checksum.h"
 #include "profiler/store/format.h"
 
 namespace pipescope::store {
@@ -74,26 +75,32 @@ void BlockCoder::findPriors(PayloadJob& payload, BlockEncoder& encoder) const {
   payload.firstColumns(encoder.scratch());
   payload.priors = encoder.priors(encoder.scratch(), payload.firstRows, coding, payload.blocks.size());
   payload.priorBytes = encoder.encodePriors(payload.priors);
+  payload.priorsCrc32 = Checksum().bytes(payload.priorBytes).value();
 }
 
 void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside) {
+  std::size_t rows = 0;
+  for (const PayloadJob& payload : payloads) {
+    for (const BlockJob& block : payload.blocks) rows += block.rows;
+  }
+  code(payloads, beside, rows >= kRowsAtOnce ? static_cast<base::Executor&>(threads_) : alone_);
+}
+
+void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside, base::Executor& executor) {
   struct Piece {
     std::size_t payload, first, end;  // of its blocks
   };
   std::vector<Piece> pieces;
-  std::size_t rows = 0;
   for (std::size_t p = 0; p < payloads.size(); ++p) {
     std::size_t ofPiece = kRowsAtOnce;
     for (std::size_t b = 0; b < payloads[p].blocks.size(); ++b) {
       if (ofPiece >= kRowsAtOnce) pieces.push_back({p, b, b}), ofPiece = 0;
       pieces.back().end = b + 1;
       ofPiece += payloads[p].blocks[b].rows;
-      rows += payloads[p].blocks[b].rows;
     }
   }
   // First a piece of each payload: whoever takes it finds the priors, too, which the others of the payload wait for.
   std::ranges::stable_sort(pieces, {}, &Piece::first);
-  base::Executor& executor = rows >= kRowsAtOnce ? static_cast<base::Executor&>(threads_) : alone_;
   choose(payloads, executor);
   std::vector<std::once_flag> priorsFound(payloads.size());
   const std::size_t others = beside ? 1 : 0;
@@ -107,6 +114,7 @@ void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<voi
       BlockJob& block = payload.blocks[b];
       block.toColumns(encoder->scratch());
       block.result = encoder->encode(encoder->scratch(), block.rows, tables_[payload.table].coding, payload.priors);
+      if (block.result.ok()) block.crc32 = Checksum(payload.priorsCrc32).bytes(block.result->bytes).value();
     }
     giveBack(std::move(encoder));
   });

@@ -19,6 +19,7 @@ struct BlockJob {
   std::size_t rows = 0;
   FillColumns toColumns;
   base::Result<EncodedBlock> result = EncodedBlock{};
+  std::uint32_t crc32 = 0;  ///< result: of the payload's priors, then of its own bytes
 };
 
 /// Blocks of a table that share a payload.
@@ -30,6 +31,7 @@ struct PayloadJob {
   std::vector<BlockJob> blocks;
   std::vector<Priors> priors;  ///< of all of its blocks
   std::string priorBytes;      ///< result: the same, coded
+  std::uint32_t priorsCrc32 = 0;
 };
 
 /// Remembers of each table what its columns were last coded best with, and tries anew from time to time: where blocks
@@ -40,6 +42,8 @@ class BlockCoder {
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
   /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread alone.
   void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside = {});
+  /// On this thread alone; may be what is done beside jobs of other tables.
+  void codeHere(std::vector<PayloadJob>& payloads) { code(payloads, {}, alone_); }
   /// Processor time of its own threads.
   double seconds() const { return threads_.seconds(); }
 
@@ -50,6 +54,7 @@ class BlockCoder {
     std::size_t rowsSince = 0, interval = kShortestInterval;
     std::size_t sampledRows = 0;  ///< of the block that the coding was chosen by
   };
+  void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside, base::Executor& executor);
   void choose(const std::vector<PayloadJob>& payloads, base::Executor& executor);
   void findPriors(PayloadJob& payload, BlockEncoder& encoder) const;
   std::unique_ptr<BlockEncoder> takeEncoder();

@@ -94,9 +94,13 @@ class PayloadPlan {
 
   /// Appends the payloads; `path` is for the sentence of a row that is too long. `beside`: see BlockCoder.
   base::Status code(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads,
-                    const std::function<void()>& beside = {});
+                    const std::function<void()>& beside);
+  /// The same on this thread alone, which may be beside.
+  base::Status codeHere(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads);
 
  private:
+  base::Status join(const std::string& path, std::vector<PreparedPayload>& payloads);
+
   bool hasRoom(std::size_t table, std::size_t rows, std::size_t textBytes) const {
     return !jobs_.empty() && jobs_.back().table == table && jobs_.back().blocks.size() < kMostBlocksPerPayload &&
            rows_ + rows <= kMostRowsPerPayload && textBytes_ + textBytes <= kBlockTextBytes;
