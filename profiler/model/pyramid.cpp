@@ -54,10 +54,15 @@ void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
   }
 }
 
-PyramidBuilder::StepLane& PyramidBuilder::stepLaneOf(std::int64_t lane) {
-  constexpr std::size_t kSmall = 1 << 16;
+inline PyramidBuilder::StepLane& PyramidBuilder::stepLaneOf(std::int64_t lane) {
   const auto number = static_cast<std::size_t>(lane);
   if (number < stepLanePlaces_.size() && stepLanePlaces_[number] > 0) return stepLanes_[stepLanePlaces_[number] - 1];
+  return addStepLane(lane);
+}
+
+PyramidBuilder::StepLane& PyramidBuilder::addStepLane(std::int64_t lane) {
+  constexpr std::size_t kSmall = 1 << 16;
+  const auto number = static_cast<std::size_t>(lane);
   if (number < kSmall) {
     if (number >= stepLanePlaces_.size()) stepLanePlaces_.resize(number + 1);
     stepLanePlaces_[number] = stepLanes_.size() + 1;

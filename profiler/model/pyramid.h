@@ -64,7 +64,8 @@ class PyramidBuilder {
     std::int64_t steps = 0;
     std::vector<LevelNode> nodes;
   };
-  StepLane& stepLaneOf(std::int64_t lane);
+  inline StepLane& stepLaneOf(std::int64_t lane);
+  StepLane& addStepLane(std::int64_t lane);
   std::vector<StepLane> stepLanes_;
   std::vector<std::size_t> stepLanePlaces_;  // by lane, as far as lanes have small numbers: place + 1, or 0
   std::unordered_map<std::int64_t, std::size_t> otherStepLanes_;
