@@ -82,7 +82,7 @@ struct FileSink::Impl {
   base::Status startCommit();
   base::Status waitForCommit();
   bool isEnough(std::int64_t bytes) const;
-  void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow);
+  void workOnce(std::unique_lock<std::mutex>& lock, bool commitNow, bool awaited);
   void giveBack(std::span<model::RowSet> sets);
   void queue(model::RowSet& rows, std::size_t count);
   base::Status hand(model::RowSet* rows, bool wait);
@@ -100,19 +100,19 @@ void FileSink::Impl::work() {
     while (!ready()) {
       uncommitted ? void(wake.wait_until(lock, oldest + options.delay)) : wake.wait(lock);
     }
-    const bool commitNow = flush || stop || due();
+    const bool awaited = flush || stop, commitNow = awaited || due();
     busy = true;
-    workOnce(lock, commitNow);
+    workOnce(lock, commitNow, awaited);
     busy = false;
-    if (commitNow && waitingRows == 0) flush = false;
+    if (awaited && waitingRows == 0) flush = false;  // who asked meanwhile has to wait for another turn
     busySeconds = threadSeconds() + writer->threadSeconds() + writeSeconds;
     done.notify_all();
     if (stop && !uncommitted && !writing.valid()) return;  // it may have been told while it coded the last rows
   }
 }
 
-void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow) {
-  const bool awaited = flush || stop;
+/// `awaited`: somebody waits until all is written.
+void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow, bool awaited) {
   const Clock::time_point taken = Clock::now();
   std::vector<model::RowSet> sets = std::move(waiting);
   waiting.clear();

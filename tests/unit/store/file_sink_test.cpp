@@ -132,6 +132,26 @@ TEST(FileSink, LongRunsAreWrittenBeforeTheyAreDue) {
   for (std::size_t i = 0; i < written.size(); ++i) ASSERT_EQ((**steps)[i].offset.count, written[i].offset.count) << i;
 }
 
+TEST(FileSink, CommitWaitsForRowsThatAreBeingWrittenAnyway) {
+  constexpr std::int64_t kRows = 60'000;  // fewer than are coded at once
+  for (int time = 0; time < 20; ++time) {
+    const Folder folder;
+    FileSinkOptions options;
+    options.delay = std::chrono::milliseconds(5);
+    auto sink = FileSink::create(folder / "profile.pop", options);
+    ASSERT_OK(sink);
+    model::RowSet rows;
+    for (std::int64_t i = 0; i < kRows; ++i) rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
+    const auto due = std::chrono::steady_clock::now() + options.delay + time * std::chrono::microseconds(200);
+    ASSERT_OK((*sink)->take(rows));
+    while (std::chrono::steady_clock::now() < due) std::this_thread::yield();  // into the coding, somewhere
+    ASSERT_OK((*sink)->commit({}));
+    const auto reader = ProfileReader::open(folder / "profile.pop");
+    ASSERT_OK(reader);
+    EXPECT_EQ((**(*reader)->rows<model::LifeInterval>()).size(), std::size_t{kRows});
+  }
+}
+
 TEST(FileSink, RowsAreCodedWhileThoseBeforeAreWritten) {
   const Folder folder;
   FaultVfs disk;
