@@ -1,8 +1,13 @@
 // pipescope export: a profile for other programs.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <vector>
 
 #include "app/cli/command.h"
 #include "profiler/analysis/export/export.h"
@@ -17,6 +22,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string profile, format, output, executable, table = "placement";
   bool steps = true;
+  std::optional<std::int64_t> call;
 };
 
 /// A file that is there whole or not at all.
@@ -75,7 +81,12 @@ base::Status exportText(const Options& options, const std::shared_ptr<store::Pro
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
   if (options.format == "chrome") {
-    PIPESCOPE_TRY(analysis::exportChrome({*reader, *catalog, executable->id, options.steps}, write, progress));
+    analysis::ExportRequest request{*reader, *catalog, executable->id, options.steps};
+    if (options.call) {
+      PIPESCOPE_ASSIGN(const model::Run* call, catalog->findCall(*executable, *options.call));
+      request.run = call->id;
+    }
+    PIPESCOPE_TRY(analysis::exportChrome(request, write, progress));
   } else {
     PIPESCOPE_TRY(analysis::exportSvg(reader, catalog, executable->id, write, progress));
   }
@@ -92,6 +103,21 @@ base::Status run(const Options& options) {
   return exportText(options, reader, progress);
 }
 
+/// An option that says something about some formats only.
+struct Particular {
+  const CLI::Option* option;
+  std::vector<std::string> formats;
+};
+
+base::Status refuseOthers(const std::vector<Particular>& all, const std::string& format) {
+  for (const auto& [option, formats] : all) {
+    if (option->count() == 0 || std::find(formats.begin(), formats.end(), format) != formats.end()) continue;
+    return base::badInput(fmt::format("{} means nothing for --to {}: leave it out, or export to {}.",
+                                      option->get_name(), format, fmt::join(formats, " or ")));
+  }
+  return {};
+}
+
 std::function<int()> setUp(CLI::App& command) {
   auto options = std::make_shared<Options>();
   command.add_option("profile", options->profile, "Profile to export")->required();
@@ -99,11 +125,14 @@ std::function<int()> setUp(CLI::App& command) {
       ->required()
       ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
   command.add_option("-o,--output", options->output, "File to write")->required();
-  command.add_option("--executable", options->executable, "training (default), inference … (chrome, svg)");
-  command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str();
-  command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)");
-  return [options] {
-    const base::Status status = run(*options);
+  const std::vector<Particular> particular = {
+      {command.add_option("--executable", options->executable, "training (default), inference … (chrome, svg)"), {"chrome", "svg"}},
+      {command.add_option("--call", options->call, "Only this call of the executable, from 1 (chrome)"), {"chrome"}},
+      {command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str(), {"csv"}},
+      {command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)"), {"chrome"}}};
+  return [options, particular] {
+    base::Status status = refuseOthers(particular, options->format);
+    if (status.ok()) status = run(*options);
     return status.ok() ? kDone : fail(status.error());
   };
 }

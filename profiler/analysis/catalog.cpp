@@ -124,6 +124,14 @@ const model::Run* Catalog::lastRunOf(model::ExecutableId id) const {
   return all.empty() ? nullptr : all.back();
 }
 
+Result<const model::Run*> Catalog::findCall(const model::Executable& executable, std::int64_t number) const {
+  const std::vector<const model::Run*> all = runsOf(executable.id);
+  const auto calls = static_cast<std::int64_t>(all.size());
+  if (number >= 1 && number <= calls) return all[static_cast<std::size_t>(number - 1)];
+  if (calls == 0) return base::badInput(fmt::format("{} was never called.", executable.name));
+  return base::badInput(fmt::format("{} has no call {}; its calls are 1 to {}.", executable.name, number, calls));
+}
+
 std::optional<double> Catalog::outcome(model::ExecutableId id, std::string_view name) const {
   for (const model::Outcome& row : outcomes) {
     if (row.executable == id && row.name == name) return row.value;

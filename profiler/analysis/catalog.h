@@ -52,6 +52,8 @@ struct Catalog {
   std::vector<const model::Run*> runsOf(model::ExecutableId id) const;
   /// The last run of the executable that has placements; what totals are taken over. None: nothing ran.
   const model::Run* lastRunOf(model::ExecutableId id) const;
+  /// Its calls are numbered from 1; a sentence where there is no such call.
+  Result<const model::Run*> findCall(const model::Executable& executable, std::int64_t number) const;
   const model::Device* device(model::DeviceId id) const;
   base::Timebase timebase(model::DeviceId id) const;
   std::optional<double> outcome(model::ExecutableId id, std::string_view name) const;

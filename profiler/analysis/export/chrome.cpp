@@ -77,6 +77,21 @@ class Chrome {
     return {};
   }
 
+  /// Calls that the profile does not know are everybody's.
+  bool isWanted(model::RunId run) const {
+    if (request_.run) return run == *request_.run;
+    const auto place = static_cast<std::size_t>(run.value);
+    return !run.valid() || place >= catalog_.runs.size() || catalog_.runs[place].executable == request_.executable;
+  }
+
+  /// The segment where the placement is to be written.
+  const model::Segment* wantedSegment(const model::Placement& row) const {
+    const auto place = static_cast<std::size_t>(row.segment.value);
+    if (!row.segment.valid() || place >= catalog_.segments.size() || row.end < row.start) return nullptr;
+    const model::Segment& segment = catalog_.segments[place];
+    return segment.executable == request_.executable && isWanted(row.run) ? &segment : nullptr;
+  }
+
   base::Status readSteps() {
     if (!request_.steps) return {};
     return rows<model::Step>([&](const model::Step& row) {
@@ -89,7 +104,7 @@ class Chrome {
   base::Status readTransfers() {
     PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) -> base::Status {
       if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
-      if (row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
+      if (isWanted(row.run) && row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
       return {};
     }));
     std::stable_sort(transfers_.begin(), transfers_.end(), [&](const auto& a, const auto& b) {
@@ -101,14 +116,15 @@ class Chrome {
   base::Status refuseTooMany() {
     auto events = static_cast<std::int64_t>(transfers_.size()) * 4;
     PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
+      if (wantedSegment(row) == nullptr) return base::Status();
       const auto found = steps_.find(row.segment);
       events += 1 + (found == steps_.end() ? 0 : static_cast<std::int64_t>(found->second.size()));
       return base::Status();
     }));
     if (events <= kMostChromeEvents) return {};
     return base::badInput(fmt::format(
-        "The profile has {} steps once segments are expanded, more than the {} that a Chrome trace can sensibly hold; "
-        "export without steps (--no-steps), or profile fewer micro-batches.",
+        "These are {} steps once segments are expanded, more than the {} that a Chrome trace can sensibly hold; "
+        "export a single call (--call 1), or without steps (--no-steps).",
         events, kMostChromeEvents));
   }
 
@@ -194,12 +210,10 @@ class Chrome {
   }
 
   base::Status placement(const model::Placement& row) {
-    const auto place = static_cast<std::size_t>(row.segment.value);
-    if (!row.segment.valid() || place >= catalog_.segments.size()) return {};
-    const model::Segment& segment = catalog_.segments[place];
-    if (segment.executable != request_.executable || row.end < row.start) return {};
+    const model::Segment* segment = wantedSegment(row);
+    if (segment == nullptr) return {};
     const std::string name = fmt::format("{} {}", model::toString(row.pass), row.microBatch < 0 ? "" : std::to_string(row.microBatch));
-    const std::string role = roleOf(segment.lane);
+    const std::string role = roleOf(segment->lane);
     PIPESCOPE_ASSIGN(const std::int64_t passes,
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
@@ -261,7 +275,7 @@ class Chrome {
       const auto place = static_cast<std::size_t>(row.counter.value);
       if (!row.counter.valid() || place >= all->size() || !std::isfinite(row.value)) return {};
       const model::Counter& counter = (*all)[place];
-      if (counter.executable != request_.executable) return {};
+      if (counter.executable != request_.executable || !isWanted(row.run)) return {};
       const model::DeviceId device = counter.device.valid() ? counter.device : model::DeviceId(0);
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}", pid(device),
                                jsonText(counter.name), us(row.time, device), row.value));

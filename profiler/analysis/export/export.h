@@ -1,6 +1,7 @@
 #pragma once
 // Profiles for other programs. Every format streams: memory does not grow with the profile.
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@ struct ExportRequest {
   const Catalog& catalog;
   model::ExecutableId executable;
   bool steps = true;  ///< steps of segments, not only placements
+  std::optional<model::RunId> run = {};  ///< only this call
 };
 
 /// Trace Event Format of Chrome (JSON object form), which Perfetto opens: a process a device, a thread a lane, complete

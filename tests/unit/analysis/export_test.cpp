@@ -111,6 +111,66 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
   }
 }
 
+TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
+  TraceFixture fixture(2);  // whose 6 placements, transfer and sample are call 0's
+  model::RowSet more;
+  model::Executable inference;
+  inference.id = model::ExecutableId(1), inference.name = "inference";
+  more.of<model::Executable>() = {inference};
+  const auto call = [&](int id, int executable) {
+    model::Run run;
+    run.id = model::RunId(id), run.executable = model::ExecutableId(executable);
+    run.start = Ticks(1000 * id), run.end = Ticks(1000 * id + 500);
+    more.of<model::Run>().push_back(run);
+    model::Transfer transfer = fixture.rows.of<model::Transfer>()[0];
+    transfer.id = model::TransferId(id), transfer.run = run.id;
+    transfer.start = run.start + Ticks(3), transfer.end = run.start + Ticks(9);
+    more.of<model::Transfer>().push_back(transfer);
+    more.of<model::CounterSample>().push_back({model::CounterId(0), run.start, run.id, 0.25});
+    model::Placement placement = fixture.rows.of<model::Placement>()[0];
+    placement.id = model::PlacementId(100 + id), placement.run = run.id;
+    placement.start = run.start, placement.end = run.start + Ticks(400);
+    if (executable == 1) placement.segment = model::SegmentId(6);
+    more.of<model::Placement>().push_back(placement);
+  };
+  model::Segment segment = fixture.rows.of<model::Segment>()[0];
+  segment.id = model::SegmentId(6), segment.executable = model::ExecutableId(1);
+  more.of<model::Segment>() = {segment};
+  call(1, 0), call(2, 1);
+  ASSERT_TRUE(fixture.profile->commit(more).ok());
+  const auto catalog = loadCatalog(*fixture.profile).value();
+  base::SilentProgress progress;
+  struct Expected {
+    int executable;
+    std::optional<model::RunId> run;
+    int passes, transfers, samples;
+  };
+  for (const auto& [executable, run, passes, transfers, samples] :
+       {Expected{0, {}, 7, 2, 2}, Expected{1, {}, 1, 1, 0}, Expected{0, model::RunId(1), 1, 1, 1},
+        Expected{0, model::RunId(0), 6, 1, 1}}) {
+    const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
+      return exportChrome({*fixture.profile, *catalog, model::ExecutableId(executable), false, run}, write, progress);
+    }));
+    std::map<std::string, int> slices;
+    int counters = 0;
+    for (const auto& event : json["traceEvents"]) {
+      if (event["ph"] == "X") ++slices[event["cat"]];
+      if (event["ph"] == "C") ++counters;
+    }
+    EXPECT_EQ(slices["pass"], passes);
+    EXPECT_EQ(slices["transfer"], 2 * transfers) << "at both ends";
+    EXPECT_EQ(counters, samples);
+  }
+  const auto first = catalog->findCall(catalog->executables[0], 2);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ((*first)->id, model::RunId(1));
+  for (const std::int64_t none : {0, 3}) {
+    const auto missing = catalog->findCall(catalog->executables[0], none);
+    ASSERT_FALSE(missing.ok());
+    EXPECT_EQ(missing.error().message, "training has no call " + std::to_string(none) + "; its calls are 1 to 2.");
+  }
+}
+
 TEST(Export, CsvIsQuotedWhereItMustBe) {
   const TraceFixture fixture(1);
   base::SilentProgress progress;
