@@ -17,6 +17,8 @@ struct Options {
   std::int64_t tile = -1;
 };
 
+constexpr std::int64_t kMostTiles = 1'000'000;  // of any device
+
 std::string sectionNames() {
   std::string names;
   for (const auto& definition : sections::sectionRegistry().all())
@@ -155,7 +157,7 @@ std::function<int()> setUp(CLI::App& command) {
                      "Sections to print, repeatable (default all): " + sectionNames());
   command.add_option("--executable", options->executable, "training (default), inference …");
   command.add_option("--tile", options->tile, "With --section liveness: what is live on this tile of each device")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, kMostTiles));
   command.add_option("--format", options->format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
