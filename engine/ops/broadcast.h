@@ -1,6 +1,7 @@
 #pragma once
 // numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and its gradient.
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "engine/ops/gradient_builder.h"
@@ -122,7 +123,7 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   }
 }
 
-/// The same, by several threads where the result is one run, or rows of one operand share the other.
+/// The same; of real numbers by several threads where the result is one run, or rows of one operand share the other.
 template <class A, class B, class Y, class F>
 void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   const std::int64_t run = plan.run();

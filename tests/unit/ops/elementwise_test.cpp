@@ -215,6 +215,29 @@ TEST(Arithmetic, BroadcastsAsNumpy) {
   }
 }
 
+TEST(Arithmetic, WholeNumbersBroadcastAsNumpy) {
+  const auto whole = [](const Shape& shape, double first) {
+    std::vector<double> data;
+    for (std::int64_t i = 0; i < graph::elementCount(shape); ++i) data.push_back(first + 3 * static_cast<double>(i));
+    return labels(shape, std::move(data), ElementType::int32);
+  };
+  const std::pair<std::string, Pair> operators[] = {{"Add", [](double x, double y) { return x + y; }},
+                                                    {"Sub", [](double x, double y) { return x - y; }},
+                                                    {"Div", [](double x, double y) { return std::trunc(x / y); }},
+                                                    {"Max", [](double x, double y) { return std::max(x, y); }},
+                                                    {"Less", [](double x, double y) { return x < y ? 1.0 : 0.0; }},
+                                                    {"Equal", [](double x, double y) { return x == y ? 1.0 : 0.0; }}};
+  for (const auto& [op, f] : operators) {
+    for (const PairCase& c : kPairs) {
+      const Value a = whole(c.a, -20), b = whole(c.b, -2);
+      const auto y = compute(op, {a, b});
+      ASSERT_TRUE(y.ok()) << y.error().message;
+      EXPECT_EQ((*y)[0].shape, c.result) << op;
+      EXPECT_EQ((*y)[0].data, applied(a, b, c.result, f)) << op;
+    }
+  }
+}
+
 TEST(Arithmetic, RefusesShapesThatDoNotSpread) {
   EXPECT_EQ(refusal("Add", {noise({2, 3}, 1), noise({2}, 1)}),
             "Add node: input 1 is 2 float64, which does not spread over 3 of the inputs before it on axis 1");
