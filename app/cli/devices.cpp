@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/command.h"
-#include "app/run/user_folders.h"
+#include "app/run/request/user_folders.h"
 #include "engine/devices/system_registry.h"
 #include "profiler/sections/section.h"
 
@@ -52,7 +52,7 @@ base::Result<sections::Section> list() {
   return section;
 }
 
-std::function<int()> setUp(CLI::App& command) {
+std::function<int()> setUpDevices(CLI::App& command) {
   auto name = std::make_shared<std::string>(), format = std::make_shared<std::string>("text");
   command.add_option("name", *name, "Chip or system; without, all are listed");
   command.add_option("--format", *format, "text, json or csv")
@@ -70,8 +70,8 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(devices) {
-  registry.add(
-      {"devices", "List emulated devices and systems, or show one with its figures and sources", setUp});
+  registry.add({"devices", "List emulated devices and systems, or show one with its figures and sources",
+                setUpDevices});
 }
 
 }  // namespace pipescope::cli

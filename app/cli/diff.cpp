@@ -1,5 +1,5 @@
 // pipescope diff: what changed between two profiles, options first, then parts that add up to the whole.
-#include "profiler/analysis/diff.h"
+#include "profiler/analysis/pipeline/diff.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@ namespace {
 using sections::Cell;
 using sections::Format;
 
-struct Options {
+struct DiffOptions {
   std::string before, after, executable, format = "text";
   int most = 20;
 };
@@ -34,9 +34,12 @@ base::Result<Side> open(const std::string& path, const std::string& executable) 
   return side;
 }
 
-sections::Table optionTable(const char* key, const char* title, const std::vector<analysis::ChangedOption>& changed) {
+sections::Table optionTable(const char* key, const char* title,
+                            const std::vector<analysis::ChangedOption>& changed) {
   sections::Table table{key, title, "", {}, {}};
-  table.columns = {{"name", "Name", Format::plain, ""}, {"before", "Before", Format::plain, ""}, {"after", "After", Format::plain, ""}};
+  table.columns = {{"name", "Name", Format::plain, ""},
+                   {"before", "Before", Format::plain, ""},
+                   {"after", "After", Format::plain, ""}};
   for (const auto& row : changed) table.rows.push_back({row.path, row.before, row.after});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return sections::countsBefore(std::get<std::string>(a.front()), std::get<std::string>(b.front()));
@@ -62,8 +65,8 @@ void addLargest(sections::Table& table, const std::vector<Part>& parts, int most
   table.rows.back().front() = std::string("the rest");
 }
 
-/// Columns of a part's time: in ticks, and by the sample where calls have different numbers of samples. Text then shows
-/// only these.
+/// Columns of a part's time: in ticks, and by the sample where calls have different numbers of samples. Text
+/// then shows only these.
 void addTimeColumns(sections::Table& table, const analysis::Diff& diff) {
   const bool ticks = !diff.perSample();
   table.columns.push_back({"before_cycles", "Before", Format::ticks, "", ticks});
@@ -93,7 +96,8 @@ Cell index(std::int64_t n) {
 }
 
 sections::Table passTable(const analysis::Diff& diff) {
-  sections::Table table{"passes", "Time by what it goes to", basisOf(diff, "last call, critical path"), {}, {}};
+  sections::Table table{
+      "passes", "Time by what it goes to", basisOf(diff, "last call, critical path"), {}, {}};
   table.columns = {{"kind", "Pass", Format::plain, ""}};
   addTimeColumns(table, diff);
   for (const analysis::PassPart& part : diff.passes) {
@@ -115,8 +119,12 @@ sections::Table timeTable(const analysis::Diff& diff, int most) {
                    {"micro_batches_after", "after", Format::count, ""}};
   addTimeColumns(table, diff);
   addLargest(table, diff.time, most, [&](const analysis::TimePart& part) {
-    std::vector<Cell> row = {part.kind,          part.operation,          part.pass,
-                             index(part.stage),  index(part.device),      part.microBatchesBefore,
+    std::vector<Cell> row = {part.kind,
+                             part.operation,
+                             part.pass,
+                             index(part.stage),
+                             index(part.device),
+                             part.microBatchesBefore,
                              part.microBatchesAfter};
     addTimeCells(row, diff, part);
     return row;
@@ -125,20 +133,25 @@ sections::Table timeTable(const analysis::Diff& diff, int most) {
 }
 
 sections::Table microBatchTable(const analysis::Diff& diff, int most) {
-  sections::Table table{"micro_batches", "Time by micro-batch", "the same time; changes add up to the total", {}, {}};
-  table.columns = {{"micro_batch", "Micro-batch", Format::plain, ""}, {"before_cycles", "Before", Format::ticks, ""},
-                   {"after_cycles", "After", Format::ticks, ""}, {"delta_cycles", "Change", Format::ticks, ""}};
+  sections::Table table{
+      "micro_batches", "Time by micro-batch", "the same time; changes add up to the total", {}, {}};
+  table.columns = {{"micro_batch", "Micro-batch", Format::plain, ""},
+                   {"before_cycles", "Before", Format::ticks, ""},
+                   {"after_cycles", "After", Format::ticks, ""},
+                   {"delta_cycles", "Change", Format::ticks, ""}};
   addLargest(table, diff.microBatches, most, [&](const analysis::MicroBatchPart& part) -> std::vector<Cell> {
-    return {part.microBatch < 0 ? Cell(std::string("none")) : Cell(std::int64_t{part.microBatch}), part.before, part.after,
-            part.delta()};
+    return {part.microBatch < 0 ? Cell(std::string("none")) : Cell(std::int64_t{part.microBatch}),
+            part.before, part.after, part.delta()};
   });
   return table;
 }
 
 sections::Table memoryTable(const analysis::Diff& diff, int most) {
   sections::Table table{"memory", "Memory", "sum over units, without gaps", {}, {}};
-  table.columns = {{"device", "Device", Format::plain, ""}, {"category", "Category", Format::plain, ""},
-                   {"before_bytes", "Before", Format::bytes, ""}, {"after_bytes", "After", Format::bytes, ""},
+  table.columns = {{"device", "Device", Format::plain, ""},
+                   {"category", "Category", Format::plain, ""},
+                   {"before_bytes", "Before", Format::bytes, ""},
+                   {"after_bytes", "After", Format::bytes, ""},
                    {"delta_bytes", "Change", Format::bytes, ""}};
   addLargest(table, diff.memory, most, [&](const analysis::MemoryPart& part) -> std::vector<Cell> {
     return {part.device, part.category, part.before, part.after, part.delta()};
@@ -149,15 +162,18 @@ sections::Table memoryTable(const analysis::Diff& diff, int most) {
 /// Devices of different families are not each other's; their memory is compared as a whole.
 sections::Table categoryTable(const analysis::Diff& diff) {
   sections::Table table{"memory_by_category", "Memory", "all devices of one replica, without gaps", {}, {}};
-  table.columns = {{"category", "Category", Format::plain, ""},    {"before_bytes", "Before", Format::bytes, ""},
-                   {"after_bytes", "After", Format::bytes, ""},    {"delta_bytes", "Change", Format::bytes, ""}};
+  table.columns = {{"category", "Category", Format::plain, ""},
+                   {"before_bytes", "Before", Format::bytes, ""},
+                   {"after_bytes", "After", Format::bytes, ""},
+                   {"delta_bytes", "Change", Format::bytes, ""}};
   std::map<std::string, analysis::MemoryPart> sums;
   analysis::MemoryPart all;
   for (const analysis::MemoryPart& part : diff.memory) {
     sums[part.category].before += part.before, sums[part.category].after += part.after;
     all.before += part.before, all.after += part.after;
   }
-  for (const auto& [category, part] : sums) table.rows.push_back({category, part.before, part.after, part.delta()});
+  for (const auto& [category, part] : sums)
+    table.rows.push_back({category, part.before, part.after, part.delta()});
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
     return std::abs(std::get<std::int64_t>(a[3])) > std::abs(std::get<std::int64_t>(b[3]));
   });
@@ -166,15 +182,19 @@ sections::Table categoryTable(const analysis::Diff& diff) {
 }
 
 void addFacts(const analysis::Diff& diff, sections::Section& section) {
-  section.facts = {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "of all cycles below", !diff.perSample()},
+  section.facts = {{"clock_hz", "Ticks per second", diff.ticksPerSecond, Format::count, "of all cycles below",
+                    !diff.perSample()},
                    {"before_cycles", "Call before", diff.before, Format::ticks, "span of the last call"},
                    {"after_cycles", "Call after", diff.after, Format::ticks, "span of the last call"},
-                   {"delta_cycles", "Change", diff.after - diff.before, Format::ticks, "after − before", !diff.perSample()}};
+                   {"delta_cycles", "Change", diff.after - diff.before, Format::ticks, "after − before",
+                    !diff.perSample()}};
   if (!diff.perSample()) return;
-  const double before = diff.secondsPerSampleBefore(diff.before), after = diff.secondsPerSampleAfter(diff.after);
+  const double before = diff.secondsPerSampleBefore(diff.before),
+               after = diff.secondsPerSampleAfter(diff.after);
   const auto rate = [](double seconds) { return seconds > 0 ? Cell(1 / seconds) : Cell(); };
   for (const sections::Fact& fact :
-       {sections::Fact{"before_samples", "Samples of the call before", diff.samplesBefore, Format::count, "all replicas"},
+       {sections::Fact{"before_samples", "Samples of the call before", diff.samplesBefore, Format::count,
+                       "all replicas"},
         {"after_samples", "Samples of the call after", diff.samplesAfter, Format::count, "all replicas"},
         {"before_devices", "Devices before", diff.devicesBefore, Format::count, "that hold a stage"},
         {"after_devices", "Devices after", diff.devicesAfter, Format::count, "that hold a stage"},
@@ -182,14 +202,17 @@ void addFacts(const analysis::Diff& diff, sections::Section& section) {
         {"after_samples_per_second", "Rate after", rate(after), Format::rate, "samples ÷ call"},
         {"before_seconds_per_sample", "Time of a sample before", before, Format::seconds, "call ÷ samples"},
         {"after_seconds_per_sample", "Time of a sample after", after, Format::seconds, "call ÷ samples"},
-        {"delta_seconds_per_sample", "Change by the sample", after - before, Format::seconds, "after − before"}})
+        {"delta_seconds_per_sample", "Change by the sample", after - before, Format::seconds,
+         "after − before"}})
     section.facts.push_back(fact);
 }
 
 /// `text`: without tables that say nothing to people here.
-sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalog& catalog, int most, bool text) {
+sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalog& catalog, int most,
+                              bool text) {
   sections::Section section{"diff", "Difference", {}, {}, {}};
-  section.tables = {optionTable("versions", "Versions", diff.versions), optionTable("options", "Options", diff.options)};
+  section.tables = {optionTable("versions", "Versions", diff.versions),
+                    optionTable("options", "Options", diff.options)};
   if (diff.perSample() || diff.families) section.tables.push_back(passTable(diff));
   section.tables.push_back(timeTable(diff, most));
   // Micro-batches of calls that have other numbers of samples are not the same ones.
@@ -199,13 +222,16 @@ sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalo
   addFacts(diff, section);
   if (diff.families) {
     section.remarks.push_back(
-        "The devices are of different families: parts are matched by the model's operators, whatever stage and device "
-        "they are on. Each family has categories of memory of its own: an IPU's variables are weights, activations "
+        "The devices are of different families: parts are matched by the model's operators, whatever stage "
+        "and device "
+        "they are on. Each family has categories of memory of its own: an IPU's variables are weights, "
+        "activations "
         "and optimizer state together.");
   }
   if (diff.perSample()) {
     section.remarks.push_back(
-        "The calls have different numbers of samples: times are divided by them. A pipeline's critical path goes "
+        "The calls have different numbers of samples: times are divided by them. A pipeline's critical path "
+        "goes "
         "through one stage at a time, so its parts say what limits the call, not what all devices do.");
   }
   if (diff.versions.empty() && diff.options.empty()) section.remarks.push_back("The options are the same.");
@@ -214,7 +240,7 @@ sections::Section makeSection(const analysis::Diff& diff, const analysis::Catalo
   return section;
 }
 
-base::Result<std::string> run(const Options& options) {
+base::Result<std::string> runDiff(const DiffOptions& options) {
   PIPESCOPE_ASSIGN(const Side before, open(options.before, options.executable));
   PIPESCOPE_ASSIGN(const Side after, open(options.after, options.executable));
   PIPESCOPE_ASSIGN(const analysis::Diff found,
@@ -226,8 +252,8 @@ base::Result<std::string> run(const Options& options) {
   return options.format == "csv" ? sections::toCsv(section) : sections::toText(section);
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpDiff(CLI::App& command) {
+  auto options = std::make_shared<DiffOptions>();
   command.add_option("before", options->before, "Profile to compare with")->required();
   command.add_option("after", options->after, "Profile to compare")->required();
   command.add_option("--executable", options->executable, "training (default), inference …");
@@ -236,7 +262,7 @@ std::function<int()> setUp(CLI::App& command) {
       ->check(CLI::IsMember({"text", "json", "csv"}))
       ->capture_default_str();
   return [options] {
-    const base::Result<std::string> text = run(*options);
+    const base::Result<std::string> text = runDiff(*options);
     return text.ok() ? print(*text) : fail(text.error());
   };
 }
@@ -244,7 +270,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(diff) {
-  registry.add({"diff", "Show what changed between two profiles, adding up to the whole", setUp});
+  registry.add({"diff", "Show what changed between two profiles, adding up to the whole", setUpDiff});
 }
 
 }  // namespace pipescope::cli

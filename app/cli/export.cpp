@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/cli/command.h"
-#include "profiler/analysis/export/export.h"
-#include "profiler/store/export_sqlite.h"
+#include "profiler/export/export.h"
+#include "profiler/export/sqlite.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExportOptions {
   std::string profile, format, output, executable, table = "placement";
   bool steps = true;
   std::optional<std::int64_t> call;
@@ -34,12 +34,15 @@ class OutputFile {
     file.partial_ = path + ".partial";
     file.file_ = std::fopen(file.partial_.c_str(), "wb");
     if (file.file_ == nullptr)
-      return base::ioError(path + " cannot be written: " + std::strerror(errno) + "; choose another place with -o.");
+      return base::ioError(path + " cannot be written: " + std::strerror(errno) +
+                           "; choose another place with -o.");
     return file;
   }
   OutputFile() = default;
   OutputFile(OutputFile&& other) noexcept
-      : path_(std::move(other.path_)), partial_(std::move(other.partial_)), file_(std::exchange(other.file_, nullptr)) {}
+      : path_(std::move(other.path_)),
+        partial_(std::move(other.partial_)),
+        file_(std::exchange(other.file_, nullptr)) {}
   OutputFile& operator=(OutputFile&& other) noexcept {
     std::swap(path_, other.path_), std::swap(partial_, other.partial_), std::swap(file_, other.file_);
     return *this;
@@ -64,13 +67,14 @@ class OutputFile {
 
  private:
   base::Error full() const {
-    return base::refused(path_ + " cannot be written to its end: " + std::strerror(errno) + "; nothing is left there.");
+    return base::refused(path_ + " cannot be written to its end: " + std::strerror(errno) +
+                         "; nothing is left there.");
   }
   std::string path_, partial_;
   std::FILE* file_ = nullptr;
 };
 
-base::Status exportText(const Options& options, const std::shared_ptr<store::ProfileReader>& reader,
+base::Status exportText(const ExportOptions& options, const std::shared_ptr<store::ProfileReader>& reader,
                         base::Progress& progress) {
   PIPESCOPE_ASSIGN(OutputFile file, OutputFile::create(options.output));
   const analysis::Writer write = [&](std::string_view text) { return file.write(text); };
@@ -93,9 +97,10 @@ base::Status exportText(const Options& options, const std::shared_ptr<store::Pro
   return file.close();
 }
 
-base::Status run(const Options& options) {
+base::Status runExport(const ExportOptions& options) {
   base::SilentProgress progress;
-  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(options.profile));
+  PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
+                   store::ProfileReader::open(options.profile));
   std::error_code failed;
   if (fs::equivalent(options.profile, options.output, failed))
     return base::badInput("-o names the profile itself; choose another file for the export.");
@@ -118,21 +123,25 @@ base::Status refuseOthers(const std::vector<Particular>& all, const std::string&
   return {};
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpExport(CLI::App& command) {
+  auto options = std::make_shared<ExportOptions>();
   command.add_option("profile", options->profile, "Profile to export")->required();
   command.add_option("--to", options->format, "chrome (for Perfetto), csv, sqlite or svg")
       ->required()
       ->check(CLI::IsMember({"chrome", "csv", "sqlite", "svg"}));
   command.add_option("-o,--output", options->output, "File to write")->required();
   const std::vector<Particular> particular = {
-      {command.add_option("--executable", options->executable, "training (default), inference … (chrome, svg)"), {"chrome", "svg"}},
-      {command.add_option("--call", options->call, "Only this call of the executable, from 1 (chrome)"), {"chrome"}},
+      {command.add_option("--executable", options->executable,
+                          "training (default), inference … (chrome, svg)"),
+       {"chrome", "svg"}},
+      {command.add_option("--call", options->call, "Only this call of the executable, from 1 (chrome)"),
+       {"chrome"}},
       {command.add_option("--table", options->table, "Table to write (csv)")->capture_default_str(), {"csv"}},
-      {command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)"), {"chrome"}}};
+      {command.add_flag("!--no-steps", options->steps, "Passes only, without the steps in them (chrome)"),
+       {"chrome"}}};
   return [options, particular] {
     base::Status status = refuseOthers(particular, options->format);
-    if (status.ok()) status = run(*options);
+    if (status.ok()) status = runExport(*options);
     return status.ok() ? kDone : fail(status.error());
   };
 }
@@ -140,7 +149,8 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(export) {
-  registry.add({"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures", setUp});
+  registry.add(
+      {"export", "Write a profile for other programs: Perfetto, spreadsheets, SQL, pictures", setUpExport});
 }
 
 }  // namespace pipescope::cli

@@ -1,5 +1,5 @@
 // pipescope infer: an ONNX model on tensors from files, numerics only.
-#include "app/run/infer_model.h"
+#include "app/run/execute/infer_model.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 namespace pipescope::cli {
 namespace {
 
-struct Options {
+struct InferOptions {
   app::InferFiles files;
   std::string model, inputs, outputs;
 };
 
-int infer(Options& options) {
+int infer(InferOptions& options) {
   if (options.model.empty() || options.inputs.empty() || options.outputs.empty()) {
     return fail(base::badInput(
         "infer needs a model and two folders: pipescope infer MODEL.onnx --inputs DIR --outputs DIR."));
@@ -29,8 +29,8 @@ int infer(Options& options) {
   return print(text);
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpInfer(CLI::App& command) {
+  auto options = std::make_shared<InferOptions>();
   command.add_option("model", options->model, "Model (ONNX, opset 7 to 17)");
   command.add_option("--inputs", options->inputs, "Folder with input_0.pb, input_1.pb … (ONNX TensorProto)");
   command.add_option("--outputs", options->outputs, "Folder for output_0.pb …; made where it is missing");
@@ -44,7 +44,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(infer) {
-  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUp});
+  registry.add({"infer", "Compute an ONNX model on tensors from files, without emulation", setUpInfer});
 }
 
 }  // namespace pipescope::cli

@@ -55,7 +55,7 @@ base::Status checkCommand(int argc, char** argv, const CommandRegistry& registry
   return base::badInput(std::string("There is no command \"") + argv[1] + "\"; known are " + known + ".");
 }
 
-int run(int argc, char** argv) {
+int runMain(int argc, char** argv) {
   for (int i = 0; i < argc; ++i)
     keptCommandLine() += (i == 0 ? "" : " ") + std::string(i == 0 ? "pipescope" : argv[i]);
   CLI::App app("Runs models across emulated IPUs, records profiles, and reports what holds a pipeline up.",
@@ -93,7 +93,7 @@ const std::string& commandLine() {
 int main(int argc, char** argv) {
   pipescope::base::setCheckHandler(pipescope::cli::onBrokenInvariant);
   try {
-    return pipescope::cli::run(argc, argv);
+    return pipescope::cli::runMain(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "pipescope: internal fault: %s\n", error.what());
     return pipescope::cli::kInternalFault;

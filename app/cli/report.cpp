@@ -11,7 +11,7 @@
 namespace pipescope::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string profile, executable, format = "text";
   std::vector<std::string> sections, failIf;
   std::int64_t tile = -1;
@@ -109,7 +109,7 @@ bool isMet(double value, const Threshold& t) {
   return (value == t.bound) == (t.comparison == "==");
 }
 
-base::Result<int> checkThresholds(const Options& options, const sections::Context& context) {
+base::Result<int> checkThresholds(const ReportOptions& options, const sections::Context& context) {
   int status = kDone;
   for (const std::string& text : options.failIf) {
     PIPESCOPE_ASSIGN(const Threshold threshold, parseThreshold(text));
@@ -124,7 +124,7 @@ base::Result<int> checkThresholds(const Options& options, const sections::Contex
   return status;
 }
 
-std::string render(const Options& options, const std::vector<sections::Section>& made) {
+std::string render(const ReportOptions& options, const std::vector<sections::Section>& made) {
   if (options.format == "json")
     return (made.size() == 1 ? sections::toJson(made.front()) : sections::toJson(made)) + "\n";
   std::string text;
@@ -136,11 +136,12 @@ std::string render(const Options& options, const std::vector<sections::Section>&
   return text;
 }
 
-base::Result<int> report(const Options& options) {
+base::Result<int> report(const ReportOptions& options) {
   PIPESCOPE_ASSIGN(const auto reader, store::ProfileReader::open(options.profile));
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
-  const bool liveness = std::find(options.sections.begin(), options.sections.end(), "liveness") != options.sections.end();
+  const bool liveness =
+      std::find(options.sections.begin(), options.sections.end(), "liveness") != options.sections.end();
   if (options.tile >= 0 && !liveness)
     return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
   const sections::Context context{*reader, *catalog, executable->id, options.tile};
@@ -150,13 +151,15 @@ base::Result<int> report(const Options& options) {
   return checkThresholds(options, context);
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpReport(CLI::App& command) {
+  auto options = std::make_shared<ReportOptions>();
   command.add_option("profile", options->profile, "Profile to read")->required();
   command.add_option("--section", options->sections,
                      "Sections to print, repeatable (default all): " + sectionNames());
   command.add_option("--executable", options->executable, "training (default), inference …");
-  command.add_option("--tile", options->tile, "With --section liveness: what is live on this tile of each device")
+  command
+      .add_option("--tile", options->tile,
+                  "With --section liveness: what is live on this tile of each device")
       ->check(CLI::Range(std::int64_t{0}, kMostTiles));
   command.add_option("--format", options->format, "text, json or csv")
       ->check(CLI::IsMember({"text", "json", "csv"}))
@@ -172,7 +175,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(report) {
-  registry.add({"report", "Print sections of a profile, and check thresholds", setUp});
+  registry.add({"report", "Print sections of a profile, and check thresholds", setUpReport});
 }
 
 }  // namespace pipescope::cli

@@ -1,5 +1,5 @@
 // pipescope run: validate, compile, emulate, train or infer, write the profile.
-#include "app/run/run.h"
+#include "app/run/execute/run.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 namespace pipescope::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string file, output, profileDirectory, progress = "bar";
   std::map<std::string, std::string> flags;  ///< key path → value, as given
   std::map<std::string, bool> switches;      ///< key path → value
@@ -22,7 +22,7 @@ struct Options {
 };
 
 /// Every key with a flag becomes an option; booleans become --flag and --no-flag.
-void addKeyFlags(CLI::App& command, Options& options) {
+void addKeyFlags(CLI::App& command, RunOptions& options) {
   for (const config::Key& key : config::keys()) {
     if (key.flags.empty()) continue;
     std::string names, negated;
@@ -46,7 +46,7 @@ void addKeyFlags(CLI::App& command, Options& options) {
   }
 }
 
-base::Status applyFlags(const Options& options, const CLI::App& command,
+base::Status applyFlags(const RunOptions& options, const CLI::App& command,
                         config::Configuration& configuration) {
   for (const config::Key& key : config::keys()) {
     if (key.flags.empty() || key.type == config::KeyType::boolean ||
@@ -75,7 +75,7 @@ base::Status applyFlags(const Options& options, const CLI::App& command,
   return {};
 }
 
-base::Result<std::string> outputOf(const Options& options) {
+base::Result<std::string> outputOf(const RunOptions& options) {
   if (options.profileDirectory.empty())
     return options.output.empty() ? std::string("profile.pop") : options.output;
   if (!options.output.empty())
@@ -108,11 +108,12 @@ base::Result<config::Configuration> readConfiguration(const std::string& file) {
   if (!file.ends_with(".onnx")) return config::Configuration::read(file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::parse("", file));
   PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
-  PIPESCOPE_TRY(configuration.set("model.name", std::filesystem::path(file).stem().string(), config::Origin::file));
+  PIPESCOPE_TRY(
+      configuration.set("model.name", std::filesystem::path(file).stem().string(), config::Origin::file));
   return configuration;
 }
 
-base::Result<int> runOnce(const Options& options, const CLI::App& command) {
+base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
   PIPESCOPE_ASSIGN(config::Configuration configuration, readConfiguration(options.file));
   PIPESCOPE_TRY(configuration.applyEnvironment(
       [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
@@ -132,8 +133,8 @@ base::Result<int> runOnce(const Options& options, const CLI::App& command) {
   return static_cast<int>(refusedToRun ? kAnswerIsNo : kDone);
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpRun(CLI::App& command) {
+  auto options = std::make_shared<RunOptions>();
   command.add_option("config", options->file, "Configuration (TOML), or a model (ONNX)");
   command.add_option("-o,--output", options->output,
                      "Profile to write (default profile.pop); only profiles are overwritten");
@@ -164,7 +165,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(run) {
-  registry.add({"run", "Train or infer on an emulated system and write a profile", setUp});
+  registry.add({"run", "Train or infer on an emulated system and write a profile", setUpRun});
 }
 
 }  // namespace pipescope::cli

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "app/cli/command.h"
-#include "app/run/schedule_table.h"
+#include "app/run/request/schedule_table.h"
 
 namespace pipescope::cli {
 namespace {
 
-struct Options {
+struct ScheduleOptions {
   std::string schedule = "popart", format = "text", forward = "1", backward = "2", weight;
   int stages = 4, microBatches = 8, chunks = 0;
   double exchange = 0;
@@ -45,7 +45,7 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
   return all;
 }
 
-base::Result<std::string> table(const Options& options) {
+base::Result<std::string> table(const ScheduleOptions& options) {
   app::FixedRun run;
   run.schedule = options.schedule;
   run.microBatches = options.microBatches;
@@ -75,8 +75,8 @@ base::Result<std::string> table(const Options& options) {
   return options.format == "json" ? app::toJson(result) : app::toText(result);
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpSchedule(CLI::App& command) {
+  auto options = std::make_shared<ScheduleOptions>();
   command.add_option("--schedule", options->schedule, "Name of the schedule: " + schedules::scheduleNames())
       ->capture_default_str();
   command.add_option("--stages", options->stages, "Forward stages N, one device each")
@@ -116,7 +116,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(schedule) {
-  registry.add({"schedule", "Show a schedule's table, times and stash for given stage costs", setUp});
+  registry.add({"schedule", "Show a schedule's table, times and stash for given stage costs", setUpSchedule});
 }
 
 }  // namespace pipescope::cli

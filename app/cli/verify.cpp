@@ -10,7 +10,7 @@
 namespace pipescope::cli {
 namespace {
 
-struct Options {
+struct VerifyOptions {
   std::string profile, format = "text";
 };
 
@@ -30,15 +30,15 @@ std::string json(const store::Verification& v) {
 std::string text(const store::Verification& v) {
   std::string state = model::toString(v.state.state);
   if (!v.state.reason.empty()) state += ": " + v.state.reason;
-  std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n", v.holes.empty() ? "whole" : "damaged",
-                                  v.rows, v.tables, state);
+  std::string lines = fmt::format("{}: {} rows in {} tables, state {}\n",
+                                  v.holes.empty() ? "whole" : "damaged", v.rows, v.tables, state);
   for (const std::string& hole : v.holes) lines += "hole: " + hole + "\n";
   if (!v.contentHash.empty()) lines += "content " + v.contentHash + "\n";
   return lines;
 }
 
-std::function<int()> setUp(CLI::App& command) {
-  auto options = std::make_shared<Options>();
+std::function<int()> setUpVerify(CLI::App& command) {
+  auto options = std::make_shared<VerifyOptions>();
   command.add_option("profile", options->profile, "Profile to check")->required();
   command.add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
@@ -56,7 +56,7 @@ std::function<int()> setUp(CLI::App& command) {
 }  // namespace
 
 PIPESCOPE_REGISTER_COMMAND(verify) {
-  registry.add({"verify", "Check that a profile is whole; exit 1 names each hole", setUp});
+  registry.add({"verify", "Check that a profile is whole; exit 1 names each hole", setUpVerify});
 }
 
 }  // namespace pipescope::cli

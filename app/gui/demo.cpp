@@ -23,7 +23,8 @@ base::Result<Found> find(const DemoPlaces& places) {
     if (found.sample.isEmpty() && QFileInfo::exists(file)) found.sample = file;
   }
   if (found.sample.isEmpty())
-    return base::ioError("The demo profile could not be made: the sample mnist/pipelined.toml is not installed.");
+    return base::ioError(
+        "The demo profile could not be made: the sample mnist/pipelined.toml is not installed.");
   if (!QDir().mkpath(places.folder))
     return base::ioError("The demo profile could not be made: the folder " + places.folder.toStdString() +
                          " cannot be written to.");
@@ -38,7 +39,8 @@ void start(QObject* owner, const QString& program, const Found& found,
   QObject::connect(run, &QProcess::errorOccurred, run, [run, program, done](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
     run->deleteLater();
-    (*done)(base::ioError("The demo profile could not be made: " + program.toStdString() + " cannot be started."));
+    (*done)(base::ioError("The demo profile could not be made: " + program.toStdString() +
+                          " cannot be started."));
   });
   QObject::connect(run, QOverload<int, QProcess::ExitStatus>::of(&QProcess::finished), run,
                    [run, profile = found.profile, done](int status, QProcess::ExitStatus how) {

@@ -18,8 +18,9 @@ struct DemoPlaces {
 /// Those of the running program.
 DemoPlaces demoPlaces();
 
-/// Runs the sample that comes with the program, without numerics, and says where its profile is, or why there is none.
-/// Looks for files on a worker; `done` is called in the event loop of `owner`'s thread, unless `owner` is gone by then.
+/// Runs the sample that comes with the program, without numerics, and says where its profile is, or why there
+/// is none. Looks for files on a worker; `done` is called in the event loop of `owner`'s thread, unless
+/// `owner` is gone by then.
 void makeDemo(QObject* owner, const DemoPlaces& places, std::function<void(base::Result<QString>)> done);
 
 }  // namespace pipescope::gui

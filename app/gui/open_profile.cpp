@@ -13,8 +13,9 @@ base::Result<shell::OpenedSource> openProfile(const std::string& path) {
   open.cache = cache;
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader,
                    store::ProfileReader::open(path, open));
-  return shell::OpenedSource{reader, [reader] { return reader->refresh(); },
-                             [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
+  return shell::OpenedSource{
+      reader, [reader] { return reader->refresh(); },
+      [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
 }
 
 }  // namespace pipescope::gui

@@ -52,8 +52,8 @@ py::dict columnsOf(const std::vector<Row>& rows) {
         using Field = std::remove_cvref_t<decltype(field)>;
         if constexpr (std::is_same_v<Field, std::string>) {
           // Files are not trusted: what is no UTF-8 is shown as such.
-          texts.append(py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-              field.data(), static_cast<Py_ssize_t>(field.size()), "replace")));
+          texts.append(py::reinterpret_steal<py::object>(
+              PyUnicode_DecodeUTF8(field.data(), static_cast<Py_ssize_t>(field.size()), "replace")));
         } else if constexpr (std::is_same_v<Field, double>) {
           *real++ = field;
         } else {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "app/python/columns.h"
-#include "app/run/run.h"
+#include "app/run/execute/run.h"
 #include "profiler/analysis/pva/report.h"
 #include "profiler/base/version.h"
 #include "profiler/store/profile_reader.h"
@@ -57,14 +57,16 @@ pva::Report run(const std::string& file, const std::string& output, const py::di
   const auto set = [](const base::Status& status) {
     if (!status.ok()) raise(status.error());
   };
-  set(configuration.applyEnvironment([](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
+  set(configuration.applyEnvironment(
+      [](const char* name) { return static_cast<const char*>(std::getenv(name)); }));
   for (const auto& [key, value] : settings)
     set(configuration.setText(textOf(key), textOf(value), config::Origin::flag));
   Interruptible progress;
   std::optional<base::Error> error;
   {
     const py::gil_scoped_release release;
-    const auto result = app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")"}, progress);
+    const auto result =
+        app::runConfiguration(configuration, {output, "pipescope.run(\"" + file + "\")"}, progress);
     if (!result.ok()) error = result.error();
   }
   if (progress.interrupted()) throw py::error_already_set();
@@ -106,7 +108,9 @@ void defineMemory(py::module_& m) {
       .def_readonly("ipu", &pva::Tile::ipu)
       .def_readonly("memory", &pva::Tile::memory);
   py::class_<pva::Ipu>(m, "Ipu").def_readonly("id", &pva::Ipu::id).def_readonly("tiles", &pva::Ipu::tiles);
-  py::class_<pva::Replica>(m, "Replica").def_readonly("id", &pva::Replica::id).def_readonly("ipus", &pva::Replica::ipus);
+  py::class_<pva::Replica>(m, "Replica")
+      .def_readonly("id", &pva::Replica::id)
+      .def_readonly("ipus", &pva::Replica::ipus);
   py::class_<pva::Graph>(m, "Graph")
       .def_readonly("numComputeSets", &pva::Graph::numComputeSets)
       .def_readonly("numVars", &pva::Graph::numVars);
@@ -129,16 +133,36 @@ void defineMemory(py::module_& m) {
 /// Overridden in Python.
 class PythonVisitor : public pva::ProgramVisitor {
  public:
-  void visitOnTileExecute(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitOnTileExecute, p); }
-  void visitDoExchange(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitDoExchange, p); }
-  void visitGlobalExchange(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitGlobalExchange, p); }
-  void visitStreamCopy(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitStreamCopy, p); }
-  void visitSync(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSync, p); }
-  void visitSequence(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSequence, p); }
-  void visitRepeat(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitRepeat, p); }
-  void visitCall(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitCall, p); }
-  void visitFunction(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitFunction, p); }
-  void visitProgram(const pva::Program& p) override { PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitProgram, p); }
+  void visitOnTileExecute(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitOnTileExecute, p);
+  }
+  void visitDoExchange(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitDoExchange, p);
+  }
+  void visitGlobalExchange(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitGlobalExchange, p);
+  }
+  void visitStreamCopy(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitStreamCopy, p);
+  }
+  void visitSync(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSync, p);
+  }
+  void visitSequence(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitSequence, p);
+  }
+  void visitRepeat(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitRepeat, p);
+  }
+  void visitCall(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitCall, p);
+  }
+  void visitFunction(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitFunction, p);
+  }
+  void visitProgram(const pva::Program& p) override {
+    PYBIND11_OVERRIDE(void, pva::ProgramVisitor, visitProgram, p);
+  }
 };
 
 void definePrograms(py::module_& m) {
@@ -155,9 +179,12 @@ void definePrograms(py::module_& m) {
       .def_property_readonly("count", &pva::Program::count)
       .def_property_readonly("target", &pva::Program::target)
       .def_property_readonly("debugContext", &pva::Program::debugContext)
-      .def_property_readonly("estimatedCyclesByTile",
-                             [](const pva::Program& p) { return py::array_t<std::int64_t>(py::cast(must(p.estimatedCyclesByTile()))); },
-                             "Cycles of each tile in one execution; empty without --record tiles")
+      .def_property_readonly(
+          "estimatedCyclesByTile",
+          [](const pva::Program& p) {
+            return py::array_t<std::int64_t>(py::cast(must(p.estimatedCyclesByTile())));
+          },
+          "Cycles of each tile in one execution; empty without --record tiles")
       .def("accept", &pva::Program::accept, py::arg("visitor"));
   using Visitor = pva::ProgramVisitor;
   py::class_<Visitor, PythonVisitor>(m, "ProgramVisitor", "Subclass it and override visit… members")
@@ -176,11 +203,15 @@ void definePrograms(py::module_& m) {
       .def_property_readonly("index", &pva::LivenessProgramStep::index)
       .def_property_readonly("program", &pva::LivenessProgramStep::program)
       .def_property_readonly("notAlwaysLiveBytes", &pva::LivenessProgramStep::notAlwaysLiveBytes)
-      .def_property_readonly("notAlwaysLiveMemory",
-                             [](const pva::LivenessProgramStep& step) { return must(step.notAlwaysLiveMemory()); })
-      .def("notAlwaysLiveMemoryForTile",
-           [](const pva::LivenessProgramStep& step, std::int64_t tile) { return must(step.notAlwaysLiveMemoryForTile(tile)); },
-           py::arg("tile"))
+      .def_property_readonly(
+          "notAlwaysLiveMemory",
+          [](const pva::LivenessProgramStep& step) { return must(step.notAlwaysLiveMemory()); })
+      .def(
+          "notAlwaysLiveMemoryForTile",
+          [](const pva::LivenessProgramStep& step, std::int64_t tile) {
+            return must(step.notAlwaysLiveMemoryForTile(tile));
+          },
+          py::arg("tile"))
       .def_property_readonly("ipu", &pva::LivenessProgramStep::ipu);
 }
 
@@ -200,7 +231,9 @@ void defineExecution(py::module_& m) {
       .def_property_readonly("kind", &pva::ExecutionStep::kind)
       .def_property_readonly("ipu", &pva::ExecutionStep::ipu)
       .def_property_readonly("cyclesByTile",
-                             [](const pva::ExecutionStep& s) { return py::array_t<std::int64_t>(py::cast(must(s.cyclesByTile()))); })
+                             [](const pva::ExecutionStep& s) {
+                               return py::array_t<std::int64_t>(py::cast(must(s.cyclesByTile())));
+                             })
       .def_property_readonly("stage", &pva::ExecutionStep::stage)
       .def_property_readonly("microBatch", &pva::ExecutionStep::microBatch);
   py::class_<pva::Run>(m, "Run")
@@ -214,8 +247,13 @@ void defineExecution(py::module_& m) {
   py::class_<pva::Execution>(m, "Execution")
       .def_property_readonly("runs", &pva::Execution::runs)
       .def_property_readonly("totalCycles", &pva::Execution::totalCycles)
-      .def("steps", [](const pva::Execution& e, std::int64_t run, std::size_t most) { return must(e.steps(run, most)); },
-           py::arg("run"), py::arg("most") = 10'000'000, "Steps of a run; refused where there are more than `most`");
+      .def(
+          "steps",
+          [](const pva::Execution& e, std::int64_t run, std::size_t most) {
+            return must(e.steps(run, most));
+          },
+          py::arg("run"), py::arg("most") = 10'000'000,
+          "Steps of a run; refused where there are more than `most`");
 }
 
 void defineReport(py::module_& m) {
@@ -233,13 +271,22 @@ void defineReport(py::module_& m) {
       .def_property_readonly("ipus", [](const pva::Compilation& c) { return must(c.ipus()); })
       .def_property_readonly("replicas", [](const pva::Compilation& c) { return must(c.replicas()); })
       .def_property_readonly("graph", [](const pva::Compilation& c) { return must(c.graph()); })
-      .def("livenessProgramSteps", [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
-           py::arg("ipu") = 0)
-      .def_property_readonly("alwaysLiveVariables", [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); })
-      .def("alwaysLiveVariablesForTile",
-           [](const pva::Compilation& c, std::int64_t tile) { return must(c.alwaysLiveVariablesForTile(tile)); }, py::arg("tile"))
-      .def("loweredVariablesForTile",
-           [](const pva::Compilation& c, std::int64_t tile) { return must(c.loweredVariablesForTile(tile)); }, py::arg("tile"));
+      .def(
+          "livenessProgramSteps",
+          [](const pva::Compilation& c, std::int64_t ipu) { return must(c.livenessProgramSteps(ipu)); },
+          py::arg("ipu") = 0)
+      .def_property_readonly("alwaysLiveVariables",
+                             [](const pva::Compilation& c) { return must(c.alwaysLiveVariables()); })
+      .def(
+          "alwaysLiveVariablesForTile",
+          [](const pva::Compilation& c, std::int64_t tile) {
+            return must(c.alwaysLiveVariablesForTile(tile));
+          },
+          py::arg("tile"))
+      .def(
+          "loweredVariablesForTile",
+          [](const pva::Compilation& c, std::int64_t tile) { return must(c.loweredVariablesForTile(tile)); },
+          py::arg("tile"));
   py::class_<pva::Operation>(m, "Operation")
       .def_readonly("debugContext", &pva::Operation::debugContext)
       .def_readonly("name", &pva::Operation::name)
@@ -256,17 +303,27 @@ void defineReport(py::module_& m) {
       .def_property_readonly("executables", &Report::executables)
       .def_property_readonly("compilation", [](const Report& r) { return must(r.compilation()); })
       .def_property_readonly("execution", [](const Report& r) { return must(r.execution()); })
-      .def("compilationOf", [](const Report& r, const std::string& e) { return must(r.compilation(e)); }, py::arg("executable"))
-      .def("executionOf", [](const Report& r, const std::string& e) { return must(r.execution(e)); }, py::arg("executable"))
-      .def("operations", [](const Report& r, const std::string& e) { return must(r.operations(e)); }, py::arg("executable") = "")
-      .def_property_readonly("instrumentationSettings", [](const Report& r) { return must(r.instrumentationSettings()); })
+      .def(
+          "compilationOf", [](const Report& r, const std::string& e) { return must(r.compilation(e)); },
+          py::arg("executable"))
+      .def(
+          "executionOf", [](const Report& r, const std::string& e) { return must(r.execution(e)); },
+          py::arg("executable"))
+      .def(
+          "operations", [](const Report& r, const std::string& e) { return must(r.operations(e)); },
+          py::arg("executable") = "")
+      .def_property_readonly("instrumentationSettings",
+                             [](const Report& r) { return must(r.instrumentationSettings()); })
       .def("property", &Report::property, py::arg("key"))
       .def_property_readonly("pipescopeVersion", &Report::pipescopeVersion)
-      .def("table", [](const Report& r, const std::string& table, std::int64_t start, std::int64_t stop) {
+      .def(
+          "table",
+          [](const Report& r, const std::string& table, std::int64_t start, std::int64_t stop) {
             return tableColumns(r.source(), table, start, stop);
           },
           py::arg("name"), py::arg("start") = 0, py::arg("stop") = -1,
-          "Rows [start, stop) of a table as {column: NumPy array or list of texts}; only their blocks are read");
+          "Rows [start, stop) of a table as {column: NumPy array or list of texts}; only their blocks are "
+          "read");
 }
 
 }  // namespace
@@ -282,7 +339,9 @@ PYBIND11_MODULE(pipescope, m) {
   m.def("openReport", &openReport, py::arg("path"), "Opens a profile.pop");
   m.def(
       "run",
-      [](const std::string& config, const std::string& output, const py::dict& settings) { return run(config, output, settings); },
+      [](const std::string& config, const std::string& output, const py::dict& settings) {
+        return run(config, output, settings);
+      },
       py::arg("config"), py::arg("output") = "profile.pop", py::arg("settings") = py::dict(),
       "Runs a configuration file and opens the profile; settings: {key: value} as for --set");
 }

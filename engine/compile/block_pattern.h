@@ -20,8 +20,9 @@ bool namesBlock(std::string_view pattern, std::string_view block);
 std::vector<std::string> blocksNamed(std::string_view pattern, const std::vector<std::string>& blocks);
 
 /// Blocks of each stage when stage s gets layers[s] of the model's layers, in order. A layer is a block whose
-/// name ends in a number ("encoder/layer3"); blocks before the first layer go to the first stage, others to the
-/// stage of the layer before them. Refused: layers that do not add up, with both sums; a stage without layers.
+/// name ends in a number ("encoder/layer3"); blocks before the first layer go to the first stage, others to
+/// the stage of the layer before them. Refused: layers that do not add up, with both sums; a stage without
+/// layers.
 base::Result<std::vector<std::vector<std::string>>> blocksByLayers(const std::vector<std::string>& blocks,
                                                                    const std::vector<std::int64_t>& layers);
 

@@ -73,8 +73,9 @@ class NormPass : public GraphRewriter {
     const TensorId x = of(node.inputs[0]);
     const graph::Shape shape = result_.tensor(x).type.shape;
     if (result_.tensor(x).type.element != graph::ElementType::float32) {
-      return base::badInput(fmt::format("BatchNormalization {} is in {}: over several replicas it needs float32",
-                                        node.name, graph::toString(result_.tensor(x).type.element)));
+      return base::badInput(
+          fmt::format("BatchNormalization {} is in {}: over several replicas it needs float32", node.name,
+                      graph::toString(result_.tensor(x).type.element)));
     }
     Ints axes;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-#include "engine/ops/gradient_builder.h"
+#include "engine/ops/core/gradient_builder.h"
 
 namespace pipescope::compile {
 namespace {
@@ -214,7 +214,7 @@ Status Differentiator::visit(NodeId id) {
 }  // namespace
 
 Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
-                                 std::optional<TensorId> root) {
+                                  std::optional<TensorId> root) {
   if (!forward.loss)
     return badInput(
         "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");

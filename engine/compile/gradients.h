@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "engine/graph/graph.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {

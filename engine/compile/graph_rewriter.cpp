@@ -51,8 +51,9 @@ Result<TensorId> GraphRewriter::add(const Node& of, const std::string& suffix, c
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
   const std::string output = node.name + "/out";
-  PIPESCOPE_ASSIGN(const std::vector<TensorId> outputs,
-                   ops::appendNode(result_, std::move(node), {output}, graph::TensorRole::activation, registry_));
+  PIPESCOPE_ASSIGN(
+      const std::vector<TensorId> outputs,
+      ops::appendNode(result_, std::move(node), {output}, graph::TensorRole::activation, registry_));
   return outputs[0];
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {

@@ -19,9 +19,9 @@ base::Result<ScaledLoss> scaleLoss(const graph::Graph& forward, double scale,
   node.name = "loss_scaling";
   node.block = graph.node(maker).block;
   node.inputs = {*graph.loss, factor};
-  PIPESCOPE_ASSIGN(const std::vector<graph::TensorId> outputs,
-                   ops::appendNode(graph, std::move(node), {"loss_scaling/out"},
-                                   graph::TensorRole::activation, registry));
+  PIPESCOPE_ASSIGN(
+      const std::vector<graph::TensorId> outputs,
+      ops::appendNode(graph, std::move(node), {"loss_scaling/out"}, graph::TensorRole::activation, registry));
   scaled.root = outputs[0];
   return scaled;
 }

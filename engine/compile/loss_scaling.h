@@ -1,6 +1,6 @@
 #pragma once
 #include "engine/graph/graph.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -9,8 +9,8 @@ namespace pipescope::compile {
 inline constexpr const char* kLossScaleTensor = "loss_scale";
 
 struct ScaledLoss {
-  graph::Graph graph;     ///< its loss is still the plain one
-  graph::TensorId root;   ///< loss × scale: what gradients are taken of
+  graph::Graph graph;    ///< its loss is still the plain one
+  graph::TensorId root;  ///< loss × scale: what gradients are taken of
 };
 
 /// Multiplies the loss by a scalar constant.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/graph/tensor_type.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 #include "profiler/base/ids.h"
 #include "profiler/model/enums.h"
 
@@ -35,11 +35,11 @@ constexpr bool isAlwaysLive(TensorUse use) {
 struct Replication {
   int replicas = 1;
   int devicesPerReplica = 1;
-  /// A replica's devices may reduce their gradients at the same time, and then share links; otherwise one after
-  /// another.
+  /// A replica's devices may reduce their gradients at the same time, and then share links; otherwise one
+  /// after another.
   bool atOnce = false;
-  /// A replica's devices hold the model twice, the second time in reverse order (DualPipe): device d sums gradients with
-  /// device devicesPerReplica − 1 − d, too.
+  /// A replica's devices hold the model twice, the second time in reverse order (DualPipe): device d sums
+  /// gradients with device devicesPerReplica − 1 − d, too.
   bool mirrored = false;
   /// Devices of `device`'s place in as many neighbouring replicas; 0: in all, mirrored ones included.
   std::vector<int> group(int device, std::int64_t replicas) const;
@@ -60,16 +60,16 @@ struct PlanOperator {
   std::vector<ops::Work> work;
   std::vector<PlanTensorId> inputs, outputs;
   std::string block = {};  ///< of the node it came from; empty: of the stage
-  /// Maps that follow each other element by element (works first … first + count − 1): a device may compute each such
-  /// chain in one go.
+  /// Maps that follow each other element by element (works first … first + count − 1): a device may compute
+  /// each such chain in one go.
   struct Chain {
     std::size_t first = 0, count = 0;
   };
   std::vector<Chain> chains = {};
 };
 
-/// Operators first … first + count − 1 of a pass are one call of a function: all calls of the same name on a device do
-/// the same with other tensors, so that a device may keep their code once.
+/// Operators first … first + count − 1 of a pass are one call of a function: all calls of the same name on a
+/// device do the same with other tensors, so that a device may keep their code once.
 struct PlanCall {
   std::string function;  ///< name path, unique on a device
   std::string name;      ///< of this call: its block
@@ -95,9 +95,9 @@ struct StagePlan {
   int device = 0;  ///< index in the target
   std::vector<std::string> blocks;
   std::vector<PlanTensor> tensors;
-  /// In the order in which a micro-batch goes through them: hostIn, forward, recompute, backward, weightGradient,
-  /// hostOut; then what runs once per iteration: collective (the sum of gradients over replicas) and update. A pass
-  /// without work is left out.
+  /// In the order in which a micro-batch goes through them: hostIn, forward, recompute, backward,
+  /// weightGradient, hostOut; then what runs once per iteration: collective (the sum of gradients over
+  /// replicas) and update. A pass without work is left out.
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;

@@ -110,7 +110,8 @@ base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vec
     stage.replication = options.replication;
     stage.blocks = stages[s].blocks;
     for (PlanTensor& tensor : stage.tensors) {
-      if (tensor.use == TensorUse::weight) tensor.shared = !weights.insert({stage.device, tensor.name}).second;
+      if (tensor.use == TensorUse::weight)
+        tensor.shared = !weights.insert({stage.device, tensor.name}).second;
     }
     plan.stages.push_back(std::move(stage));
   }

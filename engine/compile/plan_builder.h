@@ -8,7 +8,7 @@
 
 #include "engine/compile/placement.h"
 #include "engine/compile/plan.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {
 
@@ -38,27 +38,29 @@ struct TensorLocations {
 struct PlanOptions {
   std::string name;
   model::ExecutableKind kind = model::ExecutableKind::training;
-  /// Recompute what the backward pass needs (recompute.h), unless the graph has nodes of pass `recompute` already.
+  /// Recompute what the backward pass needs (recompute.h), unless the graph has nodes of pass `recompute`
+  /// already.
   bool recompute = false;
-  std::int64_t microBatches = 1;  ///< above 1, training has accumulation buffers
+  std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
   std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
   bool splitBackward = false;              ///< weight gradients are a pass of their own
-  /// By stage, with splitBackward: micro-batches whose weight gradients are put off at once; 0: what they need
-  /// lives on from the backward pass.
+  /// By stage, with splitBackward: micro-batches whose weight gradients are put off at once; 0: what they
+  /// need lives on from the backward pass.
   std::vector<std::int64_t> weightEntries;
-  /// Ways through the devices (schedules::Order::pipes): above 1, stages are there once for each, pipe by pipe, with
-  /// the stash and weight entries above, and on `deviceOfStage`.
+  /// Ways through the devices (schedules::Order::pipes): above 1, stages are there once for each, pipe by
+  /// pipe, with the stash and weight entries above, and on `deviceOfStage`.
   int pipes = 1;
   std::vector<int> deviceOfStage;
-  OptimizerCost optimizer;                 ///< of training
+  OptimizerCost optimizer;                        ///< of training
   std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
   Replication replication;
   TensorLocations locations;
-  /// So many of the last stages' backward passes follow their forward passes at once: activations stay on the chip.
+  /// So many of the last stages' backward passes follow their forward passes at once: activations stay on the
+  /// chip.
   int lastStagesKeep = 0;
   std::vector<std::string> checkpoints;  ///< with recompute: see recompute.h
-  /// Bytes of gradients in one all-reduce, in the order in which the backward pass makes them; the last number holds
-  /// for all further ones. Empty: one all-reduce for each type of number.
+  /// Bytes of gradients in one all-reduce, in the order in which the backward pass makes them; the last
+  /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;
 };
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "engine/compile/graph_rewriter.h"
-#include "engine/ops/half.h"
+#include "engine/ops/core/half.h"
 
 namespace pipescope::compile {
 namespace {
@@ -123,7 +123,8 @@ class PrecisionPass : public GraphRewriter {
   }
 
   Result<TensorId> castUp(const Node& node, TensorId id, std::size_t input) {
-    return add(node, fmt::format("float32_{}", input), "Cast", {id}, {{"to", numberOf(ElementType::float32)}});
+    return add(node, fmt::format("float32_{}", input), "Cast", {id},
+               {{"to", numberOf(ElementType::float32)}});
   }
 
   /// What others read of a node that was kept in float32; running statistics stay as they are.
@@ -131,9 +132,10 @@ class PrecisionPass : public GraphRewriter {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId old = node.outputs[i];
       if (!old.valid() || result_.tensor(of(old)).type.element != ElementType::float32) continue;
-      if (std::ranges::any_of(source_.stateUpdates, [&](const auto& update) { return update.result == old; })) continue;
-      PIPESCOPE_ASSIGN(const TensorId narrow,
-                       add(node, fmt::format("{}_{}", graph::toString(type_), i), "Cast", {of(old)}, {{"to", numberOf(type_)}}));
+      if (std::ranges::any_of(source_.stateUpdates, [&](const auto& update) { return update.result == old; }))
+        continue;
+      PIPESCOPE_ASSIGN(const TensorId narrow, add(node, fmt::format("{}_{}", graph::toString(type_), i),
+                                                  "Cast", {of(old)}, {{"to", numberOf(type_)}}));
       became(old, narrow);
     }
     return {};
@@ -146,7 +148,8 @@ class PrecisionPass : public GraphRewriter {
 }  // namespace
 
 Result<graph::Graph> withPrecision(const graph::Graph& forward, ElementType type,
-                                   const ops::OperatorRegistry& registry, const std::vector<std::string>& keepFloat) {
+                                   const ops::OperatorRegistry& registry,
+                                   const std::vector<std::string>& keepFloat) {
   if (type == ElementType::float32) return forward;
   return PrecisionPass(forward, type, registry, keepFloat).run();
 }

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/compile/block_pattern.h"
-#include "engine/ops/recomputation.h"
+#include "engine/ops/core/recomputation.h"
 
 namespace pipescope::compile {
 namespace {
@@ -32,10 +32,11 @@ class Recompute {
         any = true;
       }
       if (!any) {
-        return base::badInput(fmt::format(
-            "execution.checkpoints names \"{}\", but no operator of the model is called so: `pipescope report` lists "
-            "them in section operations.",
-            pattern));
+        return base::badInput(
+            fmt::format("execution.checkpoints names \"{}\", but no operator of the model is called so: "
+                        "`pipescope report` lists "
+                        "them in section operations.",
+                        pattern));
       }
     }
     return {};

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/compile/placement.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 
 namespace pipescope::compile {
 
@@ -13,9 +13,9 @@ using Checkpoints = std::vector<std::string>;
 
 /// A graph with gradients in which each stage's backward nodes read what nodes of pass `recompute`, called
 /// "<node>/recompute", make anew from the stage's inputs and checkpoints. `stashes`: stages that keep several
-/// micro-batches. Those recompute all that their backward pass needs; the others (the loss stage of a pipeline)
-/// only what lies before their last checkpoint. Computing the graph gives the same bits as before. Refused: a
-/// checkpoint that no forward node is called.
+/// micro-batches. Those recompute all that their backward pass needs; the others (the loss stage of a
+/// pipeline) only what lies before their last checkpoint. Computing the graph gives the same bits as before.
+/// Refused: a checkpoint that no forward node is called.
 base::Result<graph::Graph> withRecompute(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                          const std::vector<bool>& stashes, const Checkpoints& checkpoints);
 

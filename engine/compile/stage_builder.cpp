@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/ops/recomputation.h"
+#include "engine/ops/core/recomputation.h"
 
 namespace pipescope::compile {
 
@@ -61,7 +61,7 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 
 PassPlan& StageBuilder::pass(Pass kind) {
   // In the order in which a micro-batch goes through them.
-  static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute, Pass::backward,
+  static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute,  Pass::backward,
                                    Pass::weightGradient, Pass::hostOut, Pass::collective, Pass::update};
   const auto rank = [](Pass p) {
     return std::find(std::begin(order), std::end(order), p) - std::begin(order);
@@ -78,9 +78,9 @@ bool StageBuilder::touchesParameter(const Node& node) const {
     return input.valid() && graph_.tensor(input).role == TensorRole::parameter;
   });
   return takes || std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId output) {
-    return std::any_of(graph_.parameterGradients.begin(), graph_.parameterGradients.end(),
-                       [&](const auto& entry) { return entry.second == output; });
-  });
+           return std::any_of(graph_.parameterGradients.begin(), graph_.parameterGradients.end(),
+                              [&](const auto& entry) { return entry.second == output; });
+         });
 }
 
 base::Status StageBuilder::addNode(const Node& node, Pass kind) {
@@ -137,8 +137,7 @@ std::set<TensorId> StageBuilder::neededByBackward() const {
       if (!input.valid()) continue;
       const Tensor& tensor = graph_.tensor(input);
       const bool kept = tensor.role == TensorRole::parameter || tensor.role == TensorRole::constant;
-      const bool forward =
-          !tensor.producer.valid() || graph_.node(tensor.producer).pass == Pass::forward;
+      const bool forward = !tensor.producer.valid() || graph_.node(tensor.producer).pass == Pass::forward;
       if (!kept && forward && tensor.role != TensorRole::gradient) needed.insert(input);
     }
   }
@@ -150,7 +149,8 @@ void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
   const std::int64_t entries =
       std::max<std::int64_t>(1, options_.stashEntries[static_cast<std::size_t>(stage_)]);
-  const Home ring = makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
+  const Home ring =
+      makeHome(tensor.name + "/stash", tensor.type, TensorUse::stash, options_.locations.activations);
   plan_.tensors[static_cast<std::size_t>(ring.id.value)].copies = entries;
   const Pass first = recomputes_ ? Pass::recompute : Pass::backward;
   const PlanTensorId restored = add(tensor.name + "/restored", tensor.type, TensorUse::activation);
@@ -158,8 +158,10 @@ void StageBuilder::addStash(TensorId id) {
     addRemoteCopy(Pass::forward, tensor.name + "/stash", false, tensorFor(id), ring.id);
     addRemoteCopy(first, tensor.name + "/restore", true, ring.id, restored);
   } else {
-    const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element}, 1, ""};
-    pass(Pass::forward).operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring.id}});
+    const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element},
+                         1, ""};
+    pass(Pass::forward)
+        .operators.push_back({tensor.name + "/stash", "Stash", {copy}, {tensorFor(id)}, {ring.id}});
     pass(first).operators.push_back({tensor.name + "/restore", "Restore", {copy}, {ring.id}, {restored}});
     plan_.stashBytesPerEntry += tensor.type.bytes();
   }
@@ -168,9 +170,8 @@ void StageBuilder::addStash(TensorId id) {
 }
 
 base::Status StageBuilder::addBackward() {
-  recomputes_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
-    return node.pass == Pass::recompute && mine(node);
-  });
+  recomputes_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
+                            [&](const Node& node) { return node.pass == Pass::recompute && mine(node); });
   // Off the chip lies what the backward pass needs of any stage, also where it is of one micro-batch only.
   const bool keeps = stage_ + options_.lastStagesKeep >= static_cast<int>(options_.stashEntries.size());
   const bool leaves = options_.locations.activations.offChip && !keeps;
@@ -260,7 +261,8 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
         addRemoteCopy(Pass::backward, tensor.name + "/weight_stash", false, tensorFor(id), entries);
       } else {
         pass(Pass::backward)
-            .operators.push_back({tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
+            .operators.push_back(
+                {tensor.name + "/weight_stash", "Stash", {copy}, {tensorFor(id)}, {entries}});
       }
       ring = rings_.emplace(id, entries).first;
     }

@@ -90,12 +90,12 @@ class StageBuilder {
   int stage_;
   StagePlan plan_;
   std::map<graph::TensorId, PlanTensorId> known_;
-  bool recomputes_ = false;  ///< the graph has nodes of pass recompute here
+  bool recomputes_ = false;                      ///< the graph has nodes of pass recompute here
   std::vector<Gradient> gradients_;              ///< in the order in which they are made
   std::map<graph::TensorId, Home> weightHomes_;  ///< where weights may lie elsewhere
   /// Whole weights of which a replica has updated its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
-  std::map<graph::TensorId, PlanTensorId> rings_;         ///< stashed values
+  std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values
 };
 
 }  // namespace pipescope::compile

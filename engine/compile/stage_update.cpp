@@ -1,5 +1,5 @@
-// What happens to gradients and weights of a stage: accumulation, sums over replicas, updates; and how tensors that
-// lie off the chip, or in shares on several replicas, come and go.
+// What happens to gradients and weights of a stage: accumulation, sums over replicas, updates; and how
+// tensors that lie off the chip, or in shares on several replicas, come and go.
 #include <algorithm>
 
 #include "engine/compile/stage_builder.h"
@@ -94,8 +94,8 @@ void StageBuilder::fetchWeights(Pass kind, const std::set<Pass>& readers) {
     gathered.elements += tensor.type.elements();
   }
   for (const auto& [element, g] : gathers) {
-    addCollective(kind, "stage" + std::to_string(stage_) + "/gather_weights", Kind::allGather, g.shares, g.whole,
-                  element, g.elements);
+    addCollective(kind, "stage" + std::to_string(stage_) + "/gather_weights", Kind::allGather, g.shares,
+                  g.whole, element, g.elements);
   }
 }
 
@@ -110,7 +110,8 @@ void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pas
   const Home home = makeHome(name, sums, TensorUse::accumulator, options_.locations.accumulators);
   PlanTensorId source = made, target = home.id;
   if (home.sharded) {
-    source = add(parameter.name + "/gradient_share", shareOf(graph_.tensor(gradient).type), TensorUse::gradient);
+    source =
+        add(parameter.name + "/gradient_share", shareOf(graph_.tensor(gradient).type), TensorUse::gradient);
     addCollective(kind, parameter.name + "/reduce_scatter", Kind::reduceScatter, {made}, {source},
                   parameter.type.element, parameter.type.elements());
   }
@@ -183,14 +184,15 @@ void StageBuilder::addUpdate() {
   for (const Gradient& gradient : byParameter) addUpdateOf(gradient);
   for (const auto& [element, weights] : updatedShares_) {
     std::int64_t elements = 0;
-    for (const PlanTensorId id : weights) elements += plan_.tensors[static_cast<std::size_t>(id.value)].type.elements();
-    addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights, weights,
-                  element, elements);
+    for (const PlanTensorId id : weights)
+      elements += plan_.tensors[static_cast<std::size_t>(id.value)].type.elements();
+    addCollective(Pass::update, "stage" + std::to_string(stage_) + "/all_gather", Kind::allGather, weights,
+                  weights, element, elements);
   }
 }
 
-/// What an update sums over a whole parameter (norms of LAMB, LARS and clipping) is of a share only where the parameter
-/// is shared out: the replicas' sums are added up.
+/// What an update sums over a whole parameter (norms of LAMB, LARS and clipping) is of a share only where the
+/// parameter is shared out: the replicas' sums are added up.
 void StageBuilder::addNorms() {
   std::int64_t norms = 0;
   for (const Gradient& gradient : gradients_) {
@@ -233,7 +235,8 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   location.sharded = false;  // decided for the whole parameter
   for (const OptimizerCost::State& state : options_.optimizer.states(tensor.type)) {
     const std::string name = tensor.name + "/" + state.name;
-    const Home kept = makeHome(name, share ? shareOf(state.type) : state.type, TensorUse::optimizerState, location);
+    const Home kept =
+        makeHome(name, share ? shareOf(state.type) : state.type, TensorUse::optimizerState, location);
     op.inputs.push_back(onChip(name, kept.id, true));
     if (kept.remote) op.outputs.push_back(op.inputs.back());
   }

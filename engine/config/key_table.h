@@ -12,19 +12,20 @@ namespace pipescope::config::table {
 using Texts = std::vector<std::string>;
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-inline Key text(std::string path, std::string fallback, std::string help, Texts flags = {}, Texts choices = {}) {
+inline Key text(std::string path, std::string fallback, std::string help, Texts flags = {},
+                Texts choices = {}) {
   return {std::move(path), KeyType::text, "",       Value(std::move(fallback)),
           std::move(help), -kNoLimit,     kNoLimit, std::move(choices),
           std::move(flags)};
 }
 inline Key integer(std::string path, std::string unit, std::int64_t fallback, double least, double most,
-            std::string help, Texts flags = {}) {
+                   std::string help, Texts flags = {}) {
   return {
       std::move(path), KeyType::integer, std::move(unit), Value(fallback), std::move(help), least, most, {},
       std::move(flags)};
 }
-inline Key real(std::string path, std::string unit, double fallback, double least, double most, std::string help,
-         Texts flags = {}) {
+inline Key real(std::string path, std::string unit, double fallback, double least, double most,
+                std::string help, Texts flags = {}) {
   return {std::move(path), KeyType::real, std::move(unit), Value(fallback), std::move(help), least, most, {},
           std::move(flags)};
 }

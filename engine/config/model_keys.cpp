@@ -4,12 +4,14 @@
 namespace pipescope::config::table {
 namespace {
 
-/// Settings of model.builder; each builder knows which of them it takes, within which range, and its defaults.
+/// Settings of model.builder; each builder knows which of them it takes, within which range, and its
+/// defaults.
 void addBuilder(std::vector<Key>& all) {
-  all.push_back(text("model.builder", "",
-                     "Model made by name instead of [[model.layers]]: resnet, bert, vit or decoder. The keys below "
-                     "are its settings; a key that is not given takes the builder's own default.",
-                     {"builder"}));
+  all.push_back(
+      text("model.builder", "",
+           "Model made by name instead of [[model.layers]]: resnet, bert, vit or decoder. The keys below "
+           "are its settings; a key that is not given takes the builder's own default.",
+           {"builder"}));
   const auto count = [&](const char* name, const char* help) {
     all.push_back(integer(std::string("model.") + name, "", 0, 0, 1e12, help));
   };
@@ -43,7 +45,8 @@ void addBuilder(std::vector<Key>& all) {
   word("head", "bert: squad, mlm or classification (squad).");
   word("activation", "bert, vit, decoder: gelu, relu or silu (gelu).");
   number("dropout", "bert, vit, decoder: ratio of dropped values in training (0).");
-  choice("tie_embeddings", "bert with the mlm head, decoder: token scores use the token embedding's weights.");
+  choice("tie_embeddings",
+         "bert with the mlm head, decoder: token scores use the token embedding's weights.");
   word("norm", "decoder: layer or rms (layer).");
   number("norm_epsilon", "decoder: added to the variance (1e-5).");
   word("position", "decoder: rotary, learned or none (rotary).");
@@ -57,27 +60,41 @@ void addBuilder(std::vector<Key>& all) {
   choice("head_bias", "decoder: bias of the token scores.");
   word("phase", "decoder, inference: prefill of a whole prompt, or decode of one token (prefill).");
   count("cache", "decoder, decode: tokens before this one, whose keys and values are kept.");
-  word("cache_at", "decoder: where kept keys and values are: device, or host (streamed in and out) (device).");
+  word("cache_at",
+       "decoder: where kept keys and values are: device, or host (streamed in and out) (device).");
 }
 
 void addOnnx(std::vector<Key>& all) {
   const auto texts = [&](std::string path, std::string unit, std::string help, Texts flags = {}) {
-    all.push_back({std::move(path), KeyType::texts, std::move(unit), Value(Texts()), std::move(help), -kNoLimit, kNoLimit,
-                   {}, std::move(flags)});
+    all.push_back({std::move(path),
+                   KeyType::texts,
+                   std::move(unit),
+                   Value(Texts()),
+                   std::move(help),
+                   -kNoLimit,
+                   kNoLimit,
+                   {},
+                   std::move(flags)});
   };
-  all.push_back(text("model.onnx", "", "Model file (ONNX, opset 7 to 17) instead of model.builder or [[model.layers]]; in a configuration file a "
+  all.push_back(text("model.onnx", "",
+                     "Model file (ONNX, opset 7 to 17) instead of model.builder or [[model.layers]]; in a "
+                     "configuration file a "
                      "relative path starts at that file's folder.",
                      {"onnx"}));
   texts("model.assume", "name = value",
-        "ONNX: open extents of the inputs by their symbol, and values that the graph would only know while it runs (a "
+        "ONNX: open extents of the inputs by their symbol, and values that the graph would only know while "
+        "it runs (a "
         "trip count, a computed shape) by the value's name; best as a table: [model.assume] sequence = 128.",
         {"assume"});
-  texts("model.frozen", "", "ONNX: weights that are not trained, as patterns of their names (* and ?).", {"frozen"});
-  all.push_back(required(text("model.blocks[].name", "",
-                              "ONNX: name of a block; of the blocks NAME0, NAME1 … with matching. Nodes that no block "
-                              "names go with what they read.")));
+  texts("model.frozen", "", "ONNX: weights that are not trained, as patterns of their names (* and ?).",
+        {"frozen"});
+  all.push_back(
+      required(text("model.blocks[].name", "",
+                    "ONNX: name of a block; of the blocks NAME0, NAME1 … with matching. Nodes that no block "
+                    "names go with what they read.")));
   texts("model.blocks[].nodes", "", "Nodes of the block, as patterns of their names (* and ?).");
-  all.push_back(text("model.blocks[].prefix", "", "Layer of the block: the node of this name and all below it."));
+  all.push_back(
+      text("model.blocks[].prefix", "", "Layer of the block: the node of this name and all below it."));
   all.push_back(text("model.blocks[].matching", "",
                      "Pattern of layers' names, e.g. encoder/layer.*; every so many of them make a block."));
   all.push_back(integer("model.blocks[].every", "layers", 1, 1, 1e6, "matching: layers of a block."));
@@ -112,21 +129,23 @@ void addModel(std::vector<Key>& all) {
 }
 
 void addStages(std::vector<Key>& all) {
-  all.push_back({"stages[].blocks",
-                 KeyType::texts,
-                 "",
-                 Value(Texts()),
-                 "Blocks of this stage, in order; encoder names all below it, encoder/layer0..5 a range, * any text.",
-                 -kNoLimit,
-                 kNoLimit,
-                 {},
-                 {},
-                 true});
+  all.push_back(
+      {"stages[].blocks",
+       KeyType::texts,
+       "",
+       Value(Texts()),
+       "Blocks of this stage, in order; encoder names all below it, encoder/layer0..5 a range, * any text.",
+       -kNoLimit,
+       kNoLimit,
+       {},
+       {},
+       true});
   all.push_back(
       integer("stages[].device", "", -1, -1, 4095, "Device that holds the stage; −1: the stage's position."));
-  all.push_back(integer("stages[].phase", "", -1, -1, 4095,
-                        "Phase that the stage belongs to, with a phased strategy; −1: each stage is a phase. Stages of "
-                        "one phase are on devices of their own."));
+  all.push_back(
+      integer("stages[].phase", "", -1, -1, 4095,
+              "Phase that the stage belongs to, with a phased strategy; −1: each stage is a phase. Stages of "
+              "one phase are on devices of their own."));
   all.push_back(real("stages[].available_memory_proportion", "fraction", 0, 0, 1,
                      "execution.available_memory_proportion of this stage's device; 0: as given there."));
 }

@@ -131,7 +131,8 @@ class TomlReader {
                    const std::string& inner) {
     if (findKey(full) == nullptr)
       return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(full)));
-    std::optional<Value> value = node.is_table() ? namedValues(*node.as_table(), *findKey(full)) : toValue(node);
+    std::optional<Value> value =
+        node.is_table() ? namedValues(*node.as_table(), *findKey(full)) : toValue(node);
     if (!value) {
       return base::badInput(
           fmt::format("{}: {} must be {}.", place(file_, node), full, toString(findKey(full)->type)));

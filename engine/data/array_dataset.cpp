@@ -8,8 +8,8 @@
 
 #include "engine/data/dataset_registry.h"
 #include "engine/data/npy_file.h"
-#include "engine/graph/onnx/reader.h"
-#include "engine/ops/cast_elements.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
@@ -22,7 +22,7 @@ using base::Status;
 using graph::ElementType;
 using graph::TensorValue;
 
-bool isReal(ElementType type) {
+bool arrayDatasetIsReal(ElementType type) {
   using enum ElementType;
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
@@ -41,8 +41,8 @@ const FieldRequest* requestOf(const DatasetRequest& request, const std::string& 
   return name == "labels" ? request.labels() : nullptr;
 }
 
-/// Bytes that become real numbers are scaled and normalised like images; labels that the model does not want as
-/// numbers must be classes; all else is taken as it is.
+/// Bytes that become real numbers are scaled and normalised like images; labels that the model does not want
+/// as numbers must be classes; all else is taken as it is.
 class ArrayDataset : public Dataset {
  public:
   static Result<std::unique_ptr<Dataset>> create(std::string place, std::map<std::string, TensorValue> arrays,
@@ -53,9 +53,10 @@ class ArrayDataset : public Dataset {
     for (auto& [name, array] : arrays) {
       const FieldRequest* wanted = requestOf(request, name);
       const bool labels = wanted ? wanted->labels : name == "labels";
-      if (labels && !(wanted && isReal(wanted->type.element))) {
+      if (labels && !(wanted && arrayDatasetIsReal(wanted->type.element))) {
         PIPESCOPE_TRY(dataset->makeClasses(array));
-      } else if (array.type.element == ElementType::uint8 && !labels && (!wanted || isReal(wanted->type.element))) {
+      } else if (array.type.element == ElementType::uint8 && !labels &&
+                 (!wanted || arrayDatasetIsReal(wanted->type.element))) {
         std::vector<float> scaled;
         for (const std::byte byte : array.bytes) scaled.push_back(table[std::to_integer<std::size_t>(byte)]);
         array = {{ElementType::float32, array.type.shape}, bytesOf(scaled)};
@@ -78,7 +79,8 @@ class ArrayDataset : public Dataset {
     return fields;
   }
   std::int64_t classes() const override { return classes_; }
-  Status read(std::span<const std::int64_t> indices, std::span<const std::span<std::byte>> values) const override {
+  Status read(std::span<const std::int64_t> indices,
+              std::span<const std::span<std::byte>> values) const override {
     PIPESCOPE_CHECK(values.size() == arrays_.size(), "as many buffers as fields");
     for (std::size_t f = 0; f < arrays_.size(); ++f) {
       const std::size_t width = arrays_[f].bytes.size() / static_cast<std::size_t>(size());
@@ -106,8 +108,8 @@ class ArrayDataset : public Dataset {
         return refuse(fmt::format("{} needs a first axis that counts the samples, of at least 1", name));
       if (array.type.elements() == 0) return refuse(name + " has an axis of no elements");
       if (first && arrays[*first].type.shape[0] != array.type.shape[0]) {
-        return refuse(fmt::format("there are {} {}, but {} {}; give as many", arrays[*first].type.shape[0], *first,
-                                  array.type.shape[0], name));
+        return refuse(fmt::format("there are {} {}, but {} {}; give as many", arrays[*first].type.shape[0],
+                                  *first, array.type.shape[0], name));
       }
       if (!first) first = &name;
     }
@@ -123,7 +125,8 @@ class ArrayDataset : public Dataset {
     for (const auto& [name, array] : arrays) has += (has.empty() ? "" : ", ") + name;
     for (const FieldRequest& field : request.fields) wants += (wants.empty() ? "" : ", ") + field.name;
     if (has.empty()) return refuse("there is no array in it");
-    return refuse(fmt::format("it has {}, but the model takes {}: name the arrays as the model's inputs", has, wants));
+    return refuse(
+        fmt::format("it has {}, but the model takes {}: name the arrays as the model's inputs", has, wants));
   }
 
   Status makeClasses(TensorValue& array) {
@@ -134,9 +137,10 @@ class ArrayDataset : public Dataset {
     std::vector<std::int32_t> labels;
     for (std::size_t i = 0; i < count; ++i) {
       if (!(given[i] >= 0) || given[i] != std::floor(given[i]) || given[i] > 2147483646.0) {
-        return refuse(fmt::format("label {} of sample {} is no class; labels are whole numbers from 0, "
-                                  "unless the loss takes numbers (mse, bce)", given[i],
-                                  i / (count / static_cast<std::size_t>(array.type.shape[0]))));
+        return refuse(
+            fmt::format("label {} of sample {} is no class; labels are whole numbers from 0, "
+                        "unless the loss takes numbers (mse, bce)",
+                        given[i], i / (count / static_cast<std::size_t>(array.type.shape[0]))));
       }
       labels.push_back(static_cast<std::int32_t>(given[i]));
       classes_ = std::max<std::int64_t>(classes_, labels.back() + std::int64_t{1});
@@ -163,8 +167,8 @@ Status requireDirectory(const DatasetRequest& request, const char* what) {
   return badInput(fmt::format("the folder of the {} is missing: give it with --data", what));
 }
 
-/// The split's files of one kind by field: those called train_NAME.npy in the folder, and NAME.npy in its folder
-/// train.
+/// The split's files of one kind by field: those called train_NAME.npy in the folder, and NAME.npy in its
+/// folder train.
 Result<std::map<std::string, fs::path>> filesOf(const DatasetRequest& request, const std::string& extension) {
   const std::string split = splitName(request);
   std::map<std::string, fs::path> files;
@@ -183,10 +187,10 @@ Result<std::map<std::string, fs::path>> filesOf(const DatasetRequest& request, c
   std::error_code error;
   if (fs::is_directory(request.directory / split, error)) PIPESCOPE_TRY(list(request.directory / split, ""));
   if (!files.empty()) return files;
-  return base::ioError(fmt::format("'{}' has no data for {}: give {}_samples{} and {}_labels{}, or a file called as each "
-                                   "of the model's inputs",
-                                   request.directory.string(), toString(request.split), split, extension, split,
-                                   extension));
+  return base::ioError(
+      fmt::format("'{}' has no data for {}: give {}_samples{} and {}_labels{}, or a file called as each "
+                  "of the model's inputs",
+                  request.directory.string(), toString(request.split), split, extension, split, extension));
 }
 
 /// The arrays of the files that somebody asks for.
@@ -218,17 +222,19 @@ Result<std::unique_ptr<Dataset>> openProto(const DatasetRequest& request) {
 }  // namespace
 
 PIPESCOPE_REGISTER_DATASET(numpy) {
-  registry.add({"numpy",
-                "arrays in a folder, by the names of the model's inputs, or samples and labels: train.npz, or "
-                "train_NAME.npy, or train/NAME.npy; test likewise",
-                openNumpy});
+  registry.add(
+      {"numpy",
+       "arrays in a folder, by the names of the model's inputs, or samples and labels: train.npz, or "
+       "train_NAME.npy, or train/NAME.npy; test likewise",
+       openNumpy});
 }
 
 PIPESCOPE_REGISTER_DATASET(tensor_proto) {
-  registry.add({"tensor_proto",
-                "ONNX TensorProto files in a folder, by the names of the model's inputs, or samples and labels: "
-                "train_NAME.pb or train/NAME.pb; test likewise",
-                openProto});
+  registry.add(
+      {"tensor_proto",
+       "ONNX TensorProto files in a folder, by the names of the model's inputs, or samples and labels: "
+       "train_NAME.pb or train/NAME.pb; test likewise",
+       openProto});
 }
 
 }  // namespace pipescope::data

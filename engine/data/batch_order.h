@@ -34,9 +34,11 @@ struct Partition {
 struct OrderRange {
   std::int64_t first = 0, count = 0;
 };
-/// The set is cut into P ranges one after another, each of rows · ⌊size / (rows · P)⌋ samples; of what is left
-/// over, shuffled epochs of odd number leave out the beginning instead of the end (PopTorch's data loader).
-OrderRange rangeOf(std::int64_t size, std::int64_t rows, const Partition& partition, std::int64_t epoch, bool shuffle);
+/// The set is cut into P ranges one after another, each of rows · ⌊size / (rows · P)⌋ samples; of what is
+/// left over, shuffled epochs of odd number leave out the beginning instead of the end (PopTorch's data
+/// loader).
+OrderRange rangeOf(std::int64_t size, std::int64_t rows, const Partition& partition, std::int64_t epoch,
+                   bool shuffle);
 
 /// Refuses factors below 1 and products above 2³¹ − 1 rows.
 base::Status checkBatchShape(const BatchShape& shape);

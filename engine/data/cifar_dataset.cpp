@@ -1,5 +1,6 @@
-// CIFAR-10 and CIFAR-100 in their binary form (Krizhevsky: "Learning multiple layers of features from tiny images",
-// 2009): records of one label (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes, red first.
+// CIFAR-10 and CIFAR-100 in their binary form (Krizhevsky: "Learning multiple layers of features from tiny
+// images", 2009): records of one label (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes, red
+// first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +26,12 @@ struct CifarKind {
 };
 
 const CifarKind& kindOf(bool hundred) {
-  static const CifarKind ten{"CIFAR-10", 1, 10,
-                             {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                              "data_batch_5.bin"},
-                             {"test_batch.bin"}};
+  static const CifarKind ten{
+      "CIFAR-10",
+      1,
+      10,
+      {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+      {"test_batch.bin"}};
   static const CifarKind fine{"CIFAR-100", 2, 100, {"train.bin"}, {"test.bin"}};
   return hundred ? fine : ten;
 }
@@ -42,21 +45,24 @@ class CifarDataset : public LabelledImages {
     PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, readWholeFile(file, "data set"));
     const std::size_t record = kind_.labels + kPixels;
     if (bytes.empty() || bytes.size() % record != 0) {
-      return base::badInput(fmt::format("'{}' has {} bytes, which are not whole {} records of {}; fetch it again",
-                                        file.string(), bytes.size(), kind_.name, record));
+      return base::badInput(
+          fmt::format("'{}' has {} bytes, which are not whole {} records of {}; fetch it again",
+                      file.string(), bytes.size(), kind_.name, record));
     }
     for (std::size_t at = 0; at < bytes.size(); at += record) {
       if (std::to_integer<std::int64_t>(bytes[at + kind_.labels - 1]) >= kind_.classes) {
-        return base::badInput(fmt::format("'{}': label {} of item {} is outside 0…{}; is it {}?", file.string(),
-                                          std::to_integer<int>(bytes[at + kind_.labels - 1]), at / record,
-                                          kind_.classes - 1, kind_.name));
+        return base::badInput(fmt::format("'{}': label {} of item {} is outside 0…{}; is it {}?",
+                                          file.string(), std::to_integer<int>(bytes[at + kind_.labels - 1]),
+                                          at / record, kind_.classes - 1, kind_.name));
       }
     }
     records_.insert(records_.end(), bytes.begin(), bytes.end());
     return {};
   }
 
-  std::string description() const override { return fmt::format("{} {} images of {}", size(), kind_.name, description_); }
+  std::string description() const override {
+    return fmt::format("{} {} images of {}", size(), kind_.name, description_);
+  }
   std::int64_t size() const override {
     return static_cast<std::int64_t>(records_.size() / (kind_.labels + kPixels));
   }
@@ -67,7 +73,8 @@ class CifarDataset : public LabelledImages {
   base::Status readImages(std::span<const std::int64_t> indices, std::span<float> samples,
                           std::span<std::int32_t> labels) const override {
     for (std::size_t row = 0; row < indices.size(); ++row) {
-      const std::byte* record = records_.data() + static_cast<std::size_t>(indices[row]) * (kind_.labels + kPixels);
+      const std::byte* record =
+          records_.data() + static_cast<std::size_t>(indices[row]) * (kind_.labels + kPixels);
       labels[row] = std::to_integer<std::int32_t>(record[kind_.labels - 1]);
       std::transform(record + kind_.labels, record + kind_.labels + kPixels,
                      samples.begin() + static_cast<std::ptrdiff_t>(row * kPixels),
@@ -86,7 +93,8 @@ base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request, bool 
   PIPESCOPE_ASSIGN(const auto table, preprocessingTable(request.preprocessing));
   const CifarKind& kind = kindOf(hundred);
   if (request.directory.empty())
-    return base::badInput(fmt::format("the folder of the {} files is missing: give it with --data", kind.name));
+    return base::badInput(
+        fmt::format("the folder of the {} files is missing: give it with --data", kind.name));
   auto dataset = std::make_unique<CifarDataset>(kind, "'" + request.directory.string() + "'", table);
   for (const std::string& file : request.split == Split::train ? kind.train : kind.test)
     PIPESCOPE_TRY(dataset->add(request.directory / file));

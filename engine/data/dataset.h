@@ -18,8 +18,8 @@ enum class Split : std::uint8_t { train, test };
 /// "training" or "test".
 std::string toString(Split split);
 
-/// One of the values that a row of a data set is made of. Data sets of images and labels call theirs "samples" and
-/// "labels".
+/// One of the values that a row of a data set is made of. Data sets of images and labels call theirs
+/// "samples" and "labels".
 struct Field {
   std::string name;
   graph::TensorType type;  ///< of one row, without a batch dimension ("1x28x28 float32")
@@ -36,11 +36,12 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   /// At least one; always the same.
   virtual std::vector<Field> fields() const = 0;
-  /// The field "labels" is whole numbers 0 … classes() − 1; 0: there is none, or it is no choice among classes.
+  /// The field "labels" is whole numbers 0 … classes() − 1; 0: there is none, or it is no choice among
+  /// classes.
   virtual std::int64_t classes() const = 0;
-  /// Writes the rows of `indices` (each 0 … size() − 1) one after the other: `values[i]` gets those of fields()[i]
-  /// and holds exactly as many bytes, at an address that suits the type. Fails where a file that is read on demand
-  /// fails.
+  /// Writes the rows of `indices` (each 0 … size() − 1) one after the other: `values[i]` gets those of
+  /// fields()[i] and holds exactly as many bytes, at an address that suits the type. Fails where a file that
+  /// is read on demand fails.
   virtual base::Status read(std::span<const std::int64_t> indices,
                             std::span<const std::span<std::byte>> values) const = 0;
 };

@@ -16,10 +16,10 @@ namespace pipescope::data {
 /// One value that the model takes for each row.
 struct FieldRequest {
   std::string name;
-  graph::TensorType type;    ///< of one row
-  std::int64_t limit = 0;    ///< whole numbers: made-up ones are 0 … limit − 1, at least 1
-  double low = -1, high = 1; ///< real numbers: made-up ones are in [low, high)
-  bool labels = false;       ///< what predictions are compared with
+  graph::TensorType type;     ///< of one row
+  std::int64_t limit = 0;     ///< whole numbers: made-up ones are 0 … limit − 1, at least 1
+  double low = -1, high = 1;  ///< real numbers: made-up ones are in [low, high)
+  bool labels = false;        ///< what predictions are compared with
 };
 
 /// What a run wants. A format says in its `doc` what it uses.

@@ -75,9 +75,10 @@ PIPESCOPE_REGISTER_DATASET(idx) {
                         toString(request.labels()->type)));
                   }
                   const FieldRequest* sample = request.onlySample();
-                  PIPESCOPE_ASSIGN(auto dataset, IdxDataset::open(request.directory, request.split,
-                                                                  {request.preprocessing, 10,
-                                                                   sample ? sample->type.shape : graph::Shape()}));
+                  PIPESCOPE_ASSIGN(auto dataset,
+                                   IdxDataset::open(request.directory, request.split,
+                                                    {request.preprocessing, 10,
+                                                     sample ? sample->type.shape : graph::Shape()}));
                   return std::unique_ptr<Dataset>(std::move(dataset));
                 }});
 }

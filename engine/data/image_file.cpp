@@ -26,7 +26,8 @@ base::Error damaged(const std::filesystem::path& file, const std::string& why) {
 Result<Image> sized(const std::filesystem::path& file, std::int64_t width, std::int64_t height,
                     std::int64_t channels) {
   if (width < 1 || height < 1 || width > mostImageSide || height > mostImageSide) {
-    return damaged(file, fmt::format("it is {} × {}; sides of 1 to {} are read", width, height, mostImageSide));
+    return damaged(file,
+                   fmt::format("it is {} × {}; sides of 1 to {} are read", width, height, mostImageSide));
   }
   Image image{width, height, channels, {}};
   image.pixels.resize(static_cast<std::size_t>(width * height * channels));
@@ -105,8 +106,10 @@ Result<Image> readJpeg(const std::filesystem::path& file, const std::vector<std:
 
 Result<Image> readImage(const std::filesystem::path& file, std::int64_t channels) {
   PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, readWholeFile(file, "image"));
-  if (bytes.size() > 8 && std::memcmp(bytes.data(), "\x89PNG\r\n\x1a\n", 8) == 0) return readPng(file, bytes, channels);
-  if (bytes.size() > 3 && std::memcmp(bytes.data(), "\xFF\xD8\xFF", 3) == 0) return readJpeg(file, bytes, channels);
+  if (bytes.size() > 8 && std::memcmp(bytes.data(), "\x89PNG\r\n\x1a\n", 8) == 0)
+    return readPng(file, bytes, channels);
+  if (bytes.size() > 3 && std::memcmp(bytes.data(), "\xFF\xD8\xFF", 3) == 0)
+    return readJpeg(file, bytes, channels);
   return damaged(file, "it is neither PNG nor JPEG");
 }
 
@@ -120,7 +123,8 @@ std::vector<std::uint8_t> fitted(const Image& image, std::int64_t width, std::in
   const auto at = [&](std::int64_t x, std::int64_t y, std::int64_t c) {
     x = std::clamp<std::int64_t>(x, 0, image.width - 1);
     y = std::clamp<std::int64_t>(y, 0, image.height - 1);
-    return static_cast<double>(image.pixels[static_cast<std::size_t>((y * image.width + x) * image.channels + c)]);
+    return static_cast<double>(
+        image.pixels[static_cast<std::size_t>((y * image.width + x) * image.channels + c)]);
   };
   std::size_t next = 0;
   for (std::int64_t c = 0; c < image.channels; ++c) {
@@ -128,7 +132,8 @@ std::vector<std::uint8_t> fitted(const Image& image, std::int64_t width, std::in
       for (std::int64_t x = 0; x < width; ++x) {
         const double sx = left + (static_cast<double>(x) + 0.5) * step - 0.5,
                      sy = top + (static_cast<double>(y) + 0.5) * step - 0.5;
-        const auto x0 = static_cast<std::int64_t>(std::floor(sx)), y0 = static_cast<std::int64_t>(std::floor(sy));
+        const auto x0 = static_cast<std::int64_t>(std::floor(sx)),
+                   y0 = static_cast<std::int64_t>(std::floor(sy));
         const double fx = sx - static_cast<double>(x0), fy = sy - static_cast<double>(y0);
         const double value = (at(x0, y0, c) * (1 - fx) + at(x0 + 1, y0, c) * fx) * (1 - fy) +
                              (at(x0, y0 + 1, c) * (1 - fx) + at(x0 + 1, y0 + 1, c) * fx) * fy;

@@ -1,5 +1,5 @@
-// Images in folders that are called as their classes: train/cat/1.png, test/dog/7.jpg; classes are numbered in the
-// order of their names.
+// Images in folders that are called as their classes: train/cat/1.png, test/dog/7.jpg; classes are numbered
+// in the order of their names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ using base::badInput;
 
 bool isImage(const fs::path& file) {
   std::string extension = file.extension().string();
-  std::ranges::transform(extension, extension.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(extension, extension.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
@@ -27,7 +28,8 @@ base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     entries.push_back(entry->path());
-  if (error) return base::ioError(fmt::format("cannot list the folder '{}': {}", folder.string(), error.message()));
+  if (error)
+    return base::ioError(fmt::format("cannot list the folder '{}': {}", folder.string(), error.message()));
   std::ranges::sort(entries);
   return entries;
 }
@@ -36,14 +38,16 @@ base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
 class ImageFolder : public LabelledImages {
  public:
   static base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request) {
-    if (request.directory.empty()) return badInput("the folder of the images is missing: give it with --data");
+    if (request.directory.empty())
+      return badInput("the folder of the images is missing: give it with --data");
     const FieldRequest* sample = request.onlySample();
     if (!sample) return badInput("a data set of images fits models of one input; use another data set");
     const graph::Shape& shape = sample->type.shape;
     if (shape.size() != 3 || (shape[0] != 1 && shape[0] != 3)) {
-      return badInput(fmt::format(
-          "images are 1 or 3 channels x height x width, the model takes {}; use another data set, or change its input",
-          toString(sample->type)));
+      return badInput(
+          fmt::format("images are 1 or 3 channels x height x width, the model takes {}; use another data "
+                      "set, or change its input",
+                      toString(sample->type)));
     }
     const fs::path folder = request.directory / (request.split == Split::train ? "train" : "test");
     auto dataset = std::unique_ptr<ImageFolder>(new ImageFolder);
@@ -60,11 +64,11 @@ class ImageFolder : public LabelledImages {
       ++dataset->classes_;
     }
     if (dataset->files_.empty()) {
-      return badInput(fmt::format("'{}' has no images: it needs a folder for each class, with .png or .jpg files",
-                                  folder.string()));
+      return badInput(fmt::format(
+          "'{}' has no images: it needs a folder for each class, with .png or .jpg files", folder.string()));
     }
-    dataset->description_ = fmt::format("{} images of {} classes in '{}'", dataset->files_.size(), dataset->classes_,
-                                        folder.string());
+    dataset->description_ = fmt::format("{} images of {} classes in '{}'", dataset->files_.size(),
+                                        dataset->classes_, folder.string());
     return std::unique_ptr<Dataset>(std::move(dataset));
   }
 

@@ -9,9 +9,11 @@ namespace pipescope::data {
 class LabelledImages : public Dataset {
  public:
   std::vector<Field> fields() const final {
-    return {{"samples", {graph::ElementType::float32, sampleShape()}}, {"labels", {graph::ElementType::int32, {}}}};
+    return {{"samples", {graph::ElementType::float32, sampleShape()}},
+            {"labels", {graph::ElementType::int32, {}}}};
   }
-  base::Status read(std::span<const std::int64_t> indices, std::span<const std::span<std::byte>> values) const final {
+  base::Status read(std::span<const std::int64_t> indices,
+                    std::span<const std::span<std::byte>> values) const final {
     const auto width = static_cast<std::size_t>(graph::elementCount(sampleShape()));
     PIPESCOPE_CHECK(values.size() == 2 && values[0].size() == indices.size() * width * sizeof(float) &&
                         values[1].size() == indices.size() * sizeof(std::int32_t),

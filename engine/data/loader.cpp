@@ -42,9 +42,7 @@ std::string shortCallWarning(const Dataset& dataset, const BatchShape& shape, st
 class Loader::Worker {
  public:
   Worker(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
-      : dataset_(std::move(dataset)),
-        options_(options),
-        fields_(dataset_->fields()) {
+      : dataset_(std::move(dataset)), options_(options), fields_(dataset_->fields()) {
     const std::int64_t rest = dataset_->size() % options_.shape.rows();
     calls_ = dataset_->size() / (options_.shape.rows() * options_.partition.instances) +
              (!options_.dropLast && rest > 0 ? 1 : 0);
@@ -201,15 +199,15 @@ base::Result<std::unique_ptr<Loader>> Loader::create(std::shared_ptr<const Datas
   }
   const Partition& part = options.partition;
   if (part.instances < 1 || part.instance < 0 || part.instance >= part.instances) {
-    return base::badInput(fmt::format("instance {} of {} cannot read; instances count from 0", part.instance,
-                                      part.instances));
+    return base::badInput(
+        fmt::format("instance {} of {} cannot read; instances count from 0", part.instance, part.instances));
   }
   if (part.instances > 1 && !options.dropLast)
     return base::badInput("several instances read whole calls only: drop the last one (drop_last)");
   if (part.instances > 1 && options.shape.rows() > dataset->size() / part.instances) {
-    return base::badInput(
-        fmt::format("one call takes {} samples in each of {} instances, but there are only {}: make one of them smaller",
-                    options.shape.rows(), part.instances, dataset->description()));
+    return base::badInput(fmt::format(
+        "one call takes {} samples in each of {} instances, but there are only {}: make one of them smaller",
+        options.shape.rows(), part.instances, dataset->description()));
   }
   if (options.dropLast && options.shape.rows() > dataset->size()) {
     return base::badInput(

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <optional>
 
-#include "engine/ops/half.h"
+#include "engine/ops/core/half.h"
 
 namespace pipescope::data {
 namespace {
@@ -23,12 +23,11 @@ struct TypeName {
   const char* text;
   ElementType type;
 };
-constexpr TypeName kTypes[] = {{"<f4", ElementType::float32}, {"<f2", ElementType::float16},
-                               {"<f8", ElementType::float64}, {"|i1", ElementType::int8},
-                               {"<i2", ElementType::int16},   {"<i4", ElementType::int32},
-                               {"<i8", ElementType::int64},   {"|u1", ElementType::uint8},
-                               {"<u2", ElementType::uint16},  {"<u4", ElementType::uint32},
-                               {"<u8", ElementType::uint64},  {"|b1", ElementType::boolean}};
+constexpr TypeName kTypes[] = {
+    {"<f4", ElementType::float32}, {"<f2", ElementType::float16}, {"<f8", ElementType::float64},
+    {"|i1", ElementType::int8},    {"<i2", ElementType::int16},   {"<i4", ElementType::int32},
+    {"<i8", ElementType::int64},   {"|u1", ElementType::uint8},   {"<u2", ElementType::uint16},
+    {"<u4", ElementType::uint32},  {"<u8", ElementType::uint64},  {"|b1", ElementType::boolean}};
 
 /// The text after "'key':" in the header's dictionary, without leading blanks.
 std::optional<std::string_view> valueOf(std::string_view header, const std::string& key) {
@@ -71,23 +70,25 @@ std::optional<std::int64_t> boundedElements(const graph::Shape& shape) {
 }
 
 Result<graph::TensorType> typeOf(std::string_view header, const std::string& name) {
-  const auto descr = valueOf(header, "descr"), order = valueOf(header, "fortran_order"), shape = valueOf(header, "shape");
+  const auto descr = valueOf(header, "descr"), order = valueOf(header, "fortran_order"),
+             shape = valueOf(header, "shape");
   const auto extents = shape ? shapeOf(*shape) : std::nullopt;
   if (!descr || !order || !extents) return badInput(fmt::format("{}: its .npy header is damaged", name));
   if (order->starts_with("True"))
-    return badInput(
-        fmt::format("{}: its array is column-major; save it with numpy.ascontiguousarray", name));
+    return badInput(fmt::format("{}: its array is column-major; save it with numpy.ascontiguousarray", name));
   for (const TypeName& known : kTypes) {
     const std::string quoted = "'" + std::string(known.text) + "'";
     if (descr->starts_with(quoted)) return graph::TensorType{known.type, *extents};
   }
-  return badInput(fmt::format("{}: its elements are of type {}; numbers and bools in little-endian order are read",
-                              name, descr->substr(0, std::min<std::size_t>(descr->find(','), 24))));
+  return badInput(
+      fmt::format("{}: its elements are of type {}; numbers and bools in little-endian order are read", name,
+                  descr->substr(0, std::min<std::size_t>(descr->find(','), 24))));
 }
 
 }  // namespace
 
-base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file, const std::string& what) {
+base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
+                                                   const std::string& what) {
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   std::error_code error;
   if (!stream || !std::filesystem::is_regular_file(file, error))
@@ -104,7 +105,9 @@ Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const std::
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic) || file.size() < 10)
     return badInput(fmt::format("{} is no .npy file: it does not start as one", name));
-  const auto byteAt = [&](std::size_t i) { return static_cast<std::size_t>(std::to_integer<unsigned>(file[i])); };
+  const auto byteAt = [&](std::size_t i) {
+    return static_cast<std::size_t>(std::to_integer<unsigned>(file[i]));
+  };
   const std::size_t version = byteAt(6), prefix = version == 1 ? 10 : 12;
   if (version < 1 || version > 3 || file.size() < prefix)
     return badInput(fmt::format("{}: .npy version {} is not known", name, version));
@@ -149,7 +152,8 @@ std::vector<std::byte> npyBytes(const graph::TensorType& type, std::span<const s
   const std::size_t at = bytes.size();
   bytes.resize(at + values.size() * 2);
   std::vector<float> wide(values.size() / 2);
-  ops::widen(reinterpret_cast<const ops::BFloat16*>(values.data()), wide.data(), static_cast<std::int64_t>(wide.size()));
+  ops::widen(reinterpret_cast<const ops::BFloat16*>(values.data()), wide.data(),
+             static_cast<std::int64_t>(wide.size()));
   std::memcpy(bytes.data() + at, wide.data(), wide.size() * sizeof(float));
   return bytes;
 }

@@ -32,7 +32,8 @@ struct Member {
   unsigned method = 0;
 };
 
-/// Sizes that do not fit 32 bits stand in an extra field, in this order, those only that are left out elsewhere.
+/// Sizes that do not fit 32 bits stand in an extra field, in this order, those only that are left out
+/// elsewhere.
 void readZip64(std::span<const std::byte> extra, Member& member) {
   for (std::size_t i = 0; i + 4 <= extra.size();) {
     const auto id = at<std::uint16_t>(extra, i), length = at<std::uint16_t>(extra, i + 2);
@@ -61,8 +62,10 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
   std::size_t place = at<std::uint32_t>(file, end + 16);
   std::vector<Member> members;
   for (std::size_t i = 0; i < count; ++i) {
-    if (place > end || end - place < kCentralBytes || at<std::uint32_t>(file, place) != kCentral) return damaged;
-    const std::size_t nameLength = at<std::uint16_t>(file, place + 28), extra = at<std::uint16_t>(file, place + 30),
+    if (place > end || end - place < kCentralBytes || at<std::uint32_t>(file, place) != kCentral)
+      return damaged;
+    const std::size_t nameLength = at<std::uint16_t>(file, place + 28),
+                      extra = at<std::uint16_t>(file, place + 30),
                       comment = at<std::uint16_t>(file, place + 32);
     if (end - place - kCentralBytes < nameLength + extra + comment) return damaged;
     Member member;
@@ -85,7 +88,8 @@ Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, 
   if (member.offset > file.size() || file.size() - member.offset < kLocalBytes) return damaged;
   const auto place = static_cast<std::size_t>(member.offset);
   if (at<std::uint32_t>(file, place) != kLocal) return damaged;
-  const std::size_t skip = kLocalBytes + at<std::uint16_t>(file, place + 26) + at<std::uint16_t>(file, place + 28);
+  const std::size_t skip =
+      kLocalBytes + at<std::uint16_t>(file, place + 26) + at<std::uint16_t>(file, place + 28);
   if (file.size() - place < skip || file.size() - place - skip < member.packed) return damaged;
   return file.subspan(place + skip, static_cast<std::size_t>(member.packed));
 }
@@ -103,7 +107,8 @@ Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const
   Bytef nothing = 0;
   while (state == Z_OK) {
     constexpr std::size_t kPiece = 1 << 30;
-    const std::size_t more = std::min(packed.size() - in, kPiece), room = std::min(bytes.size() - out, kPiece);
+    const std::size_t more = std::min(packed.size() - in, kPiece),
+                      room = std::min(bytes.size() - out, kPiece);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()) + in);
     stream.avail_in = static_cast<uInt>(more);
     stream.next_out = room > 0 ? reinterpret_cast<Bytef*>(bytes.data() + out) : &nothing;
@@ -122,7 +127,8 @@ void put(std::string& to, T value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-/// What local and central headers have in common: version, flags, method, time, checksum, sizes, length of the name.
+/// What local and central headers have in common: version, flags, method, time, checksum, sizes, length of
+/// the name.
 void putFacts(std::string& to, std::uint32_t checksum, std::uint32_t size, const std::string& name) {
   put<std::uint16_t>(to, 20);
   put<std::uint16_t>(to, 0);
@@ -141,10 +147,11 @@ Status writeAll(std::ofstream& stream, std::span<const NpzMember> members) {
     const std::string name = member.name + ".npy";
     const std::vector<std::byte> bytes = npyBytes(member.type, member.values);
     if (offset + bytes.size() + kLocalBytes + name.size() >= kIn64)
-      return badInput("an .npz file holds less than 4 GiB, and these weights with their optimizer's state are more");
+      return badInput(
+          "an .npz file holds less than 4 GiB, and these weights with their optimizer's state are more");
     const auto size = static_cast<std::uint32_t>(bytes.size());
-    const auto checksum = static_cast<std::uint32_t>(
-        crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+    const auto checksum =
+        static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
     std::string local;
     put(local, kLocal);
     putFacts(local, checksum, size, name);
@@ -193,14 +200,16 @@ Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem:
       PIPESCOPE_ASSIGN(const std::vector<std::byte> bytes, inflated(packed, member, name));
       PIPESCOPE_ASSIGN(arrays[key], parseNpy(bytes, what));
     } else {
-      return badInput(fmt::format("{} is packed by method {}; stored and deflated ones are read", what, member.method));
+      return badInput(
+          fmt::format("{} is packed by method {}; stored and deflated ones are read", what, member.method));
     }
   }
   return arrays;
 }
 
 Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members) {
-  if (members.size() > 65535) return badInput(fmt::format("{} arrays are more than an .npz file holds", members.size()));
+  if (members.size() > 65535)
+    return badInput(fmt::format("{} arrays are more than an .npz file holds", members.size()));
   const std::filesystem::path temporary = file.string() + fmt::format(".{}.part", getpid());
   std::error_code error;
   {
@@ -209,7 +218,8 @@ Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> me
       return base::ioError(fmt::format("cannot write '{}': no such folder, or no permission", file.string()));
     Status written = writeAll(stream, members);
     stream.close();
-    if (written.ok() && !stream) written = base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
+    if (written.ok() && !stream)
+      written = base::refused(fmt::format("cannot write '{}': is the disk full?", file.string()));
     if (!written.ok()) {
       std::filesystem::remove(temporary, error);
       return written;

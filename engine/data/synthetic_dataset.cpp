@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/data/random.h"
-#include "engine/ops/cast_elements.h"
+#include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::data {
@@ -43,7 +43,7 @@ std::uint64_t streamOf(Split split, std::int64_t index, std::size_t field) {
          (split == Split::test ? 1 : 0);
 }
 
-bool isReal(graph::ElementType type) {
+bool syntheticDatasetIsReal(graph::ElementType type) {
   using enum graph::ElementType;
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
@@ -52,32 +52,39 @@ bool isReal(graph::ElementType type) {
 std::int64_t mostOf(graph::ElementType type) {
   using enum graph::ElementType;
   switch (type) {
-    case boolean: return 2;
-    case int8: return 128;
-    case uint8: return 256;
-    case int16: return 32768;
-    case uint16: return 65536;
-    default: return std::numeric_limits<std::int32_t>::max();
+    case boolean:
+      return 2;
+    case int8:
+      return 128;
+    case uint8:
+      return 256;
+    case int16:
+      return 32768;
+    case uint16:
+      return 65536;
+    default:
+      return std::numeric_limits<std::int32_t>::max();
   }
 }
 
 base::Status checkField(const FieldRequest& field) {
   PIPESCOPE_TRY(checkShape(field.type.shape, field.name));
-  if (isReal(field.type.element)) {
+  if (syntheticDatasetIsReal(field.type.element)) {
     if (field.low < field.high) return {};
-    return base::badInput(fmt::format("synthetic {} in [{}, {}) cannot be made; give a lower end below the upper one",
-                                      field.name, field.low, field.high));
+    return base::badInput(
+        fmt::format("synthetic {} in [{}, {}) cannot be made; give a lower end below the upper one",
+                    field.name, field.low, field.high));
   }
   const std::int64_t most = mostOf(field.type.element);
   if (field.limit >= 1 && field.limit <= most) return {};
-  return base::badInput(fmt::format("synthetic {} of {} different {} cannot be made; give 1…{}", field.name, field.limit,
-                                    toString(field.type.element), most));
+  return base::badInput(fmt::format("synthetic {} of {} different {} cannot be made; give 1…{}", field.name,
+                                    field.limit, toString(field.type.element), most));
 }
 
 /// One row of a field. `scratch` is kept from row to row.
 void fill(const FieldRequest& field, RandomSequence& random, std::span<std::byte> row,
           std::vector<std::byte>& scratch) {
-  const bool real = isReal(field.type.element);
+  const bool real = syntheticDatasetIsReal(field.type.element);
   scratch.resize(static_cast<std::size_t>(field.type.elements()) * 4);
   for (std::size_t at = 0; at < scratch.size(); at += 4) {
     if (real) {
@@ -119,7 +126,7 @@ std::vector<Field> SyntheticDataset::fields() const {
 
 std::int64_t SyntheticDataset::classes() const {
   const auto labels = std::ranges::find(options_.fields, true, &FieldRequest::labels);
-  return labels == options_.fields.end() || isReal(labels->type.element) ? 0 : labels->limit;
+  return labels == options_.fields.end() || syntheticDatasetIsReal(labels->type.element) ? 0 : labels->limit;
 }
 
 base::Status SyntheticDataset::read(std::span<const std::int64_t> indices,

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <optional>
 
-#include "engine/devices/device_files.h"
-#include "engine/devices/family.h"
+#include "engine/devices/core/device_files.h"
+#include "engine/devices/core/family.h"
 
 namespace pipescope::devices {
 namespace {

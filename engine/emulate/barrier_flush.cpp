@@ -11,7 +11,8 @@ BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part
   std::vector<devices::Flow> flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   flowTicks_ = ticksBeside(system, flows, part.beside);
-  for (std::size_t i = 0; i < flows.size(); ++i) flowTicks_[i] = slower(flowTicks_[i], part.boundaries[i].slowdown);
+  for (std::size_t i = 0; i < flows.size(); ++i)
+    flowTicks_[i] = slower(flowTicks_[i], part.boundaries[i].slowdown);
   for (const Ticks ticks : flowTicks_) exchangeTicks_ = std::max(exchangeTicks_, ticks);
 }
 

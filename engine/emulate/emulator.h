@@ -35,7 +35,8 @@ class Emulator {
   model::RunId nextRun_{0};
   /// The input pipeline of the executable in a call from `called` on.
   Loader loaderOf(const Executable& executable, Ticks called);
-  std::map<model::ExecutableId, Ticks> loaded_;  ///< when each executable's has prepared what was wanted so far
+  std::map<model::ExecutableId, Ticks>
+      loaded_;  ///< when each executable's has prepared what was wanted so far
 };
 
 }  // namespace pipescope::emulate

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/compile/plan.h"
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/schedules/schedule.h"
 #include "profiler/record/recorder.h"
 
@@ -23,7 +23,7 @@ struct SystemIds {
   std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< by device
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< by device and space
-  model::MemorySpaceId host;  ///< none: the system has no links to a host
+  model::MemorySpaceId host;                              ///< none: the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed);
@@ -38,7 +38,7 @@ using SegmentRefs = std::vector<SegmentRef>;
 
 struct StageSegments {
   SegmentRefs hostIn, forward, hostOut, recompute, backward, weight;
-  SegmentRefs update;    ///< once per iteration: collectives, loads, the update, stores, in order
+  SegmentRefs update;      ///< once per iteration: collectives, loads, the update, stores, in order
   SegmentRefs overlapped;  ///< collectives beside the last micro-batch's backward pass
 };
 
@@ -89,7 +89,8 @@ struct ExecutableFacts {
   std::vector<DeviceScale> scales;
   bool recordAllReplicas = false;  ///< otherwise one of each speed
   bool overlapIo = false;          ///< host loads and stores go on beside the compute (I/O tiles)
-  /// Samples per second that the host's input pipeline prepares for each replica; 0: it never holds a device up.
+  /// Samples per second that the host's input pipeline prepares for each replica; 0: it never holds a device
+  /// up.
   double loaderRate = 0;
   /// Rows of an iteration's input.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
@@ -102,7 +103,8 @@ struct ReplicaPart {
   int firstDevice = 0;  ///< indices of devices below count from here
   std::vector<StageSegments> stages;
   std::vector<BoundaryFlow> boundaries;
-  /// Flows of the boundaries of other replicas that share a link with these: all replicas are taken to go in step.
+  /// Flows of the boundaries of other replicas that share a link with these: all replicas are taken to go in
+  /// step.
   std::vector<std::vector<devices::Flow>> beside;
   std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
   // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
@@ -125,8 +127,8 @@ struct Executable {
 };
 
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit
-/// memory. `lowered` has one entry per device of the first replica that holds a stage; those of other replicas are
-/// copies of it, slower where facts.scales say so.
+/// memory. `lowered` has one entry per device of the first replica that holds a stage; those of other
+/// replicas are copies of it, slower where facts.scales say so.
 Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                             const compile::ExecutablePlan& plan,
                             const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,

@@ -6,7 +6,8 @@
 namespace pipescope::emulate {
 
 Ticks Loader::prepared(std::int64_t microBatches) const {
-  return start + Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(microBatches) * ticksPerMicroBatch)));
+  return start +
+         Ticks(static_cast<std::int64_t>(std::ceil(static_cast<double>(microBatches) * ticksPerMicroBatch)));
 }
 
 Ticks FlushBase::prepared(const schedules::Task& task, int iteration) const {
@@ -25,7 +26,8 @@ void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int i
       loadBeside(device, all[i], iteration);
     } else {
       if (loader_.ticksPerMicroBatch > 0 && !segments(all[i].stage).hostIn.empty()) {
-        writer_.wait(device, prepared(all[i], iteration), model::WaitCause::host, {}, -1, where(all[i], iteration));
+        writer_.wait(device, prepared(all[i], iteration), model::WaitCause::host, {}, -1,
+                     where(all[i], iteration));
       }
       writer_.place(device, segments(all[i].stage).hostIn, where(all[i], iteration));
     }
@@ -94,7 +96,8 @@ void FlushBase::placeLoads(int device, std::size_t index, int iteration) {
 void FlushBase::placeRest(int device, const SegmentRefs& segments, const Where& where) {
   std::size_t& loaded = loaded_[static_cast<std::size_t>(device)];
   if (loaded == 0) return writer_.place(device, segments, where);
-  writer_.place(device, SegmentRefs(segments.begin() + static_cast<std::ptrdiff_t>(loaded), segments.end()), where);
+  writer_.place(device, SegmentRefs(segments.begin() + static_cast<std::ptrdiff_t>(loaded), segments.end()),
+                where);
   loaded = 0;
 }
 

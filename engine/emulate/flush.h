@@ -41,9 +41,7 @@ class FlushBase {
   Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
  protected:
-  const StageSegments& segments(int stage) const {
-    return part_.stages[static_cast<std::size_t>(stage)];
-  }
+  const StageSegments& segments(int stage) const { return part_.stages[static_cast<std::size_t>(stage)]; }
   int deviceOf(int stage) const { return executable_.deviceOfStage[static_cast<std::size_t>(stage)]; }
   int devices() const { return static_cast<int>(executable_.order.devices.size()); }
   const std::vector<schedules::Task>& tasks(int device) const {
@@ -56,8 +54,8 @@ class FlushBase {
 
   /// Tasks first … end−1 of a device from its free time on: host loads, compute, host stores.
   void placeTasks(int device, std::size_t first, std::size_t end, int iteration);
-  /// Loads of streaming memory with which a task begins: they need nothing of other devices. placeTasks then leaves
-  /// them out.
+  /// Loads of streaming memory with which a task begins: they need nothing of other devices. placeTasks then
+  /// leaves them out.
   void placeLoads(int device, std::size_t task, int iteration);
 
   const Executable& executable_;

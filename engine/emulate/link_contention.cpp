@@ -10,7 +10,8 @@ namespace pipescope::emulate {
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside) {
   const std::size_t own = flows.size();
-  for (const std::vector<devices::Flow>& others : beside) flows.insert(flows.end(), others.begin(), others.end());
+  for (const std::vector<devices::Flow>& others : beside)
+    flows.insert(flows.end(), others.begin(), others.end());
   std::vector<base::Ticks> ticks = system.transferTicks(flows);
   ticks.resize(own);
   return ticks;
@@ -18,7 +19,10 @@ std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<
 
 LinkContention::LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                                std::vector<double> slowdowns, FlowLists beside)
-    : system_(system), flows_(std::move(flows)), slowdowns_(std::move(slowdowns)), beside_(std::move(beside)) {
+    : system_(system),
+      flows_(std::move(flows)),
+      slowdowns_(std::move(slowdowns)),
+      beside_(std::move(beside)) {
   for (int i = 0; i < static_cast<int>(flows_.size()); ++i) alone_.push_back(solve({i}).front());
   findGroups();
 }

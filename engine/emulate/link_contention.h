@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 
 namespace pipescope::emulate {
 
@@ -16,8 +16,8 @@ std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<
 
 class LinkContention {
  public:
-  /// `slowdowns`: factor of each flow's time; none: 1. `beside`: lists like `flows` that go in step with them, so that
-  /// with each flow its counterparts are under way too (other replicas over the same links).
+  /// `slowdowns`: factor of each flow's time; none: 1. `beside`: lists like `flows` that go in step with
+  /// them, so that with each flow its counterparts are under way too (other replicas over the same links).
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 

@@ -19,16 +19,17 @@ ProgramTree::ProgramTree(record::Recorder& recorder, NameTree& names, model::Exe
                          model::DeviceId device, const Loops& loops)
     : recorder_(recorder), names_(names), executable_(executable), device_(device) {
   root_ = iteration_ = add({}, "Sequence", loops.name);
-  if (loops.iterations > 1) iteration_ = add(root_, "Repeat", loops.name + "/iterations", {}, loops.iterations);
+  if (loops.iterations > 1)
+    iteration_ = add(root_, "Repeat", loops.name + "/iterations", {}, loops.iterations);
   microBatch_ = iteration_;
   if (loops.microBatches > 1)
     microBatch_ = add(iteration_, "Repeat", loops.name + "/micro_batches", {}, loops.microBatches);
 }
 
-ProgramId ProgramTree::add(ProgramId parent, const std::string& kind, const std::string& path, model::OperatorId op,
-                           std::int64_t count, ProgramId target) {
-  return recorder_.add(model::Program{
-      {}, parent, executable_, device_, kind, names_.at(path, "program"), op, count, target});
+ProgramId ProgramTree::add(ProgramId parent, const std::string& kind, const std::string& path,
+                           model::OperatorId op, std::int64_t count, ProgramId target) {
+  return recorder_.add(
+      model::Program{{}, parent, executable_, device_, kind, names_.at(path, "program"), op, count, target});
 }
 
 void ProgramTree::beginPass(const devices::LoweredPass& pass) {
@@ -59,7 +60,8 @@ ProgramId ProgramTree::addStep(const devices::LoweredStep& step, model::Operator
     const auto [known, isFirst] = calls_.try_emplace(index);
     if (isFirst) known->second = add(sequence_, "Call", call.name, {}, 1, function->second.id);
     parent = known->second;
-    if (function->second.pass == pass_ && function->second.call == index) addUnder(function->second.id, step, op);
+    if (function->second.pass == pass_ && function->second.call == index)
+      addUnder(function->second.id, step, op);
   }
   const ProgramId program = addUnder(parent, step, op);
   known_[{pass_->pass, step.name, step.program}] = program;

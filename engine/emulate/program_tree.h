@@ -1,6 +1,6 @@
 #pragma once
-// The program tree of one device as PopVision's users know it: what the host calls, with its loops, the passes of its
-// stages, their steps; and the functions that calls share.
+// The program tree of one device as PopVision's users know it: what the host calls, with its loops, the
+// passes of its stages, their steps; and the functions that calls share.
 //
 //   Sequence training
 //     Repeat (device iterations)
@@ -18,7 +18,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "profiler/record/recorder.h"
 
 namespace pipescope::emulate {
@@ -40,8 +40,8 @@ class ProgramTree {
     std::string name;  ///< of the executable
     std::int64_t iterations = 1, microBatches = 1;
   };
-  ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable, model::DeviceId device,
-              const Loops& loops);
+  ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
+              model::DeviceId device, const Loops& loops);
 
   /// The sequence of a pass; what runs once per iteration lies outside the loop over micro-batches.
   void beginPass(const devices::LoweredPass& pass);

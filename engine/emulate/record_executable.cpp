@@ -24,7 +24,8 @@ class ExecutableRecorder {
     recordHost();
     result_.mirrored = plan_.replication.mirrored;
     const FlowsOfReplicas flows(system_, plan_);
-    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows)) recordReplica(each, flows, lowered);
+    for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
+      recordReplica(each, flows, lowered);
     return std::move(result_);
   }
 
@@ -141,7 +142,8 @@ class ExecutableRecorder {
     for (const compile::BoundaryTensor& tensor : plan_.boundaries) {
       const int from = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.fromStage)].device,
                 to = part_.firstDevice + plan_.stages[static_cast<std::size_t>(tensor.toStage)].device;
-      if (from != to && (from == device.device || to == device.device)) tree.addExternal("GlobalExchange", tensor.name);
+      if (from != to && (from == device.device || to == device.device))
+        tree.addExternal("GlobalExchange", tensor.name);
     }
     for (const devices::LoweredMemory& memory : device.memory) recordMemory(device.device, memory, tree);
   }
@@ -151,7 +153,8 @@ class ExecutableRecorder {
     // Replicas share their operators.
     const auto [known, added] = operators_.try_emplace({pass.stage, pass.pass});
     std::vector<model::OperatorId>& operators = known->second;
-    for (const devices::LoweredOperator& op : added ? pass.operators : std::vector<devices::LoweredOperator>()) {
+    for (const devices::LoweredOperator& op :
+         added ? pass.operators : std::vector<devices::LoweredOperator>()) {
       operators.push_back(recorder_.add(model::Operator{{},
                                                         result_.id,
                                                         names_.at(op.name, "operator"),
@@ -348,7 +351,7 @@ class ExecutableRecorder {
   NameTree names_;
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica being recorded
   std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
-  ReplicaPart part_;  ///< being recorded
+  ReplicaPart part_;                                                                 ///< being recorded
   Executable result_;
 };
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/devices/bands.h"
+#include "engine/devices/core/bands.h"
 #include "engine/emulate/executable.h"
 #include "profiler/base/check.h"
 

@@ -42,7 +42,8 @@ void slowDown(devices::LoweredSegment& segment, double slowdown) {
     step.ticks = step.maxTicks = end - step.offset;
     step.minTicks = std::min(slower(step.minTicks, slowdown), step.ticks);
     step.meanTicks *= slowdown;
-    for (devices::UnitTicks& unit : step.units) unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
+    for (devices::UnitTicks& unit : step.units)
+      unit.ticks = std::min(slower(unit.ticks, slowdown), step.ticks);
   }
 }
 
@@ -129,7 +130,8 @@ devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replic
   if (facts.scales.empty()) return own;
   const double compute = scaleOf(facts, own.device).compute;
   double link = scaleOf(facts, own.device).link;
-  for (const int device : replication.group(first.device, 0)) link = std::min(link, scaleOf(facts, device).link);
+  for (const int device : replication.group(first.device, 0))
+    link = std::min(link, scaleOf(facts, device).link);
   for (devices::LoweredPass& pass : own.passes) {
     for (devices::LoweredSegment& segment : pass.segments) {
       const model::Pass kind = segment.pass.value_or(pass.pass);

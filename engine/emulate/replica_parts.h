@@ -21,7 +21,9 @@ std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int first
 class FlowsOfReplicas {
  public:
   FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan);
-  const std::vector<devices::Flow>& of(int replica) const { return flows_[static_cast<std::size_t>(replica)]; }
+  const std::vector<devices::Flow>& of(int replica) const {
+    return flows_[static_cast<std::size_t>(replica)];
+  }
   /// Flows of each other replica that shares a link with this one.
   std::vector<std::vector<devices::Flow>> beside(int replica) const;
 
@@ -36,17 +38,17 @@ struct ReplicaClass {
   std::int64_t members = 1;
 };
 
-/// Ascending by their first replica. Equal are replicas whose devices are scaled alike and whose transfers, alone and
-/// all together, take equally long. With facts.recordAllReplicas each is a class.
+/// Ascending by their first replica. Equal are replicas whose devices are scaled alike and whose transfers,
+/// alone and all together, take equally long. With facts.recordAllReplicas each is a class.
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows);
 
 /// Scale of a device; 1 where nothing is said.
 DeviceScale scaleOf(const ExecutableFacts& facts, int device);
 
-/// What the first replica's device does, on the device of the same place in another replica: with its number, and as
-/// much slower as facts.scales say. Host and streaming memory are not slower; a collective is as slow as the slowest
-/// link among the devices of this place.
+/// What the first replica's device does, on the device of the same place in another replica: with its number,
+/// and as much slower as facts.scales say. Host and streaming memory are not slower; a collective is as slow
+/// as the slowest link among the devices of this place.
 devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica,
                                  const compile::Replication& replication, const ExecutableFacts& facts);
 

@@ -14,7 +14,7 @@ struct DeviceClock {
   /// The same without loads and stores of streaming memory: when results are there to be sent.
   Ticks ready;
   model::PlacementId readyBy;
-  int stage = -1;           ///< first stage the device holds; −1: none
+  int stage = -1;  ///< first stage the device holds; −1: none
 };
 
 /// What a micro-batch's work belongs to.

@@ -1,6 +1,6 @@
 #pragma once
-// What follows a flush: gradients summed over replicas, then weight updates. Here, and only here, replicas wait for
-// each other.
+// What follows a flush: gradients summed over replicas, then weight updates. Here, and only here, replicas
+// wait for each other.
 #include <memory>
 #include <vector>
 
@@ -11,7 +11,8 @@ namespace pipescope::emulate {
 /// A recorded replica under way: its devices' clocks and its flush.
 struct RunningPart {
   RunningPart(const Executable& executable, const ReplicaPart& part, const devices::System& system,
-              record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run, Ticks now);
+              record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
+              Ticks now);
 
   void setLoader(const Loader& loader);
   const FlushBase& flush() const { return barrier ? static_cast<const FlushBase&>(*barrier) : *dependency; }
@@ -43,14 +44,14 @@ class UpdatePhase {
   /// A collective that runs beside the last micro-batch's backward pass.
   struct Overlapped {
     int stage = 0;
-    std::size_t index = 0;  ///< in the stage's list
-    Ticks ready, ticks;     ///< when all replicas have its gradients; how long the slowest takes
+    std::size_t index = 0;        ///< in the stage's list
+    Ticks ready, ticks;           ///< when all replicas have its gradients; how long the slowest takes
     RunningPart* late = nullptr;  ///< whose gradients come last
   };
   /// Those of all stages of the device, as they become ready.
   std::vector<Overlapped> overlappedOf(int device) const;
-  /// A device has one lane for them: one at a time, whatever stage they are of. Afterwards the device has waited for
-  /// the last.
+  /// A device has one lane for them: one at a time, whatever stage they are of. Afterwards the device has
+  /// waited for the last.
   void finishOverlapped(int device, int iteration);
   /// Place `index` of the stage's list in all replicas; at a collective they wait for the last of them.
   void placeAll(int device, int stage, std::size_t index, const Where& where);

@@ -28,9 +28,9 @@ struct TensorValue {
 
 /// A graph is the body of If, Loop and Scan: its inputs are the operator's own, then the tensors of the outer
 /// graph that it reads, which stand at the end of the node's inputs too.
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
-                               std::vector<double>, std::vector<std::string>,
-                               std::shared_ptr<const TensorValue>, std::shared_ptr<const Graph>>;
+using Attribute =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                 std::vector<std::string>, std::shared_ptr<const TensorValue>, std::shared_ptr<const Graph>>;
 using Attributes = std::map<std::string, Attribute>;
 
 enum class TensorRole : std::uint8_t {
@@ -67,9 +67,9 @@ struct Initializer {
   std::shared_ptr<const TensorValue> values;  ///< of kind values: of the parameter's type
 };
 
-/// A parameter that the forward pass moves and no optimizer, as the running statistics of a batch norm. A node
-/// computes result = keep·parameter + (1 − keep)·statistic; each micro-batch does so with a parameter of zeros,
-/// and then, in ascending order, parameter ← keep·parameter + scale·result.
+/// A parameter that the forward pass moves and no optimizer, as the running statistics of a batch norm. A
+/// node computes result = keep·parameter + (1 − keep)·statistic; each micro-batch does so with a parameter of
+/// zeros, and then, in ascending order, parameter ← keep·parameter + scale·result.
 struct StateUpdate {
   TensorId parameter, result;
   double keep = 0.9;

@@ -10,8 +10,8 @@
 namespace pipescope::numerics {
 namespace {
 
-/// Size of a large page; buffers of several of them start at one. Kernels walk over rows that lie far apart: with small
-/// pages, looking up addresses takes a good part of their time.
+/// Size of a large page; buffers of several of them start at one. Kernels walk over rows that lie far apart:
+/// with small pages, looking up addresses takes a good part of their time.
 constexpr std::size_t kLargePage = std::size_t{2} << 20, kLeastLarge = 2 * kLargePage;
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "engine/numerics/node_readers.h"
-#include "engine/ops/slice.h"
-#include "engine/ops/strided_move.h"
+#include "engine/ops/moves/slice.h"
+#include "engine/ops/moves/strided_move.h"
 
 namespace pipescope::numerics {
 namespace {
@@ -36,7 +36,9 @@ class MoveCombiner {
 
  private:
   const graph::Shape& shapeOf(TensorId id) const { return graph_.tensor(id).type.shape; }
-  static bool isMove(const Node& node) { return node.op == "Slice" || node.op == "Transpose" || renames(node); }
+  static bool isMove(const Node& node) {
+    return node.op == "Slice" || node.op == "Transpose" || renames(node);
+  }
 
   /// Whether a move alone reads what this one makes.
   bool nextMove(std::size_t node) const {
@@ -51,7 +53,8 @@ class MoveCombiner {
   }
   Ints permOf(const Node& node) const {
     Ints reversed;
-    for (auto axis = static_cast<std::int64_t>(shapeOf(node.inputs[0]).size()); axis-- > 0;) reversed.push_back(axis);
+    for (auto axis = static_cast<std::int64_t>(shapeOf(node.inputs[0]).size()); axis-- > 0;)
+      reversed.push_back(axis);
     return graph::intsAttribute(node, "perm", reversed);
   }
 
@@ -68,12 +71,14 @@ class MoveCombiner {
 
   void combineChain(std::size_t last) {
     std::vector<std::size_t> chain{last};  // last to first
-    while (const std::optional<std::size_t> before = moveBehind(nodes_[chain.back()].inputs[0])) chain.push_back(*before);
+    while (const std::optional<std::size_t> before = moveBehind(nodes_[chain.back()].inputs[0]))
+      chain.push_back(*before);
     const auto copies = [this](std::size_t i) { return !renames(nodes_[i]); };
     // From as early a node on as one view covers all that follows.
     for (; std::ranges::count_if(chain, copies) >= 2; chain.pop_back()) {
       StridedView view(shapeOf(nodes_[chain.back()].inputs[0]));
-      if (!std::ranges::all_of(chain.rbegin(), chain.rend(), [&](std::size_t i) { return follow(nodes_[i], view); }))
+      if (!std::ranges::all_of(chain.rbegin(), chain.rend(),
+                               [&](std::size_t i) { return follow(nodes_[i], view); }))
         continue;
       const TensorId source = nodes_[chain.back()].inputs[0];
       for (std::size_t i = 1; i < chain.size(); ++i) dropped_[chain[i]] = true;
@@ -90,7 +95,8 @@ class MoveCombiner {
     if (node.op != "Transpose") return false;
     const Ints perm = permOf(node);
     Ints back(perm.size());
-    for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < perm.size(); ++i)
+      back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
     view.permute(back);
     return true;
   }

@@ -6,10 +6,11 @@
 
 namespace pipescope::numerics {
 
-/// `nodes` compute tensors of the graph, in order, numbered from 0; so do the result's. Where nobody else reads what lies
-/// between:
+/// `nodes` compute tensors of the graph, in order, numbered from 0; so do the result's. Where nobody else
+/// reads what lies between:
 /// - Slices and Transposes (two at least) with Reshapes among them → StridedRead;
-/// - Transposes and Reshapes of the pieces of a GradSplit, and it → StridedWrite (engine/ops/strided_move.h).
+/// - Transposes and Reshapes of the pieces of a GradSplit, and it → StridedWrite
+/// (engine/ops/moves/strided_move.h).
 std::vector<graph::Node> combineMoves(const graph::Graph& graph, std::vector<graph::Node> nodes);
 
 }  // namespace pipescope::numerics

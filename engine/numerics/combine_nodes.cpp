@@ -49,7 +49,10 @@ std::vector<Node> withoutPassing(const Graph& graph) {
 class Combiner {
  public:
   explicit Combiner(const Graph& graph)
-      : graph_(graph), nodes_(withoutPassing(graph)), readers_(graph, nodes_), dropped_(nodes_.size(), false) {}
+      : graph_(graph),
+        nodes_(withoutPassing(graph)),
+        readers_(graph, nodes_),
+        dropped_(nodes_.size(), false) {}
 
   std::vector<Node> run() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -80,7 +83,8 @@ class Combiner {
     if (!isMatrix(weight) || !swapsAxes(nodes_[transpose]) || readers_.kept(turned)) return;
     for (const std::size_t reader : readers_.of(turned)) {
       const Node& node = nodes_[reader];
-      if ((node.op != "MatMul" && node.op != "GradMatMulLeft") || node.inputs[1] != turned || node.inputs[0] == turned)
+      if ((node.op != "MatMul" && node.op != "GradMatMulLeft") || node.inputs[1] != turned ||
+          node.inputs[0] == turned)
         return;
     }
     for (const std::size_t reader : readers_.of(turned)) {
@@ -108,7 +112,8 @@ class Combiner {
       if (!next || !swapsAxes(nodes_[*next]) || !isMatrix(node.outputs[0])) continue;
       const graph::Shape& target = typeOf(nodes_[*next].outputs[0]).shape;
       // Vectors: their products have other shapes.
-      if (typeOf(x).shape.size() < 2 || typeOf(node.inputs[1]).shape.size() != typeOf(x).shape.size()) continue;
+      if (typeOf(x).shape.size() < 2 || typeOf(node.inputs[1]).shape.size() != typeOf(x).shape.size())
+        continue;
       std::swap(node.inputs[0], node.inputs[1]);
       node.outputs = nodes_[*next].outputs;
       node.attributes = {{"input_shape", target}};
@@ -126,7 +131,8 @@ class Combiner {
     const TensorId bias = sum.inputs[0] == node.outputs[0] ? sum.inputs[1] : sum.inputs[0];
     const graph::TensorType& result = typeOf(sum.outputs[0]);
     if (!isRoot(bias) || result != typeOf(node.outputs[0]) || result.shape.empty()) return;
-    // One number for each column; a column is not the last axis where W is a vector, which isMatrix() excludes.
+    // One number for each column; a column is not the last axis where W is a vector, which isMatrix()
+    // excludes.
     if (typeOf(bias).elements() != result.shape.back() || typeOf(bias).shape.empty() ||
         typeOf(bias).shape.back() != result.shape.back())
       return;
@@ -150,7 +156,8 @@ class Combiner {
     const Node& node = nodes_[*producer];
     if (node.op != "GradSlice") return std::nullopt;
     const graph::Shape &from = typeOf(node.inputs[0]).shape, &to = typeOf(id).shape;
-    const Ints begin = graph::intsAttribute(node, "begin", {}), steps = graph::intsAttribute(node, "steps", {});
+    const Ints begin = graph::intsAttribute(node, "begin", {}),
+               steps = graph::intsAttribute(node, "steps", {});
     std::optional<Piece> piece;
     for (std::size_t axis = 0; axis < to.size(); ++axis) {
       if (from[axis] == to[axis] && steps[axis] == 1) continue;

@@ -33,8 +33,7 @@ class LossScale {
     below_ += below;
     if (++updates_ % options_.period != 0) return;
     const std::int64_t all = above_ + below_;
-    const bool large =
-        all > 0 && static_cast<double>(above_) / static_cast<double>(all) > options_.threshold;
+    const bool large = all > 0 && static_cast<double>(above_) / static_cast<double>(all) > options_.threshold;
     // Within what float32 holds, and never below 1 in 2²⁴.
     if (large && value_ > kLeast) value_ /= 2;
     if (!large && value_ < kMost) value_ *= 2;

@@ -48,7 +48,8 @@ class NodeReaders {
 };
 
 /// The nodes that are not dropped, numbered anew.
-inline std::vector<graph::Node> withoutDropped(std::vector<graph::Node> nodes, const std::vector<bool>& dropped) {
+inline std::vector<graph::Node> withoutDropped(std::vector<graph::Node> nodes,
+                                               const std::vector<bool>& dropped) {
   std::vector<graph::Node> result;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (dropped[i]) continue;

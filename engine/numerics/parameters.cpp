@@ -9,7 +9,7 @@
 #include <numbers>
 
 #include "engine/numerics/values.h"
-#include "engine/ops/random.h"
+#include "engine/ops/core/random.h"
 
 namespace pipescope::numerics {
 
@@ -40,7 +40,8 @@ namespace {
 
 /// Values first … first + values.size() − 1 of the normal distribution, by pairs of words (Box and Muller: "A
 /// note on the generation of random normal deviates", 1958).
-void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t first, std::span<float> values) {
+void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t first,
+                std::span<float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t pair = (first + i) / 2;
     const std::array<std::uint32_t, 4> words = random.block(pair / 2);
@@ -52,8 +53,8 @@ void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t
 }
 
 /// In pieces, so that half weights need no float32 copy of the whole.
-void draw(const graph::Initializer& initializer, const graph::Tensor& tensor, const ops::RunIdentity& identity,
-          std::span<std::byte> bytes) {
+void draw(const graph::Initializer& initializer, const graph::Tensor& tensor,
+          const ops::RunIdentity& identity, std::span<std::byte> bytes) {
   using Kind = graph::Initializer::Kind;
   const ops::RandomSequence random(identity, tensor.name);
   std::array<float, 4096> piece;

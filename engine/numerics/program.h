@@ -7,7 +7,7 @@
 
 #include "engine/graph/graph.h"
 #include "engine/numerics/aligned_buffer.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::numerics {
@@ -55,7 +55,8 @@ class Program {
   bool exchanges() const { return exchanges_; }
   /// The same micro-batch of all replicas, in ascending order: in step at each exchange.
   base::Status runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces) const;
-  /// Gives a constant another value between runs; as many bytes as it has. False: it has no constant of the name.
+  /// Gives a constant another value between runs; as many bytes as it has. False: it has no constant of the
+  /// name.
   bool setConstant(const std::string& name, std::span<const std::byte> value);
   /// Graph output `index`, or the loss, after a run; valid until the workspace's next one.
   std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings,

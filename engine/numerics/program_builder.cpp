@@ -6,8 +6,8 @@
 
 #include "engine/numerics/combine_moves.h"
 #include "engine/numerics/combine_nodes.h"
-#include "engine/ops/linear.h"
-#include "engine/ops/strided_move.h"
+#include "engine/ops/dense/linear.h"
+#include "engine/ops/moves/strided_move.h"
 
 namespace pipescope::numerics {
 

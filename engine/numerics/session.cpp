@@ -65,8 +65,9 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
   for (const graph::Node& node : graph.nodes()) {
     const std::int64_t group = node.op == "ReplicaSum" ? graph::intAttribute(node, "replicas", 1) : 1;
     if (group > 0 && options.replicas % group == 0) continue;
-    return badInput(fmt::format("{} sums over groups of {} replicas, but there are {}; they must divide into groups",
-                                node.name, group, options.replicas));
+    return badInput(
+        fmt::format("{} sums over groups of {} replicas, but there are {}; they must divide into groups",
+                    node.name, group, options.replicas));
   }
   PIPESCOPE_ASSIGN(Program program, Program::create(graph, registry));
   if (optimizer && (program.gradients().empty() || !program.hasLoss())) {
@@ -83,10 +84,7 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
 
 Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<optimizers::Optimizer> optimizer,
                  base::Executor& executor, SessionOptions options)
-    : program_(std::move(program)),
-      executor_(executor),
-      options_(options),
-      parameters_(graph) {
+    : program_(std::move(program)), executor_(executor), options_(options), parameters_(graph) {
   for (const graph::TensorId input : graph.inputs) {
     inputNames_.push_back(graph.tensor(input).name);
     inputTypes_.push_back(graph.tensor(input).type);
@@ -95,12 +93,13 @@ Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<opt
   for (std::size_t i = 0; i < parameters_.count(); ++i)
     weights_.push_back(std::as_const(parameters_).bytes(i));
   if (!optimizer) return;
-  updater_ = std::make_unique<Updater>(graph, program_, parameters_, std::move(optimizer), executor_, options_);
+  updater_ =
+      std::make_unique<Updater>(graph, program_, parameters_, std::move(optimizer), executor_, options_);
   for (const graph::StateUpdate& update : graph.stateUpdates) {
     const std::size_t parameter = parameters_.find(graph.tensor(update.parameter).name);
     const auto elements = static_cast<std::size_t>(parameters_.type(parameter).elements());
-    states_.push_back({parameter, update.keep, update.scale, std::vector<float>(elements),
-                       std::vector<float>(elements)});
+    states_.push_back(
+        {parameter, update.keep, update.scale, std::vector<float>(elements), std::vector<float>(elements)});
     zeros_.emplace_back(parameters_.bytes(parameter).size());
   }
   for (std::size_t i = 0; i < states_.size(); ++i) weights_[states_[i].parameter] = zeros_[i];
@@ -108,7 +107,8 @@ Session::Session(Program program, const graph::Graph& graph, std::unique_ptr<opt
     others_.push_back(std::make_unique<Parameters>(graph));
     updater_->addReplica(*others_.back());
     auto& places = otherWeights_.emplace_back();
-    for (std::size_t i = 0; i < parameters_.count(); ++i) places.push_back(std::as_const(*others_.back()).bytes(i));
+    for (std::size_t i = 0; i < parameters_.count(); ++i)
+      places.push_back(std::as_const(*others_.back()).bytes(i));
     for (std::size_t i = 0; i < states_.size(); ++i) places[states_[i].parameter] = zeros_[i];
   }
 }
@@ -205,9 +205,8 @@ void Session::collect(const Bindings& bindings, std::size_t microBatch, std::siz
   if (keep == Keep::none || microBatch < dropped) return;
   for (std::size_t i = 0; i < outputTypes_.size(); ++i) {
     const std::span<const std::byte> output = program_.output(worker.workspace, bindings, i);
-    std::ranges::copy(output,
-                      results.outputs[i].begin() +
-                          static_cast<std::ptrdiff_t>((microBatch - dropped) * output.size()));
+    std::ranges::copy(output, results.outputs[i].begin() +
+                                  static_cast<std::ptrdiff_t>((microBatch - dropped) * output.size()));
   }
 }
 

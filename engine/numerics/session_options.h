@@ -19,8 +19,8 @@ struct SessionOptions {
   std::int64_t replicas = 1;
   /// Neighbouring replicas that get the same rows; divides the replicas.
   std::int64_t inputGroup = 1;
-  /// Each replica has weights and optimizer state of its own, and updates them by its own sum; otherwise they share
-  /// one, which is the same as long as the sums are.
+  /// Each replica has weights and optimizer state of its own, and updates them by its own sum; otherwise they
+  /// share one, which is the same as long as the sums are.
   bool ownWeights = false;
   MeanStrategy meanStrategy = MeanStrategy::post;
   /// Type that sums of gradients are kept in: float32 or float16.

@@ -12,8 +12,8 @@ namespace pipescope::numerics {
 
 /// A fixed number of threads, the caller's included. Calls often follow each other within microseconds, so a
 /// thread that has nothing to do looks out for some tens of microseconds before it sleeps (never where there
-/// are more threads than the machine has). Indices are taken in ascending order. A call from within a body, or
-/// while another thread's call is under way, runs on the calling thread. A body that throws is a broken
+/// are more threads than the machine has). Indices are taken in ascending order. A call from within a body,
+/// or while another thread's call is under way, runs on the calling thread. A body that throws is a broken
 /// invariant: the call ends with a CHECK that holds the exception's text.
 class ThreadPool : public base::Executor {
  public:

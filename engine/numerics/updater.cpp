@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "engine/numerics/values.h"
-#include "engine/ops/random.h"
+#include "engine/ops/core/random.h"
 
 namespace pipescope::numerics {
 namespace {
@@ -46,7 +46,8 @@ Updater::Updater(const graph::Graph& graph, const Program& program, Parameters& 
     for (std::size_t first = 0; first < elements; first += kRangeElements)
       ranges_.push_back({index, first, std::min(kRangeElements, elements - first)});
   }
-  for (std::int64_t replica = 0; replica < options_.replicas; ++replica) accumulators_.emplace_back(sumBytes_);
+  for (std::int64_t replica = 0; replica < options_.replicas; ++replica)
+    accumulators_.emplace_back(sumBytes_);
   replicas_.push_back({&parameters_, {}, {}});
   makeState(replicas_.back());
   sums_.resize(ranges_.size());
@@ -58,7 +59,8 @@ void Updater::makeState(Replica& replica) const {
   for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
     const graph::TensorType& type = parameters_.type(gradientParameters_[gradient]);
     std::vector<AlignedBuffer>& state = replica.state.emplace_back();
-    for (const optimizers::StateTensor& tensor : stateTypes_[gradient]) state.emplace_back(tensor.type.bytes().count);
+    for (const optimizers::StateTensor& tensor : stateTypes_[gradient])
+      state.emplace_back(tensor.type.bytes().count);
     const bool master = options_.masterWeights && type.element != graph::ElementType::float32;
     replica.masters.emplace_back(master ? type.elements() * 4 : 0);
   }
@@ -77,15 +79,16 @@ void Updater::weightsChanged() {
       std::ranges::copy(std::as_const(parameters_).bytes(i), replicas_[replica].parameters->bytes(i).begin());
     for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
       for (std::size_t i = 0; i < stateTypes_[gradient].size(); ++i)
-        std::ranges::copy(replicas_[0].state[gradient][i].bytes(), replicas_[replica].state[gradient][i].bytes().begin());
+        std::ranges::copy(replicas_[0].state[gradient][i].bytes(),
+                          replicas_[replica].state[gradient][i].bytes().begin());
     }
   }
   for (const Range& range : ranges_) {
     for (Replica& replica : replicas_) {
       AlignedBuffer& master = replica.masters[range.gradient];
       if (master.bytes().empty()) continue;
-      readFloats(typeOf(range), std::as_const(parameters_).bytes(gradientParameters_[range.gradient]), range.first,
-                 floatsOf(master, range.first, range.count));
+      readFloats(typeOf(range), std::as_const(parameters_).bytes(gradientParameters_[range.gradient]),
+                 range.first, floatsOf(master, range.first, range.count));
     }
   }
 }

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "engine/numerics/collectives.h"
-#include "engine/numerics/optimizers/optimizer.h"
 #include "engine/numerics/parameters.h"
 #include "engine/numerics/program.h"
 #include "engine/numerics/session_options.h"
+#include "engine/optimizers/optimizer.h"
 #include "profiler/base/executor.h"
 
 namespace pipescope::numerics {
@@ -33,13 +33,13 @@ class Updater {
   /// Where the micro-batch of a slot puts gradient `index` of the program.
   std::span<std::byte> slot(std::size_t slot, std::size_t index);
 
-  /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in slots 0 …; after the
-  /// last one updates the weights. `step` counts updates, this one included.
+  /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in slots 0 …; after
+  /// the last one updates the weights. `step` counts updates, this one included.
   void accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step);
   /// Weights were assigned from outside: master copies start from them.
   void weightsChanged();
-  /// A further replica with weights and state of its own, which its own sums update: ascending, from the second on.
-  /// `own` must outlive the updater; weightsChanged() gives it the first one's values.
+  /// A further replica with weights and state of its own, which its own sums update: ascending, from the
+  /// second on. `own` must outlive the updater; weightsChanged() gives it the first one's values.
   void addReplica(Parameters& own);
 
   optimizers::Optimizer& optimizer() { return *optimizer_; }
@@ -60,13 +60,17 @@ class Updater {
     std::array<double, 4> rule{};       ///< the optimizer's
   };
 
-  const std::string& nameOf(const Range& range) const { return parameters_.name(gradientParameters_[range.gradient]); }
+  const std::string& nameOf(const Range& range) const {
+    return parameters_.name(gradientParameters_[range.gradient]);
+  }
   graph::ElementType typeOf(const Range& range) const {
     return parameters_.type(gradientParameters_[range.gradient]).element;
   }
   /// The sum of a replica's gradients; that of a single micro-batch is its gradient itself, where it lies.
   std::span<float> accumulator(std::size_t replica, const Range& range);
-  bool isGradient(const Range& range) const { return single_ && typeOf(range) == graph::ElementType::float32; }
+  bool isGradient(const Range& range) const {
+    return single_ && typeOf(range) == graph::ElementType::float32;
+  }
   void add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step);
   void addOne(const Range& range, std::span<float> sum, std::size_t slot, std::int64_t microBatch,
               std::int64_t step);
@@ -101,7 +105,7 @@ class Updater {
   std::vector<Replica> replicas_;                    ///< at least one
   std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
   std::vector<Range> ranges_;
-  std::vector<Sums> sums_;  ///< per range
+  std::vector<Sums> sums_;                       ///< per range
   std::vector<std::array<double, 4>> ruleSums_;  ///< per gradient
   double divisor_ = 1, norm_ = 0;
   std::int64_t step_ = 0;

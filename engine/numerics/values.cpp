@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/ops/half.h"
-#include "engine/ops/random.h"
+#include "engine/ops/core/half.h"
+#include "engine/ops/core/random.h"
 #include "profiler/base/check.h"
 
 namespace pipescope::numerics {

@@ -31,7 +31,7 @@ base::Result<int> devicesOf(const std::vector<Chunk>& chunks) {
       chunks[static_cast<std::size_t>(std::min(p, count - 1))].stages.front()));
 }
 
-base::Result<Order> makeInterleaved(const Shape& shape) {
+base::Result<Order> makeInterleaved1f1b(const Shape& shape) {
   const std::vector<Chunk> chunks = chunksOf(shape);
   PIPESCOPE_ASSIGN(const int p, devicesOf(chunks));
   const int v = static_cast<int>(chunks.size()) / p, m = shape.microBatches;
@@ -69,7 +69,7 @@ PIPESCOPE_REGISTER_SCHEDULE(interleaved_1f1b) {
   ScheduleDefinition definition;
   definition.name = "interleaved-1f1b";
   definition.doc = "1F1B over several chunks of the model on each device: a smaller bubble, more copies";
-  definition.make = makeInterleaved;
+  definition.make = makeInterleaved1f1b;
   definition.layout = Layout::wrapped;
   registry.add(std::move(definition));
 }

@@ -6,11 +6,14 @@
 namespace pipescope::schedules {
 
 std::string PhaseNumbers::describe() const {
-  return fmt::format("Phases run as {} forward and {} backward.", fmt::join(forward, ", "), fmt::join(backward, ", "));
+  return fmt::format("Phases run as {} forward and {} backward.", fmt::join(forward, ", "),
+                     fmt::join(backward, ", "));
 }
 
 PhaseNumbers phaseNumbers(int phases, bool separateBackward, PhaseLiveness liveness) {
-  const int k = liveness == PhaseLiveness::afterEachPhase ? 4 : liveness == PhaseLiveness::afterForwardNoOverlap ? 2 : 1;
+  const int k = liveness == PhaseLiveness::afterEachPhase          ? 4
+                : liveness == PhaseLiveness::afterForwardNoOverlap ? 2
+                                                                   : 1;
   const int largest = (phases - 1) * k;
   const int more = liveness != PhaseLiveness::alwaysLive ? 3 : separateBackward ? 1 : 0;
   const int count = largest + 1 + more;

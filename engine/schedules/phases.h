@@ -19,9 +19,10 @@ struct PhaseNumbers {
   std::string describe() const;
 };
 
-/// A forward phase has number index · k, with k = 2 where loads and stores have numbers between them, 4 where they
-/// have after each phase; Q is the largest + 1, and 3 more where liveness is not alwaysLive, otherwise 1 more with a
-/// separate backward phase; the backward phase of φ is 2Q − 2 − φ.
-PhaseNumbers phaseNumbers(int phases, bool separateBackward, PhaseLiveness liveness = PhaseLiveness::alwaysLive);
+/// A forward phase has number index · k, with k = 2 where loads and stores have numbers between them, 4 where
+/// they have after each phase; Q is the largest + 1, and 3 more where liveness is not alwaysLive, otherwise 1
+/// more with a separate backward phase; the backward phase of φ is 2Q − 2 − φ.
+PhaseNumbers phaseNumbers(int phases, bool separateBackward,
+                          PhaseLiveness liveness = PhaseLiveness::alwaysLive);
 
 }  // namespace pipescope::schedules

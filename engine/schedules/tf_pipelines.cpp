@@ -58,7 +58,7 @@ base::Result<Order> makeGrouped(const Shape& shape) {
   return slotted(shape, 1);
 }
 
-base::Result<Order> makeInterleaved(const Shape& shape) {
+base::Result<Order> makeTfPipelinesInterleaved(const Shape& shape) {
   PIPESCOPE_TRY(checkMultiple(shape, "tf-interleaved", shape.stages, "the number of stages"));
   const std::set<int> devices(shape.deviceOfStage.begin(), shape.deviceOfStage.end());
   if (shape.training && static_cast<int>(devices.size()) < shape.stages) {
@@ -82,7 +82,7 @@ PIPESCOPE_REGISTER_SCHEDULE(tf_interleaved) {
   registry.add(
       {"tf-interleaved",
        "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
-       makeInterleaved});
+       makeTfPipelinesInterleaved});
 }
 
 }  // namespace pipescope::schedules

@@ -53,8 +53,8 @@ base::Status forEachRow(const model::ProfileSource& source, base::Progress& prog
 
 /// The same by column: calls visit(columns) for every such block.
 template <class Row, class MayHold, class Visit>
-base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold,
-                                Visit&& visit) {
+base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress,
+                                MayHold&& mayHold, Visit&& visit) {
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     PIPESCOPE_TRY(stopped(progress));

@@ -129,7 +129,8 @@ Result<const model::Run*> Catalog::findCall(const model::Executable& executable,
   const auto calls = static_cast<std::int64_t>(all.size());
   if (number >= 1 && number <= calls) return all[static_cast<std::size_t>(number - 1)];
   if (calls == 0) return base::badInput(fmt::format("{} was never called.", executable.name));
-  return base::badInput(fmt::format("{} has no call {}; its calls are 1 to {}.", executable.name, number, calls));
+  return base::badInput(
+      fmt::format("{} has no call {}; its calls are 1 to {}.", executable.name, number, calls));
 }
 
 std::optional<double> Catalog::outcome(model::ExecutableId id, std::string_view name) const {

@@ -33,8 +33,8 @@ struct Catalog {
   LazyTable<model::DebugContext> debugContexts;  ///< by DebugContextId
   LazyTable<model::Operator> operators;          ///< by OperatorId
   LazyTable<model::Program> programs;            ///< by ProgramId
-  std::vector<model::Segment> segments;            ///< by SegmentId
-  std::vector<model::Run> runs;                    ///< by RunId
+  std::vector<model::Segment> segments;          ///< by SegmentId
+  std::vector<model::Run> runs;                  ///< by RunId
   std::vector<model::Outcome> outcomes;
   std::vector<model::Diagnostic> diagnostics;
   model::SourceState state;

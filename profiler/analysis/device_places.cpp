@@ -42,13 +42,14 @@ std::string clockOf(const Catalog& catalog, const model::Device& device) {
     const std::string value = figure.value.substr(0, figure.value.find(';'));
     engines += (engines.empty() ? "" : ", ") + engine + " " + value;
   }
-  return engines.empty() ? fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9) : engines;
+  return engines.empty() ? fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9)
+                         : engines;
 }
 
 std::string laneTitle(model::LaneRole role) {
   std::string title = model::toString(role);
-  const bool engine = role == model::LaneRole::mme || role == model::LaneRole::tpc || role == model::LaneRole::dma ||
-                      role == model::LaneRole::nic;
+  const bool engine = role == model::LaneRole::mme || role == model::LaneRole::tpc ||
+                      role == model::LaneRole::dma || role == model::LaneRole::nic;
   for (char& c : title) c = engine ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
   return title;
 }

@@ -37,9 +37,9 @@ class LazyTable {
 
  private:
   void fetch(std::size_t index) const {
-    const auto after = std::partition_point(blocks_.begin(), blocks_.end(), [&](const model::BlockInfo& block) {
-      return static_cast<std::size_t>(block.firstRow) <= index;
-    });
+    const auto after = std::partition_point(
+        blocks_.begin(), blocks_.end(),
+        [&](const model::BlockInfo& block) { return static_cast<std::size_t>(block.firstRow) <= index; });
     if (after == blocks_.begin()) return;
     const auto number = static_cast<std::size_t>(after - blocks_.begin()) - 1;
     if (lost_.contains(number)) return;

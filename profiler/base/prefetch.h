@@ -5,12 +5,13 @@
 
 namespace pipescope::base {
 
-/// Asks for the element that a loop over `elements` reaches `ahead` of `place`, or for the last: they come out of the
-/// cache of the thread that made them, or of memory, and the loop would wait for each.
+/// Asks for the element that a loop over `elements` reaches `ahead` of `place`, or for the last: they come
+/// out of the cache of the thread that made them, or of memory, and the loop would wait for each.
 template <class Element>
 inline void prefetch(std::span<const Element> elements, std::size_t place, std::size_t ahead = 32) {
   constexpr std::size_t kCacheLine = 64;  // bytes
-  const auto* const wanted = reinterpret_cast<const char*>(&elements[std::min(place + ahead, elements.size() - 1)]);
+  const auto* const wanted =
+      reinterpret_cast<const char*>(&elements[std::min(place + ahead, elements.size() - 1)]);
   for (std::size_t at = 0; at < sizeof(Element); at += kCacheLine) __builtin_prefetch(wanted + at);
 }
 

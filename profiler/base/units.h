@@ -14,8 +14,12 @@ struct Quantity {
   constexpr explicit Quantity(std::int64_t n) : count(n) {}
 
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return wrapped(bits(a.count) + bits(b.count)); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return wrapped(bits(a.count) - bits(b.count)); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return wrapped(bits(a.count) + bits(b.count));
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return wrapped(bits(a.count) - bits(b.count));
+  }
   friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return wrapped(bits(a.count) * bits(n)); }
   friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return a * n; }
   constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }

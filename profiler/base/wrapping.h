@@ -1,6 +1,6 @@
 #pragma once
-// Sums and products of plain numbers out of files, which may be any: they wrap instead of being undefined, as those of a
-// Quantity do.
+// Sums and products of plain numbers out of files, which may be any: they wrap instead of being undefined, as
+// those of a Quantity do.
 #include <cstdint>
 
 namespace pipescope::base {

@@ -7,7 +7,7 @@
 
 namespace pipescope::geometry {
 namespace {
-constexpr int kPadding = 4, kSetOff = 5;
+constexpr int kBarPadding = 4, kSetOff = 5;
 double positive(double value) {
   return std::isfinite(value) ? std::max(0.0, value) : 0.0;
 }
@@ -55,7 +55,7 @@ Shapes StackedBars::draw(const TextMeasure& measure) const {
       if (box.width <= 0) continue;
       const Box inner{box.x, box.y, box.width >= kSetOff ? box.width - 1 : box.width, box.height};
       part.hatched ? shapes.hatch(part.role, inner) : shapes.fill(part.role, inner);
-      std::string text = fitText(part.label, box.width - 2 * kPadding, measure);
+      std::string text = fitText(part.label, box.width - 2 * kBarPadding, measure);
       // A figure that is cut off says something else.
       if (!text.empty() && text == part.label)
         shapes.labels.push_back({inner, std::move(text), part.role, part.hatched});

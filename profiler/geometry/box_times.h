@@ -2,7 +2,7 @@
 // Times of the boxes of a placement: its start and their offsets, in ticks of the axis.
 #include <cmath>
 
-#include "profiler/analysis/trace.h"
+#include "profiler/analysis/timeline/trace.h"
 
 namespace pipescope::geometry {
 

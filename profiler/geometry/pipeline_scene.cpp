@@ -7,7 +7,7 @@
 
 namespace pipescope::geometry {
 namespace {
-constexpr int kSetOff = 4, kLabel = 12, kPadding = 2;
+constexpr int kPipelineSceneSetOff = 4, kCellLabel = 12, kCellPadding = 2;
 }
 
 PipelineScene::PipelineScene(std::shared_ptr<const analysis::PipelineGrid> grid, PipelineOptions options,
@@ -69,9 +69,9 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
         const std::int32_t index = cells[folded.shown];
         const analysis::PipelineCell& cell = at(grid_->cells, index);
         const int width = folded.right - folded.x;
-        const Box box{folded.x, y, width >= kSetOff ? width - 1 : width, metrics_.row};
+        const Box box{folded.x, y, width >= kPipelineSceneSetOff ? width - 1 : width, metrics_.row};
         const ColourRole role = roleOf(cell);
-        if (width < kSetOff) return shapes.extend(role, box);
+        if (width < kPipelineSceneSetOff) return shapes.extend(role, box);
         shapes.fill(role, box);
         // The recomputation is the first part of its backward pass.
         if (!options_.grid && options_.path < 0 && !options_.byMicroBatch && cell.recompute.count > 0) {
@@ -79,9 +79,9 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
           shapes.fill(ColourRole::recompute, {box.x, box.y, part, box.height});
         }
         if (options_.critical && cell.critical) shapes.outlines.push_back({box, ColourRole::critical});
-        if (!folded.alone() || box.width < kLabel) return;
-        std::string text = fitText(labelOf(index), box.width - 2 * kPadding, measure);
-        if (text.empty() && box.width > kLabel)
+        if (!folded.alone() || box.width < kCellLabel) return;
+        std::string text = fitText(labelOf(index), box.width - 2 * kCellPadding, measure);
+        if (text.empty() && box.width > kCellLabel)
           text = fitText(std::to_string(cell.microBatch), box.width, measure);
         if (!text.empty()) shapes.labels.push_back({box, std::move(text), role, false});
       });

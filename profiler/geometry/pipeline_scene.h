@@ -2,7 +2,7 @@
 // One step of a pipeline as shapes: stages × time, or a schedule table with equal cells.
 #include <optional>
 
-#include "profiler/analysis/pipeline_grid.h"
+#include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/geometry/folding.h"
 #include "profiler/geometry/shapes.h"
 #include "profiler/geometry/time_view.h"

@@ -111,7 +111,8 @@ std::vector<analysis::UnitRun> TimelineScene::unitsOf(const TimelineItem& item) 
   const analysis::FlameBox* box = flameBox(item);
   if (box == nullptr || box->step < 0 || !model_->tiles) return {};
   const auto& placement = at(track(at(layout_.rows, item.row)).placements, item.placement);
-  const auto segment = static_cast<std::size_t>(placement.segment), step = static_cast<std::size_t>(box->step);
+  const auto segment = static_cast<std::size_t>(placement.segment),
+             step = static_cast<std::size_t>(box->step);
   const auto& steps = model_->tiles->steps;
   if (segment >= steps.size() || step >= steps[segment].size()) return {};
   return steps[segment][step];
@@ -440,7 +441,8 @@ TimelineItem TimelineScene::stepOf(model::ProgramId program, int device, Ticks f
   };
   for (std::size_t r = 0; r < layout_.rows.size(); ++r) {
     const TimelineRow& row = layout_.rows[r];
-    if ((row.kind != RowKind::flame && row.kind != RowKind::flat) || (device >= 0 && row.device != device)) continue;
+    if ((row.kind != RowKind::flame && row.kind != RowKind::flat) || (device >= 0 && row.device != device))
+      continue;
     const auto& placements = track(row).placements;
     const auto first = std::partition_point(placements.begin(), placements.end(),
                                             [&](const auto& placement) { return placement.end <= from; });
@@ -453,7 +455,8 @@ TimelineItem TimelineScene::stepOf(model::ProgramId program, int device, Ticks f
         for (std::size_t b = 0; b < boxes->boxes.size(); ++b) {
           const std::int32_t step = boxes->boxes[b].step;
           if (step < 0 || segment.steps[static_cast<std::size_t>(step)].program != program) continue;
-          const TimelineItem item = boxItem(static_cast<int>(r), static_cast<std::size_t>(at - placements.begin()), b);
+          const TimelineItem item =
+              boxItem(static_cast<int>(r), static_cast<std::size_t>(at - placements.begin()), b);
           if (better(item)) best = item;
           return true;
         }

@@ -42,7 +42,8 @@ class Builder {
       add({RowKind::activity, index, static_cast<int>(t), 0, 0, 0, metrics_.activity, device.tracks[t].name});
       if (group.collapsed) continue;
       addSteps(index, static_cast<int>(t), device.tracks[t]);
-      if (options_.tiles && device.units > 1 && !device.stages.empty()) addTiles(index, static_cast<int>(t), device);
+      if (options_.tiles && device.units > 1 && !device.stages.empty())
+        addTiles(index, static_cast<int>(t), device);
     }
     if (!group.collapsed && options_.transfers) addTransfers(index, device);
     if (!group.collapsed && options_.counters) addCounters(index, device.id);
@@ -109,7 +110,8 @@ class Builder {
       text += std::to_string(device.stages[i]);
     }
     if (device.stages.empty()) text += " · idle";
-    if (trace_.recordedReplicas.size() > 1 && device.replica >= 0) text += " · replica " + std::to_string(device.replica);
+    if (trace_.recordedReplicas.size() > 1 && device.replica >= 0)
+      text += " · replica " + std::to_string(device.replica);
     return text;
   }
 

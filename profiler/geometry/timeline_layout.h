@@ -31,10 +31,10 @@ struct TimelineOptions {
   bool counters = true;
   bool tiles = false;
   int counterHeight = 26, tilesHeight = 72;  ///< pixels
-  std::set<int> hidden;    ///< devices that are not shown
-  std::vector<int> order;  ///< devices that come first, in this order; the others follow
-  std::set<int> pinned;    ///< devices that stay in sight above the others
-  bool byStage = false;    ///< all stages' devices first, in the order of stages
+  std::set<int> hidden;                      ///< devices that are not shown
+  std::vector<int> order;                    ///< devices that come first, in this order; the others follow
+  std::set<int> pinned;                      ///< devices that stay in sight above the others
+  bool byStage = false;                      ///< all stages' devices first, in the order of stages
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
 };
 

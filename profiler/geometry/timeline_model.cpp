@@ -72,13 +72,14 @@ void addTiles(TimelineModel& model, const analysis::Trace& trace) {
 
 }  // namespace
 
-std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units, base::Ticks length,
-                               int bands) {
+std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units,
+                               base::Ticks length, int bands) {
   std::vector<double> shares(static_cast<std::size_t>(bands), 0);
   if (length.count <= 0 || units <= 0) return shares;
   const double perBand = static_cast<double>(units) / bands;
   for (const analysis::UnitRun& span : spans) {
-    const double worked = std::min(1.0, static_cast<double>(span.ticks.count) / static_cast<double>(length.count));
+    const double worked =
+        std::min(1.0, static_cast<double>(span.ticks.count) / static_cast<double>(length.count));
     const double from = static_cast<double>(span.firstUnit),
                  to = std::min(static_cast<double>(units), from + static_cast<double>(span.unitCount));
     const int first = std::max(0, static_cast<int>(from / perBand));

@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
-#include "profiler/analysis/counters.h"
-#include "profiler/analysis/tile_times.h"
-#include "profiler/analysis/trace.h"
+#include "profiler/analysis/pipeline/counters.h"
+#include "profiler/analysis/timeline/tile_times.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/folding.h"
 
 namespace pipescope::geometry {
@@ -21,15 +21,15 @@ struct SegmentIndex {
   /// Steps that follow each other, whatever their lane: what the block of tiles shows.
   analysis::FlameRow tileRow;
   WidestIndex tileIndex;
-  /// For each box of tileRow kTileBands numbers from 0 to 255: what share of the step the tiles of that band work.
-  /// Empty where no tiles were recorded.
+  /// For each box of tileRow kTileBands numbers from 0 to 255: what share of the step the tiles of that band
+  /// work. Empty where no tiles were recorded.
   std::vector<std::uint8_t> tileBands;
 };
 
 inline constexpr int kTileBands = 64;
 /// Share of `length` that units work, by band: mean over the units of the band. 0 … 1.
-std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units, base::Ticks length,
-                               int bands);
+std::vector<double> tileShares(const std::vector<analysis::UnitRun>& spans, std::int64_t units,
+                               base::Ticks length, int bands);
 
 /// A micro-batch of one device iteration.
 struct MicroBatchKey {

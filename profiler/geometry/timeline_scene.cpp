@@ -11,7 +11,7 @@ namespace pipescope::geometry {
 namespace {
 
 /// Boxes at least this wide are set off from their right neighbour by a pixel.
-constexpr int kSetOff = 4;
+constexpr int kTimelineSceneSetOff = 4;
 /// Waits at least this wide are hatched.
 constexpr int kHatch = 3;
 /// Placements narrower than this show one colour per row instead of their steps.
@@ -187,7 +187,8 @@ class RowDrawer {
         [&](const Folded& folded) { drawPlacementTiles(row, track.placements[folded.shown], folded); });
   }
 
-  void drawPlacementTiles(const TimelineRow& row, const analysis::TracePlacement& placement, const Folded& folded) {
+  void drawPlacementTiles(const TimelineRow& row, const analysis::TracePlacement& placement,
+                          const Folded& folded) {
     const WidestIndex* index = nullptr;
     const analysis::FlameRow* boxes = scene_.flameRow(row, placement, &index);
     if (boxes == nullptr || boxes->widest < 0) return;
@@ -203,7 +204,8 @@ class RowDrawer {
 
   void drawTileStep(const TimelineRow& row, const analysis::TracePlacement& placement, std::size_t place,
                     const analysis::FlameBox& box, const Folded& folded) {
-    const auto segment = static_cast<std::size_t>(placement.segment), step = static_cast<std::size_t>(box.step);
+    const auto segment = static_cast<std::size_t>(placement.segment),
+               step = static_cast<std::size_t>(box.step);
     const auto& spans = scene_.model_->tiles->steps[segment];
     const ColourRole role = roleOf(box.kind);
     const int width = folded.right - folded.x;
@@ -217,7 +219,8 @@ class RowDrawer {
                           trace_.segments[segment].steps[step].ticks, bands);
     const std::uint8_t* kept = scene_.model_->segments[segment].tileBands.data() + place * kTileBands;
     const auto reach = [&](int band) {
-      const double share = fine ? shares[static_cast<std::size_t>(band)] : kept[band * kTileBands / bands] / 255.0;
+      const double share =
+          fine ? shares[static_cast<std::size_t>(band)] : kept[band * kTileBands / bands] / 255.0;
       return static_cast<int>(std::lround(share * width));
     };
     // Bands that reach equally far are one box.
@@ -241,7 +244,8 @@ class RowDrawer {
       if (right <= left || left >= view_.width()) continue;
       const Folded folded{i, i + 1, i, left, right};
       box(ColourRole::idle, folded,
-          run.name + ": " + formatDuration(Ticks(run.wallEndNs - run.wallStartNs), {TimeUnit::time, 1'000'000'000}) +
+          run.name + ": " +
+              formatDuration(Ticks(run.wallEndNs - run.wallStartNs), {TimeUnit::time, 1'000'000'000}) +
               " on the host");
     }
   }
@@ -297,11 +301,11 @@ class RowDrawer {
     }
   }
 
-  static int setOff(int width) { return width >= kSetOff ? width - 1 : width; }
+  static int setOff(int width) { return width >= kTimelineSceneSetOff ? width - 1 : width; }
 
   void box(ColourRole role, const Folded& folded, const std::string& text, bool path = false) {
     const Box box{folded.x, y_, setOff(folded.right - folded.x), height_};
-    if (folded.right - folded.x < kSetOff) return shapes_.extend(role, box);
+    if (folded.right - folded.x < kTimelineSceneSetOff) return shapes_.extend(role, box);
     shapes_.fill(role, box);
     if (folded.alone()) label(box, text, role, false, path);
   }

@@ -66,8 +66,8 @@ class TimelineScene {
   TimelineItem passItem(const analysis::PlacementPlace& place) const;
   TimelineItem waitItem(int device, int index) const;
   TimelineItem transferItem(int transfer) const;
-  /// The first step of a program on a device (−1: on any) that ends after `from`, or the first of all; none where no
-  /// row shows one.
+  /// The first step of a program on a device (−1: on any) that ends after `from`, or the first of all; none
+  /// where no row shows one.
   TimelineItem stepOf(model::ProgramId program, int device, Ticks from) const;
   /// The placement whose end a wait waited for; none if it lies in another run or is the host.
   TimelineItem waitedFor(const TimelineItem& wait) const;

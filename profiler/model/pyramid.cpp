@@ -20,7 +20,8 @@ bool isPossible(Ticks start, Ticks length) {
 
 /// Sums of very long lengths wrap instead of being undefined.
 Ticks sum(Ticks a, Ticks b) {
-  return Ticks(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count) + static_cast<std::uint64_t>(b.count)));
+  return Ticks(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count) + static_cast<std::uint64_t>(b.count)));
 }
 
 }  // namespace
@@ -56,7 +57,8 @@ void PyramidBuilder::add(const RowSet& rows, std::vector<LevelNode>& nodes) {
 
 inline PyramidBuilder::StepLane& PyramidBuilder::stepLaneOf(std::int64_t lane) {
   const auto number = static_cast<std::size_t>(lane);
-  if (number < stepLanePlaces_.size() && stepLanePlaces_[number] > 0) return stepLanes_[stepLanePlaces_[number] - 1];
+  if (number < stepLanePlaces_.size() && stepLanePlaces_[number] > 0)
+    return stepLanes_[stepLanePlaces_[number] - 1];
   return addStepLane(lane);
 }
 
@@ -137,7 +139,8 @@ void PyramidBuilder::flushLevels(const Key& key, Levels& levels, std::vector<Lev
 }
 
 void PyramidBuilder::closeSegment(std::vector<LevelNode>& nodes) {
-  std::sort(stepLanes_.begin(), stepLanes_.end(), [](const auto& a, const auto& b) { return a.lane < b.lane; });
+  std::sort(stepLanes_.begin(), stepLanes_.end(),
+            [](const auto& a, const auto& b) { return a.lane < b.lane; });
   std::int64_t all = 0;
   for (const StepLane& steps : stepLanes_) all += steps.steps;
   const bool isLong = all >= kStepsOfLongSegment;
@@ -148,7 +151,8 @@ void PyramidBuilder::closeSegment(std::vector<LevelNode>& nodes) {
     if (!steps.nodes.empty()) highest = std::max(highest, steps.nodes.back().level);
   }
   for (StepLane& steps : stepLanes_) {
-    // The highest level of a lane is one node: it stands for itself further up, so that a level has all lanes.
+    // The highest level of a lane is one node: it stands for itself further up, so that a level has all
+    // lanes.
     while (isLong && !steps.nodes.empty() && steps.nodes.back().level < highest) {
       LevelNode above = steps.nodes.back();
       ++above.level;

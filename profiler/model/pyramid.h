@@ -1,5 +1,6 @@
 #pragma once
-// Makes LevelNodes of rows as they come: pictures from afar then cost what they show, not what the file holds.
+// Makes LevelNodes of rows as they come: pictures from afar then cost what they show, not what the file
+// holds.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -20,8 +21,8 @@ inline constexpr std::int64_t kLeastStepsWithNodes = 128;
 inline constexpr std::int64_t kStepsOfLongSegment = 16'384;
 
 /// Takes rows in the order of recording. Rows of one lane are expected to ascend in time; where they do not,
-/// the nodes overlap. Memory: a few hundred bytes a lane, and the nodes of the segment whose steps are coming.
-/// Copies are independent, so that a commit that failed can be tried again.
+/// the nodes overlap. Memory: a few hundred bytes a lane, and the nodes of the segment whose steps are
+/// coming. Copies are independent, so that a commit that failed can be tried again.
 class PyramidBuilder {
  public:
   /// Appends the nodes that are full. A lane's last rows are in no node before flush().

@@ -284,7 +284,8 @@ struct CompilerPass {
     visit("enabled", row.enabled, "", "0: switched off");
     visit("changes", row.changes, "", "nodes folded, results in place …: the summary says what is counted");
     visit("bytes", row.bytes, "B", "memory that it saves, sum over units and devices of one replica");
-    visit("ticks", row.ticks, "ticks", "time that it saves per micro-batch, sum over devices; negative: it costs");
+    visit("ticks", row.ticks, "ticks",
+          "time that it saves per micro-batch, sum over devices; negative: it costs");
     visit("summary", row.summary, "", "what it changed, for people");
   }
 };
@@ -577,8 +578,8 @@ struct Note {
   }
 };
 
-/// What many rows that follow each other look like from afar. Made by the store while it writes (pyramid.h): a
-/// node of level 1 stands for the next few rows of its lane, one of level n + 1 for eight of level n.
+/// What many rows that follow each other look like from afar. Made by the store while it writes (pyramid.h):
+/// a node of level 1 stands for the next few rows of its lane, one of level n + 1 for eight of level n.
 struct LevelNode {
   LevelContent content = LevelContent::placements;
   std::int32_t level = 1;
@@ -588,7 +589,8 @@ struct LevelNode {
   std::int64_t count = 0;
   std::int32_t dominant = 0;
   Ticks dominantTicks;
-  PIPESCOPE_ROW("level_node", blocks, "Neighbouring rows of one lane taken together, for pictures from afar") {
+  PIPESCOPE_ROW("level_node", blocks,
+                "Neighbouring rows of one lane taken together, for pictures from afar") {
     visit("content", row.content, "", "LevelContent: what the rows are");
     visit("level", row.level, "", "1: of rows; n + 1: of eight nodes of level n");
     visit("lane", row.lane, "", "placements: of the segment; transfers: the sender's; none: waits");
@@ -621,7 +623,8 @@ struct StepUnits {
   std::int64_t step = 0;
   std::int64_t firstUnit = 0, unitCount = 1;
   Ticks ticks;
-  PIPESCOPE_ROW("step_units", blocks, "Time of single units in a step, run-length coded over equal neighbours") {
+  PIPESCOPE_ROW("step_units", blocks,
+                "Time of single units in a step, run-length coded over equal neighbours") {
     visit("segment", row.segment, "", "of the step");
     visit("step", row.step, "", "the step: its row in table step, from 0; ascending");
     visit("first_unit", row.firstUnit, "", "");

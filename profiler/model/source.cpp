@@ -90,7 +90,8 @@ base::Result<std::shared_ptr<const ColumnBlock>> ProfileSource::integerColumns(s
   std::shared_ptr<const ColumnBlock> columns;
   forEachRowType([&]<class Row>() {
     if (tableIndexOf<Row>() == table)
-      columns = std::make_shared<const ColumnBlock>(columnsOfRows(*static_cast<const std::vector<Row>*>(data.get())));
+      columns = std::make_shared<const ColumnBlock>(
+          columnsOfRows(*static_cast<const std::vector<Row>*>(data.get())));
   });
   return columns;
 }

@@ -21,8 +21,8 @@ struct BlockInfo {
   std::int64_t firstRow = 0;
 };
 
-/// Smallest and largest value of a column in a block. Texts, reals that are all not-a-number, and sources that
-/// do not know have none.
+/// Smallest and largest value of a column in a block. Texts, reals that are all not-a-number, and sources
+/// that do not know have none.
 struct ColumnRange {
   bool known = false;
   std::int64_t smallest = 0, largest = 0;    ///< of integer columns
@@ -81,8 +81,8 @@ class ProfileSource {
     return integerColumns(tableIndexOf<Row>(), index);
   }
 
-  /// Blocks whose columns will be asked for next: a source may read them now, side by side. What cannot be read says so
-  /// when it is asked for.
+  /// Blocks whose columns will be asked for next: a source may read them now, side by side. What cannot be
+  /// read says so when it is asked for.
   template <class Row>
   void expect(const std::vector<std::size_t>& blocks) const {
     expectColumns(tableIndexOf<Row>(), blocks);
@@ -111,7 +111,8 @@ class ProfileSource {
   /// A range per column. Here: nothing is known.
   virtual base::Result<std::vector<ColumnRange>> columnRanges(std::size_t table, std::size_t block) const;
   /// Here: of the rows.
-  virtual base::Result<std::shared_ptr<const ColumnBlock>> integerColumns(std::size_t table, std::size_t block) const;
+  virtual base::Result<std::shared_ptr<const ColumnBlock>> integerColumns(std::size_t table,
+                                                                          std::size_t block) const;
   /// Here: nothing is read ahead.
   virtual void expectColumns(std::size_t, const std::vector<std::size_t>&) const {}
   /// A shared std::vector<Row> of the table's row type.

@@ -30,7 +30,8 @@ class Sink {
 };
 
 /// Collects rows, hands out ids, and commits to the sink: when asked, or when more than a second or too much
-/// has gathered. A sink that buffers is given the rows whenever commitIfDue() is called. One thread at a time.
+/// has gathered. A sink that buffers is given the rows whenever commitIfDue() is called. One thread at a
+/// time.
 class Recorder {
  public:
   explicit Recorder(Sink& sink) : sink_(sink) {}
@@ -58,9 +59,9 @@ class Recorder {
 
   /// Writes everything gathered so far.
   base::Status commit();
-  /// For loops, as often as they like: what was added so far is readable at most a second after the next call.
-  /// `nextFollows`: the next call is a matter of microseconds, so that a few rows may wait for it (50 ms at most), since
-  /// handing them over costs.
+  /// For loops, as often as they like: what was added so far is readable at most a second after the next
+  /// call. `nextFollows`: the next call is a matter of microseconds, so that a few rows may wait for it (50
+  /// ms at most), since handing them over costs.
   base::Status commitIfDue(bool nextFollows = false);
   /// Commits, then ends the profile.
   base::Status finish(model::ProfileState state, const std::string& reason = {});

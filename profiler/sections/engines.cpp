@@ -1,7 +1,7 @@
 // What each lane of a device does: an IPU's compute, exchange and host; a Gaudi's MME, TPC, DMA, NIC and
 // host.
+#include "profiler/analysis/pipeline/engines.h"
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/engines.h"
 
 #include <set>
 
@@ -20,7 +20,7 @@ std::string headingOf(LaneRole role) {
   return name;
 }
 
-std::string keyOf(LaneRole role) {
+std::string enginesKeyOf(LaneRole role) {
   std::string key = model::toString(role) + "_utilisation";
   for (char& c : key) c = c == ' ' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return key;
@@ -44,7 +44,7 @@ Table tableOf(const std::vector<DeviceEngines>& devices, const analysis::Catalog
                    {"name", "Name", Format::plain, ""},
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : roles)
-    table.columns.push_back({keyOf(role), headingOf(role), Format::fraction, "lane busy ÷ total"});
+    table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction, "lane busy ÷ total"});
   table.columns.push_back({"any_busy", "Any engine", Format::fraction,
                            "union of the engines' work ÷ total, without communication"});
   table.columns.push_back(

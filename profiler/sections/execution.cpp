@@ -1,4 +1,4 @@
-#include "profiler/analysis/execution.h"
+#include "profiler/analysis/pipeline/execution.h"
 
 #include <fmt/format.h>
 
@@ -11,21 +11,21 @@ using analysis::DeviceExecution;
 using analysis::Execution;
 using model::StepKind;
 
-std::int64_t ticksOf(const DeviceExecution& device, StepKind kind) {
+std::int64_t executionTicksOf(const DeviceExecution& device, StepKind kind) {
   const auto found = device.byKind.find(kind);
   return found == device.byKind.end() ? 0 : found->second.count;
 }
 
-std::string keyOf(std::string name) {
+std::string executionKeyOf(std::string name) {
   for (char& c : name) c = c == ' ' ? '_' : c;
   return name;
 }
 
 template <class Map>
-Breakdown parts(const Map& map) {
+Breakdown executionParts(const Map& map) {
   Breakdown result;
   for (const auto& [key, ticks] : map)
-    result.emplace_back(keyOf(model::toString(key)), static_cast<double>(ticks.count));
+    result.emplace_back(executionKeyOf(model::toString(key)), static_cast<double>(ticks.count));
   return result;
 }
 
@@ -35,7 +35,7 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::streamCopy, "stream_copy_cycles"},
                                                        {StepKind::globalExchange, "global_exchange_cycles"}};
 
-std::vector<Fact> facts(const Execution& e, bool ipu) {
+std::vector<Fact> executionFacts(const Execution& e, bool ipu) {
   std::vector<Fact> list = {
       {"total_cycles", "Total", e.total.count, Format::ticks,
        "Span of the last call in device 0's ticks, from the host's call to the last device's end."},
@@ -47,7 +47,7 @@ std::vector<Fact> facts(const Execution& e, bool ipu) {
   if (!ipu || e.devices.empty()) return list;
   for (const auto& [kind, key] : kKinds) {
     std::int64_t sum = 0;
-    for (const DeviceExecution& device : e.devices) sum += ticksOf(device, kind);
+    for (const DeviceExecution& device : e.devices) sum += executionTicksOf(device, kind);
     list.push_back({key, "  " + model::toString(kind), sum, Format::ticks, "Sum over devices."});
   }
   double balance = 0, withWork = 0;
@@ -61,7 +61,7 @@ std::vector<Fact> facts(const Execution& e, bool ipu) {
   return list;
 }
 
-Table deviceTable(const Execution& e, bool ipu) {
+Table executionDeviceTable(const Execution& e, bool ipu) {
   Table table{"devices", "Devices", "last call, one replica", {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
@@ -86,10 +86,10 @@ Table deviceTable(const Execution& e, bool ipu) {
                              d.clockHz,
                              d.total.count,
                              d.idle.count,
-                             parts(d.byLane),
-                             parts(d.byKind)};
+                             executionParts(d.byLane),
+                             executionParts(d.byKind)};
     if (ipu) {
-      for (const auto& [kind, key] : kKinds) row.push_back(ticksOf(d, kind));
+      for (const auto& [kind, key] : kKinds) row.push_back(executionTicksOf(d, kind));
       row.push_back(d.tileBalance);
       row.push_back(d.parallelEfficiency);
     }
@@ -118,11 +118,14 @@ base::Result<Section> makeExecution(const Context& context) {
   PIPESCOPE_ASSIGN(const Execution e,
                    analysis::execution(context.source, context.catalog, context.executable));
   const bool ipu = context.catalog.target.family == "ipu";
-  Section section{"execution", "Execution", facts(e, ipu), {deviceTable(e, ipu), trafficTable(e)}, {}};
+  Section section{
+      "execution", "Execution", executionFacts(e, ipu), {executionDeviceTable(e, ipu), trafficTable(e)}, {}};
   if (e.replicasNotRecorded > 0) {
-    section.remarks.push_back(fmt::format(
-        "{} of the replicas {} what a recorded one does at the same time; run with --record-replicas all for {} devices.",
-        e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "does" : "do", e.replicasNotRecorded == 1 ? "its" : "their"));
+    section.remarks.push_back(
+        fmt::format("{} of the replicas {} what a recorded one does at the same time; run with "
+                    "--record-replicas all for {} devices.",
+                    e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "does" : "do",
+                    e.replicasNotRecorded == 1 ? "its" : "their"));
   }
   if (e.devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
   return section;

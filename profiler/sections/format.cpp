@@ -102,7 +102,8 @@ std::pair<std::string, std::int64_t> numbered(const std::string& word) {
   constexpr std::size_t kMostDigits = 9;
   const std::size_t last = word.find_last_not_of("0123456789");
   const std::string digits = word.substr(last == std::string::npos ? 0 : last + 1);
-  if (digits.empty() || digits.size() > kMostDigits || (digits.size() > 1 && digits[0] == '0')) return {word, -1};
+  if (digits.empty() || digits.size() > kMostDigits || (digits.size() > 1 && digits[0] == '0'))
+    return {word, -1};
   return {word.substr(0, word.size() - digits.size()), std::stoll(digits)};
 }
 
@@ -115,7 +116,9 @@ std::vector<std::string> joinNumbered(const std::vector<std::string>& words) {
     while (first >= 0 && next < words.size() &&
            numbered(words[next]) == std::pair(name, first + static_cast<std::int64_t>(next - i)))
       ++next;
-    joined.push_back(next == i + 1 ? words[i] : fmt::format("{}..{}", words[i], first + static_cast<std::int64_t>(next - i) - 1));
+    joined.push_back(next == i + 1
+                         ? words[i]
+                         : fmt::format("{}..{}", words[i], first + static_cast<std::int64_t>(next - i) - 1));
     i = next;
   }
   return joined;

@@ -1,8 +1,8 @@
 // When most memory is live, and what is live then: on whole devices, or on one tile of each.
 #include <fmt/format.h>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/unit_liveness.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/sections/no_memory.h"
 #include "profiler/sections/section.h"
 
@@ -21,7 +21,8 @@ std::string unitNameOf(const Context& context, const analysis::DeviceMemory& mem
 }
 
 Table unitTable(const std::string& unit) {
-  Table table{"tiles", "One " + unit + " of each device", fmt::format("bytes on the {} itself", unit), {}, {}};
+  Table table{
+      "tiles", "One " + unit + " of each device", fmt::format("bytes on the {} itself", unit), {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
                    {"tile", "Tile", Format::plain, ""},
                    {"always_live_bytes", "Always live", Format::bytes, "reserved for the whole program"},
@@ -34,12 +35,10 @@ Table unitTable(const std::string& unit) {
 
 Table variableTable() {
   Table table{"tile_variables", "Live at its peak", "always-live ones too, largest first", {}, {}, 20};
-  table.columns = {{"device", "Device", Format::plain, ""},
-                   {"name", "Variable", Format::plain, ""},
-                   {"category", "Category", Format::plain, ""},
-                   {"shape", "Shape", Format::plain, ""},
-                   {"always_live", "Always live", Format::plain, ""},
-                   {"tile_bytes", "On the tile", Format::bytes, ""}};
+  table.columns = {
+      {"device", "Device", Format::plain, ""},           {"name", "Variable", Format::plain, ""},
+      {"category", "Category", Format::plain, ""},       {"shape", "Shape", Format::plain, ""},
+      {"always_live", "Always live", Format::plain, ""}, {"tile_bytes", "On the tile", Format::bytes, ""}};
   return table;
 }
 
@@ -50,29 +49,33 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
     return {};
   }
   if (memory.devices.front().units <= 1)
-    return base::badInput("The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
+    return base::badInput(
+        "The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
   Table tiles = unitTable(unitNameOf(context, memory.devices.front())), variables = variableTable();
   for (const analysis::DeviceMemory& d : memory.devices) {
     if (context.unit >= d.units)
-      return base::badInput(fmt::format("{0} has {1}s 0 to {2}; there is no {1} {3}.", d.name, unitNameOf(context, d),
-                                        d.units - 1, context.unit));
-    PIPESCOPE_ASSIGN(const analysis::UnitLiveness live,
-                     analysis::unitLiveness(context.source, context.catalog, context.executable, d.space, context.unit));
+      return base::badInput(fmt::format("{0} has {1}s 0 to {2}; there is no {1} {3}.", d.name,
+                                        unitNameOf(context, d), d.units - 1, context.unit));
+    PIPESCOPE_ASSIGN(
+        const analysis::UnitLiveness live,
+        analysis::unitLiveness(context.source, context.catalog, context.executable, d.space, context.unit));
     if (!live.known)
-      return base::badInput("This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+      return base::badInput(
+          "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
     if (live.peakStep < 0) continue;
     PIPESCOPE_ASSIGN(const analysis::Liveness steps,
                      analysis::liveness(context.source, context.catalog, context.executable, d.space));
     const auto peak = static_cast<std::size_t>(live.peakStep);
-    tiles.rows.push_back({static_cast<std::int64_t>(d.index), context.unit, live.alwaysLive.count, live.peakStep,
+    tiles.rows.push_back({static_cast<std::int64_t>(d.index), context.unit, live.alwaysLive.count,
+                          live.peakStep,
                           peak < steps.steps.size() ? programOf(context, steps.steps[peak]) : std::string(),
                           live.notAlwaysLive[peak].count, d.bytesPerUnit.count});
     PIPESCOPE_ASSIGN(const auto found,
-                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, d.space, context.unit,
-                                               static_cast<std::int32_t>(live.peakStep)));
+                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, d.space,
+                                               context.unit, static_cast<std::int32_t>(live.peakStep)));
     for (const analysis::UnitVariable& row : found) {
-      variables.rows.push_back({static_cast<std::int64_t>(d.index), row.name, row.category, row.shape, row.alwaysLive,
-                                row.bytes.count});
+      variables.rows.push_back({static_cast<std::int64_t>(d.index), row.name, row.category, row.shape,
+                                row.alwaysLive, row.bytes.count});
     }
   }
   section.tables = {std::move(tiles), std::move(variables)};
@@ -110,7 +113,8 @@ base::Result<Section> makeLiveness(const Context& context) {
     if (live.peakStep < 0) continue;
     const analysis::LivenessPoint& peak = live.steps[static_cast<std::size_t>(live.peakStep)];
     peaks.rows.push_back({static_cast<std::int64_t>(d.index), static_cast<std::int64_t>(live.steps.size()),
-                          live.peakStep, programOf(context, peak), live.alwaysLive.count, peak.notAlwaysLive.count});
+                          live.peakStep, programOf(context, peak), live.alwaysLive.count,
+                          peak.notAlwaysLive.count});
     PIPESCOPE_ASSIGN(const auto found,
                      analysis::liveVariables(context.source, context.catalog, context.executable, d.space,
                                              peak.step, false));

@@ -1,4 +1,4 @@
-#include "profiler/analysis/memory.h"
+#include "profiler/analysis/memory/memory.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace pipescope::sections {
 namespace {
 
 template <class Map>
-Breakdown parts(const Map& map) {
+Breakdown memoryParts(const Map& map) {
   Breakdown result;
   for (const auto& [name, bytes] : map) result.emplace_back(name, static_cast<double>(bytes.count));
   return result;
@@ -17,11 +17,12 @@ Breakdown parts(const Map& map) {
 
 /// A row per category, a column per device.
 Table categoryTable(const analysis::Memory& m) {
-  Table table{"categories", "By category", "without gaps, largest first", {}, {}};
-  table.columns = {{"category", "Category", Format::plain, ""},
-                   {"total_bytes", "Total", Format::bytes, "all devices"}};
+  Table memoryTable{"categories", "By category", "without gaps, largest first", {}, {}};
+  memoryTable.columns = {{"category", "Category", Format::plain, ""},
+                         {"total_bytes", "Total", Format::bytes, "all devices"}};
   for (const analysis::DeviceMemory& d : m.devices)
-    table.columns.push_back({"device_" + std::to_string(d.index) + "_bytes", d.name, Format::bytes, ""});
+    memoryTable.columns.push_back(
+        {"device_" + std::to_string(d.index) + "_bytes", d.name, Format::bytes, ""});
   std::vector<std::pair<std::string, base::Bytes>> sorted(m.byCategory.begin(), m.byCategory.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -31,25 +32,27 @@ Table categoryTable(const analysis::Memory& m) {
       const auto found = d.byCategory.find(category);
       row.push_back(found == d.byCategory.end() ? std::int64_t{0} : found->second.count);
     }
-    table.rows.push_back(std::move(row));
+    memoryTable.rows.push_back(std::move(row));
   }
-  return table;
+  return memoryTable;
 }
 
 /// Streaming memory and host.
 Table otherTable(const analysis::Memory& m) {
-  Table table{"other_memory", "Other memory", "streaming memory beside the chips; the host's stream buffers", {}, {}};
-  table.columns = {{"index", "Device", Format::plain, "−1: the host", false},
-                   {"name", "Name", Format::plain, ""},
-                   {"space", "Memory", Format::plain, ""},
-                   {"total_bytes", "Total", Format::bytes, ""},
-                   {"capacity_bytes", "Capacity", Format::bytes, "nothing: not modelled"},
-                   {"fits", "Fits", Format::plain, ""}};
+  Table memoryTable{
+      "other_memory", "Other memory", "streaming memory beside the chips; the host's stream buffers", {}, {}};
+  memoryTable.columns = {{"index", "Device", Format::plain, "−1: the host", false},
+                         {"name", "Name", Format::plain, ""},
+                         {"space", "Memory", Format::plain, ""},
+                         {"total_bytes", "Total", Format::bytes, ""},
+                         {"capacity_bytes", "Capacity", Format::bytes, "nothing: not modelled"},
+                         {"fits", "Fits", Format::plain, ""}};
   for (const analysis::DeviceMemory& d : m.others) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name, d.spaceKind,
-                          d.total.count, d.bytesPerUnit.count > 0 ? Cell(d.bytesPerUnit.count) : Cell(), d.fits});
+    memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name,
+                                d.spaceKind, d.total.count,
+                                d.bytesPerUnit.count > 0 ? Cell(d.bytesPerUnit.count) : Cell(), d.fits});
   }
-  return table;
+  return memoryTable;
 }
 
 base::Result<Section> makeMemory(const Context& context) {
@@ -61,36 +64,38 @@ base::Result<Section> makeMemory(const Context& context) {
                                                        [](const auto& d) { return d.units == 1; });
   section.facts = {
       {"total_bytes", "Total", m.total.count, Format::bytes, "Sum over devices, without gaps."},
-      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", m.maxUnit.count, Format::bytes, "Without gaps."},
+      {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", m.maxUnit.count, Format::bytes,
+       "Without gaps."},
       {"max_tile_bytes_including_gaps", whole ? "Fullest device with gaps" : "Fullest tile with gaps",
        m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether it fits."},
       {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
       {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes,
        "Largest over program steps of each device, summed over devices."},
-      {"by_category", "By category", parts(m.byCategory), Format::bytes, "Sum over devices, without gaps.",
-       false},
+      {"by_category", "By category", memoryParts(m.byCategory), Format::bytes,
+       "Sum over devices, without gaps.", false},
   };
-  Table table{"devices", "Devices", "one replica", {}, {}};
-  table.columns = {{"index", "Device", Format::plain, ""},
-                   {"name", "Name", Format::plain, ""},
-                   {"space", "Memory", Format::plain, ""},
-                   {"total_bytes", "Total", Format::bytes, "without gaps"},
-                   {"total_bytes_including_gaps", "With gaps", Format::bytes, ""},
-                   {"always_live_bytes", "Always live", Format::bytes, ""},
-                   {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
-                   {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps", !whole},
-                   {"worst_tile", "Tile", Format::plain, "", !whole},
-                   {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
-                   {"fits", "Fits", Format::plain, ""},
-                   {"by_category", "By category", Format::bytes, "", false},
-                   {"by_region", "By region", Format::bytes, "including gaps", false}};
+  Table memoryTable{"devices", "Devices", "one replica", {}, {}};
+  memoryTable.columns = {
+      {"index", "Device", Format::plain, ""},
+      {"name", "Name", Format::plain, ""},
+      {"space", "Memory", Format::plain, ""},
+      {"total_bytes", "Total", Format::bytes, "without gaps"},
+      {"total_bytes_including_gaps", "With gaps", Format::bytes, ""},
+      {"always_live_bytes", "Always live", Format::bytes, ""},
+      {"not_always_live_peak_bytes", "Peak not always live", Format::bytes, ""},
+      {"max_tile_bytes_including_gaps", "Fullest tile", Format::bytes, "including gaps", !whole},
+      {"worst_tile", "Tile", Format::plain, "", !whole},
+      {"bytes_per_tile", "Capacity", Format::bytes, whole ? "for models" : "of a tile"},
+      {"fits", "Fits", Format::plain, ""},
+      {"by_category", "By category", Format::bytes, "", false},
+      {"by_region", "By region", Format::bytes, "including gaps", false}};
   for (const analysis::DeviceMemory& d : m.devices) {
-    table.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count,
-                          d.totalIncludingGaps.count, d.alwaysLive.count, d.notAlwaysLivePeak.count,
-                          d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits,
-                          parts(d.byCategory), parts(d.byRegion)});
+    memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name, d.spaceKind, d.total.count,
+                                d.totalIncludingGaps.count, d.alwaysLive.count, d.notAlwaysLivePeak.count,
+                                d.maxUnitIncludingGaps.count, d.worstUnit, d.bytesPerUnit.count, d.fits,
+                                memoryParts(d.byCategory), memoryParts(d.byRegion)});
   }
-  section.tables.push_back(std::move(table));
+  section.tables.push_back(std::move(memoryTable));
   if (!m.others.empty()) section.tables.push_back(otherTable(m));
   if (!m.devices.empty()) section.tables.push_back(categoryTable(m));
   if (m.devices.empty()) section.remarks.push_back(kNoMemory);

@@ -1,4 +1,4 @@
-#include "profiler/analysis/operations.h"
+#include "profiler/analysis/model/operations.h"
 
 #include "profiler/sections/section.h"
 
@@ -8,7 +8,7 @@ namespace {
 using analysis::Operation;
 using model::Pass;
 
-Cell ticksOf(const Operation& row, Pass pass) {
+Cell operationsTicksOf(const Operation& row, Pass pass) {
   const auto found = row.cost.ticks.find(pass);
   return found == row.cost.ticks.end() ? Cell(std::int64_t{0}) : Cell(found->second.count);
 }
@@ -27,8 +27,8 @@ std::string titleOf(const char* key) {
 }
 
 /// Passes that nothing has are left out of the text.
-Table table(const char* key, const char* title, const char* first, const std::vector<Operation>& rows,
-            const analysis::OperationCost& whole) {
+Table operationsTable(const char* key, const char* title, const char* first,
+                      const std::vector<Operation>& rows, const analysis::OperationCost& whole) {
   Table table{key, title, "one replica; per micro-batch, updates per iteration", {}, {}};
   const bool operations = std::string_view(key) == "operations";
   table.columns = {{"name", first, Format::plain, ""},
@@ -39,15 +39,16 @@ Table table(const char* key, const char* title, const char* first, const std::ve
                    {"share", "Share", Format::fraction, "of all operations' cycles"}};
   for (const auto& [pass, name] : kPasses)
     table.columns.push_back({name, titleOf(name), Format::ticks, "", whole.ticks.contains(pass)});
-  for (const Column& column : {Column{"compute_cycles", "Compute", Format::ticks, ""},
-                               Column{"exchange_cycles", "Exchange", Format::ticks, "within the chip"},
-                               Column{"sync_cycles", "Sync", Format::ticks, ""},
-                               Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, others", false},
-                               Column{"flops", "FLOP", Format::plain, "a multiply-add counts 2", false},
-                               Column{"programs", "Programs", Format::count, ""},
-                               Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state"},
-                               Column{"always_live_bytes", "Tensors", Format::bytes,
-                                      "weights, optimizer state, accumulators, stashes"}})
+  for (const Column& column :
+       {Column{"compute_cycles", "Compute", Format::ticks, ""},
+        Column{"exchange_cycles", "Exchange", Format::ticks, "within the chip"},
+        Column{"sync_cycles", "Sync", Format::ticks, ""},
+        Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, others", false},
+        Column{"flops", "FLOP", Format::plain, "a multiply-add counts 2", false},
+        Column{"programs", "Programs", Format::count, ""},
+        Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state"},
+        Column{"always_live_bytes", "Tensors", Format::bytes,
+               "weights, optimizer state, accumulators, stashes"}})
     table.columns.push_back(column);
   const auto all = static_cast<double>(whole.total().count);
   for (const Operation& row : rows) {
@@ -57,11 +58,13 @@ Table table(const char* key, const char* title, const char* first, const std::ve
                             row.stage < 0 ? Cell() : Cell(std::int64_t{row.stage}),
                             row.cost.total().count,
                             all > 0 ? Cell(static_cast<double>(row.cost.total().count) / all) : Cell()};
-    for (const auto& [pass, name] : kPasses) cells.push_back(ticksOf(row, pass));
-    for (const std::int64_t n : {row.cost.compute.count, row.cost.exchange.count, row.cost.sync.count, row.cost.other.count})
+    for (const auto& [pass, name] : kPasses) cells.push_back(operationsTicksOf(row, pass));
+    for (const std::int64_t n :
+         {row.cost.compute.count, row.cost.exchange.count, row.cost.sync.count, row.cost.other.count})
       cells.emplace_back(n);
     cells.emplace_back(row.cost.flops);
-    for (const std::int64_t n : {row.cost.programs, row.cost.code.count, row.cost.weights.count}) cells.emplace_back(n);
+    for (const std::int64_t n : {row.cost.programs, row.cost.code.count, row.cost.weights.count})
+      cells.emplace_back(n);
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -72,15 +75,18 @@ base::Result<Section> makeOperations(const Context& context) {
                    analysis::operations(context.source, context.catalog, context.executable));
   Section section{"operations", "Operations", {}, {}, {}};
   section.facts = {
-      {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()), Format::count,
+      {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
+       Format::count,
        "Gradients, accumulators and updates belong to the forward operator that they come from."},
-      {"cycles", "Cycles", all.whole.total().count, Format::ticks, "Of all operations, one replica, per micro-batch."},
+      {"cycles", "Cycles", all.whole.total().count, Format::ticks,
+       "Of all operations, one replica, per micro-batch."},
       {"flops", "FLOP", all.whole.flops, Format::plain, "Likewise; a multiply-add counts 2."},
   };
   constexpr std::size_t kMostInText = 20;
-  section.tables.push_back(table("blocks", "By block", "Block", all.blocks, all.whole));
-  section.tables.push_back(table("kinds", "By kind", "Kind", all.kinds, all.whole));
-  section.tables.push_back(table("operations", "By layer of origin", "Layer", all.operations, all.whole));
+  section.tables.push_back(operationsTable("blocks", "By block", "Block", all.blocks, all.whole));
+  section.tables.push_back(operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole));
+  section.tables.push_back(
+      operationsTable("operations", "By layer of origin", "Layer", all.operations, all.whole));
   section.tables.back().mostInText = kMostInText;
   return section;
 }
@@ -88,7 +94,8 @@ base::Result<Section> makeOperations(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(operations) {
-  registry.add({"operations", "Operations", "Cycles, code and memory by layer of the model, block and operator type", 64,
+  registry.add({"operations", "Operations",
+                "Cycles, code and memory by layer of the model, block and operator type", 64,
                 makeOperations});
 }
 

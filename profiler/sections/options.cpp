@@ -16,7 +16,8 @@ base::Result<Section> makeOptions(const Context& context) {
               {}};
   for (const model::ConfigurationEntry& row : context.catalog.configuration)
     table.rows.push_back({row.path, row.value, row.origin});
-  std::ranges::stable_partition(table.rows, [](const std::vector<Cell>& row) { return row[2] != Cell(std::string("default")); });
+  std::ranges::stable_partition(
+      table.rows, [](const std::vector<Cell>& row) { return row[2] != Cell(std::string("default")); });
   if (table.rows.empty()) section.remarks.push_back("The profile holds no options.");
   section.tables.push_back(std::move(table));
   return section;
@@ -25,7 +26,8 @@ base::Result<Section> makeOptions(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(options) {
-  registry.add({"options", "Options", "Every option of the run, and where its value came from", 90, makeOptions});
+  registry.add(
+      {"options", "Options", "Every option of the run, and where its value came from", 90, makeOptions});
 }
 
 }  // namespace pipescope::sections

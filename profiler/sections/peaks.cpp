@@ -1,7 +1,7 @@
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/origins.h"
-#include "profiler/analysis/peak_attribution.h"
-#include "profiler/analysis/unit_liveness.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/peak_attribution.h"
+#include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/model/origins.h"
 #include "profiler/sections/no_memory.h"
 #include "profiler/sections/section.h"
 
@@ -14,10 +14,17 @@ base::Result<Table> fullestTiles(const Context& context) {
                    analysis::memory(context.source, context.catalog, context.executable));
   PIPESCOPE_ASSIGN(const analysis::Origins origins,
                    analysis::Origins::read(context.source, context.catalog, context.executable));
-  Table table{"fullest_tiles", "The fullest tile", "each device's, at its own peak step, at most ten variables", {}, {}};
-  table.columns = {{"device", "Device", Format::plain, ""},     {"tile", "Tile", Format::plain, ""},
-                   {"step", "Step", Format::plain, ""},         {"name", "Variable", Format::plain, ""},
-                   {"layer", "Layer", Format::plain, "block"},  {"category", "Category", Format::plain, ""},
+  Table table{"fullest_tiles",
+              "The fullest tile",
+              "each device's, at its own peak step, at most ten variables",
+              {},
+              {}};
+  table.columns = {{"device", "Device", Format::plain, ""},
+                   {"tile", "Tile", Format::plain, ""},
+                   {"step", "Step", Format::plain, ""},
+                   {"name", "Variable", Format::plain, ""},
+                   {"layer", "Layer", Format::plain, "block"},
+                   {"category", "Category", Format::plain, ""},
                    {"always_live", "Always live", Format::plain, ""},
                    {"tile_bytes", "On the tile", Format::bytes, ""}};
   for (const analysis::DeviceMemory& device : memory.devices) {
@@ -25,14 +32,15 @@ base::Result<Table> fullestTiles(const Context& context) {
                      analysis::unitLiveness(context.source, context.catalog, context.executable, device.space,
                                             device.worstUnit));
     if (!live.known || live.peakStep < 0) continue;
-    PIPESCOPE_ASSIGN(const auto variables,
-                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, device.space,
-                                               device.worstUnit, static_cast<std::int32_t>(live.peakStep)));
+    PIPESCOPE_ASSIGN(
+        const auto variables,
+        analysis::variablesOnUnit(context.source, context.catalog, context.executable, device.space,
+                                  device.worstUnit, static_cast<std::int32_t>(live.peakStep)));
     constexpr std::size_t kMostShown = 10;
     for (std::size_t i = 0; i < variables.size() && i < kMostShown; ++i) {
       const analysis::UnitVariable& row = variables[i];
-      table.rows.push_back({device.name, device.worstUnit, live.peakStep, row.name, origins.of(row.name).block,
-                            row.category, row.alwaysLive, row.bytes.count});
+      table.rows.push_back({device.name, device.worstUnit, live.peakStep, row.name,
+                            origins.of(row.name).block, row.category, row.alwaysLive, row.bytes.count});
     }
   }
   return table;
@@ -69,8 +77,8 @@ base::Result<Section> makePeaks(const Context& context) {
                           peak.parts.notAlwaysLive.count});
     for (const analysis::LayerBytes& row : peak.parts.layers) {
       const auto bytes = static_cast<double>((row.alwaysLive + row.notAlwaysLive).count);
-      layers.rows.push_back({name, row.layer.empty() ? Cell() : Cell(row.layer), row.alwaysLive.count, row.notAlwaysLive.count,
-                             whole > 0 ? Cell(bytes / whole) : Cell()});
+      layers.rows.push_back({name, row.layer.empty() ? Cell() : Cell(row.layer), row.alwaysLive.count,
+                             row.notAlwaysLive.count, whole > 0 ? Cell(bytes / whole) : Cell()});
     }
     for (const analysis::CategoryBytes& row : peak.parts.categories)
       categories.rows.push_back({name, row.category, row.alwaysLive, row.bytes.count});
@@ -87,16 +95,15 @@ base::Result<Section> makePeaks(const Context& context) {
   PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
   section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
   for (Table& table : section.tables) table.mostInText = 40;
-  if (peaks.empty())
-    section.remarks.push_back(kNoMemory);
+  if (peaks.empty()) section.remarks.push_back(kNoMemory);
   return section;
 }
 
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(peaks) {
-  registry.add({"peaks", "Memory at the peak", "What the fullest program step of each device holds, by layer and category",
-                66, makePeaks});
+  registry.add({"peaks", "Memory at the peak",
+                "What the fullest program step of each device holds, by layer and category", 66, makePeaks});
 }
 
 }  // namespace pipescope::sections

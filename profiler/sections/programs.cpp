@@ -1,13 +1,18 @@
 #include <algorithm>
 
-#include "profiler/analysis/program_tree.h"
+#include "profiler/analysis/model/program_tree.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
 namespace {
 
 Table passTable(const std::vector<model::CompilerPass>& passes) {
-  Table table{"passes", "Compiler passes", "one replica; storage of all results, of which few live at a time; cycles per micro-batch, sum over devices", {}, {}};
+  Table table{"passes",
+              "Compiler passes",
+              "one replica; storage of all results, of which few live at a time; cycles per micro-batch, sum "
+              "over devices",
+              {},
+              {}};
   table.columns = {{"name", "Pass", Format::plain, "compile.<name> switches it off"},
                    {"enabled", "On", Format::plain, ""},
                    {"changes", "Changes", Format::count, "what is counted: see the summary"},
@@ -30,16 +35,17 @@ std::string textOf(const analysis::ProgramNode& node) {
 
 Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
   Table table{"tree", "Program tree", "of one replica; cycles with the loops counted", {}, {}};
-  table.columns = {{"device", "Device", Format::plain, ""},
-                   {"program", "Program", Format::plain, "type (debug name); those that only do something are counted"},
-                   {"type", "Type", Format::plain, "", false},
-                   {"name", "Name", Format::plain, "", false},
-                   {"depth", "Depth", Format::plain, "0: called by the host, or a function", false},
-                   {"count", "Count", Format::count, "how often a Repeat runs what is in it", false},
-                   {"target", "Target", Format::plain, "function of a Call", false},
-                   {"callers", "Callers", Format::count, "Calls of a function", false},
-                   {"programs", "Programs", Format::count, "OnTileExecute, DoExchange … below it"},
-                   {"cycles", "Cycles", Format::ticks, "of a Function: of its calls, one run of each"}};
+  table.columns = {
+      {"device", "Device", Format::plain, ""},
+      {"program", "Program", Format::plain, "type (debug name); those that only do something are counted"},
+      {"type", "Type", Format::plain, "", false},
+      {"name", "Name", Format::plain, "", false},
+      {"depth", "Depth", Format::plain, "0: called by the host, or a function", false},
+      {"count", "Count", Format::count, "how often a Repeat runs what is in it", false},
+      {"target", "Target", Format::plain, "function of a Call", false},
+      {"callers", "Callers", Format::count, "Calls of a function", false},
+      {"programs", "Programs", Format::count, "OnTileExecute, DoExchange … below it"},
+      {"cycles", "Cycles", Format::ticks, "of a Function: of its calls, one run of each"}};
   for (const analysis::ProgramNode& node : nodes) {
     const model::Device* device = catalog.device(node.device);
     table.rows.push_back({device ? Cell(device->name) : Cell(), textOf(node), node.kind, node.name,
@@ -61,7 +67,8 @@ base::Result<Section> makePrograms(const Context& context) {
   }
   Section section{"programs", "Programs", {}, {}, {}};
   section.facts = {
-      {"programs", "Programs", programs, Format::count, "That do something, sum over devices; loops counted once."},
+      {"programs", "Programs", programs, Format::count,
+       "That do something, sum over devices; loops counted once."},
       {"functions", "Functions", functions, Format::count, "Whose code several calls share."},
       {"calls", "Calls", calls, Format::count, "Of these functions."},
   };
@@ -74,7 +81,8 @@ base::Result<Section> makePrograms(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(programs) {
-  registry.add({"programs", "Programs", "What the compiler's passes changed; the program tree with loops and calls", 62,
+  registry.add({"programs", "Programs",
+                "What the compiler's passes changed; the program tree with loops and calls", 62,
                 makePrograms});
 }
 

@@ -1,4 +1,4 @@
-#include "profiler/analysis/stages.h"
+#include "profiler/analysis/pipeline/stages.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using analysis::StagesReport;
 
-std::vector<Fact> facts(const StagesReport& r) {
+std::vector<Fact> stagesFacts(const StagesReport& r) {
   const auto ticks = [](double value) { return Cell(value); };
   return {
       {"imbalance", "Imbalance", r.imbalance, Format::ratio,
@@ -79,12 +79,12 @@ void remarkLimitingStage(const StagesReport& r, const TickUnit& unit, Section& s
        Format::plain,
        "Stage whose F+R+B and stream copies together take longest: it sets the length of a full cycle."});
   if (limiting->index == r.slowestStage) return;
-  section.remarks.push_back(
-      fmt::format("Stage {} computes longest, but with its stream copies stage {} takes longer ({} against "
-                  "{} {} per micro-batch): the others wait for it.",
-                  r.slowestStage, limiting->index, formatCell(occupied(*limiting), Format::ticks, unit.ticks),
-                  formatCell(occupied(r.stages[static_cast<std::size_t>(r.slowestStage)]), Format::ticks, unit.ticks),
-                  unit.word));
+  section.remarks.push_back(fmt::format(
+      "Stage {} computes longest, but with its stream copies stage {} takes longer ({} against "
+      "{} {} per micro-batch): the others wait for it.",
+      r.slowestStage, limiting->index, formatCell(occupied(*limiting), Format::ticks, unit.ticks),
+      formatCell(occupied(r.stages[static_cast<std::size_t>(r.slowestStage)]), Format::ticks, unit.ticks),
+      unit.word));
 }
 
 Breakdown waitsOf(const analysis::StageReport& stage) {
@@ -180,7 +180,7 @@ Table boundaryTable(const StagesReport& r) {
 base::Result<Section> makeStages(const Context& context) {
   PIPESCOPE_ASSIGN(const StagesReport report,
                    analysis::stagesReport(context.source, context.catalog, context.executable));
-  Section section{"stages", "Stages", facts(report), {stageTable(report), memoryTable(report)}, {}};
+  Section section{"stages", "Stages", stagesFacts(report), {stageTable(report), memoryTable(report)}, {}};
   addForecast(context, section.facts);
   remarkLimitingStage(report, tickUnitOf(context.catalog), section);
   if (!report.slowestOperations.empty()) section.tables.push_back(operationTable(report));

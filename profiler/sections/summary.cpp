@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "profiler/analysis/execution.h"
-#include "profiler/analysis/flop_use.h"
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/stages.h"
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/model/flop_use.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
@@ -16,9 +16,11 @@ using model::StepKind;
 using model::WaitCause;
 
 /// By device: ticks that it does not wait.
-std::vector<double> notWaiting(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits) {
+std::vector<double> notWaiting(const analysis::Execution& execution,
+                               const std::vector<analysis::WaitGroup>& waits) {
   std::vector<double> ticks;
-  for (const analysis::DeviceExecution& device : execution.devices) ticks.push_back(static_cast<double>(device.total.count));
+  for (const analysis::DeviceExecution& device : execution.devices)
+    ticks.push_back(static_cast<double>(device.total.count));
   for (const analysis::WaitGroup& wait : waits) {
     const auto d = static_cast<std::size_t>(wait.device.value);
     if (d < ticks.size()) ticks[d] -= wait.share * static_cast<double>(execution.total.count);
@@ -41,7 +43,8 @@ Breakdown timeShares(const analysis::Execution& execution, const std::vector<ana
     if (!holdsStage[d]) continue;
     whole += static_cast<double>(execution.devices[d].total.count);
     double sumOfKinds = 0;
-    for (const auto& [kind, ticks] : execution.devices[d].byKind) sumOfKinds += static_cast<double>(ticks.count);
+    for (const auto& [kind, ticks] : execution.devices[d].byKind)
+      sumOfKinds += static_cast<double>(ticks.count);
     const double scale = sumOfKinds > available[d] * (1 + 1e-9) ? available[d] / sumOfKinds : 1;
     for (const auto& [kind, ticks] : execution.devices[d].byKind) {
       double& sum = kind == StepKind::compute || kind == StepKind::control ? compute
@@ -87,8 +90,8 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
 
 std::string flopBasis(const analysis::FlopUse& use, const char* what) {
   if (use.peakPerDevice <= 0) return fmt::format("{}; the profile names no peak for this device.", what);
-  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak at {} × the last call).", what,
-                     use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, use.precision);
+  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak at {} × the last call).",
+                     what, use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, use.precision);
 }
 
 Table outcomeTable(const analysis::Catalog& catalog) {
@@ -101,9 +104,8 @@ Table outcomeTable(const analysis::Catalog& catalog) {
                    {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
-    table.rows.push_back(
-        {executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
-         model::toString(row.kind), row.basis});
+    table.rows.push_back({executable ? Cell(executable->name) : Cell(), row.name, row.value, row.unit,
+                          model::toString(row.kind), row.basis});
   }
   return table;
 }

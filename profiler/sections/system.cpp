@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/system_links.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/system_links.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
 namespace {
 
-std::string words(std::string name) {
+std::string systemWords(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
-Table deviceTable(const Context& context) {
+Table systemDeviceTable(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
   Table table{"devices",
               "Devices",
@@ -33,13 +33,15 @@ Table deviceTable(const Context& context) {
     const model::Device& device = catalog.devices[d];
     const analysis::DevicePlace& place = places[d];
     std::string stages, lanes;
-    for (const std::int32_t stage : place.stages) stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+    for (const std::int32_t stage : place.stages)
+      stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
     for (const model::Lane& lane : catalog.lanes) {
       if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + analysis::laneTitle(lane.role);
     }
-    const std::string clock = catalog.target.family == "fixed" ? "cost units" : analysis::clockOf(catalog, device);
-    table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units, device.unitName,
-                          clock, lanes});
+    const std::string clock =
+        catalog.target.family == "fixed" ? "cost units" : analysis::clockOf(catalog, device);
+    table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units,
+                          device.unitName, clock, lanes});
   }
   return table;
 }
@@ -68,7 +70,8 @@ Table linkTable(const analysis::SystemUse& use) {
   return table;
 }
 
-Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory, const analysis::SystemUse& use) {
+Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memory,
+                 const analysis::SystemUse& use) {
   Table table{"memory_spaces",
               "Memory spaces",
               "capacity and use of the executable; traffic in its last call",
@@ -98,9 +101,9 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
     const auto place = static_cast<std::size_t>(space.id.value);
     const analysis::SpaceTraffic traffic =
         place < use.spaces.size() ? use.spaces[place] : analysis::SpaceTraffic();
-    table.rows.push_back({device == nullptr ? "host" : device->name, words(space.kind), space.units,
-                          capacity > 0 ? Cell(capacity) : Cell(), used,
-                          share, fullest, traffic.in.count, traffic.out.count});
+    table.rows.push_back({device == nullptr ? "host" : device->name, systemWords(space.kind), space.units,
+                          capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest, traffic.in.count,
+                          traffic.out.count});
   }
   return table;
 }
@@ -112,7 +115,7 @@ base::Result<Section> makeSystem(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::Memory memory,
                    analysis::memory(context.source, context.catalog, context.executable));
   const model::Target& target = context.catalog.target;
-  Section section{"system", "System", {}, {deviceTable(context), linkTable(use)}, {}};
+  Section section{"system", "System", {}, {systemDeviceTable(context), linkTable(use)}, {}};
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
                    {"devices_total", "Devices", target.devices, Format::count, "of the partition"},
                    {"devices_used", "  with a stage", target.devicesUsed, Format::count, ""}};
@@ -124,7 +127,8 @@ base::Result<Section> makeSystem(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(system) {
-  registry.add({"system", "System", "Devices, links with bytes and busy share, memory spaces", 70, makeSystem});
+  registry.add(
+      {"system", "System", "Devices, links with bytes and busy share, memory spaces", 70, makeSystem});
 }
 
 }  // namespace pipescope::sections

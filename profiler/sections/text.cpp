@@ -36,7 +36,8 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     std::size_t width = widthOf(table.columns[c].heading);
     for (std::size_t r = 0; r < shownRows(table); ++r)
-      width = std::max(width, widthOf(formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit)));
+      width =
+          std::max(width, widthOf(formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit)));
     widths.push_back(width);
     right.push_back(isNumeric(table, c));
   }
@@ -52,8 +53,9 @@ std::string tableText(const Table& table, double ticksPerShownUnit) {
   text += line([&](std::size_t c) { return table.columns[c].heading; });
   const std::size_t shown = shownRows(table);
   for (std::size_t r = 0; r < shown; ++r) {
-    text += line(
-        [&](std::size_t c) { return formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit); });
+    text += line([&](std::size_t c) {
+      return formatCell(table.rows[r][c], table.columns[c].format, ticksPerShownUnit);
+    });
   }
   if (shown < table.rows.size()) text += fmt::format("  … and {} more\n", table.rows.size() - shown);
   return text;

@@ -1,4 +1,4 @@
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/pipeline/waits.h"
 
 #include <fmt/format.h>
 
@@ -86,11 +86,10 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
   for (const analysis::WaitGroup& g : groups) {
     // Of a collective only the device's own part is recorded.
     const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
-    table.rows.push_back({deviceName(catalog, g.device),
-                          replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
-                          g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
-                          model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share,
-                          sentence(context, g)});
+    table.rows.push_back(
+        {deviceName(catalog, g.device), replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
+         g.waitedForStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(g.waitedForStage)),
+         model::toString(g.cause), g.ticksPerIteration, g.countPerIteration, g.share, sentence(context, g)});
   }
   return table;
 }

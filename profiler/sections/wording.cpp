@@ -61,7 +61,8 @@ void leaveOutTiles(Section& section) {
       if (column.heading == "Free on it") column.heading = "Free";
       if (column.heading == "Kind of layer") column.heading = "Kind of work";
       if (column.key == "exchange_cycles" && column.heading == "Exchange") column.heading = "DMA, NIC";
-      if ((column.key == "code_bytes" || column.key == "sync_cycles") && isEmpty(table, c)) column.inText = false;
+      if ((column.key == "code_bytes" || column.key == "sync_cycles") && isEmpty(table, c))
+        column.inText = false;
     }
   }
 }
@@ -70,7 +71,8 @@ void leaveOutTiles(Section& section) {
 
 TickUnit tickUnitOf(std::int64_t ticksPerSecond, bool fixed) {
   if (fixed) return {static_cast<double>(ticksPerSecond), "cost units"};
-  return ticksPerSecond == kPicoseconds ? TickUnit{static_cast<double>(ticksPerSecond) * 1e-6, "µs"} : TickUnit{};
+  return ticksPerSecond == kPicoseconds ? TickUnit{static_cast<double>(ticksPerSecond) * 1e-6, "µs"}
+                                        : TickUnit{};
 }
 
 TickUnit tickUnitOf(const analysis::Catalog& catalog) {
@@ -88,9 +90,9 @@ void speakOfDevices(Section& section, const analysis::Catalog& catalog) {
     section.remarks.push_back("Cycles are cost units of the configuration.");
     return;
   }
-  const bool whole = !catalog.devices.empty() &&
-                     std::all_of(catalog.devices.begin(), catalog.devices.end(),
-                                 [](const model::Device& device) { return device.units == 1; });
+  const bool whole =
+      !catalog.devices.empty() && std::all_of(catalog.devices.begin(), catalog.devices.end(),
+                                              [](const model::Device& device) { return device.units == 1; });
   if (whole) leaveOutTiles(section);
 }
 

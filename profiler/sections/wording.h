@@ -4,7 +4,8 @@
 
 namespace pipescope::sections {
 
-/// How people read ticks: cycles, cost units of `fixed`, µs where a device's engines have clocks of their own.
+/// How people read ticks: cycles, cost units of `fixed`, µs where a device's engines have clocks of their
+/// own.
 struct TickUnit {
   double ticks = 1;  ///< of the timebase, in one
   const char* word = "cycles";

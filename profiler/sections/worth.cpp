@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include "profiler/analysis/worth.h"
+#include "profiler/analysis/model/worth.h"
 #include "profiler/sections/section.h"
 
 namespace pipescope::sections {
 namespace {
 
-std::string words(const std::string& quantity) {
+std::string worthWords(const std::string& quantity) {
   if (quantity == "cycles") return "cycles";
   if (quantity == "total_bytes") return "memory, all tiles";
   if (quantity == "max_tile_bytes") return "memory, fullest tile";
@@ -24,7 +24,7 @@ Table bandTable(const analysis::Worth& worth) {
                    {"bias", "Bias", Format::fraction, "median, above 0: emulated is more"},
                    {"against", "Against", Format::plain, ""}};
   for (const analysis::WorthBand& band : worth.bands) {
-    table.rows.push_back({band.device, band.kind, words(band.quantity), band.points, band.medianError(),
+    table.rows.push_back({band.device, band.kind, worthWords(band.quantity), band.points, band.medianError(),
                           band.p90Error(), band.biasShare(), band.against});
   }
   return table;
@@ -33,14 +33,14 @@ Table bandTable(const analysis::Worth& worth) {
 Table gradeTable(const Context& context, const analysis::Worth& worth) {
   Table table{"grades", "What figures are worth", "", {}, {}};
   table.columns = {{"grade", "Grade", Format::plain, ""}, {"figures", "Figures", Format::plain, ""}};
-  table.rows.push_back({"exact",
-                        "orders, counts, tensor bytes, what a loss or accuracy is of"});
+  table.rows.push_back({"exact", "orders, counts, tensor bytes, what a loss or accuracy is of"});
   if (context.catalog.target.family == "fixed") {
     table.rows.push_back({"given", "all times: they are the configuration's costs"});
     return table;
   }
   if (!worth.bands.empty())
-    table.rows.push_back({"modelled and checked", "cycles and memory of the kinds of layer listed as checked"});
+    table.rows.push_back(
+        {"modelled and checked", "cycles and memory of the kinds of layer listed as checked"});
   table.rows.push_back({"modelled, unchecked",
                         worth.bands.empty()
                             ? "all times and memory of this device"
@@ -65,7 +65,8 @@ base::Result<Section> makeWorth(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(worth) {
-  registry.add({"worth", "What figures are worth", "Exact, checked or only modelled, and how far off", 80, makeWorth});
+  registry.add(
+      {"worth", "What figures are worth", "Exact, checked or only modelled, and how far off", 80, makeWorth});
 }
 
 }  // namespace pipescope::sections

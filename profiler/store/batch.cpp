@@ -37,9 +37,12 @@ void countRows(const std::vector<Row>& rows, TableTotals& totals) {
 
 base::Status insertPayloads(Database& database, const std::vector<PreparedPayload>& payloads) {
   if (payloads.empty()) return {};
-  PIPESCOPE_ASSIGN(Statement directory,
-                   database.prepare("INSERT INTO \"store_block\" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", kAdding));
-  PIPESCOPE_ASSIGN(Statement insert, database.prepare("INSERT INTO \"store_payload\" VALUES (?, ?)", kAdding));
+  PIPESCOPE_ASSIGN(
+      Statement directory,
+      database.prepare("INSERT INTO \"store_block\" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                       kAdding));
+  PIPESCOPE_ASSIGN(Statement insert,
+                   database.prepare("INSERT INTO \"store_payload\" VALUES (?, ?)", kAdding));
   for (const PreparedPayload& payload : payloads) {
     for (const BlockRecord& record : payload.blocks) {
       int parameter = 0;
@@ -49,8 +52,9 @@ base::Status insertPayloads(Database& database, const std::vector<PreparedPayloa
         directory.bind(++parameter, number);
       }
       directory.bindBlob(++parameter, record.ranges);
-      for (const std::int64_t number : {record.payload, record.priorBytes, record.offset, record.bytes, record.rawBytes,
-                                        std::int64_t{record.bytesCrc32}, std::int64_t{checksumOf(record)}}) {
+      for (const std::int64_t number :
+           {record.payload, record.priorBytes, record.offset, record.bytes, record.rawBytes,
+            std::int64_t{record.bytesCrc32}, std::int64_t{checksumOf(record)}}) {
         directory.bind(++parameter, number);
       }
       PIPESCOPE_TRY(directory.run());
@@ -107,8 +111,8 @@ std::uint32_t checksumOfState(const Totals& totals) {
 }
 
 base::Result<Batch> Batch::prepare(std::span<const model::RowSet> sets,
-                                   const std::function<std::span<model::LevelNode>()>& makeNodes, BlockCoder& coder,
-                                   const std::string& path, Totals& totals) {
+                                   const std::function<std::span<model::LevelNode>()>& makeNodes,
+                                   BlockCoder& coder, const std::string& path, Totals& totals) {
   Batch batch;
   PayloadPlan plan(totals), nodePlan(totals);
   model::forEachRowType([&]<class Row>() {

@@ -42,11 +42,11 @@ struct BlockRecord {
   std::int64_t firstRow = 0;
   model::BlockInfo info;
   std::string ranges;
-  std::int64_t payload = 0;     ///< id in store_payload
-  std::int64_t priorBytes = 0;  ///< the payload begins with priors of so many bytes
-  std::int64_t offset = 0;      ///< where in the payload the block begins
-  std::int64_t bytes = 0;       ///< how many it takes there
-  std::int64_t rawBytes = 0;    ///< once decompressed
+  std::int64_t payload = 0;      ///< id in store_payload
+  std::int64_t priorBytes = 0;   ///< the payload begins with priors of so many bytes
+  std::int64_t offset = 0;       ///< where in the payload the block begins
+  std::int64_t bytes = 0;        ///< how many it takes there
+  std::int64_t rawBytes = 0;     ///< once decompressed
   std::uint32_t bytesCrc32 = 0;  ///< of the priors, then of its own
 };
 
@@ -64,10 +64,10 @@ struct PreparedPayload {
 /// One commit's blocks, coded. Plain rows are written as they are.
 class Batch {
  public:
-  /// Codes the block rows of all sets, one after the other, and counts all rows into `totals`, whose copy is thrown away if the commit fails.
-  /// Its LevelNodes are left out: those that `makeNodes` returns are written, sorted in their place; it runs while
-  /// blocks are coded.
-  /// `path` is for the sentence of a row that is too long.
+  /// Codes the block rows of all sets, one after the other, and counts all rows into `totals`, whose copy is
+  /// thrown away if the commit fails. Its LevelNodes are left out: those that `makeNodes` returns are
+  /// written, sorted in their place; it runs while blocks are coded. `path` is for the sentence of a row that
+  /// is too long.
   static base::Result<Batch> prepare(std::span<const model::RowSet> sets,
                                      const std::function<std::span<model::LevelNode>()>& makeNodes,
                                      BlockCoder& coder, const std::string& path, Totals& totals);

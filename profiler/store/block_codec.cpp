@@ -16,8 +16,8 @@
 namespace pipescope::store {
 namespace {
 
-// Levels above 1 gain almost nothing on such columns and cost several times as much; what repeats in them is long, and
-// short matches take more time than bytes.
+// Levels above 1 gain almost nothing on such columns and cost several times as much; what repeats in them is
+// long, and short matches take more time than bytes.
 constexpr int kLevel = 1, kLeastMatch = 7;
 
 void appendReal(std::string& out, double value) {
@@ -32,8 +32,8 @@ double readReal(ByteReader& in) {
   return std::bit_cast<double>(bits);
 }
 
-// Decoding needs much memory for a moment; it goes from block to block, because fresh pages cost as much as all of
-// the decoding.
+// Decoding needs much memory for a moment; it goes from block to block, because fresh pages cost as much as
+// all of the decoding.
 struct Spare {
   std::vector<ColumnData> columns;
   std::unique_ptr<char[]> bytes;
@@ -134,7 +134,9 @@ BlockEncoder::BlockEncoder() : compressor_(std::make_unique<Compressor>()) {}
 BlockEncoder::~BlockEncoder() = default;
 BlockEncoder::BlockEncoder(BlockEncoder&&) noexcept = default;
 
-std::vector<ColumnData>& BlockEncoder::scratch() { return compressor_->columns; }
+std::vector<ColumnData>& BlockEncoder::scratch() {
+  return compressor_->columns;
+}
 
 BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::size_t rows,
                                  const std::vector<Prediction>& predictions) {
@@ -158,7 +160,8 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
   for (const bool withLength : {false, true}) {
     for (const Prediction& prediction : predictions) {
       const std::size_t c = prediction.column;
-      if ((prediction.length != Prediction::kNone) != withLength || isConstant(std::span<const std::int64_t>(columns[c].integers)))
+      if ((prediction.length != Prediction::kNone) != withLength ||
+          isConstant(std::span<const std::int64_t>(columns[c].integers)))
         continue;
       IntegerCoding coding{};
       residualsOf(columns, rows, prediction, chosen.used, {}, compressor_->residuals);
@@ -183,13 +186,14 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
     const std::size_t with = sizeOfAll(compressor_->residuals);
     residualsOf(columns, rows, prediction, chosen.used, {}, compressor_->residuals);
     const std::size_t without = sizeOfAll(compressor_->residuals);
-    if (with < without) chosen.columns[prediction.column].priorsPayFrom = std::max<std::size_t>(2, cost / (without - with) + 1);
+    if (with < without)
+      chosen.columns[prediction.column].priorsPayFrom = std::max<std::size_t>(2, cost / (without - with) + 1);
   }
   return chosen;
 }
 
-std::vector<Priors> BlockEncoder::priors(const std::vector<ColumnData>& columns, std::size_t rows, const BlockCoding& coding,
-                                         std::size_t blocks) const {
+std::vector<Priors> BlockEncoder::priors(const std::vector<ColumnData>& columns, std::size_t rows,
+                                         const BlockCoding& coding, std::size_t blocks) const {
   std::vector<Priors> all;
   for (const BlockCoding::Column& column : coding.columns) {
     if (blocks >= column.priorsPayFrom) all.push_back(priorsOf(columns, rows, *column.prediction));
@@ -225,7 +229,8 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
       encodeColumn(columns[c], compressedSize, raw);
     } else if (choice.prediction) {
       raw.push_back(static_cast<char>(IntegerCoding::predicted));
-      for (const std::uint8_t part : {choice.prediction->key, choice.prediction->base, choice.prediction->length})
+      for (const std::uint8_t part :
+           {choice.prediction->key, choice.prediction->base, choice.prediction->length})
         raw.push_back(static_cast<char>(part));
       std::vector<std::int64_t>& residuals = compressor_->residuals;
       residualsOf(columns, rows, *choice.prediction, coding.used, priors, residuals);
@@ -255,7 +260,8 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
 namespace {
 
 ZSTD_DCtx* decompressor() {
-  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(),
+                                                                                  &ZSTD_freeDCtx);
   PIPESCOPE_CHECK(context != nullptr, "no memory for zstd");
   return context.get();
 }
@@ -278,8 +284,8 @@ base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t row
   } else {
     block.bytes = std::make_unique_for_overwrite<char[]>(block.capacity);
   }
-  const std::size_t size = ZSTD_decompressDCtx(decompressor(), block.bytes.get(), static_cast<std::size_t>(rawBytes),
-                                               payload.data(), payload.size());
+  const std::size_t size = ZSTD_decompressDCtx(
+      decompressor(), block.bytes.get(), static_cast<std::size_t>(rawBytes), payload.data(), payload.size());
   if (ZSTD_isError(size))
     return base::badInput(fmt::format("it cannot be decompressed ({})", ZSTD_getErrorName(size)));
   PIPESCOPE_ASSIGN(block.columns, decodeColumns({block.bytes.get(), size}, rows, types, part, priors));
@@ -296,7 +302,8 @@ base::Result<std::vector<Priors>> decodePriors(std::string_view frame) {
   if (claimed > kMostRawBytes) return malformed();  // also where it is unknown
   const auto size = static_cast<std::size_t>(claimed);
   const auto bytes = std::make_unique_for_overwrite<char[]>(size + 1);
-  if (ZSTD_decompressDCtx(decompressor(), bytes.get(), size, frame.data(), frame.size()) != size) return malformed();
+  if (ZSTD_decompressDCtx(decompressor(), bytes.get(), size, frame.data(), frame.size()) != size)
+    return malformed();
   ByteReader in({bytes.get(), size});
   std::size_t left = kMostKeys;
   while (in.left() > 0) {
@@ -311,7 +318,8 @@ base::Result<std::vector<Priors>> decodePriors(std::string_view frame) {
       column.spread(static_cast<std::size_t>(keys));
       *numbers = std::move(column.integers);
     }
-    if (std::ranges::adjacent_find(priors.keys, std::greater_equal<>()) != priors.keys.end()) return malformed();
+    if (std::ranges::adjacent_find(priors.keys, std::greater_equal<>()) != priors.keys.end())
+      return malformed();
   }
   return all;
 }
@@ -325,8 +333,8 @@ void recycle(DecodedBlock block) {
 }
 
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
-                                                    const std::vector<model::ColumnType>& types, DecodedPart part,
-                                                    std::span<const Priors> priors) {
+                                                    const std::vector<model::ColumnType>& types,
+                                                    DecodedPart part, std::span<const Priors> priors) {
   ByteReader in(bytes);
   std::vector<ColumnData> columns = spareColumns(types.size());
   std::vector<Prediction> predicted;
@@ -334,7 +342,8 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
     const model::ColumnType type = types[c];
     columns[c].type = type;
     if (type != model::ColumnType::integer) columns[c].integers.clear();
-    const bool isPredicted = type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted);
+    const bool isPredicted =
+        type == model::ColumnType::integer && in.peek() == static_cast<int>(IntegerCoding::predicted);
     std::int64_t first = 0;
     if (isPredicted) {
       in.byte();
@@ -352,7 +361,8 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
       columns[c].integers.front() = first;
     }
   }
-  if (!resolvePredictions(columns, rows, predicted, priors)) return base::badInput("its columns are malformed");
+  if (!resolvePredictions(columns, rows, predicted, priors))
+    return base::badInput("its columns are malformed");
   if (in.left() != 0) return base::badInput("bytes follow its last column");
   return columns;
 }

@@ -54,8 +54,8 @@ class BlockEncoder {
   base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t rows,
                                     const BlockCoding& coding, std::span<const Priors> priors = {});
   /// What `blocks` blocks that are coded like this should share, by some of their rows.
-  std::vector<Priors> priors(const std::vector<ColumnData>& columns, std::size_t rows, const BlockCoding& coding,
-                             std::size_t blocks) const;
+  std::vector<Priors> priors(const std::vector<ColumnData>& columns, std::size_t rows,
+                             const BlockCoding& coding, std::size_t blocks) const;
   /// One zstd frame; nothing for no priors.
   std::string encodePriors(const std::vector<Priors>& priors);
   /// Memory for the columns of the next block.
@@ -78,7 +78,8 @@ struct DecodedBlock {
 /// knows where.
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types,
-                                       DecodedPart part = DecodedPart::all, std::span<const Priors> priors = {});
+                                       DecodedPart part = DecodedPart::all,
+                                       std::span<const Priors> priors = {});
 /// Reads what encodePriors wrote.
 base::Result<std::vector<Priors>> decodePriors(std::string_view frame);
 /// Gives a block's memory back, for the next one that this thread decodes.
@@ -86,7 +87,8 @@ void recycle(DecodedBlock block);
 /// The second half of decodeBlock: columns from decompressed bytes.
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
                                                     const std::vector<model::ColumnType>& types,
-                                                    DecodedPart part = DecodedPart::all, std::span<const Priors> priors = {});
+                                                    DecodedPart part = DecodedPart::all,
+                                                    std::span<const Priors> priors = {});
 
 using model::ColumnRange;
 std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns);

@@ -9,11 +9,12 @@
 namespace pipescope::store {
 namespace {
 
-constexpr std::size_t kRowsAtOnce = 16'384;  // by one thread: fewer take little longer than sharing them out
+constexpr std::size_t kRowsOfPiece = 16'384;  // by one thread: fewer take little longer than sharing them out
 
 bool same(const BlockCoding& a, const BlockCoding& b) {
-  return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
-                    [](const auto& x, const auto& y) { return x.coding == y.coding && x.prediction == y.prediction; });
+  return std::equal(
+      a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+      [](const auto& x, const auto& y) { return x.coding == y.coding && x.prediction == y.prediction; });
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
     Table& table = tables_[payload->table];
     longest->toColumns(encoder->scratch());
     BlockCoding coding = encoder->choose(encoder->scratch(), longest->rows, *payload->predictions);
-    table.interval = same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : kShortestInterval;
+    table.interval =
+        same(coding, table.coding) ? std::min(kLongestInterval, table.interval * 2) : kShortestInterval;
     table.coding = std::move(coding);
     table.sampledRows = longest->rows;
     table.rowsSince = 0;
@@ -83,23 +85,25 @@ void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<voi
   for (const PayloadJob& payload : payloads) {
     for (const BlockJob& block : payload.blocks) rows += block.rows;
   }
-  code(payloads, beside, rows >= kRowsAtOnce ? static_cast<base::Executor&>(threads_) : alone_);
+  code(payloads, beside, rows >= kRowsOfPiece ? static_cast<base::Executor&>(threads_) : alone_);
 }
 
-void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside, base::Executor& executor) {
+void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside,
+                      base::Executor& executor) {
   struct Piece {
     std::size_t payload, first, end;  // of its blocks
   };
   std::vector<Piece> pieces;
   for (std::size_t p = 0; p < payloads.size(); ++p) {
-    std::size_t ofPiece = kRowsAtOnce;
+    std::size_t ofPiece = kRowsOfPiece;
     for (std::size_t b = 0; b < payloads[p].blocks.size(); ++b) {
-      if (ofPiece >= kRowsAtOnce) pieces.push_back({p, b, b}), ofPiece = 0;
+      if (ofPiece >= kRowsOfPiece) pieces.push_back({p, b, b}), ofPiece = 0;
       pieces.back().end = b + 1;
       ofPiece += payloads[p].blocks[b].rows;
     }
   }
-  // First a piece of each payload: whoever takes it finds the priors, too, which the others of the payload wait for.
+  // First a piece of each payload: whoever takes it finds the priors, too, which the others of the payload
+  // wait for.
   std::ranges::stable_sort(pieces, {}, &Piece::first);
   choose(payloads, executor);
   std::vector<std::once_flag> priorsFound(payloads.size());
@@ -113,7 +117,8 @@ void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<voi
     for (std::size_t b = piece.first; b < piece.end; ++b) {
       BlockJob& block = payload.blocks[b];
       block.toColumns(encoder->scratch());
-      block.result = encoder->encode(encoder->scratch(), block.rows, tables_[payload.table].coding, payload.priors);
+      block.result =
+          encoder->encode(encoder->scratch(), block.rows, tables_[payload.table].coding, payload.priors);
       if (block.result.ok()) block.crc32 = Checksum(payload.priorsCrc32).bytes(block.result->bytes).value();
     }
     giveBack(std::move(encoder));

@@ -26,21 +26,22 @@ struct BlockJob {
 struct PayloadJob {
   std::size_t table = 0;
   const std::vector<Prediction>* predictions = nullptr;  ///< what may pay off for the table
-  std::size_t firstRows = 0;  ///< some rows that the payload begins with
-  FillColumns firstColumns;   ///< of these
+  std::size_t firstRows = 0;                             ///< some rows that the payload begins with
+  FillColumns firstColumns;                              ///< of these
   std::vector<BlockJob> blocks;
   std::vector<Priors> priors;  ///< of all of its blocks
   std::string priorBytes;      ///< result: the same, coded
   std::uint32_t priorsCrc32 = 0;
 };
 
-/// Remembers of each table what its columns were last coded best with, and tries anew from time to time: where blocks
-/// are much longer than the one that was tried, after 131,072 rows, and less and less often as long as the answer
-/// stays the same. The bytes do not depend on the threads.
+/// Remembers of each table what its columns were last coded best with, and tries anew from time to time:
+/// where blocks are much longer than the one that was tried, after 131,072 rows, and less and less often as
+/// long as the answer stays the same. The bytes do not depend on the threads.
 class BlockCoder {
  public:
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
-  /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread alone.
+  /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread
+  /// alone.
   void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside = {});
   /// On this thread alone; may be what is done beside jobs of other tables.
   void codeHere(std::vector<PayloadJob>& payloads) { code(payloads, {}, alone_); }
@@ -48,7 +49,8 @@ class BlockCoder {
   double seconds() const { return threads_.seconds(); }
 
  private:
-  static constexpr std::size_t kShortestInterval = 8 * kMostRowsPerBlock, kLongestInterval = 256 * kMostRowsPerBlock;  // rows
+  static constexpr std::size_t kShortestInterval = 8 * kMostRowsPerBlock,
+                               kLongestInterval = 256 * kMostRowsPerBlock;  // rows
   struct Table {
     BlockCoding coding;
     std::size_t rowsSince = 0, interval = kShortestInterval;

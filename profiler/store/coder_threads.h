@@ -11,8 +11,8 @@
 
 namespace pipescope::store {
 
-/// The calling thread and a few of its own, which are started when they are first needed. One caller of parallelFor at a
-/// time.
+/// The calling thread and a few of its own, which are started when they are first needed. One caller of
+/// parallelFor at a time.
 class CoderThreads final : public base::Executor {
  public:
   /// The caller's is one of them.
@@ -20,13 +20,15 @@ class CoderThreads final : public base::Executor {
   ~CoderThreads() override;
   std::size_t threads() const override { return wanted_; }
   void parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) override;
-  /// Runs the task on a thread of its own when there is nothing to share out; at once where there is no such thread. False:
-  /// as many wait as may, and this one is dropped. What still waits at the end is not run. Thread-safe.
+  /// Runs the task on a thread of its own when there is nothing to share out; at once where there is no such
+  /// thread. False: as many wait as may, and this one is dropped. What still waits at the end is not run.
+  /// Thread-safe.
   bool later(std::function<void()> task);
   /// Processor time of its own threads, without the caller's.
   double seconds() const;
 
-  static constexpr std::size_t kMostLater = 8;  ///< each may hold memory that the next block to be decoded could have
+  static constexpr std::size_t kMostLater =
+      8;  ///< each may hold memory that the next block to be decoded could have
 
  private:
   void start();

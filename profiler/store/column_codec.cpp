@@ -16,7 +16,8 @@ namespace {
 std::vector<std::int64_t> deltas(std::span<const std::int64_t> values) {
   std::vector<std::int64_t> result;
   result.reserve(values.size());
-  for (std::size_t i = 1; i < values.size(); ++i) result.push_back(base::wrappedDifference(values[i], values[i - 1]));
+  for (std::size_t i = 1; i < values.size(); ++i)
+    result.push_back(base::wrappedDifference(values[i], values[i - 1]));
   return result;
 }
 
@@ -28,12 +29,15 @@ void appendShuffled(std::string& out, std::span<const std::int64_t> values, std:
   for (std::size_t b = 0; b < width; ++b) {
     char* plane = out.data() + start + b * values.size();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      plane[i] = static_cast<char>(static_cast<std::uint64_t>(base::wrappedDifference(values[i], base)) >> (8 * b));
+      plane[i] =
+          static_cast<char>(static_cast<std::uint64_t>(base::wrappedDifference(values[i], base)) >> (8 * b));
     }
   }
 }
 
-std::size_t bytesFor(std::uint64_t largest) { return (static_cast<std::size_t>(std::bit_width(largest)) + 7) / 8; }
+std::size_t bytesFor(std::uint64_t largest) {
+  return (static_cast<std::size_t>(std::bit_width(largest)) + 7) / 8;
+}
 
 void encodeBytes(std::span<const std::int64_t> values, std::string& out) {
   const auto [smallest, largest] = extremesOf(values);
@@ -130,7 +134,8 @@ bool readShuffled(ByteReader& in, std::size_t count, std::size_t width, ToValue 
   using Join = void (*)(const char*, std::size_t, ToValue, std::int64_t*);
   static constexpr auto kJoins = []<std::size_t... W>(std::index_sequence<W...>) {
     return std::array<Join, sizeof...(W)>{&joinPlanes<W, ToValue>...};
-  }(std::make_index_sequence<9>());
+  }
+  (std::make_index_sequence<9>());
   kJoins[width](bytes.data(), count, toValue, into);
   return true;
 }
@@ -138,7 +143,9 @@ bool readShuffled(ByteReader& in, std::size_t count, std::size_t width, ToValue 
 bool decodeBytes(ByteReader& in, std::size_t count, std::int64_t* into) {
   const std::int64_t base = in.signedVarint();
   const std::uint8_t width = in.byte();
-  const auto above = [base](std::uint64_t number) { return base::wrappedSum(base, static_cast<std::int64_t>(number)); };
+  const auto above = [base](std::uint64_t number) {
+    return base::wrappedSum(base, static_cast<std::int64_t>(number));
+  };
   return width <= 8 && readShuffled(in, count, width, above, into);
 }
 
@@ -294,7 +301,8 @@ IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values,
     const std::size_t size = compressedSize(buffer);
     // Varints are several times slower both ways: they have to be worth it.
     const bool varint = candidate == IntegerCoding::plainVarint || candidate == IntegerCoding::deltaVarint;
-    if (smallest == 0 || size < (varint ? smallest - smallest / 16 : smallest)) best = candidate, smallest = size;
+    if (smallest == 0 || size < (varint ? smallest - smallest / 16 : smallest))
+      best = candidate, smallest = size;
   }
   return best;
 }

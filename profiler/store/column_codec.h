@@ -24,7 +24,7 @@ Extremes extremesOf(std::span<const std::int64_t> values);
 struct ColumnData {
   model::ColumnType type = model::ColumnType::integer;
   std::vector<std::int64_t> integers;
-  bool constant = false;  ///< all rows have integers[0], the only one
+  bool constant = false;             ///< all rows have integers[0], the only one
   std::optional<Extremes> extremes;  ///< of the integers, where they are known already
   std::vector<double> reals;
   std::vector<std::string_view> texts;
@@ -71,7 +71,7 @@ enum class IntegerCoding : std::uint8_t {
   deltaBytes = 2,   ///< the same of the differences of neighbours
   plainVarint = 3,  ///< zig-zag varints
   deltaVarint = 4,  ///< zig-zag varints of the differences of neighbours
-  predicted = 5,    ///< differences from what other columns foretell (prediction.h), coded as one of the others
+  predicted = 5,  ///< differences from what other columns foretell (prediction.h), coded as one of the others
   zigZagBytes = 6,  ///< zig-zag numbers, in as few bytes as the largest needs, byte-shuffled
 };
 enum class RealCoding : std::uint8_t { constant = 0, bytes = 1 };

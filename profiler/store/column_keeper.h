@@ -8,9 +8,9 @@
 
 namespace pipescope::store {
 
-/// Puts columns into the cache, made small, by one of `threads`: the fresh memory that they take costs as much as decoding
-/// them, and who asked for them need not wait for it. Columns that come faster than they can be kept
-/// are not; who asks for them again gives another chance. Thread-safe.
+/// Puts columns into the cache, made small, by one of `threads`: the fresh memory that they take costs as
+/// much as decoding them, and who asked for them need not wait for it. Columns that come faster than they can
+/// be kept are not; who asks for them again gives another chance. Thread-safe.
 class ColumnKeeper {
  public:
   ColumnKeeper(std::shared_ptr<BlockCache> cache, CoderThreads& threads);
@@ -25,7 +25,7 @@ class ColumnKeeper {
  private:
   /// What tasks need, which may outlive the keeper.
   struct Shared {
-    std::mutex mutex;  // held while a block is kept
+    std::mutex mutex;                   // held while a block is kept
     std::shared_ptr<BlockCache> cache;  // null: the keeper is gone
   };
   const std::shared_ptr<Shared> shared_;

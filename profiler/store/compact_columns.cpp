@@ -23,7 +23,8 @@ void pack(const std::vector<std::int64_t>& values, std::int64_t base, std::byte*
   const std::int64_t* const numbers = values.data();
   const std::size_t count = values.size();
   for (std::size_t i = 0; i < count; ++i) {
-    const auto number = static_cast<Number>(static_cast<std::uint64_t>(numbers[i]) - static_cast<std::uint64_t>(base));
+    const auto number =
+        static_cast<Number>(static_cast<std::uint64_t>(numbers[i]) - static_cast<std::uint64_t>(base));
     std::memcpy(into + i * sizeof(Number), &number, sizeof(Number));
   }
 }
@@ -59,8 +60,8 @@ CompactColumns::Pages::~Pages() {
 
 CompactColumns::CompactColumns(const model::ColumnBlock& block) : rows_(block.rows) {
   for (const model::IntegerColumn& integers : block.columns) {
-    const Extremes extremes =
-        integers.values.empty() ? Extremes{integers.constant, integers.constant} : extremesOf(integers.values);
+    const Extremes extremes = integers.values.empty() ? Extremes{integers.constant, integers.constant}
+                                                      : extremesOf(integers.values);
     Column& column = columns_.emplace_back();
     column.base = extremes.smallest;
     column.width = widthOf(extremes);
@@ -114,9 +115,10 @@ std::unique_ptr<model::ColumnBlock> ColumnPool::take() {
 }
 
 std::shared_ptr<const model::ColumnBlock> ColumnPool::shared(std::unique_ptr<model::ColumnBlock> block) {
-  return std::shared_ptr<model::ColumnBlock>(block.release(), [pool = shared_from_this()](model::ColumnBlock* done) {
-    pool->giveBack(std::unique_ptr<model::ColumnBlock>(done));
-  });
+  return std::shared_ptr<model::ColumnBlock>(block.release(),
+                                             [pool = shared_from_this()](model::ColumnBlock* done) {
+                                               pool->giveBack(std::unique_ptr<model::ColumnBlock>(done));
+                                             });
 }
 
 std::shared_ptr<const model::ColumnBlock> ColumnPool::expanded(const CompactColumns& columns) {
@@ -125,7 +127,8 @@ std::shared_ptr<const model::ColumnBlock> ColumnPool::expanded(const CompactColu
   return shared(std::move(block));
 }
 
-std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<ColumnData>& columns, std::size_t rows) {
+std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<ColumnData>& columns,
+                                                              std::size_t rows) {
   std::unique_ptr<model::ColumnBlock> block = take();
   block->rows = rows;
   block->columns.resize(columns.size());
@@ -140,7 +143,8 @@ std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<Column
 }
 
 void ColumnPool::giveBack(std::unique_ptr<model::ColumnBlock> block) {
-  constexpr std::size_t kMostSpareRows = std::size_t{1} << 19;  // as many as a question to a whole training step holds
+  constexpr std::size_t kMostSpareRows = std::size_t{1}
+                                         << 19;  // as many as a question to a whole training step holds
   const std::lock_guard lock(mutex_);
   if (spareRows_ + block->rows > kMostSpareRows) return;
   spareRows_ += block->rows;

@@ -1,6 +1,7 @@
 #pragma once
-// Decoded integer columns in as few bytes as their numbers need: what the cache keeps. Fresh memory costs more than
-// decoding, so what is kept is small, and what is handed out comes from memory that was used before.
+// Decoded integer columns in as few bytes as their numbers need: what the cache keeps. Fresh memory costs
+// more than decoding, so what is kept is small, and what is handed out comes from memory that was used
+// before.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,8 +30,8 @@ class CompactColumns {
     std::uint8_t width = 0;  ///< bytes of number − base: 0 (all are equal), 1, 2, 4 or 8
     std::size_t offset = 0;  ///< in bytes_
   };
-  /// Much memory comes from the system by itself: a thread's heap that grows by a block each time stops all other threads
-  /// that need fresh memory.
+  /// Much memory comes from the system by itself: a thread's heap that grows by a block each time stops all
+  /// other threads that need fresh memory.
   class Pages {
    public:
     explicit Pages(std::size_t size);
@@ -87,8 +88,8 @@ class RecentColumns {
   std::vector<Entry> entries_;  // the last one asked for at the end
 };
 
-/// Which blocks were asked for before: what is read once only, as by a question about a whole table, need not be kept.
-/// Forgets all of them when there are many. Thread-safe.
+/// Which blocks were asked for before: what is read once only, as by a question about a whole table, need not
+/// be kept. Forgets all of them when there are many. Thread-safe.
 class SeenBlocks {
  public:
   /// False the first time.

@@ -28,23 +28,25 @@ constexpr std::size_t kRowsOfTheirOwn = kRowsToCode / 4;
 constexpr std::size_t kMostSpare = 16;
 constexpr std::size_t kMostSpareRows = kRowsToCode;
 
-// As much is written before `delay` has passed: little is held, and little is left to be written at the end of a run.
+// As much is written before `delay` has passed: little is held, and little is left to be written at the end
+// of a run.
 constexpr std::int64_t kBytesToCommit = 4'000'000;
 // Where the disk is slow, commits are longer; coding waits for it when so much is ready.
 constexpr std::int64_t kMostPreparedBytes = 8 * kBytesToCommit;
 
 /// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
 std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
-  constexpr std::size_t kRowsAtOnce = 2 * kRowsToCode;
+  constexpr std::size_t kRowsCodedTogether = 2 * kRowsToCode;
   std::size_t count = 0, rows = 0;
-  while (count < sets.size() && rows < kRowsAtOnce) rows += sets[count++].size();
+  while (count < sets.size() && rows < kRowsCodedTogether) rows += sets[count++].size();
   return count;
 }
 
 void moveRows(model::RowSet& from, model::RowSet& into) {
   model::forEachRowType([&]<class Row>() {
     auto &source = from.of<Row>(), &target = into.of<Row>();
-    target.insert(target.end(), std::make_move_iterator(source.begin()), std::make_move_iterator(source.end()));
+    target.insert(target.end(), std::make_move_iterator(source.begin()),
+                  std::make_move_iterator(source.end()));
     source.clear();
   });
 }
@@ -107,7 +109,8 @@ void FileSink::Impl::work() {
     if (awaited && waitingRows == 0) flush = false;  // who asked meanwhile has to wait for another turn
     busySeconds = threadSeconds() + writer->threadSeconds() + writeSeconds;
     done.notify_all();
-    if (stop && !uncommitted && !writing.valid()) return;  // it may have been told while it coded the last rows
+    if (stop && !uncommitted && !writing.valid())
+      return;  // it may have been told while it coded the last rows
   }
 }
 
@@ -141,7 +144,8 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
 
 /// Whether so many bytes are to be written now rather than when it is time.
 bool FileSink::Impl::isEnough(std::int64_t bytes) const {
-  const bool isWriting = writing.valid() && writing.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  const bool isWriting =
+      writing.valid() && writing.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   return bytes >= (isWriting ? kMostPreparedBytes : kBytesToCommit);
 }
 

@@ -20,14 +20,14 @@ struct FileSinkOptions {
   std::chrono::milliseconds delay{700};
 };
 
-/// Writes a profile.pop on threads of its own: take() hands rows over and returns; they are coded as they come, and
-/// written as a transaction when the oldest has waited for `delay` or 4 MB are ready, while coding goes on. The engine's
-/// thread waits only when the disk cannot keep up. One caller at a time.
+/// Writes a profile.pop on threads of its own: take() hands rows over and returns; they are coded as they
+/// come, and written as a transaction when the oldest has waited for `delay` or 4 MB are ready, while coding
+/// goes on. The engine's thread waits only when the disk cannot keep up. One caller at a time.
 ///
 /// What fails is said by the next call after it, by finish() at latest; nothing is written from then on.
 ///
-/// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds (the
-/// engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's threads),
+/// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds
+/// (the engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's threads),
 /// recorder_bytes (payload of all blocks).
 class FileSink : public record::Sink {
  public:

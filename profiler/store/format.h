@@ -22,10 +22,11 @@ inline constexpr std::uint32_t kUserVersion = 1000 * kFormatMajor + kFormatMinor
 /// "0.1" of 1.
 std::string formatName(std::uint32_t userVersion);
 
-/// A block of a table in Storage::blocks holds 1 … kMostRowsPerBlock rows; the writer makes shorter ones of rows that are
-/// asked for by short stretches.
+/// A block of a table in Storage::blocks holds 1 … kMostRowsPerBlock rows; the writer makes shorter ones of
+/// rows that are asked for by short stretches.
 inline constexpr std::size_t kMostRowsPerBlock = 16'384, kShortBlock = 4096;
-/// Blocks of one commit and table share a payload, as long as they have no more rows than that, and are no more.
+/// Blocks of one commit and table share a payload, as long as they have no more rows than that, and are no
+/// more.
 inline constexpr std::size_t kMostRowsPerPayload = 65'536, kMostBlocksPerPayload = 16;
 /// Most bytes of one value, of a block's payload, and of a block before compression.
 inline constexpr std::int64_t kMostBytes = std::int64_t{64} << 20;

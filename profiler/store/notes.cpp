@@ -9,7 +9,7 @@
 namespace pipescope::store {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{10'000};
+constexpr std::chrono::milliseconds kNotesPatience{10'000};
 constexpr const char* kDoing = "writing notes";
 
 base::Status replaceRows(Database& database, const std::vector<model::Note>& notes) {
@@ -26,10 +26,11 @@ base::Status replaceRows(Database& database, const std::vector<model::Note>& not
     ++totals.rows;
   }
   totals.rowsCrc32 = notes.empty() ? 0 : checksum.value();
-  PIPESCOPE_ASSIGN(Statement update,
-                   database.prepare("UPDATE \"store_table\" SET \"rows\" = ?1, \"blocks\" = 0, \"rows_crc32\" = ?2, "
-                                    "\"crc32\" = ?3 WHERE \"number\" = ?4",
-                                    kDoing));
+  PIPESCOPE_ASSIGN(
+      Statement update,
+      database.prepare("UPDATE \"store_table\" SET \"rows\" = ?1, \"blocks\" = 0, \"rows_crc32\" = ?2, "
+                       "\"crc32\" = ?3 WHERE \"number\" = ?4",
+                       kDoing));
   update.bind(1, totals.rows);
   update.bind(2, totals.rowsCrc32);
   update.bind(3, checksumOf(kNumber, table.name, totals));
@@ -51,7 +52,7 @@ base::Status writeNotes(const std::filesystem::path& path, std::vector<model::No
   }
   PIPESCOPE_ASSIGN(const WriterLock lock, WriterLock::acquire(absolute));
   for (std::size_t i = 0; i < notes.size(); ++i) notes[i].id = static_cast<std::int64_t>(i);
-  PIPESCOPE_ASSIGN(Database database, Database::open(absolute, Database::Mode::readWrite, kPatience));
+  PIPESCOPE_ASSIGN(Database database, Database::open(absolute, Database::Mode::readWrite, kNotesPatience));
   PIPESCOPE_TRY(database.execute("BEGIN IMMEDIATE"));
   base::Status status = replaceRows(database, notes);
   if (status.ok()) status = database.execute("COMMIT");

@@ -6,13 +6,14 @@
 
 namespace pipescope::store {
 
-base::Status PayloadPlan::code(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads,
-                               const std::function<void()>& beside) {
+base::Status PayloadPlan::code(BlockCoder& coder, const std::string& path,
+                               std::vector<PreparedPayload>& payloads, const std::function<void()>& beside) {
   coder.code(jobs_, beside);
   return join(path, payloads);
 }
 
-base::Status PayloadPlan::codeHere(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads) {
+base::Status PayloadPlan::codeHere(BlockCoder& coder, const std::string& path,
+                                   std::vector<PreparedPayload>& payloads) {
   coder.codeHere(jobs_);
   return join(path, payloads);
 }
@@ -29,8 +30,8 @@ base::Status PayloadPlan::join(const std::string& path, std::vector<PreparedPayl
       base::Result<EncodedBlock>& encoded = jobs_[i].blocks[b].result;
       if (!encoded.ok()) {
         return base::Error{encoded.error().kind,
-                           fmt::format("{}: the rows of table {} make {}.", path, model::tables()[jobs_[i].table].name,
-                                       encoded.error().message)};
+                           fmt::format("{}: the rows of table {} make {}.", path,
+                                       model::tables()[jobs_[i].table].name, encoded.error().message)};
       }
       BlockRecord& record = payload.blocks[b];
       record.ranges = std::move(encoded->ranges);

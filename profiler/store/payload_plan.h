@@ -29,8 +29,9 @@ bool sharesBlock(const Row& first, const Row& other) {
 
 inline constexpr std::size_t kLong = kShortBlock;  // rows of a segment that may have blocks of its own
 
-/// True where row `at` begins a segment and it, or the one before it, is long: a block that is a segment's alone says
-/// with its ranges where in the segment its rows lie, so that a question about a stretch need not read it.
+/// True where row `at` begins a segment and it, or the one before it, is long: a block that is a segment's
+/// alone says with its ranges where in the segment its rows lie, so that a question about a stretch need not
+/// read it.
 template <class Row>
 bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   if constexpr (requires { rows[at].segment, rows[at].offset; }) {
@@ -42,8 +43,8 @@ bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   }
 }
 
-/// Rows from `at` on that are certainly of one segment, whose rows follow each other: they need not be looked at one by
-/// one, which takes as long as reading all of them from memory.
+/// Rows from `at` on that are certainly of one segment, whose rows follow each other: they need not be looked
+/// at one by one, which takes as long as reading all of them from memory.
 template <class Row>
 std::size_t rowsOfOneSegment(std::span<const Row> rows, std::size_t at) {
   if constexpr (requires { rows[at].segment, rows[at].offset; }) {
@@ -55,7 +56,10 @@ std::size_t rowsOfOneSegment(std::span<const Row> rows, std::size_t at) {
 /// Of a long segment single moments are asked for, whose steps are few.
 template <class Row>
 constexpr std::size_t mostRowsPerBlock() {
-  return requires(Row row) { row.segment, row.offset; } ? kShortBlock : kMostRowsPerBlock;
+  return requires(Row row) {
+    row.segment, row.offset;
+  }
+  ? kShortBlock : kMostRowsPerBlock;
 }
 
 template <class Row>
@@ -87,7 +91,8 @@ class PayloadPlan {
       rows_ += block.size();
       textBytes_ += textBytes;
       payloads_.back().blocks.push_back(recordOf(block));
-      jobs_.back().blocks.push_back({block.size(), [block](std::vector<ColumnData>& columns) { toColumns(block, columns); }});
+      jobs_.back().blocks.push_back(
+          {block.size(), [block](std::vector<ColumnData>& columns) { toColumns(block, columns); }});
       rows = rows.subspan(block.size());
     }
   }
@@ -102,8 +107,9 @@ class PayloadPlan {
   base::Status join(const std::string& path, std::vector<PreparedPayload>& payloads);
 
   bool hasRoom(std::size_t table, std::size_t rows, std::size_t textBytes) const {
-    return !jobs_.empty() && jobs_.back().table == table && jobs_.back().blocks.size() < kMostBlocksPerPayload &&
-           rows_ + rows <= kMostRowsPerPayload && textBytes_ + textBytes <= kBlockTextBytes;
+    return !jobs_.empty() && jobs_.back().table == table &&
+           jobs_.back().blocks.size() < kMostBlocksPerPayload && rows_ + rows <= kMostRowsPerPayload &&
+           textBytes_ + textBytes <= kBlockTextBytes;
   }
 
   template <class Row>

@@ -7,8 +7,9 @@ namespace pipescope::store {
 
 RecentPriors::Entry RecentPriors::find(const BlockRecord& block) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      kept_, [&](const Kept& kept) { return kept.payload == block.payload && kept.bytes == block.priorBytes; });
+  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    return kept.payload == block.payload && kept.bytes == block.priorBytes;
+  });
   return found == kept_.end() ? nullptr : found->priors;
 }
 
@@ -18,7 +19,8 @@ void RecentPriors::keep(const BlockRecord& block, Entry priors) {
   kept_.push_back({block.payload, block.priorBytes, std::move(priors)});
 }
 
-base::Result<BlockBytes> PayloadReader::read(const BlockRecord& block, RecentPriors::Entry priors, const std::string& name) {
+base::Result<BlockBytes> PayloadReader::read(const BlockRecord& block, RecentPriors::Entry priors,
+                                             const std::string& name) {
   BlockBytes found;
   if (open_ != block.payload) {
     open_ = 0;
@@ -29,8 +31,10 @@ base::Result<BlockBytes> PayloadReader::read(const BlockRecord& block, RecentPri
   const auto size = static_cast<std::int64_t>(blobs_.size());
   if (block.priorBytes > size || block.offset > size || block.bytes > size - block.offset) return found;
   found.priors = std::move(priors);
-  if (!found.priors) PIPESCOPE_TRY(blobs_.read(0, static_cast<std::size_t>(block.priorBytes), found.priorBytes));
-  PIPESCOPE_TRY(blobs_.read(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.bytes), found.bytes));
+  if (!found.priors)
+    PIPESCOPE_TRY(blobs_.read(0, static_cast<std::size_t>(block.priorBytes), found.priorBytes));
+  PIPESCOPE_TRY(blobs_.read(static_cast<std::size_t>(block.offset), static_cast<std::size_t>(block.bytes),
+                            found.bytes));
   return found;
 }
 

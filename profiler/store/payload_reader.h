@@ -47,9 +47,11 @@ struct BlockBytes {
 /// Reads in one transaction from the first block to end(). One thread at a time.
 class PayloadReader {
  public:
-  explicit PayloadReader(const Database& database) : blobs_(database.handle(), database.path(), "store_payload", "payload") {}
+  explicit PayloadReader(const Database& database)
+      : blobs_(database.handle(), database.path(), "store_payload", "payload") {}
   /// What is not in the file any more is empty.
-  base::Result<BlockBytes> read(const BlockRecord& block, RecentPriors::Entry priors, const std::string& name);
+  base::Result<BlockBytes> read(const BlockRecord& block, RecentPriors::Entry priors,
+                                const std::string& name);
   void end() { blobs_.close(), open_ = 0; }
 
  private:

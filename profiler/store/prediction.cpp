@@ -23,7 +23,8 @@ struct Place {
 
 /// Where a key lies among the priors' or would.
 std::size_t placeIn(const Priors& priors, std::int64_t key) {
-  return static_cast<std::size_t>(std::lower_bound(priors.keys.begin(), priors.keys.end(), key) - priors.keys.begin());
+  return static_cast<std::size_t>(std::lower_bound(priors.keys.begin(), priors.keys.end(), key) -
+                                  priors.keys.begin());
 }
 Place priorOf(const Priors* priors, std::int64_t key) {
   if (priors == nullptr) return {};
@@ -39,7 +40,9 @@ struct DensePlaces {
   const std::int64_t* keys;
   std::int64_t smallest;
   std::span<Place> places;
-  Place& of(std::size_t row) { return places[static_cast<std::size_t>(wrappedDifference(keys[row], smallest))]; }
+  Place& of(std::size_t row) {
+    return places[static_cast<std::size_t>(wrappedDifference(keys[row], smallest))];
+  }
 };
 struct SparsePlaces {
   IntegerView keys;
@@ -63,11 +66,14 @@ void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, 
   const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
   if (span == 0) return body(OnePlace{priorOf(priors, smallest)});
   if (span >= kPlacesPerRow * rows) return body(SparsePlaces{IntegerView(*keys), priors, {}});
-  thread_local std::vector<Place> places;  // used again: a block's worth of fresh memory costs as much as the block
+  thread_local std::vector<Place>
+      places;  // used again: a block's worth of fresh memory costs as much as the block
   places.assign(static_cast<std::size_t>(span) + 1, Place());
   if (priors != nullptr) {
-    for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest; ++i)
-      places[static_cast<std::size_t>(wrappedDifference(priors->keys[i], smallest))] = {priors->values[i], true};
+    for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest;
+         ++i)
+      places[static_cast<std::size_t>(wrappedDifference(priors->keys[i], smallest))] = {priors->values[i],
+                                                                                        true};
   }
   body(DensePlaces{keys->integers.data(), smallest, places});
 }
@@ -90,7 +96,8 @@ bool isSimple(const std::vector<Prediction>& all, const Prediction& p) {
          (p.key == Prediction::kNone || find(all, p.key) == nullptr);
 }
 
-bool isPossible(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all, const Prediction& p) {
+bool predictionIsPossible(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all,
+                          const Prediction& p) {
   const auto isInteger = [&](std::size_t c) {
     return c < columns.size() && columns[c].type == model::ColumnType::integer;
   };
@@ -106,7 +113,8 @@ bool isPossible(const std::vector<ColumnData>& columns, const std::vector<Predic
   }
   if (p.length == Prediction::kNone) return true;
   const Prediction* length = find(all, p.length);
-  return isInteger(p.length) && p.length != p.column && (length == nullptr || length->length == Prediction::kNone);
+  return isInteger(p.length) && p.length != p.column &&
+         (length == nullptr || length->length == Prediction::kNone);
 }
 
 /// Differences to x, in place; a row's length is lengthOf(row).
@@ -123,11 +131,13 @@ void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf&
 }
 
 /// `lengths`, `priors`: null: none.
-void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths, const Priors* priors) {
+void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths,
+                 const Priors* priors) {
   withPlaces(keys, column.integers.size(), priors, [&](auto places) {
     const std::span<std::int64_t> values(column.integers);
     if (lengths == nullptr || lengths->constant) {
-      addExpected(values, places, [length = lengths == nullptr ? 0 : lengths->integers[0]](std::size_t) { return length; });
+      addExpected(values, places,
+                  [length = lengths == nullptr ? 0 : lengths->integers[0]](std::size_t) { return length; });
     } else {
       addExpected(values, places, [all = lengths->integers.data()](std::size_t row) { return all[row]; });
     }
@@ -188,7 +198,8 @@ Priors priorsOf(const std::vector<ColumnData>& columns, std::size_t rows, const 
   const auto span = static_cast<std::uint64_t>(wrappedDifference(largest, smallest));
   if (span < kPlacesPerRow * rows) {
     std::vector<std::size_t> lastRow(static_cast<std::size_t>(span) + 1, rows);
-    for (std::size_t i = 0; i < rows; ++i) lastRow[static_cast<std::size_t>(wrappedDifference(keyOf[i], smallest))] = i;
+    for (std::size_t i = 0; i < rows; ++i)
+      lastRow[static_cast<std::size_t>(wrappedDifference(keyOf[i], smallest))] = i;
     for (std::size_t place = 0; place < lastRow.size(); ++place) {
       if (lastRow[place] < rows) add(wrappedSum(smallest, static_cast<std::int64_t>(place)), lastRow[place]);
     }
@@ -204,7 +215,8 @@ Priors priorsOf(const std::vector<ColumnData>& columns, std::size_t rows, const 
 }
 
 void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const Prediction& p,
-                 const std::vector<Prediction>& others, std::span<const Priors> priors, std::vector<std::int64_t>& residuals) {
+                 const std::vector<Prediction>& others, std::span<const Priors> priors,
+                 std::vector<std::int64_t>& residuals) {
   static const Values kZero{0};
   const auto viewOf = [&](std::uint8_t c) {
     return c == Prediction::kNone ? IntegerView(kZero, true) : IntegerView(columns[c]);
@@ -226,10 +238,10 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
   });
 }
 
-bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, const std::vector<Prediction>& predicted,
-                        std::span<const Priors> priors) {
+bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows,
+                        const std::vector<Prediction>& predicted, std::span<const Priors> priors) {
   for (const Prediction& p : predicted) {
-    if (!isPossible(columns, predicted, p)) return false;
+    if (!predictionIsPossible(columns, predicted, p)) return false;
   }
   for (const Prediction& p : predicted) columns[p.column].spread(rows);
   const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
@@ -240,7 +252,8 @@ bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows, cons
     for (const Prediction& p : predicted) {
       if (turnOf(p) != turn) continue;
       // A key holds its values by now; several columns may have the same one.
-      if (p.key != Prediction::kNone && !columns[p.key].extremes) columns[p.key].extremes = extremesOf(columns[p.key]);
+      if (p.key != Prediction::kNone && !columns[p.key].extremes)
+        columns[p.key].extremes = extremesOf(columns[p.key]);
       addExpected(columns[p.column], columnOf(p.key), columnOf(p.length), priorsFor(priors, p));
     }
   }

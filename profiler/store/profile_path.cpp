@@ -13,7 +13,7 @@ namespace pipescope::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{2'000};
+constexpr std::chrono::milliseconds kProfilePathPatience{2'000};
 constexpr const char* kSiblings[] = {"-journal", "-wal", "-shm"};
 
 fs::path sibling(const fs::path& path, const char* ending) {
@@ -63,7 +63,8 @@ base::Status checkReplaceable(const fs::path& path) {
                     path.string(), what));
   };
   if (!fs::is_regular_file(status)) return refusal("no plain file");
-  PIPESCOPE_ASSIGN(const Database file, Database::open(path.string(), Database::Mode::readOnly, kPatience));
+  PIPESCOPE_ASSIGN(const Database file,
+                   Database::open(path.string(), Database::Mode::readOnly, kProfilePathPatience));
   PIPESCOPE_ASSIGN(const FileHeader header, file.header());
   if (!header.isSqlite || header.applicationId != kApplicationId) return refusal("not a Pipescope profile");
   return {};
@@ -97,7 +98,8 @@ base::Status moveInto(const fs::path& closed, const fs::path& path) {
   // An older profile whose writer was killed may have a journal beside it. It must not be taken for one of
   // the new file; and until the very rename the old file has to stay whole, so it is rolled back first.
   std::error_code failed;
-  if (fs::exists(sibling(path, "-journal"), failed)) static_cast<void>(rollBack(path.string(), kPatience));
+  if (fs::exists(sibling(path, "-journal"), failed))
+    static_cast<void>(rollBack(path.string(), kProfilePathPatience));
   removeSiblings(path);
   fs::rename(closed, path, failed);
   if (failed) {

@@ -144,7 +144,8 @@ struct ProfileReader::Impl {
   base::Result<std::vector<BlockBytes>> readBytes(const std::vector<const BlockRecord*>& records);
   base::Result<DecodedBlock> decodeBytes(const BlockRecord& record, BlockBytes found, DecodedPart part);
   base::Result<DecodedBlock> readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part);
-  base::Result<std::shared_ptr<const model::ColumnBlock>> keepColumns(const BlockRecord& record, DecodedBlock decoded);
+  base::Result<std::shared_ptr<const model::ColumnBlock>> keepColumns(const BlockRecord& record,
+                                                                      DecodedBlock decoded);
   BlockCache::Key columnsKey(const BlockRecord& record) const {
     return {number, static_cast<std::size_t>(record.table), record.id, true};
   }
@@ -160,7 +161,8 @@ struct ProfileReader::Impl {
   }
 };
 
-/// Calls attempt(needsRollback). If an interrupted writer left a half-done commit, undoes it and calls it again.
+/// Calls attempt(needsRollback). If an interrupted writer left a half-done commit, undoes it and calls it
+/// again.
 template <class Attempt>
 std::invoke_result_t<Attempt, bool&> ProfileReader::Impl::tried(Attempt&& attempt) {
   const std::lock_guard lock(databaseMutex);
@@ -198,7 +200,8 @@ base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
 }
 
 /// In one transaction: locking the file takes as long as reading a block.
-base::Result<std::vector<BlockBytes>> ProfileReader::Impl::readBytes(const std::vector<const BlockRecord*>& records) {
+base::Result<std::vector<BlockBytes>> ProfileReader::Impl::readBytes(
+    const std::vector<const BlockRecord*>& records) {
   return tried([&](bool& needsRollback) -> base::Result<std::vector<BlockBytes>> {
     std::vector<BlockBytes> all;
     base::Status status;
@@ -215,8 +218,10 @@ base::Result<std::vector<BlockBytes>> ProfileReader::Impl::readBytes(const std::
   });
 }
 
-base::Result<DecodedBlock> ProfileReader::Impl::decodeBytes(const BlockRecord& record, BlockBytes found, DecodedPart part) {
-  const std::uint32_t priorsCrc32 = found.priors ? found.priors->crc32 : Checksum().bytes(found.priorBytes).value();
+base::Result<DecodedBlock> ProfileReader::Impl::decodeBytes(const BlockRecord& record, BlockBytes found,
+                                                            DecodedPart part) {
+  const std::uint32_t priorsCrc32 =
+      found.priors ? found.priors->crc32 : Checksum().bytes(found.priorBytes).value();
   const bool complete = static_cast<std::int64_t>(found.bytes.size()) == record.bytes;
   if (!complete || Checksum(priorsCrc32).bytes(found.bytes).value() != record.bytesCrc32)
     return unreadable(nameOfRows(record), "the block does not agree with its checksum");
@@ -233,7 +238,8 @@ base::Result<DecodedBlock> ProfileReader::Impl::decodeBytes(const BlockRecord& r
   return block;
 }
 
-base::Result<DecodedBlock> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table, DecodedPart part) {
+base::Result<DecodedBlock> ProfileReader::Impl::readBlock(const BlockEntry& entry, std::size_t table,
+                                                          DecodedPart part) {
   if (!entry.problem.empty()) return unreadable(nameOf(table), entry.problem);
   PIPESCOPE_ASSIGN(std::vector<BlockBytes> found, readBytes({&entry.record}));
   return decodeBytes(entry.record, std::move(found.front()), part);
@@ -241,7 +247,8 @@ base::Result<DecodedBlock> ProfileReader::Impl::readBlock(const BlockEntry& entr
 
 base::Result<DecodedRows> ProfileReader::Impl::readRows(const BlockEntry& entry, std::size_t table) {
   PIPESCOPE_ASSIGN(DecodedBlock block, readBlock(entry, table, DecodedPart::all));
-  base::Result<DecodedRows> rows = rowReader(table).toRows(block, static_cast<std::size_t>(entry.record.info.rows));
+  base::Result<DecodedRows> rows =
+      rowReader(table).toRows(block, static_cast<std::size_t>(entry.record.info.rows));
   recycle(std::move(block));
   if (!rows.ok()) return unreadable(nameOfRows(entry.record), rows.error().message);
   return rows;
@@ -330,20 +337,23 @@ base::Result<std::vector<model::BlockInfo>> ProfileReader::directory(std::size_t
   return infos;
 }
 
-base::Status ProfileReader::Impl::checkPlace(const TableContent& content, std::size_t table, std::size_t block) const {
+base::Status ProfileReader::Impl::checkPlace(const TableContent& content, std::size_t table,
+                                             std::size_t block) const {
   if (!content.problem.empty()) return unreadable(nameOf(table), content.problem);
   if (block < (isPlain(table) ? 1 : content.blocks.size())) return {};
-  return base::internalError(fmt::format("{}: table {} has no block {}.", path, model::tables()[table].name, block));
+  return base::internalError(
+      fmt::format("{}: table {} has no block {}.", path, model::tables()[table].name, block));
 }
 
 base::Result<std::shared_ptr<const void>> ProfileReader::Impl::decode(std::size_t table, std::size_t block) {
   const auto now = current();
   const TableContent& content = now->tables[table];
   PIPESCOPE_TRY(checkPlace(content, table, block));
-  const BlockCache::Key key{number, table, isPlain(table) ? content.totals.rows : content.blocks[block].record.id, false};
+  const BlockCache::Key key{number, table,
+                            isPlain(table) ? content.totals.rows : content.blocks[block].record.id, false};
   if (BlockCache::Value known = cache->find(key)) return known;
-  PIPESCOPE_ASSIGN(const DecodedRows decoded,
-                   isPlain(table) ? readPlain(content.totals, table) : readRows(content.blocks[block], table));
+  PIPESCOPE_ASSIGN(const DecodedRows decoded, isPlain(table) ? readPlain(content.totals, table)
+                                                             : readRows(content.blocks[block], table));
   return cache->insert(key, decoded.rows, decoded.bytes);
 }
 
@@ -364,25 +374,28 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::rea
   return keepColumns(entry.record, std::move(decoded));
 }
 
-base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::keepColumns(const BlockRecord& record,
-                                                                                         DecodedBlock decoded) {
+base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::keepColumns(
+    const BlockRecord& record, DecodedBlock decoded) {
   const BlockCache::Key key = columnsKey(record);
   if (const base::Status fits = rowReader(key.table).checkColumns(decoded.columns); !fits.ok())
     return unreadable(nameOfRows(record), fits.error().message);
-  auto columns = ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(record.info.rows));
+  auto columns =
+      ColumnPool::ofProcess()->adopted(decoded.columns, static_cast<std::size_t>(record.info.rows));
   recent.keep(key, columns);
   if (seen.again(key)) static_cast<void>(keeper->keep(key, columns));
   recycle(std::move(decoded));
   return columns;
 }
 
-/// What several blocks hold, in one go. Not by several threads: waking one takes as long as decoding what it could.
+/// What several blocks hold, in one go. Not by several threads: waking one takes as long as decoding what it
+/// could.
 void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::size_t>& blocks) {
   const auto now = current();
   const std::vector<BlockEntry>& entries = now->tables[table].blocks;
   std::vector<const BlockRecord*> missing;
   for (const std::size_t block : blocks) {
-    if (block >= entries.size() || missing.size() >= RecentColumns::kMost || !entries[block].problem.empty()) continue;
+    if (block >= entries.size() || missing.size() >= RecentColumns::kMost || !entries[block].problem.empty())
+      continue;
     const BlockRecord& record = entries[block].record;
     const BlockCache::Key key = columnsKey(record);
     if (recent.find(key) == nullptr && cache->find(key) == nullptr) missing.push_back(&record);
@@ -390,7 +403,8 @@ void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::si
   if (missing.size() < 2) return;
   base::Result<std::vector<BlockBytes>> found = readBytes(missing);
   for (std::size_t i = 0; found.ok() && i < missing.size(); ++i) {
-    base::Result<DecodedBlock> decoded = decodeBytes(*missing[i], std::move((*found)[i]), DecodedPart::integers);
+    base::Result<DecodedBlock> decoded =
+        decodeBytes(*missing[i], std::move((*found)[i]), DecodedPart::integers);
     if (decoded.ok()) static_cast<void>(keepColumns(*missing[i], std::move(*decoded)));
   }
 }
@@ -399,8 +413,8 @@ base::Result<std::shared_ptr<const void>> ProfileReader::decode(std::size_t tabl
   return impl_->decode(table, block);
 }
 
-base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::integerColumns(std::size_t table,
-                                                                                      std::size_t block) const {
+base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::integerColumns(
+    std::size_t table, std::size_t block) const {
   return isPlain(table) ? ProfileSource::integerColumns(table, block) : impl_->readColumns(table, block);
 }
 

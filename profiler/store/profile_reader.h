@@ -51,7 +51,8 @@ class ProfileReader : public model::ProfileSource {
   base::Result<std::vector<model::BlockInfo>> directory(std::size_t table) const override;
   base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const override;
 
-  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table, std::size_t block) const override;
+  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table,
+                                                             std::size_t block) const override;
   base::Result<std::shared_ptr<const model::ColumnBlock>> integerColumns(std::size_t table,
                                                                          std::size_t block) const override;
   void expectColumns(std::size_t table, const std::vector<std::size_t>& blocks) const override;

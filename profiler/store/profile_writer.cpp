@@ -176,8 +176,8 @@ base::Status ProfileWriter::Impl::commitMore(const std::vector<Batch>& batches, 
   return transaction(*database, [&] { return writeAll(*database, batches, next); });
 }
 
-/// Where the disk has no room, readers do without the last nodes, and where it has none for `lastRows` either, the
-/// profile says that it is incomplete.
+/// Where the disk has no room, readers do without the last nodes, and where it has none for `lastRows`
+/// either, the profile says that it is incomplete.
 base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::ProfileState state,
                                       const std::string& reason) {
   base::Status written = writeLastRows(lastRows, true, state, reason);
@@ -190,8 +190,8 @@ base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::Prof
 }
 
 /// The run's last rows, the nodes of the lanes' last rows and the state, as one transaction.
-base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool withNodes, model::ProfileState state,
-                                                const std::string& reason) {
+base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool withNodes,
+                                                model::ProfileState state, const std::string& reason) {
   forgetPrepared();
   const auto makeNodes = [&]() -> std::span<model::LevelNode> {
     nodes.clear();
@@ -199,7 +199,8 @@ base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool 
     if (withNodes) prepared.pyramid.flush(nodes);
     return nodes;
   };
-  PIPESCOPE_ASSIGN(Batch batch, Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), prepared.totals));
+  PIPESCOPE_ASSIGN(Batch batch,
+                   Batch::prepare(std::span(&rows, 1), makeNodes, coder, path.string(), prepared.totals));
   prepared.batches.push_back(std::move(batch));
   prepared.totals.state = state;
   prepared.totals.reason = reason;
@@ -211,10 +212,13 @@ base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const st
   Totals next = totals;
   next.state = state;
   next.reason = reason;
-  const auto write = [&] { return transaction(*database, [&] { return store::writeState(*database, next); }); };
+  const auto write = [&] {
+    return transaction(*database, [&] { return store::writeState(*database, next); });
+  };
   base::Status status = write();
   if (status.ok() || status.error().kind != base::ErrorKind::refused) return status;
-  // A full disk has no room for a journal, but the row itself is only overwritten: this change of one page does without.
+  // A full disk has no room for a journal, but the row itself is only overwritten: this change of one page
+  // does without.
   PIPESCOPE_TRY(database->execute("PRAGMA journal_mode = MEMORY"));
   return write();
 }
@@ -279,7 +283,8 @@ base::Status ProfileWriter::finish(model::ProfileState state, const std::string&
   return finish(state, reason, {});
 }
 
-base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason, const model::RowSet& lastRows) {
+base::Status ProfileWriter::finish(model::ProfileState state, const std::string& reason,
+                                   const model::RowSet& lastRows) {
   Impl& impl = *impl_;
   if (impl.finished) return base::internalError(impl.path.string() + ": the profile has been ended before.");
   if (impl.atPath || state == model::ProfileState::complete) PIPESCOPE_TRY(impl.end(lastRows, state, reason));

@@ -44,10 +44,10 @@ class ProfileWriter : public record::Sink {
   /// file as it was and may be tried again with the same rows.
   base::Status commit(const model::RowSet& rows) override;
 
-  /// The parts of commit(), for a sink that codes while rows still come and while those before are written. prepare()
-  /// codes sets of rows and keeps them; what is prepared is taken for a transaction, and write() may be on another
-  /// thread meanwhile. Commits are written in the order in which they were taken; after one that failed nothing but
-  /// finish(), which forgets what is not written.
+  /// The parts of commit(), for a sink that codes while rows still come and while those before are written.
+  /// prepare() codes sets of rows and keeps them; what is prepared is taken for a transaction, and write()
+  /// may be on another thread meanwhile. Commits are written in the order in which they were taken; after one
+  /// that failed nothing but finish(), which forgets what is not written.
   base::Status prepare(std::span<const model::RowSet> sets);
   base::Status prepare(const model::RowSet& rows) { return prepare(std::span(&rows, 1)); }
   /// Bytes of payload that are prepared and not taken.
@@ -59,7 +59,8 @@ class ProfileWriter : public record::Sink {
   /// (without rows); cancelled and incomplete leave nothing. Works on a full disk, so that `incomplete` can
   /// be said there.
   base::Status finish(model::ProfileState state, const std::string& reason) override;
-  /// The same with a few rows more; where they cannot be written, the state is `incomplete` and the error is returned.
+  /// The same with a few rows more; where they cannot be written, the state is `incomplete` and the error is
+  /// returned.
   base::Status finish(model::ProfileState state, const std::string& reason, const model::RowSet& lastRows);
 
  private:

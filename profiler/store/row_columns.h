@@ -75,13 +75,14 @@ void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
     ColumnData& column = columns[c];
     column.type = types[c];
     column.constant = types[c] == model::ColumnType::integer && !rows.empty();
-    column.extremes = types[c] == model::ColumnType::integer ? std::optional<Extremes>(Extremes()) : std::nullopt;
+    column.extremes =
+        types[c] == model::ColumnType::integer ? std::optional<Extremes>(Extremes()) : std::nullopt;
     column.integers.clear();
     column.reals.resize(types[c] == model::ColumnType::real ? rows.size() : 0);
     column.texts.resize(types[c] == model::ColumnType::text ? rows.size() : 0);
   }
-  // As many rows as stay in the innermost cache. Row by row, because compilers that take one field of many rows at a
-  // time do it by way of the stack.
+  // As many rows as stay in the innermost cache. Row by row, because compilers that take one field of many
+  // rows at a time do it by way of the stack.
   constexpr std::size_t kRowsAtOnce = 256, kMostColumns = 32;
   std::array<std::array<std::int64_t, kRowsAtOnce>, kMostColumns> numbers;
   PIPESCOPE_CHECK(types.size() <= kMostColumns, "room for all columns of a row");
@@ -103,7 +104,8 @@ void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
       });
     }
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (types[c] == model::ColumnType::integer) addNumbers(std::span(numbers[c]).first(count), first, columns[c]);
+      if (types[c] == model::ColumnType::integer)
+        addNumbers(std::span(numbers[c]).first(count), first, columns[c]);
     }
   }
 }

@@ -73,7 +73,9 @@ base::Result<DecodedRows> readPlain(Database& database, const TableTotals& total
   return share(std::move(rows));
 }
 
-base::Error impossibleNumber() { return base::badInput("it holds a number that its column cannot have"); }
+base::Error impossibleNumber() {
+  return base::badInput("it holds a number that its column cannot have");
+}
 
 template <class Row>
 base::Result<DecodedRows> rowsOfBlock(const DecodedBlock& block, std::size_t count) {

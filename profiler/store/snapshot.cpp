@@ -125,7 +125,7 @@ bool isLength(std::int64_t bytes) {
   return bytes >= 0 && bytes <= kMostBytes;
 }
 
-bool isPossible(const BlockRecord& record) {
+bool snapshotIsPossible(const BlockRecord& record) {
   if (record.table < 0 || record.table >= static_cast<std::int64_t>(model::kTableCount)) return false;
   const model::Table& table = model::tables()[static_cast<std::size_t>(record.table)];
   constexpr std::size_t kMostRangeBytes = 21;  // a flag and two varints or reals
@@ -156,7 +156,8 @@ bool readRecord(const Statement& rows, BlockRecord& record) {
   record.rawBytes = row.integer();
   record.bytesCrc32 = row.crc();
   const std::uint32_t crc = row.crc();
-  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) && isPossible(record);
+  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) &&
+         snapshotIsPossible(record);
 }
 
 base::Status loadBlocks(Database& database, Snapshot& snapshot) {
@@ -164,7 +165,8 @@ base::Status loadBlocks(Database& database, Snapshot& snapshot) {
       Statement rows,
       database.prepare(
           "SELECT \"id\", \"table_number\", \"first_row\", \"rows\", \"has_time\", \"start\", \"end\", "
-          "\"ranges\", \"payload\", \"prior_bytes\", \"offset\", \"bytes\", \"raw_bytes\", \"bytes_crc32\", \"crc32\" "
+          "\"ranges\", \"payload\", \"prior_bytes\", \"offset\", \"bytes\", \"raw_bytes\", \"bytes_crc32\", "
+          "\"crc32\" "
           "FROM \"store_block\" WHERE \"id\" > ?1 ORDER BY \"id\" LIMIT ?2",
           kReading));
   rows.bind(1, snapshot.lastBlock);

@@ -130,7 +130,8 @@ base::Status BlobReader::read(std::size_t offset, std::size_t bytes, std::string
   if (offset > size() || bytes > size() - offset) return base::badInput("it ends too early");
   const std::size_t before = out.size();
   out.resize(before + bytes);
-  const int code = sqlite3_blob_read(blob_.get(), out.data() + before, static_cast<int>(bytes), static_cast<int>(offset));
+  const int code =
+      sqlite3_blob_read(blob_.get(), out.data() + before, static_cast<int>(bytes), static_cast<int>(offset));
   if (code == SQLITE_OK) return {};
   return databaseError(database_, code, path_, doing_);
 }

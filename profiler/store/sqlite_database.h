@@ -50,14 +50,15 @@ class Statement {
   int bindCode_ = SQLITE_OK;  // of the first binding that failed
 };
 
-/// Reads stretches of the blobs of one column. While it has one open, the transaction that it reads in goes on.
+/// Reads stretches of the blobs of one column. While it has one open, the transaction that it reads in goes
+/// on.
 class BlobReader {
  public:
   /// The database must outlive it.
   BlobReader(sqlite3* database, std::string path, const char* table, const char* column)
       : database_(database), path_(std::move(path)), table_(table), column_(column) {}
-  /// Opens the blob in the row with this id. False: there is no such row, or no blob in it. `doing` is for the sentences
-  /// of failures.
+  /// Opens the blob in the row with this id. False: there is no such row, or no blob in it. `doing` is for
+  /// the sentences of failures.
   base::Result<bool> open(std::int64_t row, std::string doing);
   std::size_t size() const { return static_cast<std::size_t>(sqlite3_blob_bytes(blob_.get())); }
   /// Appends bytes of the open blob to `out`; refuses those behind its end.

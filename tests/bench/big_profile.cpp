@@ -25,13 +25,16 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
 std::int64_t pick(std::uint64_t number, std::int64_t below) {
   return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(below));
 }
-std::uint64_t u(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+std::uint64_t u(std::int64_t value) {
+  return static_cast<std::uint64_t>(value);
+}
 
-constexpr const char* kParts[] = {"attention/qkv",     "attention/scores",  "attention/softmax", "attention/context",
-                                  "attention/project", "norm1",             "feed_forward/up",   "feed_forward/gelu",
-                                  "feed_forward/down", "norm2"};
-constexpr const char* kKinds[] = {"MatMul", "MatMul", "Softmax", "MatMul", "MatMul",
-                                  "LayerNormalization", "MatMul", "Gelu", "MatMul", "LayerNormalization"};
+constexpr const char* kParts[] = {
+    "attention/qkv", "attention/scores", "attention/softmax", "attention/context", "attention/project",
+    "norm1",         "feed_forward/up",  "feed_forward/gelu", "feed_forward/down", "norm2"};
+constexpr const char* kKinds[] = {
+    "MatMul", "MatMul", "Softmax",           "MatMul", "MatMul", "LayerNormalization", "MatMul",
+    "Gelu",   "MatMul", "LayerNormalization"};
 constexpr int kPartCount = 10;
 
 struct Op {
@@ -78,12 +81,21 @@ class Pipeline {
     recorder_.add(model::Property{"tool_version", "bench"});
     recorder_.add(model::Property{"times", "made up by a generator; no device model was involved"});
     recorder_.add(model::Target{"pod256", "ipu", "generated", shape_.devices, shape_.devices});
-    recorder_.add(model::Executable{{}, "training", model::ExecutableKind::training, "pipelined", "1f1b",
-                                    "pipeline", shape_.devices, 1, shape_.microBatches, 1, 1});
+    recorder_.add(model::Executable{{},
+                                    "training",
+                                    model::ExecutableKind::training,
+                                    "pipelined",
+                                    "1f1b",
+                                    "pipeline",
+                                    shape_.devices,
+                                    1,
+                                    shape_.microBatches,
+                                    1,
+                                    1});
     executable_ = model::ExecutableId(0);
     for (int d = 0; d < shape_.devices; ++d) {
-      const auto id = recorder_.add(
-          model::Device{{}, "mk2", "IPU" + std::to_string(d), kMk2Clock, tiles_, "tile"});
+      const auto id =
+          recorder_.add(model::Device{{}, "mk2", "IPU" + std::to_string(d), kMk2Clock, tiles_, "tile"});
       devices_.push_back(id);
       using model::LaneRole;
       std::vector<model::LaneId>& lanes = lanes_.emplace_back();
@@ -103,14 +115,14 @@ class Pipeline {
     recorder_.add(model::Stage{executable_, d, devices_[at(d)], layer, shape_.devices - d, Bytes(1 << 20)});
     const auto root = recorder_.add(model::DebugContext{{}, {}, layer, "scope"});
     names_.clear();
-    for (const char* part : kParts) names_.push_back(recorder_.add(model::DebugContext{{}, root, part, "model"}));
+    for (const char* part : kParts)
+      names_.push_back(recorder_.add(model::DebugContext{{}, root, part, "model"}));
     segments_.emplace_back();
     lengths_.emplace_back();
     addSegment(d, Pass::forward, shape_.forwardSteps);
     addSegment(d, Pass::recompute, shape_.forwardSteps);
     addSegment(d, Pass::backward, shape_.forwardSteps * 2);
-    counters_.push_back(
-        recorder_.add(model::Counter{{}, executable_, devices_[at(d)], "stash_entries", ""}));
+    counters_.push_back(recorder_.add(model::Counter{{}, executable_, devices_[at(d)], "stash_entries", ""}));
     addVariables(d);
   }
 
@@ -120,7 +132,9 @@ class Pipeline {
       operators.push_back(recorder_.add(model::Operator{
           {}, executable_, names_[at(p)], kKinds[p], d, pass, 1e9 + 1e6 * p, Bytes((1 << 20) + p)}));
     model::Segment segment{{}, executable_, devices_[at(d)], lanes_[at(d)][0], d, 0, pass, "", {}};
-    segment.name = std::string(pass == Pass::forward ? "F" : pass == Pass::recompute ? "R" : "B") +
+    segment.name = std::string(pass == Pass::forward     ? "F"
+                               : pass == Pass::recompute ? "R"
+                                                         : "B") +
                    std::to_string(d);
     const model::SegmentId id(static_cast<std::int64_t>(d) * 3 + static_cast<std::int64_t>(pass));
     Ticks offset;
@@ -136,19 +150,24 @@ class Pipeline {
     const auto place = u(static_cast<std::int64_t>(pass) * 10'000 + i);
     // What the step is depends on its place in the layer, how long it takes also on the stage.
     const StepKind kind = i % 3 == 0 ? StepKind::exchange : i % 3 == 1 ? StepKind::sync : StepKind::compute;
-    const std::int64_t base =
-        kind == StepKind::compute ? 800 + pick(mix(place), 6000) : kind == StepKind::exchange ? 150 + pick(mix(place), 700) : 20;
+    const std::int64_t base = kind == StepKind::compute    ? 800 + pick(mix(place), 6000)
+                              : kind == StepKind::exchange ? 150 + pick(mix(place), 700)
+                                                           : 20;
     model::Step step;
     step.segment = segment;
     step.lane = lanes_[at(d)][kind == StepKind::exchange ? 1 : 0];
     step.offset = offset;
     step.kind = kind;
     step.ticks = Ticks(kind == StepKind::sync ? base : base + pick(mix(place, u(d)), 1 + base / 20));
-    step.program = recorder_.add(model::Program{{}, {}, executable_, devices_[at(d)],
+    step.program = recorder_.add(model::Program{{},
+                                                {},
+                                                executable_,
+                                                devices_[at(d)],
                                                 kind == StepKind::exchange ? "DoExchange"
                                                 : kind == StepKind::sync   ? "Sync"
                                                                            : "OnTileExecute",
-                                                names_[at(part)], operators[at(part)]});
+                                                names_[at(part)],
+                                                operators[at(part)]});
     if (kind == StepKind::compute) {
       step.activeUnits = tiles_ - pick(mix(place, 1), tiles_ * 200 / kTiles);
       step.minTicks = Ticks(step.ticks.count * 3 / 4);
@@ -163,7 +182,8 @@ class Pipeline {
     if (shape_.tiles && kind == StepKind::compute) {
       const std::int64_t half = tiles_ / 2;
       recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), 0, half, step.ticks});
-      recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), half, step.activeUnits - half, step.minTicks});
+      recorder_.add(model::StepUnits{segment, recorder_.added<model::Step>(), half, step.activeUnits - half,
+                                     step.minTicks});
     }
     recorder_.add(step);
     return step.ticks;
@@ -190,19 +210,19 @@ class Pipeline {
       }
       if (alwaysLive) continue;
       const auto first = static_cast<std::int32_t>(pick(mix(u(v), 3), steps));
-      const auto end = static_cast<std::int32_t>(std::min<std::int64_t>(steps, first + 1 + pick(mix(u(v), 4), 100)));
+      const auto end =
+          static_cast<std::int32_t>(std::min<std::int64_t>(steps, first + 1 + pick(mix(u(v), 4), 100)));
       recorder_.add(model::LifeInterval{id, first, end});
     }
     for (int s = 0; s < steps; ++s) {
       const std::int64_t live = (20 + pick(mix(u(s), u(d) / 16, 9), 60)) << 20;
-      recorder_.add(model::LivenessStep{executable_, spaces_[at(d)], s,
-                                        model::ProgramId(static_cast<std::int64_t>(d) * steps + s),
-                                        s < shape_.forwardSteps ? Pass::forward : Pass::backward, Bytes(live),
-                                        Bytes(live / tiles_)});
+      recorder_.add(model::LivenessStep{
+          executable_, spaces_[at(d)], s, model::ProgramId(static_cast<std::int64_t>(d) * steps + s),
+          s < shape_.forwardSteps ? Pass::forward : Pass::backward, Bytes(live), Bytes(live / tiles_)});
     }
     for (const char* category : {"variable", "vertexCode", "controlCode", "internalExchangeCode"})
-      recorder_.add(model::UnitMemory{executable_, spaces_[at(d)], category, "non_interleaved", true, 0, tiles_,
-                                      Bytes(40'000 + pick(mix(u(d)), 20'000))});
+      recorder_.add(model::UnitMemory{executable_, spaces_[at(d)], category, "non_interleaved", true, 0,
+                                      tiles_, Bytes(40'000 + pick(mix(u(d)), 20'000))});
   }
 
   base::Status place() {
@@ -228,7 +248,9 @@ class Pipeline {
     return {};
   }
 
-  std::size_t cell(int stage, int microBatch) const { return at(stage) * at(shape_.microBatches) + at(microBatch); }
+  std::size_t cell(int stage, int microBatch) const {
+    return at(stage) * at(shape_.microBatches) + at(microBatch);
+  }
 
   /// False: what it needs is not there yet.
   bool placeOne(int s, const Op& op) {
@@ -242,15 +264,34 @@ class Pipeline {
     }
     if (ready.count < 0) return false;
     if (ready > free_[at(s)]) {
-      recorder_.add(model::Wait{devices_[at(s)], free_[at(s)], ready,
-                                op.microBatch < shape_.devices ? model::WaitCause::fill : model::WaitCause::slowerStage,
-                                {}, devices_[at(from)], model::RunId(0), 0, s, -1});
+      recorder_.add(
+          model::Wait{devices_[at(s)],
+                      free_[at(s)],
+                      ready,
+                      op.microBatch < shape_.devices ? model::WaitCause::fill : model::WaitCause::slowerStage,
+                      {},
+                      devices_[at(from)],
+                      model::RunId(0),
+                      0,
+                      s,
+                      -1});
       free_[at(s)] = ready;
     }
     const auto index = static_cast<std::size_t>(op.pass);
     const Ticks start = free_[at(s)], end = start + lengths_[at(s)][index];
-    const auto id = recorder_.add(model::Placement{{}, segments_[at(s)][index], devices_[at(s)], start, end,
-                                                   model::RunId(0), 0, s, 0, op.pass, op.microBatch, 0, -1});
+    const auto id = recorder_.add(model::Placement{{},
+                                                   segments_[at(s)][index],
+                                                   devices_[at(s)],
+                                                   start,
+                                                   end,
+                                                   model::RunId(0),
+                                                   0,
+                                                   s,
+                                                   0,
+                                                   op.pass,
+                                                   op.microBatch,
+                                                   0,
+                                                   -1});
     free_[at(s)] = end;
     finishOp(s, op, end, id);
     return true;
@@ -262,11 +303,22 @@ class Pipeline {
     if (op.pass == Pass::recompute) return;
     (forward ? forwardDone_ : backwardDone_)[cell(s, op.microBatch)] = end + kTransferTicks;
     const int to = forward ? s + 1 : s - 1;
-    recorder_.add(model::CounterSample{counters_[at(s)], end, model::RunId(0), static_cast<double>(op.microBatch % 7)});
+    recorder_.add(
+        model::CounterSample{counters_[at(s)], end, model::RunId(0), static_cast<double>(op.microBatch % 7)});
     if (to < 0 || to >= shape_.devices) return;
-    recorder_.add(model::Transfer{{}, lanes_[at(s)][1], lanes_[at(to)][1], forward ? down_[at(s)] : up_[at(to)],
+    recorder_.add(model::Transfer{{},
+                                  lanes_[at(s)][1],
+                                  lanes_[at(to)][1],
+                                  forward ? down_[at(s)] : up_[at(to)],
                                   forward ? model::TransferKind::activation : model::TransferKind::gradient,
-                                  Bytes(1 << 16), end, end + kTransferTicks, id, model::RunId(0), 0, op.microBatch, -1});
+                                  Bytes(1 << 16),
+                                  end,
+                                  end + kTransferTicks,
+                                  id,
+                                  model::RunId(0),
+                                  0,
+                                  op.microBatch,
+                                  -1});
   }
 
   record::Recorder& recorder_;
@@ -313,8 +365,19 @@ base::Status recordEvents(record::Recorder& recorder, const EventShape& shape) {
   const auto closeSegment = [&] {
     Ticks end = *std::max_element(free.begin(), free.end());
     recorder.add(model::Segment{{}, executable, device, lanes[0], -1, 0, Pass::forward, "imported", end});
-    recorder.add(model::Placement{{}, segment, device, segmentStart, segmentStart + end, model::RunId(0), 0, -1, 0,
-                                  Pass::forward, -1, 0, -1});
+    recorder.add(model::Placement{{},
+                                  segment,
+                                  device,
+                                  segmentStart,
+                                  segmentStart + end,
+                                  model::RunId(0),
+                                  0,
+                                  -1,
+                                  0,
+                                  Pass::forward,
+                                  -1,
+                                  0,
+                                  -1});
     segmentStart += end;
     std::fill(free.begin(), free.end(), Ticks());
   };

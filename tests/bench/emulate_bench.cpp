@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 #include "engine/emulate/emulator.h"
 
 namespace {

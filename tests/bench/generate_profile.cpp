@@ -1,5 +1,5 @@
-// generate_profile pipeline|events FILE [DIVISOR]: writes a profile of 10⁹ emulated steps, or of 10⁷ unrepeated
-// events; DIVISOR makes it that many times smaller.
+// generate_profile pipeline|events FILE [DIVISOR]: writes a profile of 10⁹ emulated steps, or of 10⁷
+// unrepeated events; DIVISOR makes it that many times smaller.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -39,7 +39,9 @@ int main(int argc, char** argv) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const auto cpu = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6; };
+  const auto cpu = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
   std::printf("%.1f MB in %.2f s (%.2f s of processor), %ld MB of memory\n",
               static_cast<double>(std::filesystem::file_size(argv[2])) * 1e-6, seconds,
               cpu(used.ru_utime) + cpu(used.ru_stime), used.ru_maxrss / 1024);

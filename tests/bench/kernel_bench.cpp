@@ -1,5 +1,5 @@
-// Processor time of single operators, one thread: kernel_bench CASE [SECONDS] prints nanoseconds of the median run;
-// kernel_bench --list prints the cases. kernel_bench.py runs them in turn with PyTorch's.
+// Processor time of single operators, one thread: kernel_bench CASE [SECONDS] prints nanoseconds of the
+// median run; kernel_bench --list prints the cases. kernel_bench.py runs them in turn with PyTorch's.
 #include <fmt/format.h>
 
 #include <time.h>
@@ -11,7 +11,8 @@
 #include <map>
 
 #include "engine/numerics/program.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
+#include "engine/ops/standard_operators.h"
 
 namespace {
 
@@ -49,7 +50,8 @@ void addConvolutions(std::map<std::string, Case>& cases) {
 std::map<std::string, Case> allCases() {
   std::map<std::string, Case> cases;
   addConvolutions(cases);
-  const Shape tokens{1024, 256}, wide{1024, 1024}, heads{32, 128, 64}, keys{32, 64, 128}, scores{32, 128, 128};
+  const Shape tokens{1024, 256}, wide{1024, 1024}, heads{32, 128, 64}, keys{32, 64, 128},
+      scores{32, 128, 128};
   cases["linear"] = {"MatMul", {tokens, {256, 1024}}, {}};
   cases["linear_input"] = {"GradMatMulLeft", {wide, {256, 1024}}, {{"input_shape", tokens}}};
   cases["linear_weight"] = {"GradMatMulRight", {tokens, wide}, {{"input_shape", Shape{256, 1024}}}};
@@ -60,8 +62,10 @@ std::map<std::string, Case> allCases() {
   cases["layer_norm"] = {"LayerNormalization", {tokens, {256}, {256}}, {}};
   cases["layer_norm_gradient"] = {"GradLayerNormalization", {tokens, {256}, tokens}, {}, 3};
   const Shape planes{32, 64, 32, 32}, channel{64};
-  cases["batch_norm"] = {
-      "BatchNormalization", {planes, channel, channel, channel, channel}, {{"training_mode", std::int64_t{1}}}, 3};
+  cases["batch_norm"] = {"BatchNormalization",
+                         {planes, channel, channel, channel, channel},
+                         {{"training_mode", std::int64_t{1}}},
+                         3};
   cases["batch_norm_gradient"] = {"GradBatchNormalization", {planes, channel, planes}, {}, 3};
   cases["gelu"] = {"Gelu", {wide}, {}};
   cases["gelu_gradient"] = {"GradGelu", {wide, wide}, {}};
@@ -104,7 +108,8 @@ double medianNanoseconds(const Case& each, double seconds) {
                                           graph::TensorRole::input));
     graph.inputs.push_back(node.inputs.back());
     std::vector<float>& data = values.emplace_back(static_cast<std::size_t>(graph::elementCount(shape)));
-    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>((i * 7919) % 1009) / 1009 + 0.01F;
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<float>((i * 7919) % 1009) / 1009 + 0.01F;
   }
   std::vector<std::string> names;
   for (std::size_t i = 0; i < each.outputs; ++i) names.push_back("out" + std::to_string(i));

@@ -1,5 +1,5 @@
-// What recording costs in a run of the MNIST sample: pairs with and without it, in turn (A B, B A …), so that what else
-// the machine does falls on both; the median of the pairs' ratios counts. Then emulation alone.
+// What recording costs in a run of the MNIST sample: pairs with and without it, in turn (A B, B A …), so that
+// what else the machine does falls on both; the median of the pairs' ratios counts. Then emulation alone.
 // Usage: recording_bench [PAIRS] [THREADS]
 #include <fmt/format.h>
 #include <time.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <map>
 
-#include "app/run/run.h"
+#include "app/run/execute/run.h"
 
 namespace {
 
@@ -29,7 +29,9 @@ double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
 }
-double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+double median(const std::vector<double>& values) {
+  return quantile(values, 0.5);
+}
 
 struct Seconds {
   double wall = 0, processor = 0;
@@ -58,7 +60,8 @@ Seconds runOnce(const Variant& variant, const std::string& threads, const std::s
   pipescope::base::SilentProgress progress;
   const auto start = std::chrono::steady_clock::now();
   const double before = processorSeconds();
-  const auto result = pipescope::app::runConfiguration(*configuration, {profile, "recording_bench"}, progress);
+  const auto result =
+      pipescope::app::runConfiguration(*configuration, {profile, "recording_bench"}, progress);
   const Seconds seconds{std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                         processorSeconds() - before};
   if (!result.ok()) {
@@ -75,7 +78,8 @@ int main(int argc, char** argv) {
   const std::string threads = argc > 2 ? argv[2] : "0";
   const Variant with{"record steps", "true", "steps", "1"}, without{"record off", "true", "off", "1"};
   const std::string profile =
-      (std::filesystem::temp_directory_path() / fmt::format("pipescope_recording_bench.{}.pop", getpid())).string();
+      (std::filesystem::temp_directory_path() / fmt::format("pipescope_recording_bench.{}.pop", getpid()))
+          .string();
   runOnce(with, threads, profile);  // data generated, caches warm
   std::vector<double> wall, processor, speeds;
   for (int pair = 0; pair < pairs; ++pair) {
@@ -86,11 +90,14 @@ int main(int argc, char** argv) {
     processor.push_back(recorded.processor / plain.processor - 1);
     speeds.push_back(60'000 / recorded.wall);
   }
-  fmt::print("{} pairs: recording costs {:+.2f} % of processor time (quartiles {:+.2f} … {:+.2f} %), {:+.2f} % of time "
-             "({:+.2f} … {:+.2f} %), at {:.0f} samples/s\n",
-             pairs, median(processor) * 100, quantile(processor, 0.25) * 100, quantile(processor, 0.75) * 100,
-             median(wall) * 100, quantile(wall, 0.25) * 100, quantile(wall, 0.75) * 100, median(speeds));
-  for (const Variant& variant : {Variant{"record steps", "false", "steps", "3"}, Variant{"record off", "false", "off", "3"}}) {
+  fmt::print(
+      "{} pairs: recording costs {:+.2f} % of processor time (quartiles {:+.2f} … {:+.2f} %), {:+.2f} % of "
+      "time "
+      "({:+.2f} … {:+.2f} %), at {:.0f} samples/s\n",
+      pairs, median(processor) * 100, quantile(processor, 0.25) * 100, quantile(processor, 0.75) * 100,
+      median(wall) * 100, quantile(wall, 0.25) * 100, quantile(wall, 0.75) * 100, median(speeds));
+  for (const Variant& variant :
+       {Variant{"record steps", "false", "steps", "3"}, Variant{"record off", "false", "off", "3"}}) {
     const Seconds seconds = runOnce(variant, threads, profile);
     fmt::print("emulation alone, {}: {:.0f} samples/s, {:.2f} s of processor\n", variant.name,
                60'000 * std::atof(variant.epochs) / seconds.wall, seconds.processor);

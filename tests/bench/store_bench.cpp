@@ -1,6 +1,6 @@
-// store_bench FOLDER [write|events|first|pipeline|windows]: writes the two big profiles into the folder and measures what the store
-// promises: size, write speed, first answer after opening, random windows, memory; or one of these, of files that are
-// there. Run on a machine that does nothing else.
+// store_bench FOLDER [write|events|first|pipeline|windows]: writes the two big profiles into the folder and
+// measures what the store promises: size, write speed, first answer after opening, random windows, memory; or
+// one of these, of files that are there. Run on a machine that does nothing else.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/analysis/range.h"
+#include "profiler/analysis/timeline/range.h"
 #include "profiler/store/file_sink.h"
 #include "profiler/store/profile_reader.h"
 #include "tests/bench/big_profile.h"
@@ -34,7 +34,9 @@ double processorSeconds(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 template <class T>
 T must(base::Result<T> result) {
@@ -76,7 +78,9 @@ long memoryMegabytes() {
   return used.ru_maxrss / 1024;
 }
 
-double megabytes(const fs::path& path) { return static_cast<double>(fs::file_size(path)) * 1e-6; }
+double megabytes(const fs::path& path) {
+  return static_cast<double>(fs::file_size(path)) * 1e-6;
+}
 
 void writePipeline(const fs::path& path) {
   const auto sink = must(store::FileSink::create(path));
@@ -99,10 +103,12 @@ void writeEvents(const fs::path& path) {
     const double before = processorSeconds(CLOCK_PROCESS_CPUTIME_ID), own = processorSeconds();
     must(recordEvents(recorder, shape));
     const double seconds = since(start), busy = processorSeconds(CLOCK_PROCESS_CPUTIME_ID) - before;
-    std::printf("events: %.3g, %.1f MB, written in %.3f s: %.1f M/s with the generator on the same cores (processor %.3f s, of which "
-                "the generator's thread %.3f s)\n",
-                static_cast<double>(shape.events), megabytes(path), seconds,
-                static_cast<double>(shape.events) / seconds * 1e-6, busy, processorSeconds() - own);
+    std::printf(
+        "events: %.3g, %.1f MB, written in %.3f s: %.1f M/s with the generator on the same cores (processor "
+        "%.3f s, of which "
+        "the generator's thread %.3f s)\n",
+        static_cast<double>(shape.events), megabytes(path), seconds,
+        static_cast<double>(shape.events) / seconds * 1e-6, busy, processorSeconds() - own);
   }
   shape.events /= 4;
   Keep kept;
@@ -116,8 +122,10 @@ void writeEvents(const fs::path& path) {
   must(sink->finish(model::ProfileState::complete, ""));
   const double seconds = since(start), busy = processorSeconds(CLOCK_PROCESS_CPUTIME_ID) - before;
   const auto events = static_cast<double>(shape.events);
-  std::printf("events: %.1f M/s by the sink alone, %.0f ns of processor each: two cores to themselves make %.1f M/s at most\n",
-              events / seconds * 1e-6, busy / events * 1e9, 2e-6 * events / busy);
+  std::printf(
+      "events: %.1f M/s by the sink alone, %.0f ns of processor each: two cores to themselves make %.1f M/s "
+      "at most\n",
+      events / seconds * 1e-6, busy / events * 1e9, 2e-6 * events / busy);
   fs::remove(other);
 }
 
@@ -132,9 +140,13 @@ void firstAnswer(const fs::path& path) {
   const auto index = must(analysis::RangeIndex::make(reader, catalog));
   const model::Run* run = catalog->lastRunOf(model::ExecutableId(0));
   const Ticks span = run->end - run->start;
-  const auto spans = must(index->steps({model::ExecutableId(0), run->start, run->end, {}}, Ticks(span.count / 1000), progress));
-  std::printf("first answer: %.1f ms (processor %.1f, open %.1f, catalog %.1f), %zu spans of all lanes at 1,000 pixels, %ld MB\n",
-              since(start) * 1e3, (processorSeconds() - before) * 1e3, opened * 1e3, (known - opened) * 1e3, spans.size(), memoryMegabytes());
+  const auto spans = must(
+      index->steps({model::ExecutableId(0), run->start, run->end, {}}, Ticks(span.count / 1000), progress));
+  std::printf(
+      "first answer: %.1f ms (processor %.1f, open %.1f, catalog %.1f), %zu spans of all lanes at 1,000 "
+      "pixels, %ld MB\n",
+      since(start) * 1e3, (processorSeconds() - before) * 1e3, opened * 1e3, (known - opened) * 1e3,
+      spans.size(), memoryMegabytes());
 }
 
 /// Of the first `count` windows.
@@ -143,9 +155,11 @@ void printWindows(double fraction, std::vector<double> seconds, std::vector<doub
   std::sort(seconds.begin(), seconds.end());
   std::sort(busy.begin(), busy.end());
   const std::size_t middle = count / 2, p99 = count - count / 100 - 1;
-  std::printf("windows of %.3g %%, %zu of a reader just opened: median %.2f ms, p99 %.2f ms, largest %.2f ms (processor: %.2f, %.2f)\n",
-              fraction * 100, count, seconds[middle] * 1e3, seconds[p99] * 1e3, seconds.back() * 1e3, busy[middle] * 1e3,
-              busy[p99] * 1e3);
+  std::printf(
+      "windows of %.3g %%, %zu of a reader just opened: median %.2f ms, p99 %.2f ms, largest %.2f ms "
+      "(processor: %.2f, %.2f)\n",
+      fraction * 100, count, seconds[middle] * 1e3, seconds[p99] * 1e3, seconds.back() * 1e3,
+      busy[middle] * 1e3, busy[p99] * 1e3);
 }
 
 void windows(const fs::path& path, double fraction, Ticks resolution) {
@@ -181,7 +195,8 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
 int main(int argc, char** argv) {
   using namespace pipescope::bench;
   using pipescope::model::Ticks;
-  const std::filesystem::path folder = argc > 1 ? argv[1] : "", pipeline = folder / "pipeline.pop", events = folder / "events.pop";
+  const std::filesystem::path folder = argc > 1 ? argv[1] : "", pipeline = folder / "pipeline.pop",
+                              events = folder / "events.pop";
   struct Part {
     const char* name;
     std::function<void()> measure;

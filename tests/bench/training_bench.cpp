@@ -13,10 +13,11 @@
 #include <map>
 
 #include "engine/compile/gradients.h"
-#include "engine/graph/onnx/loss.h"
-#include "engine/graph/onnx/reader.h"
 #include "engine/numerics/session.h"
 #include "engine/numerics/thread_pool.h"
+#include "engine/onnx/loss.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
 
 namespace {
 

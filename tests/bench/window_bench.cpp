@@ -122,7 +122,8 @@ class Bench {
       near(*canvas);
       std::printf("  longest without answer %8.1f ms while moving near\n", dog_.worst());
     }
-    std::printf("  memory                 %8.0f MiB, %.0f MiB at most\n", residentMiB("VmRSS:"), residentMiB("VmHWM:"));
+    std::printf("  memory                 %8.0f MiB, %.0f MiB at most\n", residentMiB("VmRSS:"),
+                residentMiB("VmHWM:"));
   }
 
  private:
@@ -141,15 +142,16 @@ class Bench {
 
   void scroll(timeline::TimelineCanvas& canvas) {
     for (int i = 0; i < 60; ++i) {
-      QApplication::postEvent(&canvas, new QKeyEvent(QEvent::KeyPress, i < 30 ? Qt::Key_Down : Qt::Key_Up, {}));
+      QApplication::postEvent(&canvas,
+                              new QKeyEvent(QEvent::KeyPress, i < 30 ? Qt::Key_Down : Qt::Key_Up, {}));
       QCoreApplication::sendPostedEvents();
       frame(canvas, "scroll");
     }
   }
 
   void report(const char* where) {
-    std::printf("  frame, %-14s %9.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n", where,
-                percentile(frames_, 0.5), percentile(frames_, 0.99), worst_, worstAt_.c_str(),
+    std::printf("  frame, %-14s %9.2f ms median, %.2f p99, %.2f worst (%s); rows %.2f p99; %zu frames\n",
+                where, percentile(frames_, 0.5), percentile(frames_, 0.99), worst_, worstAt_.c_str(),
                 percentile(rows_, 0.99), frames_.size());
     frames_.clear();
     rows_.clear();
@@ -186,8 +188,8 @@ class Bench {
       }
       const analysis::Trace& shown = *canvas.scene().model()->trace;
       if (!shown.far && !shown.farSteps) {
-        std::printf("  read row by row        %8.0f ms, %lld of %lld ticks in view\n", milliseconds(clock) - 100,
-                    static_cast<long long>(canvas.window().view.span()),
+        std::printf("  read row by row        %8.0f ms, %lld of %lld ticks in view\n",
+                    milliseconds(clock) - 100, static_cast<long long>(canvas.window().view.span()),
                     static_cast<long long>((shown.end - shown.start).count));
         return true;
       }

@@ -1,14 +1,15 @@
-// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate, add
-// gradients, plan, interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
+// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate,
+// add gradients, plan, interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 #include "engine/compile/gradients.h"
-#include "engine/graph/onnx/loss.h"
-#include "engine/graph/onnx/reader.h"
-#include "engine/numerics/interpreter.h"
+#include "engine/numerics/interpreter/interpreter.h"
 #include "engine/numerics/program.h"
+#include "engine/onnx/loss.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
 
 namespace {
 
@@ -57,7 +58,8 @@ void instantiate(const onnx::Model& model) {
     const auto made = onnx::instantiateWithLoss(model, ops::standardOperators(), options);
     if (!made.ok() || !isSmall(made->graph)) continue;
     const auto trained = compile::addGradients(made->graph, ops::standardOperators());
-    if (trained.ok() && isSmall(*trained)) (void)numerics::Program::create(*trained, ops::standardOperators());
+    if (trained.ok() && isSmall(*trained))
+      (void)numerics::Program::create(*trained, ops::standardOperators());
   }
   onnx::InstantiateOptions options;
   options.microBatch = 2;
@@ -73,7 +75,8 @@ void instantiate(const onnx::Model& model) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto read = onnx::parseModel(std::as_bytes(std::span(data, size)), ".", "fuzz.onnx", ops::standardOperators());
+  auto read =
+      onnx::parseModel(std::as_bytes(std::span(data, size)), ".", "fuzz.onnx", ops::standardOperators());
   if (!read.ok()) return 0;
   const auto model = std::make_shared<const onnx::Model>(std::move(*read));
   instantiate(*model);

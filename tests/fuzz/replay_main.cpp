@@ -1,5 +1,6 @@
-// Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is bounded to 2 GiB where no
-// sanitizer needs more. With --mutate N each file is also cut and changed in N places, always the same ones.
+// Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is bounded to 2 GiB where
+// no sanitizer needs more. With --mutate N each file is also cut and changed in N places, always the same
+// ones.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -39,7 +40,8 @@ Bytes mutated(const Bytes& bytes, std::uint64_t& state) {
     return below == 0 ? 0 : static_cast<std::size_t>(state >> 33) % below;
   };
   Bytes copy = bytes;
-  const std::size_t at = random(bytes.size()), length = random(std::min<std::size_t>(16, bytes.size() - at)) + 1;
+  const std::size_t at = random(bytes.size()),
+                    length = random(std::min<std::size_t>(16, bytes.size() - at)) + 1;
   const auto from = copy.begin() + static_cast<std::ptrdiff_t>(at);
   const auto to = from + static_cast<std::ptrdiff_t>(std::min(length, bytes.size() - at));
   switch (random(4)) {

@@ -1,7 +1,8 @@
-// store_mutation [COUNT [SEED]]: opens and reads COUNT mutated profiles. Mutations know the structure: bytes of SQLite's
-// pages and their headers, swapped and repeated pages, cuts; and below the checksums, which are made right again, fields
-// of the directory and the decompressed bytes of blocks and of what they share. Each file must end in a sentence or in
-// rows, within 2 s and 512 MB; sanitizers say the rest. COUNT: 300, or 100,000 with PIPESCOPE_FULL_TESTS set.
+// store_mutation [COUNT [SEED]]: opens and reads COUNT mutated profiles. Mutations know the structure: bytes
+// of SQLite's pages and their headers, swapped and repeated pages, cuts; and below the checksums, which are
+// made right again, fields of the directory and the decompressed bytes of blocks and of what they share. Each
+// file must end in a sentence or in rows, within 2 s and 512 MB; sanitizers say the rest. COUNT: 300, or
+// 100,000 with PIPESCOPE_FULL_TESTS set.
 #include <sqlite3.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -18,12 +19,12 @@
 #include <random>
 #include <string>
 
-#include "profiler/analysis/diff.h"
-#include "profiler/analysis/export/export.h"
+#include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/pipeline/diff.h"
 #include "profiler/analysis/pva/report.h"
-#include "profiler/analysis/range.h"
-#include "profiler/analysis/unit_liveness.h"
-#include "profiler/analysis/unit_steps.h"
+#include "profiler/analysis/timeline/range.h"
+#include "profiler/analysis/timeline/unit_steps.h"
+#include "profiler/export/export.h"
 #include "profiler/sections/section.h"
 #include "profiler/store/batch.h"
 #include "profiler/store/checksum.h"
@@ -63,7 +64,8 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   void run(const std::string& sql) {
     char* message = nullptr;
-    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, &message) != SQLITE_OK) fault(sql + ": " + message);
+    if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, &message) != SQLITE_OK)
+      fault(sql + ": " + message);
   }
   sqlite3* get() { return handle_; }
 
@@ -85,15 +87,19 @@ struct Block {
   store::BlockRecord record;
   std::string payload;
   std::string priors() const { return payload.substr(0, static_cast<std::size_t>(record.priorBytes)); }
-  std::string bytes() const { return payload.substr(static_cast<std::size_t>(record.offset), static_cast<std::size_t>(record.bytes)); }
+  std::string bytes() const {
+    return payload.substr(static_cast<std::size_t>(record.offset), static_cast<std::size_t>(record.bytes));
+  }
 };
 
 Block readBlock(Connection& file, Random& random) {
   sqlite3_stmt* statement = nullptr;
-  sqlite3_prepare_v2(file.get(),
-                     "SELECT b.id, table_number, first_row, rows, has_time, start, end, ranges, raw_bytes, b.payload, prior_bytes, "
-                     "\"offset\", bytes, p.payload FROM store_block b JOIN store_payload p ON p.id = b.payload",
-                     -1, &statement, nullptr);
+  sqlite3_prepare_v2(
+      file.get(),
+      "SELECT b.id, table_number, first_row, rows, has_time, start, end, ranges, raw_bytes, b.payload, "
+      "prior_bytes, "
+      "\"offset\", bytes, p.payload FROM store_block b JOIN store_payload p ON p.id = b.payload",
+      -1, &statement, nullptr);
   std::vector<Block> all, withPriors;
   while (sqlite3_step(statement) == SQLITE_ROW) {
     const auto integer = [&](int c) { return sqlite3_column_int64(statement, c); };
@@ -106,7 +112,8 @@ Block readBlock(Connection& file, Random& random) {
     block.record.info.rows = integer(3), block.record.info.hasTime = integer(4) != 0;
     block.record.info.start = model::Ticks(integer(5)), block.record.info.end = model::Ticks(integer(6));
     block.record.ranges = blob(7), block.record.rawBytes = integer(8), block.record.payload = integer(9);
-    block.record.priorBytes = integer(10), block.record.offset = integer(11), block.record.bytes = integer(12);
+    block.record.priorBytes = integer(10), block.record.offset = integer(11),
+    block.record.bytes = integer(12);
     block.payload = blob(13);
     if (block.record.priorBytes > 0) withPriors.push_back(block);
     all.push_back(std::move(block));
@@ -122,11 +129,13 @@ void writeBlock(Connection& file, Block& block, const std::string& priors, const
   block.record.payload = 1'000'000'000;
   const store::BlockRecord& r = block.record;
   const auto text = [](std::int64_t n) { return std::to_string(n); };
-  file.run("UPDATE store_block SET table_number=" + text(r.table) + ", first_row=" + text(r.firstRow) + ", rows=" +
-           text(r.info.rows) + ", start=" + text(r.info.start.count) + ", end=" + text(r.info.end.count) + ", ranges=" +
-           hex(r.ranges) + ", raw_bytes=" + text(r.rawBytes) + ", payload=" + text(r.payload) + ", prior_bytes=" +
-           text(r.priorBytes) + ", \"offset\"=" + text(r.offset) + ", bytes=" + text(r.bytes) + ", bytes_crc32=" +
-           text(r.bytesCrc32) + ", crc32=" + text(store::checksumOf(r)) + " WHERE id=" + text(r.id));
+  file.run("UPDATE store_block SET table_number=" + text(r.table) + ", first_row=" + text(r.firstRow) +
+           ", rows=" + text(r.info.rows) + ", start=" + text(r.info.start.count) +
+           ", end=" + text(r.info.end.count) + ", ranges=" + hex(r.ranges) +
+           ", raw_bytes=" + text(r.rawBytes) + ", payload=" + text(r.payload) +
+           ", prior_bytes=" + text(r.priorBytes) + ", \"offset\"=" + text(r.offset) +
+           ", bytes=" + text(r.bytes) + ", bytes_crc32=" + text(r.bytesCrc32) +
+           ", crc32=" + text(store::checksumOf(r)) + " WHERE id=" + text(r.id));
   file.run("INSERT INTO store_payload VALUES(" + text(r.payload) + ", " + hex(priors + bytes) + ")");
 }
 
@@ -144,7 +153,8 @@ void changeBytes(std::string& bytes, Random& random) {
         bytes.erase(at, random() % 8 + 1);
         break;
       case 3:
-        bytes.insert(at, std::string(random() % 8 + 1, static_cast<char>(random() % 2 == 0 ? 0xff : random())));
+        bytes.insert(at,
+                     std::string(random() % 8 + 1, static_cast<char>(random() % 2 == 0 ? 0xff : random())));
         break;
       default:
         bytes[at] = static_cast<char>(random() % 7);  // codings and flags
@@ -184,11 +194,20 @@ void changeBelowChecksums(const fs::path& path, Random& random) {
   record.offset = record.priorBytes;
   record.bytes = static_cast<std::int64_t>(bytes.size());
   if (random() % 3 == 0) {
-    std::int64_t* const fields[] = {&record.table,    &record.firstRow,   &record.info.rows, &record.info.start.count,
-                                    &record.info.end.count, &record.rawBytes, &record.priorBytes, &record.offset,
-                                    &record.bytes};
+    std::int64_t* const fields[] = {
+        &record.table,          &record.firstRow, &record.info.rows,  &record.info.start.count,
+        &record.info.end.count, &record.rawBytes, &record.priorBytes, &record.offset,
+        &record.bytes};
     std::int64_t& field = *fields[random() % std::size(fields)];
-    const std::int64_t values[] = {0, -1, 1, 16'384, 16'385, std::int64_t{1} << 31, std::int64_t{1} << 62, field + 1, field * 2,
+    const std::int64_t values[] = {0,
+                                   -1,
+                                   1,
+                                   16'384,
+                                   16'385,
+                                   std::int64_t{1} << 31,
+                                   std::int64_t{1} << 62,
+                                   field + 1,
+                                   field * 2,
                                    static_cast<std::int64_t>(random())};
     field = values[random() % std::size(values)];
   }
@@ -207,7 +226,8 @@ void changePages(std::string& bytes, Random& random) {
       bytes.replace(page, kPage, bytes.substr(other, kPage));
       break;
     case 2:  // the page's header: kind, free blocks, cells
-      for (int i = 0; i < 2; ++i) bytes[page + (page == 0 ? 100 : 0) + random() % 12] = static_cast<char>(random());
+      for (int i = 0; i < 2; ++i)
+        bytes[page + (page == 0 ? 100 : 0) + random() % 12] = static_cast<char>(random());
       break;
     case 3:  // pointers to cells
       bytes[page + 8 + random() % 64] = static_cast<char>(random());
@@ -216,7 +236,8 @@ void changePages(std::string& bytes, Random& random) {
       bytes[random() % 100] = static_cast<char>(random());
       break;
     default:
-      for (std::size_t n = random() % 8 + 1; n > 0; --n) bytes[page + random() % kPage] = static_cast<char>(random());
+      for (std::size_t n = random() % 8 + 1; n > 0; --n)
+        bytes[page + random() % kPage] = static_cast<char>(random());
   }
 }
 
@@ -268,20 +289,24 @@ int readAll(const fs::path& path) {
   const model::ExecutableId executable(0);
   const model::Run* run = (*catalog)->lastRunOf(executable);
   const model::Ticks end = run == nullptr ? model::Ticks(1000) : run->end;
-  for (const model::Ticks resolution : {model::Ticks(0), model::Ticks(end.count / 16), model::Ticks(end.count / 1000)})
+  for (const model::Ticks resolution :
+       {model::Ticks(0), model::Ticks(end.count / 16), model::Ticks(end.count / 1000)})
     refusals += !(*index)->steps({executable, model::Ticks(0), end, {}}, resolution, progress).ok();
-  refusals += !(*index)->sums({executable, model::Ticks(0), end, {}}, analysis::SumBy::operation, progress).ok();
+  refusals +=
+      !(*index)->sums({executable, model::Ticks(0), end, {}}, analysis::SumBy::operation, progress).ok();
   refusals += !(*index)->liveAt(model::MemorySpaceId(0), 3, true, progress).ok();
   refusals += !(*index)->peakIn(executable, model::MemorySpaceId(0), 0, 1000, progress).ok();
   refusals += !(*index)->search("attention", 10, progress).ok();
-  const analysis::UnitRequest units{executable, model::DeviceId(1), model::Ticks(end.count / 8), model::Ticks(end.count / 2)};
+  const analysis::UnitRequest units{executable, model::DeviceId(1), model::Ticks(end.count / 8),
+                                    model::Ticks(end.count / 2)};
   refusals += !analysis::unitSteps(*reader, **catalog, units, 10'000, progress).ok();
   refusals += !analysis::unitSums(*reader, **catalog, units, progress).ok();
   refusals += !analysis::unitLiveness(*reader, **catalog, executable, model::MemorySpaceId(1), 7).ok();
   if (const auto report = pva::Report::make(reader); report.ok()) {
     const auto compilation = report->compilation();
     if (compilation.ok()) refusals += readByTile(*compilation);
-    const auto sets = compilation.ok() ? compilation->computeSets() : base::Result<std::vector<pva::ComputeSet>>(compilation.error());
+    const auto sets = compilation.ok() ? compilation->computeSets()
+                                       : base::Result<std::vector<pva::ComputeSet>>(compilation.error());
     for (std::size_t i = 0; sets.ok() && i < std::min<std::size_t>(3, sets->size()); ++i)
       refusals += !(*sets)[i].estimatedCyclesByTile().ok();
     refusals += !sets.ok();
@@ -307,7 +332,8 @@ std::string makeProfile(const fs::path& path, int refusals, Write&& write) {
   if (!writer.ok()) fault(writer.error().message);
   record::Recorder recorder(**writer);
   if (!write(recorder).ok()) fault("cannot write a profile");
-  if (const int found = readAll(path); found != refusals) fault("an unchanged profile is refused " + std::to_string(found) + " times");
+  if (const int found = readAll(path); found != refusals)
+    fault("an unchanged profile is refused " + std::to_string(found) + " times");
   return readFile(path);
 }
 
@@ -323,7 +349,8 @@ std::array<std::string, 3> makeProfiles(const fs::path& folder) {
   const auto events = [](record::Recorder& recorder) {
     return bench::recordEvents(recorder, {.events = 9000, .lanes = 4, .programs = 300});
   };
-  return {makeProfile(folder / "small.pop", 0, pipeline(small)), makeProfile(folder / "large.pop", 0, pipeline(large)),
+  return {makeProfile(folder / "small.pop", 0, pipeline(small)),
+          makeProfile(folder / "large.pop", 0, pipeline(large)),
           makeProfile(folder / "events.pop", 3, events)};
 }
 
@@ -363,10 +390,12 @@ int main(int argc, char** argv) {
     refused += readAll(path) > 0;
     const double seconds = processorSeconds() - start;
     longest = std::max(longest, seconds);
-    if ((i + 1) % 1000 == 0) std::fprintf(stderr, "%d files read, %d of them refused or with holes\n", i + 1, refused);
+    if ((i + 1) % 1000 == 0)
+      std::fprintf(stderr, "%d files read, %d of them refused or with holes\n", i + 1, refused);
     if (seconds > 2) {
       fs::copy_file(path, "store_mutation_slow.pop", fs::copy_options::overwrite_existing);
-      fault("file " + std::to_string(i) + " of seed " + std::to_string(seed) + " took " + std::to_string(seconds) + " s");
+      fault("file " + std::to_string(i) + " of seed " + std::to_string(seed) + " took " +
+            std::to_string(seconds) + " s");
     }
   }
   fs::remove_all(folder);

@@ -1,4 +1,5 @@
-// Pages of a device in one piece, a Gaudi: two replicas of which one is recorded, engines that work side by side, HBM.
+// Pages of a device in one piece, a Gaudi: two replicas of which one is recorded, engines that work side by
+// side, HBM.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -53,7 +54,8 @@ std::shared_ptr<record::MemoryProfile> cards() {
   recorder.add(model::Stage{id, 0, first, "stem layer1 layer2 layer3 head", 0, {}});
   recorder.add(model::UnitMemory{id, space, "weight", "", true, 0, 1, base::Bytes(1'000'000)});
   const auto name = recorder.add(model::DebugContext{{}, {}, "weight", "variable"});
-  recorder.add(model::Variable{{}, id, space, name, "weight", "", base::Bytes(1'000'000), base::Bytes(1'000'000), true, 0});
+  recorder.add(model::Variable{
+      {}, id, space, name, "weight", "", base::Bytes(1'000'000), base::Bytes(1'000'000), true, 0});
   recorder.add(model::LivenessStep{id, space, 0, {}, model::Pass::forward, base::Bytes(5), base::Bytes(5)});
   model::Segment segment;
   segment.executable = id;
@@ -102,7 +104,8 @@ class CardTest : public WindowTest {
 TEST_F(CardTest, TheTraceKnowsNoTiles) {
   open(cards(), QStringLiteral("trace"));
   auto* table = child<pages::RangeTable>();
-  ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() == 1; })) << "HPU1 does the same as HPU0: not idle";
+  ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() == 1; }))
+      << "HPU1 does the same as HPU0: not idle";
   EXPECT_DOUBLE_EQ(table->ranges()->rows()[0].parallelEfficiency, 1) << "engines side by side count once";
   EXPECT_TRUE(table->isColumnHidden(pages::RangeModel::balance));
   EXPECT_FALSE(table->ranges()
@@ -110,7 +113,8 @@ TEST_F(CardTest, TheTraceKnowsNoTiles) {
                    .toString()
                    .contains(QStringLiteral("tile")));
   EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("Replica 0 of 2 is shown: the others do the same at the same time and are not recorded one by one."));
+            QStringLiteral("Replica 0 of 2 is shown: the others do the same at the same time and are not "
+                           "recorded one by one."));
   auto* tabs = child<QTabWidget>();
   for (int tab = 0; tab < tabs->count(); ++tab) {
     EXPECT_EQ(tabs->isTabVisible(tab), tabs->tabText(tab) != QStringLiteral("Tiles"));
@@ -162,7 +166,8 @@ TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
 TEST_F(CardTest, AFigureShowsItsWholeDetailWhereThreeLinesHoldIt) {
   pages::FigureCard card(*palette, nullptr);
   const QString one = QStringLiteral("fullest tile 98.2 % full"),
-                two = QStringLiteral("encoder/layer0..1 on IPU1, 1.10 × the mean of all stages, gaps included");
+                two =
+                    QStringLiteral("encoder/layer0..1 on IPU1, 1.10 × the mean of all stages, gaps included");
   QString many;
   for (int i = 0; i < 40; ++i) many += two + QLatin1Char(' ');
   card.setFigure(QStringLiteral("Memory"), QStringLiteral("Fits"), one, {});

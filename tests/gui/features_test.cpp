@@ -9,9 +9,9 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSpinBox>
-#include <QToolButton>
 #include <QTabWidget>
 #include <QTableView>
+#include <QToolButton>
 
 #include "profiler/sections/section.h"
 #include "views/pages/parts/curve_chart.h"
@@ -121,7 +121,8 @@ TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
   auto* canvas = child<PipelineCanvas>();
   const auto says = [&](const QString& text) {
     const auto labels = window->currentPage()->findChildren<QLabel*>();
-    return std::any_of(labels.begin(), labels.end(), [&](const QLabel* label) { return label->text() == text; });
+    return std::any_of(labels.begin(), labels.end(),
+                       [&](const QLabel* label) { return label->text() == text; });
   };
   EXPECT_TRUE(says(QStringLiteral("Step 0 of 0–3")));
   auto *next = child<QToolButton>(QStringLiteral("Next step (])")),
@@ -169,7 +170,8 @@ TEST_F(FeatureTest, SelectingOnOnePageLightsItOnOthers) {
 TEST_F(FeatureTest, SystemShowsLinksAndSpaces) {
   openPage(QStringLiteral("system"));
   const DataTable* links = table(QStringLiteral("Links"));
-  ASSERT_EQ(links->model()->rowCount(), 8) << "six between devices, two to and from the host for stream copies";
+  ASSERT_EQ(links->model()->rowCount(), 8)
+      << "six between devices, two to and from the host for stream copies";
   EXPECT_EQ(links->model()->index(0, 0).data().toString(), QStringLiteral("IPU0"));
   EXPECT_EQ(child<timeline::BarChart>(QStringLiteral("Busiest links"))->bars().size(), 8U);
   EXPECT_EQ(table(QStringLiteral("Memory spaces"))->model()->rowCount(), 4);

@@ -7,7 +7,7 @@
 namespace pipescope::testing {
 namespace {
 
-constexpr std::int64_t kTiles = 1472;
+constexpr std::int64_t kTilesOfChip = 1472;
 
 struct Category {
   const char* name;
@@ -32,8 +32,16 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
   const model::MemorySpaceId space = memory_[static_cast<std::size_t>(device)];
   const auto add = [&](const std::string& path, const char* category, const char* shape, std::int64_t bytes,
                        bool always) {
-    const model::VariableId id = recorder_.add(model::Variable{
-        {}, executable.id, space, name(path), category, shape, Bytes(bytes), Bytes(bytes / 700), always, device});
+    const model::VariableId id = recorder_.add(model::Variable{{},
+                                                               executable.id,
+                                                               space,
+                                                               name(path),
+                                                               category,
+                                                               shape,
+                                                               Bytes(bytes),
+                                                               Bytes(bytes / 700),
+                                                               always,
+                                                               device});
     // On the first 700 tiles; what is always live lies a little more on the first ten.
     if (options_.unitMaps) {
       recorder_.add(model::VariableUnits{id, 0, 10, Bytes(bytes / 700 + (always ? 100 : 0))});
@@ -79,9 +87,9 @@ void ProfileFixture::Writer::addUnits(const FixtureExecutable& executable, int d
   const double size = (executable.training ? 1.0 : 0.55) * (0.8 + 0.25 * device);
   for (const Category& category : kCategories) {
     std::int64_t tile = 0;
-    while (tile < kTiles) {
+    while (tile < kTilesOfChip) {
       const std::int64_t run =
-          std::min<std::int64_t>(kTiles - tile, 8 + static_cast<std::int64_t>(random_() % 56));
+          std::min<std::int64_t>(kTilesOfChip - tile, 8 + static_cast<std::int64_t>(random_() % 56));
       auto bytes = static_cast<std::int64_t>(static_cast<double>(category.bytes) * size *
                                              (0.75 + 0.5 * static_cast<double>(random_() % 1000) / 1000));
       if (options_.overflow && device == 1 && tile < 64 && !category.alwaysLive) bytes = 620'000;

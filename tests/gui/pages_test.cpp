@@ -72,7 +72,8 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   DataTable* figures = table(QStringLiteral("Outcomes and figures"));
   ASSERT_NE(figures, nullptr);
   EXPECT_EQ(cell(figures, 0, 0), QStringLiteral("Model FLOP use"));
-  EXPECT_TRUE(cell(figures, 0, 2).contains(QStringLiteral("62.65 TFLOP/s"))) << cell(figures, 0, 2).toStdString();
+  EXPECT_TRUE(cell(figures, 0, 2).contains(QStringLiteral("62.65 TFLOP/s")))
+      << cell(figures, 0, 2).toStdString();
   EXPECT_EQ(cell(figures, 4, 0), QStringLiteral("Final loss"));
   EXPECT_EQ(cell(figures, 6, 0), QStringLiteral("Test accuracy"));
   EXPECT_EQ(cell(figures, 6, 1), QStringLiteral("97.7 %"));

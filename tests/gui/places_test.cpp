@@ -1,5 +1,5 @@
-// Links and places, notes that stay in the file, the demo, files that go away or are half there, marks, and every page
-// by keyboard; every model under Qt's own tester.
+// Links and places, notes that stay in the file, the demo, files that go away or are half there, marks, and
+// every page by keyboard; every model under Qt's own tester.
 #include <QAbstractButton>
 #include <QAbstractItemModelTester>
 #include <QApplication>
@@ -192,7 +192,8 @@ TEST_F(PlacesTest, TilesAreDrawnAndListed) {
   picture("tiles_near");
   // Tiles at work are seen, and what is left of the step.
   const QImage image = canvas->viewport()->grab().toImage();
-  const QColor work = palette->colour(geometry::ColourRole::compute), rest = palette->colour(geometry::ColourRole::idle);
+  const QColor work = palette->colour(geometry::ColourRole::compute),
+               rest = palette->colour(geometry::ColourRole::idle);
   int working = 0, resting = 0;
   for (int y = row->y - canvas->window().top; y < row->y - canvas->window().top + row->height; y += 2) {
     for (int x = canvas->viewport()->width() / 4; x < canvas->viewport()->width(); x += 3) {
@@ -207,7 +208,8 @@ TEST_F(PlacesTest, TilesAreDrawnAndListed) {
   geometry::TimelineItem step;
   for (int x = 0; x < placed.view.width() && step.unit < 0; x += 5) {
     const auto found = canvas->scene().itemAt(placed, x, row->y + 4 - placed.top);
-    if (found.kind == geometry::TimelineItem::Kind::step && !canvas->scene().unitsOf(found).empty()) step = found;
+    if (found.kind == geometry::TimelineItem::Kind::step && !canvas->scene().unitsOf(found).empty())
+      step = found;
   }
   ASSERT_GE(step.unit, 0);
   canvas->select(step);
@@ -259,10 +261,12 @@ TEST_F(PlacesTest, LivenessShowsTheFullestTile) {
 }
 
 /// What lies on a tile during a step, from the rows themselves.
-std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& source, std::int64_t tile, std::int32_t step) {
+std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& source, std::int64_t tile,
+                                                  std::int32_t step) {
   std::map<std::int64_t, std::int64_t> on;
   for (const model::VariableUnits& row : **source.rows<model::VariableUnits>()) {
-    if (row.firstUnit <= tile && tile < row.firstUnit + row.unitCount) on[row.variable.value] += row.bytes.count;
+    if (row.firstUnit <= tile && tile < row.firstUnit + row.unitCount)
+      on[row.variable.value] += row.bytes.count;
   }
   std::int64_t always = 0, now = 0;
   std::set<std::int64_t> here;
@@ -272,7 +276,8 @@ std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& so
     always += row.alwaysLive ? on[row.id.value] : 0;
   }
   for (const model::LifeInterval& row : **source.rows<model::LifeInterval>()) {
-    if (here.count(row.variable.value) > 0 && row.firstStep <= step && step < row.endStep) now += on[row.variable.value];
+    if (here.count(row.variable.value) > 0 && row.firstStep <= step && step < row.endStep)
+      now += on[row.variable.value];
   }
   return {always, now};
 }
@@ -327,13 +332,15 @@ TEST_F(PlacesTest, LivenessSaysWhereTilesWereNotRecorded) {
   choose(child<QComboBox>(QStringLiteral("Bytes of")), 2);
   ASSERT_TRUE(settle());
   EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("This profile does not say which tile holds what; record steps or tiles (--record) and run "
-                           "again."));
+            QStringLiteral(
+                "This profile does not say which tile holds what; record steps or tiles (--record) and run "
+                "again."));
 }
 
 TEST_F(PlacesTest, AFileThatIsReplacedIsOpenedAgain) {
   const QTemporaryDir folder;
-  const QString path = folder.filePath(QStringLiteral("again.pop")), other = folder.filePath(QStringLiteral("other.pop"));
+  const QString path = folder.filePath(QStringLiteral("again.pop")),
+                other = folder.filePath(QStringLiteral("other.pop"));
   writeFile(path);
   ASSERT_TRUE(window->showPage(QStringLiteral("trace")));
   window->open(path);
@@ -348,7 +355,8 @@ TEST_F(PlacesTest, AFileThatIsReplacedIsOpenedAgain) {
   EXPECT_EQ(window->session().snapshot()->source, before) << "the last good picture stays";
   writeFile(other);
   ASSERT_TRUE(QFile::remove(path) && QFile::rename(other, path));
-  ASSERT_TRUE(waitFor([&] { return window->session().snapshot()->source != before; })) << "as after another run";
+  ASSERT_TRUE(waitFor([&] { return window->session().snapshot()->source != before; }))
+      << "as after another run";
   ASSERT_TRUE(settle());
   EXPECT_TRUE(window->notice().isEmpty()) << window->notice().toStdString();
 }
@@ -396,14 +404,16 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
     // Tab reaches controls of the page and comes back without getting stuck.
     std::set<QWidget*> reached;
     for (int step = 0; step < 60; ++step) {
-      QTest::keyClick(QApplication::focusWidget() != nullptr ? QApplication::focusWidget() : window.get(), Qt::Key_Tab);
+      QTest::keyClick(QApplication::focusWidget() != nullptr ? QApplication::focusWidget() : window.get(),
+                      Qt::Key_Tab);
       if (QApplication::focusWidget() != nullptr) reached.insert(QApplication::focusWidget());
     }
     EXPECT_GT(reached.size(), 3U) << window->pageIds()[i].toStdString();
     for (QWidget* widget : reached) {
       const auto* button = qobject_cast<QAbstractButton*>(widget);
-      const bool named = !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty()) ||
-                         widget->inherits("QTabBar") || widget->inherits("QScrollArea");
+      const bool named = !widget->accessibleName().isEmpty() ||
+                         (button != nullptr && !button->text().isEmpty()) || widget->inherits("QTabBar") ||
+                         widget->inherits("QScrollArea");
       EXPECT_TRUE(named) << widget->metaObject()->className() << " on " << window->pageIds()[i].toStdString();
     }
   }
@@ -414,9 +424,10 @@ TEST_F(PlacesTest, WhatCanBeUsedHasAName) {
   openPage(QStringLiteral("summary"));
   const auto isPartOfAnother = [](const QWidget* widget) {
     const QWidget* of = widget->parentWidget();
-    return widget->inherits("QHeaderView") || widget->inherits("QTableCornerButton") || of->inherits("QComboBox") ||
-           of->inherits("QComboBoxPrivateContainer") || of->inherits("QAbstractSpinBox") || of->inherits("QLineEdit") ||
-           of->inherits("QTabBar") || of->inherits("QMenuBar");
+    return widget->inherits("QHeaderView") || widget->inherits("QTableCornerButton") ||
+           of->inherits("QComboBox") || of->inherits("QComboBoxPrivateContainer") ||
+           of->inherits("QAbstractSpinBox") || of->inherits("QLineEdit") || of->inherits("QTabBar") ||
+           of->inherits("QMenuBar");
   };
   int seen = 0;
   for (const QString& page : window->pageIds()) {
@@ -505,7 +516,8 @@ TEST_F(DemoTest, SaysWhyThereIsNone) {
   EXPECT_NE(noSample.error().message.find("is not installed"), std::string::npos) << noSample.error().message;
   const auto noFolder = make({fakeProgram(folder, ""), {}, QStringLiteral("/proc/nowhere")});
   ASSERT_FALSE(noFolder.ok());
-  EXPECT_NE(noFolder.error().message.find("cannot be written to"), std::string::npos) << noFolder.error().message;
+  EXPECT_NE(noFolder.error().message.find("cannot be written to"), std::string::npos)
+      << noFolder.error().message;
 }
 
 }  // namespace

@@ -115,11 +115,14 @@ void ProfileFixture::Writer::addConfiguration() {
   recorder_.add(model::Property{"command_line", "pipescope run samples/mnist/pipelined.toml"});
   recorder_.add(model::Property{"device_model", "ipu-mk2 1"});
   if (!options_.fixed) {
-    recorder_.add(model::Property{"figure.peak_fp32", "62.65 TFLOP/s; grade X; tiles x multiply-adds x 2 x clock"});
-    recorder_.add(model::Property{"band.mk2.convolution.cycles",
-                                  "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against Poplar's IPU Model"});
-    recorder_.add(model::Property{"band.mk2.fully connected.cycles",
-                                  "32 points, |ln| median 0.032, p90 0.122, bias -0.012; against Poplar's IPU Model"});
+    recorder_.add(
+        model::Property{"figure.peak_fp32", "62.65 TFLOP/s; grade X; tiles x multiply-adds x 2 x clock"});
+    recorder_.add(
+        model::Property{"band.mk2.convolution.cycles",
+                        "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against Poplar's IPU Model"});
+    recorder_.add(
+        model::Property{"band.mk2.fully connected.cycles",
+                        "32 points, |ln| median 0.032, p90 0.122, bias -0.012; against Poplar's IPU Model"});
   }
   const std::vector<std::array<const char*, 3>> rows = {{"model.builder", "\"mnist\"", "file"},
                                                         {"execution.precision", "\"float32\"", "default"},
@@ -531,9 +534,12 @@ void ProfileFixture::Writer::addOutcomes() {
                                "",
                                "9,600 of 10,000 test samples (12 calls of 800; the rest is dropped)",
                                0.9773});
-  recorder_.add(
-      model::Outcome{{}, "host_samples_per_second", "samples/s", "wall clock of the training calls", 15'230,
-                     model::OutcomeKind::emulator});
+  recorder_.add(model::Outcome{{},
+                               "host_samples_per_second",
+                               "samples/s",
+                               "wall clock of the training calls",
+                               15'230,
+                               model::OutcomeKind::emulator});
 }
 
 ProfileFixture::ProfileFixture(const FixtureOptions& options) : writer_(std::make_unique<Writer>(options)) {

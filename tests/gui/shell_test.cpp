@@ -45,8 +45,8 @@ TEST_F(WindowTest, StartsWithHowToOpenAProfile) {
   EXPECT_TRUE(window->home()->isVisible());
   EXPECT_EQ(window->notice(), QString());
   EXPECT_TRUE(window->isSettled());
-  EXPECT_EQ(window->pageIds(),
-            (QStringList{"summary", "pipeline", "trace", "stages", "memory", "liveness", "system", "training"}));
+  EXPECT_EQ(window->pageIds(), (QStringList{"summary", "pipeline", "trace", "stages", "memory", "liveness",
+                                            "system", "training"}));
   picture("home");
 }
 
@@ -334,8 +334,8 @@ TEST(Theme, TextIsReadable) {
   }
 }
 
-/// Red, green and blue as linear light, as eyes of a kind see them (Machado, Oliveira, Fernandes 2009, severity 1),
-/// in CIELAB.
+/// Red, green and blue as linear light, as eyes of a kind see them (Machado, Oliveira, Fernandes 2009,
+/// severity 1), in CIELAB.
 std::array<double, 3> seen(const QColor& colour, const std::array<std::array<double, 3>, 3>& eye) {
   std::array<double, 3> light{}, mixed{};
   const std::array<double, 3> given = {colour.redF(), colour.greenF(), colour.blueF()};
@@ -353,7 +353,8 @@ std::array<double, 3> seen(const QColor& colour, const std::array<std::array<dou
 TEST(Theme, WhatIsShownTogetherIsToldApartByColourBlindEyes) {
   using Role = geometry::ColourRole;
   const std::vector<std::vector<Role>> together = {
-      {Role::forward, Role::recompute, Role::backward, Role::weightGradient, Role::update, Role::hostIn, Role::exchange},
+      {Role::forward, Role::recompute, Role::backward, Role::weightGradient, Role::update, Role::hostIn,
+       Role::exchange},
       {Role::compute, Role::exchange, Role::sync, Role::globalExchange, Role::streamCopy, Role::remoteCopy},
       {Role::lostUseful, Role::lostFill, Role::lostImbalance, Role::lostExchange}};
   const std::array<std::array<std::array<double, 3>, 3>, 3> eyes = {

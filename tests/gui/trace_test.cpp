@@ -500,8 +500,9 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
     return table->ranges()->index(row, column).data().toString();
   };
   EXPECT_EQ(text(1, pages::RangeModel::device), QStringLiteral("IPU1 · stage 1"));
-  EXPECT_EQ(table->ranges()->headerData(pages::RangeModel::balance, Qt::Horizontal, Qt::DisplayRole).toString(),
-            QStringLiteral("Tile balance"));
+  EXPECT_EQ(
+      table->ranges()->headerData(pages::RangeModel::balance, Qt::Horizontal, Qt::DisplayRole).toString(),
+      QStringLiteral("Tile balance"));
   // Over the whole call, by the schedule: each stage's compute steps, whatever their exchange.
   canvas->zoomToAll();
   ASSERT_TRUE(waitFor([&] { return table->ranges()->rows()[0].total == trace().end - trace().start; }));
@@ -534,14 +535,18 @@ TEST_F(TracePageTest, TheTableSortsFiltersAndCopies) {
   ASSERT_TRUE(waitFor([&] { return table->ranges()->rowCount() == 4; }));
   const auto names = [&] {
     QStringList list;
-    for (int row = 0; row < table->model()->rowCount(); ++row) list << table->model()->index(row, 0).data().toString();
+    for (int row = 0; row < table->model()->rowCount(); ++row)
+      list << table->model()->index(row, 0).data().toString();
     return list;
   };
   table->sortByColumn(pages::RangeModel::device, Qt::DescendingOrder);
   EXPECT_EQ(names().first(), QStringLiteral("IPU3 · stage 3"));
   table->sortByColumn(pages::RangeModel::idle, Qt::AscendingOrder);
   const auto idle = [&](int row) {
-    return table->model()->index(row, pages::RangeModel::idle).data(pages::RangeModel::kSortRole).toLongLong();
+    return table->model()
+        ->index(row, pages::RangeModel::idle)
+        .data(pages::RangeModel::kSortRole)
+        .toLongLong();
   };
   EXPECT_LE(idle(0), idle(1));
   EXPECT_LE(idle(2), idle(3));
@@ -551,7 +556,8 @@ TEST_F(TracePageTest, TheTableSortsFiltersAndCopies) {
   table->selectRow(0);
   QTest::keyClick(table, Qt::Key_C, Qt::ControlModifier);
   const QString copied = QApplication::clipboard()->text();
-  EXPECT_TRUE(copied.startsWith(QStringLiteral("Device\tTime in view\tTile balance"))) << copied.toStdString();
+  EXPECT_TRUE(copied.startsWith(QStringLiteral("Device\tTime in view\tTile balance")))
+      << copied.toStdString();
   EXPECT_TRUE(copied.contains(QStringLiteral("IPU2 · stage 2\tcompute: "))) << copied.toStdString();
   filter->clear();
   const std::unique_ptr<QMenu> menu(table->makeMenu());

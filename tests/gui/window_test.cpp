@@ -55,8 +55,9 @@ base::Result<std::shared_ptr<const void>> WatchedProfile::decode(std::size_t tab
 
 base::Result<shell::OpenedSource> openFile(const std::string& path) {
   PIPESCOPE_ASSIGN(const std::shared_ptr<store::ProfileReader> reader, store::ProfileReader::open(path));
-  return shell::OpenedSource{reader, [reader] { return reader->refresh(); },
-                             [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
+  return shell::OpenedSource{
+      reader, [reader] { return reader->refresh(); },
+      [path](const std::vector<model::Note>& notes) { return store::writeNotes(path, notes); }};
 }
 
 void WindowTest::SetUp() {

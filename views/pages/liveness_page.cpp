@@ -17,6 +17,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/liveness_data.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/icons.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
@@ -27,10 +28,7 @@ namespace {
 using geometry::ColourRole;
 using sections::Format;
 
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
-QString bytesText(std::int64_t bytes) {
+QString livenessPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
@@ -80,7 +78,8 @@ class LivenessPage : public shell::Page {
  protected:
   Load load() override {
     LivenessChoice wanted;
-    wanted.space = model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
+    wanted.space =
+        model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
     wanted.single = source_->currentIndex() == Source::one;
     wanted.unit = unit_;
     return [this, wanted](const Job& job) -> base::Result<Apply> {
@@ -156,14 +155,15 @@ class LivenessPage : public shell::Page {
     source_ = new QComboBox(this);
     source_->addItems({tr("Sum over tiles"), tr("Fullest tile"), tr("One tile")});
     source_->setAccessibleName(tr("Bytes of"));
-    source_->setToolTip(tr("Bytes of all tiles together, of the one that holds most at each step, or of a chosen one"));
+    source_->setToolTip(
+        tr("Bytes of all tiles together, of the one that holds most at each step, or of a chosen one"));
     tile_ = new QSpinBox(this);
     tile_->setAccessibleName(tr("Tile"));
     tile_->setToolTip(tr("The tile whose bytes are shown, from 0"));
     tile_->setKeyboardTracking(false);
     tile_->setVisible(false);
-    for (QWidget* widget :
-         std::initializer_list<QWidget*>{device_, source_, tile_, always_, previous, peak, next, filter_, jump_})
+    for (QWidget* widget : std::initializer_list<QWidget*>{device_, source_, tile_, always_, previous, peak,
+                                                           next, filter_, jump_})
       bar->addWidget(widget);
     bar->addStretch(1);
     connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
@@ -228,19 +228,20 @@ class LivenessPage : public shell::Page {
     tile_->setRange(0, static_cast<int>(std::min<std::int64_t>(space.units - 1, INT_MAX)));
     tile_->setPrefix(text(space.unitName) + QLatin1Char(' '));
     if (data_->unit >= 0) tile_->setValue(static_cast<int>(data_->unit));
-    remark(ofOne() && !data_->ofUnit.known
-               ? tr("This profile does not say which %1 holds what; record steps or tiles (--record) and run again.")
-                     .arg(text(space.unitName))
-               : QString());
+    remark(ofOne() && !data_->ofUnit.known ? tr("This profile does not say which %1 holds what; record steps "
+                                                "or tiles (--record) and run again.")
+                                                 .arg(text(space.unitName))
+                                           : QString());
   }
 
-  /// Always-live bytes of what is shown; of the fullest tile nothing, for the tile with most of one need not have most of
-  /// the other.
+  /// Always-live bytes of what is shown; of the fullest tile nothing, for the tile with most of one need not
+  /// have most of the other.
   std::int64_t base() const {
     return ofFullest() ? 0 : ofOne() ? data_->ofUnit.alwaysLive.count : data_->liveness.alwaysLive.count;
   }
   std::int64_t above(std::size_t step) const {
-    if (ofOne()) return step < data_->ofUnit.notAlwaysLive.size() ? data_->ofUnit.notAlwaysLive[step].count : 0;
+    if (ofOne())
+      return step < data_->ofUnit.notAlwaysLive.size() ? data_->ofUnit.notAlwaysLive[step].count : 0;
     const analysis::LivenessPoint& point = data_->liveness.steps[step];
     return ofFullest() ? point.maxUnitNotAlwaysLive.count : point.notAlwaysLive.count;
   }
@@ -264,18 +265,21 @@ class LivenessPage : public shell::Page {
     always_->setEnabled(!ofFullest());
     if (always_->isChecked() && !ofFullest()) {
       layers.push_back(std::move(below));
-      entries.push_back({tr("always live, %1").arg(bytesText(base())), ColourRole::alwaysLive, false});
+      entries.push_back(
+          {tr("always live, %1").arg(livenessPageBytesText(base())), ColourRole::alwaysLive, false});
     }
     layers.push_back(std::move(top));
     const LivenessSpace& space = data_->shown;
-    const QString unit = text(space.unitName), capacity = bytesText(space.bytesPerUnit);
-    entries.push_back({ofFullest() ? tr("not always live, on the %1 that holds most of it in the step").arg(unit)
-                                   : tr("not always live"),
+    const QString unit = text(space.unitName), capacity = livenessPageBytesText(space.bytesPerUnit);
+    entries.push_back({ofFullest()
+                           ? tr("not always live, on the %1 that holds most of it in the step").arg(unit)
+                           : tr("not always live"),
                        ColourRole::notAlwaysLive, false});
-    chart_->setAxes(tr("program step, in compile order"), space.units <= 1 ? tr("bytes")
-                                                          : ofOne()       ? tr("bytes on %1 %2").arg(unit).arg(data_->unit)
-                                                          : ofFullest()   ? tr("bytes on one %1").arg(unit)
-                                                                          : tr("bytes, sum over %1s").arg(unit));
+    chart_->setAxes(tr("program step, in compile order"),
+                    space.units <= 1 ? tr("bytes")
+                    : ofOne()        ? tr("bytes on %1 %2").arg(unit).arg(data_->unit)
+                    : ofFullest()    ? tr("bytes on one %1").arg(unit)
+                                     : tr("bytes, sum over %1s").arg(unit));
     chart_->setStack(std::move(layers), std::move(bands));
     // A limit far above what is live would press that onto the axis.
     std::int64_t most = 0;
@@ -378,7 +382,8 @@ class LivenessPage : public shell::Page {
     }
     const auto& steps = data_->liveness.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (selected.program.valid() && steps[i].program == selected.program) return selectStep(static_cast<int>(i));
+      if (selected.program.valid() && steps[i].program == selected.program)
+        return selectStep(static_cast<int>(i));
     }
   }
 
@@ -387,7 +392,8 @@ class LivenessPage : public shell::Page {
   }
 
   int peakStep() const {
-    return static_cast<int>(ofOne() && data_->ofUnit.known ? data_->ofUnit.peakStep : data_->liveness.peakStep);
+    return static_cast<int>(ofOne() && data_->ofUnit.known ? data_->ofUnit.peakStep
+                                                           : data_->liveness.peakStep);
   }
 
   void selectStep(int step) {
@@ -406,13 +412,13 @@ class LivenessPage : public shell::Page {
       return tr("Step %1 of %2 · %3 · %4 not always live on the fullest %5")
           .arg(step)
           .arg(data_->liveness.steps.size())
-          .arg(what, bytesText(point.maxUnitNotAlwaysLive.count), text(data_->shown.unitName));
+          .arg(what, livenessPageBytesText(point.maxUnitNotAlwaysLive.count), text(data_->shown.unitName));
     const QString peak = step == peakStep() ? tr(", the peak") : QString();
     const std::int64_t now = above(static_cast<std::size_t>(step));
     return tr("Step %1 of %2 · %3 · %4 not always live, %5 in all%6")
         .arg(step)
         .arg(data_->liveness.steps.size())
-        .arg(what, bytesText(now), bytesText(now + base()), peak);
+        .arg(what, livenessPageBytesText(now), livenessPageBytesText(now + base()), peak);
   }
 
   /// The table of the selected step; a later choice overtakes an earlier one.

@@ -14,6 +14,7 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/pages/parts/unit_tables.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
@@ -26,10 +27,7 @@ namespace {
 using geometry::ColourRole;
 using sections::Format;
 
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
-QString bytesText(std::int64_t bytes) {
+QString memoryPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
@@ -69,11 +67,10 @@ class MemoryPage : public shell::Page {
       tellOthers();
     });
     connect(map_, &timeline::TileMap::hovered, this, [this](int unit) { readout_->setText(describe(unit)); });
-    connect(map_, &timeline::TileMap::clicked, this,
-            [this](int unit, bool add) {
-              selectUnits(add ? added(unit) : std::vector<int>{unit});
-              tellOthers();
-            });
+    connect(map_, &timeline::TileMap::clicked, this, [this](int unit, bool add) {
+      selectUnits(add ? added(unit) : std::vector<int>{unit});
+      tellOthers();
+    });
     connect(view_, QOverload<int>::of(&QComboBox::activated), this, [this] { followView(); });
     connect(units_, &QLineEdit::editingFinished, this, [this] { selectUnits(unitsIn(units_->text())); });
     context.actions.describe(tr("Memory"), tr("Select a tile; several"), tr("click; Shift+click"));
@@ -292,8 +289,10 @@ class MemoryPage : public shell::Page {
     for (const std::size_t tab : {std::size_t{3}, std::size_t{4}})  // vertices and exchanges
       tabs_->setTabVisible(tabs_->indexOf(tables_[tab]), tiles);
     units_->setPlaceholderText(tr("%1s: 0,5-7").arg(unit));
-    capacity_->setToolTip(tiles ? tr("A line at what a %1 has; the %1 map's colours reach to it, otherwise to the fullest %1").arg(unit)
-                                : tr("A line at what a %1 has").arg(unit));
+    capacity_->setToolTip(
+        tiles ? tr("A line at what a %1 has; the %1 map's colours reach to it, otherwise to the fullest %1")
+                    .arg(unit)
+              : tr("A line at what a %1 has").arg(unit));
     chart_->setAccessibleName(tr("Memory by %1").arg(unit));
   }
 
@@ -314,14 +313,16 @@ class MemoryPage : public shell::Page {
   void scaleMap() {
     const std::int64_t high = capacity_->isChecked() ? data_->capacity : mostBytes();
     map_->setScale(0, high);
-    map_->setNames(QStringLiteral("0"), bytesText(high));
+    map_->setNames(QStringLiteral("0"), memoryPageBytesText(high));
   }
 
   void fillDevices() {
     const QVariant before = device_->currentData();
     const QSignalBlocker blocker(device_);
     device_->clear();
-    if (data_->spaces.size() > 1) device_->addItem(tr("All %1").arg(memoryWords(data_->spaces.front().kind)), QVariant::fromValue<qlonglong>(-1));
+    if (data_->spaces.size() > 1)
+      device_->addItem(tr("All %1").arg(memoryWords(data_->spaces.front().kind)),
+                       QVariant::fromValue<qlonglong>(-1));
     for (const MemoryPart& space : data_->spaces) {
       const bool usual = space.kind == data_->spaces.front().kind;
       device_->addItem(usual ? space.name : tr("%1 %2").arg(space.name, memoryWords(space.kind)),
@@ -330,8 +331,8 @@ class MemoryPage : public shell::Page {
     device_->setCurrentIndex(std::max(0, device_->findData(before)));
   }
 
-  /// Against what a card has, a small model is a line on the axis: until the user chooses, the chart is of what
-  /// is there.
+  /// Against what a card has, a small model is a line on the axis: until the user chooses, the chart is of
+  /// what is there.
   void chooseCapacity() {
     constexpr std::int64_t kTooSmall = 10;
     if (capacityChosen_ || data_->capacity <= 0) return;
@@ -350,8 +351,7 @@ class MemoryPage : public shell::Page {
     scaleMap();
     chart_->setLimit(
         capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
-        tr("%1 per %2")
-            .arg(bytesText(data_->capacity), text(memoryUnit(data_->unitName))));
+        tr("%1 per %2").arg(memoryPageBytesText(data_->capacity), text(memoryUnit(data_->unitName))));
   }
 
   void mark() {
@@ -376,8 +376,8 @@ class MemoryPage : public shell::Page {
     const double share =
         data_->capacity > 0 ? static_cast<double>(bytes) / static_cast<double>(data_->capacity) : 0;
     return prefix + tr("%1, %2 of %3 (%4)")
-                        .arg(data_->names[static_cast<std::size_t>(unit)], bytesText(bytes),
-                             bytesText(data_->capacity), text(formatCell(share, Format::fraction)));
+                        .arg(data_->names[static_cast<std::size_t>(unit)], memoryPageBytesText(bytes),
+                             memoryPageBytesText(data_->capacity), text(formatCell(share, Format::fraction)));
   }
 
   std::shared_ptr<const MemoryData> data_;

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/analysis/pipeline_grid.h"
+#include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/pipeline_toolbar.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/shell/picture.h"
 #include "views/timeline/legend.h"
@@ -22,10 +23,6 @@ using analysis::PipelineCell;
 using analysis::PipelineGrid;
 using geometry::ColourRole;
 using sections::Format;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 }  // namespace
 
@@ -143,7 +140,8 @@ class PipelinePage : public shell::Page {
                              ? tr("This executable has no stages, so there is no pipeline to draw.")
                              : tr("Nothing of this executable has run, so there is no pipeline to draw."));
     }
-    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()), grid_->run.value, false);
+    bar_->setCalls(context_.session.snapshot()->catalog->runsOf(context_.session.executable()),
+                   grid_->run.value, false);
     step_ = std::clamp(step_, 0, std::max(0, grid_->iterations - 1));
     bar_->setStep(stepOf(step_, grid_->iterations - 1), step_ > 0, step_ + 1 < grid_->iterations);
     bar_->setMicroBatches(static_cast<int>(grid_->shownMicroBatches));

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/analysis/stages.h"
+#include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
@@ -23,15 +24,12 @@ using geometry::ColourRole;
 using sections::Format;
 using shell::Ui;
 
-constexpr int kTableRows = 12;
+constexpr int kStageRows = 12;
 
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 QString percent(double share) {
   return text(formatCell(share, Format::fraction));
 }
-QString bytesText(std::int64_t bytes) {
+QString stagesPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
@@ -39,7 +37,7 @@ struct StagesData {
   StagesReport report;
   sections::Section section;
   std::vector<std::int64_t> capacities;  ///< by stage, of its device; 0: unknown
-  bool remote = false;  ///< some of the time goes to remote buffers
+  bool remote = false;                   ///< some of the time goes to remote buffers
   geometry::TimeScale scale;
 };
 
@@ -71,8 +69,8 @@ std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stag
     sum += ticks;
   }
   parts.push_back(
-      {data.remote ? QObject::tr("exchange, sync, remote memory") : QObject::tr("exchange and sync"), ColourRole::exchange,
-       std::max(0.0, report.lost.step - sum)});
+      {data.remote ? QObject::tr("exchange, sync, remote memory") : QObject::tr("exchange and sync"),
+       ColourRole::exchange, std::max(0.0, report.lost.step - sum)});
   parts.insert(parts.end(), waits.begin(), waits.end());
   return parts;
 }
@@ -84,7 +82,7 @@ std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
   return 0;
 }
 
-base::Result<StagesData> collect(const sections::Context& context) {
+base::Result<StagesData> collectStagesPage(const sections::Context& context) {
   StagesData content;
   PIPESCOPE_ASSIGN(content.report,
                    analysis::stagesReport(context.source, context.catalog, context.executable));
@@ -139,7 +137,7 @@ class StagesPage : public shell::Page {
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto made = collect({job.source, job.catalog, job.executable});
+      auto made = collectStagesPage({job.source, job.catalog, job.executable});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<StagesData>(*std::move(made));
       content->scale = scale;
@@ -162,7 +160,7 @@ class StagesPage : public shell::Page {
   DataTable* addTable(QVBoxLayout* column) {
     auto* panel = new Panel(context_.palette, {}, this);
     auto* table = new DataTable(context_.palette, panel);
-    table->setRowsShown(kTableRows);
+    table->setRowsShown(kStageRows);
     panel->body()->addWidget(table);
     column->addWidget(panel);
     return table;
@@ -265,8 +263,9 @@ class StagesPage : public shell::Page {
   }
 
   QString stageName(const StageReport& stage) const {
-    return stage.blocks.empty() ? tr("Stage %1").arg(stage.index)
-                                : tr("Stage %1 · %2").arg(stage.index).arg(text(sections::shortList(stage.blocks)));
+    return stage.blocks.empty()
+               ? tr("Stage %1").arg(stage.index)
+               : tr("Stage %1 · %2").arg(stage.index).arg(text(sections::shortList(stage.blocks)));
   }
 
   void applyTime() {
@@ -281,11 +280,12 @@ class StagesPage : public shell::Page {
     }
     setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
     static_cast<Panel*>(time_->parentWidget())
-        ->setTitle(tr("One step on each stage's device"),
-                   tr("%1 of one step: %2%3; mean over the last call")
-                       .arg(unit())
-                       .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
-                       .arg(isTraining() ? tr(" and the weight update") : QString()));
+        ->setTitle(
+            tr("One step on each stage's device"),
+            tr("%1 of one step: %2%3; mean over the last call")
+                .arg(unit())
+                .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
+                .arg(isTraining() ? tr(" and the weight update") : QString()));
   }
 
   bool isTraining() const {
@@ -341,17 +341,19 @@ class StagesPage : public shell::Page {
            {tr("peak of not always live"), ColourRole::notAlwaysLive, peak},
            {tr("free"), ColourRole::free, static_cast<double>(data_->capacities[i]) - live - peak}});
       names << stageName(stage);
-      const QString unit = unitOf(stage.device), free = tr("%1 free").arg(bytesText(stage.memory->freeBytes.count));
+      const QString unit = unitOf(stage.device),
+                    free = tr("%1 free").arg(stagesPageBytesText(stage.memory->freeBytes.count));
       notes << (unit.isEmpty() ? free : tr("%1 %2: %3").arg(unit).arg(stage.memory->worstUnit).arg(free));
     }
     const QString unit = unitOf(data_->report.stages.front().device);
     memory_->parentWidget()->setVisible(!bars.empty());
     setParts(memory_, memoryLegend_, bars, names, notes,
-             [](double value) { return bytesText(std::llround(value)); });
+             [](double value) { return stagesPageBytesText(std::llround(value)); });
     static_cast<Panel*>(memory_->parentWidget())
-        ->setTitle(tr("Memory per stage"), unit.isEmpty()
-                                               ? tr("of the stage's device; right: what is left for models")
-                                               : tr("sum over the device's %1s; right: its fullest %1, gaps included").arg(unit));
+        ->setTitle(tr("Memory per stage"),
+                   unit.isEmpty()
+                       ? tr("of the stage's device; right: what is left for models")
+                       : tr("sum over the device's %1s; right: its fullest %1, gaps included").arg(unit));
   }
 
   void applyTables() {

@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/execution.h"
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/stages.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/analysis/pipeline/stages.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
@@ -23,11 +24,7 @@ using geometry::ColourRole;
 using sections::Format;
 using shell::Ui;
 
-constexpr int kOptionRows = 14, kTableRows = 8;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
+constexpr int kOptionRows = 14, kSummaryRows = 8;
 
 struct SummaryData {
   sections::Section section;
@@ -92,10 +89,11 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
     const model::MemorySpace& space = catalog.memorySpaces.front();
     const auto bytes = [](std::int64_t n) { return text(formatCell(n, Format::bytes)); };
     add(QObject::tr("Memory"),
-        space.units > 1 ? QObject::tr("%1 × %2 = %3 each")
-                              .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
-                                   bytes((space.bytesPerUnit * space.units).count))
-                        : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
+        space.units > 1
+            ? QObject::tr("%1 × %2 = %3 each")
+                  .arg(text(geometry::groupedNumber(space.units)), bytes(space.bytesPerUnit.count),
+                       bytes((space.bytesPerUnit * space.units).count))
+            : QObject::tr("%1 %2 each").arg(bytes(space.bytesPerUnit.count), memoryWords(space.kind)));
   }
   add(QObject::tr("Device model"), text(catalog.property("device_model")));
   add(QObject::tr("Written by"), QStringLiteral("pipescope ") + text(catalog.property("tool_version")));
@@ -104,13 +102,12 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
   return facts;
 }
 
-base::Result<SummaryData> collect(const sections::Context& context) {
+base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   SummaryData content;
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
   if (definition == nullptr) return base::internalError("The section summary is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
-  for (const auto& [name, tables] :
-       {std::pair{"options", &content.options}, {"worth", &content.worth}}) {
+  for (const auto& [name, tables] : {std::pair{"options", &content.options}, {"worth", &content.worth}}) {
     const sections::SectionDefinition* other = sections::sectionRegistry().find(name);
     if (other == nullptr) return base::internalError("A section of the summary is not built in.");
     PIPESCOPE_ASSIGN(*tables, makeSection(*other, context));
@@ -163,7 +160,7 @@ class SummaryPage : public shell::Page {
     return [this, scale = timeScale()](const Job& job) -> base::Result<Apply> {
       if (job.catalog.executables.empty())
         return base::badInput("The profile has no executable: its run ended before anything was compiled.");
-      auto made = collect({job.source, job.catalog, job.executable});
+      auto made = collectSummaryPage({job.source, job.catalog, job.executable});
       if (!made.ok()) return made.error();
       auto content = std::make_shared<SummaryData>(*std::move(made));
       content->scale = scale;
@@ -200,9 +197,9 @@ class SummaryPage : public shell::Page {
       return table;
     };
     figures_ = addTable(area.left(), kOptionRows);
-    executables_ = addTable(area.bottom(), kTableRows);
-    grades_ = addTable(area.bottom(), kTableRows);
-    bands_ = addTable(area.bottom(), kTableRows);
+    executables_ = addTable(area.bottom(), kSummaryRows);
+    grades_ = addTable(area.bottom(), kSummaryRows);
+    bands_ = addTable(area.bottom(), kSummaryRows);
     bands_->setFilterVisible(true);
     auto* target = new Panel(context_.palette, tr("Target"), this);
     target_ = new FactGrid(context_.palette, target);
@@ -273,7 +270,8 @@ class SummaryPage : public shell::Page {
     slowestStage_ = content.slowest ? content.slowest->index : -1;
     if (content.slowest) {
       const analysis::StageReport& stage = *content.slowest;
-      const QString where = tr("%1 on %2").arg(text(sections::shortList(stage.blocks)), text(stage.deviceName));
+      const QString where =
+          tr("%1 on %2").arg(text(sections::shortList(stage.blocks)), text(stage.deviceName));
       const QString ratio = content.stages == 1
                                 ? tr("the only stage")
                                 : tr("%1 × the mean of all stages").arg(content.slowestToMean, 0, 'f', 2);
@@ -376,8 +374,8 @@ class SummaryPage : public shell::Page {
   std::array<FigureCard*, 4> cards_{};
   timeline::BarChart* shares_ = nullptr;
   timeline::Legend* legend_ = nullptr;
-  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr,
-            *grades_ = nullptr, *bands_ = nullptr;
+  DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr, *grades_ = nullptr,
+            *bands_ = nullptr;
   FactGrid* target_ = nullptr;
   QWidget* diagnosticsPanel_ = nullptr;
   QVBoxLayout* diagnostics_ = nullptr;

@@ -5,6 +5,7 @@
 #include "profiler/sections/section.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/timeline/bar_chart.h"
 #include "views/timeline/legend.h"
@@ -16,10 +17,6 @@ using geometry::ColourRole;
 
 constexpr int kRows = 14;
 constexpr std::size_t kMostBars = 16;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 struct SystemData {
   sections::Table devices, links, spaces;
@@ -76,8 +73,9 @@ class SystemPage : public shell::Page {
       PIPESCOPE_ASSIGN(sections::Section section,
                        makeSection(*definition, {job.source, job.catalog, job.executable}));
       for (sections::Table& table : section.tables) {
-        (table.key == "devices" ? content->devices : table.key == "links" ? content->links : content->spaces) =
-            std::move(table);
+        (table.key == "devices" ? content->devices
+         : table.key == "links" ? content->links
+                                : content->spaces) = std::move(table);
       }
       return Apply([this, content] { apply(*content); });
     };
@@ -134,8 +132,9 @@ class SystemPage : public shell::Page {
       shownLinks_.push_back(static_cast<int>(i));
     }
     busyPanel_->setVisible(!bars.empty());
-    busyPanel_->setTitle(tr("Busiest links"),
-                         tr("share of the last call in which something is under way; right: that share, and bytes"));
+    busyPanel_->setTitle(
+        tr("Busiest links"),
+        tr("share of the last call in which something is under way; right: that share, and bytes"));
     busy_->setBars(std::move(bars), names, notes);
     busy_->setScaleTo(1);
     busy_->setDescriber([tips](const geometry::BarHit& hit) { return tips[hit.bar]; });

@@ -5,6 +5,7 @@
 #include <QVBoxLayout>
 
 #include "views/pages/parts/range_table.h"
+#include "views/pages/parts/text.h"
 #include "views/pages/parts/tile_table.h"
 #include "views/pages/parts/trace_details.h"
 #include "views/pages/parts/trace_loading.h"
@@ -29,10 +30,6 @@ using geometry::TimelineItem;
 constexpr int kRestMs = 60;
 constexpr qlonglong kAllCalls = TraceToolbar::kAllCalls, kLastCall = -1;
 const auto kSplitterKey = QStringLiteral("trace/splitter");
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 }  // namespace
 
@@ -200,12 +197,12 @@ class TracePage : public shell::Page {
     add(tr("Previous step"), {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))},
         [this] { goStep(-1); });
     add(tr("Show this step"), {QKeySequence(QStringLiteral("1"))}, [this] { goStep(0); });
-    add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))},
-        [this] {
-          const geometry::TimeView& view = context_.timeRange.view();
-          notes_->ask(scale_, view.time(view.width() / 2.0));
-        });
-    add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))}, [this] { bar_->toggleColours(); });
+    add(tr("Note at the selection or in the middle"), {QKeySequence(QStringLiteral("N"))}, [this] {
+      const geometry::TimeView& view = context_.timeRange.view();
+      notes_->ask(scale_, view.time(view.width() / 2.0));
+    });
+    add(tr("Colour by kind or micro-batch"), {QKeySequence(QStringLiteral("M"))},
+        [this] { bar_->toggleColours(); });
     describeTimelineKeys(context_.actions);
   }
 
@@ -478,7 +475,8 @@ class TracePage : public shell::Page {
   std::optional<model::RunId> callBeside(int direction) const {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     if (!loaded_ || call_ == kAllCalls || snapshot == nullptr) return std::nullopt;
-    return neighbourCall(snapshot->catalog->runsOf(context_.session.executable()), loaded_->firstRun, direction);
+    return neighbourCall(snapshot->catalog->runsOf(context_.session.executable()), loaded_->firstRun,
+                         direction);
   }
 
   bool canGoStep(int direction) const {

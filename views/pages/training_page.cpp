@@ -3,12 +3,13 @@
 #include <QVBoxLayout>
 #include <cmath>
 
-#include "profiler/analysis/counters.h"
+#include "profiler/analysis/pipeline/counters.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/curve_chart.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/text.h"
 #include "views/shell/page.h"
 #include "views/shell/picture.h"
 
@@ -19,10 +20,6 @@ using sections::Format;
 using Series = std::vector<std::shared_ptr<const analysis::CounterSeries>>;
 
 constexpr std::size_t kMostPoints = 20'000;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 QString titleOf(const model::Counter& counter) {
   QString name = text(counter.name).replace(QLatin1Char('_'), QLatin1Char(' '));
@@ -80,7 +77,8 @@ class TrainingPage : public shell::Page {
                            {"basis", "Of what", Format::plain, ""}},
                           {}};
     for (const model::Outcome& row : catalog.outcomes) {
-      if (row.executable != context_.session.executable() || row.kind == model::OutcomeKind::forecast) continue;
+      if (row.executable != context_.session.executable() || row.kind == model::OutcomeKind::forecast)
+        continue;
       table.rows.push_back({sections::outcomeName(row), sections::outcomeValue(row), row.basis});
     }
     if (series.empty() && table.rows.empty()) {
@@ -123,9 +121,10 @@ class TrainingPage : public shell::Page {
   void fill(const OneChart& to, const std::shared_ptr<const analysis::CounterSeries>& series) {
     const QString name = titleOf(series->counter);
     to.panel->setVisible(true);
-    to.panel->setTitle(name, series->samples == 1
-                                 ? tr("1 sample so far")
-                                 : tr("%1 samples, in the order of recording, all calls").arg(series->samples));
+    to.panel->setTitle(name,
+                       series->samples == 1
+                           ? tr("1 sample so far")
+                           : tr("%1 samples, in the order of recording, all calls").arg(series->samples));
     to.chart->setAccessibleName(name);
     to.chart->setSeries(series, tr("sample"));
     describe(*to.chart, *to.readout, -1);

@@ -10,7 +10,8 @@ class ElidedLabel : public QWidget {
   Q_OBJECT
 
  public:
-  ElidedLabel(const Palette& palette, Qt::Alignment alignment, QWidget* parent = nullptr, Ui colour = Ui::text);
+  ElidedLabel(const Palette& palette, Qt::Alignment alignment, QWidget* parent = nullptr,
+              Ui colour = Ui::text);
   void setText(const QString& text);
   QString text() const { return text_; }
   QSize sizeHint() const override;

@@ -73,7 +73,8 @@ void Header::follow() {
 QString Header::stateText() const {
   const analysis::Catalog& catalog = *session_.snapshot()->catalog;
   const QString name = QString::fromStdString(catalog.target.name);
-  return catalog.state.state == model::ProfileState::running ? tr("%1 · still being written").arg(name) : name;
+  return catalog.state.state == model::ProfileState::running ? tr("%1 · still being written").arg(name)
+                                                             : name;
 }
 
 /// "pipelined · popart · 4 stages · 10 micro-batches of 40".
@@ -88,8 +89,9 @@ QString Header::executableText() const {
   if (row->stages > 0) parts << (row->stages == 1 ? tr("1 stage") : tr("%1 stages").arg(row->stages));
   if (row->replicas > 1) parts << tr("%1 replicas").arg(row->replicas);
   if (row->microBatches > 0 && row->microBatchSize > 0) {
-    parts << (row->microBatches == 1 ? tr("1 micro-batch of %1").arg(row->microBatchSize)
-                                     : tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize));
+    parts << (row->microBatches == 1
+                  ? tr("1 micro-batch of %1").arg(row->microBatchSize)
+                  : tr("%1 micro-batches of %2").arg(row->microBatches).arg(row->microBatchSize));
   }
   return parts.join(QStringLiteral(" · "));
 }

@@ -10,7 +10,7 @@
 
 namespace pipescope::shell {
 namespace {
-constexpr int kQuietMs = 200;
+constexpr int kHeapQuietMs = 200;
 }
 
 void keepHeapSmall() {
@@ -31,11 +31,10 @@ void giveMemoryBackSoon() {
     timer = new QTimer(application);
     timer->setObjectName(QLatin1String(kName));
     timer->setSingleShot(true);
-    QObject::connect(timer, &QTimer::timeout, application, [] {
-      QThreadPool::globalInstance()->start([] { malloc_trim(0); });
-    });
+    QObject::connect(timer, &QTimer::timeout, application,
+                     [] { QThreadPool::globalInstance()->start([] { malloc_trim(0); }); });
   }
-  timer->start(kQuietMs);
+  timer->start(kHeapQuietMs);
 #endif
 }
 

@@ -82,7 +82,8 @@ KeysDialog::KeysDialog(const Actions& actions, QWidget* parent) : QDialog(parent
   layout->addWidget(buttons);
   const QSize wanted = content->sizeHint(), room = parent != nullptr ? parent->size() : wanted;
   area->setMinimumWidth(std::min(wanted.width(), room.width() - kMargin));
-  resize(std::min(wanted.width() + kMargin, room.width()), std::min(wanted.height() + kMargin, room.height()));
+  resize(std::min(wanted.width() + kMargin, room.width()),
+         std::min(wanted.height() + kMargin, room.height()));
 }
 
 }  // namespace pipescope::shell

@@ -13,7 +13,7 @@
 namespace pipescope::shell {
 namespace {
 /// Reading that takes no longer is not announced.
-constexpr int kQuietMs = 150;
+constexpr int kPageQuietMs = 150;
 }  // namespace
 
 Page::Page(PageContext& context) : context_(context) {
@@ -82,7 +82,7 @@ void Page::start() {
   stale_ = false;
   progress_ = std::make_shared<SharedProgress>();
   if (!hasContent_) pane_->setNotice(NoticeKind::info, tr("Reading…")), stack_->setCurrentWidget(pane_);
-  QTimer::singleShot(kQuietMs, this, [this, progress = progress_] {
+  QTimer::singleShot(kPageQuietMs, this, [this, progress = progress_] {
     if (loading_ && progress == progress_ && hasContent_) bar_->setNotice(NoticeKind::info, tr("Reading…"));
   });
   inBackground(

@@ -1,9 +1,9 @@
 #include "views/shell/palette.h"
 
-#include <QWidget>
 #include <QApplication>
 #include <QHash>
 #include <QRegularExpression>
+#include <QWidget>
 #include <algorithm>
 #include <cmath>
 
@@ -133,7 +133,8 @@ QString Palette::styleSheet() const {
              "QSplitter::handle:vertical:hover { background: %3; }"
              "QHeaderView::section { background: %2; color: %5; border: none; border-bottom: 1px solid %3; "
              "padding: 4px 6px; }"
-             "QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: border; subcontrol-position: top center; "
+             "QHeaderView::up-arrow, QHeaderView::down-arrow { subcontrol-origin: border; "
+             "subcontrol-position: top center; "
              "position: relative; top: 3px; width: 8px; height: 6px; }"
              "QTableView { border: 1px solid %3; gridline-color: %6; selection-background-color: %7; "
              "selection-color: %1; }"

@@ -28,8 +28,8 @@ struct Snapshot {
   std::shared_ptr<const analysis::Catalog> catalog;
 };
 
-/// The profile of a window: opens and follows it on workers, keeps the last good snapshot while it does. A file that is
-/// replaced, as by another run, is opened again once it has stopped changing.
+/// The profile of a window: opens and follows it on workers, keeps the last good snapshot while it does. A
+/// file that is replaced, as by another run, is opened again once it has stopped changing.
 class ProfileSession : public QObject {
   Q_OBJECT
 

@@ -11,7 +11,7 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kBar = 24, kGap = 10, kMargin = 4, kMostName = 190, kMostNamePart = 5, kPad = 10;
+constexpr int kBar = 24, kBarGap = 10, kChartMargin = 4, kMostName = 190, kMostNamePart = 5, kPad = 10;
 }  // namespace
 
 BarChart::BarChart(const shell::Palette& palette, QWidget* parent)
@@ -55,29 +55,30 @@ int BarChart::noteWidth() const {
 }
 
 geometry::StackedBars BarChart::chart() const {
-  return {bars_, {std::max(10, width() - nameWidth() - noteWidth() - 2 * kMargin), kBar, kGap, scaleTo_}};
+  return {bars_,
+          {std::max(10, width() - nameWidth() - noteWidth() - 2 * kChartMargin), kBar, kBarGap, scaleTo_}};
 }
 
 QRect BarChart::partRect(const geometry::BarHit& part) const {
   const geometry::Box box = chart().boxOf(part);
-  return {box.x + kMargin + nameWidth(), box.y + kMargin, box.width, box.height};
+  return {box.x + kChartMargin + nameWidth(), box.y + kChartMargin, box.width, box.height};
 }
 
 QSize BarChart::sizeHint() const {
-  return {480, chart().height() + 2 * kMargin};
+  return {480, chart().height() + 2 * kChartMargin};
 }
 QSize BarChart::minimumSizeHint() const {
-  return {220, chart().height() + 2 * kMargin};
+  return {220, chart().height() + 2 * kChartMargin};
 }
 
 void BarChart::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  painter.translate(kMargin, kMargin);
-  const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kMargin;
+  painter.translate(kChartMargin, kChartMargin);
+  const int names = nameWidth(), notes = noteWidth(), bars = width() - names - notes - 2 * kChartMargin;
   for (int i = 0; i < static_cast<int>(bars_.size()); ++i) {
-    const int y = i * (kBar + kGap);
+    const int y = i * (kBar + kBarGap);
     if (i == marked_)
-      painter.fillRect(-kMargin, y - kGap / 2, width(), kBar + kGap, palette_.ui(Ui::selection));
+      painter.fillRect(-kChartMargin, y - kBarGap / 2, width(), kBar + kBarGap, palette_.ui(Ui::selection));
     painter.fillRect(names, y, bars, kBar, palette_.ui(Ui::hover));
     painter.setFont(font());
     painter.setPen(palette_.ui(Ui::text));
@@ -95,7 +96,7 @@ void BarChart::paintEvent(QPaintEvent*) {
 }
 
 void BarChart::mouseReleaseEvent(QMouseEvent* event) {
-  const int bar = (event->y() - kMargin + kGap / 2) / (kBar + kGap);
+  const int bar = (event->y() - kChartMargin + kBarGap / 2) / (kBar + kBarGap);
   if (event->button() == Qt::LeftButton && bar >= 0 && bar < static_cast<int>(bars_.size()))
     Q_EMIT clicked(bar);
 }
@@ -103,7 +104,8 @@ void BarChart::mouseReleaseEvent(QMouseEvent* event) {
 bool BarChart::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip && describe_) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const geometry::BarHit hit = chart().hit(help->x() - kMargin - nameWidth(), help->y() - kMargin);
+    const geometry::BarHit hit =
+        chart().hit(help->x() - kChartMargin - nameWidth(), help->y() - kChartMargin);
     hit.part >= 0 ? QToolTip::showText(help->globalPos(), describe_(hit), this) : QToolTip::hideText();
     return true;
   }

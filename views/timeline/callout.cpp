@@ -8,7 +8,7 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kGap = 14, kPadding = 7;
+constexpr int kCalloutGap = 14, kPadding = 7;
 }
 
 void paintCallout(QPainter& painter, const QStringList& lines, const QPoint& pointer, const QRect& bounds,
@@ -22,10 +22,10 @@ void paintCallout(QPainter& painter, const QStringList& lines, const QPoint& poi
   width += 2;  // advances are rounded, drawing is not
   width = std::min(width, bounds.width() - 4 * kPadding);
   const int lineHeight = metrics.height() + 2;
-  QRect box(pointer + QPoint(kGap, kGap),
+  QRect box(pointer + QPoint(kCalloutGap, kCalloutGap),
             QSize(width + 2 * kPadding, lineHeight * lines.size() + 2 * kPadding - 2));
-  if (box.right() > bounds.right() - 4) box.moveRight(std::max(box.width() + 4, pointer.x() - kGap));
-  if (box.bottom() > bounds.bottom() - 4) box.moveBottom(pointer.y() - kGap);
+  if (box.right() > bounds.right() - 4) box.moveRight(std::max(box.width() + 4, pointer.x() - kCalloutGap));
+  if (box.bottom() > bounds.bottom() - 4) box.moveBottom(pointer.y() - kCalloutGap);
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(palette.ui(Ui::border));

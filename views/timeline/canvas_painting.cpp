@@ -18,9 +18,9 @@ using shell::Ui;
 
 namespace {
 
-constexpr double kAxisSpacing = 120;
+constexpr double kCanvasPaintingAxisSpacing = 120;
 
-QRect rectOf(const geometry::Box& box) {
+QRect canvasPaintingRectOf(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
 }
 
@@ -85,7 +85,7 @@ void TimelineCanvas::paintPicture(QPainter& painter) const {
   painter.save();
   painter.setClipRect(kGutter, kTop, viewport()->width() - kGutter, viewport()->height() - kTop);
   painter.translate(kGutter, kTop);
-  for (const geometry::AxisTick& tick : axisTicks(visible.view, scale_, kAxisSpacing)) {
+  for (const geometry::AxisTick& tick : axisTicks(visible.view, scale_, kCanvasPaintingAxisSpacing)) {
     painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, visible.height),
                      palette_.ui(Ui::grid));
   }
@@ -112,7 +112,8 @@ void TimelineCanvas::paintPicture(QPainter& painter) const {
   } else {
     const QRect below(0, kTop, kGutter, std::max(0, viewport()->height() - kTop));
     const double ratio = gutter_.devicePixelRatioF();
-    painter.drawPixmap(below, gutter_, QRectF(QPointF(0, kTop * ratio), QSizeF(below.size()) * ratio).toRect());
+    painter.drawPixmap(below, gutter_,
+                       QRectF(QPointF(0, kTop * ratio), QSizeF(below.size()) * ratio).toRect());
   }
   paintSteps(painter);
   paintAxis(painter);
@@ -191,7 +192,8 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   }
   const geometry::TimelineRow& second = at(scene().layout().rows, group.firstRow + 1);
   const bool lane = second.kind == geometry::RowKind::flame && !second.label.empty();
-  const bool ownLine = second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat && !lane;
+  const bool ownLine =
+      second.kind != geometry::RowKind::transfer && second.kind != geometry::RowKind::flat && !lane;
   // The subtitle may reach over two low rows.
   const int below2Height = std::max(second.height, metrics.height());
   const QRect below2 =
@@ -199,7 +201,8 @@ void TimelineCanvas::paintGroup(QPainter& painter, const geometry::TimelineGroup
   // Beside its name a device has room for what is its own: not the chip, which is that of all.
   const bool whole = metrics.horizontalAdvance(subtitle) <= below2.width();
   painter.drawText(below2, Qt::AlignVCenter | Qt::AlignLeft,
-                   metrics.elidedText(whole ? subtitle : subtitle.section(QStringLiteral(" · "), 1), Qt::ElideRight, below2.width()));
+                   metrics.elidedText(whole ? subtitle : subtitle.section(QStringLiteral(" · "), 1),
+                                      Qt::ElideRight, below2.width()));
   int transfersTop = -1, transfersEnd = 0;
   for (int i = 1; i < group.rows; ++i) {
     const geometry::TimelineRow& row = at(scene().layout().rows, group.firstRow + i);
@@ -266,7 +269,7 @@ void TimelineCanvas::paintAxis(QPainter& painter) const {
   painter.save();
   painter.setClipRect(kGutter, kStepBand, viewport()->width() - kGutter, kAxis);
   const QFontMetrics metrics(labels_.font());
-  for (const geometry::AxisTick& tick : axisTicks(window().view, scale_, kAxisSpacing)) {
+  for (const geometry::AxisTick& tick : axisTicks(window().view, scale_, kCanvasPaintingAxisSpacing)) {
     const int x = kGutter + static_cast<int>(std::floor(tick.x));
     painter.fillRect(x, kTop - 6, 1, 5, palette_.ui(Ui::muted));
     const QString text = QString::fromStdString(tick.label);
@@ -326,15 +329,15 @@ void TimelineCanvas::paintOverlay(QPainter& painter) const {
   painter.setBrush(Qt::NoBrush);
   if (const auto box = scene().boxOf(windowOf(hovered_), hovered_); box && !(hovered_ == selected_)) {
     painter.setPen(palette_.ui(Ui::text));
-    painter.drawRect(rectOf(*box).adjusted(0, 0, -1, -1));
+    painter.drawRect(canvasPaintingRectOf(*box).adjusted(0, 0, -1, -1));
   }
   if (const auto box = scene().boxOf(windowOf(selected_), selected_)) {
     painter.setPen(QPen(palette_.ui(Ui::surface), 1));
-    painter.drawRect(rectOf(*box).adjusted(1, 1, -2, -2));
+    painter.drawRect(canvasPaintingRectOf(*box).adjusted(1, 1, -2, -2));
     QPen pen(palette_.ui(Ui::accent), 2);
     pen.setJoinStyle(Qt::MiterJoin);
     painter.setPen(pen);
-    painter.drawRect(rectOf(*box).adjusted(0, 0, 0, 0));
+    painter.drawRect(canvasPaintingRectOf(*box).adjusted(0, 0, 0, 0));
   }
   painter.restore();
 }
@@ -397,9 +400,9 @@ void TimelineCanvas::paintMarkers(QPainter& painter) const {
     if (x < 0 || x > view.width()) continue;
     const int left = kGutter + static_cast<int>(x);
     painter.fillRect(left, kStepBand, 1, viewport()->height(), palette_.ui(Ui::text));
-    const QString text =
-        i == 0 ? QString::fromStdString(formatDuration(markers_[i], scale_))
-               : QStringLiteral("+ ") + QString::fromStdString(formatDuration(markers_[i] - markers_[i - 1], scale_));
+    const QString text = i == 0 ? QString::fromStdString(formatDuration(markers_[i], scale_))
+                                : QStringLiteral("+ ") + QString::fromStdString(formatDuration(
+                                                             markers_[i] - markers_[i - 1], scale_));
     const int wide = metrics.horizontalAdvance(text) + 10;
     const int at = left + wide > viewport()->width() ? left - wide : left;
     const QRect box(at, kStepBand + 2, wide, kAxis - 4);

@@ -10,7 +10,7 @@
 
 namespace pipescope::timeline {
 namespace {
-constexpr int kLine = 20, kSquare = 12, kAfterSquare = 5, kBetween = 12, kMargin = 8;
+constexpr int kLine = 20, kSquare = 12, kAfterSquare = 5, kBetween = 12, kLegendMargin = 8;
 }  // namespace
 
 Legend::Legend(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
@@ -33,10 +33,10 @@ QFont Legend::smallFont() const {
 template <class Visit>
 int Legend::arrange(int width, const Visit& visit) const {
   const QFontMetrics metrics(smallFont());
-  int x = kMargin, y = 0;
+  int x = kLegendMargin, y = 0;
   for (const LegendEntry& entry : entries_) {
     const int wide = kSquare + kAfterSquare + metrics.horizontalAdvance(entry.text);
-    if (x > kMargin && x + wide > width - kMargin) x = kMargin, y += kLine;
+    if (x > kLegendMargin && x + wide > width - kLegendMargin) x = kLegendMargin, y += kLine;
     visit(entry, x, y);
     x += wide + kBetween;
   }

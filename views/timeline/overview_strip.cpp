@@ -15,7 +15,7 @@ using base::Ticks;
 using shell::Ui;
 
 namespace {
-constexpr int kHeight = 52, kMargin = 6, kGrip = 6, kHandle = 7;
+constexpr int kHeight = 52, kStripMargin = 6, kGrip = 6, kHandle = 7;
 }  // namespace
 
 OverviewStrip::OverviewStrip(const shell::Palette& palette, shell::TimeRange& range, QWidget* parent)
@@ -65,7 +65,7 @@ void OverviewStrip::drawPicture() {
   painter.fillRect(0, height() - 1, width(), 1, palette_.ui(Ui::border));
   painter.fillRect(TimelineCanvas::kGutter - 1, 0, 1, height(), palette_.ui(Ui::border));
   if (!model_) return;
-  painter.fillRect(TimelineCanvas::kGutter, kMargin, whole().width(), height() - 2 * kMargin,
+  painter.fillRect(TimelineCanvas::kGutter, kStripMargin, whole().width(), height() - 2 * kStripMargin,
                    palette_.ui(Ui::surface));
   const LabelFont labels(font());
   painter.setFont(labels.font());
@@ -76,8 +76,8 @@ void OverviewStrip::drawPicture() {
   const QFontMetrics metrics(labels.font());
   painter.drawText(QRect(8, 0, TimelineCanvas::kGutter - 16, height()), Qt::AlignVCenter | Qt::AlignRight,
                    metrics.elidedText(what, Qt::ElideMiddle, TimelineCanvas::kGutter - 16));
-  painter.translate(TimelineCanvas::kGutter, kMargin);
-  paintShapes(painter, overview(*model_, whole(), height() - 2 * kMargin, byMicroBatch_), palette_,
+  painter.translate(TimelineCanvas::kGutter, kStripMargin);
+  paintShapes(painter, overview(*model_, whole(), height() - 2 * kStripMargin, byMicroBatch_), palette_,
               labels);
 }
 
@@ -89,10 +89,10 @@ void OverviewStrip::paintEvent(QPaintEvent*) {
   const auto [left, right] = handles();
   QColor veil = palette_.ui(Ui::raised);
   veil.setAlpha(170);
-  const int top = kMargin - 3, tall = height() - 2 * top, first = TimelineCanvas::kGutter,
+  const int top = kStripMargin - 3, tall = height() - 2 * top, first = TimelineCanvas::kGutter,
             last = first + whole().width();
-  painter.fillRect(first, kMargin, left - first, height() - 2 * kMargin, veil);
-  painter.fillRect(right, kMargin, last - right, height() - 2 * kMargin, veil);
+  painter.fillRect(first, kStripMargin, left - first, height() - 2 * kStripMargin, veil);
+  painter.fillRect(right, kStripMargin, last - right, height() - 2 * kStripMargin, veil);
   painter.setPen(palette_.ui(Ui::accent));
   painter.drawRect(left, top, right - left - 1, tall - 1);
   painter.setRenderHint(QPainter::Antialiasing);

@@ -19,8 +19,8 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kLowest = 20, kHighest = 64, kMargin = 6;
-constexpr double kAxisSpacing = 120, kRoom = 0.01;
+constexpr int kLowest = 20, kHighest = 64, kPipelineMargin = 6;
+constexpr double kPipelineCanvasAxisSpacing = 120, kRoom = 0.01;
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void PipelineCanvas::setOptions(const geometry::PipelineOptions& options) {
 void PipelineCanvas::layOut() {
   const int rows = grid_ ? std::max<int>(1, static_cast<int>(grid_->rows.size())) : 1;
   metrics_ = {};
-  const int room = viewport()->height() - metrics_.top() - 2 * kMargin;
+  const int room = viewport()->height() - metrics_.top() - 2 * kPipelineMargin;
   metrics_.row = std::clamp(room / rows - metrics_.gap, kLowest, kHighest);
   if (metrics_.row == kLowest) metrics_.gap = 3;
   scene_ = geometry::PipelineScene(grid_, options_, metrics_);
@@ -74,7 +74,7 @@ int PipelineCanvas::rowsWidth() const {
   return std::max(1, viewport()->width() - kGutter);
 }
 int PipelineCanvas::top() const {
-  return verticalScrollBar()->value() - kMargin;
+  return verticalScrollBar()->value() - kPipelineMargin;
 }
 
 void PipelineCanvas::show(geometry::TimeView view) {
@@ -121,9 +121,9 @@ void PipelineCanvas::reveal(int cell) {
   if (cell < 0 || !grid_) return;
   const geometry::Box box = scene_.boxOf(view_, top(), cell);
   const int bottom = viewport()->height() - metrics_.top();
-  if (box.y < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + box.y - kMargin);
+  if (box.y < 0) verticalScrollBar()->setValue(verticalScrollBar()->value() + box.y - kPipelineMargin);
   if (box.bottom() > bottom)
-    verticalScrollBar()->setValue(verticalScrollBar()->value() + box.bottom() - bottom + kMargin);
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + box.bottom() - bottom + kPipelineMargin);
   if (box.x >= 0 && box.right() <= view_.width()) return;
   geometry::TimeView view = view_;
   view.pan(box.x + box.width / 2.0 - view.width() / 2.0);
@@ -188,7 +188,7 @@ void PipelineCanvas::paintAll(QPainter& painter, const QSize& size, int scrolled
   painter.setClipRect(kGutter, metrics_.top(), size.width() - kGutter, size.height() - metrics_.top());
   painter.translate(kGutter, metrics_.top());
   if (!options_.grid) {
-    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kAxisSpacing))
+    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kPipelineCanvasAxisSpacing))
       painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, size.height()),
                        palette_.ui(Ui::grid));
   }
@@ -236,7 +236,7 @@ void PipelineCanvas::paintHead(QPainter& painter, const QSize& size) const {
   } else {
     const QFontMetrics metrics(labels_.font());
     painter.setPen(palette_.ui(Ui::muted));
-    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kAxisSpacing)) {
+    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kPipelineCanvasAxisSpacing)) {
       const QString text = QString::fromStdString(tick.label);
       const int wide = metrics.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
       painter.fillRect(x, metrics_.head - 6, 1, 5, palette_.ui(Ui::muted));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kLabelPixels = 11, kSwatch = 12, kHead = 8;
 
-QRect rectOf(const geometry::Box& box) {
+QRect shapesPainterRectOf(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
 }
 
@@ -92,7 +92,7 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
     const bool low = label.box.height < geometry::kLowText;
     if (size != (low ? 1 : 0)) painter.setFont(low ? labels.small() : labels.font());
     size = low ? 1 : 0;
-    const QRect rect = rectOf(label.box);
+    const QRect rect = shapesPainterRectOf(label.box);
     QColor ground = palette.colour(label.on);
     if (label.hatched) {
       // Lines behind letters are hard to read through.
@@ -110,26 +110,28 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
 void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell::Palette& palette,
                  const LabelFont& labels) {
   painter.setRenderHint(QPainter::Antialiasing, false);
-  for (const auto& [role, box] : shapes.grounds) painter.fillRect(rectOf(box), palette.colour(role));
+  for (const auto& [role, box] : shapes.grounds)
+    painter.fillRect(shapesPainterRectOf(box), palette.colour(role));
   for (std::size_t role = 0; role < shapes.fills.size(); ++role) {
     const QColor colour = palette.colour(static_cast<geometry::ColourRole>(role));
-    for (const geometry::Box& box : shapes.fills[role]) painter.fillRect(rectOf(box), colour);
+    for (const geometry::Box& box : shapes.fills[role]) painter.fillRect(shapesPainterRectOf(box), colour);
   }
   for (const geometry::Hatch& hatch : shapes.hatches)
-    paintHatch(painter, rectOf(hatch.box), hatch.role, palette);
+    paintHatch(painter, shapesPainterRectOf(hatch.box), hatch.role, palette);
   painter.setBrush(Qt::NoBrush);
   for (const geometry::Outline& outline : shapes.outlines) {
     QPen pen(palette.colour(outline.role), 2);
     pen.setJoinStyle(Qt::MiterJoin);
     painter.setPen(pen);
-    painter.drawRect(rectOf(outline.box).adjusted(1, 1, -1, -1));
+    painter.drawRect(shapesPainterRectOf(outline.box).adjusted(1, 1, -1, -1));
   }
   paintLabels(painter, shapes.labels, palette, labels);
 }
 
 void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {
   const QPointF from(arrow.x1 + 0.5, arrow.y1 + 0.5), to(arrow.x2 + 0.5, arrow.y2 + 0.5);
-  // Leaves and arrives vertically, with a bow where both lie above each other; neighbours have no room for that.
+  // Leaves and arrives vertically, with a bow where both lie above each other; neighbours have no room for
+  // that.
   constexpr double kNeighbours = 24;
   const QPointF way = to - from;
   const bool straight = std::hypot(way.x(), way.y()) < kNeighbours;
@@ -137,8 +139,10 @@ void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Pa
                side = std::abs(to.x() - from.x()) < 12 ? 18 : 0;
   const double down = to.y() >= from.y() ? 1 : -1;
   QPainterPath path(from);
-  straight ? path.lineTo(to) : path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
-  const double angle = straight ? std::atan2(way.y(), way.x()) : std::atan2(bow * down, -side);  // of the line's end
+  straight ? path.lineTo(to)
+           : path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
+  const double angle =
+      straight ? std::atan2(way.y(), way.x()) : std::atan2(bow * down, -side);  // of the line's end
   QPainterPath head(to);
   for (const double spread : {2.7, -2.7})
     head.lineTo(to + QPointF(std::cos(angle + spread), std::sin(angle + spread)) * kHead);

@@ -16,8 +16,8 @@ class LabelFont {
   /// As wide as this in boxes that are too low for it.
   const QFont& small() const { return small_; }
   const geometry::TextMeasure& measure() const { return measure_; }
-  /// In the middle of the box, in the painter's pen. Texts that come again, as names do with every frame, are laid out
-  /// once; what is drawn into a file stays text.
+  /// In the middle of the box, in the painter's pen. Texts that come again, as names do with every frame, are
+  /// laid out once; what is drawn into a file stays text.
   void draw(QPainter& painter, const QRect& box, const std::string& text, bool small) const;
 
  private:

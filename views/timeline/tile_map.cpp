@@ -10,7 +10,7 @@ namespace pipescope::timeline {
 using shell::Ui;
 
 namespace {
-constexpr int kName = 18, kGap = 14, kScale = 34, kMargin = 6, kLargest = 16;
+constexpr int kName = 18, kTileMapGap = 14, kScale = 34, kTileMapMargin = 6, kLargest = 16;
 }
 
 TileMap::TileMap(const shell::Palette& palette, QWidget* parent)
@@ -69,22 +69,22 @@ void TileMap::layOut() {
   const int units = parts == 1 ? most : parts_.front().end - parts_.front().first;
   for (int across = 1; across <= parts; ++across) {
     const int down = (parts + across - 1) / across;
-    const int wide = (width() - 2 * kMargin - (across - 1) * kGap) / across;
-    const int high = (height() - kScale - kMargin) / down - kName;
+    const int wide = (width() - 2 * kTileMapMargin - (across - 1) * kTileMapGap) / across;
+    const int high = (height() - kScale - kTileMapMargin) / down - kName;
     if (wide <= 0 || high <= 0) continue;
     int cell = std::clamp(static_cast<int>(std::sqrt(static_cast<double>(wide) * high / units)), 1, kLargest);
     while (cell > 1 && ((units + wide / cell - 1) / std::max(1, wide / cell)) * cell > high) --cell;
     if (cell > bestCell) bestCell = cell, bestAcross = across;
   }
   const int cell = std::max(1, bestCell), down = (parts + bestAcross - 1) / bestAcross;
-  const int wide = (width() - 2 * kMargin - (bestAcross - 1) * kGap) / bestAcross;
-  const int high = (height() - kScale - kMargin) / down;
+  const int wide = (width() - 2 * kTileMapMargin - (bestAcross - 1) * kTileMapGap) / bestAcross;
+  const int high = (height() - kScale - kTileMapMargin) / down;
   for (int i = 0; i < parts; ++i) {
     Part& part = parts_[static_cast<std::size_t>(i)];
     part.cell = cell;
     part.columns = std::max(1, wide / cell);
-    part.area = QRect(kMargin + (i % bestAcross) * (wide + kGap),
-                      kMargin / 2 + (i / bestAcross) * high + kName, wide, high - kName);
+    part.area = QRect(kTileMapMargin + (i % bestAcross) * (wide + kTileMapGap),
+                      kTileMapMargin / 2 + (i / bestAcross) * high + kName, wide, high - kName);
   }
 }
 
@@ -135,7 +135,7 @@ void TileMap::paintEvent(QPaintEvent*) {
   painter.setPen(QPen(palette_.ui(Ui::text), 2));
   for (const int unit : selected_) painter.drawRect(unitRect(unit).adjusted(0, 0, -1, -1));
   // The scale: least to most, then what is beyond it.
-  const int y = height() - 24, wide = 180, x = kMargin;
+  const int y = height() - 24, wide = 180, x = kTileMapMargin;
   for (int i = 0; i < wide; ++i)
     painter.fillRect(x + i, y, 1, 10, colourOf(low_ + (high_ - low_) * i / wide));
   painter.fillRect(x + wide + 4, y, 14, 10, palette_.ui(Ui::error));

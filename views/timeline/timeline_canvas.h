@@ -70,7 +70,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   const std::vector<Span>& spans() const { return spans_; }
   /// Keeps the selected item's span.
   void measureSelection();
-  /// Times that were marked (K); each says how long after the one before it lies. Esc forgets them with the spans.
+  /// Times that were marked (K); each says how long after the one before it lies. Esc forgets them with the
+  /// spans.
   const std::vector<base::Ticks>& markers() const { return markers_; }
   /// Marks the edge next to the pointer, or the selection's start, or takes the mark there away.
   void toggleMarker();
@@ -91,7 +92,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   int currentDevice() const;
   /// Selects what is at a placement, and shows it. False where this trace does not have it.
   bool selectPlacement(model::PlacementId id);
-  /// Selects the first step of a program on a device, from the middle of the view on. False where there is none.
+  /// Selects the first step of a program on a device, from the middle of the view on. False where there is
+  /// none.
   bool selectProgram(model::ProgramId program, int device);
   /// A device that another page has selected; −1: none.
   void lightDevice(int device);

@@ -1,5 +1,6 @@
-// Nodes that do the same with the same are computed once. They have to be of one stage and one pass: a value that lives
-// on from the forward to the backward pass, or travels to another device, costs more than computing it twice.
+// Nodes that do the same with the same are computed once. They have to be of one stage and one pass: a value
+// that lives on from the forward to the backward pass, or travels to another device, costs more than
+// computing it twice.
 #include <cstring>
 #include <unordered_map>
 

@@ -1,4 +1,5 @@
-// Nodes whose inputs are all constants are computed by the compiler, with the kernels that would compute them.
+// Nodes whose inputs are all constants are computed by the compiler, with the kernels that would compute
+// them.
 #include <algorithm>
 #include <new>
 #include <span>

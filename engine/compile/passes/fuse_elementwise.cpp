@@ -1,10 +1,11 @@
-// An operator that ends elementwise and one that goes on elementwise with its result, which nobody else reads, become
-// one: bias and activation, dropout and residual sum, norm and activation. What lies between has no storage of its own.
-// A device family may compute the chain in one go (PlanOperator::chains); one that does not does its parts in turn.
+// An operator that ends elementwise and one that goes on elementwise with its result, which nobody else
+// reads, become one: bias and activation, dropout and residual sum, norm and activation. What lies between
+// has no storage of its own. A device family may compute the chain in one go (PlanOperator::chains); one that
+// does not does its parts in turn.
 #include <algorithm>
 
 #include "engine/compile/passes/pass.h"
-#include "engine/compile/passes/tensor_uses.h"
+#include "engine/compile/tensor_uses.h"
 
 namespace pipescope::compile {
 namespace {
@@ -40,8 +41,8 @@ class StageFusion {
   }
 
   bool follows(const PlanOperator& first, const PlanOperator& second) const {
-    if (first.work.empty() || second.work.empty() || first.outputs.size() != 1 || second.outputs.size() != 1 ||
-        first.block != second.block || first.block.empty())
+    if (first.work.empty() || second.work.empty() || first.outputs.size() != 1 ||
+        second.outputs.size() != 1 || first.block != second.block || first.block.empty())
       return false;
     const PlanTensorId between = first.outputs[0];
     if (!between.valid() || uses_.root(between) != between.value || uses_.reads(between) != 1 ||
@@ -90,7 +91,8 @@ PassEffect fuseElementwise(ExecutablePlan& plan) {
 
 PIPESCOPE_REGISTER_PASS(fuse_elementwise) {
   registry.add({"fuse_elementwise",
-                "Elementwise operators that follow each other within a block become one: bias and activation, dropout and "
+                "Elementwise operators that follow each other within a block become one: bias and "
+                "activation, dropout and "
                 "residual sum. A device computes the chain in one vertex where that is faster.",
                 30, nullptr, fuseElementwise});
 }

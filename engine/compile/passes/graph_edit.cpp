@@ -118,7 +118,8 @@ const std::vector<std::byte>* fixedValue(const Graph& graph, TensorId id) {
   return graph.tensor(id).name == kLossScaleTensor ? nullptr : graph.constantValue(id);
 }
 
-base::Status addRemoved(PassEffect& effect, const Graph& graph, const Node& node, const PassContext& context) {
+base::Status addRemoved(PassEffect& effect, const Graph& graph, const Node& node,
+                        const PassContext& context) {
   PlanOperator op;
   op.name = node.name;
   op.kind = node.op;

@@ -1,6 +1,6 @@
 #pragma once
-// What the passes over a graph share. They act on graphs that have their gradients: merging two forward nodes before
-// would add up their gradients in another order, and losses would differ in their last bits.
+// What the passes over a graph share. They act on graphs that have their gradients: merging two forward nodes
+// before would add up their gradients in another order, and losses would differ in their last bits.
 #include <map>
 #include <set>
 #include <vector>
@@ -12,8 +12,8 @@ namespace pipescope::compile {
 /// Nodes and tensors are those of the graph that is edited.
 struct GraphEdit {
   std::set<graph::NodeId> dropped;
-  std::map<graph::TensorId, graph::TensorId> replaced;               ///< by an equal tensor
-  std::map<graph::TensorId, std::vector<std::byte>> constants;       ///< results whose values are known now
+  std::map<graph::TensorId, graph::TensorId> replaced;          ///< by an equal tensor
+  std::map<graph::TensorId, std::vector<std::byte>> constants;  ///< results whose values are known now
 };
 
 /// The graph with the edit carried out. Constants that nobody reads any more are left out.
@@ -23,7 +23,8 @@ graph::Graph applied(const graph::Graph& source, const GraphEdit& edit);
 std::set<graph::TensorId> resultsOf(const graph::Graph& graph);
 
 /// Whether the node gives the same bits under every name, in every run: no random numbers, no graphs within.
-base::Result<bool> isDeterministic(const graph::Graph& graph, const graph::Node& node, const PassContext& context);
+base::Result<bool> isDeterministic(const graph::Graph& graph, const graph::Node& node,
+                                   const PassContext& context);
 
 /// The bytes of a constant whose value never changes; null for others, the loss scale among them.
 const std::vector<std::byte>* fixedValue(const graph::Graph& graph, graph::TensorId id);

@@ -1,9 +1,9 @@
-// Elementwise results take over the storage of an input that nobody reads afterwards. Operators offer it (Map::inPlace
-// of their first Work); this pass takes the offer back where no input may be given up.
+// Elementwise results take over the storage of an input that nobody reads afterwards. Operators offer it
+// (Map::inPlace of their first Work); this pass takes the offer back where no input may be given up.
 #include <algorithm>
 
 #include "engine/compile/passes/pass.h"
-#include "engine/compile/passes/tensor_uses.h"
+#include "engine/compile/tensor_uses.h"
 
 namespace pipescope::compile {
 namespace {
@@ -22,7 +22,8 @@ class StageInPlace {
   StageInPlace(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries)
       : stage_(stage), uses_(stage, boundaries) {}
 
-  /// Visits every operator that offers to work in place; `on`: leaves the offer where an input's life ends there.
+  /// Visits every operator that offers to work in place; `on`: leaves the offer where an input's life ends
+  /// there.
   void run(bool on, PassEffect& effect) {
     std::int64_t position = 0;
     for (PassPlan& pass : stage_.passes) {
@@ -44,13 +45,15 @@ class StageInPlace {
   /// An accumulator or a weight, whose new value is written where the old one was whatever passes are on.
   bool updatesItself(const PlanOperator& op) const {
     return std::ranges::any_of(op.outputs, [&](PlanTensorId output) {
-      return std::ranges::any_of(
-          op.inputs, [&](PlanTensorId input) { return input.valid() && uses_.root(input) == uses_.root(output); });
+      return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
+        return input.valid() && uses_.root(input) == uses_.root(output);
+      });
     });
   }
 
   bool takesOver(const PlanOperator& op, std::int64_t position) const {
-    if (std::ranges::count_if(op.outputs, [](PlanTensorId id) { return id.valid(); }) != 1 || !op.outputs[0].valid())
+    if (std::ranges::count_if(op.outputs, [](PlanTensorId id) { return id.valid(); }) != 1 ||
+        !op.outputs[0].valid())
       return false;
     const graph::TensorType& made = typeOf(op.outputs[0]);
     return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
@@ -89,7 +92,8 @@ void withoutInPlace(ExecutablePlan& plan) {
 }  // namespace
 
 PIPESCOPE_REGISTER_PASS(in_place) {
-  registry.add({"in_place", "Elementwise results take over the storage of an input that is not needed afterwards.", 40,
+  registry.add({"in_place",
+                "Elementwise results take over the storage of an input that is not needed afterwards.", 40,
                 nullptr, inPlace, withoutInPlace});
 }
 

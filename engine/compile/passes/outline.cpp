@@ -1,6 +1,6 @@
-// Blocks that do the same with other tensors become calls of one function: repeated layers, and the recomputed forward
-// pass of a layer. The plan only says which calls are alike; a device keeps the function's code once where that saves
-// more than the copies of its arguments cost, and reports it.
+// Blocks that do the same with other tensors become calls of one function: repeated layers, and the
+// recomputed forward pass of a layer. The plan only says which calls are alike; a device keeps the function's
+// code once where that saves more than the copies of its arguments cost, and reports it.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -118,7 +118,8 @@ struct Candidate {
   PlanCall call;
 };
 
-/// Stretches of a pass that are of one block, by device and signature. A stretch of a few operators is no layer.
+/// Stretches of a pass that are of one block, by device and signature. A stretch of a few operators is no
+/// layer.
 using Candidates = std::map<std::tuple<int, std::string>, std::vector<Candidate>>;
 constexpr std::size_t kFewestOperators = 3;
 
@@ -144,7 +145,8 @@ PassEffect outline(ExecutablePlan& plan) {
   for (StagePlan& stage : plan.stages) findStretches(stage, found);
   for (auto& [key, calls] : found) {
     if (calls.size() < 2) continue;
-    const std::string function = calls.front().call.name + "/" + model::toString(calls.front().pass->pass) + "/function";
+    const std::string function =
+        calls.front().call.name + "/" + model::toString(calls.front().pass->pass) + "/function";
     for (Candidate& each : calls) {
       each.call.function = function;
       each.pass->calls.push_back(each.call);
@@ -160,7 +162,8 @@ PassEffect outline(ExecutablePlan& plan) {
 
 PIPESCOPE_REGISTER_PASS(outline) {
   registry.add({"outline",
-                "Repeated layers become calls of one function. A device keeps its code once where that saves more memory "
+                "Repeated layers become calls of one function. A device keeps its code once where that saves "
+                "more memory "
                 "than copies of the arguments take.",
                 50, nullptr, outline});
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What a pass of the compiler is. One file a pass; each says PIPESCOPE_REGISTER_PASS(name) { registry.add({…}); } and is
-// found by the build. README.md tells which there are and where each one acts.
+// What a pass of the compiler is. One file a pass; each says PIPESCOPE_REGISTER_PASS(name) {
+// registry.add({…}); } and is found by the build. README.md tells which there are and where each one acts.
 #include <functional>
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "engine/compile/plan.h"
 #include "engine/graph/graph.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -26,18 +26,21 @@ struct PassEffect {
   base::Bytes bytes;   ///< memory that it saves, one replica; where it adds some, negative
   double ticks = 0;    ///< time that it saves per micro-batch, sum over devices
   std::string counts;  ///< what `changes` counts: "nodes computed by the compiler"
-  /// Operators that no longer run, and those that run in their place, by stage: what they cost less is the time saved.
+  /// Operators that no longer run, and those that run in their place, by stage: what they cost less is the
+  /// time saved.
   std::map<int, std::vector<PlanOperator>> removed = {}, added = {};
 };
 
-/// A pass acts on the graph once it has its gradients, or on the plan. None of them changes a bit of what is computed.
+/// A pass acts on the graph once it has its gradients, or on the plan. None of them changes a bit of what is
+/// computed.
 struct PassDefinition {
   std::string name;  ///< its key is "compile.<name>"
   std::string doc;   ///< one sentence
   int order = 0;
   base::Result<PassEffect> (*onGraph)(graph::Graph& graph, const PassContext& context) = nullptr;
   PassEffect (*onPlan)(ExecutablePlan& plan) = nullptr;
-  /// What is done to the plan where the pass is switched off: what operators offer is taken back. May be null.
+  /// What is done to the plan where the pass is switched off: what operators offer is taken back. May be
+  /// null.
   void (*withoutIt)(ExecutablePlan& plan) = nullptr;
 };
 
@@ -61,7 +64,8 @@ struct PassReport {
   PassEffect effect;
 };
 
-/// Runs the passes that `enabled` wants over the graph, then over the plan that is made of it, in their order.
+/// Runs the passes that `enabled` wants over the graph, then over the plan that is made of it, in their
+/// order.
 class PassRunner {
  public:
   PassRunner(PassContext context, std::function<bool(const std::string& name)> enabled)

@@ -81,8 +81,7 @@ class FixedSystem : public System {
     step.meanTicks = static_cast<double>(ticks.count);
     step.activeUnits = 1;
     if (pass == model::Pass::collective) step.lane = model::LaneRole::exchange;
-    LoweredPass lowerPass{
-        stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, step.lane, ticks, {step}}}};
+    LoweredPass lowerPass{stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, step.lane, ticks, {step}}}};
     lowered.passes.push_back(std::move(lowerPass));
   }
 

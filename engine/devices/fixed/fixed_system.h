@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 
 namespace pipescope::devices {
 

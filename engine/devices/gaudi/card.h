@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/devices/figures.h"
+#include "engine/devices/core/figures.h"
 #include "engine/graph/tensor_type.h"
 #include "profiler/base/result.h"
 #include "profiler/base/units.h"

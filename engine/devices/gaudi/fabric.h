@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/devices/device_family.h"
-#include "engine/devices/figures.h"
+#include "engine/devices/core/device_family.h"
+#include "engine/devices/core/figures.h"
 #include "engine/devices/gaudi/card.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::devices::gaudi {
 

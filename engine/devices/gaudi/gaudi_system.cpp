@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/devices/family.h"
+#include "engine/devices/core/family.h"
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/gaudi/gaudi_figures.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/gaudi/card.h"
 
 namespace pipescope::devices::gaudi {
@@ -21,8 +21,8 @@ class HbmMemory {
   std::size_t add(LoweredVariable variable);
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
 
-  /// Works out liveness, addresses and overflow. Bytes by category are what is always live, and what the fullest step
-  /// holds besides.
+  /// Works out liveness, addresses and overflow. Bytes by category are what is always live, and what the
+  /// fullest step holds besides.
   LoweredMemory finish(const std::string& deviceName);
 
  private:

@@ -8,7 +8,7 @@
 #include "engine/compile/plan.h"
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
 #include "profiler/model/enums.h"
 

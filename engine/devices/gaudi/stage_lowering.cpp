@@ -4,13 +4,13 @@
 #include <map>
 #include <set>
 
+#include "engine/devices/core/program_order.h"
+#include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/gaudi/buckets.h"
 #include "engine/devices/gaudi/hbm_memory.h"
 #include "engine/devices/gaudi/kernel_list.h"
 #include "engine/devices/gaudi/recipe.h"
 #include "engine/devices/gaudi/sram_traffic.h"
-#include "engine/devices/program_order.h"
-#include "engine/devices/tensor_lives.h"
 
 namespace pipescope::devices::gaudi {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/gaudi/kernel.h"
 
 namespace pipescope::devices::gaudi {

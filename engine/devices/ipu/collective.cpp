@@ -21,9 +21,10 @@ const char* nameOf(ops::Collective::Kind kind) {
   return "Collective";
 }
 
-/// All that run at the same time: the same place of other groups of replicas, and other places where a replica's
-/// devices do not wait for each other.
-std::vector<std::vector<int>> groupsOf(const ops::Collective& work, const LoweringContext& context) {
+/// All that run at the same time: the same place of other groups of replicas, and other places where a
+/// replica's devices do not wait for each other.
+std::vector<std::vector<int>> collectiveGroupsOf(const ops::Collective& work,
+                                                 const LoweringContext& context) {
   const compile::Replication& replication = context.replication;
   const auto size = static_cast<int>(work.group);
   std::set<std::vector<int>> groups;
@@ -44,7 +45,7 @@ std::vector<std::vector<int>> groupsOf(const ops::Collective& work, const Loweri
 
 base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context) {
   PIPESCOPE_TRY(checkElements("number of elements", {work.elements}, context));
-  const std::vector<std::vector<int>> groups = groupsOf(work, context);
+  const std::vector<std::vector<int>> groups = collectiveGroupsOf(work, context);
   const std::int64_t bytes = work.elements * graph::sizeOf(work.type);
   const double seconds = context.ladder ? collectiveSeconds(*context.ladder, work.kind, bytes, groups) : 0;
   LoweredWork lowered;

@@ -12,7 +12,7 @@ namespace {
 
 using Place = Temporary::Place;
 
-std::int64_t codeBytes(const ConvVertex& vertex, bool oneByOne) {
+std::int64_t contractionCodeBytes(const ConvVertex& vertex, bool oneByOne) {
   switch (vertex.method) {
     case ConvVertex::Method::amp:
       return oneByOne ? kCodeConv1x1 : kCodeConvNx1;
@@ -114,9 +114,10 @@ class Builder {
     const std::int64_t lists =
         4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) *
         plan_.tile.groups;
-    convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
-                              {vertexName(form.shape, form.vertex, oneByOne),
-                               codeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+    convolve_ =
+        work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
+                      {vertexName(form.shape, form.vertex, oneByOne),
+                       contractionCodeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
     // What of the operands lies on the tile already is used where it is.
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
     work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
@@ -164,8 +165,8 @@ class Builder {
                piecesOf(costs_.outputBytes));
     copies("Output/OnTileCopy", costs_.output);
     work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
-    // Weights' gradients of repeated products (the steps of a sequence) are added up in the order in which the product
-    // leaves them, and put in the weights' order in the end.
+    // Weights' gradients of repeated products (the steps of a sequence) are added up in the order in which
+    // the product leaves them, and put in the weights' order in the end.
     for (std::size_t i = first; i < work_.steps.size(); ++i)
       work_.steps[i].once = plan_.form.unpadded.pass == ProductPass::weightGradient;
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/devices/ipu/chip.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::devices::ipu {
@@ -45,8 +45,8 @@ struct ConvShape {
   bool half = false;          ///< operands float16, else float32
   bool halfPartials = false;  ///< sums kept in float16
 
-  /// Neighbouring tiles hold neighbouring output channels. In a layout that was made for another pass they do not (C:
-  /// PopLibs planner, order of tiles).
+  /// Neighbouring tiles hold neighbouring output channels. In a layout that was made for another pass they do
+  /// not (C: PopLibs planner, order of tiles).
   bool neighboursShareInputs() const { return !trained || pass == ProductPass::forward; }
   std::int64_t operandBytes() const { return half ? 2 : 4; }
   std::int64_t partialBytes() const { return halfPartials ? 2 : 4; }

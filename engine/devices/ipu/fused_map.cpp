@@ -1,5 +1,6 @@
-// Elementwise chains as one vertex, as popops::map makes them of an expression: its inner loop does what those of the
-// parts do, without the stores and loads between them, but is generated rather than written in assembly.
+// Elementwise chains as one vertex, as popops::map makes them of an expression: its inner loop does what
+// those of the parts do, without the stores and loads between them, but is generated rather than written in
+// assembly.
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -10,8 +11,8 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// A store and a load between two parts of a loop that need not be (X); a generated loop's overhead per vector (C:
-/// PopLibs' generic loops take 4 to 5).
+/// A store and a load between two parts of a loop that need not be (X); a generated loop's overhead per
+/// vector (C: PopLibs' generic loops take 4 to 5).
 constexpr std::int64_t kBetweenParts = 2, kGeneratedLoop = 5;
 /// Code of a part beyond the first (X: 16 instructions).
 constexpr std::int64_t kCodePerPart = 64;
@@ -29,7 +30,7 @@ std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, s
   return 11 + chip.workers * (start + ceilDiv(ceilDiv(elements, kBlock), chip.workers) * inner);
 }
 
-std::string titleOf(const std::vector<ops::Map>& chain, const char* between) {
+std::string fusedMapTitleOf(const std::vector<ops::Map>& chain, const char* between) {
   std::string title;
   for (const ops::Map& part : chain) title += (title.empty() ? "" : between) + part.function;
   return title;
@@ -39,10 +40,11 @@ LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
   const ops::Map& first = chain.front();
   const TileRuns elements = spreadEvenly(chip, first.elements, graph::sizeOf(first.type));
   LoweredWork lowered;
-  lowered.compute(chip, "Fused(" + titleOf(chain, "+") + ")",
-                  transformed(elements, [&](std::int64_t n) { return chainCycles(chip, chain, n); }),
-                  {"popops::MapFused<" + titleOf(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
-                   kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), kStateSimple, 0});
+  lowered.compute(
+      chip, "Fused(" + fusedMapTitleOf(chain, "+") + ")",
+      transformed(elements, [&](std::int64_t n) { return chainCycles(chip, chain, n); }),
+      {"popops::MapFused<" + fusedMapTitleOf(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
+       kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), kStateSimple, 0});
   return lowered;
 }
 

@@ -45,7 +45,8 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
     return transformed(share, [cycles](std::int64_t) { return cycles; });
   };
   if (work.remote && context.streamingBytesPerSecond <= 0)
-    return base::badInput(context.what + ": the system has no streaming memory; keep all tensors on the chip.");
+    return base::badInput(context.what +
+                          ": the system has no streaming memory; keep all tensors on the chip.");
   const double rate = work.remote ? context.streamingBytesPerSecond : context.hostBytesPerSecond;
   // The gateway serves streaming memory itself: no host takes part.
   const std::int64_t begin = work.remote ? chip.computeSetOverhead : ticks(chip.hostLatencySeconds);

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "engine/devices/figures.h"
+#include "engine/devices/core/figures.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/ladder.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <memory>
 
-#include "engine/devices/family.h"
+#include "engine/devices/core/family.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/ipu_figures.h"
 #include "engine/devices/ipu/ladder.h"
@@ -50,7 +50,8 @@ class IpuSystem final : public System {
            "tile",
            {model::LaneRole::compute, model::LaneRole::exchange, model::LaneRole::host},
            {{"tile_memory", chip_.tiles, Bytes(chip_.bytesPerTile), Bytes(chip_.interleavedStart)}}});
-      if (streaming_.bytes > 0) devices_.back().memory.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
+      if (streaming_.bytes > 0)
+        devices_.back().memory.push_back({"streaming_memory", 1, Bytes(streaming_.bytes), {}});
       links_.push_back({-1, i, "host", hostBytesPerSecond_});
       links_.push_back({i, -1, "host", hostBytesPerSecond_});
     }
@@ -136,8 +137,8 @@ class IpuSystem final : public System {
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
 
  private:
-  /// Chips of the device's machine that are at the same thing at the same time: replicas go in step, so their devices
-  /// of the same place do, or those of all places.
+  /// Chips of the device's machine that are at the same thing at the same time: replicas go in step, so their
+  /// devices of the same place do, or those of all places.
   int atOnce(int device, const compile::Replication& replication, bool allPlaces) const {
     const int machine = device / machine_.devices, places = replication.devicesPerReplica;
     int count = 0;
@@ -175,8 +176,8 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
                                                           const SystemOptions& options) {
   PIPESCOPE_ASSIGN(Chip chip, readChip(request.chip));
   if (options.ioTiles >= chip.tiles) {
-    return base::badInput(fmt::format("{} I/O tiles leave none of the {} tiles of {} to compute.", options.ioTiles,
-                                      chip.tiles, chip.name));
+    return base::badInput(fmt::format("{} I/O tiles leave none of the {} tiles of {} to compute.",
+                                      options.ioTiles, chip.tiles, chip.name));
   }
   std::int64_t available = 1, largestBoxes = 1;
   double hostBytesPerSecond = chip.hostBytesPerSecond;
@@ -206,9 +207,8 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     return base::badInput(fmt::format("System \"{}\" has {} IPU{}, but {} are wanted; take a larger system.",
                                       request.name, available, available == 1 ? "" : "s", request.devices));
   }
-  return std::shared_ptr<const System>(
-      std::make_shared<IpuSystem>(std::move(chip), std::move(ladder), request, options, hostBytesPerSecond,
-                                  streaming, machine));
+  return std::shared_ptr<const System>(std::make_shared<IpuSystem>(
+      std::move(chip), std::move(ladder), request, options, hostBytesPerSecond, streaming, machine));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
                       figures.positive("link_utilisation", "1", 1);
   ladder.startup_ = figures.notNegative("link_startup", "s");
   // A system that says nothing of collectives has them as fast as its links.
-  ladder.collectiveStartup_ = figures.has("collective_startup") ? figures.notNegative("collective_startup", "s")
-                                                                : ladder.startup_;
+  ladder.collectiveStartup_ =
+      figures.has("collective_startup") ? figures.notNegative("collective_startup", "s") : ladder.startup_;
   ladder.farCollective_ = figures.positiveOr("collective_gateway_bandwidth", "B/s", 1e30);
   const char* lanes[] = {"partner_lanes", "transit_lanes", "up_lanes", "down_lanes"};
   for (std::size_t way = 0; way < 4; ++way)

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/devices/device_family.h"
-#include "engine/devices/figures.h"
+#include "engine/devices/core/device_family.h"
+#include "engine/devices/core/figures.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::devices::ipu {

@@ -10,7 +10,7 @@
 #include "engine/devices/ipu/ladder.h"
 #include "engine/devices/ipu/planner.h"
 #include "engine/devices/ipu/tile_runs.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 #include "profiler/base/result.h"
 #include "profiler/model/enums.h"
 
@@ -69,13 +69,14 @@ struct LoweringContext {
   Planner& planner;
   double memoryProportion = 0.6;
   double hostBytesPerSecond = 1;
-  std::string what;  ///< the operator, for sentences
+  std::string what;           ///< the operator, for sentences
   bool halfPartials = false;  ///< float16 products keep float16 sums, whatever the Work says
   // Of collectives.
   const Ladder* ladder = nullptr;  ///< none: a single chip
   compile::Replication replication = {};
   int device = 0;  ///< of the stages that are lowered
-  // Streaming memory of a chip; 0: the system has none. In updates it may be shared with fewer chips than otherwise.
+  // Streaming memory of a chip; 0: the system has none. In updates it may be shared with fewer chips than
+  // otherwise.
   double streamingBytesPerSecond = 0;
   std::int64_t streamingBytes = 0;
   double updateStreamingBytesPerSecond = 0;
@@ -100,8 +101,8 @@ base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& 
 base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context);
 base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context);
 
-/// Products that do not depend on each other, each on a share of the tiles by its multiply-adds. What they have in
-/// common of their steps they do in the same steps. (As PopLibs' multi-convolutions do.)
+/// Products that do not depend on each other, each on a share of the tiles by its multiply-adds. What they
+/// have in common of their steps they do in the same steps. (As PopLibs' multi-convolutions do.)
 base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
                                           const LoweringContext& context);
 

@@ -15,7 +15,7 @@ bool isNonLinearity(const std::string& name) {
   return false;
 }
 
-std::int64_t codeBytes(const std::string& name) {
+std::int64_t mapCodeBytes(const std::string& name) {
   if (name == "gelu" || name == "gelu_gradient") return kCodeGelu;
   if (name == "scaled_add" || name == "adam" || name == "adamw") return kCodeScaledAdd;
   if (name == "cast") return kCodeCast;
@@ -32,7 +32,7 @@ std::string vertexType(const ops::Map& work) {
          "," + type + ">";
 }
 
-std::string titleOf(std::string function) {
+std::string mapTitleOf(std::string function) {
   if (!function.empty() && function[0] >= 'a' && function[0] <= 'z')
     function[0] = static_cast<char>(function[0] - 'a' + 'A');
   return function;
@@ -47,9 +47,9 @@ base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& con
   const Chip& chip = context.chip;
   LoweredWork lowered;
   const TileRuns elements = spreadEvenly(chip, work.elements, graph::sizeOf(work.type));
-  lowered.compute(chip, titleOf(work.function),
+  lowered.compute(chip, mapTitleOf(work.function),
                   transformed(elements, [&](std::int64_t n) { return mapCycles(chip, work, n); }),
-                  {vertexType(work), codeBytes(work.function), kStateSimple, 0});
+                  {vertexType(work), mapCodeBytes(work.function), kStateSimple, 0});
   return lowered;
 }
 

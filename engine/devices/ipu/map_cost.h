@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/devices/ipu/chip.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::devices::ipu {
 

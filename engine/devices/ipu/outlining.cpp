@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/compile/passes/tensor_uses.h"
+#include "engine/compile/tensor_uses.h"
+#include "engine/devices/core/program_order.h"
 #include "engine/devices/ipu/step_code.h"
-#include "engine/devices/program_order.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -16,8 +16,8 @@ using compile::PlanOperator;
 using compile::PlanTensorId;
 using compile::StagePlan;
 
-/// Memory that a call reads from outside and hands out, in the order of first appearance; equal for all calls of a
-/// function but for the tensors.
+/// Memory that a call reads from outside and hands out, in the order of first appearance; equal for all calls
+/// of a function but for the tensors.
 struct Arguments {
   std::vector<std::int64_t> read, made;  ///< roots (TensorUses)
 };
@@ -43,7 +43,8 @@ class ArgumentFinder {
   ArgumentFinder(const StagePlan& stage, const compile::TensorUses& uses) : stage_(stage), uses_(uses) {}
 
   Arguments find(const PassPlan& pass, const PlanCall& call) const {
-    const std::int64_t last = positionOf(stage_, pass) + static_cast<std::int64_t>(call.first + call.count) - 1;
+    const std::int64_t last =
+        positionOf(stage_, pass) + static_cast<std::int64_t>(call.first + call.count) - 1;
     Arguments arguments;
     std::set<std::int64_t> own, outer;
     for (std::size_t i = call.first; i < call.first + call.count; ++i) {
@@ -69,7 +70,8 @@ class ArgumentFinder {
 };
 
 /// Argument k needs no copy where all calls have the same tensor there.
-bool isShared(const std::vector<Candidate>& calls, std::vector<std::int64_t> Arguments::*list, std::size_t k) {
+bool isShared(const std::vector<Candidate>& calls, std::vector<std::int64_t> Arguments::*list,
+              std::size_t k) {
   return std::ranges::all_of(calls, [&](const Candidate& each) {
     return each.stage == calls.front().stage && k < (each.arguments.*list).size() &&
            (each.arguments.*list)[k] == (calls.front().arguments.*list)[k];
@@ -80,14 +82,15 @@ std::int64_t copiedBytes(const std::vector<Candidate>& calls, std::vector<std::i
   std::int64_t bytes = 0;
   const Candidate& first = calls.front();
   for (std::size_t k = 0; k < (first.arguments.*list).size(); ++k) {
-    const compile::PlanTensor& tensor = first.stage->tensors[static_cast<std::size_t>((first.arguments.*list)[k])];
+    const compile::PlanTensor& tensor =
+        first.stage->tensors[static_cast<std::size_t>((first.arguments.*list)[k])];
     if (!tensor.remote && !isShared(calls, list, k)) bytes += tensor.type.bytes().count * tensor.copies;
   }
   return bytes;
 }
 
 /// Bytes of one copy of the function's code, all tiles.
-base::Result<std::int64_t> codeBytes(const Candidate& call, LoweringContext context) {
+base::Result<std::int64_t> outliningCodeBytes(const Candidate& call, LoweringContext context) {
   std::int64_t bytes = 0;
   for (std::size_t i = call.call.first; i < call.call.first + call.call.count; ++i) {
     const PlanOperator& op = call.pass->operators[i];
@@ -102,20 +105,23 @@ base::Result<std::int64_t> codeBytes(const Candidate& call, LoweringContext cont
 
 }  // namespace
 
-base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& stages, const LoweringContext& context) {
+base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& stages,
+                                          const LoweringContext& context) {
   std::map<std::string, std::vector<Candidate>> functions;
   std::map<const StagePlan*, compile::TensorUses> uses;
   for (const OrderedPass& ordered : programOrder(stages)) {
     for (const PlanCall& call : ordered.pass->calls) {
-      const auto found = uses.try_emplace(ordered.stage, *ordered.stage, std::vector<compile::BoundaryTensor>()).first;
+      const auto found =
+          uses.try_emplace(ordered.stage, *ordered.stage, std::vector<compile::BoundaryTensor>()).first;
       const ArgumentFinder finder(*ordered.stage, found->second);
-      functions[call.function].push_back({ordered.stage, ordered.pass, call, finder.find(*ordered.pass, call)});
+      functions[call.function].push_back(
+          {ordered.stage, ordered.pass, call, finder.find(*ordered.pass, call)});
     }
   }
   Outlining result;
   for (const auto& [name, calls] : functions) {
     if (calls.size() < 2) continue;
-    PIPESCOPE_ASSIGN(const std::int64_t code, codeBytes(calls.front(), context));
+    PIPESCOPE_ASSIGN(const std::int64_t code, outliningCodeBytes(calls.front(), context));
     const std::int64_t in = copiedBytes(calls, &Arguments::read), out = copiedBytes(calls, &Arguments::made);
     const auto others = static_cast<std::int64_t>(calls.size()) - 1;
     if (others * code <= in + out) continue;

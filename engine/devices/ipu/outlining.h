@@ -1,13 +1,14 @@
 #pragma once
-// Which of the calls that a plan proposes share their function's code on an IPU. Poplar's Call copies what differs
-// between the calls into the function's own tensors, and results out of them: that takes memory while the function runs
-// and time at each call; what is saved is the code, exchange code and vertex state of all calls but one.
+// Which of the calls that a plan proposes share their function's code on an IPU. Poplar's Call copies what
+// differs between the calls into the function's own tensors, and results out of them: that takes memory while
+// the function runs and time at each call; what is saved is the code, exchange code and vertex state of all
+// calls but one.
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/ipu/lowered_work.h"
 
 namespace pipescope::devices::ipu {

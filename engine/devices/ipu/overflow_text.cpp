@@ -20,7 +20,17 @@ std::string mib(std::int64_t bytes) {
 struct Group {
   const char *name, *remedy;
 };
-enum Kind : std::size_t { weights, optimizer, stash, activations, gradients, temporaries, buffers, code, kinds };
+enum Kind : std::size_t {
+  weights,
+  optimizer,
+  stash,
+  activations,
+  gradients,
+  temporaries,
+  buffers,
+  code,
+  kinds
+};
 constexpr std::array<Group, kinds> kGroups{{
     {"weights and accumulated gradients", "more stages, or half precision (--precision float16)"},
     {"optimizer state",
@@ -64,7 +74,7 @@ std::string tilesText(const std::vector<TileRun>& runs) {
 }
 
 /// Groups with their bytes, largest first.
-std::vector<std::pair<std::int64_t, Kind>> groupsOf(const std::vector<LiveVariable>& live) {
+std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vector<LiveVariable>& live) {
   std::array<std::int64_t, kinds> bytes{};
   for (const LiveVariable& variable : live) bytes[kindOf(variable)] += variable.bytes;
   std::vector<std::pair<std::int64_t, Kind>> groups;
@@ -87,7 +97,8 @@ std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, s
   const bool alone = !groups.empty() && groups.front().first > tooMuch;
   for (const auto& [bytes, kind] : groups) {
     if (alone ? bytes <= tooMuch || count == most : reached > tooMuch + tooMuch / 5) break;
-    const char* remedy = kind == activations && recomputes ? "a smaller micro-batch, or more stages" : kGroups[kind].remedy;
+    const char* remedy =
+        kind == activations && recomputes ? "a smaller micro-batch, or more stages" : kGroups[kind].remedy;
     text += fmt::format("{}for the {} {}", text.empty() ? "" : "; ", kGroups[kind].name, remedy);
     reached += bytes;
     ++count;
@@ -100,7 +111,7 @@ std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, s
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
                          const std::string& fullest, const std::vector<LiveVariable>& live) {
   const std::int64_t tooMuch = layout.worstBytes - chip.bytesPerTile;
-  const auto groups = groupsOf(live);
+  const auto groups = overflowTextGroupsOf(live);
   const bool recomputes = std::any_of(live.begin(), live.end(),
                                       [](const LiveVariable& v) { return v.name.ends_with("/recomputed"); });
   std::string held, largest;

@@ -47,8 +47,8 @@ class PlanBound {
   Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
                      std::int64_t limit) const;
 
-  /// At most what the vertex takes for its first pass over one group of input channels, one of output channels and one
-  /// kernel element, and for each further one.
+  /// At most what the vertex takes for its first pass over one group of input channels, one of output
+  /// channels and one kernel element, and for each further one.
   struct Passes {
     std::int64_t first = 0, further = 0;
   };

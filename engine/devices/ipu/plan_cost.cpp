@@ -210,11 +210,13 @@ ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form) {
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
   // With what addUp() adds to each.
-  const auto with = [](std::int64_t cycles, std::int64_t overhead) { return cycles > 0 ? cycles + overhead : 0; };
+  const auto with = [](std::int64_t cycles, std::int64_t overhead) {
+    return cycles > 0 ? cycles + overhead : 0;
+  };
   const std::int64_t operands =
       2 * with(costs.arrangeExchange, chip.exchangeOverhead) + with(costs.arrange, chip.computeSetOverhead);
-  return {operands * (form.arrangeEach ? form.serial : 1) + with(costs.outputExchange, chip.exchangeOverhead) +
-              with(costs.output, chip.computeSetOverhead),
+  return {operands * (form.arrangeEach ? form.serial : 1) +
+              with(costs.outputExchange, chip.exchangeOverhead) + with(costs.output, chip.computeSetOverhead),
           costs.temporaryBytes};
 }
 

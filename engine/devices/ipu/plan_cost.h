@@ -24,11 +24,11 @@ struct ConvSplit {
 
 /// What one tile's share takes and holds. Cycles of the busiest tile, launch and sync excluded; bytes on it.
 struct ConvCosts {
-  /// Operands brought into the order the vertex wants: to tiles that can turn whole groups over, there, and on to
-  /// their places, by an exchange before and one after.
+  /// Operands brought into the order the vertex wants: to tiles that can turn whole groups over, there, and
+  /// on to their places, by an exchange before and one after.
   std::int64_t arrangeExchange = 0, arrange = 0;
-  std::int64_t operandExchange = 0;               ///< operands to the tiles that use them
-  std::int64_t slice = 0;  ///< serial parts: weights of this part, results into their place
+  std::int64_t operandExchange = 0;  ///< operands to the tiles that use them
+  std::int64_t slice = 0;            ///< serial parts: weights of this part, results into their place
   std::int64_t compute = 0;
   ReduceStages stages;
   std::array<std::int64_t, 4> stageExchange{}, stageCompute{};
@@ -37,8 +37,8 @@ struct ConvCosts {
   std::int64_t inputBytes = 0, weightBytes = 0, partialBytes = 0, arrangeBytes = 0, receivedBytes = 0,
                outputBytes = 0;
   std::int64_t movedInputBytes = 0, movedWeightBytes = 0;  ///< of the operands, what comes from elsewhere
-  std::int64_t temporaryBytes = 0;  ///< the most that lives at once
-  std::int64_t total = 0;           ///< of all serial parts, launches and syncs included
+  std::int64_t temporaryBytes = 0;                         ///< the most that lives at once
+  std::int64_t total = 0;  ///< of all serial parts, launches and syncs included
 };
 
 /// One way to do a product, before it is split: form, vertex, and what follows from them.

@@ -11,13 +11,13 @@ namespace {
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 /// A number of parts of an axis, and the grains that the largest then has.
-struct Cut {
+struct PlanSearchCut {
   std::int64_t parts = 1, grains = 1;
 };
 
 /// Numbers of parts worth trying: the fewest for each size of the largest part.
-std::vector<Cut> cutsOf(std::int64_t grains, std::int64_t tiles) {
-  std::vector<Cut> cuts;
+std::vector<PlanSearchCut> cutsOf(std::int64_t grains, std::int64_t tiles) {
+  std::vector<PlanSearchCut> cuts;
   cuts.reserve(16);
   for (std::int64_t parts = 1; parts <= std::min(grains, tiles);) {
     const std::int64_t largest = ceilDiv(grains, parts);
@@ -35,7 +35,7 @@ struct Axis {
   std::array<std::int64_t, kMaximumDims> ConvSplit::*spatialParts = nullptr;
   std::array<std::int64_t, kMaximumDims> ConvTile::*spatialGrains = nullptr;
   std::size_t dim = 0;
-  std::vector<Cut> cuts;
+  std::vector<PlanSearchCut> cuts;
 
   std::int64_t& in(ConvSplit& split) const { return parts ? split.*parts : (split.*spatialParts)[dim]; }
   std::int64_t& in(ConvTile& tile) const { return grains ? tile.*grains : (tile.*spatialGrains)[dim]; }
@@ -89,7 +89,7 @@ class SplitSearch {
       ConvSplit next = split;
       for (const Axis& axis : axes_) {
         const std::int64_t others = split.tiles() / axis.in(split);
-        for (const Cut cut : axis.cuts) {
+        for (const PlanSearchCut cut : axis.cuts) {
           if (others * cut.parts > chip_.tiles) break;
           ConvSplit candidate = split;
           axis.in(candidate) = cut.parts;
@@ -134,7 +134,7 @@ class SplitSearch {
                bool single = false) {
     if (grains > 1) {
       axes_.push_back({parts, share, nullptr, nullptr, 0,
-                       single ? std::vector<Cut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
+                       single ? std::vector<PlanSearchCut>{{grains, 1}} : cutsOf(grains, chip_.tiles)});
     }
   }
   void addAxis(std::int64_t grains, std::array<std::int64_t, kMaximumDims> ConvSplit::*parts,
@@ -150,8 +150,8 @@ class SplitSearch {
   }
 
   template <class Useless>
-  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used,
-             PlanBound::Passes pass, const Useless& useless) {
+  void enter(ConvSplit& split, ConvTile& tile, std::size_t at, std::int64_t used, PlanBound::Passes pass,
+             const Useless& useless) {
     if (at == resultAxes_) pass = bound_.passCycles(tile);
     if (at == axes_.size()) {
       visit(split, tile);
@@ -160,7 +160,7 @@ class SplitSearch {
     if (at == resultAxes_ && sumsTakeTooLong(split, tile, used, pass)) return;
     const Axis& axis = axes_[at];
     const std::int64_t whole = axis.in(tile);
-    for (const Cut cut : axis.cuts) {
+    for (const PlanSearchCut cut : axis.cuts) {
       const std::int64_t tiles = used * cut.parts;
       if (tiles > chip_.tiles) break;
       ++searched_;

@@ -61,10 +61,11 @@ std::string keyOf(const ConvShape& shape, std::int64_t memory) {
 /// "convolution (forward) of float16, groups 1, batch 4, 64 to 128 channels, 56 to 28 by 3, …", for logs.
 std::string textOf(const ConvShape& shape) {
   constexpr const char* kPasses[] = {"forward", "input gradient", "weight gradient"};
-  std::string text = fmt::format(
-      "{} ({}) of {}, groups {}, batch {}, {} to {} channels", shape.matmul ? "matrix product" : "convolution",
-      kPasses[static_cast<std::size_t>(shape.pass)], shape.half ? "float16" : "float32", shape.groups, shape.batch,
-      shape.inputChannels, shape.outputChannels);
+  std::string text =
+      fmt::format("{} ({}) of {}, groups {}, batch {}, {} to {} channels",
+                  shape.matmul ? "matrix product" : "convolution",
+                  kPasses[static_cast<std::size_t>(shape.pass)], shape.half ? "float16" : "float32",
+                  shape.groups, shape.batch, shape.inputChannels, shape.outputChannels);
   for (std::size_t i = 0; i < shape.dimCount; ++i)
     text += fmt::format(", {} to {} by {}", shape.dims[i].input, shape.dims[i].output, shape.dims[i].kernel);
   return text;
@@ -165,8 +166,9 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
   plan->costs = costsOf(chip_, *best.form, best.split, plan->tile, cache);
   for (const auto& search : searches) plan->searched += search->searched();
   base::log(base::LogLevel::debug,
-            fmt::format("plan of a {}: {}; {} cycles, {} B of temporaries on a tile, {} splits looked at", textOf(shape),
-                        plan->describe(), plan->costs.total, plan->costs.temporaryBytes, plan->searched));
+            fmt::format("plan of a {}: {}; {} cycles, {} B of temporaries on a tile, {} splits looked at",
+                        textOf(shape), plan->describe(), plan->costs.total, plan->costs.temporaryBytes,
+                        plan->searched));
   const std::lock_guard lock(mutex_);
   return plans_.emplace(key, std::move(plan)).first->second;
 }

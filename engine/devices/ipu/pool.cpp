@@ -38,7 +38,7 @@ base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& cont
 }
 
 /// Extents that are cut over the tiles: batch, groups of channels, field.
-struct Cut {
+struct PoolCut {
   std::int64_t batch = 1, groups = 1;
   std::vector<std::int64_t> field;
 };
@@ -65,7 +65,7 @@ class PoolPlan {
   std::int64_t received() const { return receivedBytes(shareOf(best_)); }
   std::int64_t rowBytes() const { return results_.back() * grains_ * vector_ * bytes_; }
   std::int64_t results() const {
-    const Cut share = shareOf(best_);
+    const PoolCut share = shareOf(best_);
     std::int64_t count = share.batch * share.groups * grains_ * vector_;
     for (const std::int64_t extent : share.field) count *= extent;
     return count * bytes_;
@@ -76,20 +76,20 @@ class PoolPlan {
   static constexpr std::int64_t kGrains = 4;
 
   std::int64_t groups() const { return ceilDiv(work_.channels, grains_ * vector_); }
-  static std::int64_t tilesOf(const Cut& cut) {
+  static std::int64_t tilesOf(const PoolCut& cut) {
     std::int64_t tiles = cut.batch * cut.groups;
     for (const std::int64_t parts : cut.field) tiles *= parts;
     return tiles;
   }
-  Cut shareOf(const Cut& cut) const {
-    Cut share{ceilDiv(work_.batch, cut.batch), ceilDiv(groups(), cut.groups), {}};
+  PoolCut shareOf(const PoolCut& cut) const {
+    PoolCut share{ceilDiv(work_.batch, cut.batch), ceilDiv(groups(), cut.groups), {}};
     for (std::size_t i = 0; i < results_.size(); ++i)
       share.field.push_back(ceilDiv(results_[i], cut.field[i]));
     return share;
   }
 
   void search() {
-    Cut cut;
+    PoolCut cut;
     cut.field.assign(results_.size(), 1);
     each(work_.batch, 1, [&](std::int64_t batch) {
       cut.batch = batch;
@@ -99,9 +99,9 @@ class PoolPlan {
       });
     });
   }
-  void searchField(Cut& cut, std::size_t axis, std::int64_t used) {
+  void searchField(PoolCut& cut, std::size_t axis, std::int64_t used) {
     if (axis == results_.size()) {
-      const Cut share = shareOf(cut);
+      const PoolCut share = shareOf(cut);
       const std::int64_t cycles =
           vertexCycles(share) +
           static_cast<std::int64_t>(static_cast<double>(receivedBytes(share)) / chip_.exchangeBytesPerCycle);
@@ -130,7 +130,7 @@ class PoolPlan {
 
   /// Results are dealt to the workers row by row. A row takes 15 cycles, an element of the window 23 and for
   /// each group of channels 11 (21 in a gradient), and for each vector its loop over the row.
-  std::int64_t vertexCycles(const Cut& share) const {
+  std::int64_t vertexCycles(const PoolCut& share) const {
     std::int64_t positions = share.batch;
     for (const std::int64_t extent : share.field) positions *= extent;
     const std::int64_t mine = ceilDiv(positions, chip_.workers);
@@ -147,14 +147,15 @@ class PoolPlan {
       window *= std::min(elements, static_cast<double>(most));
     }
     if (work_.backward)
-      width = std::min(ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back())), work_.output.back());
+      width =
+          std::min(ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back())), work_.output.back());
     const std::int64_t loop = work_.backward ? 7 + 5 * width : (work_.function == "max" ? 4 : 5) + 3 * width;
     const std::int64_t item = 23 + share.groups * ((work_.backward ? 21 : 11) + grains_ * (3 + loop));
     const auto items = static_cast<std::int64_t>(window * static_cast<double>(item));
     return 13 + chip_.workers * (34 + rows * (15 + items));
   }
 
-  std::int64_t receivedBytes(const Cut& share) const {
+  std::int64_t receivedBytes(const PoolCut& share) const {
     std::int64_t inputs = share.batch * share.groups * grains_ * vector_, outputs = inputs;
     for (std::size_t i = 0; i < share.field.size(); ++i) {
       const std::int64_t stride = work_.stride[i], kernel = work_.kernel[i];
@@ -175,7 +176,7 @@ class PoolPlan {
   const ops::Pool& work_;
   const std::vector<std::int64_t>& results_;
   std::int64_t bytes_, vector_, grains_ = 1, bestGrains_ = 1;
-  Cut best_;
+  PoolCut best_;
   std::int64_t least_ = INT64_MAX;
 };
 

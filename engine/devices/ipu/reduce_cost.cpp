@@ -10,22 +10,22 @@ namespace {
 
 /// Depths that remain after each stage but the last, and the messages a tile gets on the way: of the two
 /// whole numbers around the even cut, the one with fewer messages.
-struct Cut {
+struct ReduceCostCut {
   std::array<std::int64_t, 2> after{};
   std::size_t count = 0;
   double messages = 0;
 };
 
-Cut cut(std::int64_t depth, int stages) {
+ReduceCostCut cut(std::int64_t depth, int stages) {
   if (stages == 1) return {{}, 0, static_cast<double>(depth)};
   const auto below = static_cast<std::int64_t>(std::pow(static_cast<double>(depth), (stages - 1.0) / stages));
   const auto through = [&](std::int64_t after) {
-    const Cut rest = cut(after, stages - 1);
-    Cut whole{{after, rest.after[0]}, rest.count + 1, rest.messages};
+    const ReduceCostCut rest = cut(after, stages - 1);
+    ReduceCostCut whole{{after, rest.after[0]}, rest.count + 1, rest.messages};
     whole.messages += static_cast<double>(depth) / static_cast<double>(after);
     return whole;
   };
-  const Cut lower = through(below), upper = through(below + 1);
+  const ReduceCostCut lower = through(below), upper = through(below + 1);
   return lower.messages < upper.messages ? lower : upper;
 }
 
@@ -69,7 +69,7 @@ ReduceStages reduceStages(std::int64_t depth, std::int64_t partials) {
     remaining = ceilDiv(remaining, stageDepth);
     stages.stage[stages.count++] = {stageDepth, outputs};
   };
-  const Cut plan = cut(depth, depth >= 125 ? 3 : depth >= 16 ? 2 : 1);
+  const ReduceCostCut plan = cut(depth, depth >= 125 ? 3 : depth >= 16 ? 2 : 1);
   for (std::size_t i = 0; i < plan.count; ++i) add(ceilDiv(remaining, plan.after[i]));
   if (remaining > 1) add(remaining);
   return stages;

@@ -31,7 +31,8 @@ double collectiveSeconds(const Ladder& ladder, ops::Collective::Kind kind, std::
   double transfer = 0;
   for (const double seconds : ladder.transferSeconds(flows)) transfer = std::max(transfer, seconds);
   const auto n = static_cast<double>(largest);
-  if (far) transfer = std::max(transfer, static_cast<double>(bytes) / n / ladder.farCollectiveBytesPerSecond());
+  if (far)
+    transfer = std::max(transfer, static_cast<double>(bytes) / n / ladder.farCollectiveBytesPerSecond());
   const double steps = (kind == ops::Collective::Kind::allReduce ? 2 : 1) * (n - 1);
   return steps * (ladder.collectiveStartup() + transfer);
 }

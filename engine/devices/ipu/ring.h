@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/devices/ipu/ladder.h"
-#include "engine/ops/work.h"
+#include "engine/ops/core/work.h"
 
 namespace pipescope::devices::ipu {
 
@@ -11,10 +11,10 @@ namespace pipescope::devices::ipu {
 /// neighbours in the ring are neighbours on the ladder where they can be.
 std::vector<int> ringOrder(std::vector<int> devices);
 
-/// Seconds of a collective of `bytes` (the whole tensor) among each of `groups`, all at the same time. In a ring of n
-/// each of n − 1 steps sends a share of 1/n to the next device; an all-reduce is a reduce-scatter and an all-gather:
-/// 2(n − 1)/n · bytes/β + 2(n − 1)α. β is what the most loaded link leaves, α the ladder's collectiveStartup. A group
-/// of one takes no time.
+/// Seconds of a collective of `bytes` (the whole tensor) among each of `groups`, all at the same time. In a
+/// ring of n each of n − 1 steps sends a share of 1/n to the next device; an all-reduce is a reduce-scatter
+/// and an all-gather: 2(n − 1)/n · bytes/β + 2(n − 1)α. β is what the most loaded link leaves, α the ladder's
+/// collectiveStartup. A group of one takes no time.
 double collectiveSeconds(const Ladder& ladder, ops::Collective::Kind kind, std::int64_t bytes,
                          const std::vector<std::vector<int>>& groups);
 

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <set>
 
+#include "engine/devices/core/program_order.h"
+#include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/fused_map.h"
 #include "engine/devices/ipu/outlining.h"
 #include "engine/devices/ipu/rounding.h"
 #include "engine/devices/ipu/step_code.h"
 #include "engine/devices/ipu/tile_memory.h"
-#include "engine/devices/program_order.h"
-#include "engine/devices/tensor_lives.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -84,15 +84,17 @@ class StageLowering {
     streaming_.space = 1;
     streaming_.units.push_back({"variable", "non_interleaved", true, 0, 1, all});
     if (all.count > context_.streamingBytes) {
-      streaming_.overflow.push_back(fmt::format(
-          "{}: {} bytes lie in streaming memory, of which it has {}: {} too much. Keep some kind of tensor on the "
-          "chip, shard it over replicas, or use more stages.",
-          deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
+      streaming_.overflow.push_back(
+          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much. Keep some kind "
+                      "of tensor on the "
+                      "chip, shard it over replicas, or use more stages.",
+                      deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
     }
     return std::move(streaming_);
   }
 
-  /// Loads and stores of streaming memory, and collectives that bring shares together, are segments of their own.
+  /// Loads and stores of streaming memory, and collectives that bring shares together, are segments of their
+  /// own.
   static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
     const auto all = [&](auto wanted) {
       return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
@@ -104,7 +106,8 @@ class StageLowering {
       return Pass::remote;
     // Within a pass a model's own sums over replicas (batch norms) belong to its work.
     const bool planned = pass != Pass::collective && op.kind != "ReplicaSum";
-    if (planned && all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
+    if (planned &&
+        all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
       return Pass::collective;
     return std::nullopt;
   }
@@ -150,14 +153,15 @@ class StageLowering {
       PIPESCOPE_TRY(lowerOperator(stage, plan.pass, op, static_cast<int>(i), segment));
       shared += keepsCode_ ? 0 : memory_.steps() - firstOfOperator;
       keepsCode_ = true;
-      if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, plan.pass, *call, segment));
+      if (call && i + 1 == call->first + call->count)
+        PIPESCOPE_TRY(endCall(stage, plan.pass, *call, segment));
     }
     lives.leavePass(memory_.steps());
     const std::int64_t programs = memory_.steps() - first - shared;
     pass.calls = outlining_.callsOf(plan);
     if (context_.chip.compilesCode)
-      memory_.addAlwaysLive(name, "controlCode",
-                            {{0, context_.chip.tiles, programs * kControlPerProgram}}, stage.index);
+      memory_.addAlwaysLive(name, "controlCode", {{0, context_.chip.tiles, programs * kControlPerProgram}},
+                            stage.index);
     if (segment.ticks.count > 0 || pass.segments.empty()) pass.segments.push_back(std::move(segment));
     return pass;
   }
@@ -214,14 +218,16 @@ class StageLowering {
     if (bytes == 0) return {};
     LoweringContext context = context_;
     context.what = call.name + "/" + name;
-    PIPESCOPE_ASSIGN(const LoweredWork copy, lowerWork(ops::Rearrange{bytes, bytes, graph::ElementType::uint8}, context));
+    PIPESCOPE_ASSIGN(const LoweredWork copy,
+                     lowerWork(ops::Rearrange{bytes, bytes, graph::ElementType::uint8}, context));
     copyCycles_ += copy.cycles();
     for (const ProgramStep& step : copy.steps)
       addProgram(segment, step, context.what, static_cast<int>(call.first), 1, pass, stage.index);
     return {};
   }
 
-  base::Status beginCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
+  base::Status beginCall(const StagePlan& stage, Pass pass, const OutlinedCall& call,
+                         LoweredSegment& segment) {
     callFirst_ = memory_.steps();
     return copyForCall(stage, pass, call, "CopyIn", call.bytesIn, segment);
   }
@@ -250,7 +256,8 @@ class StageLowering {
       const std::int32_t firstOfWork = memory_.steps();
       for (const ProgramStep& step : lowered.steps)
         addProgram(segment, step, path, index, step.once ? 1 : work.repeat, pass, stage.index);
-      if (const auto* copy = std::get_if<ops::HostCopy>(&work.item); copy && !copy->remote && context.ioTiles > 0)
+      if (const auto* copy = std::get_if<ops::HostCopy>(&work.item);
+          copy && !copy->remote && context.ioTiles > 0)
         memory_.addStreamBuffer(path, onIoTiles(context, copy->bytes.count), stage.index);
       for (const Temporary& temporary : lowered.temporaries) {
         memory_.addTemporary(path + "/" + temporary.name, temporary, firstOfWork, stage.index);
@@ -336,7 +343,7 @@ class StageLowering {
   LoweredMemory streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
-  bool keepsCode_ = true;        ///< false: an operator whose code another call has
+  bool keepsCode_ = true;       ///< false: an operator whose code another call has
   std::int32_t callFirst_ = 0;  ///< step at which the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/ipu/lowered_work.h"
 
 namespace pipescope::devices::ipu {

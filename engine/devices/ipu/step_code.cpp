@@ -12,7 +12,8 @@ std::vector<CodePart> codeOf(const ProgramStep& step) {
   std::vector<CodePart> parts;
   if (step.kind == model::StepKind::compute && step.name.ends_with("OnTileCopy"))
     parts.push_back({"copyDescriptor", onTiles(kCopyDescriptor)});
-  if (step.kind == model::StepKind::globalExchange) parts.push_back({"globalExchangeCode", onTiles(exchange)});
+  if (step.kind == model::StepKind::globalExchange)
+    parts.push_back({"globalExchangeCode", onTiles(exchange)});
   if (step.kind == model::StepKind::exchange) parts.push_back({"internalExchangeCode", onTiles(exchange)});
   if (step.program == "StreamCopyMid") {
     parts.push_back({"hostExchangeCode", onTiles(exchange)});

@@ -84,7 +84,8 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
   const auto asBefore = [&](std::size_t i) {
     return i > 0 && peaks.all[i] == peaks.all[i - 1] && peaks.wide[i] == peaks.wide[i - 1] &&
            peaks.own[i] == peaks.own[i - 1] &&
-           std::all_of(amounts.begin(), amounts.end(), [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
+           std::all_of(amounts.begin(), amounts.end(),
+                       [i](const auto* tiles) { return (*tiles)[i] == (*tiles)[i - 1]; });
   };
   std::int64_t over = 0;
   for (std::int64_t tile = 0; tile < chip.tiles; ++tile) {

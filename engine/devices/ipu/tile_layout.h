@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/tile_runs.h"
 
@@ -31,8 +31,8 @@ struct TileLayout {
 
 /// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a
 /// memory element of its own from the next element on; from the start of interleaved memory what needs that,
-/// then what spilled over; past the tile's end what overflows. Interleaved memory is free for anything while nothing
-/// that needs it is live, so that a tile takes no more than the most that lives at once.
+/// then what spilled over; past the tile's end what overflows. Interleaved memory is free for anything while
+/// nothing that needs it is live, so that a tile takes no more than the most that lives at once.
 TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
                        const TilePeaks& peaks);
 

@@ -215,7 +215,8 @@ std::vector<LiveVariable> TileMemory::liveOn(std::int64_t tile, std::int32_t ste
 
 std::string TileMemory::describeOverflow(const std::string& deviceName, const TileLayout& layout) const {
   const std::int32_t fullest = fullestStepOn(layout.worstTile);
-  return overflowText(whole_, deviceName, layout, fullest < 0 ? "" : steps_[static_cast<std::size_t>(fullest)].name,
+  return overflowText(whole_, deviceName, layout,
+                      fullest < 0 ? "" : steps_[static_cast<std::size_t>(fullest)].name,
                       liveOn(layout.worstTile, fullest));
 }
 
@@ -232,7 +233,8 @@ LoweredMemory TileMemory::finish(const std::string& deviceName) {
   memory.variables.reserve(variables_.size());
   for (Variable& variable : variables_) {
     for (const TileRun& run : variable.runs) {
-      if (run.value > 0 && run.count > 0) variable.row.units.push_back({run.first, run.count, Bytes(run.value)});
+      if (run.value > 0 && run.count > 0)
+        variable.row.units.push_back({run.first, run.count, Bytes(run.value)});
     }
     memory.variables.push_back(std::move(variable.row));
   }

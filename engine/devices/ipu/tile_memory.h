@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/overflow_text.h"

@@ -1,6 +1,7 @@
 #pragma once
-// The hot kernels, compiled once for each instruction set: plain functions over float32 memory, without allocation,
-// locks or C++ types of the outside. engine/ops/kernels/choose.h picks a table when the program starts.
+// The hot kernels, compiled once for each instruction set: plain functions over float32 memory, without
+// allocation, locks or C++ types of the outside. engine/ops/kernels/choose.h picks a table when the program
+// starts.
 #include <cstdint>
 
 namespace pipescope::kernels {
@@ -8,10 +9,10 @@ namespace pipescope::kernels {
 /// Lanes of a packed panel, whatever the instruction set.
 inline constexpr std::int64_t kPanel = 16;
 
-/// C (rows × columns, row-major) = scale · A·B, B packed in panels of 16 columns. A is read where it lies: element
-/// (r, k) is at  a + rowOffsets[r] + segmentOffsets[k ÷ length] + (k mod length)·step.
-/// Without tables a row lies at (r ÷ 16)·blockStride + (r mod 16)·rowStride, a segment at its number · segmentStride.
-/// The order of a sum depends on k's extent and segments only.
+/// C (rows × columns, row-major) = scale · A·B, B packed in panels of 16 columns. A is read where it lies:
+/// element (r, k) is at  a + rowOffsets[r] + segmentOffsets[k ÷ length] + (k mod length)·step. Without tables
+/// a row lies at (r ÷ 16)·blockStride + (r mod 16)·rowStride, a segment at its number · segmentStride. The
+/// order of a sum depends on k's extent and segments only.
 struct RowProduct {
   const float* a = nullptr;
   const std::int64_t* rowOffsets = nullptr;
@@ -21,7 +22,8 @@ struct RowProduct {
   std::int64_t segments = 1, length = 0, last = 0;  ///< all but the last segment have `length` elements
   std::int64_t step = 1;
 
-  const float* b = nullptr;      ///< panel p, row k at b + p·panelStride + k·16; lanes beyond the columns are zeros
+  const float* b =
+      nullptr;  ///< panel p, row k at b + p·panelStride + k·16; lanes beyond the columns are zeros
   std::int64_t panelStride = 0;
 
   float* c = nullptr;
@@ -36,14 +38,16 @@ struct RowProduct {
 /// Columns of an image, padding included, that the transforms can stage.
 inline constexpr std::int64_t kStagedColumns = 512;
 
-/// Rows of tiles of up to sixteen planes. Winograd's tiles overlap by two: tile (r, t) covers 4×4 inputs from row
-/// 2r − padTop, column 2t − padLeft on, and 2×2 outputs from (2r, 2t) on. What lies outside the image is zero, or dropped.
+/// Rows of tiles of up to sixteen planes. Winograd's tiles overlap by two: tile (r, t) covers 4×4 inputs from
+/// row 2r − padTop, column 2t − padLeft on, and 2×2 outputs from (2r, 2t) on. What lies outside the image is
+/// zero, or dropped.
 struct WinogradTiles {
   float* planes = nullptr;  ///< plane c at planes + c·planeStride, rows of `width` elements
   std::int64_t planeStride = 0, height = 0, width = 0, channels = 0;
   std::int64_t padTop = 0, padLeft = 0;
   std::int64_t tileRow = 0, tileRows = 0, tilesPerRow = 0;
-  /// Frequency f of tile t, counted from the first tile row given: 16 channels at f·frequencyStride + t·tileStride.
+  /// Frequency f of tile t, counted from the first tile row given: 16 channels at f·frequencyStride +
+  /// t·tileStride.
   float* tiles = nullptr;
   std::int64_t frequencyStride = 0, tileStride = 0;
   const float* bias = nullptr;  ///< outputs: per channel, or null
@@ -60,8 +64,9 @@ struct WinogradFilters {
   std::int64_t frequencyStride = 0, transformedStride = 0;
 };
 
-/// A convolution of stride 1 over images whose planes lie somewhere, rows of positions being lanes; distances in elements.
-/// Of y (dy) rows of `width` elements are read and written, rounded up to 8 where it is read; of x as many, and the taps'.
+/// A convolution of stride 1 over images whose planes lie somewhere, rows of positions being lanes; distances
+/// in elements. Of y (dy) rows of `width` elements are read and written, rounded up to 8 where it is read; of
+/// x as many, and the taps'.
 struct RowConvolution {
   std::int64_t channels = 0, filters = 0;  ///< of one group
   std::int64_t height = 0, width = 0;      ///< of the output
@@ -77,11 +82,11 @@ struct KernelTable {
   void (*packRows)(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
                    std::int64_t panelStride);
   /// The same of a transposed source: column n at b + n·ld.
-  void (*packColumns)(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
-                      std::int64_t panelStride);
+  void (*packColumns)(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns,
+                      float* panels, std::int64_t panelStride);
   /// to[c·ldTo + r] = from[r·ldFrom + c] for r < rows, c < columns.
-  void (*transpose)(const float* from, std::int64_t ldFrom, std::int64_t rows, std::int64_t columns, float* to,
-                    std::int64_t ldTo);
+  void (*transpose)(const float* from, std::int64_t ldFrom, std::int64_t rows, std::int64_t columns,
+                    float* to, std::int64_t ldTo);
   // engine/ops/kernels/isa/winograd.h has the formulas.
   void (*winogradInput)(const WinogradTiles& tiles);
   /// False where an output is infinite or NaN, which tiles spread too far.
@@ -92,13 +97,13 @@ struct KernelTable {
   /// Weights in the order of rowForward, or `turned` of rowInputGradient: up to twice as many floats.
   void (*rowFilters)(const RowConvolution& shape, const float* w, bool turned, float* packed);
   /// y of one image, plus a bias for each filter or null, then max(·, 0) where it is asked for.
-  void (*rowForward)(const RowConvolution& shape, const float* x, const float* packed, const float* bias, bool relu,
-                     float* y);
+  void (*rowForward)(const RowConvolution& shape, const float* x, const float* packed, const float* bias,
+                     bool relu, float* y);
   /// Adds to dx of one image.
   void (*rowInputGradient)(const RowConvolution& shape, const float* dy, const float* packed, float* dx);
   /// dw (filter, channel, tap) of one channel and row of taps over some images; or adds to it.
-  void (*rowWeightGradient)(const RowConvolution& shape, std::int64_t images, std::int64_t channel, std::int64_t ky,
-                            const float* x, const float* dy, bool accumulate, float* dw);
+  void (*rowWeightGradient)(const RowConvolution& shape, std::int64_t images, std::int64_t channel,
+                            std::int64_t ky, const float* x, const float* dy, bool accumulate, float* dw);
 };
 
 }  // namespace pipescope::kernels

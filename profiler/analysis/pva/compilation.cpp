@@ -4,8 +4,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/analysis/pva/profile.h"
-#include "profiler/analysis/unit_liveness.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::pva {
@@ -14,7 +14,7 @@ namespace {
 void addUse(TileMemory& memory, const model::UnitMemory& row) {
   const std::int64_t bytes = row.bytes.count;
   const bool gap = row.category == "gap";
-  GapBytes* const region = row.region == "interleaved" ? &memory.interleaved
+  GapBytes* const region = row.region == "interleaved"  ? &memory.interleaved
                            : row.region == "overflowed" ? &memory.overflowed
                                                         : &memory.nonInterleaved;
   for (GapBytes* part : {&memory.total, region}) {
@@ -36,11 +36,13 @@ Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemory() const {
   LiveMemory live;
   live.bytes = row_.notAlwaysLive.count;
   std::set<std::int64_t> ids;
-  PIPESCOPE_ASSIGN(const auto intervals, detail::rowsWhere<model::LifeInterval>(*profile_->source, [&](const auto& row) {
+  PIPESCOPE_ASSIGN(const auto intervals,
+                   detail::rowsWhere<model::LifeInterval>(*profile_->source, [&](const auto& row) {
                      return row.firstStep <= row_.index && row_.index < row.endStep;
                    }));
   for (const model::LifeInterval& row : intervals) ids.insert(row.variable.value);
-  PIPESCOPE_ASSIGN(const auto variables, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
+  PIPESCOPE_ASSIGN(const auto variables,
+                   detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
                      return row.space == row_.space && !row.alwaysLive && ids.count(row.id.value) != 0;
                    }));
   for (const model::Variable& row : variables)
@@ -51,11 +53,12 @@ Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemory() const {
 Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemoryForTile(std::int64_t tile) const {
   PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
   if (place.space != row_.space) {
-    return base::badInput(fmt::format("Tile {} is not of IPU {}, whose program this step is of.", tile, ipu()));
+    return base::badInput(
+        fmt::format("Tile {} is not of IPU {}, whose program this step is of.", tile, ipu()));
   }
   PIPESCOPE_ASSIGN(const auto variables,
-                   analysis::variablesOnUnit(*profile_->source, *profile_->catalog, row_.executable, row_.space,
-                                             place.unit, row_.index));
+                   analysis::variablesOnUnit(*profile_->source, *profile_->catalog, row_.executable,
+                                             row_.space, place.unit, row_.index));
   LiveMemory live;
   for (const analysis::UnitVariable& variable : variables) {
     if (variable.alwaysLive) continue;
@@ -127,7 +130,8 @@ Result<std::vector<Tile>> Compilation::tiles() const {
 Result<std::vector<Ipu>> Compilation::ipus() const {
   PIPESCOPE_ASSIGN(std::vector<Tile> all, tiles());
   std::vector<Ipu> ipus;
-  for (const model::Device& device : profile_->catalog->devices) ipus.push_back({profile_->ipuOf(device.id), {}});
+  for (const model::Device& device : profile_->catalog->devices)
+    ipus.push_back({profile_->ipuOf(device.id), {}});
   for (Tile& tile : all) {
     const auto ipu = std::ranges::find(ipus, tile.ipu, &Ipu::id);
     if (ipu != ipus.end()) ipu->tiles.push_back(std::move(tile));
@@ -140,7 +144,8 @@ Result<std::vector<Replica>> Compilation::replicas() const {
   const Target target = this->target();
   std::vector<Replica> replicas;
   for (std::size_t i = 0; i < all.size() && target.ipusPerReplica > 0; ++i) {
-    const std::int64_t id = std::min(static_cast<std::int64_t>(i) / target.ipusPerReplica, target.numReplicas - 1);
+    const std::int64_t id =
+        std::min(static_cast<std::int64_t>(i) / target.ipusPerReplica, target.numReplicas - 1);
     if (replicas.empty() || replicas.back().id != id) replicas.push_back({id, {}});
     replicas.back().ipus.push_back(std::move(all[i]));
   }
@@ -151,9 +156,9 @@ Result<Graph> Compilation::graph() const {
   Graph graph;
   PIPESCOPE_ASSIGN(const std::vector<ComputeSet> sets, computeSets());
   graph.numComputeSets = static_cast<std::int64_t>(sets.size());
-  PIPESCOPE_ASSIGN(const auto variables, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
-                     return row.executable == executable_;
-                   }));
+  PIPESCOPE_ASSIGN(const auto variables,
+                   detail::rowsWhere<model::Variable>(
+                       *profile_->source, [&](const auto& row) { return row.executable == executable_; }));
   graph.numVars = static_cast<std::int64_t>(variables.size());
   return graph;
 }
@@ -169,7 +174,8 @@ std::vector<Program> Compilation::programs() const {
 }
 
 Result<std::vector<ComputeSet>> Compilation::computeSets() const {
-  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::Program>(*profile_->source, [&](const model::Program& row) {
                      return row.executable == executable_ && row.kind == "OnTileExecute";
                    }));
   std::vector<ComputeSet> sets;
@@ -182,7 +188,8 @@ Result<std::vector<LivenessProgramStep>> Compilation::livenessProgramSteps(std::
   for (const model::MemorySpace& space : profile_->catalog->memorySpaces) {
     if (space.device.value == ipu && !wanted.valid()) wanted = space.id;
   }
-  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::LivenessStep>(*profile_->source, [&](const auto& row) {
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::LivenessStep>(*profile_->source, [&](const auto& row) {
                      return row.executable == executable_ && row.space == wanted && wanted.valid();
                    }));
   std::vector<LivenessProgramStep> steps;
@@ -195,7 +202,8 @@ Result<std::vector<LivenessProgramStep>> Compilation::livenessProgramSteps(std::
 }
 
 Result<std::vector<Variable>> Compilation::alwaysLiveVariables() const {
-  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::Variable>(*profile_->source, [&](const auto& row) {
                      return row.executable == executable_ && row.alwaysLive;
                    }));
   std::vector<Variable> variables;
@@ -215,11 +223,12 @@ Result<std::vector<Variable>> Compilation::alwaysLiveVariablesForTile(std::int64
 
 Result<std::vector<LoweredVariable>> Compilation::loweredVariablesForTile(std::int64_t tile) const {
   PIPESCOPE_ASSIGN(const detail::Profile::TilePlace place, profile_->tile(tile));
-  PIPESCOPE_ASSIGN(const auto rows, analysis::variablesOfUnit(*profile_->source, *profile_->catalog, executable_,
-                                                              place.space, place.unit));
+  PIPESCOPE_ASSIGN(const auto rows, analysis::variablesOfUnit(*profile_->source, *profile_->catalog,
+                                                              executable_, place.space, place.unit));
   std::vector<LoweredVariable> variables;
   for (const analysis::UnitVariable& row : rows)
-    variables.push_back({row.id.value, row.name, row.category, row.shape, row.bytes.count, tile, row.alwaysLive});
+    variables.push_back(
+        {row.id.value, row.name, row.category, row.shape, row.bytes.count, tile, row.alwaysLive});
   return variables;
 }
 

@@ -30,8 +30,8 @@ std::vector<Run> Execution::runs() const {
   const auto clock = static_cast<double>(profile_->catalog->timebase({}).ticksPerSecond) * 1e-6;
   for (const model::Run* row : profile_->catalog->runsOf(executable_)) {
     runs.push_back({row->id.value, row->name, row->start.count, row->end.count,
-                    static_cast<double>(row->start.count) / clock, static_cast<double>(row->end.count) / clock,
-                    row->samples});
+                    static_cast<double>(row->start.count) / clock,
+                    static_cast<double>(row->end.count) / clock, row->samples});
   }
   return runs;
 }
@@ -42,9 +42,11 @@ std::int64_t Execution::totalCycles() const {
   return total.count;
 }
 
-base::Status Execution::forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const {
+base::Status Execution::forEachStep(std::int64_t run,
+                                    const std::function<bool(const ExecutionStep&)>& visit) const {
   const std::vector<const model::Run*> runs = profile_->catalog->runsOf(executable_);
-  const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto* row) { return row->id.value == run; });
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [&](const auto* row) { return row->id.value == run; });
   if (found == runs.end()) return base::badInput(fmt::format("The executable has no run {}.", run));
   PIPESCOPE_ASSIGN(const auto placements, analysis::rowsOfRun<model::Placement>(*profile_->source, **found));
   std::unordered_map<std::int64_t, std::vector<model::Step>> steps;
@@ -53,7 +55,8 @@ base::Status Execution::forEachStep(std::int64_t run, const std::function<bool(c
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, profile_->source->block<model::Step>(b));
     for (const model::Step& row : *rows) {
-      if (const auto segment = steps.find(row.segment.value); segment != steps.end()) segment->second.push_back(row);
+      if (const auto segment = steps.find(row.segment.value); segment != steps.end())
+        segment->second.push_back(row);
     }
   }
   ExecutionStep step;
@@ -77,7 +80,8 @@ Result<std::vector<ExecutionStep>> Execution::steps(std::int64_t run, std::size_
     return !tooMany;
   }));
   if (tooMany)
-    return base::badInput(fmt::format("Run {} has more than {} steps; walk them with forEachStep, or ask for a window.", run, most));
+    return base::badInput(fmt::format(
+        "Run {} has more than {} steps; walk them with forEachStep, or ask for a window.", run, most));
   return all;
 }
 

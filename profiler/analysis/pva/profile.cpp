@@ -6,20 +6,22 @@
 #include <utility>
 
 #include "profiler/analysis/block_walk.h"
-#include "profiler/analysis/memory.h"
+#include "profiler/analysis/memory/memory.h"
 
 namespace pipescope::pva::detail {
 
 Result<std::unordered_map<std::int64_t, Profile::StepPlace>> Profile::findSteps() const {
   std::unordered_map<std::int64_t, StepPlace> found;
-  const std::size_t programs = analysis::columnOf<model::Step>("program"), ticks = analysis::columnOf<model::Step>("ticks");
+  const std::size_t programs = analysis::columnOf<model::Step>("program"),
+                    ticks = analysis::columnOf<model::Step>("ticks");
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source->blocks<model::Step>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (blocks[b].rows == 0) continue;
     PIPESCOPE_ASSIGN(const auto columns, source->columns<model::Step>(b));
     for (std::size_t i = 0; i < columns->rows; ++i) {
-      found.try_emplace(columns->columns[programs][i],
-                        StepPlace{blocks[b].firstRow + static_cast<std::int64_t>(i), columns->columns[ticks][i]});
+      found.try_emplace(
+          columns->columns[programs][i],
+          StepPlace{blocks[b].firstRow + static_cast<std::int64_t>(i), columns->columns[ticks][i]});
     }
   }
   return found;
@@ -28,7 +30,8 @@ Result<std::unordered_map<std::int64_t, Profile::StepPlace>> Profile::findSteps(
 Result<std::vector<std::int64_t>> Profile::cyclesByTile(std::int64_t id) const {
   const model::Device* device = catalog->device(program(id).device);
   constexpr std::int64_t kMostTiles = 10'000'000;
-  if (device == nullptr || device->units < 1 || device->units > kMostTiles) return std::vector<std::int64_t>();
+  if (device == nullptr || device->units < 1 || device->units > kMostTiles)
+    return std::vector<std::int64_t>();
   const std::lock_guard lock(mutex_);
   if (!steps_) {
     PIPESCOPE_ASSIGN(steps_, findSteps());
@@ -68,12 +71,14 @@ Result<Profile::TilePlace> Profile::tile(std::int64_t number) const {
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> maps, source->blocks<model::VariableUnits>());
   if (std::ranges::none_of(maps, [](const model::BlockInfo& block) { return block.rows > 0; })) {
     return base::badInput(
-        "The profile does not say which variables lie on which tile; record it with --record steps or tiles.");
+        "The profile does not say which variables lie on which tile; record it with --record steps or "
+        "tiles.");
   }
   std::int64_t first = 0;
   for (const model::MemorySpace& space : catalog->memorySpaces) {
     if (!isTiled(space, first)) continue;
-    if (number >= first && number - first < space.units) return TilePlace{space.id, space.device, number - first};
+    if (number >= first && number - first < space.units)
+      return TilePlace{space.id, space.device, number - first};
     first += space.units;
   }
   return base::badInput(fmt::format("The profile has no tile {}; its tiles are 0 to {}.", number, first - 1));
@@ -86,7 +91,8 @@ bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore) {
 
 DebugContext contextOf(const detail::Profile& profile, model::DebugContextId id) {
   DebugContext context;
-  if (!id.valid() || static_cast<std::size_t>(id.value) >= profile.catalog->debugContexts.size()) return context;
+  if (!id.valid() || static_cast<std::size_t>(id.value) >= profile.catalog->debugContexts.size())
+    return context;
   const model::DebugContext row = profile.catalog->debugContexts[static_cast<std::size_t>(id.value)];
   context.id = id.value;
   context.name = profile.catalog->namePath(id);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "profiler/analysis/pva/report.h"
-#include "profiler/analysis/unit_steps.h"
+#include "profiler/analysis/timeline/unit_steps.h"
 
 namespace pipescope::pva {
 namespace detail {
@@ -54,14 +54,16 @@ struct Profile {
   mutable std::optional<analysis::UnitReader> units_;
 };
 
-/// True for a space whose units are tiles of Compilation::tiles(): memory of a device, and not impossibly much of it.
+/// True for a space whose units are tiles of Compilation::tiles(): memory of a device, and not impossibly
+/// much of it.
 bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore);
 
 /// Name, layer and parent of a debug context; id −1: there is none.
 DebugContext contextOf(const Profile& profile, model::DebugContextId id);
 
 template <class Row>
-Result<std::vector<Row>> rowsWhere(const model::ProfileSource& source, const std::function<bool(const Row&)>& wanted) {
+Result<std::vector<Row>> rowsWhere(const model::ProfileSource& source,
+                                   const std::function<bool(const Row&)>& wanted) {
   std::vector<Row> found;
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {

@@ -39,13 +39,14 @@ Result<Execution> Report::execution(const std::string& executable) const {
 
 Result<std::vector<Operation>> Report::operations(const std::string& executable) const {
   PIPESCOPE_ASSIGN(const model::Executable* found, profile_->catalog->findExecutable(executable));
-  PIPESCOPE_ASSIGN(const auto rows, detail::rowsWhere<model::Operator>(*profile_->source, [&](const auto& row) {
-                     return row.executable == found->id;
-                   }));
+  PIPESCOPE_ASSIGN(const auto rows,
+                   detail::rowsWhere<model::Operator>(
+                       *profile_->source, [&](const auto& row) { return row.executable == found->id; }));
   std::vector<Operation> operations;
   for (const model::Operator& row : rows) {
-    operations.push_back({detail::contextOf(*profile_, row.debugContext), profile_->catalog->namePath(row.debugContext), row.kind,
-                          model::toString(row.pass), row.stage, row.flops, row.bytes.count});
+    operations.push_back({detail::contextOf(*profile_, row.debugContext),
+                          profile_->catalog->namePath(row.debugContext), row.kind, model::toString(row.pass),
+                          row.stage, row.flops, row.bytes.count});
   }
   return operations;
 }
@@ -55,12 +56,18 @@ Result<InstrumentationSettings> Report::instrumentationSettings() const {
   const auto any = [&]<class Row>(const Row&) {
     const auto blocks = profile_->source->blocks<Row>();
     if (!blocks.ok()) readable = blocks.error();
-    return blocks.ok() && std::ranges::any_of(*blocks, [](const model::BlockInfo& block) { return block.rows > 0; });
+    return blocks.ok() &&
+           std::ranges::any_of(*blocks, [](const model::BlockInfo& block) { return block.rows > 0; });
   };
-  const bool tiles = any(model::StepUnits()), steps = any(model::Step()), placements = any(model::Placement());
+  const bool tiles = any(model::StepUnits()), steps = any(model::Step()),
+             placements = any(model::Placement());
   const bool transfers = any(model::Transfer());
   PIPESCOPE_TRY(readable);
-  return InstrumentationSettings{tiles ? "Tile" : steps ? "Ipu" : placements ? "Device" : "Off", transfers ? "Tile" : "Off"};
+  return InstrumentationSettings{tiles        ? "Tile"
+                                 : steps      ? "Ipu"
+                                 : placements ? "Device"
+                                              : "Off",
+                                 transfers ? "Tile" : "Off"};
 }
 
 std::string Report::property(const std::string& key) const {

@@ -1,11 +1,13 @@
 #pragma once
-// A profile through the names that libpva's users know: Report, Compilation, Execution, Tile, LivenessProgramStep,
-// ExecutionStep … (meanings: the public libpva reference). Everything is read when it is asked for, by block; objects
-// are small handles that may be copied and used from several threads, and keep the profile open.
+// A profile through the names that libpva's users know: Report, Compilation, Execution, Tile,
+// LivenessProgramStep, ExecutionStep … (meanings: the public libpva reference). Everything is read when it is
+// asked for, by block; objects are small handles that may be copied and used from several threads, and keep
+// the profile open.
 //
-// What differs from libpva: a Compilation and an Execution are of one executable (a profile holds several); a lookup
-// that damage makes impossible is a Result. Not there, because the model of the devices has no such thing: vertices and
-// their types, edges, code and exchange bytes by tile, variables by program, addresses, lightweight-profile blocks.
+// What differs from libpva: a Compilation and an Execution are of one executable (a profile holds several); a
+// lookup that damage makes impossible is a Result. Not there, because the model of the devices has no such
+// thing: vertices and their types, edges, code and exchange bytes by tile, variables by program, addresses,
+// lightweight-profile blocks.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -88,7 +90,7 @@ class Program {
   std::string type() const;  ///< OnTileExecute, DoExchange, Sync …
   /// In program order. A Call's are those of its function, under the names of this call.
   std::vector<Program> children() const;
-  std::int64_t count() const;               ///< of a Repeat: how often its children run; otherwise 1
+  std::int64_t count() const;             ///< of a Repeat: how often its children run; otherwise 1
   std::optional<Program> target() const;  ///< of a Call: the Function whose code it runs
   DebugContext debugContext() const;
   /// Cycles of each tile of its IPU in one execution; empty where the profile does not say. Of OnTileExecute,
@@ -102,7 +104,8 @@ class Program {
   friend class Execution;
   friend class ExecutionStep;
   friend class LivenessProgramStep;
-  Program(std::shared_ptr<const detail::Profile> profile, std::int64_t id) : profile_(std::move(profile)), id_(id) {}
+  Program(std::shared_ptr<const detail::Profile> profile, std::int64_t id)
+      : profile_(std::move(profile)), id_(id) {}
   std::shared_ptr<const detail::Profile> profile_;
   std::int64_t id_ = -1;
 };
@@ -162,12 +165,13 @@ class Compilation {
   Result<std::vector<Ipu>> ipus() const;
   Result<std::vector<Replica>> replicas() const;
   Result<Graph> graph() const;
-  std::vector<Program> programs() const;                               ///< roots: those without a parent
+  std::vector<Program> programs() const;  ///< roots: those without a parent
   /// Of all devices, in the order of the programs.
   Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;
-  /// By tile, largest first; read the unit maps. Refused where there are none, and for tiles that do not exist.
+  /// By tile, largest first; read the unit maps. Refused where there are none, and for tiles that do not
+  /// exist.
   Result<std::vector<Variable>> alwaysLiveVariablesForTile(std::int64_t tile) const;
   Result<std::vector<LoweredVariable>> loweredVariablesForTile(std::int64_t tile) const;
 
@@ -216,8 +220,8 @@ class Execution {
   std::vector<Run> runs() const;
   /// Of all runs together: from the start of each to its end.
   std::int64_t totalCycles() const;
-  /// Calls visit for every step of a run, placement by placement, until it returns false; nothing is gathered, so that
-  /// a run of any length can be walked.
+  /// Calls visit for every step of a run, placement by placement, until it returns false; nothing is
+  /// gathered, so that a run of any length can be walked.
   base::Status forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const;
   /// The steps of a run, refused where there are more than `most`.
   Result<std::vector<ExecutionStep>> steps(std::int64_t run, std::size_t most = 10'000'000) const;
@@ -238,7 +242,8 @@ struct Operation {
 
 /// How finely times are told, in libpva's words.
 struct InstrumentationSettings {
-  std::string compute;           ///< Tile: of every tile; Ipu: of every step; Device: of what a stage does; Off: of nothing
+  std::string
+      compute;  ///< Tile: of every tile; Ipu: of every step; Device: of what a stage does; Off: of nothing
   std::string externalExchange;  ///< Tile (of every transfer) or Off
 };
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/config/key.h"
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/gaudi/card.h"
 #include "engine/devices/gaudi/fabric.h"
 #include "engine/devices/system_registry.h"
@@ -138,7 +138,8 @@ base::Result<double> gemm(const Point& point) {
 
 base::Result<double> collective(const Point& point, ops::Collective::Kind kind) {
   if (point.cards < 2)
-    return base::badInput(fmt::format("An {} point needs at least 2 cards, but it has {}.", point.workload, point.cards));
+    return base::badInput(
+        fmt::format("An {} point needs at least 2 cards, but it has {}.", point.workload, point.cards));
   PIPESCOPE_ASSIGN(const std::int64_t bytes, size(point, "bytes"));
   PIPESCOPE_ASSIGN(const graph::ElementType type, typeOf(point));
   compile::StagePlan stage;
@@ -176,8 +177,8 @@ std::string chipOf(const Point& point) {
 base::Result<double> emulate(const Point& point) {
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(systemOf(point)));
   if (system->family() != "gaudi") {
-    return base::badInput(fmt::format("{} is no Gaudi; there are gaudi, gaudi2, gaudi3 and boxes such as hls-gaudi2.",
-                                      point.device));
+    return base::badInput(fmt::format(
+        "{} is no Gaudi; there are gaudi, gaudi2, gaudi3 and boxes such as hls-gaudi2.", point.device));
   }
   if (point.workload == "gemm") return gemm(point);
   if (point.workload == "all_reduce") return collective(point, ops::Collective::Kind::allReduce);
@@ -196,10 +197,10 @@ base::Result<double> emulate(const Point& point) {
     PIPESCOPE_ASSIGN(const double single, samplesPerSecond(one, true));
     return all / (point.cards * single);
   }
-  return base::badInput(
-      fmt::format("The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, decode and "
-                  "scaling.",
-                  point.workload));
+  return base::badInput(fmt::format(
+      "The workload \"{}\" is not known; there are gemm, all_reduce, all_gather, train, decode and "
+      "scaling.",
+      point.workload));
 }
 
 }  // namespace pipescope::conformance

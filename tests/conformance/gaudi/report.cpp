@@ -17,12 +17,10 @@ struct Kind {
   const char* quantity;
   bool rate;  ///< measured as so many a second
 };
-constexpr Kind kKinds[] = {{"gemm", "matrix product", "cycles", true},
-                           {"train", "training step", "time", true},
-                           {"decode", "decoding step", "time", true},
-                           {"scaling", "training on a box", "scaling", true},
-                           {"all_reduce", "collective", "time", false},
-                           {"all_gather", "collective", "time", false}};
+constexpr Kind kKinds[] = {
+    {"gemm", "matrix product", "cycles", true},  {"train", "training step", "time", true},
+    {"decode", "decoding step", "time", true},   {"scaling", "training on a box", "scaling", true},
+    {"all_reduce", "collective", "time", false}, {"all_gather", "collective", "time", false}};
 
 const Kind& kindOf(const Point& point) {
   for (const Kind& kind : kKinds) {
@@ -96,11 +94,11 @@ std::string toText(const std::vector<PointResult>& results) {
       continue;
     }
     const char* judged = result.outside() ? "  OUTSIDE" : point.tolerance > 0 ? "" : "  (not judged)";
-    text += fmt::format("{:>11.4g} measured {:>11.4g}  error {:>+6.1f} %  {}{}\n", result.ours, point.measured,
-                        100 * (result.ours / point.measured - 1), point.source, judged);
+    text += fmt::format("{:>11.4g} measured {:>11.4g}  error {:>+6.1f} %  {}{}\n", result.ours,
+                        point.measured, 100 * (result.ours / point.measured - 1), point.source, judged);
   }
-  text += fmt::format("\n{:<8} {:<18} {:<8} {:>6} {:>8} {:>8} {:>8}\n", "chip", "kind", "figure", "points", "median",
-                      "p90", "bias");
+  text += fmt::format("\n{:<8} {:<18} {:<8} {:>6} {:>8} {:>8} {:>8}\n", "chip", "kind", "figure", "points",
+                      "median", "p90", "bias");
   for (const auto& [key, errors] : groupsOf(results)) {
     text += fmt::format("{:<8} {:<18} {:<8} {:>6} {:>8.3f} {:>8.3f} {:>+8.3f}\n", key.first, key.second.first,
                         key.second.second, errors.points(), errors.off(0.5), errors.off(0.9), errors.bias());
@@ -115,7 +113,8 @@ std::string toBands(const std::vector<PointResult>& results) {
       "measured)| of the\n# time. Written by tests/conformance/gaudi_points --write-bands; do not edit.\n";
   for (const auto& [key, errors] : groupsOf(results)) {
     text += fmt::format(
-        "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\np90 = {:.3f}\n"
+        "\n[[band]]\ndevice = \"{}\"\nkind = \"{}\"\nquantity = \"{}\"\npoints = {}\nmedian = {:.3f}\np90 = "
+        "{:.3f}\n"
         "bias = {:.3f}\nagainst = \"published measurements (vendor pages, Optimum Habana, MLPerf)\"\n",
         key.first, key.second.first, key.second.second, errors.points(), errors.off(0.5), errors.off(0.9),
         errors.bias());

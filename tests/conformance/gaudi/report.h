@@ -11,7 +11,8 @@ struct PointResult {
   Point point;
   double ours = 0;    ///< in the unit of point.measured
   std::string fault;  ///< why there is no figure; empty: there is one
-  /// ln(emulated ÷ measured) of the time: rates are turned round, so that above 0 the emulated card is slower.
+  /// ln(emulated ÷ measured) of the time: rates are turned round, so that above 0 the emulated card is
+  /// slower.
   double logarithm() const;
   bool outside() const;  ///< further off than the point's tolerance
 };

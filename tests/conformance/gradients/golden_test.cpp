@@ -10,9 +10,10 @@
 #include <optional>
 
 #include "engine/compile/gradients.h"
-#include "engine/graph/onnx/loss.h"
-#include "engine/graph/onnx/reader.h"
 #include "engine/numerics/program.h"
+#include "engine/onnx/loss.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/stage_lowering.h"
 
 namespace pipescope::conformance {
@@ -56,7 +56,8 @@ base::Result<LayerModel::Target*> LayerModel::target(const std::string& name, st
     if (tiles > slot->chip.tiles) {
       const std::int64_t all = slot->chip.tiles;
       slot.reset();
-      return base::badInput(fmt::format("option --tiles-per-ipu is {}, but {} has {} tiles", tiles, name, all));
+      return base::badInput(
+          fmt::format("option --tiles-per-ipu is {}, but {} has {} tiles", tiles, name, all));
     }
     if (tiles > 0) slot->chip.tiles = tiles;
     slot->chip.stackBytes = 0;  // the IPU Model has none
@@ -70,7 +71,8 @@ base::Result<LoweredDevice> LayerModel::lower(const LayerRow& row, devices::ipu:
   PIPESCOPE_ASSIGN(const LayerPlan plan, planLayer(row));
   PIPESCOPE_ASSIGN(Target* const on, target(row.target, plan.tiles, compilesCode(row.tool)));
   chip = on->chip;
-  const devices::ipu::LoweringContext context{on->chip, *on->planner, kProportion, on->chip.hostBytesPerSecond, {}};
+  const devices::ipu::LoweringContext context{
+      on->chip, *on->planner, kProportion, on->chip.hostBytesPerSecond, {}};
   return devices::ipu::lowerStages({&plan.stage}, "IPU0", context);
 }
 

@@ -38,7 +38,8 @@ class LayerOptions {
   bool has(const std::string& name) const { return values_.contains(name); }
   std::string text(const std::string& name, const std::string& fallback = "");
   /// One of the values named.
-  std::string choice(const std::string& name, const std::vector<std::string>& values, const std::string& fallback);
+  std::string choice(const std::string& name, const std::vector<std::string>& values,
+                     const std::string& fallback);
   /// An extent: at least 1.
   std::int64_t number(const std::string& name, std::int64_t fallback);
   double real(const std::string& name, double fallback);

@@ -8,7 +8,7 @@ using compile::PlanTensorId;
 using graph::ElementType;
 using Phase = ops::Contraction::Phase;
 
-ops::Contraction inPhase(ops::Contraction c, Phase phase) {
+ops::Contraction planConvolutionsInPhase(ops::Contraction c, Phase phase) {
   c.phase = phase;
   return c;
 }
@@ -72,13 +72,15 @@ void addConvolution(PlanAssembler& plan, const std::string& name, const ops::Con
     plan.add(model::Pass::forward, name + "fwd", "Conv", {{forward, 1, ""}}, {input, weights}, {output});
   }
   if (phases.backward) {
-    plan.add(model::Pass::backward, name + "bwd", "Conv", {{inPhase(forward, Phase::inputGradient), 1, ""}},
-             {outputGradient, weights}, {inputGradient});
+    plan.add(model::Pass::backward, name + "bwd", "Conv",
+             {{planConvolutionsInPhase(forward, Phase::inputGradient), 1, ""}}, {outputGradient, weights},
+             {inputGradient});
   }
   if (phases.update) {
     const auto gradient = plan.temporary(name + "weightDeltas", forward.type, weightShape(forward));
-    plan.add(model::Pass::backward, name + "wu", "Conv", {{inPhase(forward, Phase::weightGradient), 1, ""}},
-             {input, outputGradient}, {gradient});
+    plan.add(model::Pass::backward, name + "wu", "Conv",
+             {{planConvolutionsInPhase(forward, Phase::weightGradient), 1, ""}}, {input, outputGradient},
+             {gradient});
     const std::int64_t count = graph::elementCount(weightShape(forward));
     plan.add(model::Pass::backward, name + "update", "ScaledAdd",
              {{ops::Map{"scaled_add", count, 2, forward.type, true}, 1, ""}}, {weights, gradient}, {weights});
@@ -126,7 +128,8 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
   for (const double part : {alphaIn, alphaOut}) {
-    if (!(part >= 0 && part <= 1)) return base::badInput("options --alpha, --alpha-in and --alpha-out are shares, 0 to 1");
+    if (!(part >= 0 && part <= 1))
+      return base::badInput("options --alpha, --alpha-in and --alpha-out are shares, 0 to 1");
   }
   PlanAssembler plan;
   const auto share = [](double part, std::int64_t channels) {
@@ -198,7 +201,8 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
       gradientOf(parts.size());
   const auto together = [&](Phase phase) {
     std::vector<ops::Work> work;
-    for (const ops::Contraction& part : parts) work.push_back({inPhase(part, phase), 1, "", 1});
+    for (const ops::Contraction& part : parts)
+      work.push_back({planConvolutionsInPhase(part, phase), 1, "", 1});
     return work;
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {

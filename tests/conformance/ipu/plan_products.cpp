@@ -22,7 +22,7 @@ ops::Contraction product(std::int64_t groups, std::int64_t rows, std::int64_t in
   return c;
 }
 
-ops::Contraction inPhase(ops::Contraction c, Phase phase) {
+ops::Contraction planProductsInPhase(ops::Contraction c, Phase phase) {
   c.phase = phase;
   return c;
 }
@@ -75,13 +75,13 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
   if (training) deltas = plan.kept("zDeltas", type, {groups, batch, out});
   if (phases.backward) {
     const auto gradient = plan.temporary("prevDeltas", type, {groups, batch, in});
-    plan.add(model::Pass::backward, "bwd", "MatMul", {{inPhase(forward, Phase::inputGradient), 1, ""}},
-             {deltas, weights}, {gradient});
+    plan.add(model::Pass::backward, "bwd", "MatMul",
+             {{planProductsInPhase(forward, Phase::inputGradient), 1, ""}}, {deltas, weights}, {gradient});
   }
   if (phases.update) {
     const auto gradient = plan.temporary("weightDeltas", type, {groups, in, out});
-    plan.add(model::Pass::backward, "wu", "MatMul", {{inPhase(forward, Phase::weightGradient), 1, ""}},
-             {input, deltas}, {gradient});
+    plan.add(model::Pass::backward, "wu", "MatMul",
+             {{planProductsInPhase(forward, Phase::weightGradient), 1, ""}}, {input, deltas}, {gradient});
     plan.add(model::Pass::backward, "update", "ScaledAdd",
              {{ops::Map{"scaled_add", groups * in * out, 2, type, true}, 1, ""}}, {weights, gradient},
              {weights});

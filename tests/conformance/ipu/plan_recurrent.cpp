@@ -78,7 +78,8 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
   r.sequence = options.number("sequence-size", 1);
   r.input = options.number("input-size", 1);
   r.output = options.number("output-size", 1);
-  options.checkShapes({{r.sequence, r.batch, r.input}, {r.sequence, gates + 1, r.batch, r.output},
+  options.checkShapes({{r.sequence, r.batch, r.input},
+                       {r.sequence, gates + 1, r.batch, r.output},
                        {r.input + r.output, gates, r.output}});
   options.ignore({"cell-order"});  // an order of names in memory
   const Phases phases = phasesOf(options, false);

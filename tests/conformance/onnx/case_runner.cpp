@@ -9,10 +9,11 @@
 #include <cstring>
 
 #include "compare.h"
-#include "engine/graph/onnx/instantiate.h"
-#include "engine/graph/onnx/reader.h"
-#include "engine/numerics/interpreter.h"
+#include "engine/numerics/interpreter/interpreter.h"
 #include "engine/numerics/program.h"
+#include "engine/onnx/instantiate.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
 #include "random_judge.h"
 
 namespace pipescope::conformance {
@@ -21,9 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 using Tensors = std::vector<graph::TensorValue>;
 
-/// The values of a data set. NumPy has no bfloat16: the files hold its bits as uint16 where the model says bfloat16.
-base::Result<Tensors> readTensors(const fs::path& folder, const std::string& prefix, const onnx::ModelGraph& graph,
-                                  const std::vector<onnx::ValueId>& declared) {
+/// The values of a data set. NumPy has no bfloat16: the files hold its bits as uint16 where the model says
+/// bfloat16.
+base::Result<Tensors> readTensors(const fs::path& folder, const std::string& prefix,
+                                  const onnx::ModelGraph& graph, const std::vector<onnx::ValueId>& declared) {
   Tensors tensors;
   for (int i = 0; fs::exists(folder / fmt::format("{}_{}.pb", prefix, i)); ++i) {
     PIPESCOPE_ASSIGN(graph::TensorValue value,
@@ -45,7 +47,8 @@ base::Result<Tensors> interpret(const std::shared_ptr<const onnx::Model>& model,
 base::Result<Tensors> instantiateAndRun(const onnx::Model& model, const Tensors& inputs) {
   onnx::InstantiateOptions options;
   options.training = true;  // dropout and batch norm as the file has them
-  PIPESCOPE_ASSIGN(const onnx::Instance instance, onnx::instantiate(model, ops::standardOperators(), options));
+  PIPESCOPE_ASSIGN(const onnx::Instance instance,
+                   onnx::instantiate(model, ops::standardOperators(), options));
   PIPESCOPE_ASSIGN(const numerics::Program program,
                    numerics::Program::create(instance.graph, ops::standardOperators()));
   std::vector<std::span<const std::byte>> spans, weights;
@@ -81,7 +84,8 @@ Outcome runDataSet(const std::shared_ptr<const onnx::Model>& model, const fs::pa
     return {Verdict::wrong, fmt::format("{} outputs, expected {}", outputs->size(), expected->size())};
   if (isRandomCase(model->graph, *inputs)) {
     const std::string fault = judgeRandom(model->graph, *inputs, *outputs, *expected);
-    return {fault.empty() ? Verdict::passed : Verdict::wrong, fault.empty() ? firstType(*inputs, *expected) : fault};
+    return {fault.empty() ? Verdict::passed : Verdict::wrong,
+            fault.empty() ? firstType(*inputs, *expected) : fault};
   }
   for (std::size_t i = 0; i < outputs->size(); ++i) {
     const std::string fault = difference((*outputs)[i], (*expected)[i]);

@@ -39,7 +39,8 @@ bool isFloating(ElementType type) {
   return type <= ElementType::float64;
 }
 
-/// ONNX's generator makes bfloat16 by cutting float32 in half; rounding to nearest is a step of 2⁻⁷ away at most.
+/// ONNX's generator makes bfloat16 by cutting float32 in half; rounding to nearest is a step of 2⁻⁷ away at
+/// most.
 bool close(double actual, double expected, ElementType type) {
   constexpr double kAbsolute = 1e-7;  // onnx/backend/test/runner
   const double kRelative = type == ElementType::bfloat16 ? 0x1p-7 : 1e-3;
@@ -108,8 +109,8 @@ std::string difference(const graph::TensorValue& actual, const graph::TensorValu
     if (!same && wrong++ == 0) first = i;
   }
   if (wrong == 0) return isFloating(actual.type.element) ? "" : "differs in large whole numbers";
-  return fmt::format("{} of {} elements differ; element {} is {}, expected {}", wrong, a.size(), first, a[first],
-                     e[first]);
+  return fmt::format("{} of {} elements differ; element {} is {}, expected {}", wrong, a.size(), first,
+                     a[first], e[first]);
 }
 
 }  // namespace pipescope::conformance

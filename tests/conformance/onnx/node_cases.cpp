@@ -36,7 +36,8 @@ std::vector<Case> readCases(const Options& options) {
     const std::size_t tab = line.find('\t');
     const Case each{line.substr(0, tab), line.substr(tab + 1)};
     bool wanted = options.parts.empty();
-    for (const std::string& part : options.parts) wanted = wanted || each.name.find(part) != std::string::npos;
+    for (const std::string& part : options.parts)
+      wanted = wanted || each.name.find(part) != std::string::npos;
     if (wanted) cases.push_back(each);
   }
   return cases;
@@ -49,10 +50,11 @@ struct Counts {
 };
 
 void printTable(const std::map<std::string, Counts>& byOperator, Counts& total) {
-  fmt::print("\n{:<32}{:>7}{:>8}{:>9}{:>7}{:>7}\n", "operator", "cases", "passed", "refused", "WRONG", "CRASH");
+  fmt::print("\n{:<32}{:>7}{:>8}{:>9}{:>7}{:>7}\n", "operator", "cases", "passed", "refused", "WRONG",
+             "CRASH");
   const auto row = [](const std::string& name, const Counts& counts) {
-    fmt::print("{:<32}{:>7}{:>8}{:>9}{:>7}{:>7}\n", name, counts.all(), counts.of[0], counts.of[1], counts.of[2],
-               counts.of[3]);
+    fmt::print("{:<32}{:>7}{:>8}{:>9}{:>7}{:>7}\n", name, counts.all(), counts.of[0], counts.of[1],
+               counts.of[2], counts.of[3]);
   };
   for (const auto& [op, counts] : byOperator) row(op, counts);
   row("all", total);
@@ -74,9 +76,10 @@ int run(const Options& options) {
     ++total[outcome.verdict];
     ++seen[each.op].all;
     if (outcome.verdict == Verdict::passed) seen[each.op].add(outcome.sentence);
-    const bool shown = outcome.verdict >= Verdict::wrong ||
-                       (outcome.verdict == Verdict::refused && (options.listRefused || !options.parts.empty()));
-    if (shown) fmt::print("{} {}: {}\n", names[static_cast<int>(outcome.verdict)], each.name, outcome.sentence);
+    const bool shown = outcome.verdict >= Verdict::wrong || (outcome.verdict == Verdict::refused &&
+                                                             (options.listRefused || !options.parts.empty()));
+    if (shown)
+      fmt::print("{} {}: {}\n", names[static_cast<int>(outcome.verdict)], each.name, outcome.sentence);
   }
   printTable(byOperator, total);
   if (options.writeTable) return writeOperatorTable(seen, options.table) ? 0 : 1;

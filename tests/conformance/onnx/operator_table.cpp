@@ -1,4 +1,5 @@
 #include "operator_table.h"
+#include "engine/ops/standard_operators.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "engine/graph/onnx/model.h"
-#include "engine/graph/onnx/upgrades.h"
-#include "engine/ops/operator.h"
+#include "engine/onnx/model.h"
+#include "engine/onnx/upgrades.h"
+#include "engine/ops/core/operator.h"
 
 namespace pipescope::conformance {
 namespace {
@@ -42,11 +43,15 @@ std::string gradientOf(const std::string& op) {
 std::string table(const Cases& cases) {
   std::string text =
       "# ONNX operators\n\n"
-      "Opsets 7 to 17 are read; older forms of an operator are brought up to opset 17. Columns: the operator's version that\n"
-      "opset 17 means; whether training can go through it; how many of ONNX's own test cases pass (the others are refused by\n"
-      "a sentence before anything runs); the types of the first input in cases that passed. Sequences, optionals, maps,\n"
+      "Opsets 7 to 17 are read; older forms of an operator are brought up to opset 17. Columns: the "
+      "operator's version that\n"
+      "opset 17 means; whether training can go through it; how many of ONNX's own test cases pass (the "
+      "others are refused by\n"
+      "a sentence before anything runs); the types of the first input in cases that passed. Sequences, "
+      "optionals, maps,\n"
       "strings, complex numbers and sparse tensors are not supported.\n\n"
-      "This table is generated: `conformance_onnx_nodes CASES --write-table FILE` (tests/conformance/onnx).\n\n"
+      "This table is generated: `conformance_onnx_nodes CASES --write-table FILE` "
+      "(tests/conformance/onnx).\n\n"
       "| operator | version | gradient | cases | types tested | notes |\n|---|---|---|---|---|---|\n";
   std::set<std::string> names{"If", "Loop", "Scan", "Constant", "Upsample", "Scatter"};
   for (const std::string& op : ops::standardOperators().types()) {

@@ -50,7 +50,8 @@ std::string judgeDropout(const Doubles& x, const Doubles& y, const TensorValue* 
     if (isKept && std::abs(y[i] - whole) > 1e-5 * std::abs(whole))
       return fmt::format("element {} is {}; it must be 0 or {}", i, y[i], whole);
   }
-  return plausibleCount(kept, Doubles(x.size(), 1 - ratio)) ? "" : "an implausible number of elements is kept";
+  return plausibleCount(kept, Doubles(x.size(), 1 - ratio)) ? ""
+                                                            : "an implausible number of elements is kept";
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ bool isRandomCase(const onnx::ModelGraph& graph, const std::vector<TensorValue>&
   if (const onnx::ModelNode* node = dropoutOf(graph)) {
     return scalarInput(graph, *node, 2, inputs, 0) != 0 && scalarInput(graph, *node, 1, inputs, 0.5) != 0;
   }
-  return std::ranges::any_of(graph.nodes, [](const onnx::ModelNode& node) { return onnx::isRandom(node.op); });
+  return std::ranges::any_of(graph.nodes,
+                             [](const onnx::ModelNode& node) { return onnx::isRandom(node.op); });
 }
 
 std::string judgeRandom(const onnx::ModelGraph& graph, const std::vector<TensorValue>& inputs,
@@ -71,7 +73,8 @@ std::string judgeRandom(const onnx::ModelGraph& graph, const std::vector<TensorV
   }
   const Doubles x = doublesOf(inputs.at(0)), y = doublesOf(outputs.at(0));
   if (const onnx::ModelNode* node = dropoutOf(graph)) {
-    return judgeDropout(x, y, outputs.size() > 1 ? &outputs[1] : nullptr, scalarInput(graph, *node, 1, inputs, 0.5));
+    return judgeDropout(x, y, outputs.size() > 1 ? &outputs[1] : nullptr,
+                        scalarInput(graph, *node, 1, inputs, 0.5));
   }
   for (const double draw : y) {
     if (draw != 0 && draw != 1) return fmt::format("a draw is {}; it must be 0 or 1", draw);

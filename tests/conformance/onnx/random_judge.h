@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/onnx/model.h"
+#include "engine/onnx/model.h"
 
 namespace pipescope::conformance {
 

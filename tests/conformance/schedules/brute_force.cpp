@@ -23,7 +23,7 @@ bool splits(const Case& c) {
   static const std::set<std::string> names = {"zb-h1", "zb-h2", "zb-v", "dualpipe"};
   return names.contains(c.schedule);
 }
-long lengthOf(const Case& c, char kind, int stage) {
+long bruteForceLengthOf(const Case& c, char kind, int stage) {
   if (kind == 'F') return c.forward[at(stage)];
   if (kind == 'W') return c.weight[at(stage)];
   return c.backward[at(stage)] - (splits(c) ? c.weight[at(stage)] : 0);
@@ -72,7 +72,7 @@ BruteForceResult bySlots(const Case& c) {
       long free = now;
       for (const auto& [key, task] : byDevice[device]) {
         if (std::get<0>(key) != slot) continue;
-        const long end = free + lengthOf(c, std::get<0>(task), std::get<1>(task));
+        const long end = free + bruteForceLengthOf(c, std::get<0>(task), std::get<1>(task));
         result.tasks[task] = {device, free, end};
         result.order[at(device)].push_back(task);
         free = end;
@@ -307,7 +307,7 @@ BruteForceResult byRelaxation(const Case& c) {
           TaskTime& time = result.tasks[task];
           moved = moved || time.start != start;
           time.start = start;
-          time.end = start = start + lengthOf(c, std::get<0>(task), std::get<1>(task));
+          time.end = start = start + bruteForceLengthOf(c, std::get<0>(task), std::get<1>(task));
         }
         for (const TaskName& task : block) {
           moved = moved || leaves[task] != start;

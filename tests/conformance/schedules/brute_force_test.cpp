@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "app/run/schedule_table.h"
+#include "app/run/request/schedule_table.h"
 #include "brute_force.h"
 
 namespace pipescope::tests {

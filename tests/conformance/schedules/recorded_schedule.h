@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::tests {

@@ -1,11 +1,12 @@
-// Replicas on given costs: equal ones are one, a slow one keeps the others waiting, and who waits for whom is told.
+// Replicas on given costs: equal ones are one, a slow one keeps the others waiting, and who waits for whom is
+// told.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "profiler/analysis/stages.h"
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "recorded_schedule.h"
 
 namespace pipescope::tests {
@@ -19,7 +20,7 @@ app::FixedRun replicated(const std::string& schedule, int replicas) {
   return run;
 }
 
-double lengthOf(const RecordedSchedule& recorded) {
+double replicasLengthOf(const RecordedSchedule& recorded) {
   return units(recorded.run().end - recorded.run().start);
 }
 
@@ -30,10 +31,10 @@ std::set<std::int64_t> devicesOf(const RecordedSchedule& recorded) {
 }
 
 TEST(Replicas, EqualOnesAreRecordedOnce) {
-  // Four stages, G = 8: 33 units (execution semantics §2.4); then device after device, three for the sum of gradients
-  // and one for the update.
+  // Four stages, G = 8: 33 units (execution semantics §2.4); then device after device, three for the sum of
+  // gradients and one for the update.
   const RecordedSchedule serial = record(replicated("popart", 4));
-  EXPECT_DOUBLE_EQ(lengthOf(serial), 33 + 4 * (3 + 1));
+  EXPECT_DOUBLE_EQ(replicasLengthOf(serial), 33 + 4 * (3 + 1));
   EXPECT_EQ(devicesOf(serial), (std::set<std::int64_t>{0, 1, 2, 3}));
   EXPECT_EQ(serial.catalog->executables[0].replicas, 4);
   EXPECT_EQ(serial.catalog->target.devicesUsed, 16);
@@ -45,15 +46,16 @@ TEST(Replicas, EqualOnesAreRecordedOnce) {
   EXPECT_EQ(collectives, 4);
   for (const model::Wait& wait : serial.waits) EXPECT_NE(wait.cause, model::WaitCause::collective);
   // Each device by itself: the first one ends last.
-  EXPECT_DOUBLE_EQ(lengthOf(record(replicated("1f1b", 4))), 33 + 3 + 1);
-  EXPECT_DOUBLE_EQ(lengthOf(record(replicated("1f1b", 1))), 33 + 1) << "one replica has nobody to sum with";
+  EXPECT_DOUBLE_EQ(replicasLengthOf(record(replicated("1f1b", 4))), 33 + 3 + 1);
+  EXPECT_DOUBLE_EQ(replicasLengthOf(record(replicated("1f1b", 1))), 33 + 1)
+      << "one replica has nobody to sum with";
 }
 
 TEST(Replicas, AllAreRecordedWhereWanted) {
   app::FixedRun run = replicated("popart", 3);
   run.recordAllReplicas = true;
   const RecordedSchedule all = record(run);
-  EXPECT_DOUBLE_EQ(lengthOf(all), 33 + 4 * (3 + 1));
+  EXPECT_DOUBLE_EQ(replicasLengthOf(all), 33 + 4 * (3 + 1));
   EXPECT_EQ(devicesOf(all).size(), 12u);
   std::map<std::int32_t, std::vector<std::tuple<std::int64_t, std::int64_t, std::int32_t>>> byReplica;
   for (const model::Placement& p : all.placements) {
@@ -78,9 +80,9 @@ TEST(Replicas, WaitForTheSlowestAndSayForWhom) {
     const bool serial = std::string(schedule) == "popart";
     if (serial) {
       // Device after device; the slow device's update takes two.
-      EXPECT_DOUBLE_EQ(lengthOf(slow), flush + 4 * 3 + 3 + 2);
+      EXPECT_DOUBLE_EQ(replicasLengthOf(slow), flush + 4 * 3 + 3 + 2);
     } else {
-      EXPECT_DOUBLE_EQ(lengthOf(slow), flush + 3 + 1);
+      EXPECT_DOUBLE_EQ(replicasLengthOf(slow), flush + 3 + 1);
     }
     EXPECT_EQ(devicesOf(slow), (std::set<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7})) << "one of each speed";
     int waits = 0;
@@ -110,7 +112,8 @@ TEST(Replicas, ASlowLinkSlowsTransfersAndTheSum) {
   const auto owner = [&](model::LaneId lane) {
     return slow.catalog->lanes[static_cast<std::size_t>(lane.value)].device.value;
   };
-  for (const model::Transfer& t : slow.transfers) ticks[{owner(t.fromLane), owner(t.toLane)}] = units(t.end - t.start);
+  for (const model::Transfer& t : slow.transfers)
+    ticks[{owner(t.fromLane), owner(t.toLane)}] = units(t.end - t.start);
   EXPECT_DOUBLE_EQ((ticks[{2, 3}]), 1);
   EXPECT_DOUBLE_EQ((ticks[{6, 7}]), 2);
   EXPECT_DOUBLE_EQ((ticks[{7, 6}]), 2);
@@ -125,7 +128,8 @@ TEST(Replicas, DevicesAreExplainedWithoutGapAndThePathAddsUp) {
     run.deviceIterations = 2;
     const RecordedSchedule slow = record(run);
     std::map<std::int64_t, std::vector<std::pair<std::int64_t, std::int64_t>>> spans;
-    for (const model::Placement& p : slow.placements) spans[p.device.value].emplace_back(p.start.count, p.end.count);
+    for (const model::Placement& p : slow.placements)
+      spans[p.device.value].emplace_back(p.start.count, p.end.count);
     for (const model::Wait& w : slow.waits) spans[w.device.value].emplace_back(w.start.count, w.end.count);
     ASSERT_EQ(spans.size(), 8u);
     for (auto& [device, list] : spans) {

@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "profiler/analysis/stages.h"
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "recorded_schedule.h"
 
 namespace pipescope::tests {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "profiler/analysis/stages.h"
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/pipeline/stages.h"
+#include "profiler/analysis/pipeline/waits.h"
 #include "recorded_schedule.h"
 
 namespace pipescope::tests {

@@ -1,17 +1,17 @@
-// Numbers that the specification states beside its tables: columns of the tutorial's figure, long inference, the
-// columns of makespans that need several schedules, idle times and limits.
+// Numbers that the specification states beside its tables: columns of the tutorial's figure, long inference,
+// the columns of makespans that need several schedules, idle times and limits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 
-#include "app/run/schedule_table.h"
+#include "app/run/request/schedule_table.h"
 #include "recorded_schedule.h"
 
 namespace pipescope::tests {
 namespace {
 
-app::ScheduleTable table(const app::FixedRun& run) {
+app::ScheduleTable statedNumbersTable(const app::FixedRun& run) {
   auto made = app::scheduleTable(run);
   if (!made.ok()) ADD_FAILURE() << made.error().message;
   return made.ok() ? std::move(made).value() : app::ScheduleTable();
@@ -34,12 +34,14 @@ std::vector<Halves> halvesOf(const app::ScheduleTable& made) {
   return cycles;
 }
 
-/// §2.2: the figure draws the forward and the backward half of a cycle as columns, where there is such a half. 3(N − 1)
-/// of them come before all are full; the fill is 2(N − 1) cycles, after which every device does both halves.
+/// §2.2: the figure draws the forward and the backward half of a cycle as columns, where there is such a
+/// half. 3(N − 1) of them come before all are full; the fill is 2(N − 1) cycles, after which every device
+/// does both halves.
 TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
   for (int n = 2; n <= 8; ++n) {
     SCOPED_TRACE(n);
-    const std::vector<Halves> cycles = halvesOf(table(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
+    const std::vector<Halves> cycles =
+        halvesOf(statedNumbersTable(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
     std::vector<int> columns;
     for (const Halves& cycle : cycles) {
       if (cycle.forward > 0) columns.push_back(cycle.forward);
@@ -56,7 +58,7 @@ TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
 
 /// §2.1: 100 micro-batches of inference in four stages.
 TEST(StatedNumbers, LongInference) {
-  const app::ScheduleTable made = table(fixedRun("popart", 100, all(4, 1), {}));
+  const app::ScheduleTable made = statedNumbersTable(fixedRun("popart", 100, all(4, 1), {}));
   EXPECT_EQ(made.cycles, 103);
   for (const double utilisation : made.utilisation) EXPECT_NEAR(utilisation, .971, .0005);
 }
@@ -89,13 +91,16 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
     std::vector<double> forward, backward;
     double barrier, dependencies, oneForwardOneBackward, gpipe;
   };
-  for (const Row& row : {Row{8, {1, 1, 1, 1}, {2, 2, 2, 2}, 33, 33, 33, 33}, {10, {1, 1, 1, 1}, {2, 2, 2, 2}, 39, 39, 39, 39},
-                         {4, {1, 1}, {2, 2}, 15, 15, 15, 15}, {8, {1, 1, 2, 1}, {2, 2, 4, 2}, 55, 54, 55, 57},
-                         {8, {2, 1, 1, 1}, {4, 2, 2, 2}, 51, 48, 51, 57}, {8, {1, 1, 1, 1}, {3, 3, 3, 2}, 42, 41, 42, 43},
+  for (const Row& row : {Row{8, {1, 1, 1, 1}, {2, 2, 2, 2}, 33, 33, 33, 33},
+                         {10, {1, 1, 1, 1}, {2, 2, 2, 2}, 39, 39, 39, 39},
+                         {4, {1, 1}, {2, 2}, 15, 15, 15, 15},
+                         {8, {1, 1, 2, 1}, {2, 2, 4, 2}, 55, 54, 55, 57},
+                         {8, {2, 1, 1, 1}, {4, 2, 2, 2}, 51, 48, 51, 57},
+                         {8, {1, 1, 1, 1}, {3, 3, 3, 2}, 42, 41, 42, 43},
                          {8, {1, 1, 1, 1}, {2, 2, 2, 4}, 49, 49, 49, 49}}) {
     SCOPED_TRACE(testing::Message() << row.g << " micro-batches, " << row.barrier);
     const auto span = [&](const char* schedule) {
-      return table(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
+      return statedNumbersTable(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
     };
     EXPECT_DOUBLE_EQ(span("popart"), row.barrier);
     EXPECT_DOUBLE_EQ(withoutBarriers(row.g, row.forward, row.backward), row.dependencies);
@@ -110,17 +115,22 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
 /// §2.4: one device at a time.
 TEST(StatedNumbers, ShardedUsesOneDeviceAtATime) {
   for (const int n : {2, 3, 8}) {
-    for (const double utilisation : table(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
+    for (const double utilisation :
+         statedNumbersTable(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
       EXPECT_DOUBLE_EQ(utilisation, 1.0 / n);
   }
 }
 
-/// §2.5: slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) in the long run; half the stash is what they buy.
+/// §2.5: slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) in the long run; half the stash is what
+/// they buy.
 TEST(StatedNumbers, InterleavedTradesSpeedForStash) {
   for (const auto& [forward, backward] : {std::pair{1.0, 2.0}, {1.0, 3.0}, {2.0, 2.0}}) {
-    const app::ScheduleTable grouped = table(fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
-                             interleaved = table(fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
-    EXPECT_NEAR(interleaved.makespan / grouped.makespan, 2 * std::max(forward, backward) / (forward + backward), .002);
+    const app::ScheduleTable grouped = statedNumbersTable(
+                                 fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
+                             interleaved = statedNumbersTable(
+                                 fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
+    EXPECT_NEAR(interleaved.makespan / grouped.makespan,
+                2 * std::max(forward, backward) / (forward + backward), .002);
     for (std::size_t s = 0; s < 4; ++s) EXPECT_EQ(2 * interleaved.stashEntries[s], grouped.stashEntries[s]);
   }
 }
@@ -130,9 +140,10 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
   for (const int p : {2, 4, 8}) {
     const int m = 4 * p;
     const auto made = [&](const char* schedule, int chunks) {
-      app::FixedRun run = fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
+      app::FixedRun run =
+          fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
       run.chunks = chunks;
-      return table(run);
+      return statedNumbersTable(run);
     };
     for (const char* schedule : {"gpipe", "1f1b", "popart", "tf-grouped"}) {
       const app::ScheduleTable one = made(schedule, 0);
@@ -147,28 +158,30 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
 /// §3: idle units of each device where an overlapped pair takes what its parts take.
 TEST(StatedNumbers, IdleTimeOfDualPipe) {
   for (const auto& [p, m, idle] : {std::tuple{4, 8, 2.0}, {8, 16, 6.0}, {8, 20, 6.0}}) {
-    const app::ScheduleTable made = table(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
+    const app::ScheduleTable made = statedNumbersTable(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
     EXPECT_DOUBLE_EQ(made.makespan - 3.0 * m, idle);
     for (const double u : made.utilisation) EXPECT_NEAR(made.makespan * (1 - u), idle, 1e-9);
   }
 }
 
-/// §3: from its first task to its last a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W) and holds 2p − 1
-/// micro-batches at most.
+/// §3: from its first task to its last a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W) and holds 2p −
+/// 1 micro-batches at most.
 TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
   for (const int p : {2, 4, 8}) {
-    for (const auto& [forward, input, weight] : {std::tuple{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {2.0, 1.0, 1.0}}) {
+    for (const auto& [forward, input, weight] :
+         {std::tuple{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {2.0, 1.0, 1.0}}) {
       const int m = 4 * p;
       app::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
       for (auto& stage : run.stages) stage.weight = weight;
-      const app::ScheduleTable made = table(run);
+      const app::ScheduleTable made = statedNumbersTable(run);
       double first = 1e300, last = 0;
       for (const app::ScheduleSlot& slot : made.slots) {
         if (slot.device != 0) continue;
         first = std::min(first, slot.start);
         last = std::max(last, slot.end);
       }
-      EXPECT_DOUBLE_EQ(last - first, m * (forward + input + weight) + (p - 1) * (forward + input - 2 * weight));
+      EXPECT_DOUBLE_EQ(last - first,
+                       m * (forward + input + weight) + (p - 1) * (forward + input - 2 * weight));
       EXPECT_EQ(made.peakLive.front(), 2 * p - 1);
     }
   }

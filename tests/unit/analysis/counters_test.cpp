@@ -1,4 +1,4 @@
-#include "profiler/analysis/counters.h"
+#include "profiler/analysis/pipeline/counters.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,8 @@ Points pointsOf(const CounterSeries& series) {
 
 TEST(Counters, OfSomeRunsBeginWithTheValueThatStillHolds) {
   record::MemoryProfile profile;
-  const auto commit = [&](std::int64_t run, std::initializer_list<std::pair<int, double>> samples, bool first) {
+  const auto commit = [&](std::int64_t run, std::initializer_list<std::pair<int, double>> samples,
+                          bool first) {
     model::RowSet rows;
     if (first) {
       rows.of<model::Counter>() = {{model::CounterId(0), model::ExecutableId(0), {}, "loss", ""},
@@ -26,7 +27,8 @@ TEST(Counters, OfSomeRunsBeginWithTheValueThatStillHolds) {
       rows.of<model::Executable>()[0].id = model::ExecutableId(0);
     }
     for (const auto& [counter, value] : samples)
-      rows.of<model::CounterSample>().push_back({model::CounterId(counter), Ticks(100 * run + 50), model::RunId(run), value});
+      rows.of<model::CounterSample>().push_back(
+          {model::CounterId(counter), Ticks(100 * run + 50), model::RunId(run), value});
     ASSERT_TRUE(profile.commit(rows).ok());
   };
   commit(0, {{0, 3.0}, {1, 0.1}}, true);

@@ -1,4 +1,4 @@
-#include "profiler/analysis/diff.h"
+#include "profiler/analysis/pipeline/diff.h"
 
 #include <cmath>
 #include <map>
@@ -12,7 +12,8 @@ using testing::TraceFixture;
 
 Diff diffOf(const TraceFixture& a, const TraceFixture& b) {
   const auto before = loadCatalog(*a.profile).value(), after = loadCatalog(*b.profile).value();
-  const auto found = diff({*a.profile, *before, model::ExecutableId(0)}, {*b.profile, *after, model::ExecutableId(0)});
+  const auto found =
+      diff({*a.profile, *before, model::ExecutableId(0)}, {*b.profile, *after, model::ExecutableId(0)});
   EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
   return found.ok() ? *found : Diff();
 }
@@ -38,7 +39,8 @@ TEST(Diff, PartsAddUpToTheWholeExactly) {
   for (std::size_t i = 0; i < found.microBatches.size(); ++i) {
     byMicroBatch += found.microBatches[i].delta();
     EXPECT_LT(found.microBatches[i].microBatch, 10);
-    EXPECT_GE(std::abs(found.microBatches[i == 0 ? 0 : i - 1].delta()), std::abs(found.microBatches[i].delta()));
+    EXPECT_GE(std::abs(found.microBatches[i == 0 ? 0 : i - 1].delta()),
+              std::abs(found.microBatches[i].delta()));
   }
   EXPECT_EQ(byMicroBatch, sum);
 }
@@ -69,11 +71,14 @@ TEST(Diff, OptionsVersionsAndMemoryThatChanged) {
   TraceFixture a(2), b(2);
   model::RowSet rows;
   rows.of<model::MemorySpace>() = {{model::MemorySpaceId(0), model::DeviceId(0), "tile_memory", 4, {}, {}}};
-  rows.of<model::ConfigurationEntry>() = {{"same", "1", "default"}, {"changed", "1", "file"}, {"gone", "1", "file"}};
-  rows.of<model::UnitMemory>() = {{model::ExecutableId(0), model::MemorySpaceId(0), "variable", "", true, 0, 4, model::Bytes(10)},
-                                  {model::ExecutableId(0), model::MemorySpaceId(0), "gap", "", true, 0, 4, model::Bytes(99)}};
+  rows.of<model::ConfigurationEntry>() = {
+      {"same", "1", "default"}, {"changed", "1", "file"}, {"gone", "1", "file"}};
+  rows.of<model::UnitMemory>() = {
+      {model::ExecutableId(0), model::MemorySpaceId(0), "variable", "", true, 0, 4, model::Bytes(10)},
+      {model::ExecutableId(0), model::MemorySpaceId(0), "gap", "", true, 0, 4, model::Bytes(99)}};
   ASSERT_TRUE(a.profile->commit(rows).ok());
-  rows.of<model::ConfigurationEntry>() = {{"same", "1", "flag"}, {"changed", "2", "file"}, {"new", "1", "file"}};
+  rows.of<model::ConfigurationEntry>() = {
+      {"same", "1", "flag"}, {"changed", "2", "file"}, {"new", "1", "file"}};
   rows.of<model::UnitMemory>()[0].unitCount = 3;
   rows.of<model::Property>() = {{"model", "other"}};
   ASSERT_TRUE(b.profile->commit(rows).ok());
@@ -158,9 +163,11 @@ TEST(Diff, WithoutACallThereIsNothingToCompare) {
   rows.of<model::Executable>() = {model::Executable{}};
   ASSERT_TRUE(empty->commit(rows).ok());
   const auto before = loadCatalog(*whole.profile).value(), after = loadCatalog(*empty).value();
-  const auto found = diff({*whole.profile, *before, model::ExecutableId(0)}, {*empty, *after, model::ExecutableId(0)});
+  const auto found =
+      diff({*whole.profile, *before, model::ExecutableId(0)}, {*empty, *after, model::ExecutableId(0)});
   ASSERT_FALSE(found.ok());
-  EXPECT_EQ(found.error().message, "The second profile has no call of this executable: there is no time to compare.");
+  EXPECT_EQ(found.error().message,
+            "The second profile has no call of this executable: there is no time to compare.");
 }
 
 }  // namespace

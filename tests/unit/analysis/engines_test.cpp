@@ -1,7 +1,7 @@
 // Engine utilisation and exposed communication of a small trace, added up by hand.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/engines.h"
+#include "profiler/analysis/pipeline/engines.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/section.h"
 
@@ -13,7 +13,7 @@ using model::LaneRole;
 
 /// One card for 100 ticks: a backward segment of 60 (MME 0–40, TPC 20–60, DMA 0–10), a collective 30–75
 /// beside it, for which it then waits from 60 to 75, and an update of 25 on the TPC.
-class Engines : public testing::Test {
+class Engines : public ::testing::Test {
  protected:
   void SetUp() override {
     recorder_.add(model::Target{"test", "gaudi", "", 1, 1});

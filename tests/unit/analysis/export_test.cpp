@@ -1,4 +1,4 @@
-#include "profiler/analysis/export/export.h"
+#include "profiler/export/export.h"
 
 #include <algorithm>
 #include <map>
@@ -43,7 +43,8 @@ TEST(Export, ChromeTracesHaveProcessesLanesStepsArrowsAndCounters) {
     EXPECT_EQ(byPhase["s"], 1);
     EXPECT_EQ(byPhase["f"], 1);
     EXPECT_EQ(byPhase["C"], 1);
-    EXPECT_NEAR(reached.lower_bound({1, 0})->second, static_cast<double>(fixture.rows.of<model::Placement>()[5].end.count), 1e-6)
+    EXPECT_NEAR(reached.lower_bound({1, 0})->second,
+                static_cast<double>(fixture.rows.of<model::Placement>()[5].end.count), 1e-6)
         << "a tick is a microsecond here";
   }
 }
@@ -53,11 +54,33 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
   TraceFixture fixture(6);
   model::RowSet more;
   for (int i = 1; i <= 3; ++i) {  // they overlap
-    more.of<model::Transfer>().push_back({model::TransferId(i), model::LaneId(1), model::LaneId(3), {}, {}, model::Bytes(5),
-                                          Ticks(4 + i), Ticks(20 + i), {}, model::RunId(0), 0, 0, 0});
+    more.of<model::Transfer>().push_back({model::TransferId(i),
+                                          model::LaneId(1),
+                                          model::LaneId(3),
+                                          {},
+                                          {},
+                                          model::Bytes(5),
+                                          Ticks(4 + i),
+                                          Ticks(20 + i),
+                                          {},
+                                          model::RunId(0),
+                                          0,
+                                          0,
+                                          0});
   }
-  more.of<model::Transfer>().push_back({model::TransferId(4), {}, model::LaneId(3), {}, model::TransferKind::activation,
-                                        model::Bytes(5), Ticks(1), Ticks(2), {}, model::RunId(0), 0, 0, 0});
+  more.of<model::Transfer>().push_back({model::TransferId(4),
+                                        {},
+                                        model::LaneId(3),
+                                        {},
+                                        model::TransferKind::activation,
+                                        model::Bytes(5),
+                                        Ticks(1),
+                                        Ticks(2),
+                                        {},
+                                        model::RunId(0),
+                                        0,
+                                        0,
+                                        0});
   ASSERT_TRUE(fixture.profile->commit(more).ok());
   const auto catalog = loadCatalog(*fixture.profile).value();
   base::SilentProgress progress;
@@ -75,23 +98,27 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
     if (phase == "M" && name == "process_name") processes[event["pid"]] = event["args"]["name"];
     if (phase == "M" && name == "thread_name") {
       threads[{event["pid"], event["tid"]}] = event["args"]["name"];
-      EXPECT_TRUE(numbers.insert(event["tid"].get<int>()).second) << "some readers go by a thread's number alone";
+      EXPECT_TRUE(numbers.insert(event["tid"].get<int>()).second)
+          << "some readers go by a thread's number alone";
     }
     if (phase == "X")
-      slices[{event["pid"], event["tid"]}].push_back({event["ts"], event["ts"].get<double>() + event["dur"].get<double>()});
+      slices[{event["pid"], event["tid"]}].push_back(
+          {event["ts"], event["ts"].get<double>() + event["dur"].get<double>()});
     if (phase == "s" || phase == "f") flows[event["id"]].push_back(event);
     if (phase == "C") {
       EXPECT_TRUE(event["args"]["value"].is_number());
       EXPECT_TRUE(processes.contains(event["pid"]));
     }
   }
-  EXPECT_EQ(processes, (std::map<int, std::string>{{1, "D0 (emulated test)"}, {2, "D1 (emulated test)"}, {3, "D2 (emulated test)"}}));
+  EXPECT_EQ(processes, (std::map<int, std::string>{
+                           {1, "D0 (emulated test)"}, {2, "D1 (emulated test)"}, {3, "D2 (emulated test)"}}));
   for (auto& [thread, list] : slices) {
     EXPECT_TRUE(threads.contains(thread) && processes.contains(thread.first));
     EXPECT_FALSE(processes.contains(thread.second)) << "which would be a main thread's number";
     EXPECT_GT(thread.second, 0);
     std::sort(list.begin(), list.end());
-    for (std::size_t i = 1; i < list.size(); ++i) EXPECT_GE(list[i].first + 1e-9, list[i - 1].second) << threads[thread];
+    for (std::size_t i = 1; i < list.size(); ++i)
+      EXPECT_GE(list[i].first + 1e-9, list[i - 1].second) << threads[thread];
   }
   ASSERT_EQ(flows.size(), 4U);
   for (const auto& [id, pair] : flows) {
@@ -104,7 +131,8 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
     for (const auto& end : pair) {
       const auto& list = slices[{end["pid"], end["tid"]}];
       const double time = end["ts"];
-      EXPECT_TRUE(std::any_of(list.begin(), list.end(), [&](const auto& s) { return s.first <= time && time < s.second; }));
+      EXPECT_TRUE(std::any_of(list.begin(), list.end(),
+                              [&](const auto& s) { return s.first <= time && time < s.second; }));
     }
     EXPECT_TRUE(threads[Thread(pair[0]["pid"], pair[0]["tid"])].starts_with("to D1"));
     EXPECT_TRUE(threads[Thread(pair[1]["pid"], pair[1]["tid"])].starts_with("from D0"));
@@ -149,7 +177,8 @@ TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
        {Expected{0, {}, 7, 2, 2}, Expected{1, {}, 1, 1, 0}, Expected{0, model::RunId(1), 1, 1, 1},
         Expected{0, model::RunId(0), 6, 1, 1}}) {
     const nlohmann::json json = nlohmann::json::parse(textOf([&](const Writer& write) {
-      return exportChrome({*fixture.profile, *catalog, model::ExecutableId(executable), false, run}, write, progress);
+      return exportChrome({*fixture.profile, *catalog, model::ExecutableId(executable), false, run}, write,
+                          progress);
     }));
     std::map<std::string, int> slices;
     int counters = 0;
@@ -167,7 +196,8 @@ TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
   for (const std::int64_t none : {0, 3}) {
     const auto missing = catalog->findCall(catalog->executables[0], none);
     ASSERT_FALSE(missing.ok());
-    EXPECT_EQ(missing.error().message, "training has no call " + std::to_string(none) + "; its calls are 1 to 2.");
+    EXPECT_EQ(missing.error().message,
+              "training has no call " + std::to_string(none) + "; its calls are 1 to 2.");
   }
 }
 
@@ -180,9 +210,11 @@ TEST(Export, CsvIsQuotedWhereItMustBe) {
   EXPECT_EQ(csv("debug_context"),
             "id,parent,name,layer\r\n0,-1,layer,\r\n1,0,MatMul,\r\n2,0,\"Relu, \"\"quick\"\"\",\r\n");
   EXPECT_EQ(csv("counter_sample"), "counter,time,run,value\r\n0,7,0,0.5\r\n");
-  const base::Status unknown = exportCsv(*fixture.profile, "x", [](std::string_view) { return base::Status(); }, progress);
+  const base::Status unknown = exportCsv(
+      *fixture.profile, "x", [](std::string_view) { return base::Status(); }, progress);
   ASSERT_FALSE(unknown.ok());
-  EXPECT_TRUE(unknown.error().message.starts_with("A profile has no table \"x\"; known are property, configuration"));
+  EXPECT_TRUE(
+      unknown.error().message.starts_with("A profile has no table \"x\"; known are property, configuration"));
 }
 
 TEST(Export, SvgHasARowALaneAndSaysWhatItShows) {
@@ -195,16 +227,17 @@ TEST(Export, SvgHasARowALaneAndSaysWhatItShows) {
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   EXPECT_NE(svg.find("call &lt;1>"), std::string::npos);
   EXPECT_NE(svg.find("emulated, made up · test 1"), std::string::npos);
-  for (const char* lane : {"D0 compute", "D0 exchange", "D2 exchange"}) EXPECT_NE(svg.find(lane), std::string::npos) << lane;
+  for (const char* lane : {"D0 compute", "D0 exchange", "D2 exchange"})
+    EXPECT_NE(svg.find(lane), std::string::npos) << lane;
 }
 
 TEST(Export, AWriterThatFailsEndsTheExport) {
   const TraceFixture fixture(5);
   const auto catalog = loadCatalog(*fixture.profile).value();
   base::SilentProgress progress;
-  const base::Status status =
-      exportChrome({*fixture.profile, *catalog, model::ExecutableId(0), true},
-                   [](std::string_view) -> base::Status { return base::refused("full"); }, progress);
+  const base::Status status = exportChrome(
+      {*fixture.profile, *catalog, model::ExecutableId(0), true},
+      [](std::string_view) -> base::Status { return base::refused("full"); }, progress);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "full");
 }

@@ -1,4 +1,4 @@
-#include "profiler/analysis/memory.h"
+#include "profiler/analysis/memory/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace pipescope::analysis {
 namespace {
 
 /// Two tiles of 100 bytes, a weight of 10 on both, a gap, and two variables that share addresses.
-class SmallMemory : public testing::Test {
+class SmallMemory : public ::testing::Test {
  protected:
   SmallMemory() {
     record::Recorder recorder(profile_);

@@ -1,13 +1,14 @@
-// The program tree, operations and peaks of a small hand-made profile, and of files that say what no program does.
-#include "profiler/analysis/program_tree.h"
+// The program tree, operations and peaks of a small hand-made profile, and of files that say what no program
+// does.
+#include "profiler/analysis/model/program_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "profiler/analysis/operations.h"
-#include "profiler/analysis/peak_attribution.h"
-#include "profiler/analysis/unit_liveness.h"
+#include "profiler/analysis/memory/peak_attribution.h"
+#include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/model/operations.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/section.h"
 
@@ -56,8 +57,8 @@ struct Profile {
     }
     return parent;
   }
-  ProgramId program(ProgramId parent, const std::string& kind, const std::string& path, std::int64_t count = 1,
-                    ProgramId target = {}, model::OperatorId op = {}) {
+  ProgramId program(ProgramId parent, const std::string& kind, const std::string& path,
+                    std::int64_t count = 1, ProgramId target = {}, model::OperatorId op = {}) {
     const ProgramId id(static_cast<std::int64_t>(rows.of<model::Program>().size()));
     rows.of<model::Program>().push_back(
         {id, parent, executable, model::DeviceId(0), kind, name(path), op, count, target});
@@ -71,7 +72,8 @@ struct Profile {
     step.program = program;
     rows.of<model::Step>().push_back(step);
   }
-  model::OperatorId op(const std::string& path, const std::string& kind, model::Pass pass, const std::string& block) {
+  model::OperatorId op(const std::string& path, const std::string& kind, model::Pass pass,
+                       const std::string& block) {
     const model::OperatorId id(static_cast<std::int64_t>(rows.of<model::Operator>().size()));
     rows.of<model::Operator>().push_back({id, executable, name(path), kind, 0, pass, 8, Bytes(4), block});
     return id;
@@ -117,7 +119,8 @@ TEST(ProgramTree, StandsWhatNoProgramDoes) {
   Profile made;
   ProgramId parent = made.program({}, "Repeat", "r", std::numeric_limits<std::int64_t>::max());
   for (int depth = 0; depth < 500; ++depth)
-    parent = made.program(parent, "Repeat", "r", std::numeric_limits<std::int64_t>::max(), ProgramId(1 << 20));
+    parent =
+        made.program(parent, "Repeat", "r", std::numeric_limits<std::int64_t>::max(), ProgramId(1 << 20));
   for (int i = 0; i < 3; ++i) made.step(parent, std::numeric_limits<std::int64_t>::max());
   made.program(ProgramId(1 << 20), "OnTileExecute", "orphan");
   made.program(ProgramId(501), "Sequence", "its_own_parent");
@@ -141,10 +144,10 @@ TEST(Operations, GradientsJoinedOperatorsAndCopiesGoToTheirLayer) {
     ticks *= 10;
   }
   made.rows.of<model::Variable>() = {
-      {model::VariableId(0), made.executable, model::MemorySpaceId(0), made.name("block/linear/weight"), "weight", "", Bytes(64),
-       Bytes(16), true, 0},
-      {model::VariableId(1), made.executable, model::MemorySpaceId(0), made.name("block/linear/MatMul"), "vertexInstanceState",
-       "", Bytes(20), Bytes(5), true, 0}};
+      {model::VariableId(0), made.executable, model::MemorySpaceId(0), made.name("block/linear/weight"),
+       "weight", "", Bytes(64), Bytes(16), true, 0},
+      {model::VariableId(1), made.executable, model::MemorySpaceId(0), made.name("block/linear/MatMul"),
+       "vertexInstanceState", "", Bytes(20), Bytes(5), true, 0}};
   const auto catalog = made.catalog();
   const auto all = operations(made.profile, *catalog, made.executable);
   ASSERT_TRUE(all.ok());
@@ -167,23 +170,25 @@ TEST(Operations, GradientsJoinedOperatorsAndCopiesGoToTheirLayer) {
 TEST(UnitLiveness, FollowsTheVariablesOfATile) {
   Profile made;
   const auto variable = [&](std::int64_t id, const char* name, bool always) {
-    made.rows.of<model::Variable>().push_back({model::VariableId(id), made.executable, model::MemorySpaceId(0),
-                                               made.name(name), always ? "weight" : "activation", "", Bytes(0), Bytes(0),
-                                               always, 0});
+    made.rows.of<model::Variable>().push_back(
+        {model::VariableId(id), made.executable, model::MemorySpaceId(0), made.name(name),
+         always ? "weight" : "activation", "", Bytes(0), Bytes(0), always, 0});
   };
   variable(0, "w", true);
   variable(1, "a", false);
   variable(2, "b", false);
-  made.rows.of<model::VariableUnits>() = {{model::VariableId(0), 0, 4, Bytes(5)},
-                                          {model::VariableId(1), 1, 2, Bytes(100)},
-                                          {model::VariableId(2), 2, std::numeric_limits<std::int64_t>::max(), Bytes(30)}};
+  made.rows.of<model::VariableUnits>() = {
+      {model::VariableId(0), 0, 4, Bytes(5)},
+      {model::VariableId(1), 1, 2, Bytes(100)},
+      {model::VariableId(2), 2, std::numeric_limits<std::int64_t>::max(), Bytes(30)}};
   made.rows.of<model::LifeInterval>() = {{model::VariableId(1), 0, 2},
                                          {model::VariableId(2), 1, 3},
                                          {model::VariableId(2), 2, 1},
                                          {model::VariableId(1), -4, 2},
                                          {model::VariableId(99), 0, 3}};
   for (std::int32_t step = 0; step < 3; ++step)
-    made.rows.of<model::LivenessStep>().push_back({made.executable, model::MemorySpaceId(0), step, {}, {}, {}, {}});
+    made.rows.of<model::LivenessStep>().push_back(
+        {made.executable, model::MemorySpaceId(0), step, {}, {}, {}, {}});
   const auto catalog = made.catalog();
   const auto live = [&](std::int64_t tile) {
     const auto found = unitLiveness(made.profile, *catalog, made.executable, model::MemorySpaceId(0), tile);

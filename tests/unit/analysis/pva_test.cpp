@@ -39,14 +39,16 @@ TEST(Pva, StepsRunsAndTarget) {
 TEST(Pva, TilesAddUpWhatUnitsHold) {
   TraceFixture fixture(1);
   model::RowSet rows;
-  rows.of<model::MemorySpace>() = {{model::MemorySpaceId(0), model::DeviceId(0), "tile_memory", 3, model::Bytes(100), {}},
-                                   {model::MemorySpaceId(1), model::DeviceId(1), "tile_memory", 3, model::Bytes(100), {}}};
+  rows.of<model::MemorySpace>() = {
+      {model::MemorySpaceId(0), model::DeviceId(0), "tile_memory", 3, model::Bytes(100), {}},
+      {model::MemorySpaceId(1), model::DeviceId(1), "tile_memory", 3, model::Bytes(100), {}}};
   const model::ExecutableId e(0);
   rows.of<model::UnitMemory>() = {
       {e, model::MemorySpaceId(1), "variable", "interleaved", true, 0, 2, model::Bytes(10)},
       {e, model::MemorySpaceId(1), "stack", "non_interleaved", false, 1, 2, model::Bytes(4)},
       {e, model::MemorySpaceId(1), "gap", "non_interleaved", true, 1, 1, model::Bytes(3)},
-      {e, model::MemorySpaceId(1), "variable", "interleaved", true, -5, std::int64_t{1} << 60, model::Bytes(1)}};
+      {e, model::MemorySpaceId(1), "variable", "interleaved", true, -5, std::int64_t{1} << 60,
+       model::Bytes(1)}};
   ASSERT_TRUE(fixture.profile->commit(rows).ok());
   const auto tiles = Report::make(fixture.profile).value().compilation().value().tiles().value();
   ASSERT_EQ(tiles.size(), 6U);
@@ -78,18 +80,22 @@ TEST(Pva, VariablesByTile) {
   using model::Bytes;
   rows.of<model::MemorySpace>() = {{first, model::DeviceId(0), "tile_memory", 3, Bytes(100), {}},
                                    {second, model::DeviceId(1), "tile_memory", 3, Bytes(100), {}}};
-  rows.of<model::Variable>() = {
-      {model::VariableId(0), e, second, model::DebugContextId(1), "weight", "4 float32", Bytes(16), Bytes(8), true, 0},
-      {model::VariableId(1), e, second, model::DebugContextId(2), "activation", "2 float32", Bytes(8), Bytes(8), false, 0},
-      {model::VariableId(2), e, first, model::DebugContextId(1), "weight", "9 float32", Bytes(36), Bytes(36), true, 0}};
-  rows.of<model::LivenessStep>() = {{e, second, 0, {}, {}, Bytes(0), Bytes(0)}, {e, second, 1, {}, {}, Bytes(8), Bytes(8)}};
+  rows.of<model::Variable>() = {{model::VariableId(0), e, second, model::DebugContextId(1), "weight",
+                                 "4 float32", Bytes(16), Bytes(8), true, 0},
+                                {model::VariableId(1), e, second, model::DebugContextId(2), "activation",
+                                 "2 float32", Bytes(8), Bytes(8), false, 0},
+                                {model::VariableId(2), e, first, model::DebugContextId(1), "weight",
+                                 "9 float32", Bytes(36), Bytes(36), true, 0}};
+  rows.of<model::LivenessStep>() = {{e, second, 0, {}, {}, Bytes(0), Bytes(0)},
+                                    {e, second, 1, {}, {}, Bytes(8), Bytes(8)}};
   rows.of<model::LifeInterval>() = {{model::VariableId(1), 1, 2}};
   ASSERT_TRUE(fixture.profile->commit(rows).ok());
   const auto compilation = [&] { return Report::make(fixture.profile).value().compilation().value(); };
   const auto unmapped = compilation().alwaysLiveVariablesForTile(4);
   ASSERT_FALSE(unmapped.ok());
-  EXPECT_EQ(unmapped.error().message,
-            "The profile does not say which variables lie on which tile; record it with --record steps or tiles.");
+  EXPECT_EQ(
+      unmapped.error().message,
+      "The profile does not say which variables lie on which tile; record it with --record steps or tiles.");
   model::RowSet maps;
   maps.of<model::VariableUnits>() = {{model::VariableId(0), 0, 2, Bytes(8)},
                                      {model::VariableId(1), 1, 1, Bytes(8)},
@@ -129,9 +135,10 @@ TEST(Pva, VisitorsSeeTypesAndChildren) {
   TraceFixture fixture(1);
   model::RowSet rows;
   const model::ExecutableId e(0);
-  rows.of<model::Program>() = {{model::ProgramId(3), {}, e, {}, "Sequence", {}, {}},
-                               {model::ProgramId(4), model::ProgramId(3), e, {}, "DoExchange", model::DebugContextId(1), {}},
-                               {model::ProgramId(5), model::ProgramId(3), e, {}, "Sync", {}, {}}};
+  rows.of<model::Program>() = {
+      {model::ProgramId(3), {}, e, {}, "Sequence", {}, {}},
+      {model::ProgramId(4), model::ProgramId(3), e, {}, "DoExchange", model::DebugContextId(1), {}},
+      {model::ProgramId(5), model::ProgramId(3), e, {}, "Sync", {}, {}}};
   ASSERT_TRUE(fixture.profile->commit(rows).ok());
   struct Seen : ProgramVisitor {
     void visitSequence(const Program& p) override {
@@ -143,7 +150,8 @@ TEST(Pva, VisitorsSeeTypesAndChildren) {
     void visitSync(const Program&) override { text += "sync;"; }
     std::string text;
   } seen;
-  for (const Program& root : Report::make(fixture.profile).value().compilation().value().programs()) root.accept(seen);
+  for (const Program& root : Report::make(fixture.profile).value().compilation().value().programs())
+    root.accept(seen);
   EXPECT_EQ(seen.text, "(exchange layer/MatMul;sync;)");
 }
 

@@ -1,5 +1,5 @@
 // Questions about a range, against going through all rows.
-#include "profiler/analysis/range.h"
+#include "profiler/analysis/timeline/range.h"
 
 #include <map>
 #include <set>
@@ -40,15 +40,18 @@ void expand(const model::RowSet& rows, Visit&& visit) {
 TEST(Range, StepsOneByOneAreThoseThatMeetTheRange) {
   const TraceFixture fixture(40);
   Asked asked(fixture);
-  for (const auto& [from, to] : {std::pair(0, 50), std::pair(333, 334), std::pair(500, 2500), std::pair(0, 1 << 20), std::pair(9, 9)}) {
-    for (const std::vector<model::LaneId>& lanes : {std::vector<model::LaneId>{}, {model::LaneId(1), model::LaneId(4)}}) {
+  for (const auto& [from, to] : {std::pair(0, 50), std::pair(333, 334), std::pair(500, 2500),
+                                 std::pair(0, 1 << 20), std::pair(9, 9)}) {
+    for (const std::vector<model::LaneId>& lanes :
+         {std::vector<model::LaneId>{}, {model::LaneId(1), model::LaneId(4)}}) {
       Found expected, found;
       const bool something = to > from;
-      expand(fixture.rows, [&, first = from, last = to](const auto&, const model::Step& s, Ticks start, Ticks end) {
-        const bool wanted = lanes.empty() || std::count(lanes.begin(), lanes.end(), s.lane) != 0;
-        if (wanted && start.count < last && end.count > first && something)
-          expected.insert({s.lane.value, start.count, end.count, s.program.value});
-      });
+      expand(fixture.rows,
+             [&, first = from, last = to](const auto&, const model::Step& s, Ticks start, Ticks end) {
+               const bool wanted = lanes.empty() || std::count(lanes.begin(), lanes.end(), s.lane) != 0;
+               if (wanted && start.count < last && end.count > first && something)
+                 expected.insert({s.lane.value, start.count, end.count, s.program.value});
+             });
       const auto spans = asked.index->steps(asked.range(from, to, lanes), Ticks(0), asked.progress);
       ASSERT_TRUE(spans.ok());
       for (const StepSpan& span : *spans)
@@ -70,7 +73,8 @@ TEST(Range, FromAfarTheAnswerIsAsLongAsThePictureAndCoversAllWork) {
     for (const StepSpan& span : *spans) byLane[span.lane.value].push_back(span);
     for (const model::Placement& p : fixture.rows.of<model::Placement>()) {
       const auto& list = byLane[2 * p.device.value];
-      auto after = std::upper_bound(list.begin(), list.end(), p.start, [](Ticks t, const StepSpan& s) { return t < s.start; });
+      auto after = std::upper_bound(list.begin(), list.end(), p.start,
+                                    [](Ticks t, const StepSpan& s) { return t < s.start; });
       ASSERT_NE(after, list.begin());
       EXPECT_LE(p.start, (--after)->end) << "work that is in no span";
     }
@@ -104,20 +108,23 @@ class Blocks : public model::ProfileSource {
     });
     return infos;
   }
-  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table, std::size_t block) const override {
+  base::Result<std::vector<model::ColumnRange>> columnRanges(std::size_t table,
+                                                             std::size_t block) const override {
     std::vector<model::ColumnRange> ranges(model::tables()[table].columns.size());
     withRows(table, [&](const auto& rows) {
       for (std::size_t i = block * kRows; i < std::min(rows.size(), (block + 1) * kRows); ++i) {
         std::size_t c = 0;
-        std::remove_cvref_t<decltype(rows[i])>::fields(rows[i], [&](const char*, const auto& field, const char*, const char*) {
-          model::ColumnRange& range = ranges[c++];
-          if constexpr (model::columnTypeOf<std::remove_cvref_t<decltype(field)>>() == model::ColumnType::integer) {
-            const std::int64_t value = model::toInteger(field);
-            range.smallest = range.known ? std::min(range.smallest, value) : value;
-            range.largest = range.known ? std::max(range.largest, value) : value;
-            range.known = true;
-          }
-        });
+        std::remove_cvref_t<decltype(rows[i])>::fields(
+            rows[i], [&](const char*, const auto& field, const char*, const char*) {
+              model::ColumnRange& range = ranges[c++];
+              if constexpr (model::columnTypeOf<std::remove_cvref_t<decltype(field)>>() ==
+                            model::ColumnType::integer) {
+                const std::int64_t value = model::toInteger(field);
+                range.smallest = range.known ? std::min(range.smallest, value) : value;
+                range.largest = range.known ? std::max(range.largest, value) : value;
+                range.known = true;
+              }
+            });
       }
     });
     return ranges;
@@ -145,7 +152,8 @@ TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
   rows.of<model::Executable>()[0].id = model::ExecutableId(0);
   rows.of<model::Device>() = {model::Device{}};
   rows.of<model::Device>()[0].id = model::DeviceId(0);
-  for (int l = 0; l < 2; ++l) rows.of<model::Lane>().push_back({model::LaneId(l), model::DeviceId(0), "", {}, {}});
+  for (int l = 0; l < 2; ++l)
+    rows.of<model::Lane>().push_back({model::LaneId(l), model::DeviceId(0), "", {}, {}});
   std::int64_t offset = 0;
   for (int i = 0; i < 40'000; ++i) {
     model::Step step;
@@ -156,8 +164,8 @@ TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
     offset += step.ticks.count;
     rows.of<model::Step>().push_back(step);
   }
-  rows.of<model::Segment>() = {{model::SegmentId(0), model::ExecutableId(0), model::DeviceId(0), model::LaneId(0), 0, 0,
-                                model::Pass::forward, "s", Ticks(offset)}};
+  rows.of<model::Segment>() = {{model::SegmentId(0), model::ExecutableId(0), model::DeviceId(0),
+                                model::LaneId(0), 0, 0, model::Pass::forward, "s", Ticks(offset)}};
   for (int p = 0; p < 2; ++p) {
     model::Placement row;
     row.id = model::PlacementId(p);
@@ -177,10 +185,12 @@ TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
   const std::shared_ptr<const Catalog> catalog = loadCatalog(*source).value();
   const auto index = RangeIndex::make(source, catalog).value();
   base::SilentProgress progress;
-  const std::size_t steps = model::tableIndexOf<model::Step>(), nodes = model::tableIndexOf<model::LevelNode>();
+  const std::size_t steps = model::tableIndexOf<model::Step>(),
+                    nodes = model::tableIndexOf<model::LevelNode>();
   for (const int pixels : {4, 20, 60}) {
     source->read.clear();
-    const auto spans = index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}}, Ticks(2 * offset / pixels), progress);
+    const auto spans = index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}},
+                                    Ticks(2 * offset / pixels), progress);
     ASSERT_TRUE(spans.ok());
     EXPECT_EQ(source->read[steps], 0) << pixels;
     EXPECT_LE(source->read[nodes], 2) << pixels;
@@ -188,7 +198,9 @@ TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
     for (int p = 0; p < 2; ++p) {
       for (const model::Step& step : rows.of<model::Step>()) {
         const Ticks start = Ticks(p * offset) + step.offset;
-        const auto covers = [&](const StepSpan& s) { return s.lane == step.lane && s.start <= start && start < s.end; };
+        const auto covers = [&](const StepSpan& s) {
+          return s.lane == step.lane && s.start <= start && start < s.end;
+        };
         if (step.lane.value == 1) {
           ASSERT_TRUE(std::any_of(spans->begin(), spans->end(), covers)) << start.count;
         }
@@ -196,7 +208,8 @@ TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
     }
   }
   source->read.clear();
-  const auto close = index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}}, Ticks(100), progress);
+  const auto close =
+      index->steps({model::ExecutableId(0), Ticks(0), Ticks(2 * offset), {}}, Ticks(100), progress);
   ASSERT_TRUE(close.ok());
   EXPECT_EQ(source->read[steps], 40) << "each block once, though the segment is placed twice";
   std::int64_t counted = 0;
@@ -210,7 +223,8 @@ TEST(Range, SumsAreThoseOfTheExpandedSteps) {
   for (const SumBy by : {SumBy::operation, SumBy::stage, SumBy::category}) {
     for (const auto& [from, to] : {std::pair(0, 1 << 20), std::pair(700, 1900), std::pair(101, 103)}) {
       std::map<std::string, StepSums> expected;
-      expand(fixture.rows, [&, from = from, to = to](const model::Placement& p, const model::Step& s, Ticks start, Ticks end) {
+      expand(fixture.rows, [&, from = from, to = to](const model::Placement& p, const model::Step& s,
+                                                     Ticks start, Ticks end) {
         const Ticks length = std::min(end, Ticks(to)) - std::max(start, Ticks(from));
         if (length.count <= 0) return;
         const char* names[] = {"layer", "layer/MatMul", "layer/Relu, \"quick\""};
@@ -242,15 +256,25 @@ TEST(Range, LiveVariablesAndPeaksAreThoseOfTheIntervals) {
   model::RowSet rows;
   const model::MemorySpaceId space(0), other(1);
   for (int v = 0; v < 4; ++v) {
-    rows.of<model::Variable>().push_back({model::VariableId(v), model::ExecutableId(0), v == 3 ? other : space,
-                                          model::DebugContextId(1), "activation", "", model::Bytes(100 * (v + 1)),
-                                          {}, v == 2, 0});
+    rows.of<model::Variable>().push_back({model::VariableId(v),
+                                          model::ExecutableId(0),
+                                          v == 3 ? other : space,
+                                          model::DebugContextId(1),
+                                          "activation",
+                                          "",
+                                          model::Bytes(100 * (v + 1)),
+                                          {},
+                                          v == 2,
+                                          0});
   }
-  rows.of<model::LifeInterval>() = {{model::VariableId(0), 2, 5}, {model::VariableId(1), 4, 6},
-                                    {model::VariableId(0), 8, 9}, {model::VariableId(3), 0, 9}};
+  rows.of<model::LifeInterval>() = {{model::VariableId(0), 2, 5},
+                                    {model::VariableId(1), 4, 6},
+                                    {model::VariableId(0), 8, 9},
+                                    {model::VariableId(3), 0, 9}};
   const std::int64_t live[] = {0, 0, 100, 100, 300, 200, 0, 0, 100};
   for (int i = 0; i < 9; ++i)
-    rows.of<model::LivenessStep>().push_back({model::ExecutableId(0), space, i, {}, {}, model::Bytes(live[i]), {}});
+    rows.of<model::LivenessStep>().push_back(
+        {model::ExecutableId(0), space, i, {}, {}, model::Bytes(live[i]), {}});
   ASSERT_TRUE(fixture.profile->commit(rows).ok());
   Asked asked(fixture);
   const auto idsAt = [&](std::int32_t step, bool always) {

@@ -36,7 +36,8 @@ Section small() {
   Section section{"small", "Small", {}, {}, {"A remark."}};
   section.facts.push_back({"total_cycles", "Total", std::int64_t{1500}, Format::ticks, ""});
   section.facts.push_back({"nothing", "Nothing", Cell(), Format::plain, ""});
-  section.facts.push_back({"infinite", "Infinite", std::numeric_limits<double>::infinity(), Format::plain, ""});
+  section.facts.push_back(
+      {"infinite", "Infinite", std::numeric_limits<double>::infinity(), Format::plain, ""});
   Table table{"devices",
               "Devices",
               "per call",
@@ -75,16 +76,21 @@ TEST(Wording, TicksAreReadAsTheDevicesCountThem) {
   section.tables[0].basis = "cycles per micro-batch";
   section.tables[0].rows[0][1] = Breakdown{{"mme", 3e6}};
   speakOfDevices(section, *OneDevice("gaudi", 1'000'000'000'000, 1).catalog);
-  EXPECT_EQ(toText(section),
-            "Small\n=====\n  Total, µs  2.5\n  Nothing    –\n  Infinite   infinite\n"
-            "\nDevices (µs per micro-batch)\n  Name           By kind\n  IPU0, \"first\"  mme 3\n\nA remark.\n");
+  EXPECT_EQ(
+      toText(section),
+      "Small\n=====\n  Total, µs  2.5\n  Nothing    –\n  Infinite   infinite\n"
+      "\nDevices (µs per micro-batch)\n  Name           By kind\n  IPU0, \"first\"  mme 3\n\nA remark.\n");
   EXPECT_NE(toJson(section).find("\"total_cycles\": 2500000"), std::string::npos) << "JSON has raw ticks";
 }
 
 TEST(Wording, DevicesInOnePieceHaveNoTiles) {
   const auto made = [] {
     Section section{"peaks", "Peaks", {}, {}, {}};
-    section.tables.push_back({"devices", "Peak steps", "sum over tiles", {{"worst_tile", "Worst tile", Format::plain, ""}}, {{std::int64_t{0}}}});
+    section.tables.push_back({"devices",
+                              "Peak steps",
+                              "sum over tiles",
+                              {{"worst_tile", "Worst tile", Format::plain, ""}},
+                              {{std::int64_t{0}}}});
     section.tables.push_back({"layers", "By layer", "at its peak, sum over tiles", {}, {}});
     section.tables.push_back({"fullest_tiles", "The fullest tile", "", {}, {}});
     return section;
@@ -170,10 +176,14 @@ TEST(ShortList, NamesTheEndsOfALongList) {
   EXPECT_EQ(shortList("B1 B2 B3 B4"), "B1 B2 B3 B4") << "short as it is";
   EXPECT_EQ(shortList("embedding encoder0 encoder1 head"), "embedding encoder0..1 head");
   EXPECT_EQ(shortList("encoder/layer9 encoder/layer10 encoder/layer11"), "encoder/layer9..11");
-  EXPECT_EQ(shortList("encoder/layer2 encoder/layer4 encoder/layer3"), "encoder/layer2 encoder/layer4 encoder/layer3");
-  EXPECT_EQ(shortList("encoder/layer01 encoder/layer02"), "encoder/layer01 encoder/layer02") << "a name, not a count";
-  EXPECT_EQ(shortList("stem layer1/block0 layer1/block1 layer2/block0 layer2/block1 head"), "stem … head (6)");
-  EXPECT_EQ(formatCell(std::string("embedding encoder0 encoder1 head"), Format::list), "embedding encoder0..1 head");
+  EXPECT_EQ(shortList("encoder/layer2 encoder/layer4 encoder/layer3"),
+            "encoder/layer2 encoder/layer4 encoder/layer3");
+  EXPECT_EQ(shortList("encoder/layer01 encoder/layer02"), "encoder/layer01 encoder/layer02")
+      << "a name, not a count";
+  EXPECT_EQ(shortList("stem layer1/block0 layer1/block1 layer2/block0 layer2/block1 head"),
+            "stem … head (6)");
+  EXPECT_EQ(formatCell(std::string("embedding encoder0 encoder1 head"), Format::list),
+            "embedding encoder0..1 head");
 }
 
 /// Three tiles; a weight on all, an activation on the last two.
@@ -189,26 +199,38 @@ struct TileProfile {
     device.units = tiles;
     device.unitName = "tile";
     const model::DeviceId id = recorder.add(device);
-    const auto space = recorder.add(model::MemorySpace{{}, id, "tile_memory", tiles, base::Bytes(1000), base::Bytes(0)});
+    const auto space =
+        recorder.add(model::MemorySpace{{}, id, "tile_memory", tiles, base::Bytes(1000), base::Bytes(0)});
     const auto executable = recorder.add(model::Executable());
     recorder.add(model::UnitMemory{executable, space, "variable", "", true, 0, tiles, base::Bytes(40)});
-    const auto add = [&](const char* name, bool always, std::int64_t first, std::int64_t count, std::int64_t bytes) {
+    const auto add = [&](const char* name, bool always, std::int64_t first, std::int64_t count,
+                         std::int64_t bytes) {
       const auto context = recorder.add(model::DebugContext{{}, {}, name, "variable"});
-      const auto variable = recorder.add(model::Variable{{}, executable, space, context, "variable", "", base::Bytes(bytes * count),
-                                                         base::Bytes(bytes), always, 0});
+      const auto variable = recorder.add(model::Variable{{},
+                                                         executable,
+                                                         space,
+                                                         context,
+                                                         "variable",
+                                                         "",
+                                                         base::Bytes(bytes * count),
+                                                         base::Bytes(bytes),
+                                                         always,
+                                                         0});
       if (maps) recorder.add(model::VariableUnits{variable, first, count, base::Bytes(bytes)});
       if (!always) recorder.add(model::LifeInterval{variable, 1, 2});
     };
     add("weight", true, 0, 3, 40);
     add("activation", false, 1, 2, 25);
     for (int step = 0; step < 2; ++step)
-      recorder.add(model::LivenessStep{executable, space, step, {}, model::Pass::forward, base::Bytes(50 * step), base::Bytes(25 * step)});
+      recorder.add(model::LivenessStep{
+          executable, space, step, {}, model::Pass::forward, base::Bytes(50 * step), base::Bytes(25 * step)});
     EXPECT_TRUE(recorder.commit().ok());
     catalog = *analysis::loadCatalog(profile);
   }
 
   base::Result<Section> liveness(std::int64_t unit) const {
-    return makeSection(*sectionRegistry().find("liveness"), {profile, *catalog, model::ExecutableId(0), unit});
+    return makeSection(*sectionRegistry().find("liveness"),
+                       {profile, *catalog, model::ExecutableId(0), unit});
   }
 };
 
@@ -230,8 +252,9 @@ TEST(LivenessSection, TellsOfOneTile) {
 
 TEST(LivenessSection, RefusesTilesThatItCannotTellOf) {
   EXPECT_EQ(TileProfile().liveness(3).error().message, "IPU0 has tiles 0 to 2; there is no tile 3.");
-  EXPECT_EQ(TileProfile(3, false).liveness(0).error().message,
-            "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+  EXPECT_EQ(
+      TileProfile(3, false).liveness(0).error().message,
+      "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
   EXPECT_EQ(TileProfile(1).liveness(0).error().message,
             "The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
 }

@@ -1,5 +1,5 @@
 // Steps of a segment in a range, against going through all rows.
-#include "profiler/analysis/step_blocks.h"
+#include "profiler/analysis/timeline/step_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -43,21 +43,25 @@ TEST(StepReader, FindsWhatMeetsTheRangeHoweverOftenAndInWhateverOrderItIsAsked) 
       ASSERT_TRUE(blocks.ok());
       base::SilentProgress progress;
       StepReader reader(*blocks, profile, progress);
-      for (const auto& [from, to] : {std::pair(0, 100), std::pair(0, 100), std::pair(3000, 3600), std::pair(-50, 20'000), std::pair(3000, 3600),
-                                     std::pair(6995, 6996), std::pair(20'000, 30'000), std::pair(0, 0), std::pair(1, 641)}) {
+      for (const auto& [from, to] : {std::pair(0, 100), std::pair(0, 100), std::pair(3000, 3600),
+                                     std::pair(-50, 20'000), std::pair(3000, 3600), std::pair(6995, 6996),
+                                     std::pair(20'000, 30'000), std::pair(0, 0), std::pair(1, 641)}) {
         for (const int segment : {1, 0, 2, 0}) {
           std::vector<std::int64_t> expected, found;
           for (std::size_t i = 0; i < steps.size(); ++i) {
             const model::Step& s = steps[i];
             const bool possible = s.offset.count >= 0 && s.ticks.count >= 0;
-            if (possible && s.segment.value == segment && s.offset.count < to && (s.offset + s.ticks).count > from)
+            if (possible && s.segment.value == segment && s.offset.count < to &&
+                (s.offset + s.ticks).count > from)
               expected.push_back(static_cast<std::int64_t>(i));
           }
-          const base::Status read = reader.forEach(model::SegmentId(segment), Ticks(from), Ticks(to), [&](const StepFacts& step) {
-            found.push_back(step.row);
-            const model::Step& s = steps[static_cast<std::size_t>(step.row)];
-            EXPECT_EQ(std::tuple(step.lane, step.offset, step.ticks, step.program), std::tuple(s.lane, s.offset, s.ticks, s.program));
-          });
+          const base::Status read =
+              reader.forEach(model::SegmentId(segment), Ticks(from), Ticks(to), [&](const StepFacts& step) {
+                found.push_back(step.row);
+                const model::Step& s = steps[static_cast<std::size_t>(step.row)];
+                EXPECT_EQ(std::tuple(step.lane, step.offset, step.ticks, step.program),
+                          std::tuple(s.lane, s.offset, s.ticks, s.program));
+              });
           ASSERT_TRUE(read.ok());
           EXPECT_EQ(found, expected) << from << " " << to << " of " << segment << ", jitter " << jitter;
         }

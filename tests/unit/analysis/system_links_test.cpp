@@ -1,9 +1,9 @@
 // Bytes over links and into memory spaces, worked by hand.
-#include "profiler/analysis/system_links.h"
+#include "profiler/analysis/pipeline/system_links.h"
 
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/execution.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/section.h"
@@ -11,8 +11,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Three devices in a row (links 0→1 and 1→2), each with a link from the host, tiles, and streaming memory on the
-/// first. A call of 1,000 ticks at 1 GHz.
+/// Three devices in a row (links 0→1 and 1→2), each with a link from the host, tiles, and streaming memory on
+/// the first. A call of 1,000 ticks at 1 GHz.
 struct Wired {
   std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder{*profile};
@@ -33,7 +33,8 @@ struct Wired {
     recorder.add(model::MemorySpace{{}, devices[0], "streaming_memory", 1, Bytes(1'000'000), {}});
     recorder.add(model::Link{{}, devices[0], devices[1], "cable", 1e9});
     recorder.add(model::Link{{}, devices[1], devices[2], "cable", 1e9});
-    for (int d = 0; d < 3; ++d) recorder.add(model::Link{{}, {}, devices[static_cast<std::size_t>(d)], "host", 8e9});
+    for (int d = 0; d < 3; ++d)
+      recorder.add(model::Link{{}, {}, devices[static_cast<std::size_t>(d)], "host", 8e9});
     executable = recorder.add(model::Executable());
     model::Run row;
     row.executable = executable;

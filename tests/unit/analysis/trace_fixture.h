@@ -1,5 +1,6 @@
 #pragma once
-// A small random trace in memory: three devices with two lanes, segments with steps on both, placements in a row.
+// A small random trace in memory: three devices with two lanes, segments with steps on both, placements in a
+// row.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -23,20 +24,38 @@ struct TraceFixture {
     r.of<model::Executable>() = {model::Executable{}};
     r.of<model::Executable>()[0].id = model::ExecutableId(0);
     r.of<model::Executable>()[0].name = "training";
-    r.of<model::Property>() = {{"tool_version", "1"}, {"times", "emulated, made up"}, {"device_model", "test 1"}};
-    r.of<model::DebugContext>() = {{model::DebugContextId(0), {}, "layer", ""},
-                                   {model::DebugContextId(1), model::DebugContextId(0), "MatMul", ""},
-                                   {model::DebugContextId(2), model::DebugContextId(0), "Relu, \"quick\"", ""}};
+    r.of<model::Property>() = {
+        {"tool_version", "1"}, {"times", "emulated, made up"}, {"device_model", "test 1"}};
+    r.of<model::DebugContext>() = {
+        {model::DebugContextId(0), {}, "layer", ""},
+        {model::DebugContextId(1), model::DebugContextId(0), "MatMul", ""},
+        {model::DebugContextId(2), model::DebugContextId(0), "Relu, \"quick\"", ""}};
     for (int p = 0; p < 3; ++p) {
-      r.of<model::Program>().push_back({model::ProgramId(p), {}, model::ExecutableId(0), {}, "OnTileExecute",
-                                        model::DebugContextId(p), {}});
+      r.of<model::Program>().push_back({model::ProgramId(p),
+                                        {},
+                                        model::ExecutableId(0),
+                                        {},
+                                        "OnTileExecute",
+                                        model::DebugContextId(p),
+                                        {}});
     }
     std::mt19937 random(11);
     for (int d = 0; d < 3; ++d) addDevice(d, slower, random);
     std::int64_t end = 0;
     for (int d = 0; d < 3; ++d) end = std::max(end, place(d, placementsPerDevice, random));
-    r.of<model::Transfer>() = {{model::TransferId(0), model::LaneId(1), model::LaneId(3), {}, {}, model::Bytes(5),
-                                Ticks(3), Ticks(9), {}, model::RunId(0), 0, 0, 0}};
+    r.of<model::Transfer>() = {{model::TransferId(0),
+                                model::LaneId(1),
+                                model::LaneId(3),
+                                {},
+                                {},
+                                model::Bytes(5),
+                                Ticks(3),
+                                Ticks(9),
+                                {},
+                                model::RunId(0),
+                                0,
+                                0,
+                                0}};
     r.of<model::Counter>() = {{model::CounterId(0), model::ExecutableId(0), {}, "loss", ""}};
     r.of<model::CounterSample>() = {{model::CounterId(0), Ticks(7), model::RunId(0), 0.5}};
     model::Run run;
@@ -63,12 +82,22 @@ struct TraceFixture {
     device.ticksPerSecond = 1'000'000;
     rows.of<model::Device>().push_back(device);
     for (int l = 0; l < 2; ++l) {
-      rows.of<model::Lane>().push_back({model::LaneId(2 * d + l), model::DeviceId(d), "",
-                                        l == 0 ? model::LaneRole::compute : model::LaneRole::exchange, {}});
+      rows.of<model::Lane>().push_back({model::LaneId(2 * d + l),
+                                        model::DeviceId(d),
+                                        "",
+                                        l == 0 ? model::LaneRole::compute : model::LaneRole::exchange,
+                                        {}});
     }
     for (int s = 0; s < 2; ++s) {
-      model::Segment segment{model::SegmentId(2 * d + s), model::ExecutableId(0), model::DeviceId(d),
-                             model::LaneId(2 * d), d, 0, s == 0 ? model::Pass::forward : model::Pass::backward, "s", {}};
+      model::Segment segment{model::SegmentId(2 * d + s),
+                             model::ExecutableId(0),
+                             model::DeviceId(d),
+                             model::LaneId(2 * d),
+                             d,
+                             0,
+                             s == 0 ? model::Pass::forward : model::Pass::backward,
+                             "s",
+                             {}};
       for (int i = 0; i < 10; ++i) {
         const int program = static_cast<int>(random() % 3);
         const Ticks ticks(1 + static_cast<std::int64_t>(random() % 30) + (program == 1 ? slower : 0));

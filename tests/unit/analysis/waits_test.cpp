@@ -1,4 +1,4 @@
-#include "profiler/analysis/waits.h"
+#include "profiler/analysis/pipeline/waits.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,8 @@ namespace pipescope::analysis {
 namespace {
 
 // Compilers refuse what is undefined in a constant.
-constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max(), kSmallest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max(),
+                       kSmallest = std::numeric_limits<std::int64_t>::min();
 static_assert(base::wrappedSum(kLargest, 1) == kSmallest);
 static_assert(base::wrappedDifference(kSmallest, 1) == kLargest);
 static_assert(base::wrappedProduct(kLargest, 2) == -2);

@@ -1,11 +1,11 @@
 // What figures are worth, and what floating-point operations come to: worked by hand.
-#include "profiler/analysis/worth.h"
+#include "profiler/analysis/model/worth.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "profiler/analysis/flop_use.h"
+#include "profiler/analysis/model/flop_use.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 #include "profiler/sections/section.h"
@@ -87,7 +87,8 @@ TEST(FigureValue, ReadsNumbersWithDecimalPrefixes) {
   EXPECT_DOUBLE_EQ(*figureValue("62.65 TFLOP/s; grade X; tiles x clock", "FLOP/s"), 62.65e12);
   EXPECT_DOUBLE_EQ(*figureValue("1,472 tiles; grade D", "tiles"), 1472);
   EXPECT_DOUBLE_EQ(*figureValue("500 kFLOP/s", "FLOP/s"), 5e5);
-  for (const char* text : {"", "62.65", "62.65 ", "fast FLOP/s", "62.65 TB/s", "62.65 QFLOP/s", "1.2.3 FLOP/s"})
+  for (const char* text :
+       {"", "62.65", "62.65 ", "fast FLOP/s", "62.65 TB/s", "62.65 QFLOP/s", "1.2.3 FLOP/s"})
     EXPECT_FALSE(figureValue(text, "FLOP/s").has_value()) << text;
 }
 
@@ -180,7 +181,8 @@ TEST(Worth, KnowsKindsOfLayers) {
 
 TEST(WorthSection, NamesGradesAndErrors) {
   Worked worked;
-  worked.property("band.mk2.convolution.cycles", "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against x");
+  worked.property("band.mk2.convolution.cycles",
+                  "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against x");
   const auto catalog = worked.catalog();
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("worth");
   ASSERT_NE(definition, nullptr);

@@ -137,7 +137,8 @@ TEST(Units, QuantitiesAddAndCompare) {
 }
 
 TEST(Units, SumsOfMadeUpNumbersWrap) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(), kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                         kLeast = std::numeric_limits<std::int64_t>::min();
   EXPECT_EQ(Ticks(kMost) + Ticks(1), Ticks(kLeast));
   EXPECT_EQ(Ticks(kLeast) - Ticks(1), Ticks(kMost));
   EXPECT_EQ(Bytes(kMost) * 2, Bytes(-2));

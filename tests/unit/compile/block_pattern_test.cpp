@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/builders/builder.h"
 #include "engine/compile/placement.h"
-#include "engine/graph/builders/builder.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -41,23 +42,29 @@ TEST(BlocksByLayers, CountsLayersAndTakesTheRestAlong) {
   ASSERT_TRUE(stages.ok()) << stages.error().message;
   EXPECT_EQ(*stages, (std::vector<Names>{{"embeddings", "layer0"}, {"layer1", "norm", "layer2", "head"}}));
   EXPECT_EQ(blocksByLayers(blocks, {1, 1}).error().message,
-            "execution.layers_per_stage is [1, 1], 2 layers in all, but the model has 3: give every stage at least one, "
+            "execution.layers_per_stage is [1, 1], 2 layers in all, but the model has 3: give every stage at "
+            "least one, "
             "and all of them a stage.");
   EXPECT_FALSE(blocksByLayers(blocks, {0, 3}).ok());
 }
 
 TEST(Placement, TakesPatterns) {
-  const auto graph = builders::buildModel({"bert", {{"layers", std::int64_t{4}}}, 1, true}, ops::standardOperators());
+  const auto graph =
+      builders::buildModel({"bert", {{"layers", std::int64_t{4}}}, 1, true}, ops::standardOperators());
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto place = [&](const std::vector<StageSpec>& asked) { return placeStages(*graph, asked); };
   const auto stages = place({{{"embeddings", "encoder/layer0..1"}, -1}, {{"encoder/layer2..3", "head"}, -1}});
   ASSERT_TRUE(stages.ok()) << stages.error().message;
   EXPECT_EQ((*stages)[0].blocks, (Names{"embeddings", "encoder/layer0", "encoder/layer1"}));
   // Within a stage patterns may overlap, between stages not.
-  EXPECT_TRUE(place({{{"embeddings", "encoder/layer0", "encoder/layer0..1"}, -1}, {{"encoder/layer2..3", "head"}, -1}}).ok());
-  EXPECT_EQ(place({{{"embeddings", "encoder/layer0..2"}, -1}, {{"encoder/layer2..3", "head"}, -1}}).error().message,
-            "Block \"encoder/layer2\" is in stage 0 and in stage 1: a block belongs to one stage only.");
-  EXPECT_NE(place({{{"*"}, -1}, {{"decoder"}, -1}}).error().message.find("names block \"decoder\""), std::string::npos);
+  EXPECT_TRUE(place({{{"embeddings", "encoder/layer0", "encoder/layer0..1"}, -1},
+                     {{"encoder/layer2..3", "head"}, -1}})
+                  .ok());
+  EXPECT_EQ(
+      place({{{"embeddings", "encoder/layer0..2"}, -1}, {{"encoder/layer2..3", "head"}, -1}}).error().message,
+      "Block \"encoder/layer2\" is in stage 0 and in stage 1: a block belongs to one stage only.");
+  EXPECT_NE(place({{{"*"}, -1}, {{"decoder"}, -1}}).error().message.find("names block \"decoder\""),
+            std::string::npos);
 }
 
 }  // namespace

@@ -5,10 +5,11 @@
 #include <cstring>
 
 #include "engine/compile/loss_scaling.h"
-#include "engine/compile/precision.h"
 #include "engine/compile/passes/pass.h"
+#include "engine/compile/precision.h"
 #include "engine/config/configuration.h"
 #include "engine/graph/validate.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -18,14 +19,14 @@ using graph::Graph;
 using graph::TensorId;
 using graph::TensorRole;
 
-std::vector<std::byte> bytesOf(const std::vector<float>& values) {
+std::vector<std::byte> graphPassesBytesOf(const std::vector<float>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(float));
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
 /// A graph under construction: blocks "A" and "B" are stages 0 and 1.
-struct Maker {
+struct GraphPassesMaker {
   Graph graph;
   TensorId x = input("x", {4});
 
@@ -35,7 +36,8 @@ struct Maker {
     return id;
   }
   TensorId constant(const std::string& name, const std::vector<float>& values) {
-    return graph.addConstant(name, {ElementType::float32, {static_cast<std::int64_t>(values.size())}}, bytesOf(values));
+    return graph.addConstant(name, {ElementType::float32, {static_cast<std::int64_t>(values.size())}},
+                             graphPassesBytesOf(values));
   }
   TensorId node(const std::string& name, const std::string& op, std::vector<TensorId> inputs,
                 const std::string& block = "A", model::Pass pass = model::Pass::forward,
@@ -48,7 +50,7 @@ struct Maker {
   }
 };
 
-PassEffect run(const std::string& only, Graph& graph, bool stochasticRounding = false) {
+PassEffect runGraphPasses(const std::string& only, Graph& graph, bool stochasticRounding = false) {
   PassRunner runner({ops::standardOperators(), {{"A", 0}, {"B", 1}}, stochasticRounding},
                     [&](const std::string& name) { return name == only; });
   const base::Status status = runner.runOn(graph);
@@ -80,7 +82,7 @@ const graph::Tensor* find(const Graph& graph, const std::string& name) {
 using testing::ElementsAre;
 
 TEST(Precision, OperatorsMayStayInFloat32) {
-  Maker m;
+  GraphPassesMaker m;
   const TensorId y = m.node("relu", "Relu", {m.x}), z = m.node("gelu", "Gelu", {y});
   m.graph.outputs = {m.node("neg", "Neg", {z})};
   const std::vector<std::string> wide{"Gelu"};
@@ -89,62 +91,64 @@ TEST(Precision, OperatorsMayStayInFloat32) {
   EXPECT_TRUE(graph::validate(*made).ok());
   EXPECT_TRUE(ops::checkShapes(*made, ops::standardOperators()).ok());
   EXPECT_THAT(nodes(*made), ElementsAre("relu", "gelu/float32_0", "gelu", "gelu/float16_0", "neg"));
-  for (const auto& [name, type] : {std::pair{"relu/out", ElementType::float16}, {"gelu/out", ElementType::float32},
+  for (const auto& [name, type] : {std::pair{"relu/out", ElementType::float16},
+                                   {"gelu/out", ElementType::float32},
                                    {"neg/out", ElementType::float16}})
     EXPECT_EQ(find(*made, name)->type.element, type) << name;
 }
 
 TEST(FoldConstants, ComputesWhatReadsConstantsOnly) {
-  Maker make;
-  const TensorId sum = make.node("sum", "Add", {make.constant("a", {1, 2, 3, 4}), make.constant("b", {10, 20, 30, 40})});
+  GraphPassesMaker make;
+  const TensorId sum =
+      make.node("sum", "Add", {make.constant("a", {1, 2, 3, 4}), make.constant("b", {10, 20, 30, 40})});
   const TensorId negative = make.node("negative", "Neg", {sum});
   make.graph.outputs = {make.node("out", "Mul", {make.x, negative})};
-  const PassEffect effect = run("fold_constants", make.graph);
+  const PassEffect effect = runGraphPasses("fold_constants", make.graph);
   EXPECT_EQ(effect.changes, 2);
   EXPECT_EQ(effect.bytes.count, 16);  // of a, b and their sum only the negative is left: 16 of 32 B
   EXPECT_THAT(nodes(make.graph), ElementsAre("out"));
   const graph::Tensor* known = find(make.graph, "negative/out");
   ASSERT_NE(known, nullptr);
   EXPECT_EQ(known->role, TensorRole::constant);
-  EXPECT_EQ(*make.graph.constantValue(known->id), bytesOf({-11, -22, -33, -44}));
+  EXPECT_EQ(*make.graph.constantValue(known->id), graphPassesBytesOf({-11, -22, -33, -44}));
   EXPECT_EQ(find(make.graph, "a"), nullptr);
   EXPECT_EQ(find(make.graph, "sum/out"), nullptr);
   ASSERT_EQ(effect.removed.at(0).size(), 2u);
 }
 
 TEST(FoldConstants, LeavesResultsRandomNumbersAndWhatChangesWithTheSteps) {
-  Maker make;
+  GraphPassesMaker make;
   const TensorId scale = make.constant(kLossScaleTensor, {2, 2, 2, 2});
   const TensorId one = make.constant("one", {1, 1, 1, 1});
   const TensorId scaled = make.node("scaled", "Mul", {one, scale});
   const TensorId random = make.node("random", "Bernoulli", {one});
   make.graph.outputs = {make.node("out", "Sum", {make.x, scaled, random}), make.node("fixed", "Neg", {one})};
-  EXPECT_EQ(run("fold_constants", make.graph).changes, 0);
+  EXPECT_EQ(runGraphPasses("fold_constants", make.graph).changes, 0);
   EXPECT_EQ(make.graph.nodes().size(), 4u);
 }
 
 TEST(FoldConstants, DoesNotKeepLargeTensorsThatAreCheapToMake) {
   const auto expand = [](std::int64_t elements) {
-    Maker make;
+    GraphPassesMaker make;
     std::vector<std::byte> shape(sizeof(elements));
     std::memcpy(shape.data(), &elements, sizeof(elements));
     const TensorId to = make.graph.addConstant("to", {ElementType::int64, {1}}, shape);
     const TensorId wide = make.node("wide", "Expand", {make.constant("one", {1}), to});
     make.graph.outputs = {make.node("out", "Add", {make.input("y", {elements}), wide})};
-    return run("fold_constants", make.graph).changes;
+    return runGraphPasses("fold_constants", make.graph).changes;
   };
   EXPECT_EQ(expand(1000), 1);
   EXPECT_EQ(expand(300'000), 0);  // 1.2 MB out of 4 B
 }
 
 TEST(CommonSubexpressions, ComputesEqualNodesOnce) {
-  Maker make;
+  GraphPassesMaker make;
   // The factors are two constants of one value.
   const TensorId left = make.node("left", "Mul", {make.x, make.constant("half", {0.5F})});
   const TensorId right = make.node("right", "Mul", {make.x, make.constant("also_half", {0.5F})});
   const TensorId first = make.node("first", "Relu", {left}), second = make.node("second", "Relu", {right});
   make.graph.outputs = {make.node("out", "Add", {first, second})};
-  const PassEffect effect = run("common_subexpressions", make.graph);
+  const PassEffect effect = runGraphPasses("common_subexpressions", make.graph);
   EXPECT_EQ(effect.changes, 2);
   EXPECT_EQ(effect.bytes.count, 32);
   EXPECT_THAT(nodes(make.graph), ElementsAre("left", "first", "out"));
@@ -154,7 +158,7 @@ TEST(CommonSubexpressions, ComputesEqualNodesOnce) {
 }
 
 TEST(CommonSubexpressions, LeavesOtherStagesPassesAttributesAndValues) {
-  Maker make;
+  GraphPassesMaker make;
   const TensorId a = make.node("a", "Relu", {make.x});
   const TensorId b = make.node("b", "Relu", {make.x}, "B");
   const TensorId c = make.node("c", "Relu", {make.x}, "A", model::Pass::backward);
@@ -163,25 +167,25 @@ TEST(CommonSubexpressions, LeavesOtherStagesPassesAttributesAndValues) {
   const TensorId f = make.node("f", "Mul", {make.x, make.constant("two", {2.0F})});
   const TensorId g = make.node("g", "Mul", {make.x, make.constant("three", {3.0F})});
   make.graph.outputs = {a, b, c, d, e, f, g};
-  EXPECT_EQ(run("common_subexpressions", make.graph).changes, 0);
+  EXPECT_EQ(runGraphPasses("common_subexpressions", make.graph).changes, 0);
 }
 
 TEST(CommonSubexpressions, LeavesRandomNumbersAndResults) {
-  Maker make;
+  GraphPassesMaker make;
   const TensorId a = make.node("a", "Bernoulli", {make.x}), b = make.node("b", "Bernoulli", {make.x});
   const TensorId c = make.node("c", "Neg", {make.x}), d = make.node("d", "Neg", {make.x});
   make.graph.outputs = {make.node("out", "Sum", {a, b, c}), d};
-  EXPECT_EQ(run("common_subexpressions", make.graph).changes, 0);
+  EXPECT_EQ(runGraphPasses("common_subexpressions", make.graph).changes, 0);
   EXPECT_EQ(make.graph.outputs.size(), 2u);
 }
 
 TEST(CommonSubexpressions, LeavesHalfResultsThatAreRoundedAtRandom) {
   const auto merged = [](bool stochasticRounding) {
-    Maker make;
+    GraphPassesMaker make;
     const TensorId x = make.input("half", {4}, ElementType::float16);
     const TensorId a = make.node("a", "Exp", {x}), b = make.node("b", "Exp", {x});
     make.graph.outputs = {make.node("out", "Add", {a, b})};
-    return run("common_subexpressions", make.graph, stochasticRounding).changes;
+    return runGraphPasses("common_subexpressions", make.graph, stochasticRounding).changes;
   };
   EXPECT_EQ(merged(false), 1);
   EXPECT_EQ(merged(true), 0);

@@ -1,12 +1,13 @@
-// Tensors off the chip and in shares: bytes and traffic as execution semantics §4.1, §5.10 and §5.11 say; and plans
-// of stages that come back to a device.
+// Tensors off the chip and in shares: bytes and traffic as execution semantics §4.1, §5.10 and §5.11 say; and
+// plans of stages that come back to a device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/plan_builder.h"
-#include "engine/graph/builders/layers.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -49,13 +50,12 @@ PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
 }
 
 StagePlan firstStage(const PlanOptions& options) {
-  const auto plan =
-      buildPlan(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
+  const auto plan = buildPlan(twoLayers(), {{{"B1"}, 0}, {{"B2"}, 1}}, options, ops::standardOperators());
   EXPECT_TRUE(plan.ok()) << plan.error().message;
   return plan->stages[0];
 }
 
-std::int64_t bytesOf(const StagePlan& stage, TensorUse use, bool remote) {
+std::int64_t locationsBytesOf(const StagePlan& stage, TensorUse use, bool remote) {
   std::int64_t sum = 0;
   for (const PlanTensor& tensor : stage.tensors) {
     if (tensor.use == use && tensor.remote == remote) sum += tensor.type.bytes().count * tensor.copies;
@@ -84,7 +84,8 @@ std::vector<std::pair<std::string, std::int64_t>> collectives(const StagePlan& s
     if (pass.pass != wanted) continue;
     for (const PlanOperator& op : pass.operators) {
       for (const ops::Work& work : op.work) {
-        if (const auto* c = std::get_if<ops::Collective>(&work.item)) found.emplace_back(op.kind, c->elements);
+        if (const auto* c = std::get_if<ops::Collective>(&work.item))
+          found.emplace_back(op.kind, c->elements);
       }
     }
   }
@@ -98,16 +99,16 @@ TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
   PlanOptions options = adamw(1);
   options.locations.optimizerState.offChip = true;
   const StagePlan stage = firstStage(options);
-  EXPECT_EQ(bytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
-  EXPECT_EQ(bytesOf(stage, TensorUse::optimizerState, false), 0);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, false), 0);
   // §5.11: 8 bytes read and 8 written for each parameter and update.
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(8 * kWeights, 8 * kWeights));
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(std::int64_t{0}, std::int64_t{0}));
   // Small tensors stay.
   options.locations.optimizerState.leastOffChip = 6;
   const StagePlan large = firstStage(options);
-  EXPECT_EQ(bytesOf(large, TensorUse::optimizerState, true), 8 * 30);
-  EXPECT_EQ(bytesOf(large, TensorUse::optimizerState, false), 8 * 5);
+  EXPECT_EQ(locationsBytesOf(large, TensorUse::optimizerState, true), 8 * 30);
+  EXPECT_EQ(locationsBytesOf(large, TensorUse::optimizerState, false), 8 * 5);
 }
 
 TEST(Locations, SharesArePadded) {
@@ -143,7 +144,8 @@ TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
   EXPECT_EQ(collectives(firstStage(options), model::Pass::update), Collectives()) << "whole on every replica";
   options.locations.optimizerState.sharded = true;
   options.locations.optimizerState.leastSharded = 30;
-  EXPECT_EQ(collectives(firstStage(options), model::Pass::update), (Collectives{{"AllReduce", 2}, {"AllGather", 30}}));
+  EXPECT_EQ(collectives(firstStage(options), model::Pass::update),
+            (Collectives{{"AllReduce", 2}, {"AllGather", 30}}));
 }
 
 TEST(Locations, ShardedStateOffTheChipIsStreamedInShares) {
@@ -159,7 +161,7 @@ TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
   options.recompute = true;
   options.locations.weights.sharded = true;
   const StagePlan stage = firstStage(options);
-  EXPECT_EQ(bytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
   EXPECT_EQ(collectives(stage, model::Pass::forward), (Collectives{{"AllGather", kWeights}}));
   // The second stage's backward pass reads its weights; the first one's reads none, but recomputing does.
   EXPECT_EQ(collectives(stage, model::Pass::recompute), (Collectives{{"AllGather", kWeights}}));
@@ -172,8 +174,8 @@ TEST(Locations, WeightsOffTheChipAreLoadedForEachPassAndStoredOnce) {
   options.recompute = true;
   options.locations.weights.offChip = true;
   const StagePlan stage = firstStage(options);
-  EXPECT_EQ(bytesOf(stage, TensorUse::weight, true), 4 * kWeights);
-  EXPECT_EQ(bytesOf(stage, TensorUse::weight, false), 0);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, true), 4 * kWeights);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 0);
   EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(4 * kWeights, std::int64_t{0}));
   EXPECT_EQ(traffic(stage, model::Pass::recompute).first, 4 * kWeights);
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, 4 * kWeights));
@@ -186,8 +188,8 @@ TEST(Locations, ActivationsOffTheChipLeaveTheRing) {
   options.locations.activations.offChip = true;
   const StagePlan stage = firstStage(options);
   EXPECT_EQ(stage.stashBytesPerEntry.count, 0);
-  EXPECT_EQ(bytesOf(stage, TensorUse::stash, true), 3 * entry);
-  EXPECT_EQ(bytesOf(stage, TensorUse::stash, false), 0);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::stash, true), 3 * entry);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::stash, false), 0);
   EXPECT_EQ(traffic(stage, model::Pass::forward), std::pair(std::int64_t{0}, entry));
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(entry, std::int64_t{0}));
 }
@@ -196,13 +198,13 @@ TEST(Locations, AccumulatorsOffTheChipComeAndGoWithEachMicroBatch) {
   PlanOptions options = adamw(1);
   options.locations.accumulators.offChip = true;
   const StagePlan stage = firstStage(options);
-  EXPECT_EQ(bytesOf(stage, TensorUse::accumulator, true), 4 * kWeights);
+  EXPECT_EQ(locationsBytesOf(stage, TensorUse::accumulator, true), 4 * kWeights);
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(4 * kWeights, 4 * kWeights));
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(4 * kWeights, std::int64_t{0}));
   options.locations.accumulators.sharded = true;
   options.replication.replicas = 4;
   const StagePlan shared = firstStage(options);
-  EXPECT_EQ(bytesOf(shared, TensorUse::accumulator, true), 4 * (8 + 2));
+  EXPECT_EQ(locationsBytesOf(shared, TensorUse::accumulator, true), 4 * (8 + 2));
   Collectives scattered = collectives(shared, model::Pass::backward);
   std::sort(scattered.begin(), scattered.end());
   EXPECT_EQ(scattered, (Collectives{{"ReduceScatter", 5}, {"ReduceScatter", 30}}));
@@ -254,7 +256,8 @@ TEST(Revisits, SkipsGoHopByHopAlsoOverADeviceThatComesBack) {
   options.stashEntries = {0, 0, 0, 0};
   for (const std::vector<int>& devices : {std::vector<int>{0, 1, 2, 3}, {0, 1, 2, 1}}) {
     std::vector<StageSpec> stages;
-    for (std::size_t s = 0; s < 4; ++s) stages.push_back({{std::string(1, static_cast<char>('a' + s))}, devices[s]});
+    for (std::size_t s = 0; s < 4; ++s)
+      stages.push_back({{std::string(1, static_cast<char>('a' + s))}, devices[s]});
     const auto plan = buildPlan(skipping(), stages, options, ops::standardOperators());
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     std::map<std::string, std::vector<std::pair<int, int>>> hops;

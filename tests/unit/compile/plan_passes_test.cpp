@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/compile/passes/pass.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -12,20 +13,21 @@ using model::Pass;
 using testing::ElementsAre;
 
 /// A plan of one stage, operator by operator.
-struct Maker {
+struct PlanPassesMaker {
   ExecutablePlan plan;
-  Maker() { plan.stages.resize(1); }
+  PlanPassesMaker() { plan.stages.resize(1); }
 
   StagePlan& stage() { return plan.stages.front(); }
-  PlanTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation, graph::Shape shape = {64},
-                      ElementType type = ElementType::float32) {
+  PlanTensorId tensor(const std::string& name, TensorUse use = TensorUse::activation,
+                      graph::Shape shape = {64}, ElementType type = ElementType::float32) {
     stage().tensors.push_back({name, {type, std::move(shape)}, use, 1});
     return PlanTensorId(static_cast<std::int64_t>(stage().tensors.size()) - 1);
   }
   void add(Pass pass, const std::string& name, std::vector<ops::Work> work, std::vector<PlanTensorId> inputs,
            std::vector<PlanTensorId> outputs, const std::string& block = "A") {
     if (stage().passes.empty() || stage().passes.back().pass != pass) stage().passes.push_back({pass, {}});
-    stage().passes.back().operators.push_back({name, name, std::move(work), std::move(inputs), std::move(outputs), block});
+    stage().passes.back().operators.push_back(
+        {name, name, std::move(work), std::move(inputs), std::move(outputs), block});
   }
   std::vector<PlanOperator>& operators(std::size_t pass = 0) { return stage().passes[pass].operators; }
   bool inPlace(std::size_t op, std::size_t pass = 0) {
@@ -46,8 +48,9 @@ ops::Work product(std::int64_t channels = 8) {
   return {c, 1, ""};
 }
 
-PassEffect run(const std::string& only, ExecutablePlan& plan) {
-  PassRunner runner({ops::standardOperators(), {}, false}, [&](const std::string& name) { return name == only; });
+PassEffect runPlanPasses(const std::string& only, ExecutablePlan& plan) {
+  PassRunner runner({ops::standardOperators(), {}, false},
+                    [&](const std::string& name) { return name == only; });
   runner.runOn(plan);
   for (const PassReport& report : runner.reports()) {
     if (report.name == only) return report.effect;
@@ -57,12 +60,13 @@ PassEffect run(const std::string& only, ExecutablePlan& plan) {
 }
 
 TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
-  Maker make;
-  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
+  PlanPassesMaker make;
+  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), b = make.tensor("b"),
+             c = make.tensor("c");
   make.add(Pass::forward, "first", {map("relu")}, {x}, {a});   // the backward pass reads x again
   make.add(Pass::forward, "second", {map("tanh")}, {a}, {b});  // last reader of a
   make.add(Pass::backward, "third", {map("multiply", 2)}, {b, x}, {c});
-  const PassEffect effect = run("in_place", make.plan);
+  const PassEffect effect = runPlanPasses("in_place", make.plan);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(1));
   EXPECT_TRUE(make.inPlace(0, 1));
@@ -74,19 +78,21 @@ TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
 }
 
 TEST(InPlace, SwitchedOffTakesAllOffersBackButUpdates) {
-  Maker make;
-  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), sum = make.tensor("sum", TensorUse::accumulator);
+  PlanPassesMaker make;
+  const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"),
+             sum = make.tensor("sum", TensorUse::accumulator);
   make.add(Pass::forward, "relu", {map("relu")}, {x}, {a});
   make.add(Pass::backward, "accumulate", {map("add", 2)}, {a, sum}, {sum});
-  run("outline", make.plan);
+  runPlanPasses("outline", make.plan);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(0, 1)) << "an accumulator is written where it is, whatever passes are on";
 }
 
 TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
-  Maker make;
-  const auto w = make.tensor("w", TensorUse::weight), small = make.tensor("small", TensorUse::activation, {1}),
-             x = make.tensor("x", TensorUse::input), sent = make.tensor("sent");
+  PlanPassesMaker make;
+  const auto w = make.tensor("w", TensorUse::weight),
+             small = make.tensor("small", TensorUse::activation, {1}), x = make.tensor("x", TensorUse::input),
+             sent = make.tensor("sent");
   const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c"), d = make.tensor("d");
   make.add(Pass::forward, "weight", {map("relu")}, {w}, {a});
   make.add(Pass::forward, "broadcast", {map("exp")}, {small}, {b});
@@ -96,15 +102,15 @@ TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
   make.add(Pass::forward, "of_view", {map("relu")}, {d}, {make.tensor("e")});  // d is a under another name
   make.add(Pass::backward, "again", {product()}, {a}, {make.tensor("f")});
   make.plan.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
-  EXPECT_EQ(run("in_place", make.plan).changes, 0);
+  EXPECT_EQ(runPlanPasses("in_place", make.plan).changes, 0);
 }
 
 TEST(FuseElementwise, JoinsBiasAndActivation) {
-  Maker make;
+  PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
   make.add(Pass::forward, "layer/linear", {product(), map("add", 2, 64, "Bias")}, {x}, {y});
   make.add(Pass::forward, "layer/relu", {map("relu")}, {y}, {z});
-  const PassEffect effect = run("fuse_elementwise", make.plan);
+  const PassEffect effect = runPlanPasses("fuse_elementwise", make.plan);
   ASSERT_EQ(make.operators().size(), 1u);
   const PlanOperator& op = make.operators()[0];
   EXPECT_EQ(op.name, "layer/linear");
@@ -121,13 +127,13 @@ TEST(FuseElementwise, JoinsBiasAndActivation) {
 }
 
 TEST(FuseElementwise, JoinsLongChainsIntoOne) {
-  Maker make;
+  PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), r = make.tensor("r", TensorUse::input);
   const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
   make.add(Pass::forward, "scale", {map("multiply")}, {x}, {a});
   make.add(Pass::forward, "add", {map("add", 2)}, {a, r}, {b});
   make.add(Pass::forward, "relu", {map("relu")}, {b}, {c});
-  run("fuse_elementwise", make.plan);
+  runPlanPasses("fuse_elementwise", make.plan);
   ASSERT_EQ(make.operators().size(), 1u);
   ASSERT_EQ(make.operators()[0].chains.size(), 1u);
   EXPECT_EQ(make.operators()[0].chains[0].count, 3u);
@@ -136,13 +142,14 @@ TEST(FuseElementwise, JoinsLongChainsIntoOne) {
 
 TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
   const auto joined = [](bool readTwice, bool sent, bool otherBlock, std::int64_t elements) {
-    Maker make;
+    PlanPassesMaker make;
     const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
     make.add(Pass::forward, "linear", {product(), map("add", 2)}, {x}, {y});
     make.add(Pass::forward, "relu", {map("relu", 1, elements)}, {y}, {z}, otherBlock ? "B" : "A");
     if (readTwice) make.add(Pass::backward, "gradient", {product()}, {y}, {make.tensor("g")});
-    if (sent) make.plan.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
-    run("fuse_elementwise", make.plan);
+    if (sent)
+      make.plan.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
+    runPlanPasses("fuse_elementwise", make.plan);
     return make.operators().size() == 1;
   };
   EXPECT_TRUE(joined(false, false, false, 64));
@@ -153,7 +160,7 @@ TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
 }
 
 /// A layer of three operators.
-void addLayer(Maker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
+void addLayer(PlanPassesMaker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
   const auto x = make.tensor(block + "/x"), w = make.tensor(block + "/w", TensorUse::weight);
   const auto y = make.tensor(block + "/y"), z = make.tensor(block + "/z"), out = make.tensor(block + "/out");
   make.add(pass, "Linear", {product(channels)}, {x, w}, {y}, block);
@@ -162,13 +169,13 @@ void addLayer(Maker& make, Pass pass, const std::string& block, std::int64_t cha
 }
 
 TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
-  Maker make;
+  PlanPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
   make.add(Pass::forward, "stash", {map("copy")}, {make.tensor("s")}, {make.tensor("t")}, "");
   addLayer(make, Pass::forward, "layer1");
   addLayer(make, Pass::forward, "other", 16);
   addLayer(make, Pass::recompute, "layer0");
-  run("outline", make.plan);
+  runPlanPasses("outline", make.plan);
   const std::vector<PlanCall>& forward = make.stage().passes[0].calls;
   ASSERT_EQ(forward.size(), 2u);
   EXPECT_EQ(forward[0].name, "layer0");
@@ -183,26 +190,27 @@ TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
 }
 
 TEST(Outline, LooksAtHowTensorsAreConnected) {
-  Maker make;
+  PlanPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
-  const auto x = make.tensor("x"), w = make.tensor("w", TensorUse::weight), y = make.tensor("y"), z = make.tensor("z");
+  const auto x = make.tensor("x"), w = make.tensor("w", TensorUse::weight), y = make.tensor("y"),
+             z = make.tensor("z");
   make.add(Pass::forward, "Linear", {product()}, {x, w}, {y}, "layer1");
   make.add(Pass::forward, "Relu", {map("relu")}, {y}, {z}, "layer1");
   make.add(Pass::forward, "Add", {map("add", 2)}, {z, z}, {make.tensor("out")}, "layer1");  // not z + x
-  run("outline", make.plan);
+  runPlanPasses("outline", make.plan);
   EXPECT_TRUE(make.stage().passes[0].calls.empty());
 }
 
 TEST(Outline, DoesNotReachAcrossDevices) {
-  Maker make;
+  PlanPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
   StagePlan other = make.stage();
   other.index = other.device = 1;
   make.plan.stages.push_back(std::move(other));
-  run("outline", make.plan);
+  runPlanPasses("outline", make.plan);
   EXPECT_TRUE(make.plan.stages[0].passes[0].calls.empty());
   make.plan.stages[1].device = 0;
-  run("outline", make.plan);
+  runPlanPasses("outline", make.plan);
   EXPECT_EQ(make.plan.stages[0].passes[0].calls.size() + make.plan.stages[1].passes[0].calls.size(), 2u);
 }
 

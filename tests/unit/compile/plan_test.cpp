@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/plan_builder.h"
-#include "engine/graph/builders/layers.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -49,8 +50,8 @@ PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
   return options;
 }
 
-ExecutablePlan plan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
-                    const PlanOptions& options) {
+ExecutablePlan planPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
+                        const PlanOptions& options) {
   auto built = buildPlan(graph, stages, options, ops::standardOperators());
   EXPECT_TRUE(built.ok()) << built.error().message;
   return std::move(built).value();
@@ -70,7 +71,7 @@ std::vector<std::string> stashed(const StagePlan& stage) {
   return names;
 }
 
-std::int64_t bytesOf(const StagePlan& stage, TensorUse use) {
+std::int64_t planBytesOf(const StagePlan& stage, TensorUse use) {
   std::int64_t sum = 0;
   for (const PlanTensor& tensor : stage.tensors)
     sum += tensor.use == use ? tensor.type.bytes().count * tensor.copies : 0;
@@ -82,26 +83,26 @@ const std::vector<StageSpec> kTwo = {{{"B1", "B2"}, 0}, {{"B3", "B4"}, 1}};
 
 TEST(Plan, TwoStagesWithFullRecomputeStashTheGraphInputOnly) {
   const graph::Graph graph = tutorialGraph(true);
-  const ExecutablePlan two = plan(graph, kTwo, trainingOptions({3, 0}, true));
+  const ExecutablePlan two = planPlan(graph, kTwo, trainingOptions({3, 0}, true));
   EXPECT_EQ(stashed(two.stages[0]), std::vector<std::string>{"samples/stash"});
   EXPECT_TRUE(stashed(two.stages[1]).empty());
   EXPECT_EQ(two.stages[0].stashBytesPerEntry.count, 40 * 28 * 28 * 4);
-  EXPECT_EQ(bytesOf(two.stages[0], TensorUse::stash), 3 * 40 * 28 * 28 * 4);
+  EXPECT_EQ(planBytesOf(two.stages[0], TensorUse::stash), 3 * 40 * 28 * 28 * 4);
   EXPECT_NE(passOf(two.stages[0], model::Pass::recompute), nullptr);
   EXPECT_EQ(passOf(two.stages[1], model::Pass::recompute), nullptr);
 }
 
 TEST(Plan, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
   const graph::Graph graph = tutorialGraph(true);
-  const ExecutablePlan two = plan(graph, kTwo, trainingOptions({3, 0}, false));
+  const ExecutablePlan two = planPlan(graph, kTwo, trainingOptions({3, 0}, false));
   EXPECT_GT(stashed(two.stages[0]).size(), 3u);
   EXPECT_EQ(passOf(two.stages[0], model::Pass::recompute), nullptr);
-  const ExecutablePlan recomputed = plan(graph, kTwo, trainingOptions({3, 0}, true));
+  const ExecutablePlan recomputed = planPlan(graph, kTwo, trainingOptions({3, 0}, true));
   EXPECT_GT(two.stages[0].stashBytesPerEntry, recomputed.stages[0].stashBytesPerEntry);
 }
 
 TEST(Plan, BoundariesOfTheTutorial) {
-  const ExecutablePlan four = plan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   // Forward 40×10×12×12, 40×20×4×4 and 40×256 floats; gradients of the same sizes come back.
   std::vector<std::pair<int, std::int64_t>> forward, backward;
   for (const BoundaryTensor& b : four.boundaries) {
@@ -117,17 +118,17 @@ TEST(Plan, BoundariesOfTheTutorial) {
 }
 
 TEST(Plan, WeightsAccumulatorsAndStateAddUp) {
-  const ExecutablePlan four = plan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   const std::vector<std::int64_t> parameters = {10 * 25 + 10, 20 * 250 + 20, 320 * 256 + 256, 256 * 10 + 10};
   for (std::size_t s = 0; s < 4; ++s) {
-    EXPECT_EQ(bytesOf(four.stages[s], TensorUse::weight), 4 * parameters[s]) << s;
-    EXPECT_EQ(bytesOf(four.stages[s], TensorUse::accumulator), 4 * parameters[s]) << s;
-    EXPECT_EQ(bytesOf(four.stages[s], TensorUse::optimizerState), 8 * parameters[s]) << s;
+    EXPECT_EQ(planBytesOf(four.stages[s], TensorUse::weight), 4 * parameters[s]) << s;
+    EXPECT_EQ(planBytesOf(four.stages[s], TensorUse::accumulator), 4 * parameters[s]) << s;
+    EXPECT_EQ(planBytesOf(four.stages[s], TensorUse::optimizerState), 8 * parameters[s]) << s;
   }
 }
 
 TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
-  const ExecutablePlan four = plan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
+  const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
   ASSERT_NE(passOf(four.stages[0], model::Pass::hostIn), nullptr);
   EXPECT_EQ(passOf(four.stages[0], model::Pass::hostIn)->operators.front().name, "samples");
   EXPECT_EQ(passOf(four.stages[1], model::Pass::hostIn), nullptr);
@@ -140,7 +141,8 @@ TEST(Plan, EveryInputOfAPassHasAMaker) {
   // A tensor is always live, comes from another stage or the host, or was made by an operator before its
   // first reader.
   for (const bool recompute : {true, false}) {
-    const ExecutablePlan four = plan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));
+    const ExecutablePlan four =
+        planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));
     for (const StagePlan& stage : four.stages) {
       std::vector<bool> made(stage.tensors.size());
       for (std::size_t t = 0; t < made.size(); ++t)
@@ -163,12 +165,12 @@ TEST(Plan, InferenceKeepsNothing) {
   options.name = "inference";
   options.kind = model::ExecutableKind::inference;
   options.stashEntries = {0, 0, 0, 0};
-  const ExecutablePlan four = plan(tutorialGraph(false), kFour, options);
+  const ExecutablePlan four = planPlan(tutorialGraph(false), kFour, options);
   for (const StagePlan& stage : four.stages) {
     EXPECT_EQ(passOf(stage, model::Pass::backward), nullptr);
     EXPECT_EQ(passOf(stage, model::Pass::update), nullptr);
-    EXPECT_EQ(bytesOf(stage, TensorUse::accumulator) + bytesOf(stage, TensorUse::optimizerState) +
-                  bytesOf(stage, TensorUse::stash),
+    EXPECT_EQ(planBytesOf(stage, TensorUse::accumulator) + planBytesOf(stage, TensorUse::optimizerState) +
+                  planBytesOf(stage, TensorUse::stash),
               0);
   }
 }

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/plan_builder.h"
-#include "engine/graph/builders/layers.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::compile {
 namespace {
@@ -30,7 +31,7 @@ graph::Graph twoBlocks() {
   return std::move(withGradients).value();
 }
 
-ExecutablePlan plan(bool split, std::vector<std::int64_t> weightEntries, bool recompute = true) {
+ExecutablePlan splitBackwardPlan(bool split, std::vector<std::int64_t> weightEntries, bool recompute = true) {
   PlanOptions options;
   options.recompute = recompute;
   options.microBatches = 8;
@@ -75,7 +76,7 @@ void expectReadable(const StagePlan& stage) {
 }
 
 TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
-  const ExecutablePlan whole = plan(false, {}), split = plan(true, {0, 0, 0});
+  const ExecutablePlan whole = splitBackwardPlan(false, {}), split = splitBackwardPlan(true, {0, 0, 0});
   using enum model::Pass;
   for (std::size_t s = 0; s < 3; ++s) {
     EXPECT_EQ(names(split.stages[s], {backward, weightGradient}), names(whole.stages[s], {backward}));
@@ -105,7 +106,8 @@ TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
 
 TEST(SplitBackward, PutOffWeightGradientsHaveRings) {
   for (const bool recompute : {true, false}) {
-    const ExecutablePlan direct = plan(true, {0, 0, 0}, recompute), putOff = plan(true, {0, 3, 1}, recompute);
+    const ExecutablePlan direct = splitBackwardPlan(true, {0, 0, 0}, recompute),
+                         putOff = splitBackwardPlan(true, {0, 3, 1}, recompute);
     const auto rings = [](const StagePlan& stage) {
       std::multiset<std::int64_t> copies;
       for (const PlanTensor& tensor : stage.tensors) {

@@ -105,7 +105,8 @@ TEST(Configuration, MissingAndAbsurdFiles) {
 }
 
 TEST(Configuration, PathsInAFileStartAtItsFolder) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("pipescope_paths_" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("pipescope_paths_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "run.toml") << "[model]\nonnx = \"m/../net.onnx\"\n[data]\ndirectory = \"/data\"\n";
   const auto read = Configuration::read((folder / "run.toml").string());

@@ -24,7 +24,7 @@ using testing::expectError;
 using testing::Folder;
 using testing::readBytes;
 
-constexpr DigitSetOptions small{.seed = 9, .trainCount = 5000, .testCount = 300};
+constexpr DigitSetOptions digitCacheSmall{.seed = 9, .trainCount = 5000, .testCount = 300};
 const std::string smallName = "digits-v1-seed9-5000-300";
 const std::vector<std::string> fileNames = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                             "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
@@ -75,7 +75,7 @@ std::vector<std::string> entries(const fs::path& folder) {
 }
 
 base::Result<fs::path> ensure(const fs::path& cache, base::Progress& progress,
-                              const DigitSetOptions& options = small) {
+                              const DigitSetOptions& options = digitCacheSmall) {
   base::SerialExecutor executor;
   return ensureDigits(cache, progress, executor, options);
 }
@@ -115,7 +115,7 @@ TEST(DigitCache, BytesDoNotDependOnTheExecutor) {
   Watch again;
   BackwardExecutor backward;
   ASSERT_TRUE(ensure(one.path(), progress).ok());
-  ASSERT_TRUE(ensureDigits(two.path(), again, backward, small).ok());
+  ASSERT_TRUE(ensureDigits(two.path(), again, backward, digitCacheSmall).ok());
   for (const std::string& name : fileNames)
     EXPECT_EQ(readBytes(one.path() / smallName / name), readBytes(two.path() / smallName / name));
 }

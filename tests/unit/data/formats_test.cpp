@@ -8,7 +8,7 @@
 #include "engine/data/dataset_registry.h"
 #include "engine/data/image_file.h"
 #include "engine/data/npy_file.h"
-#include "engine/graph/onnx/reader.h"
+#include "engine/onnx/reader.h"
 #include "test_files.h"
 
 namespace pipescope::data {
@@ -51,7 +51,8 @@ Bytes operator+(Bytes a, const Bytes& b) {
 TEST(Cifar, ReadsTenClasses) {
   const Folder folder;
   for (int i = 1; i <= 5; ++i)
-    folder.write("data_batch_" + std::to_string(i) + ".bin", record(static_cast<std::uint8_t>(i), 0) + record(9, 51));
+    folder.write("data_batch_" + std::to_string(i) + ".bin",
+                 record(static_cast<std::uint8_t>(i), 0) + record(9, 51));
   folder.write("test_batch.bin", record(0, 255));
   const auto train = openDataset("cifar10", request(folder.path()));
   ASSERT_TRUE(train.ok()) << train.error().message;
@@ -124,7 +125,8 @@ TEST(Numpy, NamesWhatIsBrokenInside) {
   const Folder folder;
   Bytes npy = testing::readBytes(sample("scalar.npy"));
   const auto parsed = [&](const Bytes& bytes) { return readNpy(folder.write("a.npy", bytes)); };
-  expectError(parsed(Bytes(npy.begin(), npy.begin() + 20)), ErrorKind::badInput, {"its .npy header is cut off"});
+  expectError(parsed(Bytes(npy.begin(), npy.begin() + 20)), ErrorKind::badInput,
+              {"its .npy header is cut off"});
   Bytes damaged = npy;
   damaged[11] = 'x';  // {'descr' becomes {'xescr'
   damaged[12] = 'x';
@@ -140,7 +142,8 @@ TEST(Numpy, NamesWhatIsBrokenInside) {
               {"is packed by method 9; stored and deflated ones are read"});
   Bytes cut = testing::readBytes(sample("stored.npz"));
   cut[0] = 'x';
-  expectError(readNpz(folder.write("b.npz", cut)), ErrorKind::badInput, {"member samples", "is cut off or damaged"});
+  expectError(readNpz(folder.write("b.npz", cut)), ErrorKind::badInput,
+              {"member samples", "is cut off or damaged"});
 }
 
 TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
@@ -148,7 +151,8 @@ TEST(Numpy, EveryCutAndChangedByteEndsInASentence) {
   for (const char* name : {"stored.npz", "packed.npz"}) {
     const Bytes whole = testing::readBytes(sample(name));
     for (std::size_t length = 0; length < whole.size(); ++length) {
-      const auto file = folder.write("cut.npz", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      const auto file =
+          folder.write("cut.npz", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
       EXPECT_FALSE(readNpz(file).ok()) << length;
     }
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -233,10 +237,11 @@ TEST(Numpy, ArraysAreFieldsByName) {
   const std::vector<std::uint8_t> mask{1, 0, 255, 1};
   const std::vector<float> target{0.5F, -2};
   const std::vector<std::int32_t> other{1, 2, 3};
-  const std::vector<NpzMember> members{{"input_ids", {ElementType::int64, {2, 2}}, std::as_bytes(std::span(ids))},
-                                       {"mask", {ElementType::uint8, {2, 2}}, std::as_bytes(std::span(mask))},
-                                       {"target", {ElementType::float32, {2, 1}}, std::as_bytes(std::span(target))},
-                                       {"names", {ElementType::int32, {3}}, std::as_bytes(std::span(other))}};
+  const std::vector<NpzMember> members{
+      {"input_ids", {ElementType::int64, {2, 2}}, std::as_bytes(std::span(ids))},
+      {"mask", {ElementType::uint8, {2, 2}}, std::as_bytes(std::span(mask))},
+      {"target", {ElementType::float32, {2, 1}}, std::as_bytes(std::span(target))},
+      {"names", {ElementType::int32, {3}}, std::as_bytes(std::span(other))}};
   const Folder archive, files, nested;
   ASSERT_TRUE(writeNpz(archive.path() / "train.npz", members).ok());
   std::filesystem::create_directories(nested.path() / "train");
@@ -269,12 +274,14 @@ TEST(Numpy, ArraysAreFieldsByName) {
     asked.fields.push_back({"names", {ElementType::int32, {}}, 4});
     expectError(openDataset("numpy", asked), ErrorKind::badInput, {"there are 2 input_ids, but 3 names"});
     asked.fields = {{"pixels", {ElementType::float32, {4}}}, {"more", {ElementType::float32, {4}}}};
-    expectError(openDataset("numpy", asked), ErrorKind::badInput,
-                {"it has input_ids, mask, names, target, but the model takes pixels, more", "name the arrays"});
+    expectError(
+        openDataset("numpy", asked), ErrorKind::badInput,
+        {"it has input_ids, mask, names, target, but the model takes pixels, more", "name the arrays"});
   }
   std::filesystem::copy(nested.path() / "train" / "mask.npy", nested.path() / "train_mask.npy");
   expectError(openDataset("numpy", request(nested.path())), ErrorKind::badInput, {"stands in two files"});
-  expectError(openDataset("numpy", request(nested.path() / "absent")), ErrorKind::io, {"cannot list the folder"});
+  expectError(openDataset("numpy", request(nested.path() / "absent")), ErrorKind::io,
+              {"cannot list the folder"});
 }
 
 TEST(TensorProto, IsADataSetToo) {
@@ -300,7 +307,8 @@ TEST(Images, DecodePngAndJpeg) {
   ASSERT_TRUE(png.ok()) << png.error().message;
   EXPECT_EQ(png->width, 3);
   EXPECT_EQ(png->height, 2);
-  EXPECT_EQ(png->pixels, (std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 128, 128, 128, 255, 255, 255}));
+  EXPECT_EQ(png->pixels, (std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 128, 128, 128,
+                                                    255, 255, 255}));
   const auto jpeg = readImage(sample("even.jpg"), 3);
   ASSERT_TRUE(jpeg.ok()) << jpeg.error().message;
   ASSERT_EQ(jpeg->pixels.size(), 16U * 8 * 3);
@@ -357,11 +365,13 @@ TEST(Images, RefuseWithTheFilesName) {
   const Bytes picture = testing::readBytes(sample("even.jpg"));
   const Bytes most(picture.begin(), picture.end() - static_cast<std::ptrdiff_t>(picture.size() / 8));
   expectError(readImage(folder.write("half.jpg", most), 3), ErrorKind::badInput, {"half.jpg"});
-  expectError(readImage(folder.write("a.png", {1, 2, 3}), 3), ErrorKind::badInput, {"a.png", "neither PNG nor JPEG"});
+  expectError(readImage(folder.write("a.png", {1, 2, 3}), 3), ErrorKind::badInput,
+              {"a.png", "neither PNG nor JPEG"});
   for (const char* name : {"six.png", "even.jpg", "grey.png"}) {
     const Bytes whole = testing::readBytes(sample(name));
     for (std::size_t length = 0; length + 16 < whole.size(); length += 3) {
-      const auto file = folder.write("cut", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+      const auto file =
+          folder.write("cut", Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
       EXPECT_FALSE(readImage(file, 3).ok()) << name << " " << length;
     }
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -375,7 +385,8 @@ TEST(Images, RefuseWithTheFilesName) {
 
 TEST(Registry, KnowsEveryFormat) {
   expectError(openDataset("tiff", {}), ErrorKind::badInput,
-              {"no data-set format 'tiff'", "cifar10", "cifar100", "idx", "images", "numpy", "synthetic", "tensor_proto"});
+              {"no data-set format 'tiff'", "cifar10", "cifar100", "idx", "images", "numpy", "synthetic",
+               "tensor_proto"});
 }
 
 }  // namespace

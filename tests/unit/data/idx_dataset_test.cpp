@@ -67,7 +67,8 @@ TEST(IdxDataset, ReadsRowsByIndex) {
       IdxDataset::open(folder.path(), Split::train, {.preprocessing = raw(), .sampleShape = {}});
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 2);
-  EXPECT_EQ(testing::typeOf(**dataset, "samples"), (graph::TensorType{graph::ElementType::float32, {1, 2, 3}}));
+  EXPECT_EQ(testing::typeOf(**dataset, "samples"),
+            (graph::TensorType{graph::ElementType::float32, {1, 2, 3}}));
   EXPECT_EQ(testing::typeOf(**dataset, "labels"), (graph::TensorType{graph::ElementType::int32, {}}));
   EXPECT_EQ((*dataset)->classes(), 10);
   EXPECT_THAT((*dataset)->description(),

@@ -167,10 +167,11 @@ TEST(Loader, ShuffleIsOneOfTheWholeSetWhateverTheShape) {
 }
 
 TEST(Loader, EqualOptionsGiveEqualBatches) {
-  const SyntheticDataset::Options synthetic{.count = 64,
-                                            .fields = {{"samples", {graph::ElementType::float32, {3, 5}}},
-                                                       {"labels", {graph::ElementType::int32, {}}, 10, -1, 1, true}},
-                                            .seed = 1};
+  const SyntheticDataset::Options synthetic{
+      .count = 64,
+      .fields = {{"samples", {graph::ElementType::float32, {3, 5}}},
+                 {"labels", {graph::ElementType::int32, {}}, 10, -1, 1, true}},
+      .seed = 1};
   const auto dataset = SyntheticDataset::create(synthetic);
   ASSERT_TRUE(dataset.ok());
   const std::shared_ptr<const Dataset> shared = SyntheticDataset::create(synthetic).value();
@@ -302,7 +303,9 @@ TEST(Loader, MoreThanAnyMemory) {
       load(std::make_shared<CountingDataset>(1000, graph::Shape{half, half}), {.shape = {.microBatch = 2}});
   base::SilentProgress progress;
   expectError(loader->next(progress), ErrorKind::io,
-              {"not enough memory for a call of 2 samples of samples (2147483648x2147483648 float32) and labels (int32)", "smaller"});
+              {"not enough memory for a call of 2 samples of samples (2147483648x2147483648 float32) and "
+               "labels (int32)",
+               "smaller"});
 }
 
 TEST(LoaderDeathTest, NoThreadCanBeStarted) {

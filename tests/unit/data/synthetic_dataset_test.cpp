@@ -24,7 +24,7 @@ Rows readRows(const SyntheticDataset::Options& options, const std::vector<std::i
 }
 
 constexpr std::size_t kSamples = 0, kLabels = 1;
-SyntheticDataset::Options small() {
+SyntheticDataset::Options syntheticDatasetSmall() {
   SyntheticDataset::Options options;
   options.count = 1000;
   options.seed = 11;
@@ -34,7 +34,7 @@ SyntheticDataset::Options small() {
 }
 
 TEST(SyntheticDataset, TypesAreThoseAskedFor) {
-  SyntheticDataset::Options options = small();
+  SyntheticDataset::Options options = syntheticDatasetSmall();
   options.fields[kLabels].type.shape = {5};
   const auto dataset = SyntheticDataset::create(options);
   ASSERT_TRUE(dataset.ok());
@@ -46,15 +46,15 @@ TEST(SyntheticDataset, TypesAreThoseAskedFor) {
 }
 
 TEST(SyntheticDataset, SampleDependsOnSeedSplitAndIndexOnly) {
-  const Rows both = readRows(small(), {3, 8});
-  const Rows eight = readRows(small(), {8});
+  const Rows both = readRows(syntheticDatasetSmall(), {3, 8});
+  const Rows eight = readRows(syntheticDatasetSmall(), {8});
   EXPECT_TRUE(
       std::equal(eight.samples.begin(), eight.samples.end(), both.samples.begin() + 6, both.samples.end()));
   EXPECT_EQ(eight.labels[0], both.labels[1]);
-  SyntheticDataset::Options other = small();
+  SyntheticDataset::Options other = syntheticDatasetSmall();
   other.seed = 12;
   EXPECT_NE(readRows(other, {8}), eight);
-  other = small();
+  other = syntheticDatasetSmall();
   other.split = Split::test;
   EXPECT_NE(readRows(other, {8}), eight);
 }
@@ -62,13 +62,13 @@ TEST(SyntheticDataset, SampleDependsOnSeedSplitAndIndexOnly) {
 TEST(SyntheticDataset, ValuesFillTheirRange) {
   std::vector<std::int64_t> all(1000);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  const Rows real = readRows(small(), all);
+  const Rows real = readRows(syntheticDatasetSmall(), all);
   const auto [low, high] = std::minmax_element(real.samples.begin(), real.samples.end());
   EXPECT_TRUE(*low >= -1 && *low < -0.99F);
   EXPECT_TRUE(*high < 1 && *high > 0.99F);
   EXPECT_EQ(std::set<std::int32_t>(real.labels.begin(), real.labels.end()),
             (std::set<std::int32_t>{0, 1, 2, 3}));
-  SyntheticDataset::Options other = small();
+  SyntheticDataset::Options other = syntheticDatasetSmall();
   other.fields[kSamples].type.element = ElementType::int64;
   other.fields[kSamples].limit = 3;
   other.fields[kLabels].type.element = ElementType::float32;
@@ -81,10 +81,10 @@ TEST(SyntheticDataset, ValuesFillTheirRange) {
 }
 
 TEST(SyntheticDataset, FieldsDoNotShareNumbersAndTheFirstKeepsIts) {
-  SyntheticDataset::Options two = small();
+  SyntheticDataset::Options two = syntheticDatasetSmall();
   two.fields.insert(two.fields.begin() + 1, {"more", {ElementType::float32, {2, 3}}, 0, -1, 1, false});
   const auto bytes = testing::readFields(**SyntheticDataset::create(two), {5});
-  const Rows one = readRows(small(), {5});
+  const Rows one = readRows(syntheticDatasetSmall(), {5});
   EXPECT_EQ(testing::valuesOf<float>(bytes[0]), one.samples);
   EXPECT_NE(testing::valuesOf<float>(bytes[1]), one.samples);
   EXPECT_EQ(testing::valuesOf<std::int32_t>(bytes[2]), one.labels);
@@ -92,7 +92,7 @@ TEST(SyntheticDataset, FieldsDoNotShareNumbersAndTheFirstKeepsIts) {
 
 TEST(SyntheticDataset, RefusesWhatItCannotMake) {
   const auto with = [](auto change) {
-    SyntheticDataset::Options options = small();
+    SyntheticDataset::Options options = syntheticDatasetSmall();
     change(options);
     return SyntheticDataset::create(options);
   };
@@ -116,18 +116,19 @@ TEST(SyntheticDataset, RefusesWhatItCannotMake) {
               }),
               ErrorKind::badInput, {"257 different uint8", "1…256"});
   expectError(with([](auto& o) { o.fields[kSamples].high = -1; }), ErrorKind::badInput, {"in [-1, -1)"});
-  expectError(with([](auto& o) { o.fields.clear(); }), ErrorKind::badInput, {"takes its fields from the model"});
+  expectError(with([](auto& o) { o.fields.clear(); }), ErrorKind::badInput,
+              {"takes its fields from the model"});
 }
 
 TEST(SyntheticDataset, OpensFromTheRegistry) {
   DatasetRequest request;
   request.split = Split::test;
-  request.fields = small().fields;
+  request.fields = syntheticDatasetSmall().fields;
   request.count = 1000;
   request.seed = 11;
   const auto dataset = openDataset("synthetic", request);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
-  SyntheticDataset::Options options = small();
+  SyntheticDataset::Options options = syntheticDatasetSmall();
   options.split = Split::test;
   EXPECT_EQ(testing::readRows(**dataset, {8}), readRows(options, {8}));
   request.count = 0;
@@ -135,7 +136,7 @@ TEST(SyntheticDataset, OpensFromTheRegistry) {
 }
 
 TEST(PrefixDataset, IsTheBeginningOfAnother) {
-  SyntheticDataset::Options options = small();
+  SyntheticDataset::Options options = syntheticDatasetSmall();
   options.fields[kLabels].type.shape = {5};
   const std::shared_ptr<const Dataset> whole = SyntheticDataset::create(options).value();
   const PrefixDataset prefix(whole, 9);

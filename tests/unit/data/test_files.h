@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/data/dataset.h"
-#include "engine/ops/cast_elements.h"
+#include "engine/ops/core/cast_elements.h"
 #include "profiler/base/check.h"
 #include "profiler/base/result.h"
 
@@ -62,7 +62,8 @@ inline graph::TensorType typeOf(const Dataset& dataset, const std::string& field
   EXPECT_TRUE(found.has_value()) << field;
   return found ? fields[*found].type : graph::TensorType();
 }
-inline std::vector<std::vector<std::byte>> readFields(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
+inline std::vector<std::vector<std::byte>> readFields(const Dataset& dataset,
+                                                      const std::vector<std::int64_t>& indices) {
   std::vector<std::vector<std::byte>> bytes;
   for (const Field& field : dataset.fields())
     bytes.emplace_back(indices.size() * static_cast<std::size_t>(field.type.bytes().count));

@@ -1,5 +1,5 @@
 // Error bands: what the program carries, and every way in which a file of them can be wrong.
-#include "engine/devices/bands.h"
+#include "engine/devices/core/bands.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,5 @@
-// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, functions whose code is kept once.
+// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, functions whose code is
+// kept once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using compile::StagePlan;
 using compile::TensorUse;
 using model::Pass;
 
-LoweredDevice lower(const StagePlan& stage) {
+LoweredDevice lowerCompilerClaims(const StagePlan& stage) {
   auto lowered = systemOf("mk2")->lower({&stage});
   EXPECT_TRUE(lowered.ok()) << lowered.error().message;
   return std::move(lowered).value();
@@ -27,7 +28,7 @@ Claim claimOf(const LoweredDevice& device, const std::string& pass) {
   return {};
 }
 
-std::int64_t ticksOf(const LoweredDevice& device) {
+std::int64_t compilerClaimsTicksOf(const LoweredDevice& device) {
   std::int64_t ticks = 0;
   for (const LoweredPass& pass : device.passes) ticks += pass.ticks().count;
   return ticks;
@@ -42,29 +43,33 @@ std::int64_t alwaysLive(const LoweredDevice& device) {
 
 std::int64_t peak(const LoweredDevice& device) {
   std::int64_t most = 0;
-  for (const LivenessStep& step : device.memory.front().steps) most = std::max(most, step.notAlwaysLive.count);
+  for (const LivenessStep& step : device.memory.front().steps)
+    most = std::max(most, step.notAlwaysLive.count);
   return most;
 }
 
 /// multiply, add, relu in one operator.
 StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = ElementType::float32) {
   StageMaker make(0, 0);
-  const auto x = make.tensor("x", {elements}, TensorUse::input, type), r = make.tensor("r", {elements}, TensorUse::input, type),
+  const auto x = make.tensor("x", {elements}, TensorUse::input, type),
+             r = make.tensor("r", {elements}, TensorUse::input, type),
              y = make.tensor("y", {elements}, TensorUse::activation, type);
   const auto map = [&](const char* function, std::int64_t operands) {
     return ops::Work{ops::Map{function, elements, operands, type, true}, 1, function};
   };
-  make.add(Pass::forward, "layer", "Mul+Add+Relu", {map("multiply", 1), map("add", 2), map("relu", 1)}, {x, r}, {y});
+  make.add(Pass::forward, "layer", "Mul+Add+Relu", {map("multiply", 1), map("add", 2), map("relu", 1)},
+           {x, r}, {y});
   StagePlan stage = make.stage();
   if (chained) stage.passes[0].operators[0].chains = {{0, 3}};
   return stage;
 }
 
 TEST(Chains, AreOneVertexWhereThatIsFaster) {
-  const LoweredDevice apart = lower(chainStage(1472 * 32, false)), fused = lower(chainStage(1472 * 32, true));
+  const LoweredDevice apart = lowerCompilerClaims(chainStage(1472 * 32, false)),
+                      fused = lowerCompilerClaims(chainStage(1472 * 32, true));
   const Claim claim = claimOf(fused, "fuse_elementwise");
   EXPECT_EQ(claim.changes, 1);
-  EXPECT_EQ(claim.ticks.count, ticksOf(apart) - ticksOf(fused));
+  EXPECT_EQ(claim.ticks.count, compilerClaimsTicksOf(apart) - compilerClaimsTicksOf(fused));
   EXPECT_GT(claim.ticks.count, 0);
   ASSERT_EQ(fused.memory.front().steps.size(), 1u);
   EXPECT_EQ(fused.memory.front().steps[0].name, "layer/multiply/Fused(multiply+add+relu)");
@@ -74,10 +79,10 @@ TEST(Chains, AreOneVertexWhereThatIsFaster) {
 
 /// A loop that is generated takes longer per element than one in assembly.
 TEST(Chains, StayApartWhereTilesHaveMuchToDo) {
-  const LoweredDevice apart = lower(chainStage(1472 * 4000, false, ElementType::float16)),
-                      chained = lower(chainStage(1472 * 4000, true, ElementType::float16));
+  const LoweredDevice apart = lowerCompilerClaims(chainStage(1472 * 4000, false, ElementType::float16)),
+                      chained = lowerCompilerClaims(chainStage(1472 * 4000, true, ElementType::float16));
   EXPECT_EQ(claimOf(chained, "fuse_elementwise").changes, 0);
-  EXPECT_EQ(ticksOf(chained), ticksOf(apart));
+  EXPECT_EQ(compilerClaimsTicksOf(chained), compilerClaimsTicksOf(apart));
   EXPECT_EQ(chained.memory.front().steps.size(), 3u);
 }
 
@@ -93,9 +98,12 @@ StagePlan layerStage(int layers, std::int64_t width, bool calls) {
     const auto y = make.tensor(name + "/y", {64, width}, TensorUse::activation, type);
     const auto z = make.tensor(name + "/z", {64, width}, TensorUse::activation, type);
     const auto s = make.tensor(name + "/s", {64, width}, TensorUse::activation, type);
-    make.add(Pass::forward, name + "/linear", "Gemm", {{product(64, width, width, type), 1, ""}}, {x, w}, {y});
-    make.add(Pass::forward, name + "/relu", "Relu", {{ops::Map{"relu", 64 * width, 1, type, true}, 1, ""}}, {y}, {z});
-    make.add(Pass::forward, name + "/softmax", "Softmax", {{ops::Map{"exp", 64 * width, 1, type, true}, 1, ""}}, {z}, {s});
+    make.add(Pass::forward, name + "/linear", "Gemm", {{product(64, width, width, type), 1, ""}}, {x, w},
+             {y});
+    make.add(Pass::forward, name + "/relu", "Relu", {{ops::Map{"relu", 64 * width, 1, type, true}, 1, ""}},
+             {y}, {z});
+    make.add(Pass::forward, name + "/softmax", "Softmax",
+             {{ops::Map{"exp", 64 * width, 1, type, true}, 1, ""}}, {z}, {s});
     wanted.calls.push_back({"layer/function", name, static_cast<std::size_t>(i) * 3, 3});
     x = s;
   }
@@ -105,11 +113,13 @@ StagePlan layerStage(int layers, std::int64_t width, bool calls) {
 }
 
 TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
-  const LoweredDevice plain = lower(layerStage(12, 64, false)), outlined = lower(layerStage(12, 64, true));
+  const LoweredDevice plain = lowerCompilerClaims(layerStage(12, 64, false)),
+                      outlined = lowerCompilerClaims(layerStage(12, 64, true));
   const Claim claim = claimOf(outlined, "outline");
   ASSERT_EQ(claim.changes, 12);
   EXPECT_GT(claim.bytes.count, 0);
-  EXPECT_EQ(claim.ticks.count, ticksOf(plain) - ticksOf(outlined)) << "the copies of arguments";
+  EXPECT_EQ(claim.ticks.count, compilerClaimsTicksOf(plain) - compilerClaimsTicksOf(outlined))
+      << "the copies of arguments";
   EXPECT_LT(claim.ticks.count, 0);
   EXPECT_LT(alwaysLive(outlined), alwaysLive(plain));
   EXPECT_LE(alwaysLive(outlined) + peak(outlined), alwaysLive(plain) + peak(plain));
@@ -128,10 +138,11 @@ TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
 }
 
 TEST(Functions, AreNotMadeWhereArgumentsAreLargerThanCode) {
-  const LoweredDevice plain = lower(layerStage(2, 2048, false)), proposed = lower(layerStage(2, 2048, true));
+  const LoweredDevice plain = lowerCompilerClaims(layerStage(2, 2048, false)),
+                      proposed = lowerCompilerClaims(layerStage(2, 2048, true));
   EXPECT_EQ(claimOf(proposed, "outline").changes, 0);
   EXPECT_TRUE(proposed.passes[0].calls.empty());
-  EXPECT_EQ(ticksOf(proposed), ticksOf(plain));
+  EXPECT_EQ(compilerClaimsTicksOf(proposed), compilerClaimsTicksOf(plain));
   EXPECT_EQ(alwaysLive(proposed), alwaysLive(plain));
 }
 

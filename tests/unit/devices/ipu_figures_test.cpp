@@ -1,7 +1,7 @@
 // Figures that people know of the chips and systems.
 #include <map>
 
-#include "engine/devices/figures.h"
+#include "engine/devices/core/figures.h"
 #include "ipu_fixtures.h"
 
 namespace pipescope::devices {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/compile/plan.h"
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/planner.h"

@@ -126,11 +126,13 @@ TEST(Planner, TellsEachPlanOnce) {
   Planner planner(mk2);
   std::vector<std::string> told;
   base::setLogSink([&](base::LogLevel, const std::string& message) { told.push_back(message); });
-  for (int i = 0; i < 2; ++i) planner.plan(shapeOf(convolution(4, 28, 3, 128, 96, 2, 1), "work").value(), 0.6);
+  for (int i = 0; i < 2; ++i)
+    planner.plan(shapeOf(convolution(4, 28, 3, 128, 96, 2, 1), "work").value(), 0.6);
   base::setLogSink({});
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_THAT(told[0], ::testing::StartsWith("plan of a convolution (forward) of float16, groups 1, batch 4, 128 to 96 "
-                                             "channels, 28 to 14 by 3"));
+  EXPECT_THAT(told[0], ::testing::StartsWith(
+                           "plan of a convolution (forward) of float16, groups 1, batch 4, 128 to 96 "
+                           "channels, 28 to 14 by 3"));
   EXPECT_THAT(told[0], ::testing::HasSubstr("poplin::Conv"));
 }
 
@@ -139,7 +141,8 @@ TEST(Planner, OfPlansThatTakeAsLittleMemoryTheFastestIsTaken) {
   const Chip mk1 = testing::chipOf("mk1");
   Planner planner(mk1);
   const ops::Contraction work = convolution(16, 224, 3, 64, 64, 1, 1);
-  const double ideal = static_cast<double>(work.multiplyAdds()) / static_cast<double>(mk1.tiles * mk1.ampHalfFloat);
+  const double ideal =
+      static_cast<double>(work.multiplyAdds()) / static_cast<double>(mk1.tiles * mk1.ampHalfFloat);
   for (int pass = 0; pass < 3; ++pass) {
     const auto plan = planner.plan(shapeOf(phase(work, pass), "work").value(), 0.6);
     EXPECT_LT(static_cast<double>(plan->costs.total), 4 * ideal) << pass;

@@ -3,16 +3,16 @@
 
 #include <filesystem>
 
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/ring.h"
 
 namespace pipescope::devices::ipu {
 namespace {
 
 constexpr double kLane = 137438953472.0 / 8 * 0.85;  // bytes per second of a lane in one direction
-constexpr double kStartup = 2e-6;
+constexpr double kRingStartup = 2e-6;
 
-Ladder ladderOf(const std::string& system, int devices) {
+Ladder ringLadderOf(const std::string& system, int devices) {
   const DeviceFiles files{std::filesystem::path()};
   const auto file = files.system(system);
   EXPECT_TRUE(file.ok()) << file.error().message;
@@ -36,7 +36,7 @@ std::vector<int> everyOf(int count, int stride, int first = 0) {
 }
 
 double ring(double n, double bytes, double bytesPerSecond) {
-  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kStartup);
+  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kRingStartup);
 }
 
 TEST(Ring, GoesUpOneSideAndDownTheOther) {
@@ -45,23 +45,26 @@ TEST(Ring, GoesUpOneSideAndDownTheOther) {
 }
 
 TEST(Ring, AllReduceTakesTheClosedFormula) {
-  const Ladder ladder = ladderOf("pod64", 64);
+  const Ladder ladder = ringLadderOf("pod64", 64);
   using Kind = ops::Collective::Kind;
   for (const int n : {2, 4, 16, 64}) {
     const double bytes = 25.5e6 * 2 / n * n;
     const auto whole = static_cast<std::int64_t>(bytes);
     // Two lanes go up and down; a pair alone has its four.
     const double rate = n == 2 ? 4 * kLane : 2 * kLane;
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allReduce, whole, {everyOf(n, 1)}), ring(n, bytes, rate), 1e-8) << n;
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::reduceScatter, whole, {everyOf(n, 1)}), ring(n, bytes, rate) / 2,
+    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allReduce, whole, {everyOf(n, 1)}), ring(n, bytes, rate),
+                1e-8)
+        << n;
+    EXPECT_NEAR(collectiveSeconds(ladder, Kind::reduceScatter, whole, {everyOf(n, 1)}),
+                ring(n, bytes, rate) / 2, 1e-8);
+    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allGather, whole, {everyOf(n, 1)}), ring(n, bytes, rate) / 2,
                 1e-8);
-    EXPECT_NEAR(collectiveSeconds(ladder, Kind::allGather, whole, {everyOf(n, 1)}), ring(n, bytes, rate) / 2, 1e-8);
   }
   EXPECT_EQ(collectiveSeconds(ladder, Kind::allReduce, 1000, {everyOf(1, 1)}), 0);
 }
 
 TEST(Ring, RingsOfOtherPlacesShareLinks) {
-  const Ladder ladder = ladderOf("pod16", 16);
+  const Ladder ladder = ringLadderOf("pod16", 16);
   const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
     return collectiveSeconds(ladder, ops::Collective::Kind::allReduce, 1 << 24, groups);
   };
@@ -73,10 +76,10 @@ TEST(Ring, RingsOfOtherPlacesShareLinks) {
 }
 
 TEST(Ring, ThroughGatewaysItIsAsMeasured) {
-  const Ladder ladder = ladderOf("pod256", 256);
+  const Ladder ladder = ringLadderOf("pod256", 256);
   const double bytes = 25.5e6 * 2;
-  const double seconds = collectiveSeconds(ladder, ops::Collective::Kind::allReduce, static_cast<std::int64_t>(bytes),
-                                           {everyOf(256, 1)});
+  const double seconds = collectiveSeconds(ladder, ops::Collective::Kind::allReduce,
+                                           static_cast<std::int64_t>(bytes), {everyOf(256, 1)});
   EXPECT_NEAR(seconds, ring(256, bytes, 11e9), 1e-6);
 }
 

@@ -28,7 +28,8 @@ TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
     const auto system = systemOf(name);
     ASSERT_NE(system, nullptr) << name;
     EXPECT_EQ(system->name(), name);
-    EXPECT_EQ(system->family(), name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1" ? "gaudi" : "ipu");
+    EXPECT_EQ(system->family(),
+              name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1" ? "gaudi" : "ipu");
     EXPECT_FALSE(system->description().empty());
   }
 }
@@ -186,7 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"", "Cannot read"},
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
-        FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n", "unknown family \"abacus\"; known are gaudi, ipu"},
+        FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n",
+                   "unknown family \"abacus\"; known are gaudi, ipu"},
         FaultyFile{"base = \"bad\"\n", "longer than 8 or goes in a circle"},
         FaultyFile{"base = \"nowhere\"\n", "There is no chip \"nowhere\""}));
 

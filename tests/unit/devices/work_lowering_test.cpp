@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using testing::Lowering;
 
 constexpr auto kFloat = graph::ElementType::float32;
-constexpr auto kHalf = graph::ElementType::float16;
+constexpr auto kWorkLoweringHalf = graph::ElementType::float16;
 
 std::vector<std::string> namesOf(const LoweredWork& work) {
   std::vector<std::string> names;
@@ -23,7 +23,7 @@ std::vector<std::string> namesOf(const LoweredWork& work) {
 }
 
 /// What holds of every lowered piece of Work.
-void expectSound(const LoweredWork& work, const Chip& chip) {
+void expectWorkLoweringSound(const LoweredWork& work, const Chip& chip) {
   EXPECT_FALSE(work.steps.empty());
   for (const ProgramStep& step : work.steps) {
     const Spread spread = spreadOf(step.cycles);
@@ -95,17 +95,17 @@ TEST(WorkLowering, MapCosts) {
   };
   // 1,200 a tile, 200 a worker: 100 pairs or 50 fours.
   EXPECT_EQ(cycles("relu", kFloat), 90 + 11 + 6 * (17 + 100 * 3));
-  EXPECT_EQ(cycles("relu", kHalf), 90 + 11 + 6 * (17 + 50 * 3));
-  EXPECT_EQ(cycles("relu", kHalf, 1, true), 90 + 11 + 6 * (17 + 50 * 2));
+  EXPECT_EQ(cycles("relu", kWorkLoweringHalf), 90 + 11 + 6 * (17 + 50 * 3));
+  EXPECT_EQ(cycles("relu", kWorkLoweringHalf, 1, true), 90 + 11 + 6 * (17 + 50 * 2));
   EXPECT_EQ(cycles("exp", kFloat), 90 + 11 + 6 * (33 + 100 * 6));
-  EXPECT_EQ(cycles("gelu", kHalf), 90 + 11 + 6 * (17 + 200 * 16));
+  EXPECT_EQ(cycles("gelu", kWorkLoweringHalf), 90 + 11 + 6 * (17 + 200 * 16));
   EXPECT_EQ(cycles("multiply", kFloat, 2), 90 + 11 + 6 * (29 + 100 * 3));
-  EXPECT_EQ(cycles("scaled_add", kHalf, 2, true), 90 + 50 + 6 * (21 + 50 * 3));
+  EXPECT_EQ(cycles("scaled_add", kWorkLoweringHalf, 2, true), 90 + 50 + 6 * (21 + 50 * 3));
   EXPECT_GT(cycles("add", kFloat, 3), cycles("add", kFloat, 2));
   // Vertices of their own: not pair after pair.
   EXPECT_EQ(cycles("select", kFloat, 3), 90 + 11 + 6 * (11 + 200 * 5));
-  EXPECT_EQ(cycles("sqrt", kHalf), 90 + 11 + 6 * (17 + 50 * 23));
-  EXPECT_EQ(cycles("cos", kHalf), 90 + 11 + 6 * (17 + 200 * 26));
+  EXPECT_EQ(cycles("sqrt", kWorkLoweringHalf), 90 + 11 + 6 * (17 + 50 * 23));
+  EXPECT_EQ(cycles("cos", kWorkLoweringHalf), 90 + 11 + 6 * (17 + 200 * 26));
   // Generated from an expression: exp, add and log of 100 pairs (6, 3 and 14 cycles in place).
   EXPECT_EQ(cycles("softplus", kFloat), 90 + 11 + 6 * (17 + 100 * (6 + 3 + 14)));
   // Adam reads four operands in one go: scaled_add twice, square, sqrt, add, divide, scaled_add.
@@ -116,7 +116,7 @@ TEST(WorkLowering, MapCosts) {
 }
 
 TEST(WorkLowering, FunctionsSayHowSureTheirCyclesAre) {
-  EXPECT_EQ(mapPace("tanh", kHalf, false).grade, 'C');
+  EXPECT_EQ(mapPace("tanh", kWorkLoweringHalf, false).grade, 'C');
   EXPECT_EQ(mapPace("adam", kFloat, true).grade, 'X');
   EXPECT_EQ(mapPace("something_new", kFloat, false).grade, 'R');
   EXPECT_EQ(mapPace("softsign", kFloat, false).parts, 3);
@@ -142,14 +142,14 @@ TEST(WorkLowering, HostCopyAsTheIpuModelChargesIt) {
 TEST(WorkLowering, RearrangeRegression) {
   Lowering mk2(chipOf("mk2"));
   const auto onTile = [&](std::int64_t run) {
-    const LoweredWork work = mk2.lower(ops::Rearrange{1472 * 1000, run, kHalf});
+    const LoweredWork work = mk2.lower(ops::Rearrange{1472 * 1000, run, kWorkLoweringHalf});
     return spreadOf(work.steps.back().cycles).most;
   };
   EXPECT_EQ(onTile(4), 587 + 881);    // 2,000 bytes in pieces of 8
   EXPECT_EQ(onTile(2), 587 + 6250);   // of 4
   EXPECT_EQ(onTile(1), 587 + 10297);  // of 2
   // In one piece: a copy of 8 bytes a cycle, nothing is exchanged.
-  const LoweredWork whole = mk2.lower(ops::Rearrange{1472 * 1000, 1472 * 1000, kHalf});
+  const LoweredWork whole = mk2.lower(ops::Rearrange{1472 * 1000, 1472 * 1000, kWorkLoweringHalf});
   ASSERT_EQ(whole.steps.size(), 1u);
   EXPECT_EQ(whole.cycles(), 90 + 250);
 }
@@ -165,7 +165,7 @@ TEST(WorkLowering, ReduceInStages) {
                                      "OnTileExecute Reduce/Stage2"));
   const LoweredWork rows = mk2.lower(ops::Reduce{"sum", 256, 4096, false, kFloat});
   EXPECT_GT(rows.steps.size(), 1u);
-  for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectSound(*work, mk2.chip());
+  for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectWorkLoweringSound(*work, mk2.chip());
 }
 
 TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {
@@ -186,7 +186,7 @@ TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {
 TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
   Lowering mk2(chipOf("mk2"));
   const LoweredWork work = mk2.lower(testing::phase(testing::product(256, 1024, 1024), 1));
-  expectSound(work, mk2.chip());
+  expectWorkLoweringSound(work, mk2.chip());
   const std::vector<std::string> names = namesOf(work);
   EXPECT_THAT(names, ::testing::IsSupersetOf({"OnTileExecute PreArrange/OnTileCopy",
                                               "DoExchange PreConvolve/Exchange", "OnTileExecute Convolve"}));
@@ -197,10 +197,11 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
 }
 
 TEST(WorkLowering, AWindowOfTheWholeFieldTouchesEachInputOnce) {
-  // The gradient of a global pooling gives each input one share of one result: far from 49 as in a sliding window.
+  // The gradient of a global pooling gives each input one share of one result: far from 49 as in a sliding
+  // window.
   Lowering mk2(chipOf("mk2"));
-  const ops::Pool global{"average", true, 16, 2048, {7, 7}, {7, 7}, {1, 1}, {1, 1}, kHalf},
-      sliding{"average", true, 16, 2048, {7, 7}, {7, 7}, {7, 7}, {1, 1}, kHalf};
+  const ops::Pool global{"average", true, 16, 2048, {7, 7}, {7, 7}, {1, 1}, {1, 1}, kWorkLoweringHalf},
+      sliding{"average", true, 16, 2048, {7, 7}, {7, 7}, {7, 7}, {1, 1}, kWorkLoweringHalf};
   EXPECT_LT(4 * mk2.lower(global).cycles(), mk2.lower(sliding).cycles());
 }
 
@@ -209,21 +210,22 @@ TEST(WorkLowering, EveryKindIsSound) {
   ops::Pool pool{"max", false, 40, 10, {24, 24}, {2, 2}, {12, 12}, {2, 2}, kFloat};
   ops::Pool back = pool;
   back.backward = true;
-  const std::vector<ops::WorkItem> items{pool,
-                                         back,
-                                         ops::Pool{"average", false, 1, 3, {1}, {1}, {1}, {1}, kHalf},
-                                         ops::Gather{512, 1024, 30522, kHalf},
-                                         ops::Gather{1, 1, 1, kFloat},
-                                         ops::Scatter{512, 1024, 30522, true, kHalf},
-                                         ops::Scatter{7, 3, 5, false, kFloat},
-                                         ops::Rearrange{1000, 3, kHalf},
-                                         ops::Sort{128, 1000, 1000, kFloat},
-                                         ops::Sort{1, 1'000'000, 5, kFloat},
-                                         ops::Sort{1, 1, 1, kFloat},
-                                         ops::Random{1'000'000, kHalf},
-                                         ops::Map{"add", 1, 2, graph::ElementType::int64, true},
-                                         testing::convolution(40, 28, 5, 1, 10, 1, 0, 1, kFloat)};
-  for (const ops::WorkItem& item : items) expectSound(mk2.lower(item), mk2.chip());
+  const std::vector<ops::WorkItem> items{
+      pool,
+      back,
+      ops::Pool{"average", false, 1, 3, {1}, {1}, {1}, {1}, kWorkLoweringHalf},
+      ops::Gather{512, 1024, 30522, kWorkLoweringHalf},
+      ops::Gather{1, 1, 1, kFloat},
+      ops::Scatter{512, 1024, 30522, true, kWorkLoweringHalf},
+      ops::Scatter{7, 3, 5, false, kFloat},
+      ops::Rearrange{1000, 3, kWorkLoweringHalf},
+      ops::Sort{128, 1000, 1000, kFloat},
+      ops::Sort{1, 1'000'000, 5, kFloat},
+      ops::Sort{1, 1, 1, kFloat},
+      ops::Random{1'000'000, kWorkLoweringHalf},
+      ops::Map{"add", 1, 2, graph::ElementType::int64, true},
+      testing::convolution(40, 28, 5, 1, 10, 1, 0, 1, kFloat)};
+  for (const ops::WorkItem& item : items) expectWorkLoweringSound(mk2.lower(item), mk2.chip());
 }
 
 TEST(WorkLowering, MoreWorkTakesLonger) {
@@ -231,12 +233,13 @@ TEST(WorkLowering, MoreWorkTakesLonger) {
   const auto longer = [&](const ops::WorkItem& small, const ops::WorkItem& large) {
     EXPECT_LT(mk2.lower(small).cycles(), mk2.lower(large).cycles());
   };
-  longer(ops::Gather{64, 1024, 30522, kHalf}, ops::Gather{512, 1024, 30522, kHalf});
-  longer(ops::Scatter{64, 1024, 30522, true, kHalf}, ops::Scatter{512, 1024, 30522, true, kHalf});
+  longer(ops::Gather{64, 1024, 30522, kWorkLoweringHalf}, ops::Gather{512, 1024, 30522, kWorkLoweringHalf});
+  longer(ops::Scatter{64, 1024, 30522, true, kWorkLoweringHalf},
+         ops::Scatter{512, 1024, 30522, true, kWorkLoweringHalf});
   longer(ops::Sort{1, 10'000, 10'000, kFloat}, ops::Sort{1, 1'000'000, 1'000'000, kFloat});
   longer(ops::Random{100'000, kFloat}, ops::Random{10'000'000, kFloat});
-  longer(ops::Pool{"max", false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf},
-         ops::Pool{"max", false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kHalf});
+  longer(ops::Pool{"max", false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kWorkLoweringHalf},
+         ops::Pool{"max", false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kWorkLoweringHalf});
 }
 
 TEST(WorkLowering, RefusesWhatItCannotDo) {

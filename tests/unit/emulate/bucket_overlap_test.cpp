@@ -29,7 +29,8 @@ class BucketSystem : public devices::System {
   const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }
   const std::vector<devices::LinkInfo>& links() const override { return links_; }
   std::vector<devices::Figure> figures() const override { return {}; }
-  base::Result<devices::LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const override {
+  base::Result<devices::LoweredDevice> lower(
+      const std::vector<const compile::StagePlan*>& stages) const override {
     const auto segment = [](const char* name, model::LaneRole lane, std::int64_t ticks, int after) {
       devices::LoweredSegment made{name, lane, Ticks(ticks), {}};
       made.after = after;
@@ -92,8 +93,8 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
   const SystemIds ids = recordSystem(recorder, system, 2);
-  const Executable executable = recordExecutable(
-      recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
+  const Executable executable =
+      recordExecutable(recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
   Emulator emulator(recorder, system, ids, RecordLevel::stages);
   const model::Run run = emulator.call(executable, {});
   EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());

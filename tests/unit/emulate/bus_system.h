@@ -3,7 +3,7 @@
 // given.
 #include <functional>
 
-#include "engine/devices/device_family.h"
+#include "engine/devices/core/device_family.h"
 #include "engine/emulate/emulator.h"
 #include "profiler/record/memory_profile.h"
 

@@ -1,5 +1,5 @@
-// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads that a device does while it
-// would wait, stores after its results have left, and host copies on I/O tiles.
+// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads that a device does
+// while it would wait, stores after its results have left, and host copies on I/O tiles.
 #include <gtest/gtest.h>
 
 #include "bus_system.h"
@@ -51,10 +51,11 @@ LoweredPass pass(Pass kind, std::vector<LoweredSegment> segments) {
 }
 
 TEST(UpdatePhase, BucketsRunBesideTheBackwardPass) {
-  // Execution semantics §4.4: buckets ready at 10, 20, 30; each takes 8: ends 18, 28, 38, of which 8 are exposed.
-  // With 15: 25, 40, 55, of which 25.
+  // Execution semantics §4.4: buckets ready at 10, 20, 30; each takes 8: ends 18, 28, 38, of which 8 are
+  // exposed. With 15: 25, 40, 55, of which 25.
   for (const auto& [each, ends, exposed] :
-       {std::tuple<std::int64_t, std::vector<std::int64_t>, std::int64_t>{8, {18, 28, 38}, 8}, {15, {25, 40, 55}, 25}}) {
+       {std::tuple<std::int64_t, std::vector<std::int64_t>, std::int64_t>{8, {18, 28, 38}, 8},
+        {15, {25, 40, 55}, 25}}) {
     std::vector<LoweredSegment> backward, buckets;
     for (int k = 0; k < 3; ++k) {
       backward.push_back(segment("backward" + std::to_string(k), 10));
@@ -90,7 +91,8 @@ LoweredSegment remote(const std::string& name, std::int64_t ticks) {
 }
 
 TEST(UpdatePhase, LoadsComeBeforeInputsAndStoresAfterResults) {
-  // Stage 1 loads for 6 while stage 0 computes for 10; stage 0's store of 4 holds nobody up. A byte takes one.
+  // Stage 1 loads for 6 while stage 0 computes for 10; stage 0's store of 4 holds nobody up. A byte takes
+  // one.
   GivenSystem system(2, {{pass(Pass::forward, {segment("a", 10), remote("store", 4)})},
                          {pass(Pass::forward, {remote("load", 6), segment("b", 3)})}});
   BusRun run;

@@ -206,7 +206,7 @@ TEST(Counters, AreRowsOfTheirDeviceAndOfTheRun) {
   EXPECT_EQ(layOutTimeline(*model, off).groups.size(), 2U);
 }
 
-TimelineScene smallScene(const TimelineOptions& options = {}) {
+TimelineScene largeTraceSmallScene(const TimelineOptions& options = {}) {
   SmallProfile small;
   small.fill();
   const auto model = TimelineModel::make(small.trace());
@@ -216,21 +216,21 @@ TimelineScene smallScene(const TimelineOptions& options = {}) {
 TEST(TimelineOrder, DevicesAreHiddenMovedAndPinned) {
   TimelineOptions options;
   options.hidden = {0};
-  ASSERT_EQ(smallScene(options).layout().groups.size(), 1U);
-  EXPECT_EQ(smallScene(options).layout().groups[0].device, 1);
+  ASSERT_EQ(largeTraceSmallScene(options).layout().groups.size(), 1U);
+  EXPECT_EQ(largeTraceSmallScene(options).layout().groups[0].device, 1);
   options = {};
   options.order = {1};
-  EXPECT_EQ(smallScene(options).layout().groups[0].device, 1);
-  EXPECT_EQ(smallScene(options).layout().pinned, 0);
+  EXPECT_EQ(largeTraceSmallScene(options).layout().groups[0].device, 1);
+  EXPECT_EQ(largeTraceSmallScene(options).layout().pinned, 0);
   options = {};
   options.pinned = {1};
-  const TimelineLayout layout = smallScene(options).layout();
+  const TimelineLayout layout = largeTraceSmallScene(options).layout();
   EXPECT_EQ(layout.groups[0].device, 1);
   EXPECT_EQ(layout.pinned, layout.groups[0].y + layout.groups[0].height + 8);
 }
 
 TEST(TimelineItems, NextLikeThisPassesOverOthers) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = largeTraceSmallScene();
   const TimelineWindow window{TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
   const int y = scene.layout().rows[0].y + 5;
   const TimelineItem forward = scene.itemAt(window, 110, y);
@@ -241,7 +241,7 @@ TEST(TimelineItems, NextLikeThisPassesOverOthers) {
 }
 
 TEST(TimelineItems, MeasuringCatchesEdges) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = largeTraceSmallScene();
   const TimelineWindow window{TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
   const int y = scene.layout().rows[0].y + 5;
   EXPECT_EQ(scene.snap(window, 103, y, 6), Ticks(100));
@@ -250,7 +250,7 @@ TEST(TimelineItems, MeasuringCatchesEdges) {
 }
 
 TEST(TimelineItems, NamesAreFoundForwardsAndBackwards) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = largeTraceSmallScene();
   const TimelineItem first = scene.find("relu", {}, 0);
   ASSERT_TRUE(first);
   EXPECT_EQ(scene.labelOf(first), "relu");

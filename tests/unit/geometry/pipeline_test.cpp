@@ -1,7 +1,7 @@
 // The pipeline as cells: columns of the four-stage picture that everybody knows, and where cells are drawn.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/pipeline_grid.h"
+#include "profiler/analysis/pipeline/pipeline_grid.h"
 #include "profiler/geometry/pipeline_scene.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"

@@ -1,10 +1,12 @@
-// A card in one piece whose engines work side by side, and replicas of which one is recorded; by hand (ticks):
+// A card in one piece whose engines work side by side, and replicas of which one is recorded; by hand
+// (ticks):
 //
-// placement on the engines 0–100: MME [0,60) and [80,90), TPC [40,70); on the NIC 80–140, all of it communication
+// placement on the engines 0–100: MME [0,60) and [80,90), TPC [40,70); on the NIC 80–140, all of it
+// communication
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/device_places.h"
-#include "profiler/analysis/far_statistics.h"
+#include "profiler/analysis/timeline/far_statistics.h"
 #include "profiler/geometry/timeline_layout.h"
 #include "profiler/geometry/timeline_scene.h"
 #include "profiler/record/memory_profile.h"
@@ -119,8 +121,10 @@ TEST(SideBySide, EachInstantCountsOnce) {
   const auto trace = cards.trace();
   ASSERT_EQ(trace->devices[0].tracks.size(), 2U) << "the NIC works beside the engines";
   const RangeStatistics row = rangeStatistics(*trace, Ticks(0), Ticks(200)).front();
-  EXPECT_EQ(row.byKind[kindIndex(StepKind::compute)], 70 + 10) << "40–60 on two engines is one stretch of time";
-  EXPECT_EQ(row.byKind[kindIndex(StepKind::globalExchange)], 40) << "80–100 is hidden behind the engines' work";
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::compute)], 70 + 10)
+      << "40–60 on two engines is one stretch of time";
+  EXPECT_EQ(row.byKind[kindIndex(StepKind::globalExchange)], 40)
+      << "80–100 is hidden behind the engines' work";
   EXPECT_EQ(row.byKind[kindIndex(StepKind::control)], 20) << "70–80 and 90–100: the placement goes on";
   EXPECT_EQ(row.idle, Ticks(60));
   EXPECT_DOUBLE_EQ(row.parallelEfficiency, 80.0 / 200);
@@ -204,7 +208,8 @@ TEST(DevicePlaces, FollowTheFirstReplica) {
   EXPECT_TRUE(places[2].stages.empty());
   EXPECT_TRUE(devicePlaces(*cards.catalog, model::ExecutableId(7))[0].stages.empty());
   const Cards wrong(1, 1'000'000'000);
-  EXPECT_EQ(devicePlaces(*wrong.catalog, wrong.executable).size(), 1U) << "as many replicas as there are devices for";
+  EXPECT_EQ(devicePlaces(*wrong.catalog, wrong.executable).size(), 1U)
+      << "as many replicas as there are devices for";
 }
 
 TEST(Clock, IsThatOfTheEngines) {

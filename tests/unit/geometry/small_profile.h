@@ -10,7 +10,7 @@
 // layer/relu [30,60) compute.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/trace.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/record/recorder.h"
 

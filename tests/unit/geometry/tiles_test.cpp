@@ -1,8 +1,8 @@
 // Tiles one by one, sums from afar, the host's own clock.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/far_statistics.h"
-#include "profiler/analysis/tile_times.h"
+#include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/analysis/timeline/tile_times.h"
 #include "profiler/geometry/timeline_scene.h"
 #include "small_profile.h"
 
@@ -13,7 +13,8 @@ using testing::Pass;
 using testing::SmallProfile;
 using Kind = TimelineItem::Kind;
 
-void unitsOf(SmallProfile& small, std::int64_t step, std::int64_t first, std::int64_t count, std::int64_t ticks) {
+void unitsOf(SmallProfile& small, std::int64_t step, std::int64_t first, std::int64_t count,
+             std::int64_t ticks) {
   model::StepUnits row;
   row.segment = small.forward0;
   row.step = step;
@@ -23,7 +24,8 @@ void unitsOf(SmallProfile& small, std::int64_t step, std::int64_t first, std::in
   small.recorder.add(row);
 }
 
-/// Of the first step of D0's forward pass, 20 ticks: tiles 0 and 1 work all of it, tile 2 half, tile 3 not at all.
+/// Of the first step of D0's forward pass, 20 ticks: tiles 0 and 1 work all of it, tile 2 half, tile 3 not at
+/// all.
 struct Tiles {
   SmallProfile small;
   std::shared_ptr<const analysis::Trace> trace;
@@ -37,7 +39,8 @@ struct Tiles {
     small.fill();
     trace = small.trace();
     base::SilentProgress progress;
-    times = *analysis::tileTimes(*small.profile, **analysis::loadCatalog(*small.profile), *trace, most, progress);
+    times =
+        *analysis::tileTimes(*small.profile, **analysis::loadCatalog(*small.profile), *trace, most, progress);
   }
 
   TimelineScene scene(int height = 40) const {
@@ -59,7 +62,7 @@ const TimelineRow* tileRow(const TimelineScene& scene) {
 }
 
 /// One pixel a tick.
-TimelineWindow whole(const TimelineScene& scene) {
+TimelineWindow tilesWhole(const TimelineScene& scene) {
   return {TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
 }
 
@@ -97,10 +100,12 @@ TEST(TileTimes, StopWhenTheyAreAskedTo) {
   };
   const Tiles tiles;
   Stopped stopped;
-  const auto read = analysis::tileTimes(*tiles.small.profile, **analysis::loadCatalog(*tiles.small.profile), *tiles.trace, 10, stopped);
+  const auto read = analysis::tileTimes(*tiles.small.profile, **analysis::loadCatalog(*tiles.small.profile),
+                                        *tiles.trace, 10, stopped);
   ASSERT_FALSE(read.ok());
   EXPECT_EQ(read.error().kind, base::ErrorKind::cancelled);
-  EXPECT_FALSE(analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(0), Ticks(10), stopped).ok());
+  EXPECT_FALSE(
+      analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(0), Ticks(10), stopped).ok());
 }
 
 TEST(TileShares, AreMeansOverTheUnitsOfABand) {
@@ -120,14 +125,15 @@ TEST(TileRows, ShowHowLongEachTileWorks) {
     const TimelineRow* row = tileRow(scene);
     ASSERT_NE(row, nullptr);
     EXPECT_EQ(row->height, height);
-    const Shapes shapes = scene.draw(whole(scene), {});
+    const Shapes shapes = scene.draw(tilesWhole(scene), {});
     // The step is drawn from 100 to 120; tile 2 lies in the third quarter of the row.
     const auto y = [&](int tile) { return row->y + height * (2 * tile + 1) / 8; };
     EXPECT_TRUE(filled(shapes, ColourRole::compute, 118, y(0)));
     EXPECT_TRUE(filled(shapes, ColourRole::compute, 105, y(2)));
     EXPECT_FALSE(filled(shapes, ColourRole::compute, 115, y(2)));
     EXPECT_FALSE(filled(shapes, ColourRole::compute, 105, y(3)));
-    EXPECT_FALSE(filled(shapes, ColourRole::idle, 105, y(0))) << "that would be drawn over what the tile does";
+    EXPECT_FALSE(filled(shapes, ColourRole::idle, 105, y(0)))
+        << "that would be drawn over what the tile does";
     ASSERT_FALSE(shapes.grounds.empty());
     EXPECT_EQ(shapes.grounds.front().first, ColourRole::idle);
     EXPECT_EQ(shapes.grounds.front().second.height, height);
@@ -139,7 +145,7 @@ TEST(TileRows, AreBetweenStepsAndTransfersAndNameTheirTile) {
   const Tiles tiles;
   const TimelineScene scene = tiles.scene();
   const TimelineRow* row = tileRow(scene);
-  const TimelineItem item = scene.itemAt(whole(scene), 105, row->y + row->height * 5 / 8);
+  const TimelineItem item = scene.itemAt(tilesWhole(scene), 105, row->y + row->height * 5 / 8);
   ASSERT_EQ(item.kind, Kind::step);
   EXPECT_EQ(item.unit, 2);
   EXPECT_EQ(scene.pathOf(item), "layer/conv/a");
@@ -150,20 +156,20 @@ TEST(TileRows, AreBetweenStepsAndTransfersAndNameTheirTile) {
 TEST(TileRows, SayWhenNothingWasRecorded) {
   const Tiles tiles(false);
   const TimelineScene scene = tiles.scene();
-  const Shapes shapes = scene.draw(whole(scene), {});
+  const Shapes shapes = scene.draw(tilesWhole(scene), {});
   const bool said = std::any_of(shapes.labels.begin(), shapes.labels.end(), [](const Label& label) {
     return label.text.find("--record tiles") != std::string::npos;
   });
   EXPECT_TRUE(said);
   const TimelineRow* row = tileRow(scene);
-  EXPECT_FALSE(static_cast<bool>(scene.itemAt(whole(scene), 105, row->y + 2)));
+  EXPECT_FALSE(static_cast<bool>(scene.itemAt(tilesWhole(scene), 105, row->y + 2)));
 }
 
 TEST(StepOf, FindsThePlaceOfAProgram) {
   const Tiles tiles;
   const TimelineScene scene = tiles.scene();
   const TimelineRow* row = tileRow(scene);
-  const TimelineItem first = scene.itemAt(whole(scene), 135, row->y + 1);
+  const TimelineItem first = scene.itemAt(tilesWhole(scene), 135, row->y + 1);
   const auto& segment = tiles.trace->segments[0];
   const model::ProgramId program = segment.steps[2].program;  // layer/relu
   const TimelineItem found = scene.stepOf(program, 0, Ticks(0));
@@ -182,7 +188,8 @@ TEST(FarStatistics, AgreeWithThoseOfRows) {
   const Tiles tiles;
   base::SilentProgress progress;
   for (const auto& [from, to] : {std::pair(0, 800), {100, 160}, {300, 560}}) {
-    const auto far = analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(from), Ticks(to), progress);
+    const auto far =
+        analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(from), Ticks(to), progress);
     ASSERT_TRUE(far.ok());
     const auto near = analysis::rangeStatistics(*tiles.trace, Ticks(from), Ticks(to));
     ASSERT_EQ(far->size(), near.size());
@@ -201,7 +208,8 @@ TEST(FarStatistics, AgreeWithThoseOfRows) {
 TEST(FarStatistics, CountWhatIsCutByItsShare) {
   const Tiles tiles;
   base::SilentProgress progress;
-  const auto far = analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(130), Ticks(160), progress);
+  const auto far =
+      analysis::farStatistics(*tiles.small.profile, *tiles.trace, Ticks(130), Ticks(160), progress);
   ASSERT_TRUE(far.ok());
   // Half of F0: 60 ticks of which 50 compute.
   EXPECT_EQ((*far)[0].byKind[analysis::kindIndex(model::StepKind::compute)], 25);

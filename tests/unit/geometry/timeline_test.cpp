@@ -16,14 +16,14 @@ TimelineScene sceneOf(std::shared_ptr<const analysis::Trace> trace, TimelineOpti
   return TimelineScene(std::move(model), std::move(layout), std::move(options));
 }
 
-TimelineScene smallScene(TimelineOptions options = {}) {
+TimelineScene timelineSmallScene(TimelineOptions options = {}) {
   SmallProfile small;
   small.fill();
   return sceneOf(small.trace(), std::move(options));
 }
 
 /// One pixel a tick.
-TimelineWindow whole(const TimelineScene& scene) {
+TimelineWindow timelineWhole(const TimelineScene& scene) {
   return {TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
 }
 
@@ -41,11 +41,11 @@ int centre(const TimelineScene& scene, int row) {
 }
 
 TimelineItem itemAt(const TimelineScene& scene, int x, RowKind kind, int device, int level = 0) {
-  return scene.itemAt(whole(scene), x, centre(scene, rowIndex(scene, kind, device, level)));
+  return scene.itemAt(timelineWhole(scene), x, centre(scene, rowIndex(scene, kind, device, level)));
 }
 
 TEST(TimelineLayout, AGroupPerDevice) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineLayout& layout = scene.layout();
   ASSERT_EQ(layout.groups.size(), 2U);
   EXPECT_EQ(layout.groups[0].title, "D0");
@@ -61,7 +61,7 @@ TEST(TimelineLayout, AGroupPerDevice) {
 }
 
 TEST(TimelineLayout, RowsAreFoundByHeight) {
-  const TimelineLayout layout = smallScene().layout();
+  const TimelineLayout layout = timelineSmallScene().layout();
   for (std::size_t i = 0; i < layout.rows.size(); ++i) {
     EXPECT_EQ(layout.rowAt(layout.rows[i].y), static_cast<int>(i));
     EXPECT_EQ(layout.rowAt(layout.rows[i].y + layout.rows[i].height - 1), static_cast<int>(i));
@@ -72,9 +72,9 @@ TEST(TimelineLayout, RowsAreFoundByHeight) {
 }
 
 TEST(TimelineLayout, FlatFlameAndCollapsed) {
-  EXPECT_EQ(smallScene({false, StepRows::flat, true, {}}).layout().rows.size(), 6U);
-  EXPECT_EQ(smallScene({false, StepRows::none, false, {}}).layout().rows.size(), 2U);
-  const TimelineScene collapsed = smallScene({false, StepRows::flame, true, {0}});
+  EXPECT_EQ(timelineSmallScene({false, StepRows::flat, true, {}}).layout().rows.size(), 6U);
+  EXPECT_EQ(timelineSmallScene({false, StepRows::none, false, {}}).layout().rows.size(), 2U);
+  const TimelineScene collapsed = timelineSmallScene({false, StepRows::flame, true, {0}});
   EXPECT_TRUE(collapsed.layout().groups[0].collapsed);
   EXPECT_EQ(collapsed.layout().groups[0].rows, 1);
   EXPECT_EQ(collapsed.layout().groups[1].rows, 3);
@@ -93,8 +93,8 @@ TEST(TimelineLayout, RowsBecomeLowerSoThatAllDevicesAreSeen) {
 }
 
 TEST(TimelineScene, DrawsPassesWaitsStepsAndTransfers) {
-  const TimelineScene scene = smallScene();
-  const Shapes shapes = scene.draw(whole(scene), {});
+  const TimelineScene scene = timelineSmallScene();
+  const Shapes shapes = scene.draw(timelineWhole(scene), {});
   const auto boxes = [&](ColourRole role) { return shapes.fills[static_cast<std::size_t>(role)]; };
   ASSERT_EQ(boxes(ColourRole::forward).size(), 4U);
   const Box first = boxes(ColourRole::forward)[0];
@@ -113,8 +113,8 @@ TEST(TimelineScene, DrawsPassesWaitsStepsAndTransfers) {
 }
 
 TEST(TimelineScene, ColoursByMicroBatch) {
-  const TimelineScene scene = smallScene({true, StepRows::flame, true, {}});
-  const Shapes shapes = scene.draw(whole(scene), {});
+  const TimelineScene scene = timelineSmallScene({true, StepRows::flame, true, {}});
+  const Shapes shapes = scene.draw(timelineWhole(scene), {});
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(microBatchRole(0, true))].size(), 2U) << "backward";
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::forward)].size(), 0U);
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::update)].size(), 2U)
@@ -122,8 +122,8 @@ TEST(TimelineScene, ColoursByMicroBatch) {
 }
 
 TEST(TimelineScene, NothingOutsideTheWindowIsDrawn) {
-  const TimelineScene scene = smallScene();
-  TimelineWindow window = whole(scene);
+  const TimelineScene scene = timelineSmallScene();
+  TimelineWindow window = timelineWhole(scene);
   window.top = scene.layout().groups[1].y;
   const Shapes shapes = scene.draw(window, {});
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::backward)].size(), 0U) << "only D0 has one";
@@ -132,7 +132,7 @@ TEST(TimelineScene, NothingOutsideTheWindowIsDrawn) {
 }
 
 TEST(TimelineScene, BoxesStayOnTheCanvasAtAnyZoom) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   for (const auto& [start, end] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {0, 800}, {105, 109}, {-1'000'000'000'000, 1'000'000'000'000}, {150, 220}}) {
     const Shapes shapes = scene.draw({TimeView(Ticks(start), Ticks(end), 333), 0, scene.layout().height}, {});
@@ -166,7 +166,7 @@ TEST(TimelineScene, CostDependsOnPixels) {
 }
 
 TEST(TimelineScene, PointingFindsTheInnermost) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
   EXPECT_EQ(pass.kind, Kind::pass);
   EXPECT_EQ(pass.start, Ticks(100));
@@ -187,13 +187,13 @@ TEST(TimelineScene, PointingFindsTheInnermost) {
   EXPECT_EQ(transfer.kind, Kind::transfer);
   EXPECT_EQ(scene.labelOf(transfer), "activation 0");
   EXPECT_FALSE(itemAt(scene, 280, RowKind::activity, 0)) << "nothing was recorded there";
-  EXPECT_FALSE(scene.itemAt(whole(scene), 130, -3));
-  EXPECT_FALSE(scene.itemAt(whole(scene), -1, 10));
+  EXPECT_FALSE(scene.itemAt(timelineWhole(scene), 130, -3));
+  EXPECT_FALSE(scene.itemAt(timelineWhole(scene), -1, 10));
   EXPECT_FALSE(TimelineScene().itemAt(TimelineWindow{}, 0, 0));
 }
 
 TEST(TimelineScene, NamePathsOfGroupsAndSteps) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   EXPECT_EQ(scene.pathOf(itemAt(scene, 110, RowKind::flame, 0, 0)), "layer");
   EXPECT_EQ(scene.pathOf(itemAt(scene, 110, RowKind::flame, 0, 1)), "layer/conv");
   EXPECT_EQ(scene.pathOf(itemAt(scene, 125, RowKind::flame, 0, 2)), "layer/conv/b");
@@ -202,8 +202,8 @@ TEST(TimelineScene, NamePathsOfGroupsAndSteps) {
 }
 
 TEST(TimelineScene, EveryBoxIsFoundWhereItIsDrawn) {
-  const TimelineScene scene = smallScene();
-  const TimelineWindow window = whole(scene);
+  const TimelineScene scene = timelineSmallScene();
+  const TimelineWindow window = timelineWhole(scene);
   for (int x = 0; x < 800; x += 3) {
     for (std::size_t row = 0; row < scene.layout().rows.size(); ++row) {
       const int y = centre(scene, static_cast<int>(row));
@@ -217,7 +217,7 @@ TEST(TimelineScene, EveryBoxIsFoundWhereItIsDrawn) {
 }
 
 TEST(TimelineScene, BoxesOutsideTheWindowHaveNone) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
   EXPECT_FALSE(scene.boxOf({TimeView(Ticks(500), Ticks(600), 100), 0, 500}, pass));
   EXPECT_FALSE(scene.boxOf({TimeView(Ticks(0), Ticks(800), 100), 400, 500}, pass));
@@ -227,7 +227,7 @@ TEST(TimelineScene, BoxesOutsideTheWindowHaveNone) {
 }
 
 TEST(TimelineScene, NeighboursOfARow) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineItem pass = itemAt(scene, 130, RowKind::activity, 0);
   EXPECT_EQ(scene.labelOf(scene.neighbour(pass, 1)), "slower stage");
   EXPECT_EQ(scene.labelOf(scene.neighbour(pass, -1)), "host");
@@ -245,7 +245,7 @@ TEST(TimelineScene, NeighboursOfARow) {
 }
 
 TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
   const TimelineItem cause = scene.waitedFor(wait);
   EXPECT_EQ(cause.kind, Kind::pass);
@@ -254,7 +254,7 @@ TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
   EXPECT_EQ(cause.end, Ticks(200));
   EXPECT_FALSE(scene.waitedFor(itemAt(scene, 50, RowKind::activity, 0))) << "the host is no placement";
   EXPECT_FALSE(scene.waitedFor(cause));
-  const auto arrows = scene.arrows(whole(scene), wait);
+  const auto arrows = scene.arrows(timelineWhole(scene), wait);
   ASSERT_EQ(arrows.size(), 1U);
   EXPECT_EQ(arrows[0].x1, 200);
   EXPECT_EQ(arrows[0].y1, centre(scene, rowIndex(scene, RowKind::activity, 1)));
@@ -262,8 +262,8 @@ TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
 }
 
 TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
-  const TimelineScene scene = smallScene();
-  const auto one = scene.arrows(whole(scene), itemAt(scene, 170, RowKind::transfer, 1));
+  const TimelineScene scene = timelineSmallScene();
+  const auto one = scene.arrows(timelineWhole(scene), itemAt(scene, 170, RowKind::transfer, 1));
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0].x1, 160);
   EXPECT_EQ(one[0].x2, 180);
@@ -274,11 +274,11 @@ TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
   EXPECT_EQ(scene.transfersOf(sender), std::vector<int>{0});
   EXPECT_EQ(scene.transfersOf(receiver), std::vector<int>{0});
   EXPECT_TRUE(scene.transfersOf(itemAt(scene, 230, RowKind::activity, 0)).empty()) << "no gradient was sent";
-  EXPECT_TRUE(scene.arrows(whole(scene), {}).empty());
+  EXPECT_TRUE(scene.arrows(timelineWhole(scene), {}).empty());
 }
 
 TEST(TimelineScene, ItemsAreFoundByWhatTheyAre) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
   EXPECT_EQ(scene.waitItem(0, wait.index), wait);
   const TimelineItem transfer = itemAt(scene, 170, RowKind::transfer, 0);
@@ -286,7 +286,7 @@ TEST(TimelineScene, ItemsAreFoundByWhatTheyAre) {
   const auto place = scene.model()->trace->find(model::PlacementId(0));
   EXPECT_EQ(scene.passItem(*place), itemAt(scene, 130, RowKind::activity, 0));
   // Without transfer rows a transfer is shown on its sender.
-  const TimelineScene bare = smallScene({false, StepRows::none, false, {}});
+  const TimelineScene bare = timelineSmallScene({false, StepRows::none, false, {}});
   EXPECT_EQ(bare.transferItem(0).row, 0);
 }
 
@@ -302,7 +302,7 @@ TEST(TimelineScene, PassesHaveShortNames) {
 }
 
 TEST(TimelineScene, OverviewHasALanePerDevice) {
-  const TimelineScene scene = smallScene();
+  const TimelineScene scene = timelineSmallScene();
   const Shapes shapes = overview(*scene.model(), TimeView(Ticks(0), Ticks(800), 400), 40, false);
   const auto& forwards = shapes.fills[static_cast<std::size_t>(ColourRole::forward)];
   ASSERT_EQ(forwards.size(), 4U);

@@ -1,4 +1,4 @@
-#include "profiler/analysis/trace.h"
+#include "profiler/analysis/timeline/trace.h"
 
 #include "small_profile.h"
 

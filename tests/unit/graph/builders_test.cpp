@@ -1,4 +1,5 @@
-#include "engine/graph/builders/builder.h"
+#include "engine/builders/builder.h"
+#include "engine/ops/standard_operators.h"
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ std::int64_t count(const std::string& builder, const Settings& settings, bool tr
   return graph.ok() ? trainedElements(*graph) : 0;
 }
 
-std::string refusal(const std::string& builder, const Settings& settings) {
+std::string buildersRefusal(const std::string& builder, const Settings& settings) {
   const auto graph = model(builder, settings);
   return graph.ok() ? "" : graph.error().message;
 }
@@ -44,8 +45,8 @@ TEST(ResNet, HasThePublishedParameters) {
 }
 
 TEST(ResNet, HasASmallStemForSmallImages) {
-  const auto graph = model("resnet", {{"depth", n(18)}, {"stem", t("cifar")}, {"image_size", n(32)},
-                                      {"classes", n(10)}});
+  const auto graph =
+      model("resnet", {{"depth", n(18)}, {"stem", t("cifar")}, {"image_size", n(32)}, {"classes", n(10)}});
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   std::map<std::string, graph::Shape> shapes;
   for (const graph::Tensor& tensor : graph->tensors()) shapes[tensor.name] = tensor.type.shape;
@@ -74,7 +75,10 @@ std::int64_t bertFormula(std::int64_t layers, std::int64_t h, std::int64_t ff, s
 }
 
 TEST(Bert, HasTheParametersOfItsFormula) {
-  const Settings large{{"layers", n(24)}, {"hidden", n(1024)}, {"heads", n(16)}, {"feed_forward", n(4096)},
+  const Settings large{{"layers", n(24)},
+                       {"hidden", n(1024)},
+                       {"heads", n(16)},
+                       {"feed_forward", n(4096)},
                        {"sequence", n(384)}};
   const std::int64_t body = bertFormula(24, 1024, 4096, 30522);
   EXPECT_EQ(body, 334'092'288);  // 335,141,888 published with the pooler's 1024·1025
@@ -93,22 +97,23 @@ TEST(Bert, HasTheParametersOfItsFormula) {
 
 TEST(Vit, HasThePublishedParameters) {
   EXPECT_EQ(count("vit", {}), 86'567'656);
-  EXPECT_EQ(count("vit", {{"layers", n(24)}, {"hidden", n(1024)}, {"heads", n(16)}, {"feed_forward", n(4096)}}),
-            304'326'632);
+  EXPECT_EQ(
+      count("vit", {{"layers", n(24)}, {"hidden", n(1024)}, {"heads", n(16)}, {"feed_forward", n(4096)}}),
+      304'326'632);
   EXPECT_EQ(count("vit", {{"patch_size", n(32)}}), 88'224'232);
 }
 
-const Settings gptJ{{"layers", n(28)},       {"hidden", n(4096)},        {"heads", n(16)},
+const Settings gptJ{{"layers", n(28)},          {"hidden", n(4096)},      {"heads", n(16)},
                     {"feed_forward", n(16384)}, {"vocabulary", n(50400)}, {"sequence", n(2048)},
-                    {"rotary_size", n(64)},  {"parallel", true},         {"feed_forward_bias", true},
+                    {"rotary_size", n(64)},     {"parallel", true},       {"feed_forward_bias", true},
                     {"head_bias", true}};
-const Settings llama{{"layers", n(32)},           {"hidden", n(4096)},       {"heads", n(32)},
-                     {"key_heads", n(8)},         {"feed_forward", n(14336)}, {"vocabulary", n(128256)},
-                     {"sequence", n(2048)},       {"norm", t("rms")},         {"gated", true},
-                     {"activation", t("silu")},   {"rotary_base", 500000.0}};
-const Settings falcon{{"layers", n(60)},     {"hidden", n(8192)},         {"heads", n(128)},
-                      {"key_heads", n(8)},   {"feed_forward", n(32768)},  {"vocabulary", n(65024)},
-                      {"sequence", n(2048)}, {"parallel", true},          {"shared_norm", false},
+const Settings llama{{"layers", n(32)},         {"hidden", n(4096)},        {"heads", n(32)},
+                     {"key_heads", n(8)},       {"feed_forward", n(14336)}, {"vocabulary", n(128256)},
+                     {"sequence", n(2048)},     {"norm", t("rms")},         {"gated", true},
+                     {"activation", t("silu")}, {"rotary_base", 500000.0}};
+const Settings falcon{{"layers", n(60)},       {"hidden", n(8192)},        {"heads", n(128)},
+                      {"key_heads", n(8)},     {"feed_forward", n(32768)}, {"vocabulary", n(65024)},
+                      {"sequence", n(2048)},   {"parallel", true},         {"shared_norm", false},
                       {"tie_embeddings", true}};
 
 TEST(Decoder, HasThePublishedParameters) {
@@ -117,8 +122,11 @@ TEST(Decoder, HasThePublishedParameters) {
   // 60 · (2·8192² + 2·8192·512 + 2·8192·32768 + 4·8192) + 65024·8192 + 2·8192
   EXPECT_EQ(count("decoder", falcon), 41'303'293'952);
   // GPT-2: learned positions (the sample's length of them), biases everywhere, tied embeddings.
-  EXPECT_EQ(count("decoder", {{"position", t("learned")}, {"sequence", n(1024)}, {"attention_bias", true},
-                              {"feed_forward_bias", true}, {"tie_embeddings", true}}),
+  EXPECT_EQ(count("decoder", {{"position", t("learned")},
+                              {"sequence", n(1024)},
+                              {"attention_bias", true},
+                              {"feed_forward_bias", true},
+                              {"tie_embeddings", true}}),
             124'439'808);
 }
 
@@ -128,7 +136,8 @@ TEST(Decoder, WeightsAreShapesOnly) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   std::int64_t bytes = 0;
   for (const graph::Tensor& tensor : graph->tensors()) {
-    if (const auto* value = graph->constantValue(tensor.id)) bytes += static_cast<std::int64_t>(value->size());
+    if (const auto* value = graph->constantValue(tensor.id))
+      bytes += static_cast<std::int64_t>(value->size());
   }
   EXPECT_LT(bytes, 8 << 20);
 }
@@ -145,35 +154,40 @@ TEST(Builders, NameTheirBlocksByLayers) {
 }
 
 TEST(Builders, RefuseWithTheNearestName) {
-  EXPECT_EQ(refusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
-  EXPECT_EQ(refusal("bert", {{"layer", n(3)}}),
+  EXPECT_EQ(buildersRefusal("restnet", {}), "the builder restnet is not known; did you mean resnet?");
+  EXPECT_EQ(buildersRefusal("bert", {{"layer", n(3)}}),
             "model.layer is given, but the builder bert has no such setting; did you mean layers?");
-  EXPECT_EQ(refusal("resnet", {{"hidden", n(3)}}),
+  EXPECT_EQ(buildersRefusal("resnet", {{"hidden", n(3)}}),
             "model.hidden is given, but the builder resnet has no such setting; known are depth, groups, "
             "width_per_group, stem, image_size, channels, classes");
-  EXPECT_EQ(refusal("resnet", {{"depth", n(51)}}), "model.depth is 51; it must be one of 18, 34, 50, 101, 152");
-  EXPECT_EQ(refusal("resnet", {{"depth", n(18)}, {"groups", n(2)}}),
+  EXPECT_EQ(buildersRefusal("resnet", {{"depth", n(51)}}),
+            "model.depth is 51; it must be one of 18, 34, 50, 101, 152");
+  EXPECT_EQ(buildersRefusal("resnet", {{"depth", n(18)}, {"groups", n(2)}}),
             "model.groups and model.width_per_group need bottleneck blocks: depth 50, 101 or 152, not 18");
-  EXPECT_EQ(refusal("resnet", {{"stem", t("small")}}),
+  EXPECT_EQ(buildersRefusal("resnet", {{"stem", t("small")}}),
             "model.stem is \"small\"; it must be one of imagenet, cifar");
-  EXPECT_EQ(refusal("resnet", {{"classes", n(0)}}), "model.classes is 0; it must be 1 to 10000000");
-  EXPECT_EQ(refusal("bert", {{"layers", true}}), "model.layers must be a whole number");
-  EXPECT_EQ(refusal("bert", {{"dropout", 1.0}}), "model.dropout is 1; it must be 0 to 0.999999");
-  EXPECT_EQ(refusal("bert", {{"hidden", n(100)}}), "model.hidden is 100; it must divide by model.heads = 12");
-  EXPECT_EQ(refusal("bert", {{"sequence", n(1024)}}),
+  EXPECT_EQ(buildersRefusal("resnet", {{"classes", n(0)}}), "model.classes is 0; it must be 1 to 10000000");
+  EXPECT_EQ(buildersRefusal("bert", {{"layers", true}}), "model.layers must be a whole number");
+  EXPECT_EQ(buildersRefusal("bert", {{"dropout", 1.0}}), "model.dropout is 1; it must be 0 to 0.999999");
+  EXPECT_EQ(buildersRefusal("bert", {{"hidden", n(100)}}),
+            "model.hidden is 100; it must divide by model.heads = 12");
+  EXPECT_EQ(buildersRefusal("bert", {{"sequence", n(1024)}}),
             "model.sequence is 1024, but there are only model.positions = 512");
-  EXPECT_EQ(refusal("bert", {{"tie_embeddings", true}}),
+  EXPECT_EQ(buildersRefusal("bert", {{"tie_embeddings", true}}),
             "model.tie_embeddings needs model.head = \"mlm\": no other head has token scores");
-  EXPECT_EQ(refusal("vit", {{"patch_size", n(15)}}),
+  EXPECT_EQ(buildersRefusal("vit", {{"patch_size", n(15)}}),
             "model.image_size is 224; it must divide by model.patch_size = 15");
-  EXPECT_EQ(refusal("vit", {{"hidden", n(100)}}), "model.hidden is 100; it must divide by model.heads = 12");
-  EXPECT_EQ(refusal("decoder", {{"hidden", n(100)}}),
+  EXPECT_EQ(buildersRefusal("vit", {{"hidden", n(100)}}),
+            "model.hidden is 100; it must divide by model.heads = 12");
+  EXPECT_EQ(buildersRefusal("decoder", {{"hidden", n(100)}}),
             "model.hidden is 100; it must divide by model.heads = 12, or give model.head_size");
-  EXPECT_EQ(refusal("decoder", {{"key_heads", n(5)}}), "model.heads is 12; it must divide by model.key_heads = 5");
-  EXPECT_EQ(refusal("decoder", {{"rotary_size", n(66)}}),
+  EXPECT_EQ(buildersRefusal("decoder", {{"key_heads", n(5)}}),
+            "model.heads is 12; it must divide by model.key_heads = 5");
+  EXPECT_EQ(buildersRefusal("decoder", {{"rotary_size", n(66)}}),
             "model.rotary_size is 66; it must be even and at most the head's size, 64");
-  EXPECT_EQ(buildModel({"decoder", {{"phase", t("decode")}}, 1, false}, ops::standardOperators()).error().message,
-            "model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+  EXPECT_EQ(
+      buildModel({"decoder", {{"phase", t("decode")}}, 1, false}, ops::standardOperators()).error().message,
+      "model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
   EXPECT_EQ(buildModel({"vit", {}, 0, false}, ops::standardOperators()).error().message,
             "the micro-batch size is 0; it must be at least 1");
 }

@@ -1,4 +1,5 @@
-#include "engine/graph/builders/layers.h"
+#include "engine/builders/layers.h"
+#include "engine/ops/standard_operators.h"
 
 #include <cmath>
 
@@ -24,7 +25,7 @@ LayersModel mnist(std::int64_t microBatch, bool withLoss) {
   return model;
 }
 
-std::string refusal(const LayersModel& model) {
+std::string layersRefusal(const LayersModel& model) {
   const auto graph = buildLayers(model, ops::standardOperators());
   return graph.ok() ? "" : graph.error().message;
 }
@@ -34,7 +35,7 @@ template <class Change>
 std::string refusalAfter(Change change) {
   LayersModel model = mnist(40, true);
   change(model);
-  return refusal(model);
+  return layersRefusal(model);
 }
 
 TEST(Layers, BuildTheTutorialsNetwork) {
@@ -106,10 +107,10 @@ TEST(Layers, ZeroAndLeftOutMeanTheSame) {
     }
     if (layer.type == "maxpool" || layer.type == "conv") layer.parameters["stride"] = 0;
   }
-  EXPECT_EQ(refusal(model), "");
+  EXPECT_EQ(layersRefusal(model), "");
   for (LayerSpec& layer : model.layers)
     std::erase_if(layer.parameters, [](const auto& entry) { return entry.second == 0; });
-  EXPECT_EQ(refusal(model), "");
+  EXPECT_EQ(layersRefusal(model), "");
 }
 
 TEST(Layers, StrideAndPaddingReachTheOperator) {
@@ -176,12 +177,12 @@ TEST(Layers, WrongKindOfSamples) {
             "layer before it");
   EXPECT_EQ(refusalAfter([](LayersModel& m) { m.sample = {784}; }),
             "layer layer1/conv: conv needs samples of channels x height x width, but the data set gives 784");
-  EXPECT_EQ(refusal({{{"cross_entropy", "loss", "B", {}}}, {}, 4}),
+  EXPECT_EQ(layersRefusal({{{"cross_entropy", "loss", "B", {}}}, {}, 4}),
             "layer loss: cross_entropy needs scores per class, but the data set gives single numbers");
 }
 
 TEST(Layers, ModelsThatAreNone) {
-  EXPECT_EQ(refusal({{}, {1, 28, 28}, 40}), "the model has no layers; give at least one");
+  EXPECT_EQ(layersRefusal({{}, {1, 28, 28}, 40}), "the model has no layers; give at least one");
   EXPECT_EQ(refusalAfter([](LayersModel& m) { m.microBatch = 0; }),
             "the micro-batch size is 0; it must be at least 1");
   EXPECT_EQ(refusalAfter([](LayersModel& m) {

@@ -16,7 +16,7 @@ Node makeNode(std::string name, std::vector<TensorId> inputs, std::vector<Tensor
   return node;
 }
 
-std::string refusal(const Graph& graph) {
+std::string validateRefusal(const Graph& graph) {
   const base::Status status = validate(graph);
   return status.ok() ? "" : status.error().message;
 }
@@ -33,50 +33,51 @@ TEST(Validate, TakesAGoodGraph) {
   Small small;
   small.graph.inputs = {small.x};
   small.graph.outputs = {small.y};
-  EXPECT_EQ(refusal(small.graph), "");
+  EXPECT_EQ(validateRefusal(small.graph), "");
   EXPECT_EQ(small.graph.tensor(small.y).producer, small.relu);
 }
 
 TEST(Validate, RefusesNamesThatAreNotUnique) {
   Small small;
   small.graph.addTensor("x", {kFloat, {1}}, TensorRole::input);
-  EXPECT_EQ(refusal(small.graph), "two tensors are called x; give each its own name");
+  EXPECT_EQ(validateRefusal(small.graph), "two tensors are called x; give each its own name");
   Small nodes;
   const TensorId z = nodes.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
   nodes.graph.addNode(makeNode("relu", {nodes.y}, {z}));
-  EXPECT_EQ(refusal(nodes.graph), "two nodes are called relu; give each its own name");
+  EXPECT_EQ(validateRefusal(nodes.graph), "two nodes are called relu; give each its own name");
 }
 
 TEST(Validate, RefusesMissingNames) {
   Small small;
   small.graph.addTensor("", {kFloat, {1}}, TensorRole::input);
-  EXPECT_EQ(refusal(small.graph), "tensor 2 has no name");
+  EXPECT_EQ(validateRefusal(small.graph), "tensor 2 has no name");
   Small nodes;
   const TensorId z = nodes.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
   nodes.graph.addNode(makeNode("", {nodes.y}, {z}));
-  EXPECT_EQ(refusal(nodes.graph), "node 1 (Relu) has no name");
+  EXPECT_EQ(validateRefusal(nodes.graph), "node 1 (Relu) has no name");
 }
 
 TEST(Validate, RefusesExtentsThatCannotBe) {
   Small negative;
   negative.graph.addTensor("n", {kFloat, {2, -1}}, TensorRole::input);
-  EXPECT_EQ(refusal(negative.graph), "tensor n has the negative extent -1; give every extent as 0 or more");
+  EXPECT_EQ(validateRefusal(negative.graph),
+            "tensor n has the negative extent -1; give every extent as 0 or more");
   Small large;
   large.graph.addTensor("l", {kFloat, {4000000000, 4000000000}}, TensorRole::input);
-  EXPECT_EQ(refusal(large.graph),
+  EXPECT_EQ(validateRefusal(large.graph),
             "tensor l (4000000000x4000000000 float32) is too large to address; check its extents");
 }
 
 TEST(Validate, RefusesTensorsThatNobodyOrTooManyMake) {
   Small nobody;
   nobody.graph.addTensor("z", {kFloat, {1}}, TensorRole::activation);
-  EXPECT_EQ(refusal(nobody.graph), "no node makes tensor z");
+  EXPECT_EQ(validateRefusal(nobody.graph), "no node makes tensor z");
   Small input;
   input.graph.addNode(makeNode("again", {input.y}, {input.x}));
-  EXPECT_EQ(refusal(input.graph), "tensor x is an input or a weight, yet a node writes it");
+  EXPECT_EQ(validateRefusal(input.graph), "tensor x is an input or a weight, yet a node writes it");
   Small twice;
   twice.graph.addNode(makeNode("again", {twice.x}, {twice.y}));
-  EXPECT_EQ(refusal(twice.graph), "tensor y is made twice, by nodes relu and again");
+  EXPECT_EQ(validateRefusal(twice.graph), "tensor y is made twice, by nodes relu and again");
 }
 
 TEST(Validate, RefusesToReadWhatIsNotMadeYet) {
@@ -85,7 +86,7 @@ TEST(Validate, RefusesToReadWhatIsNotMadeYet) {
   const TensorId z = small.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
   small.graph.addNode(makeNode("early", {late}, {z}));
   small.graph.addNode(makeNode("maker", {z}, {late}));
-  EXPECT_EQ(refusal(small.graph), "node early reads late before a node has made it");
+  EXPECT_EQ(validateRefusal(small.graph), "node early reads late before a node has made it");
 }
 
 TEST(Validate, RefusesForwardAfterBackward) {
@@ -94,21 +95,21 @@ TEST(Validate, RefusesForwardAfterBackward) {
   const TensorId z = small.graph.addTensor("z", {kFloat, {2, 3}}, TensorRole::activation);
   small.graph.addNode(makeNode("back", {small.y}, {g}, model::Pass::backward));
   small.graph.addNode(makeNode("forth", {g}, {z}));
-  EXPECT_EQ(refusal(small.graph), "forward node forth reads g, which the backward pass makes");
+  EXPECT_EQ(validateRefusal(small.graph), "forward node forth reads g, which the backward pass makes");
 }
 
 TEST(Validate, RefusesWrongEnds) {
   Small input;
   input.graph.inputs = {input.y};
-  EXPECT_EQ(refusal(input.graph), "y is listed as an input of the graph, but is none");
+  EXPECT_EQ(validateRefusal(input.graph), "y is listed as an input of the graph, but is none");
   Small loss;
   loss.graph.loss = loss.y;
-  EXPECT_EQ(refusal(loss.graph),
+  EXPECT_EQ(validateRefusal(loss.graph),
             "the loss y is 2x3 float32; it must be one number: reduce it to its mean or sum");
   Small gradient;
   const TensorId w = gradient.graph.addParameter("w", {kFloat, {3}}, {});
   gradient.graph.parameterGradients[w] = gradient.y;
-  EXPECT_EQ(refusal(gradient.graph), "gradient y is 2x3 float32, but w is 3 float32");
+  EXPECT_EQ(validateRefusal(gradient.graph), "gradient y is 2x3 float32, but w is 3 float32");
 }
 
 TEST(Graph, HoldsConstantsAndInitializers) {

@@ -12,7 +12,8 @@ std::vector<LevelNode> nodesOf(int placements, int piece, bool flush = true) {
   PyramidBuilder builder;
   std::vector<LevelNode> nodes;
   RowSet rows;
-  rows.of<Segment>() = {{SegmentId(0), {}, DeviceId(0), LaneId(4)}, {SegmentId(1), {}, DeviceId(1), LaneId(5)}};
+  rows.of<Segment>() = {{SegmentId(0), {}, DeviceId(0), LaneId(4)},
+                        {SegmentId(1), {}, DeviceId(1), LaneId(5)}};
   for (int i = 0; i < placements; ++i) {
     for (int device = 0; device < 2; ++device) {
       Placement row;
@@ -134,8 +135,10 @@ TEST(Pyramid, RowsThatCannotBeDrawnAreInNoNode) {
   PyramidBuilder builder;
   std::vector<LevelNode> nodes;
   RowSet rows;
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max(), kMin = std::numeric_limits<std::int64_t>::min();
-  for (const auto& [start, end] : {std::pair(kMin, kMax), std::pair(kMax, kMin), std::pair(std::int64_t{5}, std::int64_t{4})}) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max(),
+                         kMin = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [start, end] :
+       {std::pair(kMin, kMax), std::pair(kMax, kMin), std::pair(std::int64_t{5}, std::int64_t{4})}) {
     Wait row;
     row.start = Ticks(start);
     row.end = Ticks(end);

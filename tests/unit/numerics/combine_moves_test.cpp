@@ -10,7 +10,8 @@
 #include "engine/compile/gradients.h"
 #include "engine/numerics/combine_nodes.h"
 #include "engine/numerics/session.h"
-#include "engine/ops/strided_move.h"
+#include "engine/ops/moves/strided_move.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -19,15 +20,16 @@ using graph::Graph;
 using graph::TensorId;
 using Ints = std::vector<std::int64_t>;
 
-TensorId add(Graph& graph, const std::string& op, std::vector<TensorId> inputs, graph::Attributes attributes = {}) {
+TensorId addCombineMoves(Graph& graph, const std::string& op, std::vector<TensorId> inputs,
+                         graph::Attributes attributes = {}) {
   graph::Node node;
   node.op = op;
   node.name = op + std::to_string(graph.nodes().size());
   node.block = "B";
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  auto made =
-      ops::appendNode(graph, node, {node.name + "/out"}, graph::TensorRole::activation, ops::standardOperators());
+  auto made = ops::appendNode(graph, node, {node.name + "/out"}, graph::TensorRole::activation,
+                              ops::standardOperators());
   PIPESCOPE_CHECK(made.ok(), made.error().message);
   return made->front();
 }
@@ -40,13 +42,14 @@ std::vector<float> run(const Graph& graph) {
   std::vector<float> x(static_cast<std::size_t>(graph.tensor(graph.inputs[0]).type.elements()));
   std::iota(x.begin(), x.end(), 0.0F);
   numerics::Results results;
-  const base::Status status = (*session)->infer({numerics::rowsOf(std::span<const float>(x))}, numerics::Keep::all, results);
+  const base::Status status =
+      (*session)->infer({numerics::rowsOf(std::span<const float>(x))}, numerics::Keep::all, results);
   PIPESCOPE_CHECK(status.ok(), status.error().message);
   const auto y = results.output<float>(0);
   return {y.begin(), y.end()};
 }
 
-std::int64_t countOf(const std::vector<graph::Node>& nodes, const std::string& op) {
+std::int64_t combineMovesCountOf(const std::vector<graph::Node>& nodes, const std::string& op) {
   return std::ranges::count(nodes, op, &graph::Node::op);
 }
 
@@ -55,17 +58,21 @@ std::vector<graph::Node> combined(const Graph& graph) {
 }
 
 TensorId input(Graph& graph, graph::Shape shape) {
-  const TensorId x = graph.addTensor("x", {graph::ElementType::float32, std::move(shape)}, graph::TensorRole::input);
+  const TensorId x =
+      graph.addTensor("x", {graph::ElementType::float32, std::move(shape)}, graph::TensorRole::input);
   graph.inputs = {x};
   return x;
 }
 
-TensorId slice(Graph& graph, TensorId x, std::int64_t axis, std::int64_t start, std::int64_t end, std::int64_t step = 1) {
-  return add(graph, "Slice", {x}, {{"starts", Ints{start}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
+TensorId slice(Graph& graph, TensorId x, std::int64_t axis, std::int64_t start, std::int64_t end,
+               std::int64_t step = 1) {
+  return addCombineMoves(
+      graph, "Slice", {x},
+      {{"starts", Ints{start}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
 }
 
 TensorId reshape(Graph& graph, TensorId x, Ints shape) {
-  return add(graph, "Reshape", {x}, {{"shape", std::move(shape)}});
+  return addCombineMoves(graph, "Reshape", {x}, {{"shape", std::move(shape)}});
 }
 
 TEST(CombineMoves, HeadsOfAnAttentionAreOneMove) {
@@ -73,7 +80,8 @@ TEST(CombineMoves, HeadsOfAnAttentionAreOneMove) {
   Graph g;
   const TensorId x = input(g, {3, 2, 12});
   const TensorId heads = reshape(g, slice(g, x, 2, 4, 8), {3, 4, 2});
-  g.outputs = {add(g, "Relu", {add(g, "Transpose", {heads}, {{"perm", Ints{1, 0, 2}}})})};
+  g.outputs = {
+      addCombineMoves(g, "Relu", {addCombineMoves(g, "Transpose", {heads}, {{"perm", Ints{1, 0, 2}}})})};
   const std::vector<graph::Node> nodes = combined(g);
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(nodes[0].op, "StridedRead");
@@ -116,7 +124,7 @@ TEST(CombineMoves, AnyChainGivesTheSameElements) {
         Ints perm(shape.size());
         std::iota(perm.begin(), perm.end(), 0);
         std::ranges::shuffle(perm, random);
-        both([&](Graph& g, TensorId x) { return add(g, "Transpose", {x}, {{"perm", perm}}); });
+        both([&](Graph& g, TensorId x) { return addCombineMoves(g, "Transpose", {x}, {{"perm", perm}}); });
       } else if (kind == 2 && rank > 1) {
         const std::int64_t axis = below(shape.size() - 1);  // two neighbours become one axis
         Ints merged(shape.begin(), shape.end());
@@ -133,11 +141,11 @@ TEST(CombineMoves, AnyChainGivesTheSameElements) {
         both([&](Graph& g, TensorId x) { return reshape(g, x, split); });
       }
     }
-    alone.outputs = {add(alone, "Relu", {a})};
-    watched.outputs = {add(watched, "Relu", {b})};
+    alone.outputs = {addCombineMoves(alone, "Relu", {a})};
+    watched.outputs = {addCombineMoves(watched, "Relu", {b})};
     watched.outputs.insert(watched.outputs.end(), between.begin(), between.end());  // nothing may be combined
-    EXPECT_EQ(countOf(combined(watched), "StridedRead"), 0);
-    combinedChains += countOf(combined(alone), "StridedRead");
+    EXPECT_EQ(combineMovesCountOf(combined(watched), "StridedRead"), 0);
+    combinedChains += combineMovesCountOf(combined(alone), "StridedRead");
     ASSERT_EQ(run(alone), run(watched)) << "chain " << trial;
   }
   EXPECT_GT(combinedChains, 50);
@@ -147,32 +155,35 @@ TEST(CombineMoves, WhatIsNoViewStaysApart) {
   // A transposed matrix flattened, then cut: neither one stride nor two serve.
   Graph g;
   const TensorId x = input(g, {3, 5});
-  const TensorId flat = reshape(g, add(g, "Transpose", {x}, {{"perm", Ints{1, 0}}}), {15});
-  g.outputs = {add(g, "Relu", {slice(g, flat, 0, 1, 14)})};
-  EXPECT_EQ(countOf(combined(g), "StridedRead"), 0);
+  const TensorId flat = reshape(g, addCombineMoves(g, "Transpose", {x}, {{"perm", Ints{1, 0}}}), {15});
+  g.outputs = {addCombineMoves(g, "Relu", {slice(g, flat, 0, 1, 14)})};
+  EXPECT_EQ(combineMovesCountOf(combined(g), "StridedRead"), 0);
   const std::vector<float> y = run(g);
   ASSERT_EQ(y.size(), 13u);
-  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], static_cast<float>((i + 1) % 3 * 5 + (i + 1) / 3));
+  for (std::size_t i = 0; i < y.size(); ++i)
+    EXPECT_EQ(y[i], static_cast<float>((i + 1) % 3 * 5 + (i + 1) / 3));
 }
 
 /// loss of Σ over products of the pieces' heads: their gradients come back through Transposes and Reshapes.
 Graph attention(bool watched) {
   Graph g;
   const TensorId x = g.addTensor("x", {graph::ElementType::float32, {3, 4}}, graph::TensorRole::input);
-  const TensorId target = g.addTensor("target", {graph::ElementType::float32, {4, 3, 3}}, graph::TensorRole::input);
+  const TensorId target =
+      g.addTensor("target", {graph::ElementType::float32, {4, 3, 3}}, graph::TensorRole::input);
   g.inputs = {x, target};
   const TensorId weight = g.addParameter("weight", {graph::ElementType::float32, {4, 16}},
                                          {graph::Initializer::Kind::uniform, 0.5, nullptr});
-  const TensorId y = add(g, "MatMul", {x, weight});
+  const TensorId y = addCombineMoves(g, "MatMul", {x, weight});
   std::vector<TensorId> heads;
   for (std::int64_t i = 0; i < 2; ++i) {
     const TensorId own = reshape(g, slice(g, y, 1, i * 8, i * 8 + 8), {3, 4, 2});
     if (watched) g.outputs.push_back(own);
-    heads.push_back(add(g, "Transpose", {own}, {{"perm", i == 0 ? Ints{1, 0, 2} : Ints{1, 2, 0}}}));
+    heads.push_back(
+        addCombineMoves(g, "Transpose", {own}, {{"perm", i == 0 ? Ints{1, 0, 2} : Ints{1, 2, 0}}}));
   }
-  const TensorId scores = add(g, "MatMul", {heads[0], heads[1]});
+  const TensorId scores = addCombineMoves(g, "MatMul", {heads[0], heads[1]});
   g.outputs.insert(g.outputs.begin(), scores);
-  g.loss = add(g, "MeanSquaredErrorLoss", {scores, target});
+  g.loss = addCombineMoves(g, "MeanSquaredErrorLoss", {scores, target});
   const auto graph = compile::addGradients(g, ops::standardOperators());
   PIPESCOPE_CHECK(graph.ok(), graph.error().message);
   return *graph;
@@ -181,26 +192,28 @@ Graph attention(bool watched) {
 TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
   const Graph graph = attention(false);
   const std::vector<graph::Node> nodes = combined(graph);
-  EXPECT_EQ(countOf(nodes, "StridedRead"), 2);
-  EXPECT_EQ(countOf(nodes, "StridedWrite"), 1);
+  EXPECT_EQ(combineMovesCountOf(nodes, "StridedRead"), 2);
+  EXPECT_EQ(combineMovesCountOf(nodes, "StridedWrite"), 1);
   for (const char* gone : {"Slice", "Transpose", "Reshape", "GradSlice", "GradSplit", "Sum"})
-    EXPECT_EQ(countOf(nodes, gone), 0) << gone;
+    EXPECT_EQ(combineMovesCountOf(nodes, gone), 0) << gone;
   // The gradient by the weight against central differences.
   const std::vector<float> x{0.5F, -1, 2, 0.25F, 1, 1.5F, -0.5F, 0.75F, -2, 0.125F, 1, -1}, target(36, 0.25F);
   const auto lossAndWeights = [&](std::size_t moved, float by, double rate) {
     base::SerialExecutor serial;
     auto rule = optimizers::createOptimizer("sgd", {{"learning_rate", rate}});
-    auto session = numerics::Session::create(graph, ops::standardOperators(), std::move(rule).value(), serial);
+    auto session =
+        numerics::Session::create(graph, ops::standardOperators(), std::move(rule).value(), serial);
     PIPESCOPE_CHECK(session.ok(), session.error().message);
     const std::span<float> weights = (*session)->parameters().floats(0);
     weights[moved] += by;
     const std::vector<float> before(weights.begin(), weights.end());
     numerics::Results results;
-    const base::Status status = (*session)->trainStep({numerics::rowsOf(std::span(x)), numerics::rowsOf(std::span(target))},
-                                                      numerics::Keep::none, results);
+    const base::Status status = (*session)->trainStep(
+        {numerics::rowsOf(std::span(x)), numerics::rowsOf(std::span(target))}, numerics::Keep::none, results);
     PIPESCOPE_CHECK(status.ok(), status.error().message);
     std::vector<double> gradient;
-    for (std::size_t i = 0; i < weights.size(); ++i) gradient.push_back((static_cast<double>(before[i]) - static_cast<double>(weights[i])) / rate);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      gradient.push_back((static_cast<double>(before[i]) - static_cast<double>(weights[i])) / rate);
     return std::pair(static_cast<double>(results.losses.at(0)), gradient);
   };
   const std::vector<double> gradient = lossAndWeights(0, 0, 1).second;
@@ -209,7 +222,7 @@ TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
     const double up = lossAndWeights(i, kStep, 1).first, down = lossAndWeights(i, -kStep, 1).first;
     EXPECT_NEAR(gradient[i], (up - down) / (2 * static_cast<double>(kStep)), 2e-3) << i;
   }
-  EXPECT_EQ(countOf(combined(attention(true)), "StridedRead"), 0) << "somebody reads the pieces";
+  EXPECT_EQ(combineMovesCountOf(combined(attention(true)), "StridedRead"), 0) << "somebody reads the pieces";
 }
 
 TEST(CombineNodes, DropoutThatDropsNothingIsLeftOut) {
@@ -218,15 +231,18 @@ TEST(CombineNodes, DropoutThatDropsNothingIsLeftOut) {
     const TensorId x = input(g, {2, 3});
     const float ratio = 0;
     const auto bytes = std::as_bytes(std::span(&ratio, 1));
-    const TensorId none = g.addConstant("ratio", {graph::ElementType::float32, {}}, {bytes.begin(), bytes.end()});
+    const TensorId none =
+        g.addConstant("ratio", {graph::ElementType::float32, {}}, {bytes.begin(), bytes.end()});
     const float half = 0.5F;
     const auto halfBytes = std::as_bytes(std::span(&half, 1));
-    const TensorId some = g.addConstant("half", {graph::ElementType::float32, {}}, {halfBytes.begin(), halfBytes.end()});
+    const TensorId some =
+        g.addConstant("half", {graph::ElementType::float32, {}}, {halfBytes.begin(), halfBytes.end()});
     const TensorId training = g.addConstant("training", {graph::ElementType::boolean, {}}, {std::byte{1}});
-    const TensorId dropped = add(g, "Dropout", {add(g, "Relu", {x}), off ? none : some, training});
-    g.outputs = {add(g, "Neg", {dropped})};
+    const TensorId dropped =
+        addCombineMoves(g, "Dropout", {addCombineMoves(g, "Relu", {x}), off ? none : some, training});
+    g.outputs = {addCombineMoves(g, "Neg", {dropped})};
     const std::vector<graph::Node> nodes = combined(g);
-    EXPECT_EQ(countOf(nodes, "Dropout"), off ? 0 : 1);
+    EXPECT_EQ(combineMovesCountOf(nodes, "Dropout"), off ? 0 : 1);
     if (off) {
       EXPECT_EQ(run(g), (std::vector<float>{-0.0F, -1, -2, -3, -4, -5}));
     }

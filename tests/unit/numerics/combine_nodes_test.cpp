@@ -1,4 +1,5 @@
-// What a program computes together: which nodes, and that the numbers are those of the separate nodes and of loops.
+// What a program computes together: which nodes, and that the numbers are those of the separate nodes and of
+// loops.
 #include "engine/numerics/combine_nodes.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 
 #include "engine/compile/gradients.h"
 #include "engine/numerics/session.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -17,22 +19,24 @@ using graph::TensorId;
 
 constexpr std::size_t kRows = 6, kIn = 4, kOut = 6, kPiece = 2;
 
-TensorId add(Graph& graph, const std::string& op, const std::string& name, std::vector<TensorId> inputs,
-             graph::Attributes attributes = {}) {
+TensorId addCombineNodes(Graph& graph, const std::string& op, const std::string& name,
+                         std::vector<TensorId> inputs, graph::Attributes attributes = {}) {
   graph::Node node;
   node.op = op;
   node.name = name;
   node.block = "B";
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-  auto made = ops::appendNode(graph, node, {name + "/out"}, graph::TensorRole::activation, ops::standardOperators());
+  auto made =
+      ops::appendNode(graph, node, {name + "/out"}, graph::TensorRole::activation, ops::standardOperators());
   PIPESCOPE_CHECK(made.ok(), made.error().message);
   return made->front();
 }
 
 std::vector<float> pattern(std::size_t count, float scale) {
   std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = scale * (static_cast<float>((i * 37 + 11) % 23) - 11.0F);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = scale * (static_cast<float>((i * 37 + 11) % 23) - 11.0F);
   return values;
 }
 
@@ -42,56 +46,60 @@ struct Built {
 };
 
 /// y = x·Wᵀ + b, cut into three; loss = mean (p₀·p₁ + p₂ − target)². `pieces`: where they begin and end.
-Built attentionLike(const std::vector<std::pair<std::int64_t, std::int64_t>>& pieces, bool biasFirst = false) {
+Built attentionLike(const std::vector<std::pair<std::int64_t, std::int64_t>>& pieces,
+                    bool biasFirst = false) {
   using graph::ElementType;
   Built built;
   Graph& g = built.graph;
   const TensorId x = g.addTensor("x", {ElementType::float32, {3, 2, kIn}}, graph::TensorRole::input);
-  const TensorId target = g.addTensor("target", {ElementType::float32, {3, 2, kPiece}}, graph::TensorRole::input);
+  const TensorId target =
+      g.addTensor("target", {ElementType::float32, {3, 2, kPiece}}, graph::TensorRole::input);
   g.inputs = {x, target};
   const auto parameter = [&g](const std::string& name, graph::Shape shape, float scale) {
     const graph::TensorType type{ElementType::float32, std::move(shape)};
     const std::vector<float> values = pattern(static_cast<std::size_t>(type.elements()), scale);
     const auto bytes = std::as_bytes(std::span(values));
     const graph::TensorValue value{type, {bytes.begin(), bytes.end()}};
-    return g.addParameter(name, type, {graph::Initializer::Kind::values, 0, std::make_shared<const graph::TensorValue>(value)});
+    return g.addParameter(
+        name, type, {graph::Initializer::Kind::values, 0, std::make_shared<const graph::TensorValue>(value)});
   };
   const TensorId weight = parameter("weight", {kOut, kIn}, 0.05F), bias = parameter("bias", {kOut}, 0.1F);
-  built.turned = add(g, "Transpose", "turn", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-  built.product = add(g, "MatMul", "product", {x, built.turned});
-  const TensorId y =
-      biasFirst ? add(g, "Add", "bias", {bias, built.product}) : add(g, "Add", "bias", {built.product, bias});
+  built.turned =
+      addCombineNodes(g, "Transpose", "turn", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  built.product = addCombineNodes(g, "MatMul", "product", {x, built.turned});
+  const TensorId y = biasFirst ? addCombineNodes(g, "Add", "bias", {bias, built.product})
+                               : addCombineNodes(g, "Add", "bias", {built.product, bias});
   std::vector<TensorId> parts;
   for (const auto& [begin, end] : pieces) {
-    parts.push_back(add(g, "Slice", "slice" + std::to_string(parts.size()), {y},
-                        {{"starts", std::vector<std::int64_t>{begin}},
-                         {"ends", std::vector<std::int64_t>{end}},
-                         {"axes", std::vector<std::int64_t>{2}}}));
+    parts.push_back(addCombineNodes(g, "Slice", "slice" + std::to_string(parts.size()), {y},
+                                    {{"starts", std::vector<std::int64_t>{begin}},
+                                     {"ends", std::vector<std::int64_t>{end}},
+                                     {"axes", std::vector<std::int64_t>{2}}}));
   }
-  const TensorId both = add(g, "Mul", "both", {parts[0], parts[1]});
-  const TensorId result = add(g, "Add", "result", {both, parts[2]});
+  const TensorId both = addCombineNodes(g, "Mul", "both", {parts[0], parts[1]});
+  const TensorId result = addCombineNodes(g, "Add", "result", {both, parts[2]});
   g.outputs = {result};
-  g.loss = add(g, "MeanSquaredErrorLoss", "loss", {result, target});
+  g.loss = addCombineNodes(g, "MeanSquaredErrorLoss", "loss", {result, target});
   return built;
 }
 
-Graph withGradients(const Graph& forward) {
+Graph combineNodesWithGradients(const Graph& forward) {
   auto graph = compile::addGradients(forward, ops::standardOperators());
   PIPESCOPE_CHECK(graph.ok(), graph.error().message);
   return *graph;
 }
 
-std::int64_t countOf(const std::vector<graph::Node>& nodes, const std::string& op) {
+std::int64_t combineNodesCountOf(const std::vector<graph::Node>& nodes, const std::string& op) {
   return std::ranges::count(nodes, op, &graph::Node::op);
 }
 
-struct Trained {
+struct CombineNodesTrained {
   float loss = 0;
   std::vector<float> weight, bias;
 };
 
 /// One step of plain gradient descent at rate 1, so that the weights show the gradients.
-Trained train(const Graph& graph) {
+CombineNodesTrained trainCombineNodes(const Graph& graph) {
   base::SerialExecutor serial;
   auto rule = optimizers::createOptimizer("sgd", {{"learning_rate", 1}});
   PIPESCOPE_CHECK(rule.ok(), rule.error().message);
@@ -112,7 +120,7 @@ Trained train(const Graph& graph) {
 const std::vector<std::pair<std::int64_t, std::int64_t>> kSideBySide{{0, 2}, {2, 4}, {4, 6}};
 
 /// The same in loops, in double.
-void expectAsInLoops(const Trained& trained) {
+void expectAsInLoops(const CombineNodesTrained& trained) {
   const std::vector<float> x = pattern(kRows * kIn, 0.1F), target = pattern(kRows * kPiece, 0.02F),
                            w = pattern(kOut * kIn, 0.05F), b = pattern(kOut, 0.1F);
   double loss = 0;
@@ -121,10 +129,12 @@ void expectAsInLoops(const Trained& trained) {
     std::vector<double> y(kOut), dy(kOut);
     for (std::size_t o = 0; o < kOut; ++o) {
       y[o] = static_cast<double>(b[o]);
-      for (std::size_t i = 0; i < kIn; ++i) y[o] += static_cast<double>(x[row * kIn + i]) * static_cast<double>(w[o * kIn + i]);
+      for (std::size_t i = 0; i < kIn; ++i)
+        y[o] += static_cast<double>(x[row * kIn + i]) * static_cast<double>(w[o * kIn + i]);
     }
     for (std::size_t j = 0; j < kPiece; ++j) {
-      const double away = y[j] * y[kPiece + j] + y[2 * kPiece + j] - static_cast<double>(target[row * kPiece + j]);
+      const double away =
+          y[j] * y[kPiece + j] + y[2 * kPiece + j] - static_cast<double>(target[row * kPiece + j]);
       loss += away * away / (kRows * kPiece);
       const double slope = 2 * away / (kRows * kPiece);
       dy[j] = slope * y[kPiece + j];
@@ -138,36 +148,40 @@ void expectAsInLoops(const Trained& trained) {
   }
   constexpr double kNear = 2e-6;
   EXPECT_NEAR(static_cast<double>(trained.loss), loss, kNear);
-  for (std::size_t i = 0; i < dw.size(); ++i) EXPECT_NEAR(static_cast<double>(trained.weight[i]), static_cast<double>(w[i]) - dw[i], kNear) << i;
-  for (std::size_t i = 0; i < db.size(); ++i) EXPECT_NEAR(static_cast<double>(trained.bias[i]), static_cast<double>(b[i]) - db[i], kNear) << i;
+  for (std::size_t i = 0; i < dw.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(trained.weight[i]), static_cast<double>(w[i]) - dw[i], kNear) << i;
+  for (std::size_t i = 0; i < db.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(trained.bias[i]), static_cast<double>(b[i]) - db[i], kNear) << i;
 }
 
 TEST(CombineNodes, WeightsAreTakenAsTheyAreAndBiasesAdded) {
   for (const bool biasFirst : {false, true}) {
-    const Graph graph = withGradients(attentionLike(kSideBySide, biasFirst).graph);
-    ASSERT_EQ(countOf(graph.nodes(), "GradSlice"), 3);
+    const Graph graph = combineNodesWithGradients(attentionLike(kSideBySide, biasFirst).graph);
+    ASSERT_EQ(combineNodesCountOf(graph.nodes(), "GradSlice"), 3);
     const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-    EXPECT_EQ(countOf(nodes, "Linear"), 1);
-    for (const char* gone : {"MatMul", "Transpose", "GradSlice", "Sum"}) EXPECT_EQ(countOf(nodes, gone), 0) << gone;
-    EXPECT_EQ(countOf(nodes, "GradSplit"), 1);
-    EXPECT_EQ(countOf(nodes, "Add"), 1) << "the other one adds no bias";
+    EXPECT_EQ(combineNodesCountOf(nodes, "Linear"), 1);
+    for (const char* gone : {"MatMul", "Transpose", "GradSlice", "Sum"})
+      EXPECT_EQ(combineNodesCountOf(nodes, gone), 0) << gone;
+    EXPECT_EQ(combineNodesCountOf(nodes, "GradSplit"), 1);
+    EXPECT_EQ(combineNodesCountOf(nodes, "Add"), 1) << "the other one adds no bias";
     for (std::size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(nodes[i].id.value, static_cast<std::int64_t>(i));
-    expectAsInLoops(train(graph));
+    expectAsInLoops(trainCombineNodes(graph));
   }
 }
 
 TEST(CombineNodes, NumbersAreThoseOfTheSeparateNodes) {
-  const Trained together = train(withGradients(attentionLike(kSideBySide).graph));
+  const CombineNodesTrained together =
+      trainCombineNodes(combineNodesWithGradients(attentionLike(kSideBySide).graph));
   Built apart = attentionLike(kSideBySide);
   // Somebody else wants what lies between.
   apart.graph.outputs.push_back(apart.turned);
   apart.graph.outputs.push_back(apart.product);
-  const Graph graph = withGradients(apart.graph);
+  const Graph graph = combineNodesWithGradients(apart.graph);
   const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-  EXPECT_EQ(countOf(nodes, "Linear"), 0);
-  EXPECT_EQ(countOf(nodes, "MatMul"), 1);
-  EXPECT_EQ(countOf(nodes, "Add"), 2);
-  const Trained separate = train(graph);
+  EXPECT_EQ(combineNodesCountOf(nodes, "Linear"), 0);
+  EXPECT_EQ(combineNodesCountOf(nodes, "MatMul"), 1);
+  EXPECT_EQ(combineNodesCountOf(nodes, "Add"), 2);
+  const CombineNodesTrained separate = trainCombineNodes(graph);
   EXPECT_EQ(together.loss, separate.loss);
   EXPECT_EQ(together.weight, separate.weight);
   EXPECT_EQ(together.bias, separate.bias);
@@ -176,14 +190,14 @@ TEST(CombineNodes, NumbersAreThoseOfTheSeparateNodes) {
 TEST(CombineNodes, PiecesThatOverlapOrLeaveGapsAreAddedUp) {
   using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
   for (const Pieces& pieces : {Pieces{{0, 2}, {1, 3}, {4, 6}}, Pieces{{0, 2}, {2, 4}, {2, 4}}}) {
-    const Graph graph = withGradients(attentionLike(pieces).graph);
+    const Graph graph = combineNodesWithGradients(attentionLike(pieces).graph);
     const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-    EXPECT_EQ(countOf(nodes, "GradSlice"), 3);
-    EXPECT_EQ(countOf(nodes, "GradSplit"), 0);
+    EXPECT_EQ(combineNodesCountOf(nodes, "GradSlice"), 3);
+    EXPECT_EQ(combineNodesCountOf(nodes, "GradSplit"), 0);
   }
   // Their order does not matter.
-  const Graph turned = withGradients(attentionLike({{4, 6}, {0, 2}, {2, 4}}).graph);
-  EXPECT_EQ(countOf(numerics::combineNodes(turned), "GradSplit"), 1);
+  const Graph turned = combineNodesWithGradients(attentionLike({{4, 6}, {0, 2}, {2, 4}}).graph);
+  EXPECT_EQ(combineNodesCountOf(numerics::combineNodes(turned), "GradSplit"), 1);
 }
 
 TEST(CombineNodes, ProductOfTwoActivationsAndBiasOfAnotherShapeStay) {
@@ -192,12 +206,12 @@ TEST(CombineNodes, ProductOfTwoActivationsAndBiasOfAnotherShapeStay) {
   const TensorId a = g.addTensor("a", matrix, graph::TensorRole::input),
                  b = g.addTensor("b", {graph::ElementType::float32, {4, 1}}, graph::TensorRole::input);
   g.inputs = {a, b};
-  const TensorId product = add(g, "MatMul", "product", {a, a});
-  const TensorId column = add(g, "Add", "column", {product, b});  // a number for each row
-  const TensorId made = add(g, "MatMul", "second", {column, column});
-  const TensorId moving = add(g, "Relu", "moving", {column});
-  g.outputs = {add(g, "Add", "late", {made, moving})};  // made by a node: may come too late
-  EXPECT_EQ(countOf(numerics::combineNodes(g), "Linear"), 0);
+  const TensorId product = addCombineNodes(g, "MatMul", "product", {a, a});
+  const TensorId column = addCombineNodes(g, "Add", "column", {product, b});  // a number for each row
+  const TensorId made = addCombineNodes(g, "MatMul", "second", {column, column});
+  const TensorId moving = addCombineNodes(g, "Relu", "moving", {column});
+  g.outputs = {addCombineNodes(g, "Add", "late", {made, moving})};  // made by a node: may come too late
+  EXPECT_EQ(combineNodesCountOf(numerics::combineNodes(g), "Linear"), 0);
   EXPECT_EQ(numerics::combineNodes(g).size(), g.nodes().size());
 }
 

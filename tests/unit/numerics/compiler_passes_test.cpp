@@ -1,9 +1,11 @@
-// Training computes the same bits with and without the compiler's passes over the graph, where these do change it.
+// Training computes the same bits with and without the compiler's passes over the graph, where these do
+// change it.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "engine/compile/passes/pass.h"
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -13,8 +15,8 @@ using graph::ElementType;
 using graph::TensorId;
 using graph::TensorRole;
 
-/// tanh(x·W) twice, of which the sum goes to a loss; a shift that is made of two constants. Forward and backward nodes
-/// repeat each other.
+/// tanh(x·W) twice, of which the sum goes to a loss; a shift that is made of two constants. Forward and
+/// backward nodes repeat each other.
 graph::Graph repetitive() {
   graph::Graph graph;
   const TensorId x = graph.addTensor("samples", {ElementType::float32, {4, 784}}, TensorRole::input);
@@ -33,7 +35,8 @@ graph::Graph repetitive() {
   };
   const auto add = [&](const std::string& name, const std::string& op, std::vector<TensorId> inputs) {
     graph::Node node{{}, op, name, "A", model::Pass::forward, std::move(inputs), {}, {}};
-    auto made = ops::appendNode(graph, std::move(node), {name + "/out"}, TensorRole::activation, ops::standardOperators());
+    auto made = ops::appendNode(graph, std::move(node), {name + "/out"}, TensorRole::activation,
+                                ops::standardOperators());
     PIPESCOPE_CHECK(made.ok(), made.error().message);
     return made->front();
   };
@@ -49,15 +52,15 @@ graph::Graph repetitive() {
   return *withGradients;
 }
 
-struct Trained {
+struct CompilerPassesTrained {
   std::vector<float> losses;
   std::uint64_t hash = 0;
 };
 
-Trained train(const graph::Graph& graph) {
+CompilerPassesTrained trainCompilerPasses(const graph::Graph& graph) {
   base::SerialExecutor executor;
   const auto made = session(graph, optimizer("adamw"), executor);
-  Trained trained;
+  CompilerPassesTrained trained;
   numerics::Results results;
   for (std::uint32_t step = 0; step < 4; ++step) {
     Batch batch;
@@ -71,17 +74,19 @@ Trained train(const graph::Graph& graph) {
 
 TEST(CompilerPasses, ChangeNodesButNoBits) {
   const graph::Graph plain = repetitive();
-  const Trained expected = train(plain);
+  const CompilerPassesTrained expected = trainCompilerPasses(plain);
   for (const std::string only : {"fold_constants", "common_subexpressions", ""}) {
     graph::Graph graph = plain;
     compile::PassRunner runner({ops::standardOperators(), {}, false},
                                [&](const std::string& name) { return only.empty() || name == only; });
     ASSERT_TRUE(runner.runOn(graph).ok());
     EXPECT_LT(graph.nodes().size(), plain.nodes().size()) << only;
-    const Trained trained = train(graph);
+    const CompilerPassesTrained trained = trainCompilerPasses(graph);
     EXPECT_EQ(trained.hash, expected.hash) << only;
     ASSERT_EQ(trained.losses.size(), expected.losses.size());
-    EXPECT_EQ(std::memcmp(trained.losses.data(), expected.losses.data(), expected.losses.size() * sizeof(float)), 0) << only;
+    EXPECT_EQ(
+        std::memcmp(trained.losses.data(), expected.losses.data(), expected.losses.size() * sizeof(float)), 0)
+        << only;
   }
 }
 

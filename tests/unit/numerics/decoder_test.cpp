@@ -1,8 +1,9 @@
 // Decoding one token after cached ones gives what reading them all at once gives.
 #include <cmath>
 
-#include "engine/graph/builders/builder.h"
+#include "engine/builders/builder.h"
 #include "engine/numerics/session.h"
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -21,8 +22,9 @@ std::unique_ptr<numerics::Session> decoder(Settings settings, std::int64_t batch
 
 TEST(Decoder, DecodesAsItReads) {
   constexpr std::int64_t kBatch = 2, kLength = 5;
-  const Settings common{{"layers", std::int64_t{2}},  {"hidden", std::int64_t{24}},     {"heads", std::int64_t{6}},
-                        {"key_heads", std::int64_t{2}}, {"feed_forward", std::int64_t{40}}, {"vocabulary", std::int64_t{17}},
+  const Settings common{{"layers", std::int64_t{2}},        {"hidden", std::int64_t{24}},
+                        {"heads", std::int64_t{6}},         {"key_heads", std::int64_t{2}},
+                        {"feed_forward", std::int64_t{40}}, {"vocabulary", std::int64_t{17}},
                         {"cache_at", std::string("host")}};
   const std::pair<const char*, Settings> variants[] = {
       {"llama", {{"norm", std::string("rms")}, {"gated", true}, {"activation", std::string("silu")}}},
@@ -42,7 +44,8 @@ TEST(Decoder, DecodesAsItReads) {
     after["sequence"] = std::int64_t{1};
     if (std::string(name) == "gpt-2") before["sequence"] = kLength - 1;
     graph::Graph wholeGraph, beforeGraph, afterGraph;
-    const auto all = decoder(whole, kBatch, executor, wholeGraph), prompt = decoder(before, kBatch, executor, beforeGraph),
+    const auto all = decoder(whole, kBatch, executor, wholeGraph),
+               prompt = decoder(before, kBatch, executor, beforeGraph),
                token = decoder(after, kBatch, executor, afterGraph);
     const std::vector<std::int32_t> tokens{3, 1, 16, 8, 5, 0, 2, 9, 9, 4};
     const std::vector<std::int32_t> firsts{3, 1, 16, 8, 0, 2, 9, 9}, lasts{5, 4};
@@ -75,23 +78,31 @@ TEST(Decoder, DecodesAsItReads) {
 
 TEST(Decoder, KeepsItsCacheOnTheDeviceWithoutValues) {
   const auto graph = builders::buildModel(
-      {"decoder", {{"phase", std::string("decode")}, {"cache", std::int64_t{7}}, {"vocabulary", std::int64_t{5}}}, 1, false},
+      {"decoder",
+       {{"phase", std::string("decode")}, {"cache", std::int64_t{7}}, {"vocabulary", std::int64_t{5}}},
+       1,
+       false},
       ops::standardOperators());
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   base::SerialExecutor executor;
   const auto made = numerics::Session::create(*graph, ops::standardOperators(), nullptr, executor);
   ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().message,
-            "constant decoder/layer0/attention/key_cache has no value; without one the model cannot be computed");
+  EXPECT_EQ(
+      made.error().message,
+      "constant decoder/layer0/attention/key_cache has no value; without one the model cannot be computed");
 }
 
 TEST(Decoder, SeesNoLaterTokens) {
   base::SerialExecutor executor;
   const auto graph = builders::buildModel({"decoder",
-                                           {{"layers", std::int64_t{1}}, {"hidden", std::int64_t{12}}, {"heads", std::int64_t{3}},
-                                            {"feed_forward", std::int64_t{12}}, {"vocabulary", std::int64_t{9}},
+                                           {{"layers", std::int64_t{1}},
+                                            {"hidden", std::int64_t{12}},
+                                            {"heads", std::int64_t{3}},
+                                            {"feed_forward", std::int64_t{12}},
+                                            {"vocabulary", std::int64_t{9}},
                                             {"sequence", std::int64_t{4}}},
-                                           1, true},
+                                           1,
+                                           true},
                                           ops::standardOperators());
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   graph::Graph scores = *graph;
@@ -127,12 +138,14 @@ TEST(Decoder, SeesNoLaterTokens) {
   const auto made = session(forward, nullptr, executor);
   const auto run = [&](std::vector<std::int32_t> tokens) {
     numerics::Results results;
-    const base::Status status = made->infer({numerics::rowsOf(std::span<const std::int32_t>(tokens))}, numerics::Keep::all, results);
+    const base::Status status =
+        made->infer({numerics::rowsOf(std::span<const std::int32_t>(tokens))}, numerics::Keep::all, results);
     PIPESCOPE_CHECK(status.ok(), status.error().message);
     return std::vector<float>(results.output<float>(0).begin(), results.output<float>(0).end());
   };
   const std::vector<float> one = run({1, 2, 3, 4}), other = run({1, 2, 8, 7});
-  EXPECT_TRUE(std::equal(one.begin(), one.begin() + 18, other.begin())) << "the first two positions see themselves";
+  EXPECT_TRUE(std::equal(one.begin(), one.begin() + 18, other.begin()))
+      << "the first two positions see themselves";
   EXPECT_FALSE(std::equal(one.begin() + 18, one.begin() + 27, other.begin() + 18));
 }
 

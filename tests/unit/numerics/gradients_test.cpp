@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -11,14 +12,14 @@ using graph::ElementType;
 using graph::TensorId;
 using graph::TensorRole;
 
-std::string refusal(const graph::Graph& forward) {
+std::string gradientsRefusal(const graph::Graph& forward) {
   const auto result = compile::addGradients(forward, ops::standardOperators());
   return result.ok() ? "" : result.error().message;
 }
 
-TensorId append(graph::Graph& graph, const std::string& op, const std::string& name,
-                std::vector<TensorId> inputs, graph::Attributes attributes = {},
-                const std::string& block = "B1") {
+TensorId appendGradients(graph::Graph& graph, const std::string& op, const std::string& name,
+                         std::vector<TensorId> inputs, graph::Attributes attributes = {},
+                         const std::string& block = "B1") {
   graph::Node node;
   node.op = op;
   node.name = name;
@@ -67,10 +68,10 @@ TEST(Gradients, AddUpWhereATensorFansOut) {
   graph.inputs = {x};
   const TensorId w = graph.addParameter("w", {ElementType::float64, {2, 2}}, {});
   const TensorId v = graph.addConstant("v", {ElementType::float64, {2, 1}}, std::vector<std::byte>(16));
-  const TensorId first = append(graph, "Gemm", "first", {x, w}, {}, "B1");
-  const TensorId second = append(graph, "Gemm", "second", {first, w}, {}, "B2");
-  const TensorId sum = append(graph, "Sum", "sum", {first, second}, {}, "B2");
-  graph.loss = append(graph, "Gemm", "loss", {sum, v}, {}, "B2");
+  const TensorId first = appendGradients(graph, "Gemm", "first", {x, w}, {}, "B1");
+  const TensorId second = appendGradients(graph, "Gemm", "second", {first, w}, {}, "B2");
+  const TensorId sum = appendGradients(graph, "Sum", "sum", {first, second}, {}, "B2");
+  graph.loss = appendGradients(graph, "Gemm", "loss", {sum, v}, {}, "B2");
   const auto result = compile::addGradients(graph, ops::standardOperators());
   ASSERT_TRUE(result.ok()) << result.error().message;
   std::vector<std::string> names;
@@ -88,8 +89,8 @@ TEST(Gradients, LeaveOutWhatTheLossDoesNotSee) {
   const TensorId x = graph.addTensor("x", {ElementType::float32, {1, 2}}, TensorRole::input);
   const TensorId w = graph.addParameter("w", {ElementType::float32, {2, 1}}, {});
   const TensorId unused = graph.addParameter("unused", {ElementType::float32, {2, 1}}, {});
-  append(graph, "Gemm", "aside", {x, unused});
-  graph.loss = append(graph, "Gemm", "loss", {x, w});
+  appendGradients(graph, "Gemm", "aside", {x, unused});
+  graph.loss = appendGradients(graph, "Gemm", "loss", {x, w});
   const auto result = compile::addGradients(graph, ops::standardOperators());
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->parameterGradients.contains(w));
@@ -107,7 +108,7 @@ TEST(Gradients, StartFromOneInEveryFloatingType) {
     graph::Graph graph;
     const TensorId x = graph.addTensor("x", {element, {1, 2}}, TensorRole::input);
     const TensorId w = graph.addParameter("w", {element, {2, 1}}, {});
-    graph.loss = append(graph, "Gemm", "loss", {x, w});
+    graph.loss = appendGradients(graph, "Gemm", "loss", {x, w});
     const auto result = compile::addGradients(graph, ops::standardOperators());
     ASSERT_TRUE(result.ok()) << result.error().message;
     const std::vector<std::byte>* one = nullptr;
@@ -122,14 +123,14 @@ TEST(Gradients, StartFromOneInEveryFloatingType) {
 
 TEST(Gradients, RefuseWhatCannotBeTrained) {
   EXPECT_EQ(
-      refusal(mnistForward(4, false)),
+      gradientsRefusal(mnistForward(4, false)),
       "the model has no loss, so it cannot be trained; add a loss layer such as cross_entropy at its end");
   graph::Graph large;
   large.loss = large.addParameter("w", {ElementType::float32, {2}}, {});
-  EXPECT_EQ(refusal(large), "the loss w is 2 float32; it must be one floating-point number");
+  EXPECT_EQ(gradientsRefusal(large), "the loss w is 2 float32; it must be one floating-point number");
   graph::Graph whole;
   whole.loss = whole.addParameter("w", {ElementType::int64, {1}}, {});
-  EXPECT_EQ(refusal(whole), "the loss w is 1 int64; it must be one floating-point number");
+  EXPECT_EQ(gradientsRefusal(whole), "the loss w is 1 int64; it must be one floating-point number");
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 // The tutorial's MNIST network, and pseudo-random data for it.
 #include <gtest/gtest.h>
 
+#include "engine/builders/layers.h"
 #include "engine/compile/gradients.h"
-#include "engine/graph/builders/layers.h"
 #include "engine/numerics/session.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::numerics_test {
 

@@ -1,10 +1,10 @@
-#include "engine/numerics/optimizers/optimizer.h"
+#include "engine/optimizers/optimizer.h"
 
 #include <cmath>
 #include <fstream>
 #include <sstream>
 
-#include "engine/numerics/optimizers/learning_rate.h"
+#include "engine/optimizers/learning_rate.h"
 
 namespace pipescope::optimizers {
 namespace {
@@ -42,7 +42,7 @@ struct One {
   }
 };
 
-std::string refusal(const std::string& name, const std::map<std::string, double>& settings) {
+std::string optimizersRefusal(const std::string& name, const std::map<std::string, double>& settings) {
   const auto made = createOptimizer(name, settings);
   return made.ok() ? "" : made.error().message;
 }
@@ -140,7 +140,7 @@ TEST(Sgd, LooksAheadWithNesterov) {
     w -= 0.1 * (0.5 + 0.01 * w + 0.9 * v);
     EXPECT_NEAR(one.update(2.0F, 4), w, 1e-6) << t;
   }
-  EXPECT_EQ(refusal("sgd", {{"nesterov", 1}}),
+  EXPECT_EQ(optimizersRefusal("sgd", {{"nesterov", 1}}),
             "optimizer sgd: nesterov needs momentum; set a momentum above 0, or leave it out");
 }
 
@@ -301,8 +301,9 @@ TEST(LearningRate, RefusesWhatMakesNoSense) {
             "the learning-rate schedule multi_step has the milestones [5, 3]; give at least one, ascending");
   s.kind = "cosine";
   s.warmUp = s.total = 10;
-  EXPECT_EQ(s.check().error().message,
-            "the learning-rate schedule cosine ends at 10, but its warm-up takes 10; make the warm-up shorter");
+  EXPECT_EQ(
+      s.check().error().message,
+      "the learning-rate schedule cosine ends at 10, but its warm-up takes 10; make the warm-up shorter");
 }
 
 TEST(Optimizers, SayTheirStateAndWork) {
@@ -331,15 +332,18 @@ TEST(Optimizers, LearningRateMoves) {
 }
 
 TEST(Optimizers, RefuseWithNameAndRange) {
-  EXPECT_EQ(refusal("adamv", {}), "optimizer adamv is not known; did you mean adam?");
-  EXPECT_EQ(refusal("newton_raphson", {}), "optimizer newton_raphson is not known; known are adam, adamax, adamw, lamb, lars, "
+  EXPECT_EQ(optimizersRefusal("adamv", {}), "optimizer adamv is not known; did you mean adam?");
+  EXPECT_EQ(optimizersRefusal("newton_raphson", {}),
+            "optimizer newton_raphson is not known; known are adam, adamax, adamw, lamb, lars, "
             "rmsprop, sgd");
-  EXPECT_EQ(refusal("adamw", {{"beta3", 0.5}}), "optimizer adamw has no setting beta3; did you mean beta1?");
-  EXPECT_EQ(refusal("sgd", {{"rho", 1}}),
+  EXPECT_EQ(optimizersRefusal("adamw", {{"beta3", 0.5}}),
+            "optimizer adamw has no setting beta3; did you mean beta1?");
+  EXPECT_EQ(optimizersRefusal("sgd", {{"rho", 1}}),
             "optimizer sgd has no setting rho; known are momentum, dampening, weight_decay, "
             "velocity_scaling, nesterov, learning_rate");
-  EXPECT_EQ(refusal("adamw", {{"beta1", 1}}), "optimizer adamw: beta1 is 1; it must be 0 to 0.9999999");
-  EXPECT_EQ(refusal("adamw", {{"learning_rate", std::nan("")}}),
+  EXPECT_EQ(optimizersRefusal("adamw", {{"beta1", 1}}),
+            "optimizer adamw: beta1 is 1; it must be 0 to 0.9999999");
+  EXPECT_EQ(optimizersRefusal("adamw", {{"learning_rate", std::nan("")}}),
             "optimizer adamw: learning_rate is nan; it must be 0 to 1000000");
 }
 

@@ -1,18 +1,19 @@
-// Half precision, loss scaling, accumulation, clipping and replicas, on models whose gradients are known: the loss
-// is samples · w, so the gradient of w is the sample itself. Figures are the worked ones of the execution
-// semantics, §5.1 to §5.9.
+// Half precision, loss scaling, accumulation, clipping and replicas, on models whose gradients are known: the
+// loss is samples · w, so the gradient of w is the sample itself. Figures are the worked ones of the
+// execution semantics, §5.1 to §5.9.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <set>
 
+#include "engine/builders/builder.h"
 #include "engine/compile/distributed_norm.h"
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/precision.h"
-#include "engine/graph/builders/builder.h"
 #include "engine/numerics/thread_pool.h"
-#include "engine/ops/half.h"
+#include "engine/ops/core/half.h"
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -26,9 +27,9 @@ using numerics::SessionOptions;
 constexpr auto kOnes = graph::Initializer::Kind::ones;
 constexpr auto kZeros = graph::Initializer::Kind::zeros;
 
-std::vector<graph::TensorId> append(graph::Graph& graph, const std::string& op, const std::string& name,
-                                    std::vector<graph::TensorId> inputs, graph::Attributes attributes = {},
-                                    std::size_t outputs = 1) {
+std::vector<graph::TensorId> appendPrecision(graph::Graph& graph, const std::string& op,
+                                             const std::string& name, std::vector<graph::TensorId> inputs,
+                                             graph::Attributes attributes = {}, std::size_t outputs = 1) {
   graph::Node node;
   node.op = op;
   node.name = name;
@@ -37,7 +38,8 @@ std::vector<graph::TensorId> append(graph::Graph& graph, const std::string& op, 
   node.attributes = std::move(attributes);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < outputs; ++i) names.push_back(name + "/out" + std::to_string(i));
-  auto made = ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation, ops::standardOperators());
+  auto made =
+      ops::appendNode(graph, std::move(node), names, graph::TensorRole::activation, ops::standardOperators());
   PIPESCOPE_CHECK(made.ok(), made.error().message);
   return *made;
 }
@@ -48,7 +50,7 @@ graph::Graph dotProduct(std::int64_t n, graph::Initializer::Kind start) {
   const auto samples = graph.addTensor("samples", {ElementType::float32, {1, n}}, graph::TensorRole::input);
   graph.inputs = {samples};
   const auto w = graph.addParameter("w", {ElementType::float32, {n, 1}}, {start, 0, {}});
-  graph.loss = append(graph, "MatMul", "product", {samples, w})[0];
+  graph.loss = appendPrecision(graph, "MatMul", "product", {samples, w})[0];
   return graph;
 }
 
@@ -161,10 +163,11 @@ TEST(LossScaling, SavesGradientsThatHalfCannotHold) {
   const auto samples = forward.addTensor("samples", {ElementType::float16, {1, 1}}, graph::TensorRole::input);
   forward.inputs = {samples};
   const auto w = forward.addParameter("w", {ElementType::float16, {1, 1}}, {kZeros, 0, {}});
-  const auto product = append(forward, "MatMul", "product", {samples, w});
-  const auto wide = append(forward, "Cast", "wide", product, {{"to", std::int64_t{1}}});
-  const auto small = forward.addConstant("small", {ElementType::float32, {}}, encoded({2e-8F}, ElementType::float32));
-  forward.loss = append(forward, "Mul", "loss", {wide[0], small})[0];
+  const auto product = appendPrecision(forward, "MatMul", "product", {samples, w});
+  const auto wide = appendPrecision(forward, "Cast", "wide", product, {{"to", std::int64_t{1}}});
+  const auto small =
+      forward.addConstant("small", {ElementType::float32, {}}, encoded({2e-8F}, ElementType::float32));
+  forward.loss = appendPrecision(forward, "Mul", "loss", {wide[0], small})[0];
   const auto master = [&](const graph::Graph& graph, SessionOptions options) {
     options.masterWeights = true;
     const auto trained = session(graph, optimizer("sgd", {{"learning_rate", 1}}), executor, options);
@@ -220,7 +223,8 @@ TEST(LossScaling, AdaptsToLargeGradients) {
 TEST(Accumulation, RunningMeansDoNotOverflow) {
   // §5.4: 1, 2, 6, 7 → 1, 1.5, 3, 4; and in float16 40,000 + 40,000 is infinite, their running mean is not.
   base::SerialExecutor executor;
-  const auto trained = [&](const std::vector<float>& gradients, MeanStrategy strategy, ElementType accumulator) {
+  const auto trained = [&](const std::vector<float>& gradients, MeanStrategy strategy,
+                           ElementType accumulator) {
     SessionOptions options;
     options.meanStrategy = strategy;
     options.accumulator = accumulator;
@@ -242,7 +246,8 @@ TEST(Accumulation, RunningMeansDoNotOverflow) {
 }
 
 TEST(Sgd, UnscalesAndDividesInTheOptimizer) {
-  // §5.5: w = 1, v = 0, af = 4, ls = 128, Σ scaled g = 256, lr = .1, mm = .9, wd = .01: w = .949, then .852151.
+  // §5.5: w = 1, v = 0, af = 4, ls = 128, Σ scaled g = 256, lr = .1, mm = .9, wd = .01: w = .949, then
+  // .852151.
   base::SerialExecutor executor;
   const auto trained =
       session(training(dotProduct(1, kOnes), ElementType::float32, true),
@@ -272,9 +277,10 @@ TEST(Decay, LeavesOutVectors) {
   base::SerialExecutor executor;
   SessionOptions options;
   options.decayVectors = false;
-  const auto trained = session(mnistTraining(2), optimizer("sgd", {{"learning_rate", 1}, {"weight_decay", 1}}),
-                               executor, options);
-  const auto all = session(mnistTraining(2), optimizer("sgd", {{"learning_rate", 1}, {"weight_decay", 1}}), executor);
+  const auto trained = session(
+      mnistTraining(2), optimizer("sgd", {{"learning_rate", 1}, {"weight_decay", 1}}), executor, options);
+  const auto all =
+      session(mnistTraining(2), optimizer("sgd", {{"learning_rate", 1}, {"weight_decay", 1}}), executor);
   const auto none = session(mnistTraining(2), optimizer("sgd", {{"learning_rate", 1}}), executor);
   Batch batch;
   appendRows(batch, 5, 2);
@@ -297,7 +303,8 @@ double distance(const numerics::Session& a, const numerics::Session& b) {
   double most = 0;
   for (std::size_t w = 0; w < a.parameters().count(); ++w) {
     for (std::size_t i = 0; i < a.parameters().floats(w).size(); ++i)
-      most = std::max(most, static_cast<double>(std::abs(a.parameters().floats(w)[i] - b.parameters().floats(w)[i])));
+      most = std::max(
+          most, static_cast<double>(std::abs(a.parameters().floats(w)[i] - b.parameters().floats(w)[i])));
   }
   return most;
 }
@@ -309,11 +316,12 @@ TEST(Replicas, EqualAccumulationAndLargeBatches) {
   appendRows(batch, 3, 24);
   numerics::Results results;
   std::vector<std::unique_ptr<numerics::Session>> sessions;
-  for (const auto& [microBatch, replicas] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {3, 1}, {3, 2}, {3, 4}, {3, 8}, {24, 1}}) {
+  for (const auto& [microBatch, replicas] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{3, 1}, {3, 2}, {3, 4}, {3, 8}, {24, 1}}) {
     SessionOptions options;
     options.replicas = replicas;
-    sessions.push_back(session(mnistTraining(microBatch), optimizer("sgd", {{"learning_rate", 0.1}}), pool, options));
+    sessions.push_back(
+        session(mnistTraining(microBatch), optimizer("sgd", {{"learning_rate", 0.1}}), pool, options));
     ASSERT_TRUE(sessions.back()->trainStep(batch.rows(), Keep::none, results).ok());
     EXPECT_LT(distance(*sessions.front(), *sessions.back()), 1e-6) << microBatch << " x " << replicas;
   }
@@ -345,25 +353,28 @@ TEST(Replicas, AreTheSameBitsForAnyNumberOfThreadsAndMemory) {
 /// Batch norm of one channel before a layer with two scores.
 graph::Graph normModel(std::int64_t batch) {
   graph::Graph graph;
-  const auto samples = graph.addTensor("samples", {ElementType::float32, {batch, 1}}, graph::TensorRole::input);
+  const auto samples =
+      graph.addTensor("samples", {ElementType::float32, {batch, 1}}, graph::TensorRole::input);
   const auto labels = graph.addTensor("labels", {ElementType::int32, {batch}}, graph::TensorRole::input);
   graph.inputs = {samples, labels};
   const auto vector = [&](const char* name, graph::Initializer::Kind kind) {
     return graph.addParameter(name, {ElementType::float32, {1}}, {kind, 0, {}});
   };
   const auto mean = vector("mean", kZeros), variance = vector("variance", kOnes);
-  const auto y = append(graph, "BatchNormalization", "norm",
-                        {samples, vector("scale", kOnes), vector("bias", kZeros), mean, variance},
-                        {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
+  const auto y =
+      appendPrecision(graph, "BatchNormalization", "norm",
+                      {samples, vector("scale", kOnes), vector("bias", kZeros), mean, variance},
+                      {{"training_mode", std::int64_t{1}}, {"momentum", 0.75}, {"epsilon", 1e-5}}, 3);
   graph.stateUpdates = {{mean, y[1], 0.75, 1},
                         {variance, y[2], 0.75, static_cast<double>(batch) / static_cast<double>(batch - 1)}};
-  const auto weight = graph.addParameter("w", {ElementType::float32, {2, 1}}, {graph::Initializer::Kind::uniform, 1, {}});
-  graph.outputs = append(graph, "Gemm", "scores", {y[0], weight}, {{"transB", std::int64_t{1}}});
-  graph.loss = append(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
+  const auto weight =
+      graph.addParameter("w", {ElementType::float32, {2, 1}}, {graph::Initializer::Kind::uniform, 1, {}});
+  graph.outputs = appendPrecision(graph, "Gemm", "scores", {y[0], weight}, {{"transB", std::int64_t{1}}});
+  graph.loss = appendPrecision(graph, "SoftmaxCrossEntropyLoss", "loss", {graph.outputs[0], labels})[0];
   return graph;
 }
 
-graph::Graph withGradients(base::Result<graph::Graph> forward) {
+graph::Graph precisionWithGradients(base::Result<graph::Graph> forward) {
   PIPESCOPE_CHECK(forward.ok(), forward.error().message);
   auto graph = compile::addGradients(*forward, ops::standardOperators());
   PIPESCOPE_CHECK(graph.ok(), graph.error().message);
@@ -375,11 +386,13 @@ TEST(BatchNorm, MovesItsStatisticsInOrder) {
   numerics::ThreadPool pool(3);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   for (base::Executor* executor : std::initializer_list<base::Executor*>{&serial, &pool}) {
-    const auto trained = session(withGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
+    const auto trained =
+        session(precisionWithGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
     numerics::Results results;
     ASSERT_TRUE(trained->trainStep(batch.rows(), Keep::none, results).ok());
     // (1,2): mean 1.5, unbiased variance .5; then (5,8): 6.5 and 4.5.
-    EXPECT_NEAR(trained->parameters().floats(trained->parameters().find("mean"))[0], 0.75 * 0.375 + 0.25 * 6.5, 1e-6);
+    EXPECT_NEAR(trained->parameters().floats(trained->parameters().find("mean"))[0],
+                0.75 * 0.375 + 0.25 * 6.5, 1e-6);
     EXPECT_NEAR(trained->parameters().floats(trained->parameters().find("variance"))[0],
                 0.75 * (0.75 + 0.125) + 0.25 * 4.5, 1e-6);
   }
@@ -390,41 +403,45 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
   numerics::ThreadPool pool(2);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   numerics::Results whole, parts;
-  const auto one = session(withGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
+  const auto one =
+      session(precisionWithGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
   ASSERT_TRUE(one->trainStep(batch.rows(), Keep::all, whole).ok());
   SessionOptions options;
   options.replicas = 2;
-  const auto two = session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
-                           optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
+  const auto two =
+      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+              optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   ASSERT_TRUE(two->trainStep(batch.rows(), Keep::all, parts).ok());
   EXPECT_LT(distance(*one, *two), 2e-6);
   EXPECT_NEAR(two->parameters().floats(two->parameters().find("mean"))[0], 0.25 * 4, 1e-6);
   EXPECT_NEAR(two->parameters().floats(two->parameters().find("variance"))[0], 0.75 + 0.25 * 10, 1e-5);
-  for (std::size_t i = 0; i < 8; ++i)
-    EXPECT_NEAR(parts.output<float>(0)[i], whole.output<float>(0)[i], 1e-5);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(parts.output<float>(0)[i], whole.output<float>(0)[i], 1e-5);
   // Two groups of two among four replicas keep to themselves.
   options.replicas = 4;
-  const auto four = session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
-                            optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
+  const auto four =
+      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+              optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   Batch more{{1, 2, 5, 8, 30, 40, 50, 70}, {0, 1, 1, 0, 0, 1, 1, 0}};
   ASSERT_TRUE(four->trainStep(more.rows(), Keep::all, parts).ok());
-  for (std::size_t i = 0; i < 8; ++i)
-    EXPECT_NEAR(parts.output<float>(0)[i], whole.output<float>(0)[i], 1e-5);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(parts.output<float>(0)[i], whole.output<float>(0)[i], 1e-5);
 }
 
 TEST(BatchNorm, RefusesGroupsThatDoNotDivide) {
   base::SerialExecutor executor;
-  const auto graph = withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
+  const auto graph =
+      precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
   SessionOptions options;
   options.replicas = 3;
-  const auto made = numerics::Session::create(graph, ops::standardOperators(), optimizer("sgd"), executor, options);
+  const auto made =
+      numerics::Session::create(graph, ops::standardOperators(), optimizer("sgd"), executor, options);
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().message,
             "norm/sum sums over groups of 2 replicas, but there are 3; they must divide into groups");
   EXPECT_EQ(compile::distributeBatchNorm(normModel(2), 0, ops::standardOperators()).error().message,
             "a batch norm over 0 replicas; give at least 1");
   options.replicas = 0;
-  EXPECT_EQ(numerics::Session::create(mnistTraining(2), ops::standardOperators(), optimizer("sgd"), executor, options)
+  EXPECT_EQ(numerics::Session::create(mnistTraining(2), ops::standardOperators(), optimizer("sgd"), executor,
+                                      options)
                 .error()
                 .message,
             "0 replicas in one process; give 1 to 64");
@@ -457,18 +474,25 @@ TEST(Precision, TrainsInEveryType) {
 /// Losses of two steps of a small BERT with dropout.
 std::vector<float> dropoutLosses(base::Executor& executor, std::uint64_t seed, std::int64_t replicas = 1) {
   auto forward = builders::buildModel({"bert",
-                                       {{"layers", std::int64_t{1}}, {"hidden", std::int64_t{8}}, {"heads", std::int64_t{2}},
-                                        {"feed_forward", std::int64_t{8}}, {"sequence", std::int64_t{4}},
-                                        {"vocabulary", std::int64_t{9}}, {"dropout", 0.5}},
-                                       1, true},
+                                       {{"layers", std::int64_t{1}},
+                                        {"hidden", std::int64_t{8}},
+                                        {"heads", std::int64_t{2}},
+                                        {"feed_forward", std::int64_t{8}},
+                                        {"sequence", std::int64_t{4}},
+                                        {"vocabulary", std::int64_t{9}},
+                                        {"dropout", 0.5}},
+                                       1,
+                                       true},
                                       ops::standardOperators());
   PIPESCOPE_CHECK(forward.ok(), forward.error().message);
   SessionOptions options;
   options.seed = seed;
   options.replicas = replicas;
-  const auto trained = session(withGradients(std::move(forward)), optimizer("sgd", {{"learning_rate", 0}}), executor, options);
+  const auto trained = session(precisionWithGradients(std::move(forward)),
+                               optimizer("sgd", {{"learning_rate", 0}}), executor, options);
   // Four equal micro-batches: only the masks tell them apart.
-  const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8}, labels{0, 3, 0, 3, 0, 3, 0, 3};
+  const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8},
+      labels{0, 3, 0, 3, 0, 3, 0, 3};
   std::vector<float> losses;
   numerics::Results results;
   for (int i = 0; i < 2; ++i) {
@@ -501,8 +525,9 @@ TEST(Precision, RefusesGraphsWithinNodes) {
   node.inputs.clear();
   node.outputs.clear();
   outer.addNode(node);
-  EXPECT_EQ(compile::withPrecision(outer, ElementType::float16, ops::standardOperators()).error().message,
-            "Node product holds a graph of its own (MatMul), which cannot be computed in float16: use float32.");
+  EXPECT_EQ(
+      compile::withPrecision(outer, ElementType::float16, ops::standardOperators()).error().message,
+      "Node product holds a graph of its own (MatMul), which cannot be computed in float16: use float32.");
   EXPECT_EQ(compile::scaleLoss({}, 2, ops::standardOperators()).error().message,
             "the model has no loss to scale; add one such as cross_entropy");
 }

@@ -1,14 +1,16 @@
-// What is computed again is really computed twice, and gives the same bits: masks and stochastic rounding included.
+// What is computed again is really computed twice, and gives the same bits: masks and stochastic rounding
+// included.
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "engine/builders/builder.h"
 #include "engine/compile/gradients.h"
 #include "engine/compile/placement.h"
 #include "engine/compile/precision.h"
 #include "engine/compile/recompute.h"
-#include "engine/graph/builders/builder.h"
 #include "engine/graph/validate.h"
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -16,35 +18,43 @@ namespace {
 
 graph::Graph bertWithDropout() {
   auto forward = builders::buildModel({"bert",
-                                       {{"layers", std::int64_t{2}}, {"hidden", std::int64_t{8}}, {"heads", std::int64_t{2}},
-                                        {"feed_forward", std::int64_t{8}}, {"sequence", std::int64_t{4}},
-                                        {"vocabulary", std::int64_t{9}}, {"dropout", 0.5}},
-                                       1, true},
+                                       {{"layers", std::int64_t{2}},
+                                        {"hidden", std::int64_t{8}},
+                                        {"heads", std::int64_t{2}},
+                                        {"feed_forward", std::int64_t{8}},
+                                        {"sequence", std::int64_t{4}},
+                                        {"vocabulary", std::int64_t{9}},
+                                        {"dropout", 0.5}},
+                                       1,
+                                       true},
                                       ops::standardOperators());
   PIPESCOPE_CHECK(forward.ok(), forward.error().message);
   return *forward;
 }
 
-struct Trained {
+struct RecomputeTrained {
   std::vector<float> losses;
   std::uint64_t weights = 0;
   std::int64_t arena = 0;
 };
 
-Trained train(const graph::Graph& graph, bool stochastic) {
+RecomputeTrained trainRecompute(const graph::Graph& graph, bool stochastic) {
   base::SerialExecutor serial;
   auto rule = optimizers::createOptimizer("adamw", {{"learning_rate", 0.01}});
   PIPESCOPE_CHECK(rule.ok(), rule.error().message);
   numerics::SessionOptions options;
   options.stochasticRounding = stochastic;
-  auto session = numerics::Session::create(graph, ops::standardOperators(), std::move(rule).value(), serial, options);
+  auto session =
+      numerics::Session::create(graph, ops::standardOperators(), std::move(rule).value(), serial, options);
   PIPESCOPE_CHECK(session.ok(), session.error().message);
-  const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 3, 5, 2, 8, 1, 0, 2, 8}, labels{0, 3, 0, 3, 0, 3, 0, 3};
-  Trained trained;
+  const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 3, 5, 2, 8, 1, 0, 2, 8},
+      labels{0, 3, 0, 3, 0, 3, 0, 3};
+  RecomputeTrained trained;
   numerics::Results results;
   for (int i = 0; i < 3; ++i) {
-    const base::Status status = (*session)->trainStep(
-        {numerics::rowsOf(std::span(tokens)), numerics::rowsOf(std::span(labels))}, numerics::Keep::none, results);
+    const base::Status status =
+        (*session)->trainStep({numerics::rowsOf(std::span(tokens)), numerics::rowsOf(std::span(labels))},
+                              numerics::Keep::none, results);
     PIPESCOPE_CHECK(status.ok(), status.error().message);
     trained.losses.insert(trained.losses.end(), results.losses.begin(), results.losses.end());
   }
@@ -57,7 +67,8 @@ TEST(Recompute, GivesTheSameBits) {
   for (const bool half : {false, true}) {
     SCOPED_TRACE(half ? "float16, rounded at random" : "float32");
     graph::Graph forward = bertWithDropout();
-    if (half) forward = *compile::withPrecision(forward, graph::ElementType::float16, ops::standardOperators());
+    if (half)
+      forward = *compile::withPrecision(forward, graph::ElementType::float16, ops::standardOperators());
     const auto graph = compile::addGradients(forward, ops::standardOperators());
     ASSERT_TRUE(graph.ok()) << graph.error().message;
     std::vector<compile::StageSpec> asked;
@@ -79,7 +90,7 @@ TEST(Recompute, GivesTheSameBits) {
     EXPECT_GT(recomputes, forwards / 2);
     EXPECT_LE(recomputes, forwards);
     EXPECT_GT(masks, 0u);
-    const Trained plain = train(*graph, half), twice = train(*again, half);
+    const RecomputeTrained plain = trainRecompute(*graph, half), twice = trainRecompute(*again, half);
     EXPECT_EQ(twice.losses, plain.losses);
     EXPECT_EQ(twice.weights, plain.weights);
     EXPECT_LT(twice.arena, plain.arena) << "what is computed again need not be kept";
@@ -100,14 +111,16 @@ TEST(Recompute, CheckpointsAreKept) {
   };
   EXPECT_TRUE(againOf({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
   // Only what lies before the last checkpoint; the checkpoint itself is kept.
-  EXPECT_EQ(againOf({false}, {"layer2/conv"}),
-            (std::set<std::string>{"layer1/conv/recompute", "layer1/pool/recompute", "layer1/relu/recompute"}));
+  EXPECT_EQ(
+      againOf({false}, {"layer2/conv"}),
+      (std::set<std::string>{"layer1/conv/recompute", "layer1/pool/recompute", "layer1/relu/recompute"}));
   const std::set<std::string> all = againOf({true}, {});
   EXPECT_TRUE(all.contains("layer3/relu/recompute"));
   EXPECT_FALSE(againOf({true}, {"layer3/relu"}).contains("layer3/relu/recompute"));
   const auto refused = compile::withRecompute(graph, one, {true}, {"layer9"});
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().message.find("\"layer9\", but no operator of the model is called so"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("\"layer9\", but no operator of the model is called so"),
+            std::string::npos);
 }
 
 }  // namespace

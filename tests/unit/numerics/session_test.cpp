@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/numerics/thread_pool.h"
+#include "engine/ops/standard_operators.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {

@@ -1,6 +1,7 @@
 // What If, Loop and Scan refuse, where they are run and where they are unrolled.
 #include <gmock/gmock.h>
 
+#include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
 namespace pipescope::onnx_test {
@@ -22,7 +23,11 @@ std::string interpreted(const ::onnx::ModelProto& proto, const Tensors& inputs) 
 /// Sums rows of x (2 × 3) and takes those of y along.
 ::onnx::ModelProto scan(const std::function<void(::onnx::NodeProto&)>& change = [](auto&) {}) {
   return makeModel(17, [&](GraphMaker& g) {
-    g.input("x", Proto::FLOAT, {2, 3}).input("y", Proto::FLOAT, {2, 3}).output("last").output("all").floats("zero", {3}, {0, 0, 0});
+    g.input("x", Proto::FLOAT, {2, 3})
+        .input("y", Proto::FLOAT, {2, 3})
+        .output("last")
+        .output("all")
+        .floats("zero", {3}, {0, 0, 0});
     auto& node = g.node("Scan", {"zero", "x", "y"}, {"last", "all"}, "scan");
     GraphMaker body = setGraph(node, "body");
     body.input("sum", Proto::FLOAT, {3}).input("row", Proto::FLOAT, {3}).input("other", Proto::FLOAT, {3});
@@ -47,17 +52,23 @@ TEST(ControlFlow, ScanIsRefusedAlike) {
   };
   expectBoth(list("scan_input_axes", {0}), kRows, "Scan scan: scan_input_axes must list 2 whole numbers");
   expectBoth(list("scan_input_axes", {0, 2}), kRows, "scan input 1 is 2x3 float32 and has no axis 2");
-  expectBoth(list("scan_input_axes", {0, 1}), kRows, "its scan inputs have 2 and 3 steps; they must have as many");
-  expectBoth(list("scan_input_directions", {0, 2}), kRows, "scan_input_directions has the entry 2; 0 is forward, 1 is reverse");
+  expectBoth(list("scan_input_axes", {0, 1}), kRows,
+             "its scan inputs have 2 and 3 steps; they must have as many");
+  expectBoth(list("scan_input_directions", {0, 2}), kRows,
+             "scan_input_directions has the entry 2; 0 is forward, 1 is reverse");
   expectBoth(list("scan_output_axes", {2}), kRows, "a scan output axis is 2; it must lie in -2 … 1");
-  expectBoth(list("scan_output_directions", {0, 0}), kRows, "scan_output_directions must list 1 whole numbers");
+  expectBoth(list("scan_output_directions", {0, 0}), kRows,
+             "scan_output_directions must list 1 whole numbers");
   expectBoth(scan([](auto& node) { node.mutable_attribute(1)->set_i(4); }), kRows,
              "num_scan_inputs must be given and lie in 1 … 3");
   expectBoth(scan([](auto& node) { node.set_input(1, ""); }), kRows, "Scan scan: an input is left out");
-  expectBoth(scan([](auto& node) { node.mutable_attribute(0)->mutable_g()->mutable_input()->RemoveLast();
-                                   node.mutable_attribute(0)->mutable_g()->mutable_output(1)->set_name("next"); }), kRows,
-             "its graph has 2 inputs and 2 outputs; it must have 3 and 2");
-  expectBoth(scan([](auto& node) { node.mutable_attribute()->DeleteSubrange(0, 1); }), kRows, "its graph body is missing");
+  expectBoth(scan([](auto& node) {
+               node.mutable_attribute(0)->mutable_g()->mutable_input()->RemoveLast();
+               node.mutable_attribute(0)->mutable_g()->mutable_output(1)->set_name("next");
+             }),
+             kRows, "its graph has 2 inputs and 2 outputs; it must have 3 and 2");
+  expectBoth(scan([](auto& node) { node.mutable_attribute()->DeleteSubrange(0, 1); }), kRows,
+             "its graph body is missing");
   // Three carried values of which only two come out.
   ::onnx::ModelProto few = scan([](auto& node) {
     node.mutable_attribute(1)->set_i(1);
@@ -78,8 +89,9 @@ TEST(ControlFlow, ScanWithoutStepsGivesNothingToStack) {
     setInt(node, "num_scan_inputs", 1);
   });
   EXPECT_THAT(unrolled(empty), HasSubstr("Scan scan: a loop without iterations gives an empty result"));
-  EXPECT_THAT(interpreted(empty, {floatTensor({3}, {1, 2, 3})}),
-              HasSubstr("it runs no iteration, and the file does not say of what type the scan output next is"));
+  EXPECT_THAT(
+      interpreted(empty, {floatTensor({3}, {1, 2, 3})}),
+      HasSubstr("it runs no iteration, and the file does not say of what type the scan output next is"));
 }
 
 ::onnx::ModelProto loop(const std::function<void(::onnx::NodeProto&)>& change, const Ints& trips = {2}) {
@@ -99,11 +111,16 @@ TEST(ControlFlow, LoopIsRefusedAlike) {
   EXPECT_EQ(interpreted(loop([](auto&) {}), x), "");
   EXPECT_EQ(unrolled(loop([](auto&) {})), "");
   expectBoth(loop([](auto& node) { node.set_input(2, ""); }), x, "Loop loop: a carried value is left out");
-  expectBoth(loop([](auto& node) { node.add_input("x"); node.add_input("x"); }), x, "has fewer outputs than carried values");
-  expectBoth(loop([](auto& node) { node.mutable_attribute(0)->mutable_g()->mutable_output()->RemoveLast(); }), x,
-             "its graph has 3 inputs and 2 outputs; it must have 3 and 3");
+  expectBoth(loop([](auto& node) {
+               node.add_input("x");
+               node.add_input("x");
+             }),
+             x, "has fewer outputs than carried values");
+  expectBoth(loop([](auto& node) { node.mutable_attribute(0)->mutable_g()->mutable_output()->RemoveLast(); }),
+             x, "its graph has 3 inputs and 2 outputs; it must have 3 and 3");
   expectBoth(loop([](auto& node) { node.clear_attribute(); }), x, "its graph body is missing");
-  EXPECT_THAT(unrolled(loop([](auto&) {}, {0})), HasSubstr("Loop loop: a loop without iterations gives an empty result"));
+  EXPECT_THAT(unrolled(loop([](auto&) {}, {0})),
+              HasSubstr("Loop loop: a loop without iterations gives an empty result"));
   // A condition that is no bool.
   const auto numbers = loop([](auto& node) {
     auto* body = node.mutable_attribute(0)->mutable_g();
@@ -123,8 +140,9 @@ TEST(ControlFlow, ScanOutputsMustKeepTheirShape) {
     body.output("on", Proto::BOOL).output("next").output("next");
     setInt(body.node("Concat", {"v", "v"}, {"next"}), "axis", 0);
   });
-  EXPECT_THAT(interpreted(growing, {floatTensor({1}, {1})}),
-              HasSubstr("a scan output is 2 float32 once and 4 float32 later; all iterations must give one shape"));
+  EXPECT_THAT(
+      interpreted(growing, {floatTensor({1}, {1})}),
+      HasSubstr("a scan output is 2 float32 once and 4 float32 later; all iterations must give one shape"));
   EXPECT_NE(unrolled(growing), "");
 }
 

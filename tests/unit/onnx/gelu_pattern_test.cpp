@@ -1,8 +1,9 @@
-#include "engine/graph/onnx/gelu_pattern.h"
+#include "engine/onnx/gelu_pattern.h"
 
 #include <cmath>
 
-#include "engine/ops/operator.h"
+#include "engine/ops/core/operator.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::onnx_test {
 namespace {

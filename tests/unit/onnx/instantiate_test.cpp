@@ -1,9 +1,10 @@
-#include "engine/graph/onnx/instantiate.h"
+#include "engine/onnx/instantiate.h"
 
 #include <gmock/gmock.h>
 
-#include "engine/graph/onnx/blocks.h"
-#include "engine/graph/onnx/loss.h"
+#include "engine/onnx/blocks.h"
+#include "engine/onnx/loss.h"
+#include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
 namespace pipescope::onnx_test {
@@ -12,12 +13,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-base::Result<onnx::Instance> instantiate(const ::onnx::ModelProto& proto, const onnx::InstantiateOptions& options = {}) {
+base::Result<onnx::Instance> instantiate(const ::onnx::ModelProto& proto,
+                                         const onnx::InstantiateOptions& options = {}) {
   PIPESCOPE_ASSIGN(const onnx::Model model, read(proto));
   return onnx::instantiate(model, ops::standardOperators(), options);
 }
 
-std::string instantiateRefusal(const ::onnx::ModelProto& proto, const onnx::InstantiateOptions& options = {}) {
+std::string instantiateRefusal(const ::onnx::ModelProto& proto,
+                               const onnx::InstantiateOptions& options = {}) {
   const auto instance = instantiate(proto, options);
   return instance.ok() ? "" : instance.error().message;
 }
@@ -56,7 +59,8 @@ TEST(Instantiate, AsksForOpenExtents) {
     g.input("x", Proto::FLOAT, {-1, -2}).output("y");
     g.node("Relu", {"x"}, {"y"});
   });
-  EXPECT_THAT(instantiateRefusal(model), HasSubstr("axis 1 of the input x has the open extent \"n2\": give it in [model.assume]"));
+  EXPECT_THAT(instantiateRefusal(model),
+              HasSubstr("axis 1 of the input x has the open extent \"n2\": give it in [model.assume]"));
   onnx::InstantiateOptions options;
   options.microBatch = 4;
   options.assumed = {{"n2", {7}}};
@@ -64,9 +68,11 @@ TEST(Instantiate, AsksForOpenExtents) {
   ASSERT_TRUE(instance.ok()) << instance.error().message;
   EXPECT_EQ(instance->graph.tensor(instance->graph.inputs[0]).type.shape, (Ints{4, 7}));
   options.assumed = {{"n2", {7}}, {"n3", {7}}};
-  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("[model.assume] gives n3, but neither an open extent"));
+  EXPECT_THAT(instantiateRefusal(model, options),
+              HasSubstr("[model.assume] gives n3, but neither an open extent"));
   options.assumed = {{"n2", {0}}};
-  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("would have the extent 0; it must be at least 1"));
+  EXPECT_THAT(instantiateRefusal(model, options),
+              HasSubstr("would have the extent 0; it must be at least 1"));
   ::onnx::ModelProto untyped = model;
   untyped.mutable_graph()->mutable_input(0)->clear_type();
   EXPECT_THAT(instantiateRefusal(untyped), HasSubstr("does not say of what type the input x is"));
@@ -97,7 +103,10 @@ TEST(Instantiate, TakesAssumedValues) {
 ::onnx::ModelProto dense() {
   return makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 2}).output("y");
-    g.floats("w", {2, 3}, {1, 2, 3, 4, 5, 6}).floats("b", {3}, {0, 1, 0}).floats("s", {}, {2}).floats("top", {}, {6});
+    g.floats("w", {2, 3}, {1, 2, 3, 4, 5, 6})
+        .floats("b", {3}, {0, 1, 0})
+        .floats("s", {}, {2})
+        .floats("top", {}, {6});
     g.node("MatMul", {"x", "w"}, {"m"}, "encoder/layer.0/matmul");
     g.node("Add", {"m", "b"}, {"a"}, "encoder/layer.0/add");
     g.node("Mul", {"a", "s"}, {"c"}, "encoder/layer.1/mul");
@@ -117,7 +126,10 @@ TEST(Instantiate, WeightsAreParametersScalarsAndFrozenOnesConstants) {
 ::onnx::ModelProto normalised() {
   return makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 3}).output("y");
-    g.floats("one", {3}, {1, 1, 1}).floats("zero", {3}, {0, 0, 0}).floats("mean", {3}, {0, 0, 0}).floats("var", {3}, {1, 1, 1});
+    g.floats("one", {3}, {1, 1, 1})
+        .floats("zero", {3}, {0, 0, 0})
+        .floats("mean", {3}, {0, 0, 0})
+        .floats("var", {3}, {1, 1, 1});
     auto& node = g.node("BatchNormalization", {"x", "one", "zero", "mean", "var"}, {"n", "m", "v"}, "bn");
     setInt(node, "training_mode", 1);
     setFloat(node, "momentum", 0.75F);
@@ -158,9 +170,10 @@ TEST(Instantiate, InferenceTurnsThemOff) {
   return makeModel(17, [trainingMode](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 3}).output("y");
     g.floats("ones", {3}, {1, 1, 1}).floats("zeros", {3}, {0, 0, 0});
-    setInt(g.node("BatchNormalization", {"x", "ones", "zeros", "zeros", "ones"}, {"n"}, "first"), "training_mode", trainingMode);
-    setInt(g.node("BatchNormalization", {"n", "ones", "zeros", "zeros", "ones"}, {"y"}, "second"), "training_mode",
-           trainingMode);
+    setInt(g.node("BatchNormalization", {"x", "ones", "zeros", "zeros", "ones"}, {"n"}, "first"),
+           "training_mode", trainingMode);
+    setInt(g.node("BatchNormalization", {"n", "ones", "zeros", "zeros", "ones"}, {"y"}, "second"),
+           "training_mode", trainingMode);
   });
 }
 
@@ -216,8 +229,9 @@ TEST(Instantiate, RefusesToMoveStatisticsThatAreShared) {
   onnx::InstantiateOptions options;
   options.training = true;
   options.microBatch = 4;
-  EXPECT_THAT(instantiateRefusal(model, options), HasSubstr("zeros is a running statistic of BatchNormalization first and also "
-                                                            "stands in"));
+  EXPECT_THAT(instantiateRefusal(model, options),
+              HasSubstr("zeros is a running statistic of BatchNormalization first and also "
+                        "stands in"));
 }
 
 TEST(Instantiate, UnrollsLoopsAndChoosesBranches) {
@@ -252,7 +266,8 @@ TEST(Instantiate, NamesLoopsAndBranchesThatDependOnData) {
     body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("v", Proto::FLOAT, {2});
     body.output("on", Proto::BOOL).output("v");
   });
-  EXPECT_THAT(instantiateRefusal(loop), HasSubstr("Loop loop: its trip count depends on the data: give trips in [model.assume]"));
+  EXPECT_THAT(instantiateRefusal(loop),
+              HasSubstr("Loop loop: its trip count depends on the data: give trips in [model.assume]"));
   onnx::InstantiateOptions options;
   options.assumed = {{"trips", {2}}};
   const auto instance = instantiate(loop, options);
@@ -268,13 +283,16 @@ TEST(Instantiate, UnrollingIsBounded) {
       GraphMaker body = setGraph(node, "body");
       body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("v0", Proto::FLOAT, {2});
       body.output("on", Proto::BOOL).output("v" + std::to_string(nodes));
-      for (int i = 0; i < nodes; ++i) body.node("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+      for (int i = 0; i < nodes; ++i)
+        body.node("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
     });
   };
   onnx::InstantiateOptions options;
   options.maxNodes = 500;
-  EXPECT_THAT(instantiateRefusal(model(2), options), HasSubstr("more than 500 nodes once its loops are unrolled"));
-  EXPECT_THAT(instantiateRefusal(model(0), options), HasSubstr("the loop would be unrolled more than 500 times"));
+  EXPECT_THAT(instantiateRefusal(model(2), options),
+              HasSubstr("more than 500 nodes once its loops are unrolled"));
+  EXPECT_THAT(instantiateRefusal(model(0), options),
+              HasSubstr("the loop would be unrolled more than 500 times"));
 }
 
 std::vector<std::string> blocksOf(const std::vector<onnx::BlockRule>& rules) {
@@ -289,22 +307,27 @@ std::vector<std::string> blocksOf(const std::vector<onnx::BlockRule>& rules) {
 
 TEST(Blocks, ByPatternPrefixAndEveryLayer) {
   EXPECT_THAT(blocksOf({}), ElementsAre("model", "model", "model", "model"));
-  EXPECT_THAT(blocksOf({{"A", {"*matmul"}, "", "", 1}, {"B", {"*/mul", "head/*"}, "", "", 1}}), ElementsAre("A", "A", "B", "B"));
+  EXPECT_THAT(blocksOf({{"A", {"*matmul"}, "", "", 1}, {"B", {"*/mul", "head/*"}, "", "", 1}}),
+              ElementsAre("A", "A", "B", "B"));
   EXPECT_THAT(blocksOf({{"front", {}, "encoder/layer.0", "", 1}, {"back", {}, "head", "", 1}}),
               ElementsAre("front", "front", "front", "back"));
   EXPECT_THAT(blocksOf({{"L", {}, "", "encoder/layer.*", 1}}), ElementsAre("L0", "L0", "L1", "L1"));
-  EXPECT_THAT(blocksOf({{"L", {}, "", "encoder/layer.*", 2}, {"H", {}, "head", "", 1}}), ElementsAre("L0", "L0", "L0", "H"));
+  EXPECT_THAT(blocksOf({{"L", {}, "", "encoder/layer.*", 2}, {"H", {}, "head", "", 1}}),
+              ElementsAre("L0", "L0", "L0", "H"));
 }
 
 TEST(Blocks, NodesWithoutRuleBeforeAllGoWithTheirReaders) {
-  EXPECT_THAT(blocksOf({{"A", {"*/add"}, "", "", 1}, {"B", {"head/clip"}, "", "", 1}}), ElementsAre("A", "A", "A", "B"));
+  EXPECT_THAT(blocksOf({{"A", {"*/add"}, "", "", 1}, {"B", {"head/clip"}, "", "", 1}}),
+              ElementsAre("A", "A", "A", "B"));
 }
 
 TEST(Blocks, RulesMustSayOneThingAndFitSomeNode) {
   const graph::Graph graph = instantiate(dense())->graph;
-  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "decoder", "", 1}}).error().message, HasSubstr("block A takes no node"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "decoder", "", 1}}).error().message,
+              HasSubstr("block A takes no node"));
   EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "", "", 1}}).error().message, HasSubstr("not at all"));
-  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {"*"}, "head", "", 1}}).error().message, HasSubstr("in several ways"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {"*"}, "head", "", 1}}).error().message,
+              HasSubstr("in several ways"));
   EXPECT_THAT(onnx::assignBlocks(graph, {{"", {"*"}, "", "", 1}}).error().message, HasSubstr("has no name"));
 }
 
@@ -336,7 +359,8 @@ TEST(Blocks, Patterns) {
   EXPECT_FALSE(onnx::matches(std::string(40, '*') + "b", std::string(5000, 'a')));
 }
 
-base::Result<onnx::Instance> withLoss(const ::onnx::ModelProto& proto, const std::string& loss, bool training = true) {
+base::Result<onnx::Instance> withLoss(const ::onnx::ModelProto& proto, const std::string& loss,
+                                      bool training = true) {
   PIPESCOPE_ASSIGN(const onnx::Model model, read(proto));
   onnx::TrainingModelOptions options;
   options.loss = loss;
@@ -408,10 +432,10 @@ TEST(Loss, Refusals) {
     g.input("x", Proto::FLOAT, {-1}).output("y");
     g.node("Relu", {"x"}, {"y"});
   });
-  EXPECT_THAT(withLoss(flat, "cross_entropy").error().message, HasSubstr("a loss of classes needs an axis of classes"));
-  const auto whole = makeModel(17, [](GraphMaker& g) {
-    g.input("x", Proto::INT64, {-1}).output("x", Proto::INT64);
-  });
+  EXPECT_THAT(withLoss(flat, "cross_entropy").error().message,
+              HasSubstr("a loss of classes needs an axis of classes"));
+  const auto whole =
+      makeModel(17, [](GraphMaker& g) { g.input("x", Proto::INT64, {-1}).output("x", Proto::INT64); });
   const auto nothing = makeModel(17, [](GraphMaker& g) { g.input("x", Proto::FLOAT, {-1, 3}); });
   EXPECT_THAT(withLoss(nothing, "mse").error().message, HasSubstr("has no outputs"));
   EXPECT_THAT(withLoss(whole, "mse").error().message, HasSubstr("this loss is for float32"));

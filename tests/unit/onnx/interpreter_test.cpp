@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "engine/numerics/program.h"
+#include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
 namespace pipescope::onnx_test {
@@ -56,7 +57,8 @@ TEST(InterpreterDeathTest, MemoryThatTheMachineHasNotGotIsASentence) {
     std::fputs(runRefusal(model, {floatTensor({1}, {1})}, options).c_str(), stderr);
     std::exit(0);
   };
-  EXPECT_EXIT(inLittleMemory(), ::testing::ExitedWithCode(0), "not enough memory to compute 32768x16384 float32");
+  EXPECT_EXIT(inLittleMemory(), ::testing::ExitedWithCode(0),
+              "not enough memory to compute 32768x16384 float32");
   EXPECT_GT(numerics::affordableBytes(), 1 << 20);
 }
 #endif
@@ -68,10 +70,12 @@ TEST(Interpreter, InputsMustBeWhatTheModelDeclares) {
   });
   const graph::TensorValue two = floatTensor({1, 2}, {1, 2});
   EXPECT_THAT(runRefusal(model, {two}), HasSubstr("takes 2 inputs, but 1 are given"));
-  EXPECT_THAT(runRefusal(model, {two, intTensor({1, 2}, {1, 2})}), HasSubstr("input 1 (b) is 1x2 int64, but the model takes float32"));
+  EXPECT_THAT(runRefusal(model, {two, intTensor({1, 2}, {1, 2})}),
+              HasSubstr("input 1 (b) is 1x2 int64, but the model takes float32"));
   EXPECT_THAT(runRefusal(model, {two, floatTensor({2}, {1, 2})}), HasSubstr("the model takes 2 axes"));
   EXPECT_THAT(runRefusal(model, {two, floatTensor({1, 3}, {1, 2, 3})}), HasSubstr("the extent 2 at axis 1"));
-  EXPECT_THAT(runRefusal(model, {two, floatTensor({2, 2}, {1, 2, 3, 4})}), HasSubstr("the extent 1 at axis 0"));
+  EXPECT_THAT(runRefusal(model, {two, floatTensor({2, 2}, {1, 2, 3, 4})}),
+              HasSubstr("the extent 1 at axis 0"));
 }
 
 ::onnx::ModelProto branches() {
@@ -151,10 +155,18 @@ TEST(Interpreter, TablesAreNotMadeBeforeTheResultsSizeIsKnown) {
 TEST(Interpreter, IfRefusesWhatIsNoBranch) {
   ::onnx::ModelProto missing = branches();
   missing.mutable_graph()->mutable_node(0)->mutable_attribute()->DeleteSubrange(1, 1);
-  EXPECT_THAT(runRefusal(missing, {truth(false), floatTensor({1}, {1})}), HasSubstr("If choose: its graph else_branch is missing"));
+  EXPECT_THAT(runRefusal(missing, {truth(false), floatTensor({1}, {1})}),
+              HasSubstr("If choose: its graph else_branch is missing"));
   ::onnx::ModelProto wide = branches();
-  wide.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
-  EXPECT_THAT(runRefusal(wide, {tensor<std::uint8_t>(graph::ElementType::boolean, {2}, {1, 1}), floatTensor({1}, {1})}),
+  wide.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->add_dim()
+      ->set_dim_value(2);
+  EXPECT_THAT(runRefusal(wide, {tensor<std::uint8_t>(graph::ElementType::boolean, {2}, {1, 1}),
+                                floatTensor({1}, {1})}),
               HasSubstr("its condition must be one bool"));
   ::onnx::ModelProto more = branches();
   more.mutable_graph()->mutable_node(0)->add_output("z");
@@ -204,30 +216,47 @@ TEST(Interpreter, LoopsThatDoNotEndAreEnded) {
     body.input("i", Proto::INT64, {}).input("on", Proto::BOOL, {}).input("w", Proto::INT64, {});
     body.output("on", Proto::BOOL).output("w", Proto::INT64);
   });
-  EXPECT_THAT(runRefusal(empty, {}, options), HasSubstr("Loop idle: more than 1000 nodes have run; the loop does not end"));
+  EXPECT_THAT(runRefusal(empty, {}, options),
+              HasSubstr("Loop idle: more than 1000 nodes have run; the loop does not end"));
 }
 
 TEST(Interpreter, LoopRefusesWrongCountsAndTypes) {
   const graph::TensorValue x = floatTensor({1}, {2}), limit = floatTensor({1}, {5});
   ::onnx::ModelProto wide = summing();
-  wide.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(2);
-  EXPECT_THAT(runRefusal(wide, {intTensor({2}, {3, 3}), x, limit}), HasSubstr("its trip count must be one int64"));
+  wide.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->add_dim()
+      ->set_dim_value(2);
+  EXPECT_THAT(runRefusal(wide, {intTensor({2}, {3, 3}), x, limit}),
+              HasSubstr("its trip count must be one int64"));
   ::onnx::ModelProto fewer = summing();
   fewer.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_output()->RemoveLast();
-  EXPECT_THAT(runRefusal(fewer, {intTensor({}, {3}), x, limit}), HasSubstr("has 3 inputs and 2 outputs; it must have 3 and 3"));
+  EXPECT_THAT(runRefusal(fewer, {intTensor({}, {3}), x, limit}),
+              HasSubstr("has 3 inputs and 2 outputs; it must have 3 and 3"));
   ::onnx::ModelProto untyped = summing();
-  untyped.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g()->mutable_output(2)->clear_type();
-  EXPECT_THAT(runRefusal(untyped, {intTensor({}, {0}), x, limit}), HasSubstr("the file does not say of what type the scan output"));
+  untyped.mutable_graph()
+      ->mutable_node(0)
+      ->mutable_attribute(0)
+      ->mutable_g()
+      ->mutable_output(2)
+      ->clear_type();
+  EXPECT_THAT(runRefusal(untyped, {intTensor({}, {0}), x, limit}),
+              HasSubstr("the file does not say of what type the scan output"));
   ::onnx::ModelProto few = summing();
   few.mutable_graph()->mutable_node(0)->mutable_output()->Clear();
   few.mutable_graph()->clear_output();
-  EXPECT_THAT(runRefusal(few, {intTensor({}, {0}), x, limit}), HasSubstr("fewer outputs than carried values"));
+  EXPECT_THAT(runRefusal(few, {intTensor({}, {0}), x, limit}),
+              HasSubstr("fewer outputs than carried values"));
   ::onnx::ModelProto left = summing();
   left.mutable_graph()->mutable_node(0)->set_input(2, "");
   EXPECT_THAT(runRefusal(left, {intTensor({}, {0}), x, limit}), HasSubstr("a carried value is left out"));
 }
 
-::onnx::ModelProto scanning(std::int64_t inputAxis, std::int64_t inputDirection, std::int64_t outputDirection) {
+::onnx::ModelProto scanning(std::int64_t inputAxis, std::int64_t inputDirection,
+                            std::int64_t outputDirection) {
   return makeModel(17, [&](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {2, 3}).output("last").output("all").floats("zero", {}, {0});
     const std::int64_t rows = inputAxis == 0 ? 3 : 2;
@@ -279,12 +308,14 @@ TEST(Interpreter, MemoryIsBounded) {
     g.input("n", Proto::INT64, {2}).output("y");
     g.node("ConstantOfShape", {"n"}, {"y"}, "fill");
   });
-  EXPECT_THAT(runRefusal(model, {intTensor({2}, {1 << 20, 1 << 20})}), HasSubstr("ConstantOfShape fill: its output would be 1048576x1048576 float32, more than"));
+  EXPECT_THAT(runRefusal(model, {intTensor({2}, {1 << 20, 1 << 20})}),
+              HasSubstr("ConstantOfShape fill: its output would be 1048576x1048576 float32, more than"));
   EXPECT_NE(runRefusal(model, {intTensor({2}, {std::int64_t{1} << 40, std::int64_t{1} << 40})}), "");
   EXPECT_NE(runRefusal(model, {intTensor({2}, {-1, 5})}), "");
   numerics::InterpreterOptions options;
   options.maxBytes = 100;
-  EXPECT_THAT(runRefusal(model, {intTensor({2}, {5, 5})}, options), HasSubstr("more than the 84 bytes of memory left"));
+  EXPECT_THAT(runRefusal(model, {intTensor({2}, {5, 5})}, options),
+              HasSubstr("more than the 84 bytes of memory left"));
 }
 
 TEST(Interpreter, ThreadsDoNotChangeResults) {
@@ -303,7 +334,8 @@ TEST(Interpreter, ThreadsDoNotChangeResults) {
   const auto serial = interpret(proto, {floatTensor({64}, values)});
   numerics::ThreadPool pool(3);
   auto model = std::make_shared<const onnx::Model>(std::move(*read(proto)));
-  const auto threaded = numerics::Interpreter(model, ops::standardOperators(), pool).run({floatTensor({64}, values)});
+  const auto threaded =
+      numerics::Interpreter(model, ops::standardOperators(), pool).run({floatTensor({64}, values)});
   ASSERT_TRUE(serial.ok() && threaded.ok());
   EXPECT_EQ((*serial)[0].bytes, (*threaded)[0].bytes);
 }

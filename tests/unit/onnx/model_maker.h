@@ -6,9 +6,10 @@
 #include <cstring>
 #include <functional>
 
-#include "engine/graph/onnx/instantiate.h"
-#include "engine/graph/onnx/reader.h"
-#include "engine/numerics/interpreter.h"
+#include "engine/numerics/interpreter/interpreter.h"
+#include "engine/onnx/instantiate.h"
+#include "engine/onnx/reader.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::onnx_test {
 
@@ -27,7 +28,8 @@ class GraphMaker {
     describe(graph_->add_input(), name, type, shape);
     return *this;
   }
-  GraphMaker& output(const std::string& name, int type = Proto::FLOAT, const Ints& shape = {}, bool shaped = false) {
+  GraphMaker& output(const std::string& name, int type = Proto::FLOAT, const Ints& shape = {},
+                     bool shaped = false) {
     auto* info = graph_->add_output();
     describe(info, name, type, shape);
     if (!shaped) info->mutable_type()->mutable_tensor_type()->clear_shape();
@@ -111,7 +113,8 @@ inline ::onnx::ModelProto makeModel(std::int64_t opset, const std::function<void
   return model;
 }
 
-inline base::Result<onnx::Model> read(const ::onnx::ModelProto& proto, const std::filesystem::path& folder = {}) {
+inline base::Result<onnx::Model> read(const ::onnx::ModelProto& proto,
+                                      const std::filesystem::path& folder = {}) {
   const std::string bytes = proto.SerializeAsString();
   return onnx::parseModel(std::as_bytes(std::span(bytes)), folder, "model.onnx", ops::standardOperators());
 }
@@ -148,8 +151,8 @@ inline base::Result<Tensors> interpret(const ::onnx::ModelProto& proto, const Te
                                        numerics::InterpreterOptions options = {}) {
   PIPESCOPE_ASSIGN(onnx::Model model, read(proto));
   base::SerialExecutor executor;
-  numerics::Interpreter interpreter(std::make_shared<const onnx::Model>(std::move(model)), ops::standardOperators(),
-                                    executor, options);
+  numerics::Interpreter interpreter(std::make_shared<const onnx::Model>(std::move(model)),
+                                    ops::standardOperators(), executor, options);
   return interpreter.run(inputs);
 }
 

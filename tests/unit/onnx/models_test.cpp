@@ -4,8 +4,9 @@
 #include <fstream>
 
 #include "engine/compile/gradients.h"
-#include "engine/graph/onnx/loss.h"
 #include "engine/numerics/session.h"
+#include "engine/onnx/loss.h"
+#include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
 namespace pipescope::onnx_test {
@@ -17,7 +18,8 @@ const fs::path kData = fs::path(PIPESCOPE_SOURCE_DIR) / "tests/conformance/onnx/
 void expectClose(const graph::TensorValue& actual, const graph::TensorValue& expected) {
   ASSERT_EQ(actual.type, expected.type);
   const Floats a = valuesOf<float>(actual), e = valuesOf<float>(expected);
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], e[i], 2e-5F * (1 + std::abs(e[i]))) << "element " << i;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a[i], e[i], 2e-5F * (1 + std::abs(e[i]))) << "element " << i;
 }
 
 graph::TensorValue readTensor(const fs::path& file) {
@@ -33,8 +35,8 @@ TEST_P(Inference, InterpretedEqualsPyTorch) {
   auto model = onnx::readModel(folder / "model.onnx", ops::standardOperators());
   ASSERT_TRUE(model.ok()) << model.error().message;
   base::SerialExecutor executor;
-  numerics::Interpreter interpreter(std::make_shared<const onnx::Model>(std::move(*model)), ops::standardOperators(),
-                                    executor);
+  numerics::Interpreter interpreter(std::make_shared<const onnx::Model>(std::move(*model)),
+                                    ops::standardOperators(), executor);
   const auto outputs = interpreter.run({readTensor(folder / "input_0.pb")});
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   expectClose(outputs->at(0), readTensor(folder / "output_0.pb"));
@@ -50,10 +52,12 @@ TEST_P(Inference, InstantiatedEqualsPyTorch) {
   const auto instance = onnx::instantiate(*model, ops::standardOperators(), options);
   ASSERT_TRUE(instance.ok()) << instance.error().message;
   base::SerialExecutor executor;
-  const auto session = numerics::Session::create(instance->graph, ops::standardOperators(), nullptr, executor);
+  const auto session =
+      numerics::Session::create(instance->graph, ops::standardOperators(), nullptr, executor);
   ASSERT_TRUE(session.ok()) << session.error().message;
   numerics::Results results;
-  const base::Status status = (*session)->infer({std::span<const std::byte>(input.bytes)}, numerics::Keep::all, results);
+  const base::Status status =
+      (*session)->infer({std::span<const std::byte>(input.bytes)}, numerics::Keep::all, results);
   ASSERT_TRUE(status.ok()) << status.error().message;
   expectClose({instance->graph.tensor(instance->graph.outputs[0]).type, results.outputs[0]},
               readTensor(folder / "output_0.pb"));
@@ -84,12 +88,14 @@ TEST_P(Training, LossesEqualPyTorch) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   const std::int64_t classes = graph->tensor(graph->outputs[0]).type.shape.back();
   std::vector<std::int32_t> labels;
-  for (std::int64_t i = 0; i < input.type.shape[0]; ++i) labels.push_back(static_cast<std::int32_t>(i % classes));
+  for (std::int64_t i = 0; i < input.type.shape[0]; ++i)
+    labels.push_back(static_cast<std::int32_t>(i % classes));
   std::ifstream expected(folder / "losses.txt");
   std::size_t steps = 0;
   for (double loss = 0; expected >> loss; ++steps) {
     numerics::Results results;
-    const numerics::Rows rows{std::span<const std::byte>(input.bytes), numerics::rowsOf(std::span<const std::int32_t>(labels))};
+    const numerics::Rows rows{std::span<const std::byte>(input.bytes),
+                              numerics::rowsOf(std::span<const std::int32_t>(labels))};
     const base::Status status = (*session)->trainStep(rows, numerics::Keep::none, results);
     ASSERT_TRUE(status.ok()) << status.error().message;
     ASSERT_NEAR(static_cast<double>(results.losses.at(0)), loss, 2e-4 * (1 + loss)) << "step " << steps;

@@ -1,3 +1,4 @@
+#include "engine/ops/standard_operators.h"
 #include "model_maker.h"
 
 #include <gmock/gmock.h>
@@ -178,7 +179,8 @@ TEST(Reader, RefusesOtherThanDenseTensorsByName) {
 }
 
 TEST(Reader, RefusesStringsAndComplexNumbersByName) {
-  const auto text = makeModel(17, [](GraphMaker& g) { g.input("x", Proto::STRING, {2}).output("x", Proto::STRING); });
+  const auto text =
+      makeModel(17, [](GraphMaker& g) { g.input("x", Proto::STRING, {2}).output("x", Proto::STRING); });
   EXPECT_THAT(refusal(text), HasSubstr("element type string"));
   const auto complex = makeModel(17, [](GraphMaker& g) { g.input("x", Proto::COMPLEX64, {2}); });
   EXPECT_THAT(refusal(complex), HasSubstr("element type complex64"));
@@ -211,7 +213,12 @@ TEST(Reader, RefusesTensorsWhoseBytesDoNotFitTheirShape) {
 TEST(Reader, RefusesNegativeExtentsOfInputs) {
   const auto model = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {4});
-    g->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(-7);
+    g->mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_dim_value(-7);
   });
   EXPECT_THAT(refusal(model), HasSubstr("value x has the negative extent -7"));
 }
@@ -272,7 +279,8 @@ TEST(Reader, RefusesConstantsOfTexts) {
     attribute->set_type(::onnx::AttributeProto::STRING);
     attribute->set_s("a");
   });
-  EXPECT_THAT(refusal(model), HasSubstr("Constant text: a constant of the kind value_string is not supported"));
+  EXPECT_THAT(refusal(model),
+              HasSubstr("Constant text: a constant of the kind value_string is not supported"));
   const auto none = makeModel(13, [](GraphMaker& g) { g.node("Constant", {}, {"s"}, "bare"); });
   EXPECT_THAT(refusal(none), HasSubstr("Constant bare must have one output and one attribute"));
 }
@@ -321,11 +329,13 @@ class ExternalData : public ::testing::Test {
     const Floats values{1, 2, 3, 4};
     std::ofstream(file, std::ios::binary).write(reinterpret_cast<const char*>(values.data()), 16);
   }
-  std::string refusalFor(const std::string& location, const std::string& offset = "", const std::string& length = "") {
+  std::string refusalFor(const std::string& location, const std::string& offset = "",
+                         const std::string& length = "") {
     const auto model = read(modelFor(location, offset, length), root_ / "model");
     return model.ok() ? "" : model.error().message;
   }
-  static ::onnx::ModelProto modelFor(const std::string& location, const std::string& offset, const std::string& length) {
+  static ::onnx::ModelProto modelFor(const std::string& location, const std::string& offset,
+                                     const std::string& length) {
     return makeModel(17, [&](GraphMaker& g) {
       g.floats("w", {2}, {}).output("w");
       Proto* tensor = g->mutable_initializer(0);
@@ -361,11 +371,13 @@ TEST_F(ExternalData, StaysInsideTheModelsFolder) {
   EXPECT_THAT(refusalFor(""), HasSubstr("no file name"));
   EXPECT_THAT(refusalFor("absent.bin"), HasSubstr("does not exist"));
   EXPECT_THAT(refusalFor("sub"), HasSubstr("no plain file"));
-  EXPECT_THAT(refusal(modelFor("weights.bin", "", "")), HasSubstr("cannot be found, because the model is no file"));
+  EXPECT_THAT(refusal(modelFor("weights.bin", "", "")),
+              HasSubstr("cannot be found, because the model is no file"));
 }
 
 TEST_F(ExternalData, MustLieWithinItsFile) {
-  EXPECT_THAT(refusalFor("weights.bin", "12"), HasSubstr("asks for 8 bytes from byte 12 of weights.bin, which has 16"));
+  EXPECT_THAT(refusalFor("weights.bin", "12"),
+              HasSubstr("asks for 8 bytes from byte 12 of weights.bin, which has 16"));
   EXPECT_THAT(refusalFor("weights.bin", "-1"), HasSubstr("no offset or length"));
   EXPECT_THAT(refusalFor("weights.bin", "x"), HasSubstr("no offset or length"));
   EXPECT_THAT(refusalFor("weights.bin", "0", "99999999999999"), HasSubstr("but its shape needs 8"));
@@ -377,11 +389,13 @@ TEST_F(ExternalData, TrainedWeightsAreWrittenIntoTheFile) {
   std::ofstream(source, std::ios::binary) << modelFor("weights.bin", "", "").SerializeAsString();
   const Floats trained{7, 8};
   const graph::TensorType type{graph::ElementType::float32, {2}};
-  ASSERT_TRUE(onnx::writeWithWeights(source, target, {{"w", {type, std::as_bytes(std::span(trained))}}}).ok());
+  ASSERT_TRUE(
+      onnx::writeWithWeights(source, target, {{"w", {type, std::as_bytes(std::span(trained))}}}).ok());
   const auto model = onnx::readModel(target, ops::standardOperators());
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(valuesOf<float>(*model->graph.constants.begin()->second), trained);
-  const auto missing = onnx::writeWithWeights(source, target, {{"v", {type, std::as_bytes(std::span(trained))}}});
+  const auto missing =
+      onnx::writeWithWeights(source, target, {{"v", {type, std::as_bytes(std::span(trained))}}});
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("lacks 1 of the 1 weights"));
   const auto unwritable = onnx::writeWithWeights(source, root_ / "none" / "t.onnx", {});
@@ -400,8 +414,10 @@ TEST_F(ExternalData, WeightsBehindAnIdentityTakeItsPlace) {
   std::ofstream(source, std::ios::binary) << model.SerializeAsString();
   const Floats one{1, 2}, other{10, 20};
   const graph::TensorType type{graph::ElementType::float32, {2}};
-  ASSERT_TRUE(onnx::writeWithWeights(source, target, {{"a", {type, std::as_bytes(std::span(one))}},
-                                                      {"b", {type, std::as_bytes(std::span(other))}}}).ok());
+  ASSERT_TRUE(onnx::writeWithWeights(source, target,
+                                     {{"a", {type, std::as_bytes(std::span(one))}},
+                                      {"b", {type, std::as_bytes(std::span(other))}}})
+                  .ok());
   ::onnx::ModelProto written;
   std::ifstream stream(target, std::ios::binary);
   ASSERT_TRUE(written.ParseFromIstream(&stream));

@@ -121,7 +121,10 @@ TEST(Upgrades, DropoutPassesOnWithAMaskOfItsTime) {
 
 TEST(Upgrades, BatchNormalization) {
   const Fill one = [](GraphMaker& g) {
-    g.floats("scale", {3}, {1, 2, 3}).floats("bias", {3}, {0, 1, 0}).floats("mean", {3}, {0, 1, 2}).floats("var", {3}, {1, 4, 9});
+    g.floats("scale", {3}, {1, 2, 3})
+        .floats("bias", {3}, {0, 1, 0})
+        .floats("mean", {3}, {0, 1, 2})
+        .floats("var", {3}, {1, 4, 9});
     setInt(g.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"}), "spatial", 1);
   };
   const Floats y = compute(7, one);
@@ -133,7 +136,8 @@ TEST(Upgrades, BatchNormalization) {
   EXPECT_THAT(refusal(spatial), HasSubstr("BatchNormalization bn: spatial = 0"));
   const Fill training = [](GraphMaker& g) {
     g.floats("one", {3}, {1, 1, 1}).floats("zero", {3}, {0, 0, 0});
-    g.node("BatchNormalization", {"x", "one", "zero", "zero", "one"}, {"n", "y", "var", "saved", "saved_var"});
+    g.node("BatchNormalization", {"x", "one", "zero", "zero", "one"},
+           {"n", "y", "var", "saved", "saved_var"});
   };
   // The running mean: 0.9·0 + 0.1·mean of the channel.
   EXPECT_NEAR(compute(9, training)[0], 0.1F * (1 - 2 + 0.5F + 8) / 4, 1e-6);

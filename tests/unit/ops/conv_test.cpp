@@ -39,27 +39,27 @@ struct ConvCase {
   friend void PrintTo(const ConvCase& one, std::ostream* out) { *out << one.name; }
 };
 
-std::int64_t at(const Ints& list, std::size_t axis, std::size_t axes, std::int64_t fallback) {
+std::int64_t convAt(const Ints& list, std::size_t axis, std::size_t axes, std::int64_t fallback) {
   const std::size_t missing = 3 - axes;
   return list.empty() || axis < missing ? fallback : list[axis - missing];
 }
 
 /// The definition, in double precision and in the simplest order.
-std::vector<double> naive(const ConvCase& c) {
+std::vector<double> convNaive(const ConvCase& c) {
   const std::size_t axes = c.input.size();
   const Value x = c.x(), w = c.w(), b = noise({c.filters}, 3);
   std::int64_t in[3], k[3], s[3], d[3], pad[3], out[3];
   for (std::size_t a = 0; a < 3; ++a) {
-    in[a] = at(c.input, a, axes, 1);
-    k[a] = at(c.kernel, a, axes, 1);
-    s[a] = at(c.stride, a, axes, 1);
-    d[a] = at(c.dilation, a, axes, 1);
+    in[a] = convAt(c.input, a, axes, 1);
+    k[a] = convAt(c.kernel, a, axes, 1);
+    s[a] = convAt(c.stride, a, axes, 1);
+    d[a] = convAt(c.dilation, a, axes, 1);
     const Ints begins =
         c.pads.empty() ? Ints() : Ints(c.pads.begin(), c.pads.begin() + static_cast<std::ptrdiff_t>(axes));
     const Ints ends =
         c.pads.empty() ? Ints() : Ints(c.pads.begin() + static_cast<std::ptrdiff_t>(axes), c.pads.end());
-    pad[a] = at(begins, a, axes, 0);
-    out[a] = (in[a] + pad[a] + at(ends, a, axes, 0) - (k[a] - 1) * d[a] - 1) / s[a] + 1;
+    pad[a] = convAt(begins, a, axes, 0);
+    out[a] = (in[a] + pad[a] + convAt(ends, a, axes, 0) - (k[a] - 1) * d[a] - 1) / s[a] + 1;
   }
   const std::int64_t perGroup = c.channels / c.groups, filtersPerGroup = c.filters / c.groups;
   std::vector<double> y;
@@ -88,14 +88,14 @@ std::vector<double> naive(const ConvCase& c) {
   return y;
 }
 
-class Conv : public testing::TestWithParam<ConvCase> {};
+class Conv : public ::testing::TestWithParam<ConvCase> {};
 
 TEST_P(Conv, EqualsItsDefinition) {
   const ConvCase& c = GetParam();
   for (const ElementType real : {ElementType::float64, ElementType::float32}) {
     const auto y = compute("Conv", c.inputs(), c.attributes(), 1, real);
     ASSERT_TRUE(y.ok()) << y.error().message;
-    expectNear((*y)[0], naive(c), real == ElementType::float64 ? 1e-12 : 2e-4);
+    expectNear((*y)[0], convNaive(c), real == ElementType::float64 ? 1e-12 : 2e-4);
   }
 }
 
@@ -114,7 +114,8 @@ TEST_P(Conv, Float32HasTheGradientsOfDoubles) {
   input["input_shape"] = x.shape;
   weight["weight_shape"] = w.shape;
   const auto check = [](const char* op, const std::vector<Value>& values, const Attributes& attributes) {
-    const auto exact = compute(op, values, attributes), single = compute(op, values, attributes, 1, ElementType::float32);
+    const auto exact = compute(op, values, attributes),
+               single = compute(op, values, attributes, 1, ElementType::float32);
     ASSERT_TRUE(exact.ok()) << exact.error().message;
     ASSERT_TRUE(single.ok()) << single.error().message;
     double largest = 1;
@@ -147,10 +148,12 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"filtered", 2, 16, 16, 1, {8, 8}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"filtered_odd", 3, 18, 35, 1, {7, 5}, {3, 3}, {}, {}, {2, 0, 1, 2}, true, false},
         ConvCase{"filtered_groups", 2, 40, 34, 2, {6, 9}, {3, 3}, {}, {}, {}, true, false},
-        ConvCase{"filtered_rows_of_one_image", 1, 16, 16, 1, {40, 500}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
+        ConvCase{
+            "filtered_rows_of_one_image", 1, 16, 16, 1, {40, 500}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"too_wide_to_filter", 1, 16, 16, 1, {4, 600}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"mostly_padding", 4, 20, 20, 1, {1, 1}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
-        // Few channels or filters: rows are lanes, whole vectors of them or with copies for padding and edges.
+        // Few channels or filters: rows are lanes, whole vectors of them or with copies for padding and
+        // edges.
         ConvCase{"rows", 3, 1, 10, 1, {12, 12}, {5, 5}, {}, {}, {}, true, false},
         ConvCase{"rows_of_many_images", 70, 1, 6, 1, {4, 16}, {3, 1}, {}, {}, {}, true, false},
         ConvCase{"rows_with_edges", 2, 3, 10, 1, {10, 30}, {7, 7}, {}, {}, {3, 3, 3, 3}, true, false},
@@ -235,10 +238,12 @@ TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithRowsAsLanes) {
     const auto y = compute("Conv", {x, w}, {}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 2 * 6 * 48; ++i)
       ASSERT_EQ(!std::isfinite((*y)[0].data[i]), i < 6 * 48 && i % 48 == 11) << i;
-    const auto dw = compute("GradConvWeight", {x, dy}, {{"weight_shape", Ints{6, 1, 3, 5}}}, 1, ElementType::float32);
+    const auto dw =
+        compute("GradConvWeight", {x, dy}, {{"weight_shape", Ints{6, 1, 3, 5}}}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 6 * 15; ++i) ASSERT_EQ(!std::isfinite((*dw)[0].data[i]), i % 15 == 4) << i;
     w.data[0] = odd;  // the first tap: never under the last two rows and four columns
-    const auto dx = compute("GradConvInput", {dy, w}, {{"input_shape", Ints{2, 1, 6, 16}}}, 1, ElementType::float32);
+    const auto dx =
+        compute("GradConvInput", {dy, w}, {{"input_shape", Ints{2, 1, 6, 16}}}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 2 * 96; ++i)
       ASSERT_EQ(!std::isfinite((*dx)[0].data[i]), i % 96 / 16 < 4 && i % 16 < 12) << i;
   }

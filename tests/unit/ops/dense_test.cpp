@@ -1,7 +1,8 @@
 // Gemm, ReduceSum, Sum, Relu, Flatten, Reshape.
 #include <limits>
 
-#include "engine/ops/matrix.h"
+#include "engine/ops/core/matrix.h"
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace pipescope::ops_test {
@@ -29,7 +30,7 @@ struct GemmCase {
   friend void PrintTo(const GemmCase& one, std::ostream* out) { *out << one.name; }
 };
 
-class Gemm : public testing::TestWithParam<GemmCase> {};
+class Gemm : public ::testing::TestWithParam<GemmCase> {};
 
 TEST_P(Gemm, EqualsItsDefinition) {
   const GemmCase& c = GetParam();
@@ -94,7 +95,8 @@ TEST(GemmOp, RefusesWithNodeAndFigures) {
   hard.name = "hard";
   hard.inputs = graph.outputs;
   graph::Node sum;
-  sum.inputs = *ops::appendNode(graph, hard, {"hardest"}, graph::TensorRole::activation, ops::standardOperators());
+  sum.inputs =
+      *ops::appendNode(graph, hard, {"hardest"}, graph::TensorRole::activation, ops::standardOperators());
   sum.op = "ReduceSum";
   sum.name = "total";
   graph.loss =
@@ -109,7 +111,8 @@ TEST(GemmOp, TrainsAScaledBias) {
 }
 
 TEST(GemmOp, OfWholeNumbersWraps) {
-  const Value a = labels({2, 2}, {1, 2, 3, 100}, ElementType::uint8), c = labels({2}, {1, 2}, ElementType::uint8);
+  const Value a = labels({2, 2}, {1, 2, 3, 100}, ElementType::uint8),
+              c = labels({2}, {1, 2}, ElementType::uint8);
   const auto y = compute("Gemm", {a, a, c}, {{"transB", std::int64_t{1}}, {"beta", 2.0}});
   // 1·1 + 2·2, 1·3 + 2·100; 3·1 + 100·2, 9 + 10000 mod 256; plus 2 and 4.
   EXPECT_EQ((*y)[0].data, (std::vector<double>{7, 207, 205, (10009 + 4) % 256}));
@@ -161,12 +164,14 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
 }
 
 TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
-  // More columns than one strip has, rows that do not divide by four: whole numbers, so that every sum is exact.
+  // More columns than one strip has, rows that do not divide by four: whole numbers, so that every sum is
+  // exact.
   Value x{{7, 2, 700}, {}};
   for (std::int64_t i = 0; i < 7 * 2 * 700; ++i) x.data.push_back(static_cast<double>(i * 7919 % 1009 - 504));
   std::vector<double> expected(700);
   for (std::size_t i = 0; i < x.data.size(); ++i) expected[i % 700] += x.data[i];
-  const auto y = compute("ReduceSum", {x}, {{"axes", Ints{0, 1}}, {"keepdims", std::int64_t{0}}}, 1, ElementType::float32);
+  const auto y = compute("ReduceSum", {x}, {{"axes", Ints{0, 1}}, {"keepdims", std::int64_t{0}}}, 1,
+                         ElementType::float32);
   ASSERT_TRUE(y.ok()) << y.error().message;
   EXPECT_EQ((*y)[0].data, expected);
 }
@@ -251,8 +256,9 @@ TEST(SumOp, AddsInOrderAndPassesGradientsOn) {
 }
 
 TEST(SumOp, RefusesWithNodeAndFigures) {
-  EXPECT_EQ(refusal("Sum", {noise({2, 3}, 1), noise({3, 2}, 1)}),
-            "Sum node: input 1 is 3x2 float64, which does not spread over 2 of the inputs before it on axis 0");
+  EXPECT_EQ(
+      refusal("Sum", {noise({2, 3}, 1), noise({3, 2}, 1)}),
+      "Sum node: input 1 is 3x2 float64, which does not spread over 2 of the inputs before it on axis 0");
   EXPECT_EQ(refusal("Sum", {noise({2}, 1), absent()}), "Sum node: input 1 is left out, but is needed");
   EXPECT_EQ(refusal("Sum", {noise({2}, 1)}, {}, 1, ElementType::int64),
             "Sum node: cannot compute in int64; there are kernels for floating-point types");

@@ -1,10 +1,11 @@
-#include "engine/ops/half.h"
+#include "engine/ops/core/half.h"
 
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "engine/ops/random.h"
+#include "engine/ops/core/random.h"
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace pipescope::ops_test {
@@ -13,7 +14,7 @@ namespace {
 using ops::BFloat16;
 using ops::Float16;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kHalfInfinity = std::numeric_limits<double>::infinity();
 
 /// A finite or infinite number of a format with so many fraction bits, from the definition of its fields.
 double valueOf(unsigned bits, int fraction, int bias) {
@@ -21,12 +22,12 @@ double valueOf(unsigned bits, int fraction, int bias) {
   const int width = 15 - fraction;
   const int exponent = static_cast<int>(bits >> fraction) & ((1 << width) - 1);
   const double part = static_cast<double>(bits & ((1U << fraction) - 1)) / static_cast<double>(1 << fraction);
-  if (exponent == (1 << width) - 1) return part == 0 ? sign * kInfinity : std::nan("");
+  if (exponent == (1 << width) - 1) return part == 0 ? sign * kHalfInfinity : std::nan("");
   return sign * (exponent == 0 ? std::ldexp(part, 1 - bias) : std::ldexp(1 + part, exponent - bias));
 }
 
 template <class Half>
-class HalfTypes : public testing::Test {
+class HalfTypes : public ::testing::Test {
  public:
   static constexpr int kFraction = std::is_same_v<Half, Float16> ? 10 : 7;
   static constexpr int kBias = std::is_same_v<Half, Float16> ? 15 : 127;
@@ -61,11 +62,12 @@ TYPED_TEST(HalfTypes, EveryNumberIsItsFieldsAndComesBack) {
 
 TYPED_TEST(HalfTypes, RoundsToTheNearestAndTiesToEven) {
   // Between each pair of neighbours: just below the middle, the middle, just above.
-  for (unsigned bits = 0; this->value(bits + 1) < kInfinity; ++bits) {
+  for (unsigned bits = 0; this->value(bits + 1) < kHalfInfinity; ++bits) {
     const double low = this->value(bits), high = this->value(bits + 1), middle = (low + high) / 2;
     const float tie = static_cast<float>(middle);
     ASSERT_EQ(static_cast<double>(tie), middle);
-    const float inputs[8] = {std::nextafter(tie, 0.0F), tie, std::nextafter(tie, INFINITY), -tie, tie, tie, tie, tie};
+    const float inputs[8] = {
+        std::nextafter(tie, 0.0F), tie, std::nextafter(tie, INFINITY), -tie, tie, tie, tie, tie};
     TypeParam vector[8], alone[8];
     ops::narrow(inputs, vector, 8);
     for (int i = 0; i < 4; ++i) ops::narrow(inputs[i], alone[i]);
@@ -108,7 +110,8 @@ TEST(HalfKernels, ComputeInFloat32AndRoundOnce) {
   for (const ElementType half : {ElementType::float16, ElementType::bfloat16}) {
     const double tiny = half == ElementType::float16 ? 0x1p-11 : 0x1p-8;
     // In half precision 1 + tiny is 1 (a tie), but 1 + tiny + tiny, added in float32, is the next number.
-    const auto y = compute("Sum", {Value{{2}, {1, 3}}, Value{{2}, {tiny, 0}}, Value{{2}, {tiny, 0}}}, {}, 1, half);
+    const auto y =
+        compute("Sum", {Value{{2}, {1, 3}}, Value{{2}, {tiny, 0}}, Value{{2}, {tiny, 0}}}, {}, 1, half);
     ASSERT_TRUE(y.ok()) << y.error().message;
     EXPECT_EQ((*y)[0].data, (std::vector<double>{1 + 2 * tiny, 3}));
   }
@@ -140,7 +143,8 @@ TEST(HalfKernels, RoundStochasticallyWhereTheRunSaysSo) {
   const auto first = run(true, 0);
   EXPECT_EQ(first, run(true, 0));
   EXPECT_NE(first, run(true, 1));
-  EXPECT_EQ(std::count(first.begin(), first.end(), 1.0) + std::count(first.begin(), first.end(), 1 + 0x1p-10), 64);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 1.0) + std::count(first.begin(), first.end(), 1 + 0x1p-10),
+            64);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace pipescope::ops_test {

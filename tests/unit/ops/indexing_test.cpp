@@ -21,7 +21,7 @@ std::vector<double> only(const base::Result<std::vector<Value>>& result) {
   EXPECT_TRUE(result.ok()) << result.error().message;
   return result.ok() ? (*result)[0].data : kNone;
 }
-Value constant(Shape shape, std::vector<double> data, ElementType element = ElementType::float64) {
+Value indexingConstant(Shape shape, std::vector<double> data, ElementType element = ElementType::float64) {
   return {std::move(shape), std::move(data), element, Value::Role::constant};
 }
 
@@ -128,23 +128,25 @@ TEST(ScatterNd, WritesRowsAndHasGradients) {
 
 TEST(OneHot, TakesEveryKindOfIndexAndIgnoresThoseOutside) {
   const auto rows = [](const Value& indices, std::int64_t axis) {
-    return only(compute("OneHot", {indices, constant({}, {3}), constant({2}, {-1, 5})}, with("axis", axis)));
+    return only(compute("OneHot", {indices, indexingConstant({}, {3}), indexingConstant({2}, {-1, 5})},
+                        with("axis", axis)));
   };
   const std::vector<double> expected{5, -1, -1, -1, -1, 5, -1, -1, -1, -1, -1, -1};
   EXPECT_EQ(rows(labels({4}, {0, -1, 3, -4}), -1), expected);
   EXPECT_EQ(rows(labels({4}, {0, 2, 3, 255}, ElementType::uint8), 1), expected);
   EXPECT_EQ(rows(Value{{4}, {0, -1.0, 3.5, std::nan("")}}, 1), expected);
   EXPECT_EQ(rows(labels({1, 2}, {1, 0}), 0), (std::vector<double>{-1, 5, 5, -1, -1, -1}));
-  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), constant({}, {-3}), noise({2}, 1)}),
+  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), indexingConstant({}, {-3}), noise({2}, 1)}),
               HasSubstr("depth is -3"));
-  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), constant({2}, {3, 4}), noise({2}, 1)}),
+  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), indexingConstant({2}, {3, 4}), noise({2}, 1)}),
               HasSubstr("must be one number"));
   EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), labels({}, {3}), noise({2}, 1)}),
               HasSubstr("depends on the data of depth"));
-  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), constant({}, {3}), noise({3}, 1)}),
+  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}), indexingConstant({}, {3}), noise({3}, 1)}),
               HasSubstr("off and on"));
-  EXPECT_THAT(refusal("OneHot", {labels({1}, {0}, ElementType::boolean), constant({}, {3}), noise({2}, 1)}),
-              HasSubstr("cannot compute in bool"));
+  EXPECT_THAT(
+      refusal("OneHot", {labels({1}, {0}, ElementType::boolean), indexingConstant({}, {3}), noise({2}, 1)}),
+      HasSubstr("cannot compute in bool"));
 }
 
 TEST(TopK, SortsWithTiesAndNan) {
@@ -171,13 +173,13 @@ TEST(TopK, SortsWithTiesAndNan) {
 
 TEST(Unique, GroupsNanAndSlices) {
   const double nan = std::nan("");
-  const auto y = compute("Unique", {constant({6}, {2, nan, -0.0, 2, nan, 0})}, {}, 4);
+  const auto y = compute("Unique", {indexingConstant({6}, {2, nan, -0.0, 2, nan, 0})}, {}, 4);
   ASSERT_TRUE(y.ok()) << y.error().message;
   EXPECT_EQ((*y)[1].data, (std::vector<double>{2, 0, 1}));
   EXPECT_EQ((*y)[2].data, (std::vector<double>{1, 2, 0, 1, 2, 0}));
   EXPECT_EQ((*y)[3].data, (std::vector<double>{2, 2, 2}));
-  const auto columns =
-      compute("Unique", {constant({2, 3}, {3, 1, 3, 4, 2, 4}, ElementType::uint8)}, with("axis", 1), 4);
+  const auto columns = compute("Unique", {indexingConstant({2, 3}, {3, 1, 3, 4, 2, 4}, ElementType::uint8)},
+                               with("axis", 1), 4);
   EXPECT_EQ((*columns)[0].data, (std::vector<double>{1, 3, 2, 4}));
   EXPECT_EQ((*columns)[2].data, (std::vector<double>{1, 0, 1}));
   EXPECT_THAT(refusal("Unique", {noise({3}, 1)}, {}, 1),
@@ -185,18 +187,18 @@ TEST(Unique, GroupsNanAndSlices) {
 }
 
 TEST(NonZero, CountsNanButNotNegativeZero) {
-  const auto y = compute("NonZero", {constant({2, 3}, {0, std::nan(""), -0.0, 1, 0, -2})});
+  const auto y = compute("NonZero", {indexingConstant({2, 3}, {0, std::nan(""), -0.0, 1, 0, -2})});
   ASSERT_TRUE(y.ok()) << y.error().message;
   EXPECT_EQ((*y)[0].shape, (Shape{2, 3}));
   EXPECT_EQ((*y)[0].data, (std::vector<double>{0, 1, 1, 1, 0, 2}));
-  EXPECT_EQ(only(compute("NonZero", {constant({3}, {128, 0, 1}, ElementType::uint8)})),
+  EXPECT_EQ(only(compute("NonZero", {indexingConstant({3}, {128, 0, 1}, ElementType::uint8)})),
             (std::vector<double>{0, 2}));
-  EXPECT_EQ((*compute("NonZero", {constant({}, {3})}))[0].shape, (Shape{1, 1}));
+  EXPECT_EQ((*compute("NonZero", {indexingConstant({}, {3})}))[0].shape, (Shape{1, 1}));
   EXPECT_THAT(refusal("NonZero", {noise({2}, 1)}), HasSubstr("depends on the data of X"));
 }
 
 TEST(Compress, KeepsSlicesAndHasGradients) {
-  const Value x = noise({2, 3, 2}, 1), keep = constant({3}, {1, 0, 1}, ElementType::boolean);
+  const Value x = noise({2, 3, 2}, 1), keep = indexingConstant({3}, {1, 0, 1}, ElementType::boolean);
   EXPECT_EQ(only(compute("Compress", {x, keep}, with("axis", 1))), byPosition({2, 2, 2}, [&](const Ints& to) {
               return at(x, {to[0], to[1] * 2, to[2]});
             }));
@@ -214,21 +216,22 @@ TEST(Compress, KeepsSlicesAndHasGradients) {
 
 TEST(Range, StopsBeforeTheLimit) {
   const auto range = [](double start, double limit, double delta, ElementType type) {
-    return only(compute(
-        "Range", {constant({}, {start}, type), constant({}, {limit}, type), constant({}, {delta}, type)}));
+    return only(compute("Range", {indexingConstant({}, {start}, type), indexingConstant({}, {limit}, type),
+                                  indexingConstant({}, {delta}, type)}));
   };
   EXPECT_EQ(range(1, 10, 4, ElementType::int32), (std::vector<double>{1, 5, 9}));
   EXPECT_EQ(range(10, 2, -4, ElementType::int64), (std::vector<double>{10, 6}));
   EXPECT_EQ(range(0, 1, 0.25, ElementType::float64), (std::vector<double>{0, 0.25, 0.5, 0.75}));
   const auto sentence = [](double start, double limit, double delta, ElementType type) {
-    return refusal("Range",
-                   {constant({}, {start}, type), constant({}, {limit}, type), constant({}, {delta}, type)});
+    return refusal("Range", {indexingConstant({}, {start}, type), indexingConstant({}, {limit}, type),
+                             indexingConstant({}, {delta}, type)});
   };
   EXPECT_THAT(sentence(0, 1, 0, ElementType::int32), HasSubstr("is no finite range"));
   EXPECT_THAT(sentence(0, 1, std::nan(""), ElementType::float64), HasSubstr("is no finite range"));
   EXPECT_THAT(sentence(0, 1, 1, ElementType::uint8), HasSubstr("cannot compute in uint8"));
-  EXPECT_THAT(refusal("Range", {constant({2}, {0, 1}), constant({}, {1}), constant({}, {1})}),
-              HasSubstr("input 0 is 2 float64"));
+  EXPECT_THAT(
+      refusal("Range", {indexingConstant({2}, {0, 1}), indexingConstant({}, {1}), indexingConstant({}, {1})}),
+      HasSubstr("input 0 is 2 float64"));
 }
 
 TEST(EyeLike, SetsOneDiagonal) {
@@ -303,19 +306,20 @@ TEST(NonMaxSuppression, NeedsItsData) {
     Value boxes{{1, 2, 4}, {0, 0, 1, 1, 0, 0.1, 1, 1.1}, ElementType::float32, role};
     return boxes;
   };
-  const Value scores = constant({1, 1, 2}, {0.5, 0.9}, ElementType::float32), most = constantInts({5});
-  const Value overlap = constant({}, {0.5}, ElementType::float32);
+  const Value scores = indexingConstant({1, 1, 2}, {0.5, 0.9}, ElementType::float32),
+              most = constantInts({5});
+  const Value overlap = indexingConstant({}, {0.5}, ElementType::float32);
   EXPECT_EQ(only(compute("NonMaxSuppression", {box(Value::Role::constant), scores, most, overlap})),
             (std::vector<double>{0, 0, 1}));
   EXPECT_THAT(refusal("NonMaxSuppression", {box(Value::Role::input), scores}),
               HasSubstr("depends on the data of boxes"));
-  EXPECT_THAT(refusal("NonMaxSuppression",
-                      {box(Value::Role::constant), constant({1, 1, 3}, {1, 2, 3}, ElementType::float32)}),
+  EXPECT_THAT(refusal("NonMaxSuppression", {box(Value::Role::constant),
+                                            indexingConstant({1, 1, 3}, {1, 2, 3}, ElementType::float32)}),
               HasSubstr("it needs batch, boxes and 4"));
   EXPECT_THAT(refusal("NonMaxSuppression", {box(Value::Role::constant), scores, most, overlap},
                       with("center_point_box", 2)),
               HasSubstr("center_point_box is 2"));
-  EXPECT_THAT(refusal("NonMaxSuppression", {box(Value::Role::constant), constant({1, 1, 2}, {1, 2})}),
+  EXPECT_THAT(refusal("NonMaxSuppression", {box(Value::Role::constant), indexingConstant({1, 1, 2}, {1, 2})}),
               HasSubstr("scores (input 1) is"));
 }
 

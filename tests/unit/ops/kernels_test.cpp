@@ -7,6 +7,7 @@
 #include "engine/ops/kernels/choose.h"
 
 #include "engine/numerics/thread_pool.h"
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace {
@@ -188,9 +189,10 @@ TEST_P(Modules, ConvolveRowsAsDefined) {
     s.outputPlane = 3 * s.outputRow;
     s.outputImage = filters * s.outputPlane;
     const std::int64_t taps = 2 * kernelX, weights = filters * channels * taps, images = 2;
-    const std::vector<float> x = floats(images * s.inputImage, 1), w = floats(weights, 2), bias = floats(filters, 3),
-                             dy = floats(images * s.outputImage, 4);
-    std::vector<float> packed(2 * w.size()), turned(2 * w.size()), y(dy.size(), 7), dx(x.size(), 0.5F), dw(w.size(), 2);
+    const std::vector<float> x = floats(images * s.inputImage, 1), w = floats(weights, 2),
+                             bias = floats(filters, 3), dy = floats(images * s.outputImage, 4);
+    std::vector<float> packed(2 * w.size()), turned(2 * w.size()), y(dy.size(), 7), dx(x.size(), 0.5F),
+        dw(w.size(), 2);
     table.rowFilters(s, w.data(), false, packed.data());
     table.rowFilters(s, w.data(), true, turned.data());
     table.rowForward(s, x.data(), packed.data(), bias.data(), true, y.data());
@@ -199,7 +201,8 @@ TEST_P(Modules, ConvolveRowsAsDefined) {
       for (std::int64_t ky = 0; ky < 2; ++ky)
         table.rowWeightGradient(s, images, channel, ky, x.data(), dy.data(), ky == 1, dw.data());
     }
-    std::vector<double> sums(static_cast<std::size_t>(s.outputImage)), inputs(x.size(), 0.5), products(w.size());
+    std::vector<double> sums(static_cast<std::size_t>(s.outputImage)), inputs(x.size(), 0.5),
+        products(w.size());
     const auto each = [&](const auto& body) {
       for (std::int64_t i = 0; i < images * filters * channels * 3 * width * taps; ++i) {
         const std::int64_t tap = i % taps, column = i / taps % width, row = i / taps / width % 3,
@@ -207,7 +210,8 @@ TEST_P(Modules, ConvolveRowsAsDefined) {
                            filter = i / taps / width / 3 / channels % filters,
                            image = i / taps / width / 3 / channels / filters;
         body(image, image * s.outputImage + filter * s.outputPlane + row * s.outputRow + column,
-             image * s.inputImage + channel * s.inputPlane + (row + tap / kernelX) * s.inputRow + column + tap % kernelX,
+             image * s.inputImage + channel * s.inputPlane + (row + tap / kernelX) * s.inputRow + column +
+                 tap % kernelX,
              (filter * channels + channel) * taps + tap);
       }
     };
@@ -227,7 +231,8 @@ TEST_P(Modules, ConvolveRowsAsDefined) {
     for (std::int64_t i = 0; i < weights; ++i)
       ASSERT_NEAR(double{dw[i]}, products[i] + (i % taps >= kernelX ? 2.0 : 0.0), 1e-3) << i;
     for (std::int64_t i = 0; i < filters * 3; ++i) {  // nothing beyond the rows' ends is written
-      for (std::int64_t column = width; column < s.outputRow; ++column) ASSERT_EQ(y[i * s.outputRow + column], 7.0F);
+      for (std::int64_t column = width; column < s.outputRow; ++column)
+        ASSERT_EQ(y[i * s.outputRow + column], 7.0F);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "engine/ops/lane_math.h"
+#include "engine/ops/core/lane_math.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,8 @@ TEST(LaneMath, QuickErfIsWithinItsBound) {
 }
 
 TEST(LaneMath, TakesInfinitiesNanAndZero) {
-  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(lanes::exp(infinity), infinity);
   EXPECT_EQ(lanes::exp(-infinity), 0.0F);
   EXPECT_EQ(lanes::exp(0.0F), 1.0F);

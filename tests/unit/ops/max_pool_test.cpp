@@ -25,7 +25,7 @@ struct PoolCase {
   friend void PrintTo(const PoolCase& one, std::ostream* out) { *out << one.name; }
 };
 
-std::vector<double> naive(const PoolCase& c, const Value& x) {
+std::vector<double> maxPoolNaive(const PoolCase& c, const Value& x) {
   const std::size_t axes = c.kernel.size();
   const bool two = axes == 2;
   const auto get = [&](const Ints& list, std::size_t a, std::int64_t fallback) {
@@ -52,7 +52,7 @@ std::vector<double> naive(const PoolCase& c, const Value& x) {
   return y;
 }
 
-class MaxPool : public testing::TestWithParam<PoolCase> {};
+class MaxPool : public ::testing::TestWithParam<PoolCase> {};
 
 TEST_P(MaxPool, EqualsItsDefinition) {
   const PoolCase& c = GetParam();
@@ -63,7 +63,7 @@ TEST_P(MaxPool, EqualsItsDefinition) {
     const auto y = compute("MaxPool", {x}, c.attributes(), 1, real);
     ASSERT_TRUE(y.ok()) << y.error().message;
     EXPECT_EQ((*y)[0].shape, shape);
-    expectNear((*y)[0], naive(c, x), 1e-6);
+    expectNear((*y)[0], maxPoolNaive(c, x), 1e-6);
   }
 }
 
@@ -72,14 +72,16 @@ TEST_P(MaxPool, HasTheGradientsOfItsDifferences) {
 }
 
 TEST_P(MaxPool, Float32HasTheGradientsOfDoubles) {
-  // Other kernels for common windows: doubles are checked against differences above. Few values, so many ties.
+  // Other kernels for common windows: doubles are checked against differences above. Few values, so many
+  // ties.
   Value x = noise(GetParam().input, 5);
   for (double& value : x.data) value = std::floor(value * 4);
   const auto y = compute("MaxPool", {x}, GetParam().attributes());
   Value dy = noise((*y)[0].shape, 6);
   for (double& value : dy.data) value = std::floor(value * 64);
   const auto exact = compute("GradMaxPool", {x, (*y)[0], dy}, GetParam().attributes());
-  const auto single = compute("GradMaxPool", {x, (*y)[0], dy}, GetParam().attributes(), 1, ElementType::float32);
+  const auto single =
+      compute("GradMaxPool", {x, (*y)[0], dy}, GetParam().attributes(), 1, ElementType::float32);
   ASSERT_TRUE(single.ok()) << single.error().message;
   EXPECT_EQ((*single)[0].data, (*exact)[0].data);
 }
@@ -190,9 +192,10 @@ TEST(MaxPoolOp, RefusesWithNodeAndFigures) {
             "MaxPool node: storage_order is 2; it must be 0 (row-major) or 1 (column-major)");
   EXPECT_EQ(refusal("MaxPool", {x}, {{"kernel_shape", Ints{2, 2}}}, 1, ElementType::int64),
             "MaxPool node: cannot compute in int64; there are kernels for floating-point types");
-  EXPECT_EQ(refusal("GradMaxPool", {x, noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 1)},
-                    {{"kernel_shape", Ints{2, 2}}}),
-            "GradMaxPool node: the pooled tensor is 1x1x2x2 float64; pooling its input gives 1x1x3x3 float64");
+  EXPECT_EQ(
+      refusal("GradMaxPool", {x, noise({1, 1, 2, 2}, 1), noise({1, 1, 2, 2}, 1)},
+              {{"kernel_shape", Ints{2, 2}}}),
+      "GradMaxPool node: the pooled tensor is 1x1x2x2 float64; pooling its input gives 1x1x3x3 float64");
   EXPECT_EQ(
       refusal("GradMaxPool", {x, noise({1, 1, 3, 3}, 1), noise({1, 1, 2, 3}, 1)},
               {{"kernel_shape", Ints{2, 2}}}),

@@ -6,7 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/ops/move_plan.h"
+#include "engine/ops/moves/move_plan.h"
+#include "engine/ops/standard_operators.h"
 #include "index_oracle.h"
 
 namespace pipescope::ops_test {
@@ -358,7 +359,8 @@ TEST(Pad, AGiantMirrorTakesNothingBeforeItRuns) {
   pad.name = "pad";
   pad.inputs = {x};
   pad.attributes = {{"mode", "reflect"}, {"pads", Ints{0, std::int64_t{1} << 38, 0, 0}}};
-  ASSERT_TRUE(ops::appendNode(graph, pad, {"y"}, graph::TensorRole::activation, ops::standardOperators()).ok());
+  ASSERT_TRUE(
+      ops::appendNode(graph, pad, {"y"}, graph::TensorRole::activation, ops::standardOperators()).ok());
   const auto kernel = ops::standardOperators().find("Pad")->kernel(ops::callOf(graph, graph.nodes().back()));
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   EXPECT_EQ(kernel->scratchBytes, 0);

@@ -9,7 +9,7 @@ namespace {
 
 using List = std::vector<double>;
 
-Value constant(Value value) {
+Value normalizationConstant(Value value) {
   value.role = Value::Role::constant;
   return value;
 }
@@ -26,19 +26,21 @@ void forRows(const Shape& shape, std::size_t axis, Visit visit) {
 TEST(SoftmaxOp, EqualsItsDefinitionAlongEveryAxis) {
   for (const Shape& shape : {Shape{3, 70, 5}, Shape{2, 3, 100}}) {
     for (std::int64_t axis = 0; axis < 3; ++axis) {
-      const auto at = static_cast<std::size_t>(axis);
+      const auto normalizationAt = static_cast<std::size_t>(axis);
       const Value x = noise(shape, 3);
       List soft(x.data.size()), logs(x.data.size());
-      forRows(shape, at, [&](std::int64_t first, std::int64_t step) {
+      forRows(shape, normalizationAt, [&](std::int64_t first, std::int64_t step) {
         double sum = 0;
-        for (std::int64_t i = 0; i < shape[at]; ++i) sum += std::exp(x.data[static_cast<std::size_t>(first + i * step)]);
-        for (std::int64_t i = 0; i < shape[at]; ++i) {
+        for (std::int64_t i = 0; i < shape[normalizationAt]; ++i)
+          sum += std::exp(x.data[static_cast<std::size_t>(first + i * step)]);
+        for (std::int64_t i = 0; i < shape[normalizationAt]; ++i) {
           const auto place = static_cast<std::size_t>(first + i * step);
           soft[place] = std::exp(x.data[place]) / sum;
           logs[place] = x.data[place] - std::log(sum);
         }
       });
-      for (const auto& [type, tolerance] : {std::pair{ElementType::float64, 1e-13}, {ElementType::float32, 1e-6}}) {
+      for (const auto& [type, tolerance] :
+           {std::pair{ElementType::float64, 1e-13}, {ElementType::float32, 1e-6}}) {
         expectNear((*compute("Softmax", {x}, {{"axis", axis}}, 1, type))[0], soft, tolerance);
         expectNear((*compute("LogSoftmax", {x}, {{"axis", axis - 3}}, 1, type))[0], logs, tolerance);
       }
@@ -80,16 +82,19 @@ TEST(LayerNormalizationOp, EqualsItsDefinition) {
       double mean = 0, variance = 0;
       const double* row = x.data.data() + r * depth;
       for (std::int64_t i = 0; i < depth; ++i) mean += row[i] / static_cast<double>(depth);
-      for (std::int64_t i = 0; i < depth; ++i) variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(depth);
+      for (std::int64_t i = 0; i < depth; ++i)
+        variance += (row[i] - mean) * (row[i] - mean) / static_cast<double>(depth);
       means.push_back(mean);
       inverses.push_back(1 / std::sqrt(variance + 0.01));
       for (std::int64_t i = 0; i < depth; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        expected.push_back((row[i] - mean) * inverses.back() * scale.data[at] + bias.data[at]);
+        const auto normalizationAt = static_cast<std::size_t>(i);
+        expected.push_back((row[i] - mean) * inverses.back() * scale.data[normalizationAt] +
+                           bias.data[normalizationAt]);
       }
     }
     const Attributes attributes{{"axis", axis}, {"epsilon", 0.01}};
-    for (const auto& [type, tolerance] : {std::pair{ElementType::float64, 1e-12}, {ElementType::float32, 2e-6}}) {
+    for (const auto& [type, tolerance] :
+         {std::pair{ElementType::float64, 1e-12}, {ElementType::float32, 2e-6}}) {
       const auto y = compute("LayerNormalization", {x, scale, bias}, attributes, 3, type);
       ASSERT_TRUE(y.ok()) << y.error().message;
       expectNear((*y)[0], expected, tolerance);
@@ -98,7 +103,8 @@ TEST(LayerNormalizationOp, EqualsItsDefinition) {
     }
   }
   GradientCheck("LayerNormalization", {noise({3, 2, 5}, 1), noise({5}, 2), noise({5}, 3)}, {}).run();
-  GradientCheck("LayerNormalization", {noise({3, 2, 5}, 1), noise({2, 5}, 2)}, {{"axis", std::int64_t{1}}}).run();
+  GradientCheck("LayerNormalization", {noise({3, 2, 5}, 1), noise({2, 5}, 2)}, {{"axis", std::int64_t{1}}})
+      .run();
 }
 
 TEST(LayerNormalizationOp, RefusesWithNodeAndFigures) {
@@ -126,12 +132,15 @@ TEST(BatchNormalizationOp, UsesGivenStatisticsInInference) {
   List expected;
   for (std::size_t i = 0; i < c.x.data.size(); ++i) {
     const std::size_t k = c.channelOf(i);
-    expected.push_back((c.x.data[i] - c.mean.data[k]) / std::sqrt(c.variance.data[k] + 1e-5) * c.scale.data[k] +
+    expected.push_back((c.x.data[i] - c.mean.data[k]) / std::sqrt(c.variance.data[k] + 1e-5) *
+                           c.scale.data[k] +
                        c.bias.data[k]);
   }
   expectNear((*compute("BatchNormalization", c.inputs()))[0], expected, 1e-8);
   expectNear((*compute("BatchNormalization", c.inputs(), {}, 1, ElementType::float32))[0], expected, 5e-6);
-  GradientCheck("BatchNormalization", {c.x, c.scale, c.bias, constant(c.mean), constant(c.variance)}, {}).run();
+  GradientCheck("BatchNormalization",
+                {c.x, c.scale, c.bias, normalizationConstant(c.mean), normalizationConstant(c.variance)}, {})
+      .run();
 }
 
 TEST(BatchNormalizationOp, UsesTheBatchInTraining) {
@@ -143,7 +152,8 @@ TEST(BatchNormalizationOp, UsesTheBatchInTraining) {
   List expected, runningMean, runningVariance, unbiased;
   for (std::size_t i = 0; i < c.x.data.size(); ++i) {
     const std::size_t k = c.channelOf(i);
-    expected.push_back((c.x.data[i] - mean[k]) / std::sqrt(variance[k] + 1e-3) * c.scale.data[k] + c.bias.data[k]);
+    expected.push_back((c.x.data[i] - mean[k]) / std::sqrt(variance[k] + 1e-3) * c.scale.data[k] +
+                       c.bias.data[k]);
   }
   for (std::size_t k = 0; k < 4; ++k) {
     runningMean.push_back(0.75 * c.mean.data[k] + 0.25 * mean[k]);
@@ -156,7 +166,10 @@ TEST(BatchNormalizationOp, UsesTheBatchInTraining) {
   expectNear((*y)[0], expected, 1e-12);
   expectNear((*y)[1], runningMean, 1e-13);
   expectNear((*y)[2], runningVariance, 1e-13);
-  GradientCheck("BatchNormalization", {c.x, c.scale, c.bias, constant(c.mean), constant(c.variance)}, attributes).run();
+  GradientCheck("BatchNormalization",
+                {c.x, c.scale, c.bias, normalizationConstant(c.mean), normalizationConstant(c.variance)},
+                attributes)
+      .run();
   attributes["unbiased"] = std::int64_t{1};
   expectNear((*compute("BatchNormalization", c.inputs(), attributes, 3))[2], unbiased, 1e-13);
 }
@@ -164,15 +177,19 @@ TEST(BatchNormalizationOp, UsesTheBatchInTraining) {
 TEST(BatchNormalizationOp, RefusesWithNodeAndFigures) {
   BatchNorm c;
   const std::string op = "BatchNormalization";
-  EXPECT_EQ(refusal(op, c.inputs(), {}, 3),
-            "BatchNormalization node: it has 3 outputs, but running statistics exist only with training_mode 1");
+  EXPECT_EQ(
+      refusal(op, c.inputs(), {}, 3),
+      "BatchNormalization node: it has 3 outputs, but running statistics exist only with training_mode 1");
   c.bias = noise({3}, 3);
-  EXPECT_EQ(refusal(op, c.inputs()),
-            "BatchNormalization node: input 2 is 3 float64; it must hold one float64 for each of the 4 channels");
+  EXPECT_EQ(
+      refusal(op, c.inputs()),
+      "BatchNormalization node: input 2 is 3 float64; it must hold one float64 for each of the 4 channels");
   c.x = noise({3}, 1);
-  EXPECT_EQ(refusal(op, c.inputs()), "BatchNormalization node: its input is 3 float64; it needs a batch and channels");
-  EXPECT_EQ(refusal("GradBatchNormalization", {noise({2, 3}, 1), noise({3}, 1), noise({2, 3}, 1), noise({3}, 1)}),
-            "GradBatchNormalization node: give both mean and variance, or neither");
+  EXPECT_EQ(refusal(op, c.inputs()),
+            "BatchNormalization node: its input is 3 float64; it needs a batch and channels");
+  EXPECT_EQ(
+      refusal("GradBatchNormalization", {noise({2, 3}, 1), noise({3}, 1), noise({2, 3}, 1), noise({3}, 1)}),
+      "GradBatchNormalization node: give both mean and variance, or neither");
 }
 
 // --- MatMul ---------------------------------------------------------------------------------------------
@@ -180,11 +197,16 @@ TEST(BatchNormalizationOp, RefusesWithNodeAndFigures) {
 struct ProductCase {
   Shape a, b, y;
 };
-const ProductCase kProducts[] = {{{3, 4}, {4, 5}, {3, 5}},       {{4}, {4, 5}, {5}},
-                                 {{3, 4}, {4}, {3}},             {{4}, {4}, {}},
-                                 {{2, 3, 4}, {4, 5}, {2, 3, 5}}, {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}},
-                                 {{3, 4}, {2, 4, 5}, {2, 3, 5}}, {{2, 1, 3, 4}, {3, 4, 5}, {2, 3, 3, 5}},
-                                 {{4}, {2, 4, 5}, {2, 5}},       {{2, 3, 4}, {4}, {2, 3}},
+const ProductCase kProducts[] = {{{3, 4}, {4, 5}, {3, 5}},
+                                 {{4}, {4, 5}, {5}},
+                                 {{3, 4}, {4}, {3}},
+                                 {{4}, {4}, {}},
+                                 {{2, 3, 4}, {4, 5}, {2, 3, 5}},
+                                 {{2, 3, 4}, {2, 4, 5}, {2, 3, 5}},
+                                 {{3, 4}, {2, 4, 5}, {2, 3, 5}},
+                                 {{2, 1, 3, 4}, {3, 4, 5}, {2, 3, 3, 5}},
+                                 {{4}, {2, 4, 5}, {2, 5}},
+                                 {{2, 3, 4}, {4}, {2, 3}},
                                  {{1, 3, 4}, {2, 4, 5}, {2, 3, 5}}};
 
 /// c[s] = a[s]·b[s], from the definition.
@@ -198,16 +220,16 @@ List product(const ProductCase& c, const Value& a, const Value& b) {
     for (std::size_t i = 0; i < s->size(); ++i)
       all[all.size() - s->size() + i] = std::max(all[all.size() - s->size() + i], (*s)[i]);
   const auto place = [&](const Shape& s, std::int64_t flat) {
-    std::int64_t at = 0, step = 1;
+    std::int64_t normalizationAt = 0, step = 1;
     for (std::size_t back = 0; back < all.size(); ++back) {
       const std::int64_t index = flat % all[all.size() - 1 - back];
       flat /= all[all.size() - 1 - back];
       if (back >= s.size()) continue;
       const std::int64_t extent = s[s.size() - 1 - back];
-      at += (extent == 1 ? 0 : index) * step;
+      normalizationAt += (extent == 1 ? 0 : index) * step;
       step *= extent;
     }
-    return at;
+    return normalizationAt;
   };
   List y;
   for (std::int64_t s = 0; s < graph::elementCount(all); ++s)
@@ -239,7 +261,8 @@ TEST(MatMulOp, MultipliesStacksAsNumpy) {
 }
 
 TEST(MatMulOp, RefusesWithNodeAndShapes) {
-  EXPECT_EQ(refusal("MatMul", {noise({2, 3}, 1), noise({2, 3}, 1)}), "MatMul node: cannot multiply 2x3 by 2x3");
+  EXPECT_EQ(refusal("MatMul", {noise({2, 3}, 1), noise({2, 3}, 1)}),
+            "MatMul node: cannot multiply 2x3 by 2x3");
   EXPECT_EQ(refusal("MatMul", {noise({2, 2, 3}, 1), noise({3, 3, 2}, 1)}),
             "MatMul node: cannot multiply 2x2x3 by 3x3x2");
   EXPECT_EQ(refusal("MatMul", {noise({}, 1), noise({1}, 1)}), "MatMul node: cannot multiply a scalar by 1");
@@ -262,7 +285,8 @@ double sumOf(const List& row, const std::function<double(double)>& f) {
 
 const ReduceCase kReductions[] = {
     {"ReduceSum", [](const List& r) { return sumOf(r, [](double x) { return x; }); }},
-    {"ReduceMean", [](const List& r) { return sumOf(r, [](double x) { return x; }) / static_cast<double>(r.size()); }},
+    {"ReduceMean",
+     [](const List& r) { return sumOf(r, [](double x) { return x; }) / static_cast<double>(r.size()); }},
     {"ReduceMax", [](const List& r) { return *std::max_element(r.begin(), r.end()); }},
     {"ReduceMin", [](const List& r) { return *std::min_element(r.begin(), r.end()); }},
     {"ReduceProd",
@@ -274,7 +298,8 @@ const ReduceCase kReductions[] = {
     {"ReduceL1", [](const List& r) { return sumOf(r, [](double x) { return std::abs(x); }); }},
     {"ReduceL2", [](const List& r) { return std::sqrt(sumOf(r, [](double x) { return x * x; })); }},
     {"ReduceLogSum", [](const List& r) { return std::log(sumOf(r, [](double x) { return x; })); }},
-    {"ReduceLogSumExp", [](const List& r) { return std::log(sumOf(r, [](double x) { return std::exp(x); })); }},
+    {"ReduceLogSumExp",
+     [](const List& r) { return std::log(sumOf(r, [](double x) { return std::exp(x); })); }},
     {"ReduceSumSquare", [](const List& r) { return sumOf(r, [](double x) { return x * x; }); }}};
 
 TEST(Reductions, EqualTheirDefinitionsOverAnyAxes) {
@@ -287,9 +312,10 @@ TEST(Reductions, EqualTheirDefinitionsOverAnyAxes) {
         if (mask >> axis & 1U) axes.push_back(axis);
       std::map<std::size_t, List> rows;
       for (std::size_t i = 0; i < 24; ++i) {
-        const std::size_t at[] = {i / 12, i / 4 % 3, i % 4};
+        const std::size_t normalizationAt[] = {i / 12, i / 4 % 3, i % 4};
         std::size_t key = 0;
-        for (std::size_t axis = 0; axis < 3; ++axis) key = key * 4 + (mask >> axis & 1U ? 0 : at[axis]);
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          key = key * 4 + (mask >> axis & 1U ? 0 : normalizationAt[axis]);
         rows[key].push_back(x.data[i]);
       }
       List expected;
@@ -333,11 +359,14 @@ TEST(Reductions, OfWholeNumbersAndSpecialValues) {
   EXPECT_EQ(logs[2], inf);
   GradientCheck("ReduceProd", {Value{{2, 3}, {0, 2, 3, 0, 0, 4}}}, {{"axes", Ints{1}}}).run();
   const Value ties{{3}, {2, 2, 1}}, one{{1}, {1}}, two{{1}, {2}};
-  EXPECT_EQ((*compute("GradReduce", {ties, two, one}, {{"function", std::string("ReduceMax")}, {"axes", Ints{0}}}))[0].data,
+  EXPECT_EQ((*compute("GradReduce", {ties, two, one},
+                      {{"function", std::string("ReduceMax")}, {"axes", Ints{0}}}))[0]
+                .data,
             (List{0.5, 0.5, 0}));
   EXPECT_EQ(refusal("GradReduce", {ties, two, noise({2}, 1)}, {{"axes", Ints{0}}}),
             "GradReduce node: input 2 is 2 float64; reducing 3 float64 gives 1 elements");
-  EXPECT_EQ(refusal("ReduceMean", {ties}, {{"axes", Ints{1}}}), "ReduceMean node: axis 1 is not one of the 1 axes of 3 float64");
+  EXPECT_EQ(refusal("ReduceMean", {ties}, {{"axes", Ints{1}}}),
+            "ReduceMean node: axis 1 is not one of the 1 axes of 3 float64");
 }
 
 // --- Poolings ----------------------------------------------------------------------------------------------
@@ -397,7 +426,8 @@ TEST(AveragePoolOp, EqualsItsDefinition) {
     Shape shape = c.input;
     shape.insert(shape.begin(), {2, 3});
     const Value x = noise(shape, 1);
-    Attributes attributes{{"kernel_shape", c.kernel}, {"ceil_mode", c.ceil}, {"count_include_pad", c.include}};
+    Attributes attributes{
+        {"kernel_shape", c.kernel}, {"ceil_mode", c.ceil}, {"count_include_pad", c.include}};
     if (!c.stride.empty()) attributes["strides"] = c.stride;
     if (!c.pads.empty()) attributes["pads"] = c.pads;
     List expected;
@@ -413,9 +443,11 @@ TEST(AveragePoolOp, EqualsItsDefinition) {
     expectNear((*y)[0], expected, 1e-14);
     GradientCheck("AveragePool", {x}, attributes).run();
   }
-  EXPECT_EQ(refusal("AveragePool", {noise({1, 1, 4}, 1)}), "AveragePool node: attribute kernel_shape is missing");
+  EXPECT_EQ(refusal("AveragePool", {noise({1, 1, 4}, 1)}),
+            "AveragePool node: attribute kernel_shape is missing");
   EXPECT_EQ(refusal("AveragePool", {noise({1, 1, 4}, 1)}, {{"kernel_shape", Ints{2}}, {"pads", Ints{2, 0}}}),
-            "AveragePool node: on spatial axis 0 a window covers padding only (padding 2 + 0, kernel 2, input 4); give "
+            "AveragePool node: on spatial axis 0 a window covers padding only (padding 2 + 0, kernel 2, "
+            "input 4); give "
             "less padding");
 }
 
@@ -464,7 +496,8 @@ TEST(LpPoolOp, EqualsItsDefinition) {
   expectNear((*compute("LpPool", {x}, attributes))[0], expected, 1e-13);
   GradientCheck("LpPool", {x}, attributes).run();
   GradientCheck("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"p", std::int64_t{1}}}).run();
-  EXPECT_EQ(refusal("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"p", std::int64_t{0}}}), "LpPool node: p is 0; it must be 1 to 100");
+  EXPECT_EQ(refusal("LpPool", {x}, {{"kernel_shape", Ints{2}}, {"p", std::int64_t{0}}}),
+            "LpPool node: p is 0; it must be 1 to 100");
   EXPECT_EQ(refusal("LpPool", {x}), "LpPool node: attribute kernel_shape is missing");
 }
 

@@ -8,8 +8,9 @@
 
 #include "engine/compile/gradients.h"
 #include "engine/numerics/program.h"
-#include "engine/ops/half.h"
-#include "engine/ops/operator.h"
+#include "engine/ops/core/half.h"
+#include "engine/ops/core/operator.h"
+#include "engine/ops/standard_operators.h"
 
 namespace pipescope::ops_test {
 

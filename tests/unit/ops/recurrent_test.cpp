@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/standard_operators.h"
 #include "index_oracle.h"
 
 namespace pipescope::ops_test {
@@ -167,7 +168,7 @@ struct Oracle {
   }
 };
 
-class Recurrent : public testing::TestWithParam<Case> {};
+class Recurrent : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Recurrent, FollowsTheEquations) {
   Oracle oracle{GetParam()};
@@ -210,10 +211,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "gru_activations", .op = "GRU", .activations = {"HardSigmoid", "Softsign"}},
         Case{.name = "gru_clip", .op = "GRU", .clip = 0.4},
         Case{.name = "gru_linear_clip", .op = "GRU", .lengths = true, .linearBeforeReset = true, .clip = 0.3},
-        Case{.name = "lstm_coupled_clip", .op = "LSTM", .direction = "bidirectional", .lengths = true, .peephole = true,
-             .coupled = true, .clip = 0.25},
-        Case{"lstm", "LSTM"},
-        Case{"lstm_no_bias", "LSTM", "forward", false, false, false, false},
+        Case{.name = "lstm_coupled_clip",
+             .op = "LSTM",
+             .direction = "bidirectional",
+             .lengths = true,
+             .peephole = true,
+             .coupled = true,
+             .clip = 0.25},
+        Case{"lstm", "LSTM"}, Case{"lstm_no_bias", "LSTM", "forward", false, false, false, false},
         Case{"lstm_reverse_lengths", "LSTM", "reverse", false, true, true},
         Case{"lstm_both_batch_first", "LSTM", "bidirectional", true, true, true},
         Case{.name = "lstm_peephole", .op = "LSTM", .lengths = true, .peephole = true},

@@ -1,7 +1,8 @@
 // The registry, the Work that operators list, and random numbers.
 #include <algorithm>
 
-#include "engine/ops/random.h"
+#include "engine/ops/core/random.h"
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace pipescope::ops_test {

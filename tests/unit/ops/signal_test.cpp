@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Value constant(Shape shape, std::vector<double> data, ElementType element) {
+Value signalConstant(Shape shape, std::vector<double> data, ElementType element) {
   return {std::move(shape), std::move(data), element, Value::Role::constant};
 }
 
@@ -96,10 +96,11 @@ TEST(SignalWindows, RefuseBadSizes) {
 
 TEST(MelWeightMatrix, RefusesBandsOutsideTheSpectrum) {
   const auto sentence = [](double bands, double high) {
-    return refusal("MelWeightMatrix",
-                   {constant({}, {bands}, ElementType::int32), constant({}, {16}, ElementType::int32),
-                    constant({}, {8192}, ElementType::int32), constant({}, {0}, ElementType::float32),
-                    constant({}, {high}, ElementType::float32)});
+    return refusal(
+        "MelWeightMatrix",
+        {signalConstant({}, {bands}, ElementType::int32), signalConstant({}, {16}, ElementType::int32),
+         signalConstant({}, {8192}, ElementType::int32), signalConstant({}, {0}, ElementType::float32),
+         signalConstant({}, {high}, ElementType::float32)});
   };
   EXPECT_EQ(sentence(8, 4096), "");
   EXPECT_THAT(sentence(8, 9000), HasSubstr("do not fit a spectrum of 9 bins"));
@@ -108,11 +109,11 @@ TEST(MelWeightMatrix, RefusesBandsOutsideTheSpectrum) {
 
 TEST(Quantization, RoundsToEvenAndSaturates) {
   const Value x{{2, 4}, {0.5, 1.5, -2.5, 1000, -1000, 2.5, std::nan(""), -0.5}, ElementType::float32};
-  const auto one = constant({}, {1}, ElementType::float32);
-  EXPECT_EQ((*compute("QuantizeLinear", {x, one, constant({}, {1}, ElementType::int8)}))[0].data,
+  const auto one = signalConstant({}, {1}, ElementType::float32);
+  EXPECT_EQ((*compute("QuantizeLinear", {x, one, signalConstant({}, {1}, ElementType::int8)}))[0].data,
             (std::vector<double>{1, 3, -1, 127, -128, 3, -128, 1}));
-  const Value axis0 = constant({2}, {1, 0.5}, ElementType::float32),
-              zeros = constant({2}, {0, 10}, ElementType::uint8);
+  const Value axis0 = signalConstant({2}, {1, 0.5}, ElementType::float32),
+              zeros = signalConstant({2}, {0, 10}, ElementType::uint8);
   EXPECT_EQ((*compute("QuantizeLinear", {x, axis0, zeros}, {{"axis", std::int64_t{0}}}))[0].data,
             (std::vector<double>{0, 2, 0, 255, 0, 15, 0, 9}));
   EXPECT_EQ(
@@ -122,11 +123,11 @@ TEST(Quantization, RoundsToEvenAndSaturates) {
       (std::vector<double>{0, 255, -5, 122.5}));
   EXPECT_EQ((*compute("DynamicQuantizeLinear", {Value{{2}, {0, 0}, ElementType::float32}}, {}, 3))[1].data,
             std::vector<double>{1});
-  EXPECT_THAT(refusal("QuantizeLinear", {x, constant({3}, {1, 1, 1}, ElementType::float32)}),
+  EXPECT_THAT(refusal("QuantizeLinear", {x, signalConstant({3}, {1, 1, 1}, ElementType::float32)}),
               HasSubstr("one number or 4"));
-  EXPECT_THAT(refusal("QuantizeLinear", {x, one, constant({}, {1}, ElementType::int32)}),
+  EXPECT_THAT(refusal("QuantizeLinear", {x, one, signalConstant({}, {1}, ElementType::int32)}),
               HasSubstr("must be int8 or uint8"));
-  EXPECT_THAT(refusal("QuantizeLinear", {x, axis0, constant({}, {1}, ElementType::int8)},
+  EXPECT_THAT(refusal("QuantizeLinear", {x, axis0, signalConstant({}, {1}, ElementType::int8)},
                       {{"axis", std::int64_t{0}}}),
               HasSubstr("as long as its scale"));
   EXPECT_THAT(refusal("QuantizeLinear", {noise({2}, 1), one}), HasSubstr("cannot compute in float64"));
@@ -144,9 +145,9 @@ double requantized(double real, double scale, double zero, double low, double hi
 TEST(QLinearMatMul, MultipliesStacksWithColumnScales) {
   const Value a = labels({2, 1, 2, 3}, {1, 200, 3, 40, 5, 60, 7, 80, 9, 100, 110, 12}, ElementType::uint8);
   const Value b = labels({2, 3, 2}, {1, -2, 30, 4, -5, 60, 7, 8, -90, 10, 11, -12}, ElementType::int8);
-  const Value scaleB = constant({2}, {0.25, 0.5}, ElementType::float32),
-              zeroB = constant({2}, {1, -3}, ElementType::int8);
-  const auto number = [](double x, ElementType type) { return constant({}, {x}, type); };
+  const Value scaleB = signalConstant({2}, {0.25, 0.5}, ElementType::float32),
+              zeroB = signalConstant({2}, {1, -3}, ElementType::int8);
+  const auto number = [](double x, ElementType type) { return signalConstant({}, {x}, type); };
   const auto y = compute("QLinearMatMul",
                          {a, number(0.5, ElementType::float32), number(10, ElementType::uint8), b, scaleB,
                           zeroB, number(8, ElementType::float32), number(3, ElementType::int8)});
@@ -176,10 +177,10 @@ TEST(QLinearConv, ConvolvesGroupsWithFilterScales) {
   for (double& each : w.data) each = std::floor(each * 100);
   x.element = ElementType::uint8;
   w.element = ElementType::int8;
-  const Value scales = constant({2}, {0.25, 0.125}, ElementType::float32),
-              zeros = constant({2}, {2, -3}, ElementType::int8);
-  const Value bias = constant({2}, {1000, -500}, ElementType::int32);
-  const auto number = [](double value, ElementType type) { return constant({}, {value}, type); };
+  const Value scales = signalConstant({2}, {0.25, 0.125}, ElementType::float32),
+              zeros = signalConstant({2}, {2, -3}, ElementType::int8);
+  const Value bias = signalConstant({2}, {1000, -500}, ElementType::int32);
+  const auto number = [](double value, ElementType type) { return signalConstant({}, {value}, type); };
   const std::vector<Value> inputs{
       x,     number(0.5, ElementType::float32), number(100, ElementType::uint8), w,   scales,
       zeros, number(16, ElementType::float32),  number(120, ElementType::uint8), bias};
@@ -203,7 +204,7 @@ TEST(QLinearConv, ConvolvesGroupsWithFilterScales) {
   EXPECT_THAT(refusal("QLinearConv", inputs, {{"group", std::int64_t{2}}, {"kernel_shape", Ints{3, 3}}}),
               HasSubstr("kernel_shape is not"));
   std::vector<Value> wrong = inputs;
-  wrong[8] = constant({1}, {0}, ElementType::int32);
+  wrong[8] = signalConstant({1}, {0}, ElementType::int32);
   EXPECT_THAT(refusal("QLinearConv", wrong, attributes), HasSubstr("it must be 2 int32"));
   wrong = inputs;
   wrong[3] = labels({2}, {1, 1}, ElementType::int8);

@@ -1,3 +1,4 @@
+#include "engine/ops/standard_operators.h"
 #include "op_runner.h"
 
 namespace pipescope::ops_test {
@@ -44,7 +45,7 @@ struct Expected {
   std::vector<double> loss, logProbabilities;
 };
 
-Expected naive(const LossCase& c) {
+Expected softmaxCrossEntropyLossNaive(const LossCase& c) {
   const std::vector<Value> in = c.inputs();
   const auto classes = static_cast<std::size_t>(c.scores[1]);
   const auto inner = static_cast<std::size_t>(c.labelCount() / c.scores[0]);
@@ -70,10 +71,10 @@ Expected naive(const LossCase& c) {
   return expected;
 }
 
-class Loss : public testing::TestWithParam<LossCase> {};
+class Loss : public ::testing::TestWithParam<LossCase> {};
 
 TEST_P(Loss, EqualsItsDefinition) {
-  const Expected expected = naive(GetParam());
+  const Expected expected = softmaxCrossEntropyLossNaive(GetParam());
   for (const ElementType real : {ElementType::float64, ElementType::float32}) {
     const double tolerance = real == ElementType::float64 ? 1e-12 : 2e-6;
     const auto y = compute("SoftmaxCrossEntropyLoss", GetParam().inputs(), GetParam().attributes(), 2, real);
@@ -157,7 +158,9 @@ TEST(LossOp, RefusesToTrainItsWeights) {
 TEST(LossOp, TrainsThroughTheLogarithmsOfTheProbabilities) {
   const Value target = labels({3, 2}, {0, 2, 1, 1, 3, 0});
   GradientCheck("SoftmaxCrossEntropyLoss", {noise({3, 4, 2}, 1), target}, {}, 2).run();
-  GradientCheck("SoftmaxCrossEntropyLoss", {noise({3, 4, 2}, 1), target}, {{"reduction", std::string("none")}}, 2).run();
+  GradientCheck("SoftmaxCrossEntropyLoss", {noise({3, 4, 2}, 1), target},
+                {{"reduction", std::string("none")}}, 2)
+      .run();
 }
 
 }  // namespace

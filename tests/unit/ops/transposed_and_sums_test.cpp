@@ -1,4 +1,5 @@
-// ConvTranspose, Einsum, Det, whole-number products, normalisations and losses against loops of their definitions.
+// ConvTranspose, Einsum, Det, whole-number products, normalisations and losses against loops of their
+// definitions.
 #include <algorithm>
 #include <cmath>
 
@@ -9,11 +10,12 @@ namespace {
 
 using List = std::vector<double>;
 
-std::size_t at(std::int64_t i) {
+std::size_t transposedAndSumsAt(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
-// --- ConvTranspose ---------------------------------------------------------------------------------------------
+// --- ConvTranspose
+// ---------------------------------------------------------------------------------------------
 
 struct TransposedCase {
   std::string name;
@@ -26,9 +28,11 @@ struct TransposedCase {
 Value transposed(const TransposedCase& c, const Value& x, const Value& w, const Value& b) {
   std::int64_t out[2];
   for (std::size_t a = 0; a < 2; ++a)
-    out[a] = (c.input[a] - 1) * c.stride[a] + (c.kernel[a] - 1) * c.dilation[a] + 1 + c.extra[a] - c.pads[a] - c.pads[2 + a];
+    out[a] = (c.input[a] - 1) * c.stride[a] + (c.kernel[a] - 1) * c.dilation[a] + 1 + c.extra[a] - c.pads[a] -
+             c.pads[2 + a];
   const std::int64_t filters = c.filters * c.groups, perGroup = c.channels / c.groups;
-  Value y{{c.batch, filters, out[0], out[1]}, List(at(c.batch * filters * out[0] * out[1]), 0)};
+  Value y{{c.batch, filters, out[0], out[1]},
+          List(transposedAndSumsAt(c.batch * filters * out[0] * out[1]), 0)};
   for (std::int64_t n = 0; n < c.batch; ++n)
     for (std::int64_t ch = 0; ch < c.channels; ++ch)
       for (std::int64_t f = 0; f < c.filters; ++f)
@@ -40,13 +44,13 @@ Value transposed(const TransposedCase& c, const Value& x, const Value& w, const 
                                    v = j * c.stride[1] + q * c.dilation[1] - c.pads[1];
                 if (u < 0 || v < 0 || u >= out[0] || v >= out[1]) continue;
                 const std::int64_t filter = ch / perGroup * c.filters + f;
-                y.data[at(((n * filters + filter) * out[0] + u) * out[1] + v)] +=
-                    x.data[at(((n * c.channels + ch) * c.input[0] + i) * c.input[1] + j)] *
-                    w.data[at(((ch * c.filters + f) * c.kernel[0] + p) * c.kernel[1] + q)];
+                y.data[transposedAndSumsAt(((n * filters + filter) * out[0] + u) * out[1] + v)] +=
+                    x.data[transposedAndSumsAt(((n * c.channels + ch) * c.input[0] + i) * c.input[1] + j)] *
+                    w.data[transposedAndSumsAt(((ch * c.filters + f) * c.kernel[0] + p) * c.kernel[1] + q)];
               }
   if (c.bias)
     for (std::size_t i = 0; i < y.data.size(); ++i)
-      y.data[i] += b.data[i / at(out[0] * out[1]) % at(filters)];
+      y.data[i] += b.data[i / transposedAndSumsAt(out[0] * out[1]) % transposedAndSumsAt(filters)];
   return y;
 }
 
@@ -61,13 +65,18 @@ TEST(ConvTransposeOp, EqualsItsDefinition) {
       {"gaps", 1, 1, 1, 1, {3, 3}, {1, 1}, {2, 2}}};
   for (const TransposedCase& c : cases) {
     const Value x = noise({c.batch, c.channels, c.input[0], c.input[1]}, 1),
-                w = noise({c.channels, c.filters, c.kernel[0], c.kernel[1]}, 2), b = noise({c.filters * c.groups}, 3);
+                w = noise({c.channels, c.filters, c.kernel[0], c.kernel[1]}, 2),
+                b = noise({c.filters * c.groups}, 3);
     std::vector<Value> inputs{x, w};
     if (c.bias) inputs.push_back(b);
-    const Attributes attributes{{"group", c.groups},   {"strides", c.stride},        {"dilations", c.dilation},
-                                {"pads", c.pads}, {"output_padding", c.extra}};
+    const Attributes attributes{{"group", c.groups},
+                                {"strides", c.stride},
+                                {"dilations", c.dilation},
+                                {"pads", c.pads},
+                                {"output_padding", c.extra}};
     const Value expected = transposed(c, x, w, b);
-    for (const auto& [type, tolerance] : {std::pair{ElementType::float64, 1e-13}, {ElementType::float32, 1e-5}}) {
+    for (const auto& [type, tolerance] :
+         {std::pair{ElementType::float64, 1e-13}, {ElementType::float32, 1e-5}}) {
       const auto y = compute("ConvTranspose", inputs, attributes, 1, type);
       ASSERT_TRUE(y.ok()) << c.name << y.error().message;
       EXPECT_EQ((*y)[0].shape, expected.shape) << c.name;
@@ -93,22 +102,27 @@ TEST(ConvTransposeOp, PlacesAWantedOutput) {
   EXPECT_EQ(refused({{"strides", Ints{0, 1}}}),
             "ConvTranspose node: attribute strides holds 0; every number must be 1 to 1000000000");
   EXPECT_EQ(refused({{"pads", Ints{1}}}), "ConvTranspose node: attribute pads has 1 numbers; it needs 4");
-  EXPECT_EQ(refused({{"group", std::int64_t{2}}}), "ConvTranspose node: group is 2; it must divide the 1 channels");
+  EXPECT_EQ(refused({{"group", std::int64_t{2}}}),
+            "ConvTranspose node: group is 2; it must divide the 1 channels");
   EXPECT_EQ(refused({{"auto_pad", std::string("SAME")}}),
             "ConvTranspose node: auto_pad is SAME; it must be NOTSET, VALID, SAME_UPPER or SAME_LOWER");
-  EXPECT_EQ(refused({{"output_shape", Ints{1}}}), "ConvTranspose node: output_shape has 1 numbers; it needs 2");
+  EXPECT_EQ(refused({{"output_shape", Ints{1}}}),
+            "ConvTranspose node: output_shape has 1 numbers; it needs 2");
   EXPECT_EQ(refused({{"kernel_shape", Ints{2, 3}}}),
             "ConvTranspose node: kernel_shape is 2x3, but its weight's kernel is 3x3");
   EXPECT_EQ(refusal("ConvTranspose", {x, noise({2, 2, 3, 3}, 1)}),
-            "ConvTranspose node: a weight of 2x2x3x3 does not fit an input of 1x1x3x3; it needs the input's channels, "
+            "ConvTranspose node: a weight of 2x2x3x3 does not fit an input of 1x1x3x3; it needs the input's "
+            "channels, "
             "filters and 1 to 6 spatial axes");
   EXPECT_EQ(refusal("ConvTranspose", {x, w, noise({1}, 1)}),
             "ConvTranspose node: its bias is 1 float64; it must hold one number for each of the 2 filters");
   EXPECT_EQ(refusal("GradConvTransposeInput", {x, w}, {{"input_shape", Ints{1, 1, 3, 3}}}),
-            "GradConvTransposeInput node: the gradient by its output is 1x1x3x3 float64, but the output is 1x2x5x5 float64");
+            "GradConvTransposeInput node: the gradient by its output is 1x1x3x3 float64, but the output is "
+            "1x2x5x5 float64");
 }
 
-// --- Whole-number products -----------------------------------------------------------------------------------
+// --- Whole-number products
+// -----------------------------------------------------------------------------------
 
 TEST(MatMulIntegerOp, TakesZeroPoints) {
   const Value a = labels({2, 3}, {11, 7, 3, 10, 6, 2}, ElementType::uint8);
@@ -146,7 +160,8 @@ TEST(ConvIntegerOp, TakesZeroPoints) {
         double sum = 0;
         for (int p = 0; p < 2; ++p)
           for (int q = 0; q < 2; ++q)
-            sum += (x.data[at((i + p) * 3 + j + q)] - 1) * (w.data[at(f * 4 + p * 2 + q)] - (f ? 2 : 0));
+            sum += (x.data[transposedAndSumsAt((i + p) * 3 + j + q)] - 1) *
+                   (w.data[transposedAndSumsAt(f * 4 + p * 2 + q)] - (f ? 2 : 0));
         expected.push_back(sum);
       }
   EXPECT_EQ((*compute("ConvInteger", {x, w, zero, perFilter}))[0].data, expected);
@@ -158,7 +173,8 @@ TEST(ConvIntegerOp, TakesZeroPoints) {
             "ConvInteger node: cannot compute in float64; there are kernels for int8 and uint8");
 }
 
-// --- Einsum ------------------------------------------------------------------------------------------------------
+// --- Einsum
+// ------------------------------------------------------------------------------------------------------
 
 Attributes equation(std::string text) {
   return {{"equation", std::move(text)}};
@@ -180,9 +196,12 @@ TEST(EinsumOp, EqualsTheSumsItStandsFor) {
   expectNear((*compute("Einsum", {a}, equation("ij->ji")))[0],
              {a.data[0], a.data[3], a.data[1], a.data[4], a.data[2], a.data[5]}, 0);
   EXPECT_EQ((*compute("Einsum", {t, b}, equation("...ij,ij->...")))[0].shape, (Shape{2}));
-  EXPECT_EQ((*compute("Einsum", {t, noise({1, 4, 5}, 5)}, equation("...ij,...jk")))[0].shape, (Shape{2, 3, 5}));
-  for (const char* text : {"ij,jk->ik", "ij,jk->k", "ij,jk->"}) GradientCheck("Einsum", {a, b}, equation(text)).run();
-  for (const char* text : {"ii", "ii->i", "ij->j", "ij->ji"}) GradientCheck("Einsum", {s}, equation(text)).run();
+  EXPECT_EQ((*compute("Einsum", {t, noise({1, 4, 5}, 5)}, equation("...ij,...jk")))[0].shape,
+            (Shape{2, 3, 5}));
+  for (const char* text : {"ij,jk->ik", "ij,jk->k", "ij,jk->"})
+    GradientCheck("Einsum", {a, b}, equation(text)).run();
+  for (const char* text : {"ii", "ii->i", "ij->j", "ij->ji"})
+    GradientCheck("Einsum", {s}, equation(text)).run();
   GradientCheck("Einsum", {t, noise({1, 4, 5}, 5)}, equation("...ij,...jk")).run();
   GradientCheck("Einsum", {a, b, noise({4}, 6)}, equation("ij,jk,k->i")).run();
 }
@@ -199,10 +218,12 @@ TEST(EinsumOp, RefusesWithNodeAndEquation) {
   EXPECT_EQ(refused("ij->ii"),
             "Einsum node: its equation's result 'ii' names a label that no input has, or one twice");
   EXPECT_EQ(refusal("GradEinsum", {noise({3}, 1), a}, equation("ij->i")),
-            "GradEinsum node: the gradient by its output is 3 float64, but the output is 2; or index 0 is no input");
+            "GradEinsum node: the gradient by its output is 3 float64, but the output is 2; or index 0 is no "
+            "input");
 }
 
-// --- Det -----------------------------------------------------------------------------------------------------------
+// --- Det
+// -----------------------------------------------------------------------------------------------------------
 
 TEST(DetOp, EqualsTheLeibnizFormula) {
   const Value x = noise({2, 3, 3}, 5);
@@ -215,12 +236,14 @@ TEST(DetOp, EqualsTheLeibnizFormula) {
   expectNear((*compute("Det", {x}))[0], expected, 1e-13);
   expectNear((*compute("Det", {Value{{2, 2}, {1, 2, 2, 4}}}))[0], {0}, 0);
   GradientCheck("Det", {x}, {}).run();
-  EXPECT_EQ(refusal("Det", {noise({2, 3}, 1)}), "Det node: its input is 2x3 float64; it needs square matrices");
+  EXPECT_EQ(refusal("Det", {noise({2, 3}, 1)}),
+            "Det node: its input is 2x3 float64; it needs square matrices");
   EXPECT_EQ(refusal("GradDet", {x, noise({3}, 1), noise({3}, 1)}),
             "GradDet node: the determinants are 3 float64; they must be 2 float64");
 }
 
-// --- Normalisations ------------------------------------------------------------------------------------------------
+// --- Normalisations
+// ------------------------------------------------------------------------------------------------
 
 TEST(InstanceNormalizationOp, EqualsItsDefinition) {
   const Value x = noise({2, 3, 4, 5}, 1), scale = noise({3}, 2), bias = noise({3}, 3);
@@ -230,13 +253,15 @@ TEST(InstanceNormalizationOp, EqualsItsDefinition) {
     for (std::size_t i = 0; i < 20; ++i) mean += x.data[p * 20 + i] / 20;
     for (std::size_t i = 0; i < 20; ++i) variance += std::pow(x.data[p * 20 + i] - mean, 2) / 20;
     for (std::size_t i = 0; i < 20; ++i)
-      expected.push_back((x.data[p * 20 + i] - mean) / std::sqrt(variance + 1e-3) * scale.data[p % 3] + bias.data[p % 3]);
+      expected.push_back((x.data[p * 20 + i] - mean) / std::sqrt(variance + 1e-3) * scale.data[p % 3] +
+                         bias.data[p % 3]);
   }
   const Attributes attributes{{"epsilon", 1e-3}};
   expectNear((*compute("InstanceNormalization", {x, scale, bias}, attributes))[0], expected, 1e-12);
   GradientCheck("InstanceNormalization", {noise({2, 3, 2, 3}, 1), scale, bias}, attributes).run();
   EXPECT_EQ(refusal("InstanceNormalization", {noise({2, 3}, 1), scale, bias}),
-            "InstanceNormalization node: its input is 2x3 float64; it needs a batch, channels and at least one spatial axis");
+            "InstanceNormalization node: its input is 2x3 float64; it needs a batch, channels and at least "
+            "one spatial axis");
   EXPECT_EQ(refusal("InstanceNormalization", {x, noise({2}, 1), noise({2}, 1)}),
             "InstanceNormalization node: its scale is 2 float64; it must be 3 float64");
 }
@@ -259,7 +284,8 @@ TEST(LpNormalizationOp, DividesByTheLength) {
   expectNear((*compute("LpNormalization", {x}, first))[0], sums, 1e-14);
   GradientCheck("LpNormalization", {x}, {}).run();
   GradientCheck("LpNormalization", {x}, first).run();
-  EXPECT_EQ(refusal("LpNormalization", {x}, {{"p", std::int64_t{3}}}), "LpNormalization node: p is 3; it must be 1 or 2");
+  EXPECT_EQ(refusal("LpNormalization", {x}, {{"p", std::int64_t{3}}}),
+            "LpNormalization node: p is 3; it must be 1 or 2");
 }
 
 TEST(MeanVarianceNormalizationOp, EqualsItsDefinition) {
@@ -270,7 +296,8 @@ TEST(MeanVarianceNormalizationOp, EqualsItsDefinition) {
     const auto place = [&](std::size_t i) { return (i / 4 * 3 + c) * 4 + i % 4; };
     for (std::size_t i = 0; i < 8; ++i) mean += x.data[place(i)] / 8;
     for (std::size_t i = 0; i < 8; ++i) variance += std::pow(x.data[place(i)] - mean, 2) / 8;
-    for (std::size_t i = 0; i < 8; ++i) expected[place(i)] = (x.data[place(i)] - mean) / (std::sqrt(variance) + 1e-9);
+    for (std::size_t i = 0; i < 8; ++i)
+      expected[place(i)] = (x.data[place(i)] - mean) / (std::sqrt(variance) + 1e-9);
   }
   expectNear((*compute("MeanVarianceNormalization", {x}))[0], expected, 1e-12);
   GradientCheck("MeanVarianceNormalization", {x}, {}).run();
@@ -286,24 +313,31 @@ TEST(LrnOp, EqualsItsDefinition) {
   for (std::int64_t i = 0; i < 40; ++i) {
     const std::int64_t c = i / 4 % 5;
     double sum = 0;
-    for (std::int64_t other = std::max<std::int64_t>(0, c - 1); other <= std::min<std::int64_t>(4, c + 2); ++other)
-      sum += std::pow(x.data[at(i + (other - c) * 4)], 2);
-    expected.push_back(x.data[at(i)] / std::pow(1.5 + 0.3 / 4 * sum, 0.6));
+    for (std::int64_t other = std::max<std::int64_t>(0, c - 1); other <= std::min<std::int64_t>(4, c + 2);
+         ++other)
+      sum += std::pow(x.data[transposedAndSumsAt(i + (other - c) * 4)], 2);
+    expected.push_back(x.data[transposedAndSumsAt(i)] / std::pow(1.5 + 0.3 / 4 * sum, 0.6));
   }
   expectNear((*compute("LRN", {x}, attributes))[0], expected, 1e-14);
   GradientCheck("LRN", {x}, attributes).run();
   EXPECT_EQ(refusal("LRN", {x}),
-            "LRN node: size is 0 and its input 2x5x2x2 float64; it needs a size of 1 or more, a batch and channels");
+            "LRN node: size is 0 and its input 2x5x2x2 float64; it needs a size of 1 or more, a batch and "
+            "channels");
 }
 
-// --- Losses --------------------------------------------------------------------------------------------------------
+// --- Losses
+// --------------------------------------------------------------------------------------------------------
 
 TEST(NegativeLogLikelihoodLossOp, WeighsAndIgnores) {
   const Value x = noise({2, 3, 2}, 1), target = labels({2, 2}, {0, 2, 1, 2}), weight{{3}, {0.5, 2, 1}};
-  const auto picked = [&](std::size_t n, std::size_t c, std::size_t d) { return x.data[(n * 3 + c) * 2 + d]; };
+  const auto picked = [&](std::size_t n, std::size_t c, std::size_t d) {
+    return x.data[(n * 3 + c) * 2 + d];
+  };
   const List own{-0.5 * picked(0, 0, 0), -picked(0, 2, 1), -2 * picked(1, 1, 0), -picked(1, 2, 1)};
   const std::string op = "NegativeLogLikelihoodLoss";
-  const auto loss = [&](Attributes attributes) { return (*compute(op, {x, target, weight}, attributes))[0].data; };
+  const auto loss = [&](Attributes attributes) {
+    return (*compute(op, {x, target, weight}, attributes))[0].data;
+  };
   const std::string none = "none", sum = "sum";
   expectNear((*compute(op, {x, target, weight}, {{"reduction", none}}))[0], own, 1e-15);
   EXPECT_NEAR(loss({{"reduction", sum}})[0], own[0] + own[1] + own[2] + own[3], 1e-14);
@@ -312,11 +346,13 @@ TEST(NegativeLogLikelihoodLossOp, WeighsAndIgnores) {
   Value constant = weight;
   constant.role = Value::Role::constant;
   for (const std::string& reduction : {none, sum, std::string("mean")}) {
-    GradientCheck(op, {x, target, constant}, {{"reduction", reduction}, {"ignore_index", std::int64_t{1}}}).run();
+    GradientCheck(op, {x, target, constant}, {{"reduction", reduction}, {"ignore_index", std::int64_t{1}}})
+        .run();
     GradientCheck(op, {x, target}, {{"reduction", reduction}}).run();
   }
   EXPECT_EQ(refusal(op, {x, labels({2, 2}, {0, 3, 1, 2})}),
-            "NegativeLogLikelihoodLoss node: label 3 in row 0 is not one of the 3 classes (0 to 2); check the labels or the "
+            "NegativeLogLikelihoodLoss node: label 3 in row 0 is not one of the 3 classes (0 to 2); check "
+            "the labels or the "
             "last layer");
   EXPECT_EQ(refusal("GradNegativeLogLikelihoodLoss", {noise({2}, 1), x, target}),
             "GradNegativeLogLikelihoodLoss node: the gradient by the loss is 2 float64; it must be float64");
@@ -357,29 +393,36 @@ TEST(PairLosses, EqualTheirFormulas) {
   EXPECT_EQ(refusal("GradPairLoss", {absent()}), "GradPairLoss node: it needs predictions and targets");
 }
 
-// --- Optimizers in a graph -----------------------------------------------------------------------------------------
+// --- Optimizers in a graph
+// -----------------------------------------------------------------------------------------
 
 TEST(OptimizerNodes, FollowTheirFormulas) {
-  const Value rate{{}, {0.1}}, x{{2}, {1.2, 2.8}}, g{{2}, {-0.94, -2.5}}, v{{2}, {1.7, 3.6}}, h{{2}, {0.1, 0.2}};
+  const Value rate{{}, {0.1}}, x{{2}, {1.2, 2.8}}, g{{2}, {-0.94, -2.5}}, v{{2}, {1.7, 3.6}},
+      h{{2}, {0.1, 0.2}};
   const Value first = labels({}, {0}), later = labels({}, {3});
-  const auto momentum = *compute("Momentum", {rate, first, x, g, v}, {{"alpha", 0.95}, {"beta", 0.1}, {"norm_coefficient", 0.001}}, 2);
+  const auto momentum = *compute("Momentum", {rate, first, x, g, v},
+                                 {{"alpha", 0.95}, {"beta", 0.1}, {"norm_coefficient", 0.001}}, 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const double slope = 0.001 * x.data[i] + g.data[i], next = 0.95 * v.data[i] + slope;
     EXPECT_NEAR(momentum[1].data[i], next, 1e-14);
     EXPECT_NEAR(momentum[0].data[i], x.data[i] - 0.1 * next, 1e-14);
   }
-  const auto nesterov = *compute("Momentum", {rate, later, x, g, v}, {{"alpha", 0.95}, {"beta", 0.1}, {"mode", std::string("nesterov")}}, 2);
+  const auto nesterov = *compute("Momentum", {rate, later, x, g, v},
+                                 {{"alpha", 0.95}, {"beta", 0.1}, {"mode", std::string("nesterov")}}, 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const double next = 0.95 * v.data[i] + 0.1 * g.data[i];
     EXPECT_NEAR(nesterov[0].data[i], x.data[i] - 0.1 * (g.data[i] + 0.95 * next), 1e-14);
   }
-  const auto adagrad = *compute("Adagrad", {rate, later, x, g, h}, {{"decay_factor", 0.5}, {"epsilon", 1e-5}}, 2);
+  const auto adagrad =
+      *compute("Adagrad", {rate, later, x, g, h}, {{"decay_factor", 0.5}, {"epsilon", 1e-5}}, 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const double squares = h.data[i] + g.data[i] * g.data[i];
     EXPECT_NEAR(adagrad[1].data[i], squares, 1e-14);
     EXPECT_NEAR(adagrad[0].data[i], x.data[i] - 0.1 / 2.5 * g.data[i] / (std::sqrt(squares) + 1e-5), 1e-14);
   }
-  const auto adam = *compute("Adam", {rate, later, x, g, v, h}, {{"alpha", 0.9}, {"beta", 0.99}, {"epsilon", 1e-2}, {"norm_coefficient_post", 0.1}}, 3);
+  const auto adam =
+      *compute("Adam", {rate, later, x, g, v, h},
+               {{"alpha", 0.9}, {"beta", 0.99}, {"epsilon", 1e-2}, {"norm_coefficient_post", 0.1}}, 3);
   for (std::size_t i = 0; i < 2; ++i) {
     const double m = 0.9 * v.data[i] + 0.1 * g.data[i], s = 0.99 * h.data[i] + 0.01 * g.data[i] * g.data[i];
     const double corrected = 0.1 * std::sqrt(1 - std::pow(0.99, 3)) / (1 - std::pow(0.9, 3));
@@ -390,9 +433,11 @@ TEST(OptimizerNodes, FollowTheirFormulas) {
   EXPECT_EQ(refusal("Adam", {rate, later, x, g, v}), "Adam node has 5 inputs; it takes 6 to 1048576");
   EXPECT_EQ(refusal("Momentum", {rate, later, x, g, v, h}),
             "Momentum node: it has 6 inputs; beside rate and count it takes 3 for each tensor");
-  EXPECT_EQ(refusal("Momentum", {rate, later, x, g, v}, {}, 3), "Momentum node: it has 3 outputs; it makes 2");
+  EXPECT_EQ(refusal("Momentum", {rate, later, x, g, v}, {}, 3),
+            "Momentum node: it has 3 outputs; it makes 2");
   EXPECT_EQ(refusal("Momentum", {rate, rate, x, g, v}),
-            "Momentum node: rate and count are float64 and float64; they must be one float32 or float64 and one int64");
+            "Momentum node: rate and count are float64 and float64; they must be one float32 or float64 and "
+            "one int64");
   EXPECT_EQ(refusal("Momentum", {rate, later, x, g, v}, {{"mode", std::string("fast")}}),
             "Momentum node: mode is fast; it must be standard or nesterov");
 }

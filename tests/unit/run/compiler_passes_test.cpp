@@ -1,21 +1,22 @@
-// The compiler's passes in whole runs: the same numbers whatever is on, rows in the profile, the program tree.
+// The compiler's passes in whole runs: the same numbers whatever is on, rows in the profile, the program
+// tree.
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "profiler/analysis/operations.h"
-#include "profiler/analysis/peak_attribution.h"
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/program_tree.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/peak_attribution.h"
+#include "profiler/analysis/memory/unit_liveness.h"
+#include "profiler/analysis/model/operations.h"
+#include "profiler/analysis/model/program_tree.h"
 #include "profiler/analysis/pva/report.h"
-#include "profiler/analysis/unit_liveness.h"
 #include "profiler/sections/section.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
 namespace {
 
-const std::vector<std::string> kPasses = {"fold_constants", "common_subexpressions", "fuse_elementwise", "in_place",
-                                          "outline"};
+const std::vector<std::string> kPasses = {"fold_constants", "common_subexpressions", "fuse_elementwise",
+                                          "in_place", "outline"};
 
 class CompilerPassesTest : public RunFixture {
  protected:
@@ -32,13 +33,14 @@ class CompilerPassesTest : public RunFixture {
   static config::Configuration bert(const std::string& mode, const std::string& layers,
                                     const std::map<std::string, std::string>& changes = {}) {
     const std::string file = (folder() / "bert.toml").string();
-    std::ofstream(file) << "[model]\nname = \"bert\"\nbuilder = \"bert\"\nlayers = 12\nhidden = 64\nheads = 4\n"
-                           "feed_forward = 128\nsequence = 32\nvocabulary = 500\ndropout = 0.1\n"
-                           "[execution]\nnumerics = false\nmode = \""
-                        << mode << "\"\nlayers_per_stage = [" << layers
-                        << "]\n[training]\nmicro_batch_size = 2\ngradient_accumulation = 8\n"
-                           "[inference]\nmicro_batch_size = 2\ndevice_iterations = 8\n"
-                           "[data]\ndataset = \"synthetic\"\nsamples = 64\ntest_samples = 64\n";
+    std::ofstream(file)
+        << "[model]\nname = \"bert\"\nbuilder = \"bert\"\nlayers = 12\nhidden = 64\nheads = 4\n"
+           "feed_forward = 128\nsequence = 32\nvocabulary = 500\ndropout = 0.1\n"
+           "[execution]\nnumerics = false\nmode = \""
+        << mode << "\"\nlayers_per_stage = [" << layers
+        << "]\n[training]\nmicro_batch_size = 2\ngradient_accumulation = 8\n"
+           "[inference]\nmicro_batch_size = 2\ndevice_iterations = 8\n"
+           "[data]\ndataset = \"synthetic\"\nsamples = 64\ntest_samples = 64\n";
     auto read = config::Configuration::read(file);
     EXPECT_TRUE(read.ok()) << read.error().message;
     config::Configuration configuration = std::move(read).value();
@@ -70,7 +72,8 @@ TEST_F(CompilerPassesTest, NumbersAreTheSameBitsWithAndWithout) {
 }
 
 TEST_F(CompilerPassesTest, ProfileTellsWhatTheyChanged) {
-  ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}, {"compile.in_place", "false"}})).ok());
+  ASSERT_TRUE(
+      run(sample("pipelined", {{"execution.numerics", "false"}, {"compile.in_place", "false"}})).ok());
   const Read profile = read();
   for (const model::Executable& executable : profile.catalog->executables) {
     const auto rows = analysis::compilerPasses(*profile.source, executable.id);
@@ -211,7 +214,8 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
   ASSERT_TRUE(all.ok());
   std::int64_t ofSegments = 0;
   for (const model::Segment& segment : profile.catalog->segments) {
-    if (segment.executable == training(profile) && segment.pass != model::Pass::sync) ofSegments += segment.ticks.count;
+    if (segment.executable == training(profile) && segment.pass != model::Pass::sync)
+      ofSegments += segment.ticks.count;
   }
   EXPECT_EQ(all->whole.total().count, ofSegments);
   for (const auto* list : {&all->operations, &all->kinds}) {
@@ -219,12 +223,14 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
     for (const analysis::Operation& row : *list) {
       sum += row.cost.total().count;
       programs += row.cost.programs;
-      EXPECT_EQ((row.cost.compute + row.cost.exchange + row.cost.sync + row.cost.other), row.cost.total()) << row.name;
+      EXPECT_EQ((row.cost.compute + row.cost.exchange + row.cost.sync + row.cost.other), row.cost.total())
+          << row.name;
     }
     EXPECT_EQ(sum, ofSegments);
     EXPECT_EQ(programs, all->whole.programs);
   }
-  const auto conv = std::ranges::find(all->operations, std::string("layer1/conv"), &analysis::Operation::name);
+  const auto conv =
+      std::ranges::find(all->operations, std::string("layer1/conv"), &analysis::Operation::name);
   ASSERT_NE(conv, all->operations.end());
   EXPECT_EQ(conv->kind, "Conv");
   EXPECT_EQ(conv->stage, 0);
@@ -268,7 +274,8 @@ TEST_F(CompilerPassesTest, PeaksGoToLayersAndCategories) {
 
 /// Unit maps against what the lowering counted by itself: sums over tiles and the fullest tile of every step.
 TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
-  ASSERT_TRUE(run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.mode", "training"}})).ok());
+  ASSERT_TRUE(
+      run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.mode", "training"}})).ok());
   const Read profile = read();
   const auto memory = analysis::memory(*profile.source, *profile.catalog, training(profile));
   ASSERT_TRUE(memory.ok());
@@ -279,7 +286,8 @@ TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
   const auto maps = profile.source->rows<model::VariableUnits>();
   ASSERT_TRUE(steps.ok() && variables.ok() && lives.ok() && maps.ok());
   std::map<std::int64_t, std::int64_t> mapped;
-  for (const model::VariableUnits& row : **maps) mapped[row.variable.value] += row.bytes.count * row.unitCount;
+  for (const model::VariableUnits& row : **maps)
+    mapped[row.variable.value] += row.bytes.count * row.unitCount;
   for (const model::Variable& row : **variables) {
     const bool onTiles = profile.catalog->memorySpaces[static_cast<std::size_t>(row.space.value)].units > 1;
     EXPECT_EQ(mapped[row.id.value], onTiles ? row.bytes.count : 0) << row.category;
@@ -297,23 +305,28 @@ TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
     for (const model::LifeInterval& life : **lives) {
       const auto found = bytes.find(life.variable.value);
       if (found == bytes.end()) continue;
-      for (std::int32_t s = life.firstStep; s < life.endStep; ++s) live[static_cast<std::size_t>(s)] += found->second;
+      for (std::int32_t s = life.firstStep; s < life.endStep; ++s)
+        live[static_cast<std::size_t>(s)] += found->second;
     }
     for (std::size_t s = 0; s < sums.size(); ++s) {
       sums[s] += live[s];
       most[s] = std::max(most[s], live[s]);
     }
     if (tile % 500 != 0) continue;
-    const auto asked = analysis::unitLiveness(*profile.source, *profile.catalog, training(profile), device.space, tile);
+    const auto asked =
+        analysis::unitLiveness(*profile.source, *profile.catalog, training(profile), device.space, tile);
     ASSERT_TRUE(asked.ok());
     ASSERT_EQ(asked->notAlwaysLive.size(), sums.size());
-    for (std::size_t s = 0; s < sums.size(); ++s) EXPECT_EQ(asked->notAlwaysLive[s].count, live[s]) << tile << " " << s;
-    const auto there = analysis::variablesOnUnit(*profile.source, *profile.catalog, training(profile), device.space,
-                                                 tile, static_cast<std::int32_t>(asked->peakStep));
+    for (std::size_t s = 0; s < sums.size(); ++s)
+      EXPECT_EQ(asked->notAlwaysLive[s].count, live[s]) << tile << " " << s;
+    const auto there =
+        analysis::variablesOnUnit(*profile.source, *profile.catalog, training(profile), device.space, tile,
+                                  static_cast<std::int32_t>(asked->peakStep));
     ASSERT_TRUE(there.ok());
     std::int64_t held = 0;
     for (const analysis::UnitVariable& row : *there) held += row.bytes.count;
-    EXPECT_EQ(held, asked->alwaysLive.count + asked->notAlwaysLive[static_cast<std::size_t>(asked->peakStep)].count);
+    EXPECT_EQ(held, asked->alwaysLive.count +
+                        asked->notAlwaysLive[static_cast<std::size_t>(asked->peakStep)].count);
   }
   for (std::size_t s = 0; s < sums.size(); ++s) {
     EXPECT_EQ(sums[s], steps->steps[s].notAlwaysLive.count) << s;

@@ -76,7 +76,8 @@ TEST_F(GaudiRunTest, AnyScheduleRunsOnGaudis) {
 }
 
 TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
-  // 8 cards × 20 digits a call: the second and third call have nothing prepared beyond what the loader's rate gives.
+  // 8 cards × 20 digits a call: the second and third call have nothing prepared beyond what the loader's rate
+  // gives.
   auto changes = cards("hls-gaudi2", 1, 8);
   changes["execution.numerics"] = "false";
   changes["data.loader_rate"] = "2000";
@@ -89,7 +90,8 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
     EXPECT_NEAR(static_cast<double>((runs[i].end - runs[i].start).count) * 1e-12, 0.010, 1e-9) << i;
   std::int64_t waited = 0;
   for (const model::Wait& wait : **profile.source->rows<model::Wait>()) {
-    if (wait.cause == model::WaitCause::host && wait.run == runs.back().id) waited += (wait.end - wait.start).count;
+    if (wait.cause == model::WaitCause::host && wait.run == runs.back().id)
+      waited += (wait.end - wait.start).count;
   }
   EXPECT_GT(waited, 8'000'000'000) << "most of a call is waiting";
   // A pipeline that is faster than the cards changes nothing but the first micro-batch.
@@ -102,7 +104,8 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
   EXPECT_EQ((fast.end - fast.start).count, (unbound.end - unbound.start).count);
   changes["data.loader_rate"] = "0.0001";
   EXPECT_EQ(refusal(sample("eight_gaudis", changes)),
-            "data.loader_rate is 0.0001 samples/s; give at least 0.001, or 0 for a pipeline that never holds devices up.");
+            "data.loader_rate is 0.0001 samples/s; give at least 0.001, or 0 for a pipeline that never holds "
+            "devices up.");
 }
 
 TEST_F(GaudiRunTest, PrecisionsAreThoseOfTheCard) {

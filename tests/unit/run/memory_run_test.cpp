@@ -1,9 +1,9 @@
-// Recompute, offload, sharding, I/O tiles and phases of the MNIST sample: what they cost in time, what they save in
-// memory, and that no bit of the numbers changes.
+// Recompute, offload, sharding, I/O tiles and phases of the MNIST sample: what they cost in time, what they
+// save in memory, and that no bit of the numbers changes.
 #include <gmock/gmock.h>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/stages.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/pipeline/stages.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -13,10 +13,10 @@ using Changes = std::map<std::string, std::string>;
 
 struct Costs {
   std::vector<double> losses;
-  std::int64_t total = 0;      ///< ticks of the last training call
-  std::int64_t tiles = 0;      ///< bytes in tile memory
-  std::int64_t always = 0;     ///< of them always live
-  std::int64_t streaming = 0;  ///< bytes in streaming memory
+  std::int64_t total = 0;                     ///< ticks of the last training call
+  std::int64_t tiles = 0;                     ///< bytes in tile memory
+  std::int64_t always = 0;                    ///< of them always live
+  std::int64_t streaming = 0;                 ///< bytes in streaming memory
   std::map<std::string, std::int64_t> byUse;  ///< bytes of tensors on tiles, by what they are kept for
   std::map<model::Pass, std::int64_t> ticks;  ///< of the last training call, by pass
   std::string recompute;
@@ -79,7 +79,8 @@ TEST_F(MemoryRunTest, OffloadedSampleHasLessOnTilesAndLongerUpdates) {
 }
 
 TEST_F(MemoryRunTest, OptimizerStateAloneLengthensTheUpdateOnly) {
-  const Costs plain = costs("pipelined", {}), off = costs("pipelined", {{"execution.offload_optimizer", "true"}});
+  const Costs plain = costs("pipelined", {}),
+              off = costs("pipelined", {{"execution.offload_optimizer", "true"}});
   EXPECT_EQ(off.losses, plain.losses);
   EXPECT_EQ(off.streaming, 8 * 90'026);
   EXPECT_EQ(off.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward));
@@ -91,8 +92,10 @@ TEST_F(MemoryRunTest, OptimizerStateAloneLengthensTheUpdateOnly) {
 
 TEST_F(MemoryRunTest, EachKindLeavesTheTiles) {
   const Costs plain = costs("pipelined", {});
-  const std::pair<const char*, const char*> kinds[] = {
-      {"weights", "weight"}, {"activations", "stash"}, {"accumulators", "accumulator"}, {"optimizer", "optimizer_state"}};
+  const std::pair<const char*, const char*> kinds[] = {{"weights", "weight"},
+                                                       {"activations", "stash"},
+                                                       {"accumulators", "accumulator"},
+                                                       {"optimizer", "optimizer_state"}};
   for (const auto& [kind, use] : kinds) {
     SCOPED_TRACE(kind);
     const Costs off = costs("pipelined", {{std::string("execution.offload_") + kind, "true"}});
@@ -120,8 +123,10 @@ TEST_F(MemoryRunTest, RecomputeTradesTimeForMemory) {
 }
 
 TEST_F(MemoryRunTest, ShardedStateShrinksWithReplicas) {
-  Changes changes = {{"training.replication_factor", "4"}, {"training.gradient_accumulation", "7"},
-                     {"training.micro_batch_size", "4"}, {"training.device_iterations", "1"},
+  Changes changes = {{"training.replication_factor", "4"},
+                     {"training.gradient_accumulation", "7"},
+                     {"training.micro_batch_size", "4"},
+                     {"training.device_iterations", "1"},
                      {"system.name", "pod16"}};
   const Costs plain = costs("pipelined", changes);
   changes["execution.shard_optimizer"] = "true";
@@ -137,18 +142,21 @@ TEST_F(MemoryRunTest, ShardedStateShrinksWithReplicas) {
   EXPECT_EQ(sharded.byUse.at("accumulator") - all.byUse.at("accumulator"), 81'920 * 4 * 3 / 4);
   EXPECT_GT(all.total, sharded.total) << "gathered and scattered with each micro-batch";
   EXPECT_GT(all.ticks.at(model::Pass::collective), sharded.ticks.at(model::Pass::collective));
-  EXPECT_EQ(all.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward)) << "gathering is no forward work";
+  EXPECT_EQ(all.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward))
+      << "gathering is no forward work";
 }
 
 TEST_F(MemoryRunTest, HalfAccumulatorsAreHalf) {
   const Costs full = costs("pipelined", {{"execution.precision", "float16"}});
-  const Costs half = costs("pipelined", {{"execution.precision", "float16"}, {"training.accumulator", "float16"}});
+  const Costs half =
+      costs("pipelined", {{"execution.precision", "float16"}, {"training.accumulator", "float16"}});
   EXPECT_EQ(2 * half.byUse.at("accumulator"), full.byUse.at("accumulator"));
 }
 
 TEST_F(MemoryRunTest, InputOutputTilesComputeNothing) {
   const Costs plain = costs("sharded", {}), io = costs("sharded", {{"execution.io_tiles", "192"}});
-  const Costs overlapped = costs("sharded", {{"execution.io_tiles", "192"}, {"execution.overlap_io", "true"}});
+  const Costs overlapped =
+      costs("sharded", {{"execution.io_tiles", "192"}, {"execution.overlap_io", "true"}});
   EXPECT_EQ(io.losses, plain.losses);
   EXPECT_EQ(overlapped.losses, plain.losses);
   EXPECT_NE(io.total, plain.total);
@@ -209,7 +217,8 @@ TEST_F(MemoryRunTest, PhasesLoadAndStore) {
 
 TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
   ASSERT_TRUE(run(phased((folder() / "digits").string(), "serial_phased",
-                         {{"execution.mode", "training"}, {"data.samples", "800"}})).ok());
+                         {{"execution.mode", "training"}, {"data.samples", "800"}}))
+                  .ok());
   std::vector<std::string> notices;
   const auto profile = read();
   for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
@@ -229,9 +238,11 @@ TEST_F(MemoryRunTest, PhasesMayHaveSeveralDevices) {
     const auto profile = read();
     std::vector<std::int64_t> devices;
     for (const model::Stage& stage : profile.catalog->stages) devices.push_back(stage.device.value);
-    EXPECT_EQ(devices, parallel ? (std::vector<std::int64_t>{0, 2, 1, 3}) : (std::vector<std::int64_t>{0, 1, 0, 1}));
+    EXPECT_EQ(devices,
+              parallel ? (std::vector<std::int64_t>{0, 2, 1, 3}) : (std::vector<std::int64_t>{0, 1, 0, 1}));
     std::vector<std::string> notices;
-    for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics) notices.push_back(diagnostic.text);
+    for (const model::Diagnostic& diagnostic : profile.catalog->diagnostics)
+      notices.push_back(diagnostic.text);
     EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1 forward and 2, 1 backward."));
   }
 }
@@ -239,16 +250,20 @@ TEST_F(MemoryRunTest, PhasesMayHaveSeveralDevices) {
 TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
   const auto refused = [&](const Changes& changes) { return refusal(sample("pipelined", changes)); };
   EXPECT_EQ(refused({{"execution.separate_backward_phase", "true"}}),
-            "execution.separate_backward_phase belongs to the phased strategies, but execution.strategy is pipelined: "
+            "execution.separate_backward_phase belongs to the phased strategies, but execution.strategy is "
+            "pipelined: "
             "leave it out.");
   EXPECT_EQ(refused({{"execution.recompute", "none"}, {"execution.checkpoints", "[\"layer2\"]"}}),
-            "execution.checkpoints names results to keep, but execution.recompute is none, which keeps them all: leave "
+            "execution.checkpoints names results to keep, but execution.recompute is none, which keeps them "
+            "all: leave "
             "one of them out.");
   EXPECT_EQ(refused({{"execution.recompute", "checkpoints"}}),
-            "execution.recompute is checkpoints, but execution.checkpoints names none: list operators whose results are "
+            "execution.recompute is checkpoints, but execution.checkpoints names none: list operators whose "
+            "results are "
             "kept.");
-  EXPECT_NE(refused({{"execution.checkpoints", "[\"layer7\"]"}}).find("no operator of the model is called so"),
-            std::string::npos);
+  EXPECT_NE(
+      refused({{"execution.checkpoints", "[\"layer7\"]"}}).find("no operator of the model is called so"),
+      std::string::npos);
   EXPECT_EQ(refused({{"execution.io_tiles", "33"}}),
             "execution.io_tiles is 33, but must be an even number from 32 to 192, or 0 for none.");
   EXPECT_NE(refused({{"execution.overlap_io", "true"}}).find("set execution.io_tiles"), std::string::npos);
@@ -258,34 +273,36 @@ TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_EQ(refused({{"execution.shard_optimizer", "true"}}),
             "execution.shard_optimizer shares tensors out over replicas, but there is one: set "
             "training.replication_factor, or leave it out.");
-  EXPECT_NE(refused({{"execution.offload_optimizer", "true"}, {"system.name", "c2x2"}}).find("no streaming memory"),
-            std::string::npos);
+  EXPECT_NE(
+      refused({{"execution.offload_optimizer", "true"}, {"system.name", "c2x2"}}).find("no streaming memory"),
+      std::string::npos);
   // The sample puts its stages on devices 0 to 3.
   EXPECT_EQ(refused({{"execution.strategy", "serial_phased"}}),
-            "Phase 1 is on device 1, but with serial_phased all phases take turns on device 0: leave the device out.");
+            "Phase 1 is on device 1, but with serial_phased all phases take turns on device 0: leave the "
+            "device out.");
   auto swapped = phased((folder() / "digits").string(), "parallel_phased", {{"execution.chunks", "2"}});
   EXPECT_NE(refusal(swapped).find("execution.chunks is for schedules of pipelines"), std::string::npos);
   const std::string layers =
-      "[[model.layers]]\ntype = \"flatten\"\nname = \"flat\"\nblock = \"A\"\n[[model.layers]]\ntype = \"linear\"\n"
+      "[[model.layers]]\ntype = \"flatten\"\nname = \"flat\"\nblock = \"A\"\n[[model.layers]]\ntype = "
+      "\"linear\"\n"
       "name = \"a\"\nblock = \"A\"\nin_features = 784\nout_features = 10\n";
   const std::string text = "[model]\nname = \"m\"\n[execution]\nstrategy = \"parallel_phased\"\n";
-  const auto none = config::Configuration::parse(
-      text + layers,
-      "m.toml");
+  const auto none = config::Configuration::parse(text + layers, "m.toml");
   ASSERT_TRUE(none.ok()) << none.error().message;
   EXPECT_NE(refusal(*none).find("needs its phases listed"), std::string::npos);
-  const auto odd = config::Configuration::parse(
-      text + layers + "[[stages]]\nblocks = [\"A\"]\ndevice = 1\n",
-      "m.toml");
+  const auto odd =
+      config::Configuration::parse(text + layers + "[[stages]]\nblocks = [\"A\"]\ndevice = 1\n", "m.toml");
   ASSERT_TRUE(odd.ok()) << odd.error().message;
   EXPECT_NE(refusal(*odd).find("Phase 0 is on device 1: with parallel_phased"), std::string::npos);
   const auto fixed = config::Configuration::parse(
-      "[system]\nname = \"fixed\"\n[execution]\nstrategy = \"serial_phased\"\n[[fixed.stages]]\nforward = 1\n",
+      "[system]\nname = \"fixed\"\n[execution]\nstrategy = \"serial_phased\"\n[[fixed.stages]]\nforward = "
+      "1\n",
       "f.toml");
   ASSERT_TRUE(fixed.ok()) << fixed.error().message;
   EXPECT_NE(refusal(*fixed).find("use a model"), std::string::npos);
   const auto costs = config::Configuration::parse(
-      "[system]\nname = \"fixed\"\n[execution]\noffload_optimizer = true\n[[fixed.stages]]\nforward = 1\n", "f.toml");
+      "[system]\nname = \"fixed\"\n[execution]\noffload_optimizer = true\n[[fixed.stages]]\nforward = 1\n",
+      "f.toml");
   ASSERT_TRUE(costs.ok()) << costs.error().message;
   EXPECT_NE(refusal(*costs).find("execution.offload_optimizer is for models"), std::string::npos);
 }
@@ -294,7 +311,8 @@ TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
 TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
   const auto tied = [&](const std::string& stages, const std::string& schedule) {
     auto parsed = config::Configuration::parse(
-        "[model]\nname = \"tied\"\nbuilder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\n"
+        "[model]\nname = \"tied\"\nbuilder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = "
+        "32\n"
         "sequence = 8\nvocabulary = 64\ntie_embeddings = true\n" +
             stages + "[execution]\nmode = \"training\"\nschedule = \"" + schedule +
             "\"\n[training]\ngradient_accumulation = 8\nmicro_batch_size = 2\noutput_mode = \"all\"\n"
@@ -320,20 +338,18 @@ TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
   EXPECT_EQ(table(read()), 1);
   for (const char* schedule : {"popart", "gpipe"}) {
     SCOPED_TRACE(schedule);
-    const auto back = run(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) +
-                                   stage("\"head\"", 0),
-                               schedule));
+    const auto back =
+        run(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) + stage("\"head\"", 0), schedule));
     ASSERT_TRUE(back.ok()) << back.error().message;
     const Read profile = read();
     EXPECT_EQ(counter(profile, "loss"), losses);
     EXPECT_EQ(profile.catalog->target.devicesUsed, 2);
     EXPECT_EQ(table(profile), 1) << "both stages use one table";
   }
-  EXPECT_NE(refusal(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) +
-                             stage("\"head\"", 2),
-                         "popart"))
-                .find("its users must sit on one device"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal(tied(stage("\"embeddings\"", 0) + stage("\"decoder\"", 1) + stage("\"head\"", 2), "popart"))
+          .find("its users must sit on one device"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/run/host_memory.h"
-#include "app/run/infer_model.h"
+#include "app/run/execute/infer_model.h"
+#include "app/run/io/host_memory.h"
 #include "engine/data/npy_file.h"
 #include "run_fixture.h"
 
@@ -46,7 +46,8 @@ class OnnxRun : public RunFixture {
 };
 
 TEST_F(OnnxRun, TrainsInTwoStagesAndSavesWeights) {
-  const auto configuration = of("lenet_training", R"(
+  const auto configuration =
+      of("lenet_training", R"(
     [[model.blocks]]
     name = "front"
     prefix = "features"
@@ -57,7 +58,8 @@ TEST_F(OnnxRun, TrainsInTwoStagesAndSavesWeights) {
     blocks = ["front"]
     [[stages]]
     blocks = ["back"]
-  )", {{"training.epochs", "3"}, {"execution.save_weights", (folder() / "trained.onnx").string()}});
+  )",
+         {{"training.epochs", "3"}, {"execution.save_weights", (folder() / "trained.onnx").string()}});
   const fs::path saved = folder() / "trained.onnx";
   const auto result = run(configuration);
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -75,12 +77,13 @@ TEST_F(OnnxRun, TheSampleTrainsInStagesAndItsWeightsInfer) {
   auto read = config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/onnx/train.toml");
   ASSERT_TRUE(read.ok()) << read.error().message;
   config::Configuration sample = std::move(read).value();
-  for (const auto& [key, value] : std::map<std::string, std::string>{{"data.directory", (folder() / "digits").string()},
-                                                                     {"data.samples", "2400"},
-                                                                     {"data.test_samples", "400"},
-                                                                     {"training.gradient_accumulation", "6"},
-                                                                     {"inference.device_iterations", "10"},
-                                                                     {"execution.save_weights", (folder() / "sample.onnx").string()}}) {
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"data.directory", (folder() / "digits").string()},
+                                          {"data.samples", "2400"},
+                                          {"data.test_samples", "400"},
+                                          {"training.gradient_accumulation", "6"},
+                                          {"inference.device_iterations", "10"},
+                                          {"execution.save_weights", (folder() / "sample.onnx").string()}}) {
     const base::Status set = sample.setText(key, value, config::Origin::flag);
     ASSERT_TRUE(set.ok()) << set.error().message;
   }
@@ -102,18 +105,21 @@ TEST_F(OnnxRun, StagesDoNotChangeTheLoss) {
     name = "L"
     matching = "*"
     every = 1
-  )", more));
+  )",
+                          more));
   ASSERT_TRUE(two.ok()) << two.error().message;
   EXPECT_EQ(*one->finalLoss, *two->finalLoss);
 }
 
 TEST_F(OnnxRun, TokensAreFedAsWholeNumbers) {
-  const auto result = run(of("encoder", "", {{"execution.mode", "inference"}, {"data.dataset", "synthetic"}}));
+  const auto result =
+      run(of("encoder", "", {{"execution.mode", "inference"}, {"data.dataset", "synthetic"}}));
   EXPECT_TRUE(result.ok()) << result.error().message;
 }
 
 TEST_F(OnnxRun, OtherLossesTrain) {
-  const auto result = run(of("lenet_training", "", {{"training.loss", "mse"}, {"data.dataset", "synthetic"}}));
+  const auto result =
+      run(of("lenet_training", "", {{"training.loss", "mse"}, {"data.dataset", "synthetic"}}));
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_GT(*result->finalLoss, 0);
 }
@@ -155,7 +161,8 @@ TEST_F(NamedInputs, TrainAsPyTorchDoes) {
   for (const std::string loss : {"cross_entropy", "mse"}) {
     const auto result = run(with({{"training.loss", loss}, {"data.directory", (data() / loss).string()}}));
     ASSERT_TRUE(result.ok()) << result.error().message;
-    const std::vector<double> losses = counter(read(), "loss"), validation = counter(read(), "validation_loss");
+    const std::vector<double> losses = counter(read(), "loss"),
+                              validation = counter(read(), "validation_loss");
     ASSERT_EQ(losses.size(), golden[loss]["losses"].size());
     for (std::size_t i = 0; i < losses.size(); ++i)
       EXPECT_NEAR(losses[i], golden[loss]["losses"][i].get<double>(), 2e-6) << loss << " " << i;
@@ -173,19 +180,23 @@ TEST_F(NamedInputs, SayWhatTheDataHasAndTheModelWants) {
       mask{"attention_mask", {ElementType::int64, {4, 4}}, std::as_bytes(std::span(ids))},
       labels{"labels", {ElementType::float32, {4, 2}}, std::as_bytes(std::span(reals)).first(32)};
   const auto refused = [&](const std::vector<data::NpzMember>& members) {
-    return refusal(with({{"data.directory", archive("named", members).string()}, {"execution.mode", "training"},
+    return refusal(with({{"data.directory", archive("named", members).string()},
+                         {"execution.mode", "training"},
                          {"training.validation_interval", "0"}}));
   };
   EXPECT_EQ(refused({input, mask, labels}), "");
-  EXPECT_THAT(refused({input, labels}),
-              AllOf(HasSubstr("The model takes input_ids (4 int64), attention_mask (4 int64) and labels (2 float32), but"),
-                    HasSubstr("has input_ids (4 int64) and labels (2 float32): give attention_mask by that name.")));
+  EXPECT_THAT(
+      refused({input, labels}),
+      AllOf(HasSubstr(
+                "The model takes input_ids (4 int64), attention_mask (4 int64) and labels (2 float32), but"),
+            HasSubstr("has input_ids (4 int64) and labels (2 float32): give attention_mask by that name.")));
   data::NpzMember wrong = mask;
   wrong.type.shape = {4, 2, 2};
-  EXPECT_THAT(refused({input, wrong, labels}),
-              AllOf(HasSubstr("takes attention_mask of 4 int64"), HasSubstr("has attention_mask of 2x2 int64")));
+  EXPECT_THAT(refused({input, wrong, labels}), AllOf(HasSubstr("takes attention_mask of 4 int64"),
+                                                     HasSubstr("has attention_mask of 2x2 int64")));
   wrong = {"attention_mask", {ElementType::float32, {4, 4}}, std::as_bytes(std::span(reals))};
-  EXPECT_THAT(refused({input, wrong, labels}), HasSubstr("has attention_mask of 4 float32: store whole numbers there"));
+  EXPECT_THAT(refused({input, wrong, labels}),
+              HasSubstr("has attention_mask of 4 float32: store whole numbers there"));
   wrong = labels;
   wrong.type.shape = {4, 1, 2};
   EXPECT_EQ(refused({input, mask, wrong}), "") << "as many labels in another shape";
@@ -221,19 +232,32 @@ TEST_F(NamedInputs, WithoutADataSetSamplesAreMadeUpVisibly) {
   // Who asks for digits gets them, or a sentence.
   made = with({{"data.dataset", "mnist"}, {"data.directory", (folder() / "digits").string()}});
   EXPECT_THAT(refusal(made), HasSubstr("the model takes 2 float32"));
-  made = with({{"data.dataset", "mnist"}, {"training.loss", "cross_entropy"}, {"data.directory", (folder() / "digits").string()}});
-  EXPECT_THAT(refusal(made), AllOf(HasSubstr("The model takes input_ids (4 int64)"), HasSubstr("has samples (1x28x28 float32) and labels (int32)")));
+  made = with({{"data.dataset", "mnist"},
+               {"training.loss", "cross_entropy"},
+               {"data.directory", (folder() / "digits").string()}});
+  EXPECT_THAT(refusal(made), AllOf(HasSubstr("The model takes input_ids (4 int64)"),
+                                   HasSubstr("has samples (1x28x28 float32) and labels (int32)")));
 }
 
 TEST_F(OnnxRun, RefusesWhatDoesNotFitTheModel) {
-  EXPECT_THAT(refusal(of("lenet_training", "", {{"training.loss", "model"}})), HasSubstr("no loss of its own"));
-  EXPECT_THAT(refusal(of("lenet_training", "", {{"model.assume", "[\"x = y\"]"}})), HasSubstr("model.assume: \"x = y\" must be"));
-  EXPECT_THAT(refusal(of("lenet_training", "[model.assume]\nwidth = 3\n")), HasSubstr("[model.assume] gives width"));
-  EXPECT_THAT(refusal(of("lenet_training", "[model]\ninput = [1, 28, 28]\n")), HasSubstr("the ONNX file decides the shape"));
-  EXPECT_THAT(refusal(of("lenet_training", "[model]\nbuilder = \"resnet\"\n")), HasSubstr("exclude each other"));
-  EXPECT_THAT(refusal(of("gru", "", {{"execution.mode", "inference"}})), HasSubstr("its first axis is not the micro-batch size 10"));
-  EXPECT_THAT(refusal(of("gru", "", {{"execution.mode", "inference"}, {"execution.numerics", "false"}, {"inference.micro_batch_size", "7"}})),
-              HasSubstr("Input x is 3x5x6 float32, which does not divide into 7 samples: set the micro-batch size"));
+  EXPECT_THAT(refusal(of("lenet_training", "", {{"training.loss", "model"}})),
+              HasSubstr("no loss of its own"));
+  EXPECT_THAT(refusal(of("lenet_training", "", {{"model.assume", "[\"x = y\"]"}})),
+              HasSubstr("model.assume: \"x = y\" must be"));
+  EXPECT_THAT(refusal(of("lenet_training", "[model.assume]\nwidth = 3\n")),
+              HasSubstr("[model.assume] gives width"));
+  EXPECT_THAT(refusal(of("lenet_training", "[model]\ninput = [1, 28, 28]\n")),
+              HasSubstr("the ONNX file decides the shape"));
+  EXPECT_THAT(refusal(of("lenet_training", "[model]\nbuilder = \"resnet\"\n")),
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal(of("gru", "", {{"execution.mode", "inference"}})),
+              HasSubstr("its first axis is not the micro-batch size 10"));
+  EXPECT_THAT(
+      refusal(of("gru", "",
+                 {{"execution.mode", "inference"},
+                  {"execution.numerics", "false"},
+                  {"inference.micro_batch_size", "7"}})),
+      HasSubstr("Input x is 3x5x6 float32, which does not divide into 7 samples: set the micro-batch size"));
   EXPECT_THAT(refusal(of("absent")), HasSubstr("no such file"));
 }
 
@@ -241,21 +265,27 @@ TEST_F(OnnxRun, AModelWithoutOperatorsIsRefused) {
   // An opset, and a graph whose output is its input: x, 10x4 float32.
   const std::string type{"\x0a\x0c\x08\x01\x12\x08\x0a\x02\x08\x0a\x0a\x02\x08\x04", 14};
   const std::string value = std::string("\x0a\x01x\x12\x0e") + type;
-  const std::string model = std::string("\x08\x08\x42\x02\x10\x11\x3a\x2d\x12\x01g\x5a\x13") + value + "\x62\x13" + value;
+  const std::string model =
+      std::string("\x08\x08\x42\x02\x10\x11\x3a\x2d\x12\x01g\x5a\x13") + value + "\x62\x13" + value;
   const fs::path file = folder() / "empty.onnx";
   std::ofstream(file, std::ios::binary) << model;
   for (const char* numerics : {"true", "false"}) {
-    EXPECT_THAT(refusal(of("", "", {{"model.onnx", file.string()}, {"execution.mode", "inference"},
-                                    {"execution.numerics", numerics}})),
-                HasSubstr("empty.onnx: there is nothing to run: no operator stands between its inputs and outputs"));
+    EXPECT_THAT(
+        refusal(of("", "",
+                   {{"model.onnx", file.string()},
+                    {"execution.mode", "inference"},
+                    {"execution.numerics", numerics}})),
+        HasSubstr("empty.onnx: there is nothing to run: no operator stands between its inputs and outputs"));
   }
 }
 
 TEST_F(OnnxRun, WhatThisMachineCannotHoldIsRefusedBeforeItIsTaken) {
   graph::Graph graph;
-  const graph::TensorId weight = graph.addParameter("w", {graph::ElementType::float32, {1 << 20, 1 << 20}}, {});
-  EXPECT_THAT(checkHostMemory(graph, 0).error().message,
-              AllOf(HasSubstr("takes 4096.0 GiB for weights and their gradients alone"), HasSubstr("--no-numerics")));
+  const graph::TensorId weight =
+      graph.addParameter("w", {graph::ElementType::float32, {1 << 20, 1 << 20}}, {});
+  EXPECT_THAT(
+      checkHostMemory(graph, 0).error().message,
+      AllOf(HasSubstr("takes 4096.0 GiB for weights and their gradients alone"), HasSubstr("--no-numerics")));
   graph.parameterGradients[weight] = weight;
   EXPECT_THAT(checkHostMemory(graph, 0).error().message, HasSubstr("takes 8192.0 GiB for weights"));
   EXPECT_THAT(checkHostMemory(graph::Graph(), std::int64_t{1} << 50).error().message,
@@ -265,17 +295,23 @@ TEST_F(OnnxRun, WhatThisMachineCannotHoldIsRefusedBeforeItIsTaken) {
 
 TEST_F(OnnxRun, KeysOfOnnxModelsNeedOne) {
   const std::string layers = "[[model.layers]]\ntype = \"flatten\"\nname = \"f\"\nblock = \"B\"\n";
-  EXPECT_THAT(refusal(of("", "model.frozen = [\"a\"]\n" + layers)), HasSubstr("model.frozen belongs to an ONNX model"));
-  EXPECT_THAT(refusal(of("", "model.assume = [\"a = 1\"]\n" + layers)), HasSubstr("model.assume belongs to an ONNX model"));
-  EXPECT_THAT(refusal(of("", "[[model.blocks]]\nname = \"a\"\nprefix = \"b\"\n" + layers)), HasSubstr("[[model.blocks]] belong to an ONNX model"));
-  EXPECT_THAT(refusal(of("", layers, {{"training.loss", "mse"}})), HasSubstr("training.loss = \"mse\" is for ONNX models"));
+  EXPECT_THAT(refusal(of("", "model.frozen = [\"a\"]\n" + layers)),
+              HasSubstr("model.frozen belongs to an ONNX model"));
+  EXPECT_THAT(refusal(of("", "model.assume = [\"a = 1\"]\n" + layers)),
+              HasSubstr("model.assume belongs to an ONNX model"));
+  EXPECT_THAT(refusal(of("", "[[model.blocks]]\nname = \"a\"\nprefix = \"b\"\n" + layers)),
+              HasSubstr("[[model.blocks]] belong to an ONNX model"));
+  EXPECT_THAT(refusal(of("", layers, {{"training.loss", "mse"}})),
+              HasSubstr("training.loss = \"mse\" is for ONNX models"));
 }
 
 TEST_F(OnnxRun, SavesWeightsOnlyWhereThereAreSome) {
   const std::pair<std::string, std::string> file{"execution.save_weights", (folder() / "w.onnx").string()};
   EXPECT_THAT(refusal(sample("two_stages", {file})), HasSubstr("the model is none"));
-  EXPECT_THAT(refusal(of("lenet_training", "", {file, {"execution.mode", "inference"}})), HasSubstr("inference changes no weights"));
-  EXPECT_THAT(refusal(of("lenet_training", "", {file, {"execution.numerics", "false"}})), HasSubstr("without numerics there are no weights"));
+  EXPECT_THAT(refusal(of("lenet_training", "", {file, {"execution.mode", "inference"}})),
+              HasSubstr("inference changes no weights"));
+  EXPECT_THAT(refusal(of("lenet_training", "", {file, {"execution.numerics", "false"}})),
+              HasSubstr("without numerics there are no weights"));
 }
 
 TEST_F(OnnxRun, InferWritesAFileForEachOutput) {
@@ -289,10 +325,13 @@ TEST_F(OnnxRun, InferWritesAFileForEachOutput) {
 
 TEST_F(OnnxRun, InferSaysWhatIsMissing) {
   const fs::path data = kModels / "lenet";
-  EXPECT_THAT(inferModel({data / "model.onnx", "/nonexistent", folder() / "out"}).error().message, HasSubstr("/nonexistent is no folder"));
-  EXPECT_THAT(inferModel({data / "model.onnx", folder(), folder() / "out"}).error().message, HasSubstr("input_0.pb is missing"));
+  EXPECT_THAT(inferModel({data / "model.onnx", "/nonexistent", folder() / "out"}).error().message,
+              HasSubstr("/nonexistent is no folder"));
+  EXPECT_THAT(inferModel({data / "model.onnx", folder(), folder() / "out"}).error().message,
+              HasSubstr("input_0.pb is missing"));
   std::ofstream(folder() / "plain") << "in the way";
-  EXPECT_THAT(inferModel({data / "model.onnx", data, folder() / "plain" / "out"}).error().message, HasSubstr("Cannot make the folder"));
+  EXPECT_THAT(inferModel({data / "model.onnx", data, folder() / "plain" / "out"}).error().message,
+              HasSubstr("Cannot make the folder"));
 }
 
 }  // namespace

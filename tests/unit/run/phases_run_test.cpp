@@ -1,18 +1,21 @@
 // Phases of several stages: where they are, and what cannot be.
 #include <gmock/gmock.h>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 
 namespace pipescope::app {
 namespace {
 
 /// Six layers; each stage as given: "phase = 0\ndevice = 2".
 base::Result<Compilation> sixStages(const std::string& strategy, const std::vector<std::string>& stages) {
-  std::string text = "[model]\nname = \"m\"\ninput = [8]\n[execution]\nnumerics = false\nmode = \"training\"\nstrategy = \"" +
-                     strategy + "\"\n";
+  std::string text =
+      "[model]\nname = \"m\"\ninput = [8]\n[execution]\nnumerics = false\nmode = \"training\"\nstrategy = "
+      "\"" +
+      strategy + "\"\n";
   for (std::size_t i = 0; i < 6; ++i) {
     const std::string name = "l" + std::to_string(i);
-    text += "[[model.layers]]\ntype = \"linear\"\nname = \"" + name + "\"\nblock = \"" + name + "\"\nout_features = 8\n";
+    text += "[[model.layers]]\ntype = \"linear\"\nname = \"" + name + "\"\nblock = \"" + name +
+            "\"\nout_features = 8\n";
   }
   for (std::size_t i = 0; i < stages.size(); ++i)
     text += "[[stages]]\nblocks = [\"l" + std::to_string(i) + "\"]\n" + stages[i] + "\n";
@@ -22,11 +25,13 @@ base::Result<Compilation> sixStages(const std::string& strategy, const std::vect
 }
 
 TEST(Phases, GroupsOfDevicesAlternate) {
-  const std::vector<std::string> three{"phase = 0", "phase = 0", "phase = 1", "phase = 1", "phase = 2", "phase = 2"};
+  const std::vector<std::string> three{"phase = 0", "phase = 0", "phase = 1",
+                                       "phase = 1", "phase = 2", "phase = 2"};
   const auto devicesOf = [](const base::Result<Compilation>& made) {
     EXPECT_TRUE(made.ok()) << made.error().message;
     std::vector<int> devices;
-    for (const compile::StagePlan& stage : made->executables.front().plan.stages) devices.push_back(stage.device);
+    for (const compile::StagePlan& stage : made->executables.front().plan.stages)
+      devices.push_back(stage.device);
     return devices;
   };
   // Execution semantics §1.5: phase 0 on IPUs 0, 2; phase 1 on 1, 3; phase 2 on 0, 2 again.
@@ -52,22 +57,27 @@ TEST(Phases, ThatCannotBeAreRefused) {
     return made.ok() ? "" : made.error().message;
   };
   const std::string p = "parallel_phased";
-  EXPECT_EQ(refused("sharded", {"phase = 0", "", "", "", "", ""}),
-            "stages[].phase belongs to the phased strategies, but execution.strategy is sharded: leave it out.");
+  EXPECT_EQ(
+      refused("sharded", {"phase = 0", "", "", "", "", ""}),
+      "stages[].phase belongs to the phased strategies, but execution.strategy is sharded: leave it out.");
   EXPECT_EQ(refused(p, {"phase = 0", "", "", "", "", ""}),
             "stages[].phase is given for 1 of 6 stages: give it for all, or for none.");
   EXPECT_EQ(refused(p, {"phase = 0", "phase = 0", "phase = 0", "phase = 2", "phase = 2", "phase = 2"}),
-            "Stage 3 is in phase 2 after one in phase 0: phases count up from 0, and their stages follow each other.");
+            "Stage 3 is in phase 2 after one in phase 0: phases count up from 0, and their stages follow "
+            "each other.");
   EXPECT_EQ(refused(p, {"phase = 0", "phase = 0", "phase = 0", "phase = 0", "phase = 1", "phase = 1"}),
             "Phase 1 has 2 stages, but phase 0 has 4: all phases have equally many.");
-  EXPECT_EQ(refused(p, {"phase = 0\ndevice = 2", "phase = 0\ndevice = 2", "phase = 1", "phase = 1", "phase = 2", "phase = 2"}),
+  EXPECT_EQ(refused(p, {"phase = 0\ndevice = 2", "phase = 0\ndevice = 2", "phase = 1", "phase = 1",
+                        "phase = 2", "phase = 2"}),
             "Phase 0 has two stages on device 2: its stages are on devices of their own.");
-  EXPECT_NE(refused(p, {"phase = 0", "phase = 0", "phase = 1\ndevice = 0", "phase = 1", "phase = 2", "phase = 2"})
-                .find("Phase 1 is on device 0: with parallel_phased"),
-            std::string::npos);
-  EXPECT_EQ(refused("serial_phased",
-                    {"phase = 0\ndevice = 2", "phase = 0", "phase = 1", "phase = 1", "phase = 2", "phase = 2"}),
-            "Phase 0 is on device 2, but with serial_phased all phases take turns on devices 0 to 1: leave the device "
+  EXPECT_NE(
+      refused(p, {"phase = 0", "phase = 0", "phase = 1\ndevice = 0", "phase = 1", "phase = 2", "phase = 2"})
+          .find("Phase 1 is on device 0: with parallel_phased"),
+      std::string::npos);
+  EXPECT_EQ(refused("serial_phased", {"phase = 0\ndevice = 2", "phase = 0", "phase = 1", "phase = 1",
+                                      "phase = 2", "phase = 2"}),
+            "Phase 0 is on device 2, but with serial_phased all phases take turns on devices 0 to 1: leave "
+            "the device "
             "out.");
 }
 

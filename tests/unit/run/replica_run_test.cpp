@@ -1,5 +1,5 @@
 // Replicas of the MNIST sample: equal numbers however the global batch is cut, and every refusal.
-#include "profiler/analysis/execution.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {
@@ -46,7 +46,8 @@ TEST_F(ReplicaRunTest, WeightsAreEqualOnAllReplicas) {
     if (outcome.name == "replicas_with_equal_weights") equal = outcome.value;
   }
   EXPECT_EQ(equal, 16);
-  EXPECT_NE(refusal(sample("pipelined", {{"training.check_replicas", "true"}})).find("several replicas that compute"),
+  EXPECT_NE(refusal(sample("pipelined", {{"training.check_replicas", "true"}}))
+                .find("several replicas that compute"),
             std::string::npos);
 }
 
@@ -93,10 +94,11 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
 
 TEST_F(ReplicaRunTest, RowsReturnedByOutputMode) {
   // Execution semantics §6.2: b = 2, R = 2, D = 10, G = 3.
-  const std::map<std::string, std::string> expected = {{"all", "all 120 rows"},
-                                                       {"every_n", "24 of the call's 120 rows"},
-                                                       {"final", "the last micro-batch's 4 of the call's 120 rows"},
-                                                       {"sum", "sum over the call's 60 micro-batches"}};
+  const std::map<std::string, std::string> expected = {
+      {"all", "all 120 rows"},
+      {"every_n", "24 of the call's 120 rows"},
+      {"final", "the last micro-batch's 4 of the call's 120 rows"},
+      {"sum", "sum over the call's 60 micro-batches"}};
   for (const auto& [mode, basis] : expected) {
     auto changes = globalBatch(2, 3, 2);
     changes["training.device_iterations"] = "10";
@@ -120,15 +122,18 @@ TEST_F(ReplicaRunTest, DevicesDecideReplicas) {
     const auto result = run(sample("pipelined", changes));
     EXPECT_TRUE(result.ok()) << result.error().message;
     const Read profile = read();
-    return std::vector<std::int64_t>{profile.catalog->executables[0].replicas, profile.catalog->target.devices};
+    return std::vector<std::int64_t>{profile.catalog->executables[0].replicas,
+                                     profile.catalog->target.devices};
   };
   EXPECT_EQ(replicas({{"system.name", "pod16"}}), (std::vector<std::int64_t>{1, 16}));
   EXPECT_EQ(replicas({{"system.name", "pod16"}, {"system.devices", "8"}}), (std::vector<std::int64_t>{2, 8}));
-  EXPECT_EQ(replicas({{"system.name", "pod16"}, {"system.devices", "12"}, {"training.device_iterations", "1"}}),
-            (std::vector<std::int64_t>{3, 16}))
+  EXPECT_EQ(
+      replicas({{"system.name", "pod16"}, {"system.devices", "12"}, {"training.device_iterations", "1"}}),
+      (std::vector<std::int64_t>{3, 16}))
       << "the smallest partition that holds twelve";
-  EXPECT_EQ(replicas({{"system.name", "pod16"}, {"system.devices", "8"}, {"training.replication_factor", "1"}}),
-            (std::vector<std::int64_t>{1, 8}));
+  EXPECT_EQ(
+      replicas({{"system.name", "pod16"}, {"system.devices", "8"}, {"training.replication_factor", "1"}}),
+      (std::vector<std::int64_t>{1, 8}));
 }
 
 TEST_F(ReplicaRunTest, RefusesWhatCannotBe) {
@@ -140,26 +145,32 @@ TEST_F(ReplicaRunTest, RefusesWhatCannotBe) {
             "training.replication_factor how many replicas there are.");
   EXPECT_EQ(refused({{"system.devices", "3"}, {"system.name", "pod16"}}),
             "system.devices is 3, but the stages need 4: raise it, or use fewer stages.");
-  EXPECT_EQ(refused({{"system.devices", "8"}, {"system.name", "pod16"}, {"training.replication_factor", "4"}}),
-            "4 replicas of 4 devices need 16, but system.devices is 8: raise it, or lower "
-            "training.replication_factor.");
-  EXPECT_EQ(refused({{"training.replication_factor", "2"}}),
-            "2 replicas of 4 devices use 8, but system pod4 has 4: choose a larger one with --system, or fewer "
-            "replicas.");
+  EXPECT_EQ(
+      refused({{"system.devices", "8"}, {"system.name", "pod16"}, {"training.replication_factor", "4"}}),
+      "4 replicas of 4 devices need 16, but system.devices is 8: raise it, or lower "
+      "training.replication_factor.");
+  EXPECT_EQ(
+      refused({{"training.replication_factor", "2"}}),
+      "2 replicas of 4 devices use 8, but system pod4 has 4: choose a larger one with --system, or fewer "
+      "replicas.");
   EXPECT_NE(refused({{"system.devices", "8"}}).find("has 4 IPUs, but 8 are wanted"), std::string::npos);
   EXPECT_EQ(refused({{"training.replication_factor", "4"},
                      {"training.input_replica_grouping", "3"},
                      {"system.name", "pod16"}}),
-            "training.input_replica_grouping is 3, which does not divide the 4 replicas: neighbouring replicas make "
+            "training.input_replica_grouping is 3, which does not divide the 4 replicas: neighbouring "
+            "replicas make "
             "groups of that size.");
-  EXPECT_NE(refused({{"training.replication_factor", "4"}, {"training.norm_replicas", "3"}, {"system.name", "pod16"}})
-                .find("training.norm_replicas is 3"),
-            std::string::npos);
+  EXPECT_NE(
+      refused(
+          {{"training.replication_factor", "4"}, {"training.norm_replicas", "3"}, {"system.name", "pod16"}})
+          .find("training.norm_replicas is 3"),
+      std::string::npos);
   EXPECT_EQ(refused({{"data.instances", "2"}, {"data.instance", "2"}}),
             "data.instance is 2, but data.instances is 2: parts are counted from 0.");
-  EXPECT_EQ(refused({{"inference.replication_factor", "2"}}),
-            "2 replicas of 4 devices use 8, but system pod4 has 4: choose a larger one with --system, or fewer "
-            "replicas.");
+  EXPECT_EQ(
+      refused({{"inference.replication_factor", "2"}}),
+      "2 replicas of 4 devices use 8, but system pod4 has 4: choose a larger one with --system, or fewer "
+      "replicas.");
 }
 
 TEST_F(ReplicaRunTest, TooManyReplicasAreEmulatedOnly) {
@@ -167,7 +178,8 @@ TEST_F(ReplicaRunTest, TooManyReplicasAreEmulatedOnly) {
   changes["system.name"] = "pod256";
   auto configuration = sample("two_stages", changes);
   EXPECT_EQ(refusal(configuration),
-            "65 replicas are too many to compute in one process, which takes 64: use --no-numerics for time and memory "
+            "65 replicas are too many to compute in one process, which takes 64: use --no-numerics for time "
+            "and memory "
             "only.");
   ASSERT_TRUE(configuration.setText("execution.numerics", "false", config::Origin::flag).ok());
   const auto result = run(configuration);
@@ -230,7 +242,8 @@ TEST_F(ReplicaRunTest, ScalesNameDevicesOnce) {
     std::string text((std::istreambuf_iterator<char>(file)), {});
     auto parsed = config::Configuration::parse(text + entries, "pipelined.toml");
     EXPECT_TRUE(parsed.ok()) << parsed.error().message;
-    for (const auto& [key, value] : globalBatch(10, 4, 2)) EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok());
+    for (const auto& [key, value] : globalBatch(10, 4, 2))
+      EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok());
     EXPECT_TRUE(parsed->setText("data.directory", (folder() / "digits").string(), config::Origin::flag).ok());
     EXPECT_TRUE(parsed->setText("training.epochs", "1", config::Origin::flag).ok());
     EXPECT_TRUE(parsed->setText("training.device_iterations", "2", config::Origin::flag).ok());

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "app/run/run.h"
+#include "app/run/execute/run.h"
 #include "engine/data/digit_set.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/store/profile_reader.h"

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "profiler/analysis/execution.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "run_fixture.h"
 
 namespace pipescope::app {

@@ -77,7 +77,8 @@ TEST_F(ScheduleRunTest, DualPipeHoldsTheModelTwiceAndSumsBothCopies) {
   std::map<std::int64_t, base::Ticks> first;
   for (const model::Placement& p : **placements) {
     if (p.run.value != 0 || p.iteration != 0) continue;
-    if (p.pass == model::Pass::collective && collectives[p.device.value]++ == 0) first[p.device.value] = p.start;
+    if (p.pass == model::Pass::collective && collectives[p.device.value]++ == 0)
+      first[p.device.value] = p.start;
     updates[p.device.value] += p.pass == model::Pass::update ? 1 : 0;
   }
   for (std::int64_t device = 0; device < 4; ++device) {
@@ -91,7 +92,8 @@ TEST_F(ScheduleRunTest, DualPipeHoldsTheModelTwiceAndSumsBothCopies) {
     return v.category == "weight" && v.shape.find("10x1x5x5") != std::string::npos;
   });
   EXPECT_EQ(copies, 2);
-  EXPECT_NE(refusal(sample("pipelined", {{"execution.schedule", "dualpipe"}, {"training.gradient_accumulation", "5"}}))
+  EXPECT_NE(refusal(sample("pipelined",
+                           {{"execution.schedule", "dualpipe"}, {"training.gradient_accumulation", "5"}}))
                 .find("even number of micro-batches"),
             std::string::npos);
 }

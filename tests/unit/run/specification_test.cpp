@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 
 namespace pipescope::app {
 namespace {
@@ -17,7 +17,8 @@ CompiledExecutable sample(const Changes& changes) {
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   auto parsed = config::Configuration::parse(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
-  for (const auto& [key, value] : changes) EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;
+  for (const auto& [key, value] : changes)
+    EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;
   EXPECT_TRUE(parsed->setText("execution.mode", "training", config::Origin::flag).ok());
   auto compiled = compileRun(*parsed);
   EXPECT_TRUE(compiled.ok()) << compiled.error().message;
@@ -40,7 +41,8 @@ std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
   return bytes;
 }
 
-/// §5.10: one more forward on every stage but the last; kept are stage inputs alone, instead of all activations.
+/// §5.10: one more forward on every stage but the last; kept are stage inputs alone, instead of all
+/// activations.
 TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
   const CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
   ASSERT_EQ(pipeline.plan.stages.size(), 4u);
@@ -76,7 +78,8 @@ TEST(Specification, BytesPerParameterInHalfPrecision) {
   EXPECT_EQ(perParameter(half, TensorUse::weight), 2);
   EXPECT_EQ(perParameter(half, TensorUse::accumulator), 2);
   EXPECT_EQ(perParameter(full, TensorUse::accumulator), 4);
-  EXPECT_EQ(perParameter(half, TensorUse::optimizerState), 8) << "AdamW's two moments in float32, no copy of weights";
+  EXPECT_EQ(perParameter(half, TensorUse::optimizerState), 8)
+      << "AdamW's two moments in float32, no copy of weights";
   Changes master = half;
   master["training.master_weights"] = "true";
   EXPECT_EQ(perParameter(master, TensorUse::optimizerState), 12) << "and a copy in float32";

@@ -9,7 +9,8 @@ namespace {
 using RunTest = RunFixture;
 
 TEST_F(RunTest, TilesAreRecordedAndAgreeWithTheirSteps) {
-  ASSERT_TRUE(run(sample("pipelined", {{"execution.record", "tiles"}, {"execution.numerics", "false"}})).ok());
+  ASSERT_TRUE(
+      run(sample("pipelined", {{"execution.record", "tiles"}, {"execution.numerics", "false"}})).ok());
   const Read profile = read();
   const auto steps = profile.source->rows<model::Step>().value();
   const auto units = profile.source->rows<model::StepUnits>().value();
@@ -50,7 +51,8 @@ TEST_F(RunTest, TilesAreRecordedAndAgreeWithTheirSteps) {
 
 TEST_F(RunTest, WithoutTilesNothingElseChanges) {
   const auto stepsWith = [](const char* level) {
-    EXPECT_TRUE(run(sample("pipelined", {{"execution.record", level}, {"execution.numerics", "false"}})).ok());
+    EXPECT_TRUE(
+        run(sample("pipelined", {{"execution.record", level}, {"execution.numerics", "false"}})).ok());
     const Read profile = read();
     EXPECT_EQ(profile.source->rows<model::StepUnits>().value()->empty(), std::string(level) != "tiles");
     return profile.source->rows<model::Step>().value()->size();

@@ -1,4 +1,5 @@
-// What training.* and execution.* change of a run: schedules, precision, metrics, weights, validation, builders.
+// What training.* and execution.* change of a run: schedules, precision, metrics, weights, validation,
+// builders.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -34,12 +35,13 @@ class TrainingRun : public RunFixture {
 
   /// A builder's model on synthetic data, two stages.
   static config::Configuration model(const std::string& keys, const Changes& changes = {}) {
-    auto parsed = config::Configuration::parse(
-        "[model]\n" + keys +
-            "\n[training]\nmicro_batch_size = 2\ngradient_accumulation = 4\nlearning_rate = 0.01\noptimizer = \"adam\"\n"
-            "[inference]\nmicro_batch_size = 2\ndevice_iterations = 4\n"
-            "[data]\ndataset = \"synthetic\"\nsamples = 16\ntest_samples = 8\n",
-        "model.toml");
+    auto parsed =
+        config::Configuration::parse("[model]\n" + keys +
+                                         "\n[training]\nmicro_batch_size = 2\ngradient_accumulation = "
+                                         "4\nlearning_rate = 0.01\noptimizer = \"adam\"\n"
+                                         "[inference]\nmicro_batch_size = 2\ndevice_iterations = 4\n"
+                                         "[data]\ndataset = \"synthetic\"\nsamples = 16\ntest_samples = 8\n",
+                                     "model.toml");
     EXPECT_TRUE(parsed.ok()) << parsed.error().message;
     for (const auto& [key, value] : changes) {
       const base::Status set = parsed->setText(key, value, config::Origin::flag);
@@ -51,23 +53,27 @@ class TrainingRun : public RunFixture {
 
 TEST_F(TrainingRun, RecordsTheLearningRateOfTheSchedule) {
   // Three calls of two updates: the rate of each call's last update, of 6 in all.
-  const std::vector<double> linear = values(
-      "learning_rate", {{"training.lr_schedule", "linear"}, {"training.learning_rate", "0.006"}, {"execution.mode", "training"}});
+  const std::vector<double> linear = values("learning_rate", {{"training.lr_schedule", "linear"},
+                                                              {"training.learning_rate", "0.006"},
+                                                              {"execution.mode", "training"}});
   ASSERT_EQ(linear.size(), 3u);
   EXPECT_NEAR(linear[0], 0.005, 1e-12);
   EXPECT_NEAR(linear[1], 0.003, 1e-12);
   EXPECT_NEAR(linear[2], 0.001, 1e-12);
-  const std::vector<double> epochs = values(
-      "learning_rate", {{"training.lr_schedule", "step"}, {"training.lr_unit", "epoch"}, {"training.lr_gamma", "0.5"},
-                        {"training.epochs", "2"}, {"execution.mode", "training"}});
+  const std::vector<double> epochs = values("learning_rate", {{"training.lr_schedule", "step"},
+                                                              {"training.lr_unit", "epoch"},
+                                                              {"training.lr_gamma", "0.5"},
+                                                              {"training.epochs", "2"},
+                                                              {"execution.mode", "training"}});
   EXPECT_EQ(epochs, (std::vector<double>{1e-3, 1e-3, 1e-3, 5e-4, 5e-4, 5e-4}));
 }
 
 TEST_F(TrainingRun, WritesMetricsAsJsonLines) {
   const std::string file = path("metrics.jsonl");
-  const std::vector<double> losses =
-      values("loss", {{"execution.metrics", file}, {"training.validation_interval", "1"}, {"training.clip_norm", "1"},
-                      {"training.loss_scaling", "8"}});
+  const std::vector<double> losses = values("loss", {{"execution.metrics", file},
+                                                     {"training.validation_interval", "1"},
+                                                     {"training.clip_norm", "1"},
+                                                     {"training.loss_scaling", "8"}});
   const std::vector<nlohmann::json> all = lines(file);
   ASSERT_EQ(all.size(), 3u + 5 + 5);
   for (std::size_t call = 0; call < 3; ++call) {
@@ -103,15 +109,19 @@ TEST_F(TrainingRun, ValidatesBetweenEpochs) {
   EXPECT_EQ(counter(profile, "loss"), losses);
   ASSERT_EQ(profile.catalog->executables.size(), 2u);
   EXPECT_EQ(profile.catalog->executables[1].name, "validation");
-  EXPECT_EQ(profile.catalog->runsOf(profile.catalog->executables[1].id)[0]->name, "validation epoch 2 call 1");
+  EXPECT_EQ(profile.catalog->runsOf(profile.catalog->executables[1].id)[0]->name,
+            "validation epoch 2 call 1");
   EXPECT_TRUE(values("validation_accuracy", with(changes, {{"execution.numerics", "false"}})).empty());
 }
 
 TEST_F(TrainingRun, GoesOnWhereItStopped) {
   for (const Changes& how : {Changes{{"training.optimizer", "adamw"}},
-                             Changes{{"training.optimizer", "sgd"}, {"training.momentum", "0.9"},
-                                     {"training.lr_schedule", "step"}, {"training.lr_step_size", "3"}},
-                             Changes{{"execution.precision", "float16"}, {"execution.stochastic_rounding", "true"},
+                             Changes{{"training.optimizer", "sgd"},
+                                     {"training.momentum", "0.9"},
+                                     {"training.lr_schedule", "step"},
+                                     {"training.lr_step_size", "3"}},
+                             Changes{{"execution.precision", "float16"},
+                                     {"execution.stochastic_rounding", "true"},
                                      {"training.automatic_loss_scaling", "true"}}}) {
     const Changes whole = with(how, {{"execution.mode", "training"},
                                      {"training.epochs", "2"},
@@ -119,9 +129,11 @@ TEST_F(TrainingRun, GoesOnWhereItStopped) {
                                      {"data.samples", "400"}});
     const std::vector<double> together = values("loss", whole);
     ASSERT_EQ(together.size(), 4u);
-    const Changes first = with(whole, {{"training.epochs", "1"}, {"execution.save_weights", path("half.npz")}});
+    const Changes first =
+        with(whole, {{"training.epochs", "1"}, {"execution.save_weights", path("half.npz")}});
     std::vector<double> apart = values("loss", first);
-    const Changes second = with(whole, {{"training.epochs", "1"}, {"execution.load_weights", path("half.npz")}});
+    const Changes second =
+        with(whole, {{"training.epochs", "1"}, {"execution.load_weights", path("half.npz")}});
     const std::vector<double> rest = values("loss", second);
     apart.insert(apart.end(), rest.begin(), rest.end());
     EXPECT_EQ(apart, together);
@@ -131,27 +143,31 @@ TEST_F(TrainingRun, GoesOnWhereItStopped) {
 TEST_F(TrainingRun, InfersWithLoadedWeights) {
   const auto trained = run(sample("pipelined", {{"execution.save_weights", path("w.npz")}}));
   ASSERT_TRUE(trained.ok()) << trained.error().message;
-  const auto loaded = run(sample("pipelined", {{"execution.load_weights", path("w.npz")}, {"execution.mode", "inference"}}));
+  const auto loaded =
+      run(sample("pipelined", {{"execution.load_weights", path("w.npz")}, {"execution.mode", "inference"}}));
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(*loaded->testAccuracy, *trained->testAccuracy);
 }
 
 TEST_F(TrainingRun, ComputesInHalfPrecision) {
   const std::vector<double> reference = values("loss", {{"execution.mode", "training"}});
-  const std::vector<double> losses =
-      values("loss", {{"execution.precision", "float16"}, {"training.loss_scaling", "64"},
-                      {"training.master_weights", "true"}});
+  const std::vector<double> losses = values("loss", {{"execution.precision", "float16"},
+                                                     {"training.loss_scaling", "64"},
+                                                     {"training.master_weights", "true"}});
   ASSERT_EQ(losses.size(), reference.size());
   for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], reference[i], 0.1);
   EXPECT_NE(losses, reference);
   EXPECT_EQ(counter(read(), "loss_scale"), std::vector<double>(3, 64));
-  // An operator in float32 between casts gives the bits of one in float16, which rounds what it computed in float32.
-  const std::vector<double> wide =
-      values("loss", {{"execution.precision", "float16"}, {"training.loss_scaling", "64"},
-                      {"training.master_weights", "true"}, {"execution.float32_operators", "[\"Gemm\", \"Relu\"]"}});
+  // An operator in float32 between casts gives the bits of one in float16, which rounds what it computed in
+  // float32.
+  const std::vector<double> wide = values("loss", {{"execution.precision", "float16"},
+                                                   {"training.loss_scaling", "64"},
+                                                   {"training.master_weights", "true"},
+                                                   {"execution.float32_operators", "[\"Gemm\", \"Relu\"]"}});
   EXPECT_EQ(wide, losses);
   // What a device cannot do is its own refusal.
-  EXPECT_NE(why({{"execution.precision", "bfloat16"}}).find("an IPU cannot multiply bfloat16"), std::string::npos);
+  EXPECT_NE(why({{"execution.precision", "bfloat16"}}).find("an IPU cannot multiply bfloat16"),
+            std::string::npos);
 }
 
 TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
@@ -159,7 +175,8 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
       {{{"execution.stochastic_rounding", "true"}}, "needs execution.precision float16 or bfloat16"},
       {{{"training.master_weights", "true"}}, "training.master_weights needs execution.precision"},
       {{{"execution.float32_operators", "[\"Gelu\"]"}}, "all operators are float32"},
-      {{{"execution.float32_operators", "[\"gelu\"]"}, {"execution.precision", "float16"}}, "\"gelu\", which is no operator"},
+      {{{"execution.float32_operators", "[\"gelu\"]"}, {"execution.precision", "float16"}},
+       "\"gelu\", which is no operator"},
       {{{"training.automatic_loss_scaling", "true"}}, "needs execution.precision float16"},
       {{{"training.loss_scaling_period", "2"}}, "automatic_loss_scaling is off"},
       {{{"training.reduction", "sum"}, {"training.mean_strategy", "post"}}, "leave one of them out"},
@@ -168,8 +185,10 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
       {{{"training.optimizer", "sgd"}, {"training.nesterov", "true"}}, "nesterov needs momentum"},
       {{{"execution.save_weights", "w.bin"}}, "saved in an .npz file"},
       {{{"execution.load_weights", "w.onnx"}}, "loaded from an .npz file"},
-      {{{"execution.save_weights", "w.npz"}, {"execution.mode", "inference"}}, "inference changes no weights"},
-      {{{"execution.save_weights", "w.npz"}, {"execution.numerics", "false"}}, "without numerics there are no weights"},
+      {{{"execution.save_weights", "w.npz"}, {"execution.mode", "inference"}},
+       "inference changes no weights"},
+      {{{"execution.save_weights", "w.npz"}, {"execution.numerics", "false"}},
+       "without numerics there are no weights"},
       {{{"execution.metrics", "/nowhere/at/all.jsonl"}}, "Cannot write the metrics file"},
       {{{"model.hidden", "3"}}, "model.hidden is a setting of a builder"},
       {{{"model.builder", "bert"}}, "exclude each other"},
@@ -184,7 +203,9 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
 
 TEST_F(TrainingRun, RefusesWeightsOfAnotherModel) {
   ASSERT_TRUE(run(sample("pipelined", {{"execution.save_weights", path("adamw.npz")}})).ok());
-  EXPECT_NE(why({{"execution.load_weights", path("adamw.npz")}, {"training.optimizer", "sgd"}, {"training.momentum", "0.5"}})
+  EXPECT_NE(why({{"execution.load_weights", path("adamw.npz")},
+                 {"training.optimizer", "sgd"},
+                 {"training.momentum", "0.5"}})
                 .find("it was saved with another optimizer than sgd"),
             std::string::npos);
   EXPECT_NE(why({{"execution.load_weights", path("missing.npz")}}).find("no such file"), std::string::npos);
@@ -197,26 +218,40 @@ TEST_F(TrainingRun, RefusesWeightsOfAnotherModel) {
     if (name == "optimizer/updates") members.back().values = std::as_bytes(std::span(&below, 1));
   }
   ASSERT_TRUE(data::writeNpz(path("negative.npz"), members).ok());
-  EXPECT_NE(why({{"execution.load_weights", path("negative.npz")}}).find("optimizer/updates is -3"), std::string::npos);
-  const std::string other = "builder = \"resnet\"\ndepth = 18\nimage_size = 32\nstem = \"cifar\"\nclasses = 10\n";
-  EXPECT_NE(refusal(model(other, {{"execution.load_weights", path("adamw.npz")}, {"execution.layers_per_stage", "[8]"}})).find("has no weight stem/conv/weight"),
+  EXPECT_NE(why({{"execution.load_weights", path("negative.npz")}}).find("optimizer/updates is -3"),
+            std::string::npos);
+  const std::string other =
+      "builder = \"resnet\"\ndepth = 18\nimage_size = 32\nstem = \"cifar\"\nclasses = 10\n";
+  EXPECT_NE(refusal(model(other, {{"execution.load_weights", path("adamw.npz")},
+                                  {"execution.layers_per_stage", "[8]"}}))
+                .find("has no weight stem/conv/weight"),
             std::string::npos);
 }
 
 TEST_F(TrainingRun, BuildersTrainAndInfer) {
   const std::pair<const char*, const char*> models[] = {
       {"builder = \"resnet\"\ndepth = 18\nimage_size = 16\nstem = \"cifar\"\nclasses = 4\n", "[4, 4]"},
-      {"builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nsequence = 8\npositions = 8\n"
-       "vocabulary = 20\ndropout = 0.1\n", "[1, 1]"},
-      {"builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nsequence = 8\nvocabulary = 20\n"
-       "head = \"mlm\"\n", "[1, 1]"},
-      {"builder = \"vit\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nimage_size = 8\npatch_size = 4\n"
-       "classes = 4\n", "[1, 1]"},
-      {"builder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 4\nkey_heads = 2\nfeed_forward = 32\nsequence = 8\n"
-       "vocabulary = 20\nnorm = \"rms\"\ngated = true\nactivation = \"silu\"\n", "[1, 1]"}};
+      {"builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nsequence = 8\npositions = "
+       "8\n"
+       "vocabulary = 20\ndropout = 0.1\n",
+       "[1, 1]"},
+      {"builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nsequence = 8\nvocabulary "
+       "= 20\n"
+       "head = \"mlm\"\n",
+       "[1, 1]"},
+      {"builder = \"vit\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = 32\nimage_size = 8\npatch_size "
+       "= 4\n"
+       "classes = 4\n",
+       "[1, 1]"},
+      {"builder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 4\nkey_heads = 2\nfeed_forward = "
+       "32\nsequence = 8\n"
+       "vocabulary = 20\nnorm = \"rms\"\ngated = true\nactivation = \"silu\"\n",
+       "[1, 1]"}};
   for (const auto& [keys, stages] : models) {
     const bool large = std::string(keys).starts_with("builder = \"resnet\"");
-    const Changes changes{{"execution.layers_per_stage", stages}, {"training.epochs", large ? "1" : "12"}, {"execution.record", "stages"}};
+    const Changes changes{{"execution.layers_per_stage", stages},
+                          {"training.epochs", large ? "1" : "12"},
+                          {"execution.record", "stages"}};
     const auto computed = run(model(keys, changes));
     ASSERT_TRUE(computed.ok()) << keys << computed.error().message;
     const std::vector<double> losses = counter(read(), "loss");
@@ -242,8 +277,9 @@ std::vector<double> lcg(std::uint32_t seed, std::size_t count) {
 }
 
 TEST_F(TrainingRun, DecodingComputesWhereCachesAreInputs) {
-  const std::string decoder = "builder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 4\nkey_heads = 2\nfeed_forward = 32\n"
-                              "vocabulary = 20\nphase = \"decode\"\ncache = 5\n";
+  const std::string decoder =
+      "builder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 4\nkey_heads = 2\nfeed_forward = 32\n"
+      "vocabulary = 20\nphase = \"decode\"\ncache = 5\n";
   const Changes inference{{"execution.mode", "inference"}, {"execution.layers_per_stage", "[1, 1]"}};
   EXPECT_NE(refusal(model(decoder, inference)).find("or set model.cache_at = \"host\""), std::string::npos);
   const auto emulated = run(model(decoder, with(inference, {{"execution.numerics", "false"}})));
@@ -259,20 +295,24 @@ TEST_F(TrainingRun, BuildersEqualPyTorch) {
   std::vector<std::int32_t> tokens, labels;
   for (const double v : lcg(8, 8 * 6)) tokens.push_back(static_cast<std::int32_t>(v * 20));
   for (std::int32_t i = 0; i < 8; ++i) labels.push_back(i % 5);
-  const auto write = [&](const std::string& name, const graph::TensorType& type, std::span<const std::byte> samples) {
+  const auto write = [&](const std::string& name, const graph::TensorType& type,
+                         std::span<const std::byte> samples) {
     std::filesystem::create_directories(folder() / name);
     const std::vector<data::NpzMember> members{
-        {"samples", type, samples}, {"labels", {graph::ElementType::int32, {8}}, std::as_bytes(std::span(labels))}};
+        {"samples", type, samples},
+        {"labels", {graph::ElementType::int32, {8}}, std::as_bytes(std::span(labels))}};
     ASSERT_TRUE(data::writeNpz(folder() / name / "train.npz", members).ok());
   };
   write("images", {graph::ElementType::float32, {8, 3, 16, 16}}, std::as_bytes(std::span(images)));
   write("tokens", {graph::ElementType::int32, {8, 6}}, std::as_bytes(std::span(tokens)));
   const std::map<std::string, std::string> models{
       {"resnet", "builder = \"resnet\"\ndepth = 18\nimage_size = 16\nclasses = 5\nstem = \"cifar\"\n"},
-      {"vit", "builder = \"vit\"\nlayers = 2\nhidden = 16\nheads = 4\nfeed_forward = 24\nimage_size = 16\n"
-              "patch_size = 4\nclasses = 5\n"},
-      {"bert", "builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 4\nfeed_forward = 24\nsequence = 6\n"
-               "positions = 8\nvocabulary = 20\nhead = \"classification\"\nclasses = 5\n"}};
+      {"vit",
+       "builder = \"vit\"\nlayers = 2\nhidden = 16\nheads = 4\nfeed_forward = 24\nimage_size = 16\n"
+       "patch_size = 4\nclasses = 5\n"},
+      {"bert",
+       "builder = \"bert\"\nlayers = 2\nhidden = 16\nheads = 4\nfeed_forward = 24\nsequence = 6\n"
+       "positions = 8\nvocabulary = 20\nhead = \"classification\"\nclasses = 5\n"}};
   std::ifstream golden(std::string(PIPESCOPE_TEST_DATA) + "/builders.golden");
   int checked = 0;
   for (std::string line; std::getline(golden, line); ++checked) {
@@ -307,7 +347,8 @@ TEST_F(TrainingRun, BuildersEqualPyTorch) {
 TEST_F(TrainingRun, LayersPerStageAddUp) {
   const std::string bert = "builder = \"bert\"\nlayers = 4\n";
   EXPECT_EQ(refusal(model(bert, {{"execution.layers_per_stage", "[2, 3]"}})),
-            "execution.layers_per_stage is [2, 3], 5 layers in all, but the model has 4: give every stage at least one, "
+            "execution.layers_per_stage is [2, 3], 5 layers in all, but the model has 4: give every stage at "
+            "least one, "
             "and all of them a stage.");
   EXPECT_EQ(refusal(model("builder = \"bert\"\ninput = [4]\n")),
             "model.input is given, but the builder bert decides the shape of its samples: leave it out.");
@@ -316,11 +357,13 @@ TEST_F(TrainingRun, LayersPerStageAddUp) {
 
 TEST_F(TrainingRun, BillionsOfParametersRunWithoutNumerics) {
   // Three layers of Llama-3-8B, whose weights alone are gigabytes: nothing of them is made.
-  const auto result = run(model("builder = \"decoder\"\nlayers = 3\nhidden = 4096\nheads = 32\nkey_heads = 8\n"
-                                "feed_forward = 14336\nsequence = 128\nvocabulary = 128256\nnorm = \"rms\"\ngated = true\n"
-                                "activation = \"silu\"\n",
-                                {{"execution.numerics", "false"}, {"execution.mode", "inference"},
-                                 {"execution.layers_per_stage", "[1, 1, 1]"}}));
+  const auto result =
+      run(model("builder = \"decoder\"\nlayers = 3\nhidden = 4096\nheads = 32\nkey_heads = 8\n"
+                "feed_forward = 14336\nsequence = 128\nvocabulary = 128256\nnorm = \"rms\"\ngated = true\n"
+                "activation = \"silu\"\n",
+                {{"execution.numerics", "false"},
+                 {"execution.mode", "inference"},
+                 {"execution.layers_per_stage", "[1, 1, 1]"}}));
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_FALSE(result->fits);
 }

@@ -55,15 +55,19 @@ TEST(BlockCut, BlocksOfACommitShareAPayload) {
   using Counts = std::vector<std::int64_t>;
   EXPECT_EQ(blocksOfPayloads<model::Step>(folder / "p.pop"), (Counts{16, 16, 8, 16, 16, 8}));
   EXPECT_EQ(blocksOfPayloads<model::Wait>(folder / "p.pop"), (Counts{4, 1, 4, 1})) << "65,536 rows";
-  EXPECT_EQ(selectNumbers(folder / "p.pop", "PRAGMA auto_vacuum"), Counts{2}) << "without the map, readers pass over what lies before";
+  EXPECT_EQ(selectNumbers(folder / "p.pop", "PRAGMA auto_vacuum"), Counts{2})
+      << "without the map, readers pass over what lies before";
 }
 
 TEST(BlockCut, RowsWithLongTextsDoNotShare) {
   const Folder folder;
   model::RowSet rows;
-  for (int i = 0; i < 5; ++i) rows.of<model::DebugContext>().emplace_back().name.assign(std::size_t{3} << 20, static_cast<char>('a' + i));
+  for (int i = 0; i < 5; ++i)
+    rows.of<model::DebugContext>().emplace_back().name.assign(std::size_t{3} << 20,
+                                                              static_cast<char>('a' + i));
   writeProfile(folder / "p.pop", {rows});
-  EXPECT_EQ(blocksOfPayloads<model::DebugContext>(folder / "p.pop"), (std::vector<std::int64_t>{1, 1, 1})) << "8 MiB of texts at most";
+  EXPECT_EQ(blocksOfPayloads<model::DebugContext>(folder / "p.pop"), (std::vector<std::int64_t>{1, 1, 1}))
+      << "8 MiB of texts at most";
   EXPECT_EQ(readProfile(folder / "p.pop"), render(rows));
 }
 

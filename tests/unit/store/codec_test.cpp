@@ -40,12 +40,14 @@ TEST(ByteStream, VarintsHaveTheKnownBytes) {
 
 TEST(ByteStream, ManyVarintsAreTheSameAsOneByOne) {
   std::mt19937_64 random(3);
-  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{9}, std::size_t{500}}) {
+  for (const std::size_t count :
+       {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, std::size_t{9}, std::size_t{500}}) {
     std::vector<std::int64_t> numbers(count), back(count);
     std::string bytes;
     for (std::size_t i = 0; i < count; ++i) {
       // Mostly short ones, as there are in files; of all lengths in between.
-      numbers[i] = static_cast<std::int64_t>(random() >> (i % 13 == 12 ? random() % 64 : 58)) * (i % 2 == 0 ? 1 : -1);
+      numbers[i] =
+          static_cast<std::int64_t>(random() >> (i % 13 == 12 ? random() % 64 : 58)) * (i % 2 == 0 ? 1 : -1);
       appendVarint(bytes, zigZag(numbers[i]));
     }
     ByteReader all(bytes);
@@ -247,9 +249,11 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
       std::vector<PayloadJob> payloads(7);  // rows enough to share
       for (std::size_t i = 0; i < payloads.size(); ++i) {
         const FillColumns fill = [&, i](std::vector<ColumnData>& columns) {
-          i % 2 == 0 ? toColumns<model::Placement>(placements, columns) : toColumns<model::Step>(steps, columns);
+          i % 2 == 0 ? toColumns<model::Placement>(placements, columns)
+                     : toColumns<model::Step>(steps, columns);
         };
-        payloads[i].table = i % 2 == 0 ? model::tableIndexOf<model::Placement>() : model::tableIndexOf<model::Step>();
+        payloads[i].table =
+            i % 2 == 0 ? model::tableIndexOf<model::Placement>() : model::tableIndexOf<model::Step>();
         payloads[i].predictions = i % 2 == 0 ? &none : &predictions;
         payloads[i].firstRows = i % 2 == 0 ? placements.size() : steps.size();
         payloads[i].firstColumns = fill;
@@ -260,7 +264,8 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
       EXPECT_TRUE(beside);
       for (const PayloadJob& payload : payloads) {
         all.push_back(payload.priorBytes);
-        for (const BlockJob& job : payload.blocks) all.push_back(job.result.ok() ? job.result->bytes : job.result.error().message);
+        for (const BlockJob& job : payload.blocks)
+          all.push_back(job.result.ok() ? job.result->bytes : job.result.error().message);
       }
     }
     return all;
@@ -315,10 +320,10 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{50}, std::size_t{3000}, std::size_t{7}}) {
     auto rows = makeRows<model::Step>(count, 3);  // with the extremes of all types
     for (std::size_t i = 0; i < count; ++i) {
-      rows[i].lane = model::LaneId(4);                                                        // constant
-      rows[i].program = model::ProgramId(1000 + static_cast<std::int64_t>(i % 200));          // a byte
-      rows[i].activeUnits = -5 + static_cast<std::int64_t>(i * 13 % 65'500);                  // two
-      rows[i].maxTicks = model::Ticks(i < 699 ? 5 : 6);                                       // constant at first
+      rows[i].lane = model::LaneId(4);                                                // constant
+      rows[i].program = model::ProgramId(1000 + static_cast<std::int64_t>(i % 200));  // a byte
+      rows[i].activeUnits = -5 + static_cast<std::int64_t>(i * 13 % 65'500);          // two
+      rows[i].maxTicks = model::Ticks(i < 699 ? 5 : 6);                               // constant at first
       rows[i].bytesIn = model::Bytes(static_cast<std::int64_t>(i % 2) * 0xffff'ffff - 77);  // four
     }
     std::vector<ColumnData> columns = toColumns(std::span<const model::Step>(rows));
@@ -384,7 +389,8 @@ TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
   EXPECT_TRUE(placements.toRows(block, 1).ok());
   block.columns[6].integers[0] = std::int64_t{1} << 31;  // replica, of 32 bits
   EXPECT_THAT(placements.toRows(block, 1), FailsWith("it holds a number that its column cannot have"));
-  EXPECT_THAT(placements.checkColumns(block.columns), FailsWith("it holds a number that its column cannot have"));
+  EXPECT_THAT(placements.checkColumns(block.columns),
+              FailsWith("it holds a number that its column cannot have"));
   block.columns[6].integers[0] = 0;
   block.columns[9].integers[0] = 200;  // a pass nobody knows yet
   EXPECT_TRUE(placements.toRows(block, 1).ok());

@@ -24,7 +24,8 @@ void expectRightOrRefused(const fs::path& path, const model::RowSet& written, in
     if (!rows.ok()) {
       ++refusals;
       EXPECT_TRUE(rows.error().message.starts_with(path.string())) << rows.error().message;
-      EXPECT_NE(rows.error().message.find(model::tables()[table].name), std::string::npos) << rows.error().message;
+      EXPECT_NE(rows.error().message.find(model::tables()[table].name), std::string::npos)
+          << rows.error().message;
       continue;
     }
     EXPECT_EQ(render(*rows), render(written.only(table)));
@@ -59,9 +60,9 @@ TEST(Damage, AFileWithoutItsLastBytesIsIncomplete) {
   const auto reader = ProfileReader::open(sample.folder / "cut.pop");
   if (!reader.ok()) return;  // what was cut off was needed for opening
   EXPECT_EQ((*reader)->state()->state, model::ProfileState::incomplete);
-  EXPECT_EQ((*reader)->state()->reason,
-            "the file's end is missing: it has " + std::to_string(sample.bytes.size() - 512) + " of " +
-                std::to_string(sample.bytes.size()) + " bytes");
+  EXPECT_EQ((*reader)->state()->reason, "the file's end is missing: it has " +
+                                            std::to_string(sample.bytes.size() - 512) + " of " +
+                                            std::to_string(sample.bytes.size()) + " bytes");
 }
 
 TEST(Damage, ChangedBytesNeverChangeRows) {
@@ -180,12 +181,13 @@ TEST(Damage, ADamagedStateIsIncomplete) {
 /// Replaces a directory row, with a checksum that is right: what a forger can do.
 void forge(const fs::path& path, BlockRecord record) {
   const std::string crc = std::to_string(checksumOf(record));
-  runSql(path, "UPDATE store_block SET first_row = " + std::to_string(record.firstRow) + ", rows = " +
-                   std::to_string(record.info.rows) + ", raw_bytes = " + std::to_string(record.rawBytes) +
-                   ", bytes = " + std::to_string(record.bytes) + ", \"offset\" = " + std::to_string(record.offset) +
-                   ", prior_bytes = " + std::to_string(record.priorBytes) + ", payload = " + std::to_string(record.payload) +
-                   ", bytes_crc32 = 0, ranges = x'', crc32 = " + crc +
-                   " WHERE id = " + std::to_string(record.id));
+  runSql(path,
+         "UPDATE store_block SET first_row = " + std::to_string(record.firstRow) + ", rows = " +
+             std::to_string(record.info.rows) + ", raw_bytes = " + std::to_string(record.rawBytes) +
+             ", bytes = " + std::to_string(record.bytes) + ", \"offset\" = " + std::to_string(record.offset) +
+             ", prior_bytes = " + std::to_string(record.priorBytes) +
+             ", payload = " + std::to_string(record.payload) +
+             ", bytes_crc32 = 0, ranges = x'', crc32 = " + crc + " WHERE id = " + std::to_string(record.id));
 }
 
 TEST(Damage, ForgedCountsReserveNoMemory) {
@@ -215,7 +217,8 @@ TEST(Damage, ForgedCountsReserveNoMemory) {
     EXPECT_THAT((*reader)->rows<model::Placement>(), FailsWith("cannot be read"));
   }
   record.firstRow = 0, record.info.rows = 5, record.rawBytes = 100;
-  for (std::int64_t BlockRecord::*field : {&BlockRecord::bytes, &BlockRecord::offset, &BlockRecord::priorBytes, &BlockRecord::payload}) {
+  for (std::int64_t BlockRecord::*field :
+       {&BlockRecord::bytes, &BlockRecord::offset, &BlockRecord::priorBytes, &BlockRecord::payload}) {
     for (const std::int64_t value : {std::int64_t{-1}, std::int64_t{1} << 20, kMostBytes, kHuge}) {
       BlockRecord forged = record;
       forged.*field = value;

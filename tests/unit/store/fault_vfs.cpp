@@ -43,13 +43,13 @@ int fault() {
   return fault([] {});
 }
 
-int close(sqlite3_file* file) {
+int closeFaultFile(sqlite3_file* file) {
   return methods(file).xClose(real(file));
 }
-int read(sqlite3_file* file, void* buffer, int count, sqlite3_int64 at) {
+int readFaultFile(sqlite3_file* file, void* buffer, int count, sqlite3_int64 at) {
   return methods(file).xRead(real(file), buffer, count, at);
 }
-int write(sqlite3_file* file, const void* buffer, int count, sqlite3_int64 at) {
+int writeFaultFile(sqlite3_file* file, const void* buffer, int count, sqlite3_int64 at) {
   const int code = fault([&] { methods(file).xWrite(real(file), buffer, count / 2, at); });
   if (code != SQLITE_OK) return code;
   sqlite3_int64 size = 0;
@@ -57,26 +57,26 @@ int write(sqlite3_file* file, const void* buffer, int count, sqlite3_int64 at) {
   if (current->diskFull() && at + count > size) return SQLITE_FULL;
   return methods(file).xWrite(real(file), buffer, count, at);
 }
-int truncate(sqlite3_file* file, sqlite3_int64 size) {
+int truncateFaultFile(sqlite3_file* file, sqlite3_int64 size) {
   const int code = fault();
   return code != SQLITE_OK ? code : methods(file).xTruncate(real(file), size);
 }
-int sync(sqlite3_file*, int) {
+int syncFaultFile(sqlite3_file*, int) {
   return fault();
 }  // nothing is lost but by a power failure
 int fileSize(sqlite3_file* file, sqlite3_int64* size) {
   return methods(file).xFileSize(real(file), size);
 }
-int lock(sqlite3_file* file, int level) {
+int lockFaultFile(sqlite3_file* file, int level) {
   return methods(file).xLock(real(file), level);
 }
-int unlock(sqlite3_file* file, int level) {
+int unlockFaultFile(sqlite3_file* file, int level) {
   return methods(file).xUnlock(real(file), level);
 }
 int checkReserved(sqlite3_file* file, int* out) {
   return methods(file).xCheckReservedLock(real(file), out);
 }
-int control(sqlite3_file* file, int operation, void* argument) {
+int controlFaultFile(sqlite3_file* file, int operation, void* argument) {
   return methods(file).xFileControl(real(file), operation, argument);
 }
 int sectorSize(sqlite3_file* file) {
@@ -86,10 +86,25 @@ int characteristics(sqlite3_file* file) {
   return methods(file).xDeviceCharacteristics(real(file));
 }
 
-constexpr sqlite3_io_methods kMethods = {
-    1,       close,         read,    write,      truncate,        sync,    fileSize, lock,
-    unlock,  checkReserved, control, sectorSize, characteristics, nullptr, nullptr,  nullptr,
-    nullptr, nullptr,       nullptr};
+constexpr sqlite3_io_methods kMethods = {1,
+                                         closeFaultFile,
+                                         readFaultFile,
+                                         writeFaultFile,
+                                         truncateFaultFile,
+                                         syncFaultFile,
+                                         fileSize,
+                                         lockFaultFile,
+                                         unlockFaultFile,
+                                         checkReserved,
+                                         controlFaultFile,
+                                         sectorSize,
+                                         characteristics,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr,
+                                         nullptr};
 
 int openFile(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* outFlags) {
   file->pMethods = nullptr;

@@ -96,9 +96,11 @@ TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
         auto sink = FileSink::create(folder / "profile.pop");
         ASSERT_OK(sink);
         model::RowSet rows;
-        for (std::int64_t i = 0; i < kRows; ++i) rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
+        for (std::int64_t i = 0; i < kRows; ++i)
+          rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
         ASSERT_OK((*sink)->take(rows));
-        for (int turn = 0; turn < 300 * time; ++turn) std::this_thread::yield();  // into the coding, somewhere
+        for (int turn = 0; turn < 300 * time; ++turn)
+          std::this_thread::yield();  // into the coding, somewhere
         if (finish) ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
       }
       const auto reader = ProfileReader::open(folder / "profile.pop");
@@ -129,7 +131,8 @@ TEST(FileSink, LongRunsAreWrittenBeforeTheyAreDue) {
   ASSERT_OK(steps);
   const std::vector<model::Step>& written = all.of<model::Step>();
   ASSERT_EQ((*steps)->size(), written.size());
-  for (std::size_t i = 0; i < written.size(); ++i) ASSERT_EQ((**steps)[i].offset.count, written[i].offset.count) << i;
+  for (std::size_t i = 0; i < written.size(); ++i)
+    ASSERT_EQ((**steps)[i].offset.count, written[i].offset.count) << i;
 }
 
 TEST(FileSink, CommitWaitsForRowsThatAreBeingWrittenAnyway) {
@@ -141,7 +144,8 @@ TEST(FileSink, CommitWaitsForRowsThatAreBeingWrittenAnyway) {
     auto sink = FileSink::create(folder / "profile.pop", options);
     ASSERT_OK(sink);
     model::RowSet rows;
-    for (std::int64_t i = 0; i < kRows; ++i) rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
+    for (std::int64_t i = 0; i < kRows; ++i)
+      rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
     const auto due = std::chrono::steady_clock::now() + options.delay + time * std::chrono::microseconds(200);
     ASSERT_OK((*sink)->take(rows));
     while (std::chrono::steady_clock::now() < due) std::this_thread::yield();  // into the coding, somewhere
@@ -190,7 +194,9 @@ TEST(FileSink, ADiskThatIsFullWhileRowsAreCodedIsSaidAtTheEndAtLatest) {
     model::RowSet rows = makeLongSet(i);
     taken = (*sink)->take(rows);
   }
-  if (!taken.ok()) { EXPECT_THAT(taken, FailsWith("no space is left on the disk")); }
+  if (!taken.ok()) {
+    EXPECT_THAT(taken, FailsWith("no space is left on the disk"));
+  }
   EXPECT_THAT((*sink)->finish(model::ProfileState::complete, ""), FailsWith("no space is left on the disk"));
   EXPECT_EQ(readProfile(path), render(makeRowSet(2, 0)));
   const auto reader = ProfileReader::open(path);
@@ -254,7 +260,8 @@ TEST(Verify, CountsAWholeProfileAndNamesEachHole) {
   ASSERT_OK(damaged);
   ASSERT_EQ(damaged->holes.size(), 2u);
   EXPECT_NE(damaged->holes[0].find("table device cannot be read: its rows do not agree"), std::string::npos);
-  EXPECT_NE(damaged->holes[1].find("table placement cannot be read: rows 3 to 4 are lost"), std::string::npos);
+  EXPECT_NE(damaged->holes[1].find("table placement cannot be read: rows 3 to 4 are lost"),
+            std::string::npos);
   EXPECT_TRUE(damaged->contentHash.empty());
   EXPECT_THAT(verify(folder / "none.pop", progress), FailsWith("none.pop"));
 }

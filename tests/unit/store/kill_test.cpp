@@ -1,4 +1,5 @@
-// A recording process that is killed at random moments: every file opens, and no more than the last second is missing.
+// A recording process that is killed at random moments: every file opens, and no more than the last second is
+// missing.
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,8 +29,8 @@ struct Handed {
 
 constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less time
 
-/// Records placements until it is killed; says by the pipe what it has handed over. `many` bytes are written before they
-/// are due, while others are coded.
+/// Records placements until it is killed; says by the pipe what it has handed over. `many` bytes are written
+/// before they are due, while others are coded.
 [[noreturn]] void recordForever(const fs::path& path, int pipeEnd, bool many) {
   FileSinkOptions options;
   options.delay = std::chrono::milliseconds(kDelayMs);
@@ -109,7 +110,8 @@ TEST(Kill, AtRandomMomentsAtMostTheLastSecondIsMissing) {
   std::mt19937 random(7);
   for (int i = 0; i < times && !HasFailure(); ++i) {
     // Every fifth runs for so long that rows must be there.
-    killOnce(i % 5 == 4 ? 1100 + static_cast<int>(random() % 300) : static_cast<int>(random() % 300), i % 2 != 0);
+    killOnce(i % 5 == 4 ? 1100 + static_cast<int>(random() % 300) : static_cast<int>(random() % 300),
+             i % 2 != 0);
   }
 }
 

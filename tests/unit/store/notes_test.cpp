@@ -14,9 +14,11 @@ TEST(Notes, AreReplacedInAFinishedProfileAndNothingElseChanges) {
   writeProfile(path, {makeRowSet(3, 0)});
   base::SilentProgress progress;
   const std::string hash = verify(path, progress)->contentHash;
-  for (const std::vector<std::string>& texts : {std::vector<std::string>{"first", "it's \"here\""}, {"second"}, {}}) {
+  for (const std::vector<std::string>& texts :
+       {std::vector<std::string>{"first", "it's \"here\""}, {"second"}, {}}) {
     std::vector<model::Note> notes;
-    for (const std::string& text : texts) notes.push_back({7, model::DeviceId(1), model::Ticks(5), model::Ticks(9), text});
+    for (const std::string& text : texts)
+      notes.push_back({7, model::DeviceId(1), model::Ticks(5), model::Ticks(9), text});
     ASSERT_OK(writeNotes(path, notes));
     const auto reader = ProfileReader::open(path);
     ASSERT_OK(reader);

@@ -19,7 +19,8 @@ using Values = std::vector<std::int64_t>;
 Values residualsOf(const std::vector<ColumnData>& columns, const Prediction& prediction,
                    const std::vector<Prediction>& others, const std::vector<Priors>& priors = {}) {
   Values residuals;
-  store::residualsOf(columns, columns[prediction.column].integers.size(), prediction, others, priors, residuals);
+  store::residualsOf(columns, columns[prediction.column].integers.size(), prediction, others, priors,
+                     residuals);
   return residuals;
 }
 
@@ -40,7 +41,8 @@ TEST(Prediction, AColumnThatOthersForetellIsNothing) {
   // With what another block has left behind: of one program only, and of one that this block has not.
   const std::vector<Priors> priors = {{2, {4, 9}, {6, 100}}};
   EXPECT_EQ(residualsOf(columns, length, {}, priors), (Values{10, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(residualsOf(columns, start, {length}, priors), (Values{0, -10, 0, 0, 0, 0})) << "of another column";
+  EXPECT_EQ(residualsOf(columns, start, {length}, priors), (Values{0, -10, 0, 0, 0, 0}))
+      << "of another column";
   const Priors left = priorsOf(columns, 6, length);
   EXPECT_EQ(left.keys, (Values{3, 4}));
   EXPECT_EQ(left.values, (Values{10, 7}));
@@ -52,7 +54,8 @@ TEST(Prediction, PriorsAreTheLastOfEveryKey) {
   const Prediction ofKey{1, 0, Prediction::kNone, Prediction::kNone}, aboveBase{1, 0, 2, Prediction::kNone};
   EXPECT_FALSE(mayHavePriors({1, 0, Prediction::kNone, 2})) << "moves on by its length";
   EXPECT_FALSE(mayHavePriors({1, Prediction::kNone, Prediction::kNone, Prediction::kNone}));
-  const auto check = [&](const Values& keys, const Values& wantedKeys, const Values& wanted, const Values& wantedAbove) {
+  const auto check = [&](const Values& keys, const Values& wantedKeys, const Values& wanted,
+                         const Values& wantedAbove) {
     const auto columns = columnsOf({keys, {10, 20, 30, 40}, {1, 2, 3, 4}});
     EXPECT_EQ(priorsOf(columns, 4, ofKey).keys, wantedKeys);
     EXPECT_EQ(priorsOf(columns, 4, ofKey).values, wanted);
@@ -73,9 +76,10 @@ TEST(Prediction, AnyValuesComeBack) {
     if (i % 2 == 0) {  // keys that lie close together
       for (std::int64_t& key : all[0]) key &= 63;
     }
-    const std::vector<Prediction> predicted = {{3, 0, Prediction::kNone, Prediction::kNone},
-                                               {2, 3, 1, Prediction::kNone},
-                                               {1, static_cast<std::uint8_t>(i % 2 == 0 ? 0 : 3), Prediction::kNone, 2}};
+    const std::vector<Prediction> predicted = {
+        {3, 0, Prediction::kNone, Prediction::kNone},
+        {2, 3, 1, Prediction::kNone},
+        {1, static_cast<std::uint8_t>(i % 2 == 0 ? 0 : 3), Prediction::kNone, 2}};
     std::vector<Priors> priors;
     if (i % 3 > 0) {  // of some of the keys, and of others
       Priors& some = priors.emplace_back();
@@ -86,11 +90,13 @@ TEST(Prediction, AnyValuesComeBack) {
       std::ranges::sort(some.keys);
       const auto same = std::ranges::unique(some.keys);
       some.keys.erase(same.begin(), same.end());
-      for (std::size_t k = 0; k < some.keys.size(); ++k) some.values.push_back(static_cast<std::int64_t>(random()));
+      for (std::size_t k = 0; k < some.keys.size(); ++k)
+        some.values.push_back(static_cast<std::int64_t>(random()));
     }
     const auto columns = columnsOf(all);
     auto stored = columns;
-    for (const Prediction& p : predicted) stored[p.column].integers = residualsOf(columns, p, predicted, priors);
+    for (const Prediction& p : predicted)
+      stored[p.column].integers = residualsOf(columns, p, predicted, priors);
     ASSERT_TRUE(resolvePredictions(stored, 50, predicted, priors));
     for (std::size_t c = 0; c < all.size(); ++c) ASSERT_EQ(stored[c].integers, all[c]) << c;
   }
@@ -114,7 +120,8 @@ TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
   ASSERT_OK(block);
   EXPECT_LT(block->rawBytes, 4096 * 5) << "ticks take three bytes a row, offsets one";
   for (const DecodedPart part : {DecodedPart::all, DecodedPart::integers}) {
-    const auto decoded = decodeBlock(block->bytes, steps.size(), block->rawBytes, columnTypesOf<model::Step>(), part);
+    const auto decoded =
+        decodeBlock(block->bytes, steps.size(), block->rawBytes, columnTypesOf<model::Step>(), part);
     ASSERT_OK(decoded);
     EXPECT_EQ(decoded->columns[2].integers, columns[2].integers);
     EXPECT_EQ(decoded->columns[9].reals.empty(), part == DecodedPart::integers);
@@ -169,8 +176,8 @@ TEST(Prediction, IsOnlyUsedWhereItPaysOff) {
   const auto columns = toColumns<model::Step>(rows.of<model::Step>());
   BlockEncoder plain, predicting;
   const auto without = plain.encode(columns, 16'384, plain.choose(columns, 16'384));
-  const auto with = 
-      predicting.encode(columns, 16'384, predicting.choose(columns, 16'384, predictionsFor(model::columnsOf<model::Step>())));
+  const auto with = predicting.encode(
+      columns, 16'384, predicting.choose(columns, 16'384, predictionsFor(model::columnsOf<model::Step>())));
   ASSERT_OK(without);
   ASSERT_OK(with);
   EXPECT_LT(with->bytes.size() * 2, without->bytes.size()) << "offsets need no bytes any more";
@@ -189,7 +196,8 @@ std::vector<model::Step> stepsOfPrograms(std::size_t count) {
   std::vector<model::Step> steps(count);
   for (model::Step& step : steps) {
     step.program = model::ProgramId(static_cast<std::int64_t>(random() % 1000));
-    step.ticks = model::Ticks(static_cast<std::int64_t>(std::mt19937_64(static_cast<std::uint64_t>(step.program.value))() % 100'000));
+    step.ticks = model::Ticks(static_cast<std::int64_t>(
+        std::mt19937_64(static_cast<std::uint64_t>(step.program.value))() % 100'000));
   }
   return steps;
 }
@@ -211,11 +219,13 @@ TEST(Priors, AreSharedWhereThatPays) {
   ASSERT_EQ(decoded->size(), 1U);
   EXPECT_EQ((*decoded)[0].keys, priors[0].keys);
   EXPECT_EQ((*decoded)[0].values, priors[0].values);
-  const auto with = encoder.encode(columns, steps.size(), coding, priors), without = encoder.encode(columns, steps.size(), coding);
+  const auto with = encoder.encode(columns, steps.size(), coding, priors),
+             without = encoder.encode(columns, steps.size(), coding);
   ASSERT_OK(with);
   ASSERT_OK(without);
   EXPECT_LT(with->bytes.size() + 1000, without->bytes.size());
-  const auto block = decodeBlock(with->bytes, steps.size(), with->rawBytes, columnTypesOf<model::Step>(), DecodedPart::all, *decoded);
+  const auto block = decodeBlock(with->bytes, steps.size(), with->rawBytes, columnTypesOf<model::Step>(),
+                                 DecodedPart::all, *decoded);
   ASSERT_OK(block);
   EXPECT_EQ(block->columns[3].integers, columns[3].integers);
 }
@@ -232,11 +242,11 @@ TEST(Priors, LieInAFileAsTheReadmeSays) {
   frame.resize(ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), 1));
   const auto priors = decodePriors(frame);
   ASSERT_OK(priors);
-  // Keys 7, 5, 7, 6; x: 1 more than the prior, 9 more than the row before, 1 more than the last of this key, 1 less than
-  // the prior.
+  // Keys 7, 5, 7, 6; x: 1 more than the prior, 9 more than the row before, 1 more than the last of this key,
+  // 1 less than the prior.
   const std::string block = text({3, 14, 10, 14, 12, 5, 0, 255, 255, 2, 3, 0, 18, 2, 1});
-  const auto columns =
-      decodeColumns(block, 4, {model::ColumnType::integer, model::ColumnType::integer}, DecodedPart::all, *priors);
+  const auto columns = decodeColumns(block, 4, {model::ColumnType::integer, model::ColumnType::integer},
+                                     DecodedPart::all, *priors);
   ASSERT_OK(columns);
   EXPECT_EQ((*columns)[0].integers, (Values{7, 5, 7, 6}));
   EXPECT_EQ((*columns)[1].integers, (Values{21, 30, 22, 39}));
@@ -265,7 +275,9 @@ TEST(Priors, AFileWithThemComesBackAndItsHolesAreNamed) {
   model::RowSet rows;
   rows.of<model::Step>() = stepsOfPrograms(10 * kShortBlock);
   writeProfile(folder / "p.pop", {rows});
-  for (const std::int64_t bytes : selectNumbers(folder / "p.pop", "SELECT prior_bytes FROM store_block WHERE rows = 4096")) EXPECT_GT(bytes, 1000);
+  for (const std::int64_t bytes :
+       selectNumbers(folder / "p.pop", "SELECT prior_bytes FROM store_block WHERE rows = 4096"))
+    EXPECT_GT(bytes, 1000);
   EXPECT_EQ(readProfile(folder / "p.pop"), render(rows));
   {
     const auto reader = ProfileReader::open(folder / "p.pop");
@@ -281,8 +293,11 @@ TEST(Priors, AFileWithThemComesBackAndItsHolesAreNamed) {
   runSql(folder / "p.pop", "UPDATE store_payload SET payload = CAST(x'00' || substr(payload, 2) AS BLOB)");
   const auto damaged = ProfileReader::open(folder / "p.pop");
   ASSERT_OK(damaged);
-  EXPECT_THAT((*damaged)->block<model::Step>(0), FailsWith("rows 0 to 4095 of table step cannot be read: the block does not agree with its checksum"));
-  EXPECT_THAT((*damaged)->columns<model::Step>(9), FailsWith("rows 36864 to 40959 of table step cannot be read: the block does not agree"));
+  EXPECT_THAT(
+      (*damaged)->block<model::Step>(0),
+      FailsWith("rows 0 to 4095 of table step cannot be read: the block does not agree with its checksum"));
+  EXPECT_THAT((*damaged)->columns<model::Step>(9),
+              FailsWith("rows 36864 to 40959 of table step cannot be read: the block does not agree"));
 }
 
 }  // namespace

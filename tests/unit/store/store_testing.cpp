@@ -182,7 +182,8 @@ std::vector<std::int64_t> selectNumbers(const fs::path& path, const std::string&
   sqlite3_stmt* statement = nullptr;
   std::vector<std::int64_t> numbers;
   EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
+  EXPECT_EQ(sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
   while (sqlite3_step(statement) == SQLITE_ROW) numbers.push_back(sqlite3_column_int64(statement, 0));
   sqlite3_finalize(statement);
   sqlite3_close(database);

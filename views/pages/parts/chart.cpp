@@ -21,7 +21,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr double kFewest = 8;  ///< indices shown at the deepest zoom
+constexpr double kChartFewest = 8;  ///< indices shown at the deepest zoom
 constexpr int kTicks = 5, kBandHeight = 16, kLimitRoom = 18, kTopRoom = 6;
 /// Files are not trusted: sums of what they claim must not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 54;
@@ -204,7 +204,7 @@ void Chart::setStack(std::vector<StackLayer> layers, std::vector<ChartBand> band
     }
   }
   totals_ = geometry::WidestIndex(std::move(totals));
-  setWhole(size(), kFewest);
+  setWhole(size(), kChartFewest);
   if (size() != before) setRange(0, size());
   scaleValues();
 }

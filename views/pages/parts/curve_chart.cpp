@@ -17,9 +17,9 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr double kFewest = 8;  ///< samples shown at the deepest zoom
+constexpr double kCurveChartFewest = 8;  ///< samples shown at the deepest zoom
 constexpr double kDot = 3.5;
-}
+}  // namespace
 
 class CurveChart::CurveItem : public QwtPlotItem {
  public:
@@ -69,8 +69,9 @@ class CurveChart::CurveItem : public QwtPlotItem {
     painter->drawPath(path);
     if (points.size() == 1) {  // no line yet
       painter->setBrush(colour);
-      painter->drawEllipse(QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)),
-                           kDot, kDot);
+      painter->drawEllipse(
+          QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)), kDot,
+          kDot);
     }
     painter->restore();
   }
@@ -102,7 +103,7 @@ void CurveChart::setSeries(std::shared_ptr<const analysis::CounterSeries> series
   if (!series_) return replot();
   const double low = std::min(0.0, series_->smallest), high = std::max(series_->largest, low + 1e-12);
   setAxisScale(yLeft, low, high + (high - low) * 0.06);
-  setWhole(static_cast<double>(std::max<std::int64_t>(2, series_->samples - 1)), kFewest);
+  setWhole(static_cast<double>(std::max<std::int64_t>(2, series_->samples - 1)), kCurveChartFewest);
   setRange(0, whole());
 }
 

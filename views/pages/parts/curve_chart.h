@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "profiler/analysis/counters.h"
+#include "profiler/analysis/pipeline/counters.h"
 #include "profiler/geometry/colour_role.h"
 #include "views/pages/parts/range_plot.h"
 

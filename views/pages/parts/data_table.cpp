@@ -24,7 +24,8 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3, kAlike = 30;
+constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3,
+              kAlike = 30;
 
 /// Fractions get a bar behind their figure.
 class ShareDelegate : public QStyledItemDelegate {
@@ -63,7 +64,8 @@ class Header : public QHeaderView {
   QSize sectionSizeFromContents(int section) const override {
     constexpr int kMargins = 13;
     const QString name = model()->headerData(section, Qt::Horizontal).toString();
-    return {fontMetrics().horizontalAdvance(name) + kMargins, QHeaderView::sectionSizeFromContents(section).height()};
+    return {fontMetrics().horizontalAdvance(name) + kMargins,
+            QHeaderView::sectionSizeFromContents(section).height()};
   }
 };
 
@@ -135,7 +137,7 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   view_->setTabKeyNavigation(false);
   view_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
   view_->verticalHeader()->hide();
-  view_->verticalHeader()->setDefaultSectionSize(kRow);
+  view_->verticalHeader()->setDefaultSectionSize(kDataTableRow);
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setMinimumSectionSize(kNarrowest);
   view_->installEventFilter(this);
@@ -150,7 +152,8 @@ DataTable::DataTable(const shell::Palette& palette, QWidget* parent)
   follow();
 }
 
-void DataTable::setTable(sections::Table table, double ticksPerShownUnit, std::optional<geometry::TimeScale> times) {
+void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
+                         std::optional<geometry::TimeScale> times) {
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
@@ -198,8 +201,8 @@ QString DataTable::title() const {
   return title_->text();
 }
 
-/// Each column as wide as its texts; what is left goes to the widest column of texts, of those that are about as
-/// wide to the last.
+/// Each column as wide as its texts; what is left goes to the widest column of texts, of those that are about
+/// as wide to the last.
 void DataTable::fitColumns() {
   fittedTo_ = view_->viewport()->width();
   QHeaderView* header = view_->horizontalHeader();
@@ -229,7 +232,7 @@ void DataTable::fitHeight() {
   if (rowsShown_ <= 0) return;
   const int rows = std::clamp(model_->rowCount(), 1, rowsShown_);
   const int header = view_->horizontalHeader()->sizeHint().height();
-  view_->setFixedHeight(header + rows * kRow + 4 +
+  view_->setFixedHeight(header + rows * kDataTableRow + 4 +
                         (scrolls_ ? view_->horizontalScrollBar()->sizeHint().height() : 0));
   view_->setVerticalScrollBarPolicy(model_->rowCount() > rowsShown_ ? Qt::ScrollBarAsNeeded
                                                                     : Qt::ScrollBarAlwaysOff);
@@ -243,7 +246,9 @@ void DataTable::countRows() {
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
   // The view has its size after this widget has, in a tab only once that is shown.
-  if (watched == view_->viewport() && event->type() == QEvent::Resize && view_->viewport()->width() != fittedTo_) fitColumns();
+  if (watched == view_->viewport() && event->type() == QEvent::Resize &&
+      view_->viewport()->width() != fittedTo_)
+    fitColumns();
   if (watched == view_ && event->type() == QEvent::KeyPress) {
     const auto* key = static_cast<QKeyEvent*>(event);
     if (key->matches(QKeySequence::Copy)) return copyRows(*view_), true;

@@ -24,7 +24,8 @@ class DataTable : public QWidget {
  public:
   explicit DataTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  void setTable(sections::Table table, double ticksPerShownUnit = 1, std::optional<geometry::TimeScale> times = {});
+  void setTable(sections::Table table, double ticksPerShownUnit = 1,
+                std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);
   /// As tall as its rows, up to `rows`; 0: as tall as there is room.
@@ -62,7 +63,7 @@ class DataTable : public QWidget {
   QToolButton* more_;
   int rowsShown_ = 0;
   bool scrolls_ = false;  ///< sideways: the columns need more room than there is
-  int fittedTo_ = -1;  ///< room that the columns were fitted to
+  int fittedTo_ = -1;     ///< room that the columns were fitted to
 };
 
 }  // namespace pipescope::pages

@@ -14,7 +14,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr int kLine = 22, kLabelPart = 36, kGap = 18, kIcon = 16;
+constexpr int kLine = 22, kLabelPart = 36, kFactGap = 18, kIcon = 16;
 }  // namespace
 
 FactGrid::FactGrid(const shell::Palette& palette, QWidget* parent) : QWidget(parent), palette_(palette) {
@@ -60,18 +60,20 @@ QSize FactGrid::sizeHint() const {
 
 QRect FactGrid::cell(int index, int width) const {
   const int count = columns(width), rows = std::max(1, lines(count)), wide = width / count;
-  return {index / rows * wide, index % rows * kLine, wide - kGap, kLine};
+  return {index / rows * wide, index % rows * kLine, wide - kFactGap, kLine};
 }
 
 void FactGrid::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   const QFontMetrics metrics(font());
   int longest = 0;
-  for (const ShownFact& fact : facts_) longest = std::max(longest, metrics.horizontalAdvance(fact.label) + 12);
+  for (const ShownFact& fact : facts_)
+    longest = std::max(longest, metrics.horizontalAdvance(fact.label) + 12);
   for (int i = 0; i < static_cast<int>(facts_.size()); ++i) {
     const ShownFact& fact = facts_[static_cast<std::size_t>(i)];
     const QRect box = cell(i, width());
-    const int usual = box.width() * kLabelPart / 100, left = std::max(usual, std::min(longest, box.width() / 2));
+    const int usual = box.width() * kLabelPart / 100,
+              left = std::max(usual, std::min(longest, box.width() / 2));
     painter.setPen(palette_.ui(Ui::muted));
     painter.drawText(QRect(box.x(), box.y(), left - 8, kLine), Qt::AlignVCenter | Qt::AlignLeft,
                      metrics.elidedText(fact.label, Qt::ElideRight, left - 8));

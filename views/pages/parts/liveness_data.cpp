@@ -6,22 +6,20 @@
 #include <cmath>
 
 #include "views/pages/parts/memory_data.h"
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 namespace {
 
 using sections::Format;
 
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
-
 sections::Table emptyTable(const std::string& basis, const char* most) {
-  sections::Table table{"variables",
-                        "Live variables",
-                        basis,
-                        {{"name", "Variable", Format::plain, "name path"}, {"bytes", "Bytes", Format::bytes, ""}},
-                        {}};
+  sections::Table table{
+      "variables",
+      "Live variables",
+      basis,
+      {{"name", "Variable", Format::plain, "name path"}, {"bytes", "Bytes", Format::bytes, ""}},
+      {}};
   if (most != nullptr) table.columns.push_back({"max_unit", most, Format::bytes, ""});
   table.columns.push_back({"category", "Category", Format::plain, ""});
   table.columns.push_back({"shape", "Shape", Format::plain, ""});
@@ -39,15 +37,15 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
     const model::DeviceId id(device.index);
     const model::Device* row = context.catalog.device(id);
     content.spaces.push_back({device.space, id, text(device.name),
-                              row != nullptr && device.units > 1 ? row->unitName : std::string(), device.units,
-                              device.bytesPerUnit.count, device.worstUnit});
+                              row != nullptr && device.units > 1 ? row->unitName : std::string(),
+                              device.units, device.bytesPerUnit.count, device.worstUnit});
   }
   if (content.spaces.empty()) return content;
   const auto found = std::find_if(content.spaces.begin(), content.spaces.end(),
                                   [&](const LivenessSpace& space) { return space.id == choice.space; });
   content.shown = found == content.spaces.end() ? content.spaces.front() : *found;
-  PIPESCOPE_ASSIGN(content.liveness, analysis::liveness(context.source, context.catalog, context.executable,
-                                                        content.shown.id));
+  PIPESCOPE_ASSIGN(content.liveness,
+                   analysis::liveness(context.source, context.catalog, context.executable, content.shown.id));
   for (const analysis::LivenessPoint& step : content.liveness.steps) {
     const auto index = static_cast<std::size_t>(step.program.value);
     const bool known = step.program.valid() && index < context.catalog.programs.size();
@@ -57,9 +55,9 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
   if (!choice.single || content.shown.units <= 1) return content;
   content.unit = choice.unit.value_or(content.shown.fullestUnit);
   if (content.unit < 0 || content.unit >= content.shown.units) {
-    return base::badInput(fmt::format("{} has {}s 0 to {}; there is no {} {}.", content.shown.name.toStdString(),
-                                      content.shown.unitName, content.shown.units - 1, content.shown.unitName,
-                                      content.unit));
+    return base::badInput(fmt::format("{} has {}s 0 to {}; there is no {} {}.",
+                                      content.shown.name.toStdString(), content.shown.unitName,
+                                      content.shown.units - 1, content.shown.unitName, content.unit));
   }
   PIPESCOPE_ASSIGN(content.ofUnit, analysis::unitLiveness(context.source, context.catalog, context.executable,
                                                           content.shown.id, content.unit));
@@ -69,22 +67,25 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
 base::Result<sections::Table> liveVariableTable(const sections::Context& context, const LivenessSpace& space,
                                                 std::int64_t unit, std::int32_t step, bool withAlwaysLive) {
   if (unit >= 0) {
-    PIPESCOPE_ASSIGN(const auto variables,
-                     analysis::variablesOnUnit(context.source, context.catalog, context.executable, space.id, unit, step));
+    PIPESCOPE_ASSIGN(
+        const auto variables,
+        analysis::variablesOnUnit(context.source, context.catalog, context.executable, space.id, unit, step));
     sections::Table table = emptyTable(fmt::format("on {} {}", space.unitName, unit), nullptr);
     table.columns.push_back({"live", "Live", Format::plain, ""});
     for (const analysis::UnitVariable& v : variables) {
       if (!v.alwaysLive || withAlwaysLive)
-        table.rows.push_back({v.name, v.bytes.count, memoryWords(v.category).toStdString(), v.shape, std::string(v.alwaysLive ? "always" : "now")});
+        table.rows.push_back({v.name, v.bytes.count, memoryWords(v.category).toStdString(), v.shape,
+                              std::string(v.alwaysLive ? "always" : "now")});
     }
     return table;
   }
-  PIPESCOPE_ASSIGN(const auto variables, analysis::liveVariables(context.source, context.catalog, context.executable,
-                                                                 space.id, step, withAlwaysLive));
+  PIPESCOPE_ASSIGN(const auto variables,
+                   analysis::liveVariables(context.source, context.catalog, context.executable, space.id,
+                                           step, withAlwaysLive));
   const bool units = !space.unitName.empty();
   const std::string most = "Most on a " + space.unitName;
-  sections::Table table =
-      emptyTable(units ? "sum over the device's " + space.unitName + "s" : std::string(), units ? most.c_str() : nullptr);
+  sections::Table table = emptyTable(units ? "sum over the device's " + space.unitName + "s" : std::string(),
+                                     units ? most.c_str() : nullptr);
   table.columns.push_back({"live", "Live in steps", Format::plain, ""});
   for (const analysis::LiveVariable& v : variables) {
     std::vector<sections::Cell> row = {v.name, v.bytes.count};
@@ -125,8 +126,11 @@ sections::Table cyclesTable(const std::optional<analysis::ProgramPlace>& place, 
   }
   const model::Step& step = place->step;
   const auto count = [](std::int64_t value) { return geometry::groupedNumber(value); };
-  const auto time = [&](std::int64_t ticks) { return cycles ? count(ticks) : formatDuration(base::Ticks(ticks), scale); };
-  table.rows = {{"Program", place->kind}, {"Kind", model::toString(step.kind)}, {"Length", time(step.ticks.count)}};
+  const auto time = [&](std::int64_t ticks) {
+    return cycles ? count(ticks) : formatDuration(base::Ticks(ticks), scale);
+  };
+  table.rows = {
+      {"Program", place->kind}, {"Kind", model::toString(step.kind)}, {"Length", time(step.ticks.count)}};
   if (!space.unitName.empty()) {
     table.rows.push_back({"Active " + space.unitName + "s", count(step.activeUnits)});
     table.rows.push_back({"Fastest active " + space.unitName, time(step.minTicks.count)});

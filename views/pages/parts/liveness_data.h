@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/tile_memory.h"
-#include "profiler/analysis/unit_liveness.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/tile_memory.h"
+#include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/geometry/time_axis.h"
 #include "profiler/sections/section.h"
 

@@ -5,8 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "profiler/analysis/memory.h"
-#include "profiler/analysis/tile_memory.h"
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/memory/tile_memory.h"
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 namespace {
@@ -18,13 +19,9 @@ using Choice = MemoryChoice;
 using Layer = MemoryLayer;
 using Space = MemoryPart;
 
-constexpr const char* kGap = "gap";
+constexpr const char* kUnusedBetween = "gap";
 /// Categories beyond these share a colour and a row in the legend.
 constexpr std::size_t kMostLayers = 11;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 std::int64_t sum(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
@@ -46,12 +43,12 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
       auto made = analysis::unitUseByCategory(context.source, context.catalog, context.executable, space.id);
       if (!made.ok()) return status = made.error(), std::vector<Layer>();
       here = *std::move(made);
-      if (!choice.gaps) here.erase(kGap);
+      if (!choice.gaps) here.erase(kUnusedBetween);
     } else if (choice.breakdown == Breakdown::region) {
       auto made = analysis::unitUseByRegion(context.source, context.catalog, context.executable, space.id);
       if (!made.ok()) return status = made.error(), std::vector<Layer>();
       here = *std::move(made);
-      if (!choice.gaps) here.erase(kGap);
+      if (!choice.gaps) here.erase(kUnusedBetween);
     } else {
       auto made = analysis::unitUse(context.source, context.catalog, context.executable, space.id);
       if (!made.ok()) return status = made.error(), std::vector<Layer>();
@@ -74,14 +71,15 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
     for (auto& [name, values] : columns) values.resize(before, 0);
   }
   std::vector<Layer> layers;
-  for (auto& [name, values] : columns) layers.push_back({memoryWords(name), ColourRole::series, std::move(values)});
+  for (auto& [name, values] : columns)
+    layers.push_back({memoryWords(name), ColourRole::series, std::move(values)});
   return layers;
 }
 
 /// Largest first, gaps last; what is beyond the colours becomes "other".
 void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
   const auto isGap = [](const Layer& layer) {
-    return layer.name == QLatin1String(kGap) || layer.name == QLatin1String("gaps");
+    return layer.name == QLatin1String(kUnusedBetween) || layer.name == QLatin1String("gaps");
   };
   std::stable_sort(layers.begin(), layers.end(), [&](const Layer& a, const Layer& b) {
     if (isGap(a) != isGap(b)) return isGap(b);
@@ -143,8 +141,8 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   for (const auto* list : {&memory.devices, &memory.others}) {
     for (const analysis::DeviceMemory& device : *list) {
       const QString name = device.name.empty() ? QObject::tr("host") : text(device.name);
-      content.spaces.push_back({device.space, model::DeviceId(device.index), name, device.spaceKind, device.units,
-                                device.bytesPerUnit.count});
+      content.spaces.push_back({device.space, model::DeviceId(device.index), name, device.spaceKind,
+                                device.units, device.bytesPerUnit.count});
     }
   }
   // One chart shows memory of one kind: that of the choice, else that which devices compute from.
@@ -168,8 +166,9 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
   arrange(content.layers, choice.breakdown);
   for (const Space& space : content.shown) {
     for (std::int64_t u = 0; u < space.units; ++u)
-      content.names.push_back(space.units == 1 ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
-                                               : QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
+      content.names.push_back(space.units == 1
+                                  ? QObject::tr("%1 %2").arg(space.name, memoryWords(space.kind))
+                                  : QObject::tr("%1 %2 %3").arg(space.name, text(content.unitName)).arg(u));
   }
   makeTable(content);
   const sections::SectionDefinition* system = sections::sectionRegistry().find("system");

@@ -26,10 +26,10 @@ struct MemoryLayer {
 };
 
 struct MemoryData {
-  std::vector<MemoryPart> spaces;  ///< all that can be chosen
-  std::vector<MemoryPart> shown;   ///< those in the chart, one after another
+  std::vector<MemoryPart> spaces;   ///< all that can be chosen
+  std::vector<MemoryPart> shown;    ///< those in the chart, one after another
   std::vector<MemoryLayer> layers;  ///< by unit over all shown
-  std::vector<QString> names;      ///< of each unit's device
+  std::vector<QString> names;       ///< of each unit's device
   sections::Table table, allSpaces;
   std::vector<geometry::ColourRole> marks;  ///< of the table's rows
   std::int64_t capacity = 0;                ///< of a unit

@@ -160,8 +160,8 @@ int FigureCard::heightForWidth(int width) const {
   const QFontMetrics metrics(font());
   const int lines = detailLines(width - kCardLeft - kCardRight);
   const int link = link_.isEmpty() ? 0 : metrics.height() + 10;
-  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 + lines * metrics.lineSpacing() +
-         link + kCardBottom;
+  return kCardTop + metrics.height() + 3 + QFontMetrics(valueFont()).height() + 3 +
+         lines * metrics.lineSpacing() + link + kCardBottom;
 }
 
 void FigureCard::setFigure(const QString& caption, const QString& value, const QString& detail,

@@ -51,7 +51,8 @@ class ColumnsArea : public QScrollArea {
   QVBoxLayout *top_, *left_, *right_, *bottom_;
 };
 
-/// A page that fills the window: tools, a panel with the picture, and below a handle a panel with tables in tabs.
+/// A page that fills the window: tools, a panel with the picture, and below a handle a panel with tables in
+/// tabs.
 class SplitArea : public QWidget {
   Q_OBJECT
 

@@ -10,8 +10,9 @@ const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringL
 PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
   mode_ = choice({tr("By time"), tr("Schedule grid")}, tr("View"),
                  tr("Passes as long as they take, or a table with equal cells (G)"), kGridKey);
-  colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
-                    tr("Colours by micro-batch (light: forward, dark: backward) or by pass (M)"), kColoursKey);
+  colours_ =
+      choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
+             tr("Colours by micro-batch (light: forward, dark: backward) or by pass (M)"), kColoursKey);
   space();
   addCalls();
   addSteps();
@@ -25,12 +26,16 @@ PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : 
     action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     owner->addAction(action);
   };
-  key(tr("By time or as a schedule grid"), {QKeySequence(QStringLiteral("G"))}, [this] { turn(mode_, kGridKey); });
-  key(tr("Colour by micro-batch or pass"), {QKeySequence(QStringLiteral("M"))}, [this] { turn(colours_, kColoursKey); });
-  key(tr("Next step of the pipeline"), {QKeySequence(QStringLiteral("]")), QKeySequence(QStringLiteral("Ctrl+Right"))},
+  key(tr("By time or as a schedule grid"), {QKeySequence(QStringLiteral("G"))},
+      [this] { turn(mode_, kGridKey); });
+  key(tr("Colour by micro-batch or pass"), {QKeySequence(QStringLiteral("M"))},
+      [this] { turn(colours_, kColoursKey); });
+  key(tr("Next step of the pipeline"),
+      {QKeySequence(QStringLiteral("]")), QKeySequence(QStringLiteral("Ctrl+Right"))},
       [this] { Q_EMIT stepWanted(1); });
   key(tr("Previous step of the pipeline"),
-      {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))}, [this] { Q_EMIT stepWanted(-1); });
+      {QKeySequence(QStringLiteral("[")), QKeySequence(QStringLiteral("Ctrl+Left"))},
+      [this] { Q_EMIT stepWanted(-1); });
 }
 
 void PipelineToolbar::addPath() {
@@ -39,7 +44,8 @@ void PipelineToolbar::addPath() {
   path_->setRange(-1, -1);
   path_->setSpecialValueText(tr("none"));
   path_->setAccessibleName(tr("Lit micro-batch"));
-  path_->setToolTip(tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
+  path_->setToolTip(
+      tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
   label->setBuddy(path_);
   add(label);
   add(path_);

@@ -7,8 +7,8 @@ class QwtPlotGrid;
 
 namespace pipescope::pages {
 
-/// A plot of which a stretch of the horizontal axis is shown: the wheel zooms about the pointer, a drag pans, a double
-/// click shows everything. In the theme's colours.
+/// A plot of which a stretch of the horizontal axis is shown: the wheel zooms about the pointer, a drag pans,
+/// a double click shows everything. In the theme's colours.
 class RangePlot : public QwtPlot {
   Q_OBJECT
 

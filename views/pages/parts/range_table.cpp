@@ -1,9 +1,9 @@
 #include "views/pages/parts/range_table.h"
 
 #include <QHeaderView>
-#include <QPainter>
 #include <QKeyEvent>
 #include <QMenu>
+#include <QPainter>
 #include <QResizeEvent>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
@@ -22,7 +22,7 @@ using shell::Ui;
 
 namespace {
 
-constexpr int kRow = 26, kProportions = 240, kShareColumn = 118;
+constexpr int kRangeTableRow = 26, kProportions = 240, kShareColumn = 118;
 constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engine computes ÷ time in view");
 
 struct Heading {
@@ -204,8 +204,9 @@ QString RangeModel::longestTime() const {
 QStringList RangeModel::proportionsText(const analysis::RangeStatistics& row) const {
   const auto part = [&](const QString& name, std::int64_t ticks) {
     const double share = static_cast<double>(ticks) / std::max(1.0, static_cast<double>(row.total.count));
-    return QStringLiteral("%1: %2 (%3)").arg(name, fromText(formatDuration(base::Ticks(ticks), scale_)),
-                                             fromText(formatCell(share, Format::fraction)));
+    return QStringLiteral("%1: %2 (%3)")
+        .arg(name, fromText(formatDuration(base::Ticks(ticks), scale_)),
+             fromText(formatCell(share, Format::fraction)));
   };
   QStringList parts;
   for (std::size_t kind = 0; kind + 1 < analysis::kStepKinds; ++kind) {
@@ -217,7 +218,9 @@ QStringList RangeModel::proportionsText(const analysis::RangeStatistics& row) co
 }
 
 QVariant RangeModel::sortValue(const analysis::RangeStatistics& row, int column) const {
-  const auto kind = [&](model::StepKind of) { return QVariant::fromValue<qlonglong>(row.byKind[analysis::kindIndex(of)]); };
+  const auto kind = [&](model::StepKind of) {
+    return QVariant::fromValue<qlonglong>(row.byKind[analysis::kindIndex(of)]);
+  };
   const auto bytes = [](base::Bytes b) { return QVariant::fromValue<qlonglong>(b.count); };
   switch (column) {
     case Column::proportions:
@@ -253,7 +256,8 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
     case Qt::TextAlignmentRole:
       return static_cast<int>((index.column() == device ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case kRawRole:
-      return index.column() == device || index.column() == proportions ? QVariant() : sortValue(row, index.column());
+      return index.column() == device || index.column() == proportions ? QVariant()
+                                                                       : sortValue(row, index.column());
     case kSortRole:
       return sortValue(row, index.column());
     case kValueRole:
@@ -277,7 +281,8 @@ QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role == Qt::ToolTipRole) {
     if (section == efficiency && !hasUnits()) return tr(kOfOnePiece);
     const QString doc = tr(kHeadings[section].doc);
-    return section == balance || section == efficiency ? QString(doc).replace(QStringLiteral("%1"), unit_) : doc;
+    return section == balance || section == efficiency ? QString(doc).replace(QStringLiteral("%1"), unit_)
+                                                       : doc;
   }
   if (role == Qt::TextAlignmentRole)
     return static_cast<int>((section <= efficiency ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
@@ -302,7 +307,7 @@ RangeTable::RangeTable(const shell::Palette& palette, QWidget* parent)
   setShowGrid(false);
   setFrameShape(QFrame::NoFrame);
   verticalHeader()->hide();
-  verticalHeader()->setDefaultSectionSize(kRow);
+  verticalHeader()->setDefaultSectionSize(kRangeTableRow);
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setMinimumSectionSize(60);
   setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -315,7 +320,8 @@ void RangeTable::fitColumns() {
   setColumnHidden(RangeModel::balance, !model_->hasUnits());
   const QFontMetrics metrics(font());
   const int figures = std::max(metrics.horizontalAdvance(QStringLiteral("12,345,678")),
-                               metrics.horizontalAdvance(model_->longestTime())) + 20,
+                               metrics.horizontalAdvance(model_->longestTime())) +
+                      20,
             bytes = metrics.horizontalAdvance(QStringLiteral("123.4 MiB")) + 20;
   resizeColumnToContents(RangeModel::device);
   setColumnWidth(RangeModel::device, columnWidth(RangeModel::device) + 12);
@@ -327,7 +333,8 @@ void RangeTable::fitColumns() {
   // The proportions take what is left, and scroll the figures out of sight before they become too narrow to
   // read.
   int others = 0;
-  for (int c = 0; c < RangeModel::columns; ++c) others += c == RangeModel::proportions ? 0 : columnWidth(c);  // of hidden ones 0
+  for (int c = 0; c < RangeModel::columns; ++c)
+    others += c == RangeModel::proportions ? 0 : columnWidth(c);  // of hidden ones 0
   const bool fits = viewport()->width() - others >= kProportions;
   header->setSectionResizeMode(RangeModel::proportions,
                                fits ? QHeaderView::Stretch : QHeaderView::Interactive);

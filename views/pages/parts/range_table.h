@@ -2,7 +2,7 @@
 #include <QAbstractTableModel>
 #include <QTableView>
 
-#include "profiler/analysis/trace.h"
+#include "profiler/analysis/timeline/trace.h"
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/palette.h"
 

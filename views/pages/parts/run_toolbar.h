@@ -10,8 +10,8 @@ namespace pipescope::pages {
 /// "Step 1 of 0–3"; steps are numbered within their call, from 0.
 QString stepOf(int step, int last);
 
-/// The controls above a chart of a run, the same on each page: choices that are kept in the settings, the call, the step
-/// with its neighbours, zoom and picture.
+/// The controls above a chart of a run, the same on each page: choices that are kept in the settings, the
+/// call, the step with its neighbours, zoom and picture.
 class RunToolbar : public ToolRow {
   Q_OBJECT
 
@@ -35,7 +35,8 @@ class RunToolbar : public ToolRow {
 
  protected:
   /// A choice that stays from one start to the next.
-  QComboBox* choice(const QStringList& items, const QString& name, const QString& tip, const QString& setting);
+  QComboBox* choice(const QStringList& items, const QString& name, const QString& tip,
+                    const QString& setting);
   /// To the next choice of a box, as its key does.
   void turn(QComboBox* box, const QString& setting);
   void addCalls();

@@ -46,7 +46,8 @@ QVariant rawOf(const sections::Cell& value) {
 
 }  // namespace
 
-void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit, std::optional<geometry::TimeScale> times) {
+void SectionTableModel::setTable(sections::Table table, double ticksPerShownUnit,
+                                 std::optional<geometry::TimeScale> times) {
   beginResetModel();
   table_ = std::move(table);
   marks_.clear();

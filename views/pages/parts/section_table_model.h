@@ -18,7 +18,8 @@ class SectionTableModel : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
   /// `times`: how ticks are shown; none: as numbers.
-  void setTable(sections::Table table, double ticksPerShownUnit = 1, std::optional<geometry::TimeScale> times = {});
+  void setTable(sections::Table table, double ticksPerShownUnit = 1,
+                std::optional<geometry::TimeScale> times = {});
   /// A picture before the first column of each row; none: no pictures.
   void setMarks(std::vector<QPixmap> marks);
   const sections::Table& table() const { return table_; }

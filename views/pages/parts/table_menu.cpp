@@ -8,15 +8,12 @@
 #include <QTableView>
 #include <algorithm>
 
+#include "views/pages/parts/text.h"
 #include "views/shell/background.h"
 #include "views/shell/picture.h"
 
 namespace pipescope::pages {
 namespace {
-
-QString tr(const char* text) {
-  return QObject::tr(text);
-}
 
 void saveCsv(QTableView& view) {
   auto* dialog =
@@ -24,13 +21,15 @@ void saveCsv(QTableView& view) {
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setAcceptMode(QFileDialog::AcceptSave);
   dialog->setDefaultSuffix(QStringLiteral("csv"));
-  if (const QString name = view.accessibleName(); !name.isEmpty()) dialog->selectFile(name + QStringLiteral(".csv"));
+  if (const QString name = view.accessibleName(); !name.isEmpty())
+    dialog->selectFile(name + QStringLiteral(".csv"));
   QObject::connect(dialog, &QFileDialog::fileSelected, &view, [&view](const QString& path) {
     shell::inBackground(
         &view, [path, bytes = tableCsv(view).toUtf8()] { return shell::writeFile(path, bytes); },
         [&view](const base::Status& status) {
           if (!status.ok())
-            QMessageBox::warning(view.window(), tr("Save the table"), QString::fromStdString(status.error().message));
+            QMessageBox::warning(view.window(), tr("Save the table"),
+                                 QString::fromStdString(status.error().message));
         });
   });
   dialog->open();
@@ -53,7 +52,8 @@ QString tableCsv(const QTableView& view) {
   };
   const QAbstractItemModel& model = *view.model();
   const auto heading = [&](int c) {
-    const QString text = model.headerData(c, Qt::Horizontal).toString(), unit = model.headerData(c, Qt::Horizontal, kRawRole).toString();
+    const QString text = model.headerData(c, Qt::Horizontal).toString(),
+                  unit = model.headerData(c, Qt::Horizontal, kRawRole).toString();
     return unit.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, unit);
   };
   const auto cell = [&](int row, int c) {
@@ -94,7 +94,8 @@ void copyRows(const QTableView& view) {
 void addTableActions(QMenu& menu, QTableView& view) {
   menu.addAction(tr("Copy selected rows"), &view, [&view] { copyRows(view); })
       ->setEnabled(view.selectionModel()->hasSelection());
-  menu.addAction(tr("Copy all as CSV"), &view, [&view] { QApplication::clipboard()->setText(tableCsv(view)); });
+  menu.addAction(tr("Copy all as CSV"), &view,
+                 [&view] { QApplication::clipboard()->setText(tableCsv(view)); });
   menu.addAction(tr("Save as CSV…"), &view, [&view] { saveCsv(view); });
   menu.addSeparator();
   for (int c = 0; c < view.model()->columnCount(); ++c) {

@@ -50,7 +50,8 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
   const bool recorded = scene.model()->tiles && scene.model()->tiles->recorded;
   QStringList lines = {texts.title(step)};
   for (const ShownFact& fact : texts.facts(step)) {
-    if (fact.label.startsWith(tr("Active")) || fact.label.startsWith(tr("Min")) || fact.label == tr("Balance"))
+    if (fact.label.startsWith(tr("Active")) || fact.label.startsWith(tr("Min")) ||
+        fact.label == tr("Balance"))
       lines << QStringLiteral("%1: %2").arg(fact.label, fact.value);
   }
   const QString sentence = lines.join(QStringLiteral("  ·  "));
@@ -58,7 +59,8 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
   std::vector<analysis::UnitRun> spans = scene.unitsOf(step);
   table_->setVisible(!spans.empty());
   if (spans.empty()) return;
-  std::stable_sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.ticks > b.ticks; });
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const auto& a, const auto& b) { return a.ticks > b.ticks; });
   if (spans.size() > kMostRows) spans.resize(kMostRows);
   const analysis::DeviceTrace& device = geometry::at(scene.model()->trace->devices, step.device);
   const double length = static_cast<double>((step.end - step.start).count) / device.axisTicksPerTick;
@@ -73,7 +75,8 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
                          {"share", "Share", Format::fraction, "of the step; the rest it waits"}},
                         {}};
   for (const analysis::UnitRun& span : spans) {
-    table.rows.push_back({span.firstUnit, span.firstUnit + span.unitCount - 1, span.unitCount, span.ticks.count,
+    table.rows.push_back({span.firstUnit, span.firstUnit + span.unitCount - 1, span.unitCount,
+                          span.ticks.count,
                           length > 0 ? static_cast<double>(span.ticks.count) / length : 0.0});
   }
   table_->setTable(std::move(table));

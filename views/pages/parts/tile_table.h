@@ -20,7 +20,8 @@ class TileTable : public QWidget {
 
   /// Nothing is selected, or no step is.
   void clear(bool recorded);
-  void show(const TraceTexts& texts, const geometry::TimelineScene& scene, const geometry::TimelineItem& step);
+  void show(const TraceTexts& texts, const geometry::TimelineScene& scene,
+            const geometry::TimelineItem& step);
   DataTable* table() const { return table_; }
 
  private:

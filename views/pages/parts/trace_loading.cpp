@@ -1,17 +1,19 @@
 #include "views/pages/parts/trace_loading.h"
 
-#include "profiler/analysis/counters.h"
-#include "profiler/analysis/far_statistics.h"
-#include "profiler/analysis/tile_times.h"
+#include "profiler/analysis/pipeline/counters.h"
+#include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/analysis/timeline/tile_times.h"
 
 namespace pipescope::pages {
 namespace {
 
 /// A trace with more than these is shown from afar first; then what is in view is read row by row.
-constexpr std::int64_t kFirstRows = 60'000, kFirstSteps = 120'000, kWindowRows = 240'000, kWindowSteps = 600'000;
+constexpr std::int64_t kFirstRows = 60'000, kFirstSteps = 120'000, kWindowRows = 240'000,
+                       kWindowSteps = 600'000;
 constexpr std::size_t kCounterPoints = 4'000, kTileRuns = 1'000'000;
 
-base::Result<TimelineModelPointer> withTiles(const model::ProfileSource& source, const analysis::Catalog& catalog,
+base::Result<TimelineModelPointer> withTiles(const model::ProfileSource& source,
+                                             const analysis::Catalog& catalog,
                                              std::shared_ptr<const analysis::Trace> trace,
                                              CounterSeriesPointer counters, base::Progress& progress) {
   PIPESCOPE_ASSIGN(std::shared_ptr<const analysis::TileTimes> tiles,
@@ -21,7 +23,8 @@ base::Result<TimelineModelPointer> withTiles(const model::ProfileSource& source,
 
 }  // namespace
 
-base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& source, const analysis::Catalog& catalog,
+base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& source,
+                                                const analysis::Catalog& catalog,
                                                 analysis::TraceRequest request, base::Progress& progress) {
   request.mostRows = kFirstRows;
   request.mostSteps = kFirstSteps;
@@ -39,8 +42,10 @@ base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& sour
 }
 
 base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource& source,
-                                                      const analysis::Catalog& catalog, analysis::TraceRequest request,
-                                                      CounterSeriesPointer counters, base::Progress& progress) {
+                                                      const analysis::Catalog& catalog,
+                                                      analysis::TraceRequest request,
+                                                      CounterSeriesPointer counters,
+                                                      base::Progress& progress) {
   request.mostRows = kWindowRows;
   request.mostSteps = kWindowSteps;
   PIPESCOPE_ASSIGN(std::shared_ptr<const analysis::Trace> trace,
@@ -49,8 +54,9 @@ base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource
 }
 
 base::Result<std::vector<analysis::RangeStatistics>> loadStatistics(const model::ProfileSource& source,
-                                                                    const analysis::Trace& trace, base::Ticks from,
-                                                                    base::Ticks to, base::Progress& progress) {
+                                                                    const analysis::Trace& trace,
+                                                                    base::Ticks from, base::Ticks to,
+                                                                    base::Progress& progress) {
   if (trace.far || trace.farSteps) return analysis::farStatistics(source, trace, from, to, progress);
   return analysis::rangeStatistics(trace, from, to);
 }

@@ -24,7 +24,8 @@ QString stepText(const analysis::Trace& trace, int index) {
   return stepOf(step.iteration, last);
 }
 
-std::optional<model::RunId> neighbourCall(const std::vector<const model::Run*>& runs, model::RunId of, int direction) {
+std::optional<model::RunId> neighbourCall(const std::vector<const model::Run*>& runs, model::RunId of,
+                                          int direction) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i]->id != of) continue;
     const auto next = static_cast<std::ptrdiff_t>(i) + direction;

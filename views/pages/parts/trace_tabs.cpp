@@ -48,7 +48,8 @@ void TraceTabs::addFilter() {
   filter->setClearButtonEnabled(true);
   filter->setFixedWidth(180);
   connect(filter, &QLineEdit::textChanged, table_, &RangeTable::filter);
-  connect(this, &QTabWidget::currentChanged, filter, [filter](int tab) { filter->setVisible(tab == Tab::sums); });
+  connect(this, &QTabWidget::currentChanged, filter,
+          [filter](int tab) { filter->setVisible(tab == Tab::sums); });
   setCornerWidget(corner);
 }
 

@@ -4,6 +4,7 @@
 
 #include "profiler/geometry/element.h"
 #include "profiler/sections/section.h"
+#include "views/pages/parts/text.h"
 
 namespace pipescope::pages {
 
@@ -15,12 +16,6 @@ using sections::Format;
 
 namespace {
 
-QString tr(const char* text) {
-  return QObject::tr(text);
-}
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 QString bytesText(base::Bytes bytes) {
   return text(formatCell(bytes.count, Format::bytes));
 }
@@ -58,11 +53,13 @@ QString otherReplicas(const analysis::Trace& trace) {
   const auto shown = static_cast<std::int64_t>(trace.recordedReplicas.size());
   if (shown == 0 || shown >= trace.replicas) return {};
   if (shown == 1) {
-    return tr("Replica %1 of %2 is shown: the others do the same at the same time and are not recorded one by one.")
+    return tr("Replica %1 of %2 is shown: the others do the same at the same time and are not recorded one "
+              "by one.")
         .arg(trace.recordedReplicas.front())
         .arg(trace.replicas);
   }
-  return tr("%1 of %2 replicas are shown: each of the others does the same as one of them and is not recorded.")
+  return tr("%1 of %2 replicas are shown: each of the others does the same as one of them and is not "
+            "recorded.")
       .arg(shown)
       .arg(trace.replicas);
 }
@@ -173,7 +170,8 @@ QString TraceTexts::counterValue(const TimelineItem& item) const {
 
 QString TraceTexts::wallTime(const TimelineItem& item) const {
   const model::Run& run = at(trace_.runs, item.index);
-  return text(formatDuration(base::Ticks(run.wallEndNs - run.wallStartNs), {geometry::TimeUnit::time, 1'000'000'000}));
+  return text(formatDuration(base::Ticks(run.wallEndNs - run.wallStartNs),
+                             {geometry::TimeUnit::time, 1'000'000'000}));
 }
 
 /// What the tile under the pointer does in the step.
@@ -200,8 +198,8 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
       break;
     case Kind::step:
       if (const model::Step* row = step(item)) {
-        const bool spread =
-            row->kind == model::StepKind::compute && row->activeUnits > 0 && at(trace_.devices, item.device).units > 1;
+        const bool spread = row->kind == model::StepKind::compute && row->activeUnits > 0 &&
+                            at(trace_.devices, item.device).units > 1;
         lines << text(model::toString(row->kind)) +
                      (spread ? tr(", %1 %2s")
                                    .arg(text(geometry::groupedNumber(row->activeUnits)),

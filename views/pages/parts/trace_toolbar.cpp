@@ -1,4 +1,5 @@
 #include "views/pages/parts/trace_toolbar.h"
+#include "views/pages/parts/text.h"
 
 #include <QMenu>
 #include <algorithm>
@@ -11,13 +12,10 @@ namespace {
 
 const auto kStepsKey = QStringLiteral("trace/steps"), kColoursKey = QStringLiteral("trace/colours"),
            kCountersKey = QStringLiteral("trace/counters"), kTransfersKey = QStringLiteral("trace/transfers"),
-           kTilesKey = QStringLiteral("trace/tiles"), kCounterHeightKey = QStringLiteral("trace/counter_height"),
+           kTilesKey = QStringLiteral("trace/tiles"),
+           kCounterHeightKey = QStringLiteral("trace/counter_height"),
            kTilesHeightKey = QStringLiteral("trace/tiles_height");
 constexpr int kHeightStep = 12, kLeastHeight = 14, kMostHeight = 480;
-
-QString text(const std::string& from) {
-  return QString::fromStdString(from);
-}
 
 }  // namespace
 
@@ -58,18 +56,18 @@ void TraceToolbar::addRowsMenu(QWidget* owner) {
   height(*menu, owner, tr("Lower counters"), kCounterHeightKey, usual.counterHeight, -kHeightStep,
          QStringLiteral("Shift+V"));
   tileActions_ << tiles_;
-  tileActions_ << height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight, 2 * kHeightStep,
-         QStringLiteral("Shift+T"));
-  tileActions_ << height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight, -2 * kHeightStep,
-         QStringLiteral("Shift+G"));
+  tileActions_ << height(*menu, owner, tr("Higher tiles"), kTilesHeightKey, usual.tilesHeight,
+                         2 * kHeightStep, QStringLiteral("Shift+T"));
+  tileActions_ << height(*menu, owner, tr("Lower tiles"), kTilesHeightKey, usual.tilesHeight,
+                         -2 * kHeightStep, QStringLiteral("Shift+G"));
   QToolButton* opener = button(QStringLiteral("rows"), tr("Rows: counters, transfers, tiles"), [] {});
   opener->setMenu(menu);
   opener->setPopupMode(QToolButton::InstantPopup);
   opener->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
 }
 
-QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, bool first,
-                              const QString& key) {
+QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting,
+                              bool first, const QString& key) {
   QAction* action = context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [] {});
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   action->setCheckable(true);
@@ -83,8 +81,8 @@ QAction* TraceToolbar::toggle(QMenu& menu, QWidget* owner, const QString& name, 
   return action;
 }
 
-QAction* TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
-                          const QString& key) {
+QAction* TraceToolbar::height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting,
+                              int first, int by, const QString& key) {
   QAction* action =
       context_.actions.add(tr("Timeline"), name, {QKeySequence(key)}, [this, setting, first, by] {
         const int now = context_.settings.value(setting, first).toInt();
@@ -141,7 +139,8 @@ std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& mo
   }
   for (const model::TransferKind kind : model.transferKinds) {
     if (!byMicroBatch)
-      entries.push_back({QObject::tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
+      entries.push_back(
+          {QObject::tr("→ %1").arg(text(model::toString(kind))), geometry::roleOf(kind), false});
   }
   for (const model::StepKind kind : model.kinds)
     entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});

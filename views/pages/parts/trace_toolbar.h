@@ -9,8 +9,8 @@ class QMenu;
 
 namespace pipescope::pages {
 
-/// The controls above the timeline: which rows, in which colours and how high, which call and step. What is chosen is
-/// kept in the settings.
+/// The controls above the timeline: which rows, in which colours and how high, which call and step. What is
+/// chosen is kept in the settings.
 class TraceToolbar : public RunToolbar {
   Q_OBJECT
 
@@ -36,7 +36,7 @@ class TraceToolbar : public RunToolbar {
   QAction* toggle(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, bool first,
                   const QString& key);
   QAction* height(QMenu& menu, QWidget* owner, const QString& name, const QString& setting, int first, int by,
-              const QString& key);
+                  const QString& key);
 
   QComboBox *rows_ = nullptr, *colours_ = nullptr;
   QLabel* span_ = nullptr;

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "profiler/analysis/tile_memory.h"
+#include "profiler/analysis/memory/tile_memory.h"
 #include "profiler/base/wrapping.h"
 #include "views/pages/parts/memory_data.h"
 
@@ -42,7 +42,8 @@ sections::Table variableTable(const char* key, const char* title,
                         {}};
   for (const analysis::SpaceVariable& row : all) {
     if (!takes(row.category)) continue;
-    table.rows.push_back({row.name, row.bytes.count, row.maxUnitBytes.count, memoryWords(row.category).toStdString(), row.shape,
+    table.rows.push_back({row.name, row.bytes.count, row.maxUnitBytes.count,
+                          memoryWords(row.category).toStdString(), row.shape,
                           std::string(row.alwaysLive ? "always" : "not always")});
   }
   std::stable_sort(table.rows.begin(), table.rows.end(), [](const auto& a, const auto& b) {
@@ -87,7 +88,8 @@ base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& hel
       {}};
   for (const auto& [key, bytes] : sums) {
     const bool alwaysLive = std::get<2>(key);
-    details.rows.push_back({memoryWords(std::get<0>(key)).toStdString(), memoryWords(std::get<1>(key)).toStdString(),
+    details.rows.push_back({memoryWords(std::get<0>(key)).toStdString(),
+                            memoryWords(std::get<1>(key)).toStdString(),
                             std::string(alwaysLive ? "always live" : "not always live (peak)"), bytes,
                             whole > 0 ? static_cast<double>(bytes) / static_cast<double>(whole) : 0.0});
   }

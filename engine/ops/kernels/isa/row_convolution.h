@@ -1,6 +1,7 @@
 #pragma once
-// Convolutions of stride 1 with the positions of an image's row as lanes, for one instruction set: no lane stays empty where
-// channels are few. Sums of some filters at some positions stay in registers over all channels and taps.
+// Convolutions of stride 1 with the positions of an image's row as lanes, for one instruction set: no lane
+// stays empty where channels are few. Sums of some filters at some positions stay in registers over all
+// channels and taps.
 #include <algorithm>
 
 #include "engine/ops/kernels/isa/vector_lanes.h"
@@ -10,7 +11,8 @@ namespace {
 
 using pipescope::kernels::RowConvolution;
 
-// Rows are short: eight lanes fill up more of them than sixteen do, and cost no more where the unit splits those.
+// Rows are short: eight lanes fill up more of them than sixteen do, and cost no more where the unit splits
+// those.
 #if defined(__AVX512F__)
 constexpr int kRegisters = 32;
 #else
@@ -85,8 +87,9 @@ inline void withTogether(std::int64_t together, const Body& body) {
   }
 }
 
-/// Weights by group of results, then by summand, the results of a group side by side. Results are filters and summands
-/// (channel, tap); `turned`, results are channels and summands (tap, filter). Missing results of the last group are zeros.
+/// Weights by group of results, then by summand, the results of a group side by side. Results are filters and
+/// summands (channel, tap); `turned`, results are channels and summands (tap, filter). Missing results of the
+/// last group are zeros.
 void rowFilters(const RowConvolution& s, const float* w, bool turned, float* packed) {
   const std::int64_t taps = s.kernelY * s.kernelX, results = turned ? s.channels : s.filters,
                      others = turned ? s.filters : s.channels;
@@ -161,7 +164,8 @@ inline void forwardTile(const RowConvolution& s, const float* x, const float* w,
 }
 
 /// y of one image: all filters.
-void rowForward(const RowConvolution& s, const float* x, const float* packed, const float* bias, bool relu, float* y) {
+void rowForward(const RowConvolution& s, const float* x, const float* packed, const float* bias, bool relu,
+                float* y) {
   const std::int64_t together = togetherOf(s.filters), places = s.height * vectorsOfRow(s),
                      summands = s.channels * s.kernelY * s.kernelX;
   withTogether(together, [&]<int kTogether>() {
@@ -236,11 +240,13 @@ void rowInputGradient(const RowConvolution& s, const float* dy, const float* pac
     for (std::int64_t first = 0; first < s.channels; first += kTogether) {
       const float* w = packed + first * taps * s.filters;
       for (std::int64_t tap = 0; tap < taps; ++tap, w += kTogether * s.filters) {
-        float* to = dx + first * s.inputPlane + tap / s.kernelX * s.dilationY * s.inputRow + tap % s.kernelX * s.dilationX;
+        float* to = dx + first * s.inputPlane + tap / s.kernelX * s.dilationY * s.inputRow +
+                    tap % s.kernelX * s.dilationX;
         std::int64_t place = 0;
         for (; place + kVectors <= places; place += kVectors)
           inputGradientTile<kTogether, kVectors>(s, dy, w, s.channels - first, place, edge, to);
-        for (; place < places; ++place) inputGradientTile<kTogether, 1>(s, dy, w, s.channels - first, place, edge, to);
+        for (; place < places; ++place)
+          inputGradientTile<kTogether, 1>(s, dy, w, s.channels - first, place, edge, to);
       }
     }
   });
@@ -254,7 +260,8 @@ constexpr int filtersFor(int columns) {
 
 /// Sums over positions for kFilters filters and kColumns neighbouring taps.
 template <int kFilters, int kColumns>
-inline void weightSums(const RowConvolution& s, std::int64_t images, const float* x, const float* const* dy, float* sums) {
+inline void weightSums(const RowConvolution& s, std::int64_t images, const float* x, const float* const* dy,
+                       float* sums) {
   RowLanes all[kFilters][kColumns];
   for (int f = 0; f < kFilters; ++f) {
     for (int c = 0; c < kColumns; ++c) all[f][c] = RowLanes{};
@@ -292,8 +299,8 @@ inline void weightSums(const RowConvolution& s, std::int64_t images, const float
 
 /// dw of some filters for one row of taps: x where its first tap lies at the first position, dw at that tap.
 template <int kFilters, int kColumns>
-void weightTile(const RowConvolution& s, std::int64_t images, const float* x, const float* dy, std::int64_t filters,
-                bool accumulate, float* dw) {
+void weightTile(const RowConvolution& s, std::int64_t images, const float* x, const float* dy,
+                std::int64_t filters, bool accumulate, float* dw) {
   const float* from[kFilters];
   // What is missing of a group is computed twice rather than not at all.
   for (int f = 0; f < kFilters; ++f) from[f] = dy + std::min<std::int64_t>(f, filters - 1) * s.outputPlane;
@@ -309,14 +316,15 @@ void weightTile(const RowConvolution& s, std::int64_t images, const float* x, co
 }
 
 template <int kColumns>
-void weightColumns(const RowConvolution& s, std::int64_t images, const float* x, const float* dy, bool accumulate,
-                   float* dw) {
+void weightColumns(const RowConvolution& s, std::int64_t images, const float* x, const float* dy,
+                   bool accumulate, float* dw) {
   constexpr int kFilters = filtersFor(kColumns);
   const std::int64_t ofFilter = s.channels * s.kernelY * s.kernelX;
   for (std::int64_t filter = 0; filter < s.filters;) {
     const std::int64_t left = s.filters - filter, taken = left == 1 ? 1 : kFilters;
-    (left == 1 ? weightTile<1, kColumns> : weightTile<kFilters, kColumns>)(
-        s, images, x, dy + filter * s.outputPlane, left, accumulate, dw + filter * ofFilter);
+    (left == 1 ? weightTile<1, kColumns>
+               : weightTile<kFilters, kColumns>)(s, images, x, dy + filter * s.outputPlane, left, accumulate,
+                                                 dw + filter * ofFilter);
     filter += taken;
   }
 }

@@ -1,5 +1,5 @@
-// gaudi_points [FILE.csv] [--write-bands]: emulates published measurements of Gaudis and prints how far off each
-// is. Exit status 1 where a point is further off than its tolerance.
+// gaudi_points [FILE.csv] [--write-bands]: emulates published measurements of Gaudis and prints how far off
+// each is. Exit status 1 where a point is further off than its tolerance.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   std::string file;
   bool writeBands = false;
   app.add_option("file", file, "Table of points (CSV); without it the tests' own tables");
-  app.add_flag("--write-bands", writeBands, "Write resources/devices/gaudi_bands.toml from the tests' own tables");
+  app.add_flag("--write-bands", writeBands,
+               "Write resources/devices/gaudi_bands.toml from the tests' own tables");
   CLI11_PARSE(app, argc, argv);
   const auto fail = [](const std::string& message) {
     std::fprintf(stderr, "%s\n", message.c_str());

@@ -66,8 +66,8 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
   EXPECT_EQ(judged, 20);
 }
 
-/// Points by which nothing was chosen: no tolerance is promised for each, but half of them are as near as the judged
-/// ones have to be.
+/// Points by which nothing was chosen: no tolerance is promised for each, but half of them are as near as the
+/// judged ones have to be.
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
@@ -88,8 +88,8 @@ TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   }
 }
 
-/// The host's input pipeline, not the card, bounds these points: what one worker prepares is published for Gaudi2 only,
-/// and other boxes and a box of eight follow from it.
+/// The host's input pipeline, not the card, bounds these points: what one worker prepares is published for
+/// Gaudi2 only, and other boxes and a box of eight follow from it.
 TEST(GaudiHeldOut, ImagesComeNoFasterThanTheHostPreparesThem) {
   int points = 0;
   for (const PointResult& result : allResults()) {
@@ -116,14 +116,16 @@ TEST(GaudiPoints, ErrorBandsAreFresh) {
 
 TEST(GaudiReport, RatesAreTurnedIntoTimes) {
   Point rate{"gaudi2", 1, "train", {}, 100, 0.2, "x"}, time{"gaudi2", 1, "all_reduce", {}, 100, 0.05, "y"};
-  const PointResult slower{rate, 50, ""}, longer{time, 200, ""}, within{time, 104, ""}, faulty{rate, 0, "No."};
+  const PointResult slower{rate, 50, ""}, longer{time, 200, ""}, within{time, 104, ""},
+      faulty{rate, 0, "No."};
   EXPECT_DOUBLE_EQ(slower.logarithm(), std::log(2));
   EXPECT_DOUBLE_EQ(longer.logarithm(), std::log(2));
   EXPECT_TRUE(slower.outside());
   EXPECT_FALSE(within.outside());
   EXPECT_FALSE(faulty.outside());
   const std::string bands = toBands({slower, longer, within, faulty});
-  EXPECT_NE(bands.find("kind = \"training step\"\nquantity = \"time\"\npoints = 1\nmedian = 0.693"), std::string::npos)
+  EXPECT_NE(bands.find("kind = \"training step\"\nquantity = \"time\"\npoints = 1\nmedian = 0.693"),
+            std::string::npos)
       << bands;
   EXPECT_NE(bands.find("kind = \"collective\"\nquantity = \"time\"\npoints = 2"), std::string::npos) << bands;
   EXPECT_NE(toText({slower}).find("OUTSIDE"), std::string::npos);

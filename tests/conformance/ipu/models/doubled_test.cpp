@@ -1,5 +1,5 @@
-// Whole programs on machines of which everything is twice as fast: the same ticks of half the length, whatever takes
-// part (tiles, links, collectives, host, streaming memory).
+// Whole programs on machines of which everything is twice as fast: the same ticks of half the length,
+// whatever takes part (tiles, links, collectives, host, streaming memory).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -41,11 +41,13 @@ std::string twiceAsFast(const std::filesystem::path& file) {
 /// A user's folder in which each chip and system of the program is replaced by one twice as fast.
 class FastFolder {
  public:
-  FastFolder() : folder_(std::filesystem::temp_directory_path() / ("pipescope-fast-" + std::to_string(::getpid()))) {
+  FastFolder()
+      : folder_(std::filesystem::temp_directory_path() / ("pipescope-fast-" + std::to_string(::getpid()))) {
     for (const char* kind : {"devices", "systems"}) {
       const std::filesystem::path to = folder_ / "pipescope" / kind;
       std::filesystem::create_directories(to);
-      for (const auto& entry : std::filesystem::directory_iterator(std::string(PIPESCOPE_SOURCE_DIR "/resources/") + kind)) {
+      for (const auto& entry :
+           std::filesystem::directory_iterator(std::string(PIPESCOPE_SOURCE_DIR "/resources/") + kind)) {
         if (entry.path().extension() != ".toml" || entry.path().stem() == "bands") continue;
         std::ofstream(to / entry.path().filename()) << twiceAsFast(entry.path());
       }

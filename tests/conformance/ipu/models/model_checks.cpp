@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/chip.h"
 
 namespace pipescope::conformance {

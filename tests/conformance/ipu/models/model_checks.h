@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 
 namespace pipescope::conformance {
 

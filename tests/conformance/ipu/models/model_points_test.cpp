@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <map>
 
-#include "app/run/compilation.h"
+#include "app/run/request/compilation.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {
@@ -183,12 +183,14 @@ TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
 }
 
 TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
-  // The program for 256 tokens leaves Gelu and the norms in float32 and has 32 I/O tiles; the one for 128 does not. It
-  // calls the device once for each batch, which is not in the pass: about 0.35 ms, most of which show at batch 1.
+  // The program for 256 tokens leaves Gelu and the norms in float32 and has 32 I/O tiles; the one for 128
+  // does not. It calls the device once for each batch, which is not in the pass: about 0.35 ms, most of which
+  // show at batch 1.
   Changes wide = kHalf;
   wide["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
   wide["execution.io_tiles"] = "32";
-  compareThroughput("8.6 BERT-base, 256 tokens, fp16", kBertBase, wide, {{1, 766, 0.32}, {4, 1352}, {16, 1657}, {64, 0}});
+  compareThroughput("8.6 BERT-base, 256 tokens, fp16", kBertBase, wide,
+                    {{1, 766, 0.32}, {4, 1352}, {16, 1657}, {64, 0}});
   const std::string shorter = std::string(kBertBase).replace(std::string(kBertBase).find("256"), 3, "128");
   compareThroughput("8.6 BERT-base, 128 tokens, fp16", shorter.c_str(), kHalf, {{16, 4817}});
 }

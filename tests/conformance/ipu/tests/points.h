@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/devices/device_files.h"
+#include "engine/devices/core/device_files.h"
 #include "engine/devices/ipu/lowered_work.h"
 
 namespace pipescope::conformance {

@@ -1,0 +1,143 @@
+#include "app/run/execute/call_metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/numerics/values.h"
+
+namespace pipescope::app {
+
+using emulate::OutputRule;
+using numerics::Keep;
+
+CallMetrics::CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores,
+                         const std::string& loss)
+    : facts_(facts), scores_(scores) {
+  if (loss == "cross_entropy") lossKind_ = Loss::crossEntropy;
+  if (loss == "nll") lossKind_ = Loss::logLikelihood;
+  if (loss == "mse") lossKind_ = Loss::squares;
+  if (loss == "bce") lossKind_ = Loss::binaryCrossEntropy;
+}
+
+Keep CallMetrics::keep(std::int64_t iteration) const {
+  switch (facts_.output.mode) {
+    case OutputRule::Mode::all:
+    case OutputRule::Mode::everyN:
+      return Keep::all;
+    case OutputRule::Mode::final:
+      return iteration + 1 == facts_.iterations ? Keep::last : Keep::none;
+    case OutputRule::Mode::sum:
+      return Keep::none;
+  }
+  return Keep::all;
+}
+
+void CallMetrics::add(std::int64_t iteration, const numerics::Results& results, const Labels& labels) {
+  const std::int64_t microBatches = facts_.microBatches, replicas = facts_.replicas,
+                     group = facts_.inputGroup;
+  const auto count = static_cast<std::size_t>(scores_.labels);
+  const Keep kept = keep(iteration);
+  for (std::int64_t k = 0; k < microBatches * replicas; ++k) {
+    const std::int64_t step = k / replicas, rows = step * (replicas / group) + k % replicas / group;
+    const bool returned = isSum() || facts_.output.returns(iteration, step, facts_.iterations, microBatches);
+    if (!returned) continue;
+    if (!results.losses.empty()) {
+      lossSum_ += static_cast<double>(results.losses[static_cast<std::size_t>(k)]);
+      ++losses_;
+    }
+    rows_ += facts_.microBatchSize;
+    if (kept == Keep::none || results.outputs.empty()) continue;
+    const auto place = static_cast<std::size_t>(kept == Keep::last ? k % replicas : k);
+    const std::size_t first = static_cast<std::size_t>(rows) * count;
+    if (!labels.classes.empty() && scores_.classes >= 2)
+      compare(scoresOf(results, place), labels.classes.subspan(first, count));
+    if (!labels.numbers.empty() && scores_.elements == scores_.labels && lossKind_ != Loss::none)
+      compareNumbers(scoresOf(results, place), labels.numbers.subspan(first, count));
+  }
+}
+
+std::span<const float> CallMetrics::scoresOf(const numerics::Results& results, std::size_t microBatch) {
+  const auto elements = static_cast<std::size_t>(scores_.elements);
+  if (scores_.element == graph::ElementType::float32)
+    return results.output<float>(0).subspan(microBatch * elements, elements);
+  wide_.resize(elements);
+  numerics::readFloats(scores_.element, results.outputs[0], microBatch * elements, wide_);
+  return wide_;
+}
+
+void CallMetrics::compare(std::span<const float> scores, std::span<const std::int32_t> labels) {
+  const auto classes = static_cast<std::size_t>(scores_.classes),
+             inner = static_cast<std::size_t>(scores_.inner);
+  const bool scored = lossKind_ == Loss::crossEntropy || lossKind_ == Loss::logLikelihood;
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float* first = scores.data() + i / inner * classes * inner + i % inner;
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < classes; ++c) {
+      if (first[best * inner] < first[c * inner]) best = c;
+    }
+    correct_ += static_cast<std::int64_t>(best) == labels[i] ? 1 : 0;
+    if (!scored || static_cast<std::size_t>(labels[i]) >= classes) continue;
+    const auto hit = static_cast<double>(first[static_cast<std::size_t>(labels[i]) * inner]);
+    if (lossKind_ == Loss::logLikelihood) {
+      sum -= hit;
+      continue;
+    }
+    double exponentials = 0;
+    for (std::size_t c = 0; c < classes; ++c)
+      exponentials +=
+          std::exp(static_cast<double>(first[c * inner]) - static_cast<double>(first[best * inner]));
+    sum += std::log(exponentials) + static_cast<double>(first[best * inner]) - hit;
+  }
+  predictions_ += static_cast<std::int64_t>(labels.size());
+  if (!scored || labels.empty()) return;
+  lossSum_ += sum / static_cast<double>(labels.size());
+  ++losses_;
+}
+
+void CallMetrics::compareNumbers(std::span<const float> scores, std::span<const float> labels) {
+  if (lossKind_ != Loss::squares && lossKind_ != Loss::binaryCrossEntropy) return;
+  double sum = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto p = static_cast<double>(scores[i]), t = static_cast<double>(labels[i]);
+    if (lossKind_ == Loss::squares) {
+      sum += (p - t) * (p - t);
+    } else {
+      sum -= t * std::max(-100.0, std::log(p)) + (1 - t) * std::max(-100.0, std::log(1 - p));
+    }
+  }
+  lossSum_ += sum / static_cast<double>(labels.size());
+  ++losses_;
+}
+
+std::optional<double> CallMetrics::loss() const {
+  if (losses_ == 0) return std::nullopt;
+  return isSum() ? lossSum_ : lossSum_ / static_cast<double>(losses_);
+}
+
+std::optional<double> CallMetrics::accuracy() const {
+  if (predictions_ == 0 || isSum()) return std::nullopt;
+  return static_cast<double>(correct_) / static_cast<double>(predictions_);
+}
+
+std::string CallMetrics::basis() const {
+  const std::int64_t all = facts_.microBatchSize * facts_.microBatches * facts_.iterations * facts_.replicas;
+  switch (facts_.output.mode) {
+    case OutputRule::Mode::all:
+      return fmt::format("all {} rows of the call (output mode all)", all);
+    case OutputRule::Mode::everyN:
+      return fmt::format("{} of the call's {} rows (output mode every_n, period {})", rows_, all,
+                         facts_.output.period);
+    case OutputRule::Mode::final:
+      return fmt::format("the last micro-batch's {} of the call's {} rows{} (output mode final)", rows_, all,
+                         facts_.replicas > 1 ? ", of each replica" : "");
+    case OutputRule::Mode::sum:
+      return fmt::format("sum over the call's {} micro-batches (output mode sum)",
+                         facts_.microBatches * facts_.iterations * facts_.replicas);
+  }
+  return {};
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,55 @@
+#pragma once
+// Loss and accuracy of one call, from the rows that its output mode returns.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/run/execute/feeder.h"
+#include "engine/emulate/executable.h"
+#include "engine/numerics/session.h"
+
+namespace pipescope::app {
+
+class CallMetrics {
+ public:
+  /// `loss`: where the graph has none, this one of its scores is computed here ("cross_entropy", "nll",
+  /// "mse", "bce"; all others: none).
+  CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
+
+  /// What must be kept of an iteration's outputs for returned rows.
+  numerics::Keep keep(std::int64_t iteration) const;
+  /// Adds one iteration's results; `labels` are of its micro-batches, one after another.
+  void add(std::int64_t iteration, const numerics::Results& results, const Labels& labels);
+
+  /// Mean over the returned micro-batches; with output mode sum, their sum. None where there is no loss.
+  std::optional<double> loss() const;
+  /// Right predictions ÷ predictions returned. None with output mode sum, whose predictions are added up, and
+  /// where a prediction is no choice among classes.
+  std::optional<double> accuracy() const;
+  std::int64_t rows() const { return rows_; }
+  /// Predictions that were compared with a label.
+  std::int64_t predictions() const { return predictions_; }
+  std::int64_t correct() const { return correct_; }
+  double lossSum() const { return lossSum_; }
+  std::int64_t losses() const { return losses_; }
+  /// "all 4,000 rows of the call (output mode all)".
+  std::string basis() const;
+
+ private:
+  bool isSum() const { return facts_.output.mode == emulate::OutputRule::Mode::sum; }
+  enum class Loss { none, crossEntropy, logLikelihood, squares, binaryCrossEntropy };
+  std::span<const float> scoresOf(const numerics::Results& results, std::size_t microBatch);
+  void compare(std::span<const float> scores, std::span<const std::int32_t> labels);
+  void compareNumbers(std::span<const float> scores, std::span<const float> labels);
+
+  const emulate::ExecutableFacts& facts_;
+  ScoreShape scores_;
+  Loss lossKind_ = Loss::none;
+  std::vector<float> wide_;  ///< half scores
+  double lossSum_ = 0;
+  std::int64_t losses_ = 0, rows_ = 0, predictions_ = 0, correct_ = 0;
+};
+
+}  // namespace pipescope::app

@@ -1,0 +1,54 @@
+#pragma once
+// Rows of a data set as the inputs of a graph.
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "app/run/request/data_needs.h"
+#include "engine/data/loader.h"
+#include "engine/numerics/session.h"
+
+namespace pipescope::app {
+
+/// What predictions are compared with; one of the two is empty.
+struct Labels {
+  std::span<const std::int32_t> classes;
+  std::span<const float> numbers;
+};
+
+/// Each input gets the field of its name; the only one that is no labels also takes a field called "samples",
+/// and labels one called so. Rows of the input's type pass as they are; all others are converted into memory
+/// that is kept from call to call.
+class Feeder {
+ public:
+  /// Refuses an input without a field, a field of another shape, and real numbers where the model takes whole
+  /// ones; sentences tell what the data has and what the model takes.
+  static base::Result<Feeder> create(const DataNeeds& needs, const data::Dataset& dataset);
+  /// Rows [first, first + count) of a batch, whole micro-batches; the result is valid until the next call.
+  const numerics::Rows& rows(const data::Batch& batch, std::int64_t first, std::int64_t count);
+  /// Those of the rows that were given last.
+  const Labels& labels() const { return labels_; }
+  /// Elements of a row's labels; 0: the data has none.
+  std::int64_t labelsPerRow() const { return labelsPerRow_; }
+
+ private:
+  struct Column {
+    std::size_t field = 0;
+    graph::TensorType from;  ///< of a row
+    graph::ElementType to = graph::ElementType::float32;
+    std::vector<std::byte> converted;
+  };
+  static base::Result<Column> columnFor(const data::FieldRequest& request, const DataNeeds& needs,
+                                        const data::Dataset& dataset);
+  static std::span<const std::byte> take(Column& column, const data::Batch& batch, std::int64_t first,
+                                         std::int64_t count);
+
+  std::vector<Column> inputs_;
+  std::optional<Column> compared_;
+  Labels labels_;
+  std::int64_t labelsPerRow_ = 0;
+  numerics::Rows rows_;
+};
+
+}  // namespace pipescope::app

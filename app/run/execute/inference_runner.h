@@ -1,0 +1,58 @@
+#pragma once
+// Passes over the test data: the inference at the end of a run, and validation between epochs.
+#include <memory>
+
+#include "app/run/execute/call_metrics.h"
+#include "app/run/execute/executable_runner.h"
+#include "app/run/execute/feeder.h"
+#include "engine/data/loader.h"
+
+namespace pipescope::app {
+
+class InferenceRunner {
+ public:
+  InferenceRunner(RunContext& context, std::size_t executable, RunResult& result);
+
+  /// Opens the test data and makes the model; without numerics only counts. To be called once.
+  base::Status prepare();
+
+  struct Score {
+    std::int64_t rows = 0, available = 0, calls = 0;
+    std::optional<double> loss, accuracy;
+  };
+  /// One pass. `kind` names its runs ("inference call 3", "validation epoch 2 call 3"); `report` is told how
+  /// much is done and what is known so far.
+  base::Result<Score> pass(const std::string& kind, std::int64_t epoch,
+                           const std::function<void(double, const std::string&)>& report);
+
+  /// Null without numerics.
+  numerics::Session* session() { return session_.get(); }
+
+ private:
+  /// The D micro-batches of a call are one flush of the pipeline.
+  data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
+  bool computes() const { return context_.configuration.boolean("execution.numerics"); }
+  base::Status emulate(const std::string& name, std::int64_t rows, std::int64_t wallStart,
+                       std::int64_t wallEnd);
+  base::Status computeCall(const data::Batch& batch, const std::string& name, std::int64_t epoch,
+                           Score& score);
+  base::Result<Score> emulateOnly(const std::string& prefix,
+                                  const std::function<void(double, const std::string&)>& report);
+
+  RunContext& context_;
+  std::size_t index_;
+  const emulate::ExecutableFacts& facts_;
+  RunResult& result_;
+  std::shared_ptr<const data::Dataset> dataset_;
+  std::unique_ptr<numerics::Session> session_;
+  std::optional<Feeder> feeder_;
+  ScoreShape scores_;
+  numerics::Results results_;
+  std::int64_t samples_ = 0;
+  // Of the present pass.
+  std::string kind_;
+  double lossSum_ = 0;
+  std::int64_t losses_ = 0, correct_ = 0, predictions_ = 0;
+};
+
+}  // namespace pipescope::app

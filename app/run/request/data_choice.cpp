@@ -1,0 +1,49 @@
+#include "app/run/request/data_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace pipescope::app {
+namespace {
+
+constexpr std::int64_t kDigitPixels = 28 * 28;
+
+bool isFile(const config::Configuration& c) {
+  return !c.text("model.onnx").empty() || !c.text("model.builder").empty();
+}
+
+/// A configuration that names no data means the generated digits, so these must fit the model.
+bool digitsFit(const DataNeeds& needs) {
+  const std::vector<data::FieldRequest> fields = needs.fields();
+  const bool labels = std::ranges::all_of(
+      fields, [](const data::FieldRequest& field) { return !field.labels || field.type.shape.empty(); });
+  const bool oneSample = std::ranges::count(fields, false, &data::FieldRequest::labels) == 1;
+  const auto sample = std::ranges::find(fields, false, &data::FieldRequest::labels);
+  return labels && oneSample && sample->type.elements() == kDigitPixels &&
+         (needs.classes == 0 || needs.classes >= 10);
+}
+
+}  // namespace
+
+bool namesData(const config::Configuration& c) {
+  return c.given("data.dataset") || c.given("data.directory");
+}
+
+std::string datasetName(const config::Configuration& c, const DataNeeds& needs) {
+  if (isFile(c) && !namesData(c) && !digitsFit(needs)) return "synthetic";
+  return c.text("data.dataset");
+}
+
+std::optional<std::string> dataNotice(const config::Configuration& c, const DataNeeds& needs) {
+  if (datasetName(c, needs) != "synthetic" || namesData(c)) return std::nullopt;
+  std::vector<data::Field> fields;
+  for (const data::FieldRequest& field : needs.fields()) fields.push_back({field.name, field.type});
+  return fmt::format(
+      "No data set is given, and the generated digits do not fit a model of {}: samples are synthetic, "
+      "so that losses and accuracy say nothing. Choose data with --dataset and --data "
+      "(numpy takes an array for each input by its name).",
+      data::toString(fields));
+}
+
+}  // namespace pipescope::app

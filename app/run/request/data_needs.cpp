@@ -1,0 +1,135 @@
+#include "app/run/request/data_needs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/run/request/model_choice.h"
+
+namespace pipescope::app {
+namespace {
+
+using base::badInput;
+using graph::ElementType;
+using graph::Graph;
+using graph::TensorType;
+
+bool isReal(ElementType type) {
+  using enum ElementType;
+  return type == float32 || type == float64 || type == float16 || type == bfloat16;
+}
+
+/// The labels of a graph with a loss: a last input of whole numbers or called so, else the one called so.
+std::optional<std::size_t> labelsInput(const Graph& graph) {
+  if (!graph.loss || graph.inputs.size() < 2) return std::nullopt;
+  const graph::Tensor& last = graph.tensor(graph.inputs.back());
+  if (!isReal(last.type.element) || last.name.starts_with("labels")) return graph.inputs.size() - 1;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.tensor(graph.inputs[i]).name == "labels") return i;
+  }
+  return std::nullopt;
+}
+
+/// Rows of the table that an input picks from; 0: nobody picks with it.
+std::int64_t tableRows(const Graph& graph, graph::TensorId input) {
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op == "Gather" && node.inputs.size() > 1 && node.inputs[1] == input)
+      return graph.tensor(node.inputs[0]).type.shape.front();
+    if (node.op == "Cast" && node.inputs[0] == input && !node.outputs.empty()) {
+      if (const std::int64_t rows = tableRows(graph, node.outputs[0]); rows > 0) return rows;
+    }
+  }
+  return 0;
+}
+
+bool has(const Graph& graph, const char* op) {
+  return std::ranges::find(graph.nodes(), op, &graph::Node::op) != graph.nodes().end();
+}
+
+/// The shape of a row: without axis 0 where that is the micro-batch.
+graph::Shape rowShape(const TensorType& type, std::int64_t microBatch) {
+  if (!type.shape.empty() && type.shape[0] == microBatch)
+    return graph::Shape(type.shape.begin() + 1, type.shape.end());
+  const std::int64_t width = type.elements() / microBatch;
+  return width == 1 ? graph::Shape() : graph::Shape{width};
+}
+
+std::int64_t classesOf(const Graph& graph) {
+  std::int64_t classes = 0;
+  for (const graph::Node& node : graph.nodes()) {
+    if (node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss")
+      classes = graph.tensor(node.inputs[0]).type.shape[1];
+  }
+  return classes;
+}
+
+/// Classes of made-up labels where the graph does not say.
+constexpr std::int64_t kClasses = 10;
+
+}  // namespace
+
+std::vector<data::FieldRequest> DataNeeds::fields() const {
+  std::vector<data::FieldRequest> all = inputs;
+  if (labels && !labelsAreInput()) all.push_back(*labels);
+  return all;
+}
+
+bool DataNeeds::labelsAreInput() const {
+  return std::ranges::find(inputs, true, &data::FieldRequest::labels) != inputs.end();
+}
+
+base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
+  DataNeeds needs;
+  const std::optional<std::size_t> labels = labelsInput(graph);
+  needs.classes = graph.loss ? classesOf(graph) : 0;
+  // Labels of a cross entropy between numbers are probabilities: logarithms are in it.
+  const bool probabilities = graph.loss && (has(graph, "Log") || has(graph, "BinaryCrossEntropyLoss") ||
+                                            has(graph, "BinaryCrossEntropyWithLogitsLoss"));
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const graph::Tensor& tensor = graph.tensor(graph.inputs[i]);
+    if (tensor.type.elements() % microBatch != 0) {
+      return badInput(
+          fmt::format("Input {} is {}, which does not divide into {} samples: set the micro-batch size "
+                      "to what the model was exported with, or export it with a dynamic batch axis.",
+                      tensor.name, graph::toString(tensor.type), microBatch));
+    }
+    data::FieldRequest field{tensor.name, {tensor.type.element, rowShape(tensor.type, microBatch)}, 0, -1, 1,
+                             i == labels};
+    if (field.labels) {
+      field.limit = needs.classes > 0 ? needs.classes : kClasses;
+      if (probabilities) field.low = 0;
+    } else {
+      field.limit = std::max<std::int64_t>(2, tableRows(graph, graph.inputs[i]));
+    }
+    if (field.labels) needs.labels = field;
+    needs.inputs.push_back(std::move(field));
+  }
+  return needs;
+}
+
+base::Result<DataNeeds> labelNeeds(const config::Configuration& c) {
+  const base::Result<Graph> graph = buildGraph(c, true);
+  // What cannot be trained can still be inferred: its labels are one class for each sample.
+  DataNeeds none;
+  none.labels = data::FieldRequest{"labels", {ElementType::int32, {}}, kClasses, -1, 1, true};
+  if (!graph.ok() || !graph->loss) return none;
+  PIPESCOPE_ASSIGN(DataNeeds needs, dataNeeds(*graph, c.integer("training.micro_batch_size")));
+  if (!needs.labels) needs.labels = none.labels;
+  return needs;
+}
+
+ScoreShape scoreShape(const Graph& graph, std::int64_t microBatch, std::int64_t labelsPerRow) {
+  ScoreShape scores;
+  if (graph.outputs.empty()) return scores;
+  const TensorType& type = graph.tensor(graph.outputs.front()).type;
+  if (!isReal(type.element)) return scores;
+  scores.labels = microBatch * labelsPerRow;
+  scores.element = type.element;
+  scores.elements = type.elements();
+  if (type.shape.size() < 2) return scores;
+  scores.inner = graph::elementCount(graph::Shape(type.shape.begin() + 2, type.shape.end()));
+  if (type.shape[0] * scores.inner == scores.labels) scores.classes = type.shape[1];
+  return scores;
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,143 @@
+#include "app/run/request/model_choice.h"
+
+#include <fmt/format.h>
+
+#include "app/run/request/onnx_choice.h"
+#include "engine/builders/builder.h"
+#include "engine/builders/layers.h"
+#include "engine/ops/standard_operators.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+using config::Settings;
+
+/// Keys of [model] that are settings of a builder.
+std::vector<const config::Key*> builderKeys() {
+  std::vector<const config::Key*> found;
+  for (const config::Key& key : config::keys()) {
+    const bool own = key.path == "model.name" || key.path == "model.input" || key.path == "model.builder" ||
+                     key.path == "model.onnx" || key.path == "model.assume" || key.path == "model.frozen";
+    if (key.path.starts_with("model.") && key.path.find('.', 6) == std::string::npos && !own &&
+        key.path.find("[]") == std::string::npos)
+      found.push_back(&key);
+  }
+  return found;
+}
+
+builders::Setting settingOf(const Configuration& c, const config::Key& key) {
+  switch (key.type) {
+    case config::KeyType::boolean:
+      return c.boolean(key.path);
+    case config::KeyType::integer:
+      return c.integer(key.path);
+    case config::KeyType::real:
+      return c.real(key.path);
+    default:
+      return c.text(key.path);
+  }
+}
+
+std::int64_t microBatchOf(const Configuration& c, bool training) {
+  return c.integer(training ? "training.micro_batch_size" : "inference.micro_batch_size");
+}
+
+base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
+  builders::ModelRequest request;
+  request.builder = c.text("model.builder");
+  request.microBatch = microBatchOf(c, training);
+  request.training = training;
+  for (const config::Key* key : builderKeys()) {
+    if (c.given(key->path))
+      request.settings[key->path.substr(std::string("model.").size())] = settingOf(c, *key);
+  }
+  return builders::buildModel(request, ops::standardOperators());
+}
+
+base::Result<graph::Graph> buildFromLayers(const Configuration& c, bool training) {
+  builders::LayersModel model;
+  for (const Settings& layer : c.tables("model.layers")) {
+    builders::LayerSpec spec{layer.text("type"), layer.text("name"), layer.text("block"), {}};
+    for (const char* key :
+         {"in_channels", "out_channels", "kernel_size", "stride", "padding", "in_features", "out_features"}) {
+      if (layer.given(key)) spec.parameters[key] = layer.integer(key);
+    }
+    model.layers.push_back(std::move(spec));
+  }
+  // The loss belongs to the last layer's block, as in the PopTorch tutorial.
+  if (training) model.layers.push_back({c.text("training.loss"), "loss", model.layers.back().block, {}});
+  model.sample = c.integers("model.input");
+  if (model.sample.empty()) {
+    if (c.text("data.dataset") != "mnist")
+      return base::badInput("model.input is missing: the data set does not say what shape its samples have.");
+    model.sample = {1, 28, 28};
+  }
+  model.microBatch = microBatchOf(c, training);
+  return builders::buildLayers(model, ops::standardOperators());
+}
+
+/// Keys of ONNX models only.
+base::Status checkOnnxKeys(const Configuration& c) {
+  if (!c.text("model.onnx").empty()) {
+    if (!c.given("model.input")) return {};
+    return base::badInput(
+        "model.input is given, but the ONNX file decides the shape of its samples: leave it out.");
+  }
+  for (const char* key : {"model.assume", "model.frozen"}) {
+    if (c.given(key))
+      return base::badInput(fmt::format("{} belongs to an ONNX model, but model.onnx is not given.", key));
+  }
+  if (!c.tables("model.blocks").empty())
+    return base::badInput("[[model.blocks]] belong to an ONNX model, but model.onnx is not given.");
+  const std::string& loss = c.text("training.loss");
+  if (loss != "cross_entropy")
+    return base::badInput(
+        fmt::format("training.loss = \"{}\" is for ONNX models, but model.onnx is not given.", loss));
+  return {};
+}
+
+}  // namespace
+
+base::Status checkModelChoice(const Configuration& c) {
+  const bool layers = !c.tables("model.layers").empty(), builder = !c.text("model.builder").empty(),
+             file = !c.text("model.onnx").empty();
+  if (!layers && !builder && !file) {
+    return base::badInput(
+        "The configuration has no model: add model.onnx, model.builder or [[model.layers]], or use "
+        "system.name = "
+        "\"fixed\" with [[fixed.stages]].");
+  }
+  if (layers + builder + file > 1)
+    return base::badInput(
+        "model.onnx, model.builder and [[model.layers]] exclude each other: leave all but one out.");
+  PIPESCOPE_TRY(checkOnnxKeys(c));
+  if (builder && c.given("model.input")) {
+    return base::badInput(fmt::format(
+        "model.input is given, but the builder {} decides the shape of its samples: leave it out.",
+        c.text("model.builder")));
+  }
+  if (builder && c.given("model.phase") && c.text("model.phase") == "decode" &&
+      c.boolean("execution.numerics") && c.text("execution.mode") != "training" &&
+      !(c.given("model.cache_at") && c.text("model.cache_at") == "host")) {
+    return base::badInput(
+        "model.phase = \"decode\" keeps keys and values of earlier tokens on the device, which no call has "
+        "put there: the "
+        "graph is one step at a fixed place. Run it with --no-numerics for time and memory, or set "
+        "model.cache_at = "
+        "\"host\", where caches are inputs and what a call adds to them are outputs.");
+  }
+  for (const config::Key* key : builderKeys()) {
+    if (builder || !c.given(key->path)) continue;
+    return base::badInput(
+        fmt::format("{} is a setting of a builder, but model.builder is not given.", key->path));
+  }
+  return {};
+}
+
+base::Result<graph::Graph> buildGraph(const Configuration& c, bool training) {
+  if (!c.text("model.onnx").empty()) return buildFromOnnx(c, training);
+  return c.text("model.builder").empty() ? buildFromLayers(c, training) : buildByName(c, training);
+}
+
+}  // namespace pipescope::app

@@ -1,0 +1,277 @@
+// Decoder-only language models: grouped and multi-query attention (Shazeer 2019; Ainslie et al. 2023), rotary
+// positions (Su et al.: RoFormer, 2021, the halves turned as in Llama), gated feed-forward (Shazeer: "GLU
+// variants improve transformer", 2020), blocks whose attention and feed-forward run side by side (GPT-J,
+// Falcon). Training reads all positions at once; inference is either the prefill of a prompt, which scores
+// the token after it, or the decoding of one token after `cache` earlier ones, whose keys and values are
+// kept.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/builders/attention.h"
+
+namespace pipescope::builders {
+namespace {
+
+using graph::ElementType;
+
+class Decoder {
+ public:
+  explicit Decoder(ModelWriter& writer)
+      : w_(writer),
+        s_(writer.settings()),
+        decode_(!writer.training() && s_.text("phase") == "decode"),
+        hostCache_(!writer.training() && s_.text("cache_at") == "host"),
+        hidden_(s_.integer("hidden")),
+        cached_(decode_ ? s_.integer("cache") : 0) {
+    const std::int64_t heads = s_.integer("heads"), keyHeads = s_.integer("key_heads"),
+                       size = s_.integer("head_size");
+    shape_ = {w_.microBatch(), decode_ ? 1 : s_.integer("sequence"), heads, keyHeads == 0 ? heads : keyHeads,
+              size == 0 ? hidden_ / heads : size};
+    rotary_ = s_.text("position") != "rotary"  ? 0
+              : s_.integer("rotary_size") == 0 ? shape_.headSize
+                                               : s_.integer("rotary_size");
+  }
+
+  void build() {
+    if (!check()) return;
+    const TensorId samples = w_.input("samples", {ElementType::int32, {shape_.batch, shape_.positions}});
+    TensorId x = embeddings(samples);
+    makeShared();
+    for (std::int64_t layer = 0; layer < s_.integer("layers"); ++layer) {
+      const std::string name = fmt::format("decoder/layer{}", layer);
+      w_.block(name);
+      const ModelWriter::Scope scope(w_, name);
+      x = decoderLayer(x);
+    }
+    head(x);
+    for (const TensorId each : kept_) w_.output(each);
+  }
+
+ private:
+  bool check() {
+    if (s_.integer("head_size") == 0 && hidden_ % shape_.heads != 0) {
+      w_.fail(fmt::format("model.hidden is {}; it must divide by model.heads = {}, or give model.head_size",
+                          hidden_, shape_.heads));
+    } else if (shape_.heads % shape_.keyHeads != 0) {
+      w_.fail(fmt::format("model.heads is {}; it must divide by model.key_heads = {}", shape_.heads,
+                          shape_.keyHeads));
+    } else if (rotary_ % 2 != 0 || rotary_ > shape_.headSize) {
+      w_.fail(fmt::format("model.rotary_size is {}; it must be even and at most the head's size, {}", rotary_,
+                          shape_.headSize));
+    } else if (decode_ && cached_ < 1) {
+      w_.fail("model.phase is decode: set model.cache to the number of tokens before this one, at least 1");
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  std::int64_t rows() const { return shape_.batch * shape_.positions; }
+  TensorId project(const std::string& name, TensorId x, std::int64_t outputs, const char* bias) {
+    return w_.linear(name, x, {outputs, s_.boolean(bias), normal_, 0});
+  }
+  TensorId norm(const std::string& name, TensorId x) {
+    return s_.text("norm") == "rms" ? w_.rmsNorm(name, x, s_.real("norm_epsilon"))
+                                    : w_.layerNorm(name, x, s_.real("norm_epsilon"));
+  }
+  TensorId drop(const std::string& name, TensorId x) { return w_.dropout(name, x, s_.real("dropout")); }
+
+  TensorId embeddings(TensorId samples) {
+    w_.block("embeddings");
+    const ModelWriter::Scope scope(w_, "embeddings");
+    tokens_ = w_.parameter("tokens/weight", {s_.integer("vocabulary"), hidden_}, normal_);
+    TensorId x = w_.node("Gather", "tokens", {tokens_, samples}, {{"axis", std::int64_t{0}}});
+    if (s_.text("position") == "learned") {
+      const std::int64_t all = cached_ + s_.integer("sequence");
+      const TensorId table = w_.parameter("positions/weight", {all, hidden_}, normal_);
+      const TensorId places = w_.node(
+          "Slice", "positions",
+          {table, w_.integers("positions/first", {cached_}),
+           w_.integers("positions/end", {cached_ + shape_.positions}), w_.integers("positions/axis", {0})});
+      x = w_.node("Add", "add_positions", {x, places});
+    }
+    return drop("dropout", w_.reshape("rows", x, {rows(), hidden_}));
+  }
+
+  /// The causal mask and the turns of the positions: one constant for all layers.
+  void makeShared() {
+    const std::int64_t n = shape_.positions;
+    if (n > 1) {
+      std::vector<std::byte> seen(static_cast<std::size_t>(n * n), std::byte{0});
+      for (std::int64_t row = 0; row < n; ++row) std::fill_n(seen.begin() + row * n, row + 1, std::byte{1});
+      mask_ = w_.constant("causal_mask", {ElementType::boolean, {n, n}}, std::move(seen));
+    }
+    if (rotary_ == 0) return;
+    std::vector<float> cosines, sines;
+    for (std::int64_t row = 0; row < n; ++row) {
+      for (std::int64_t i = 0; i < rotary_ / 2; ++i) {
+        const double frequency =
+            std::pow(s_.real("rotary_base"), -2.0 * static_cast<double>(i) / static_cast<double>(rotary_));
+        const double angle = static_cast<double>(cached_ + row) * frequency;
+        cosines.push_back(static_cast<float>(std::cos(angle)));
+        sines.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+    cosines_ = w_.floats("rotary/cosines", {n, 1, rotary_ / 2}, cosines);
+    sines_ = w_.floats("rotary/sines", {n, 1, rotary_ / 2}, sines);
+  }
+
+  /// batch × positions × heads × size, turned by position.
+  TensorId turned(const std::string& name, TensorId x, std::int64_t heads) {
+    x = w_.reshape(name + "/split", x, {shape_.batch, shape_.positions, heads, shape_.headSize});
+    if (rotary_ == 0) return x;
+    const ModelWriter::Scope scope(w_, name + "/rotary");
+    std::vector<std::int64_t> parts{rotary_ / 2, rotary_ / 2};
+    if (rotary_ < shape_.headSize) parts.push_back(shape_.headSize - rotary_);
+    std::vector<TensorId> half = w_.nodes("Split", "split", {x, w_.integers("sizes", parts)},
+                                          {{"axis", std::int64_t{-1}}}, parts.size());
+    const auto times = [&](const char* each, TensorId a, TensorId b) { return w_.node("Mul", each, {a, b}); };
+    const TensorId first = w_.node(
+        "Sub", "first", {times("first_cosine", half[0], cosines_), times("second_sine", half[1], sines_)});
+    const TensorId second = w_.node(
+        "Add", "second", {times("second_cosine", half[1], cosines_), times("first_sine", half[0], sines_)});
+    half[0] = first;
+    half[1] = second;
+    return w_.node("Concat", "concat", half, {{"axis", std::int64_t{-1}}});
+  }
+
+  TensorId attention(TensorId x) {
+    const ModelWriter::Scope scope(w_, "attention");
+    const char* bias = "attention_bias";
+    const TensorId q = turned("query", project("query", x, shape_.queries(), bias), shape_.heads);
+    const TensorId k = turned("key", project("key", x, shape_.keys(), bias), shape_.keyHeads);
+    const TensorId query = w_.transpose("query/heads", q, {0, 2, 1, 3}),
+                   key = w_.transpose("key/heads", k, {0, 2, 3, 1}),
+                   value = splitHeads(w_, "value", project("value", x, shape_.keys(), bias), shape_,
+                                      shape_.keyHeads);
+    if (hostCache_) kept_.insert(kept_.end(), {key, value});
+    const TensorId context = decode_ ? attendCache(query, key, value)
+                                     : attend(w_, query, key, value, mask_, shape_, s_.real("dropout"));
+    return project("output", mergeHeads(w_, "merge", context, shape_), hidden_, bias);
+  }
+
+  TensorId cacheOf(const char* name, const Shape& shape) {
+    if (hostCache_) return w_.cacheInput(name, {ElementType::float32, shape});
+    return w_.resident(name, {ElementType::float32, shape});
+  }
+
+  /// One token's query over the cached keys and its own: neither cache is copied.
+  TensorId attendCache(TensorId query, TensorId key, TensorId value) {
+    const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
+    const TensorId keys = cacheOf("key_cache", {b, heads, size, cached_}),
+                   values = cacheOf("value_cache", {b, heads, cached_, size});
+    const double factor = 1 / std::sqrt(static_cast<double>(size));
+    TensorId q = w_.node("Mul", "scale", {query, w_.scalar("scale/factor", factor)});
+    q = w_.reshape("groups", q, {b, heads, shape_.heads / heads, size});
+    const TensorId scores =
+        w_.node("Concat", "scores",
+                {w_.node("MatMul", "scores/cached", {q, keys}), w_.node("MatMul", "scores/own", {q, key})},
+                {{"axis", std::int64_t{-1}}});
+    const TensorId weights = w_.node("Softmax", "softmax", {scores}, {{"axis", std::int64_t{-1}}});
+    const std::vector<TensorId> part =
+        w_.nodes("Split", "split", {weights, w_.integers("split/sizes", {cached_, 1})},
+                 {{"axis", std::int64_t{-1}}}, 2);
+    const TensorId context = w_.node("Add", "context",
+                                     {w_.node("MatMul", "context/cached", {part[0], values}),
+                                      w_.node("MatMul", "context/own", {part[1], value})});
+    return w_.reshape("context/heads", context, {b, shape_.heads, 1, size});
+  }
+
+  TensorId feedForward(TensorId x) {
+    const ModelWriter::Scope scope(w_, "feed_forward");
+    const std::int64_t inner = s_.integer("feed_forward");
+    const char* bias = "feed_forward_bias";
+    TensorId y = s_.boolean("gated") ? project("gate", x, inner, bias) : project("up", x, inner, bias);
+    y = w_.activation("activation", y, s_.text("activation"));
+    if (s_.boolean("gated")) y = w_.node("Mul", "gated", {y, project("up", x, inner, bias)});
+    return project("down", y, hidden_, bias);
+  }
+
+  TensorId decoderLayer(TensorId x) {
+    const TensorId normed = norm("attention_norm", x);
+    const TensorId attended = drop("attention_dropout", attention(normed));
+    if (s_.boolean("parallel")) {
+      const TensorId other = s_.boolean("shared_norm") ? normed : norm("feed_forward_norm", x);
+      const TensorId fed = drop("feed_forward_dropout", feedForward(other));
+      return w_.node("Add", "add", {x, w_.node("Add", "add_parts", {attended, fed})});
+    }
+    x = w_.node("Add", "attention_add", {x, attended});
+    const TensorId fed = feedForward(norm("feed_forward_norm", x));
+    return w_.node("Add", "feed_forward_add", {x, drop("feed_forward_dropout", fed)});
+  }
+
+  void head(TensorId x) {
+    w_.block("head");
+    const ModelWriter::Scope scope(w_, "head");
+    if (!w_.training() && shape_.positions > 1) {
+      // Only the token after the prompt is asked for.
+      x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
+      x = w_.node("Gather", "last", {x, w_.integers("last/index", {shape_.positions - 1})},
+                  {{"axis", std::int64_t{1}}});
+      x = w_.reshape("last/rows", x, {shape_.batch, hidden_});
+    }
+    x = norm("norm", x);
+    const std::int64_t vocabulary = s_.integer("vocabulary");
+    if (s_.boolean("tie_embeddings")) {
+      std::vector<TensorId> inputs{x, tokens_};
+      if (s_.boolean("head_bias")) inputs.push_back(w_.parameter("tokens/bias", {vocabulary}, {}));
+      x = w_.node("Gemm", "tokens", inputs, {{"transB", std::int64_t{1}}});
+    } else {
+      x = project("tokens", x, vocabulary, "head_bias");
+    }
+    // In training a call returns its loss alone: scores for every token would be gigabytes.
+    if (w_.training()) return w_.crossEntropy(x, {rows()});
+    w_.output(x);
+  }
+
+  const graph::Initializer normal_{graph::Initializer::Kind::normal, 0.02, {}};
+  ModelWriter& w_;
+  const BuilderSettings& s_;
+  bool decode_, hostCache_;
+  std::int64_t hidden_, cached_, rotary_ = 0;
+  AttentionShape shape_;
+  TensorId tokens_, mask_, cosines_, sines_;
+  std::vector<TensorId> kept_;
+};
+
+base::Result<graph::Graph> buildDecoder(const BuildContext& context) {
+  ModelWriter writer(context);
+  Decoder(writer).build();
+  return writer.finish();
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_BUILDER(decoder) {
+  registry.add({"decoder",
+                "decoder-only language model",
+                {{"layers", std::int64_t{12}, 1, 10000, {}},
+                 {"hidden", std::int64_t{768}, 1, 1e6, {}},
+                 {"heads", std::int64_t{12}, 1, 1e5, {}},
+                 {"key_heads", std::int64_t{0}, 0, 1e5, {}},
+                 {"head_size", std::int64_t{0}, 0, 1e6, {}},
+                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}},
+                 {"sequence", std::int64_t{128}, 1, 1e6, {}},
+                 {"vocabulary", std::int64_t{50257}, 1, 1e7, {}},
+                 {"norm", std::string("layer"), 0, 0, {"layer", "rms"}},
+                 {"norm_epsilon", 1e-5, 1e-20, 1, {}},
+                 {"position", std::string("rotary"), 0, 0, {"rotary", "learned", "none"}},
+                 {"rotary_size", std::int64_t{0}, 0, 1e6, {}},
+                 {"rotary_base", 10000.0, 1, 1e12, {}},
+                 {"activation", std::string("gelu"), 0, 0, {"gelu", "relu", "silu"}},
+                 {"gated", false, 0, 0, {}},
+                 {"parallel", false, 0, 0, {}},
+                 {"shared_norm", true, 0, 0, {}},
+                 {"attention_bias", false, 0, 0, {}},
+                 {"feed_forward_bias", false, 0, 0, {}},
+                 {"head_bias", false, 0, 0, {}},
+                 {"tie_embeddings", false, 0, 0, {}},
+                 {"dropout", 0.0, 0, 0.999999, {}},
+                 {"phase", std::string("prefill"), 0, 0, {"prefill", "decode"}},
+                 {"cache", std::int64_t{0}, 0, 1e7, {}},
+                 {"cache_at", std::string("device"), 0, 0, {"device", "host"}}},
+                buildDecoder});
+}
+
+}  // namespace pipescope::builders

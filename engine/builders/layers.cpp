@@ -1,0 +1,118 @@
+#include "engine/builders/layers.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/builders/layer_types.h"
+#include "engine/config/key.h"
+
+namespace pipescope::builders {
+namespace {
+
+using base::badInput;
+using base::Result;
+using base::Status;
+
+constexpr std::int64_t kMostParameter = 1'000'000'000;
+
+/// ", did you mean relu?" or the list of what is known.
+std::string layersSuggestion(const std::string& word, const std::vector<std::string>& known) {
+  const std::string near = config::nearest(word, known);
+  if (!near.empty()) return fmt::format("; did you mean {}?", near);
+  return known.empty() ? "; it takes none" : fmt::format("; known are {}", fmt::join(known, ", "));
+}
+
+Result<const LayerType*> typeOf(const LayerSpec& layer) {
+  for (const LayerType& type : allLayerTypes()) {
+    if (type.name == layer.type) return &type;
+  }
+  return badInput(fmt::format("layer {}: type {} is not known{}", layer.name, layer.type,
+                              layersSuggestion(layer.type, layerTypes())));
+}
+
+/// The layer's parameters, every key of its type filled in.
+Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& layer, const LayerType& type) {
+  std::vector<std::string> known;
+  for (const LayerKey& key : type.keys) known.push_back(key.name);
+  for (const auto& [name, value] : layer.parameters) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return badInput(fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name,
+                                  layersSuggestion(name, known)));
+    }
+  }
+  std::map<std::string, std::int64_t> values;
+  for (const LayerKey& key : type.keys) {
+    const auto given = layer.parameters.find(key.name);
+    if (given == layer.parameters.end() && key.required) {
+      return badInput(fmt::format("layer {}: {} needs the key {}", layer.name, type.name, key.name));
+    }
+    const std::int64_t value = given == layer.parameters.end() ? 0 : given->second;
+    if (value < key.least || value > kMostParameter) {
+      return badInput(fmt::format("layer {}: {} is {}; it must be {} to {}", layer.name, key.name, value,
+                                  key.least, kMostParameter));
+    }
+    values[key.name] = value;
+  }
+  return values;
+}
+
+Status checkLayersNames(const std::vector<LayerSpec>& layers) {
+  std::set<std::string> names;
+  for (const LayerSpec& layer : layers) {
+    if (layer.name.empty())
+      return badInput(fmt::format("a layer of type {} has no name; give each layer its own", layer.type));
+    if (!names.insert(layer.name).second) {
+      return badInput(fmt::format("two layers are called {}; give each its own name", layer.name));
+    }
+    if (&layer != &layers.back() && layer.type == "cross_entropy") {
+      return badInput(fmt::format("layer {}: a loss must be the last layer, but {} follows", layer.name,
+                                  (&layer + 1)->name));
+    }
+  }
+  return {};
+}
+
+Status checkModel(const LayersModel& model) {
+  if (model.layers.empty()) return badInput("the model has no layers; give at least one");
+  if (model.microBatch < 1)
+    return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", model.microBatch));
+  for (const std::int64_t extent : model.sample) {
+    if (extent < 1)
+      return badInput(fmt::format("the shape of a sample holds {}; every extent must be at least 1", extent));
+  }
+  return checkLayersNames(model.layers);
+}
+
+}  // namespace
+
+std::vector<std::string> layerTypes() {
+  std::vector<std::string> names;
+  for (const LayerType& type : allLayerTypes()) names.push_back(type.name);
+  return names;
+}
+
+Result<graph::Graph> buildLayers(const LayersModel& model, const ops::OperatorRegistry& registry) {
+  PIPESCOPE_TRY(checkModel(model));
+  graph::Graph graph;
+  graph::Shape shape = model.sample;
+  shape.insert(shape.begin(), model.microBatch);
+  graph::TensorId current = graph.addTensor("samples", {model.element, shape}, graph::TensorRole::input);
+  graph.inputs = {current};
+  std::string maker = "the data set";
+  for (const LayerSpec& layer : model.layers) {
+    PIPESCOPE_ASSIGN(const LayerType* type, typeOf(layer));
+    PIPESCOPE_ASSIGN(const auto parameters, checkedParameters(layer, *type));
+    LayerContext context{layer, parameters, model, registry, graph, current, maker};
+    PIPESCOPE_TRY(type->build(context));
+    current = context.current;
+    maker = layer.name;
+  }
+  if (!graph.loss) graph.outputs = {current};
+  PIPESCOPE_TRY(ops::checkShapes(graph, registry));
+  return graph;
+}
+
+}  // namespace pipescope::builders

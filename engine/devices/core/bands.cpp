@@ -1,0 +1,92 @@
+#include "engine/devices/core/bands.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <toml++/toml.h>
+
+namespace pipescope::devices {
+
+std::span<const std::pair<std::string_view, std::string_view>> embeddedDeviceFiles();
+
+namespace {
+
+constexpr std::string_view kFile = "devices/bands.toml";
+
+/// One [[band]], its parts checked.
+class BandReader {
+ public:
+  BandReader(const toml::table& table, std::size_t number) : table_(table), number_(number) {}
+
+  base::Result<Band> read() {
+    Band band;
+    for (const auto& [key, text] : {std::pair{"device", &band.device},
+                                    {"kind", &band.kind},
+                                    {"quantity", &band.quantity},
+                                    {"against", &band.against}}) {
+      const std::optional<std::string> value = table_[key].value<std::string>();
+      if (!value || value->empty()) return fault(key, "a text");
+      *text = *value;
+    }
+    const std::optional<std::int64_t> points = table_["points"].value<std::int64_t>();
+    if (!points || *points < 1) return fault("points", "a whole number above 0");
+    band.points = *points;
+    for (const auto& [key, number] :
+         {std::pair{"median", &band.median}, {"p90", &band.p90}, {"bias", &band.bias}}) {
+      const std::optional<double> value = table_[key].value<double>();
+      if (!value) return fault(key, "a number");
+      *number = *value;
+    }
+    return band;
+  }
+
+ private:
+  base::Error fault(const std::string& key, const std::string& wanted) const {
+    return base::badInput(fmt::format("{}, band {}: \"{}\" must be {}.", kFile, number_, key, wanted));
+  }
+
+  const toml::table& table_;
+  std::size_t number_;
+};
+
+}  // namespace
+
+std::string Band::describe() const {
+  return fmt::format("{} points, |ln| median {:.3f}, p90 {:.3f}, bias {:+.3f}; against {}", points, median,
+                     p90, bias, against);
+}
+
+base::Result<std::vector<Band>> parseBands(std::string_view text) {
+  toml::table table;
+  try {  // the library's parser throws: it ends here
+    table = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return base::badInput(
+        fmt::format("{}, line {}: {}.", kFile, error.source().begin.line, error.description()));
+  }
+  std::vector<Band> bands;
+  if (const toml::array* list = table["band"].as_array()) {
+    for (const toml::node& node : *list) {
+      const toml::table* entry = node.as_table();
+      if (!entry) return base::badInput(fmt::format("{}: \"band\" must be tables, [[band]].", kFile));
+      PIPESCOPE_ASSIGN(Band band, BandReader(*entry, bands.size() + 1).read());
+      bands.push_back(std::move(band));
+    }
+  }
+  return bands;
+}
+
+base::Result<std::vector<Band>> embeddedBands() {
+  std::vector<Band> all;
+  for (const auto& [file, text] : embeddedDeviceFiles()) {
+    if (!file.ends_with("bands.toml")) continue;  // a family may have a file of its own
+    PIPESCOPE_ASSIGN(const std::vector<Band> bands, parseBands(text));
+    all.insert(all.end(), bands.begin(), bands.end());
+  }
+  return all;
+}
+
+}  // namespace pipescope::devices

@@ -1,0 +1,43 @@
+#pragma once
+// The chips and systems there are: those embedded in the program, and a user's own on top. A file is parsed
+// when it is asked for, so that a fault in one concerns nobody else.
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/devices/core/figures.h"
+
+namespace pipescope::devices {
+
+class DeviceFiles {
+ public:
+  /// `userFolder` has folders devices and systems, or is empty. A user's file of a known name replaces it.
+  explicit DeviceFiles(const std::filesystem::path& userFolder);
+
+  std::vector<std::string> chips() const { return names(chips_); }
+  std::vector<std::string> systems() const { return names(systems_); }
+  bool hasChip(const std::string& name) const { return chips_.contains(name); }
+  bool hasSystem(const std::string& name) const { return systems_.contains(name); }
+
+  /// Fails with a sentence that names the file, and the key where there is one.
+  base::Result<FigureFile> chip(const std::string& name) const { return read(chips_, "chip", name, 0); }
+  base::Result<FigureFile> system(const std::string& name) const { return read(systems_, "system", name, 0); }
+
+ private:
+  struct Source {
+    std::string text;            ///< embedded
+    std::filesystem::path path;  ///< or a user's file
+    std::string display;
+  };
+  using Sources = std::map<std::string, Source>;
+
+  static std::vector<std::string> names(const Sources& sources);
+  static void addUserFiles(const std::filesystem::path& folder, Sources& sources);
+  static base::Result<FigureFile> read(const Sources& sources, const std::string& kind,
+                                       const std::string& name, int depth);
+
+  Sources chips_, systems_;
+};
+
+}  // namespace pipescope::devices

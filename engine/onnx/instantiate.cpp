@@ -1,0 +1,456 @@
+#include "engine/onnx/instantiate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/onnx/blocks.h"
+#include "engine/onnx/gelu_pattern.h"
+#include "engine/onnx/graph_reader.h"
+#include "engine/onnx/instantiator.h"
+
+namespace pipescope::onnx {
+
+using base::badInput;
+using base::Result;
+using base::Status;
+using graph::TensorId;
+using graph::TensorRole;
+
+namespace {
+
+bool isFloating(ElementType element) {
+  return element <= ElementType::float64;
+}
+
+/// Inputs of operators that hold settings in floating point, not weights.
+bool holdsSettings(const std::string& op, std::size_t input) {
+  struct Places {
+    const char* op;
+    std::size_t first, last;
+  };
+  static constexpr Places kPlaces[] = {{"BatchNormalization", 3, 4},
+                                       {"Clip", 1, 2},
+                                       {"Pad", 2, 2},
+                                       {"Dropout", 1, 2},
+                                       {"Resize", 1, 2},
+                                       {"OneHot", 2, 2},
+                                       {"QuantizeLinear", 1, 2},
+                                       {"DequantizeLinear", 1, 2},
+                                       {"Upsample", 1, 1},
+                                       {"Range", 0, 2},
+                                       {"NonMaxSuppression", 3, 4}};
+  return std::ranges::any_of(
+      kPlaces, [&](const Places& p) { return op == p.op && input >= p.first && input <= p.last; });
+}
+
+std::int64_t intOf(const ModelNode& node, const std::string& name, std::int64_t fallback) {
+  const auto found = node.attributes.find(name);
+  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  return value ? *value : fallback;
+}
+
+bool movesStatistics(const ModelNode& node) {
+  return node.op == "BatchNormalization" && intOf(node, "training_mode", 0) == 1;
+}
+
+bool isRead(const ModelGraph& graph, ValueId id) {
+  if (!id.valid()) return false;
+  const auto reads = [id](const auto& ids) { return std::ranges::find(ids, id) != ids.end(); };
+  return reads(graph.outputs) || std::ranges::any_of(graph.nodes, [&](const ModelNode& node) {
+           return reads(node.inputs) || std::ranges::any_of(node.bodies, [id](const auto& body) {
+                    return std::ranges::any_of(body.second->captured,
+                                               [id](const auto& p) { return p.first == id; });
+                  });
+         });
+}
+
+double realOf(const ModelNode& node, const std::string& name, double fallback) {
+  const auto found = node.attributes.find(name);
+  const auto* value = found == node.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+  return value ? *value : fallback;
+}
+
+std::shared_ptr<const TensorValue> intsTensor(const std::vector<std::int64_t>& values, bool scalar) {
+  auto made = std::make_shared<TensorValue>();
+  made->type = {ElementType::int64, {}};
+  if (!scalar) made->type.shape = {static_cast<std::int64_t>(values.size())};
+  made->bytes.resize(values.size() * sizeof(std::int64_t));
+  std::memcpy(made->bytes.data(), values.data(), made->bytes.size());
+  return made;
+}
+
+}  // namespace
+
+Instantiator::Instantiator(const Model& model, const ops::OperatorRegistry& registry,
+                           const InstantiateOptions& options)
+    : model_(model), registry_(registry), options_(options) {
+  for (const auto& [name, values] : options.assumed) {
+    if (values.size() == 1) extents_[name] = values[0];
+  }
+}
+
+std::string Instantiator::unique(const std::string& name) {
+  const std::string shown = shownName(name);
+  std::string made = shown;
+  for (int i = 2; !names_.insert(made).second; ++i) made = fmt::format("{}_{}", shown, i);
+  return made;
+}
+
+graph::TensorType Instantiator::typeOf(const Slot& slot) const {
+  return slot.id.valid() ? instance_.graph.tensor(slot.id).type : slot.known->type;
+}
+
+TensorId Instantiator::idOf(Slot& slot) {
+  if (!slot.id.valid() && slot.known)
+    slot.id = instance_.graph.addConstant(unique(slot.name), slot.known->type, slot.known->bytes);
+  return slot.id;
+}
+
+/// Inputs with the extents that the options give; what [model.assume] says of a whole-number input fixes it.
+Status Instantiator::addInputs(Frame& frame) {
+  for (const ValueId input : frame.graph.inputs) {
+    const ModelValue& value = frame.graph.value(input);
+    const std::string name = shownName(value.name);
+    if (!value.element || !value.shape)
+      return badInput(
+          fmt::format("{}: the file does not say of what type the input {} is.", model_.file, name));
+    if (const auto given = options_.assumed.find(name);
+        given != options_.assumed.end() && *value.element == ElementType::int64) {
+      usedAssumptions_.insert(name);
+      frame.at(input) = {TensorId(), intsTensor(given->second, value.shape->empty()), name};
+      continue;
+    }
+    graph::TensorType type{*value.element, {}};
+    for (std::size_t axis = 0; axis < value.shape->size(); ++axis) {
+      const Dimension& dimension = (*value.shape)[axis];
+      std::optional<std::int64_t> extent = dimension.extent;
+      if (!extent && !dimension.symbol.empty()) {
+        if (axis == 0) extents_.emplace(dimension.symbol, options_.microBatch);
+        if (const auto known = extents_.find(dimension.symbol); known != extents_.end())
+          extent = known->second;
+        usedAssumptions_.insert(dimension.symbol);
+      }
+      if (!extent && axis == 0) extent = options_.microBatch;
+      if (!extent) {
+        return badInput(
+            fmt::format("{}: axis {} of the input {} has the open extent \"{}\": give it in [model.assume], "
+                        "as {} = 128.",
+                        model_.file, axis, name, shownName(dimension.symbol),
+                        dimension.symbol.empty() ? "its symbol" : shownName(dimension.symbol)));
+      }
+      if (*extent < 1)
+        return badInput(
+            fmt::format("{}: axis {} of the input {} would have the extent {}; it must be at least 1.",
+                        model_.file, axis, name, *extent));
+      type.shape.push_back(*extent);
+    }
+    PIPESCOPE_TRY(checkedBytes(type, fmt::format("{}: the input {}", model_.file, name)));
+    Slot& slot = frame.at(input);
+    slot.id = instance_.graph.addTensor(unique(value.name), type, TensorRole::input);
+    slot.name = name;
+    instance_.graph.inputs.push_back(slot.id);
+  }
+  return {};
+}
+
+/// Weights that stand where some operator learns, or are a training batch norm's statistics.
+std::set<ValueId> Instantiator::learningWeights(const ModelGraph& graph) const {
+  std::set<ValueId> learning;
+  for (const ModelNode& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!holdsSettings(node.op, i) || movesStatistics(node)) learning.insert(node.inputs[i]);
+    }
+    for (const auto& [name, body] : node.bodies) {
+      for (const auto& [outer, inner] : body->captured) learning.insert(outer);
+    }
+  }
+  return learning;
+}
+
+void Instantiator::addWeights(Frame& frame) {
+  for (const auto& [id, value] : frame.graph.constants) {
+    frame.at(id).known = value;
+    frame.at(id).name = frame.graph.value(id).name;
+  }
+  const std::set<ValueId> learning = learningWeights(frame.graph);
+  for (const ValueId id : frame.graph.weights) {
+    Slot& slot = frame.at(id);
+    const std::string& name = frame.graph.value(id).name;
+    const bool frozen = std::ranges::any_of(options_.frozen, [&](const auto& p) { return matches(p, name); });
+    if (frozen || !isFloating(slot.known->type.element) || slot.known->type.shape.empty() ||
+        slot.known->bytes.empty() || !learning.contains(id))
+      continue;
+    graph::Initializer initializer;
+    initializer.kind = graph::Initializer::Kind::values;
+    initializer.values = slot.known;
+    slot.id = instance_.graph.addParameter(unique(name), slot.known->type, initializer);
+    instance_.weightOf[instance_.graph.tensor(slot.id).name] = name;
+    slot.known.reset();
+  }
+}
+
+Status Instantiator::addNodes(Frame& frame) {
+  for (const ModelNode& node : frame.graph.nodes) {
+    if (instance_.graph.nodes().size() > options_.maxNodes) {
+      return badInput(fmt::format("{}: {} {}: the model has more than {} nodes once its loops are unrolled.",
+                                  model_.file, node.op, node.name, options_.maxNodes));
+    }
+    const Status added = addNode(frame, node);
+    if (added.ok()) {
+      assume(frame, node);
+      continue;
+    }
+    const std::string& message = added.error().message;
+    return base::Error{added.error().kind,
+                       message.starts_with(model_.file) ? message : model_.file + ": " + message};
+  }
+  return {};
+}
+
+Status Instantiator::addNode(Frame& frame, const ModelNode& node) {
+  if (node.op == "If") return addIf(frame, node);
+  if (node.op == "Loop") return addLoop(frame, node);
+  if (node.op == "Scan") return addScan(frame, node);
+  PIPESCOPE_ASSIGN(const bool simple, simplified(frame, node));
+  if (simple) return {};
+  PIPESCOPE_ASSIGN(const bool known, folded(frame, node));
+  if (known) return {};
+  return appendTo(frame, node, movesStatistics(node) ? Statistics::learned : Statistics::fixed);
+}
+
+/// Values that [model.assume] gives take the place of what the node makes.
+void Instantiator::assume(Frame& frame, const ModelNode& node) {
+  for (const ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    const auto given = options_.assumed.find(shownName(frame.graph.value(output).name));
+    if (given == options_.assumed.end()) continue;
+    usedAssumptions_.insert(given->first);
+    Slot& slot = frame.at(output);
+    const bool scalar = slot.given() && typeOf(slot).shape.empty();
+    slot = {TensorId(), intsTensor(given->second, scalar), frame.graph.value(output).name};
+  }
+}
+
+/// PyTorch's export stores weights of equal values once and reads them through Identity. Where all elements
+/// are one number (biases of zeros, scales of ones), that is how they start, not that they are tied: each is
+/// a weight of its own. Other values are taken for one weight in several places, unless nothing is trained.
+bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data) {
+  if (node.op != "Identity" || !frame.path.empty() || !data.id.valid() || node.outputs.empty() ||
+      !node.outputs[0].valid())
+    return false;
+  const graph::Tensor from = instance_.graph.tensor(data.id);
+  const bool isOutput = std::ranges::find(frame.graph.outputs, node.outputs[0]) != frame.graph.outputs.end();
+  if (from.role != TensorRole::parameter || isOutput) return false;
+  const graph::Initializer initializer = instance_.graph.initializer(data.id);
+  const std::vector<std::byte>& bytes = initializer.values->bytes;
+  const auto size = static_cast<std::size_t>(graph::sizeOf(from.type.element));
+  const bool oneNumber =
+      std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(size), bytes.end(), bytes.begin());
+  if (!options_.untied && !oneNumber) return false;
+  const std::string& name = frame.graph.value(node.outputs[0]).name;
+  Slot& slot = frame.at(node.outputs[0]);
+  slot = {instance_.graph.addParameter(unique(name), from.type, initializer), nullptr, name};
+  instance_.weightOf[instance_.graph.tensor(slot.id).name] = name;
+  return true;
+}
+
+/// Inference: dropout passes its input on, batch norm uses the statistics that it has. Shape and Size are
+/// known once types are.
+Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
+  if (node.inputs.empty() || !node.inputs[0].valid() || !frame.at(node.inputs[0]).given()) return false;
+  const Slot data = frame.at(node.inputs[0]);
+  if (node.op == "Shape" || node.op == "Size") {
+    if (node.outputs.empty() || !node.outputs[0].valid()) return true;
+    const graph::Shape& shape = typeOf(data).shape;
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    const auto clampAxis = [rank](std::int64_t axis) {
+      return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+    };
+    const std::int64_t first = clampAxis(intOf(node, "start", 0)), last = clampAxis(intOf(node, "end", rank));
+    std::vector<std::int64_t> values;
+    if (node.op == "Size") {
+      values = {graph::elementCount(shape)};
+    } else if (first < last) {
+      values.assign(shape.begin() + first, shape.begin() + last);
+    }
+    frame.at(node.outputs[0]) = {TensorId(), intsTensor(values, node.op == "Size"),
+                                 frame.graph.value(node.outputs[0]).name};
+    return true;
+  }
+  if (untied(frame, node, data)) return true;
+  if (options_.training) return false;
+  if (node.op == "Dropout") {
+    if (node.outputs.size() > 1 && node.outputs[1].valid()) {
+      auto mask = std::make_shared<TensorValue>();
+      mask->type = {ElementType::boolean, typeOf(data).shape};
+      PIPESCOPE_ASSIGN(const std::int64_t bytes, checkedBytes(mask->type, "Dropout " + node.name));
+      mask->bytes.assign(static_cast<std::size_t>(bytes), std::byte{1});
+      frame.at(node.outputs[1]) = {TensorId(), mask, frame.graph.value(node.outputs[1]).name};
+    }
+    if (!node.outputs.empty() && node.outputs[0].valid()) frame.at(node.outputs[0]) = data;
+    return true;
+  }
+  const bool statisticsRead = std::ranges::any_of(
+      node.outputs, [&](ValueId id) { return id != node.outputs[0] && isRead(frame.graph, id); });
+  if (movesStatistics(node) && !statisticsRead) {
+    ModelNode copy = node;
+    copy.attributes["training_mode"] = std::int64_t{0};
+    copy.outputs.resize(std::min<std::size_t>(1, copy.outputs.size()));
+    PIPESCOPE_TRY(appendTo(frame, copy, Statistics::learned));
+    return true;
+  }
+  return false;
+}
+
+Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
+  if (isRandom(node.op)) {
+    // Dropout of a constant in training and random tensors are drawn anew for every micro-batch.
+    return false;
+  }
+  Values inputs;
+  for (const ValueId input : node.inputs) {
+    const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
+    if (slot && slot->given() && !slot->known) return false;
+    inputs.push_back(slot ? slot->known : nullptr);
+  }
+  // What cannot be folded is refused as a node, or stays one.
+  const Result<Values> outputs = evaluate(node, inputs, {registry_, {}, options_.maxFoldedBytes});
+  if (!outputs.ok()) return false;
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    if (node.outputs[i].valid())
+      frame.at(node.outputs[i]) = {TensorId(), (*outputs)[i],
+                                   frame.path + frame.graph.value(node.outputs[i]).name};
+  }
+  return true;
+}
+
+/// Exporters store equal initializers once, so that a fresh model's bias and its norm's mean are the same
+/// zeros. The bias is trained; the mean stays what the file says.
+TensorId Instantiator::settingOf(TensorId id) {
+  if (!id.valid() || instance_.graph.tensor(id).role != TensorRole::parameter) return id;
+  const auto [copy, isNew] = settings_.try_emplace(id);
+  if (isNew) {
+    const TensorValue& value = *instance_.graph.initializer(id).values;
+    copy->second =
+        instance_.graph.addConstant(unique(instance_.graph.tensor(id).name), value.type, value.bytes);
+  }
+  return copy->second;
+}
+
+Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics statistics) {
+  graph::Node made;
+  made.op = node.op;
+  made.name = frame.path + node.name;
+  for (int i = 2; !nodeNames_.insert(made.name).second; ++i)
+    made.name = fmt::format("{}{}_{}", frame.path, node.name, i);
+  made.block = "model";
+  made.attributes = node.attributes;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId input = node.inputs[i];
+    const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
+    // Old exporters give an empty tensor where Resize's regions or scales are left out.
+    const bool empty = slot && slot->known && slot->known->bytes.empty() && node.op == "Resize";
+    const TensorId id = slot && !empty ? idOf(frame.at(input)) : TensorId();
+    made.inputs.push_back(statistics == Statistics::fixed && holdsSettings(node.op, i) ? settingOf(id) : id);
+  }
+  std::size_t outputs = node.outputs.size();
+  while (outputs > 1 && !node.outputs[outputs - 1].valid()) --outputs;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < outputs; ++i) {
+    names.push_back(
+        unique(frame.path + (node.outputs[i].valid() ? frame.graph.value(node.outputs[i]).name
+                                                     : fmt::format("{}/output_{}", node.name, i))));
+  }
+  if (made.op == "Mul" && made.inputs.size() == 2) {
+    // As PopTorch and others do it: one operator, and one pass over memory instead of five.
+    if (const std::optional<TensorId> x = geluArgument(instance_.graph, made.inputs[0], made.inputs[1])) {
+      made.op = "Gelu";
+      made.inputs = {*x};
+    }
+  }
+  const std::vector<TensorId> inputs = made.inputs;
+  PIPESCOPE_ASSIGN(const std::vector<TensorId> ids, ops::appendNode(instance_.graph, std::move(made), names,
+                                                                    TensorRole::activation, registry_));
+  for (const TensorId id : ids) {
+    const graph::Tensor& tensor = instance_.graph.tensor(id);
+    PIPESCOPE_TRY(checkedBytes(tensor.type, node.op + " " + node.name + ": its output"));
+  }
+  for (std::size_t i = 0; i < outputs; ++i) {
+    if (node.outputs[i].valid()) frame.at(node.outputs[i]) = {ids[i], nullptr, names[i]};
+  }
+  addStateUpdates(frame, node, inputs, ids);
+  return {};
+}
+
+/// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), the variance as of a
+/// population.
+void Instantiator::addStateUpdates(const Frame&, const ModelNode& node, const std::vector<TensorId>& inputs,
+                                   const std::vector<TensorId>& outputs) {
+  if (!options_.training || !movesStatistics(node)) return;
+  for (std::size_t i = 1; i < outputs.size() && i + 2 < inputs.size(); ++i) {
+    const TensorId statistic = inputs[i + 2];
+    if (instance_.graph.tensor(statistic).role != TensorRole::parameter) continue;
+    instance_.graph.stateUpdates.push_back({statistic, outputs[i], realOf(node, "momentum", 0.9), 1});
+  }
+}
+
+Status Instantiator::addOutputs(Frame& frame) {
+  for (const ValueId output : frame.graph.outputs) {
+    Slot& slot = frame.at(output);
+    if (!slot.given())
+      return badInput(
+          fmt::format("{}: nothing makes the output {}.", model_.file, frame.graph.value(output).name));
+    instance_.graph.outputs.push_back(idOf(slot));
+  }
+  return {};
+}
+
+Status Instantiator::checkStatistics() const {
+  for (const graph::StateUpdate& update : instance_.graph.stateUpdates) {
+    std::vector<std::string> readers;
+    for (const graph::Node& node : instance_.graph.nodes()) {
+      for (const TensorId input : node.inputs) {
+        if (input == update.parameter) readers.push_back(shownName(node.name));
+      }
+    }
+    if (readers.size() > 1)
+      return badInput(fmt::format(
+          "{}: {} is a running statistic of BatchNormalization {} and also stands in {}: training "
+          "would give them one value. Export the model so that equal initializers are not shared "
+          "(PyTorch: training=TrainingMode.TRAINING).",
+          model_.file, instance_.graph.tensor(update.parameter).name, readers[0], readers[1]));
+  }
+  return {};
+}
+
+Status Instantiator::checkAssumptions() const {
+  for (const auto& [name, values] : options_.assumed) {
+    if (!usedAssumptions_.contains(name))
+      return badInput(fmt::format(
+          "{}: [model.assume] gives {}, but neither an open extent of an input nor a value of the "
+          "model has that name.",
+          model_.file, name));
+  }
+  return {};
+}
+
+Result<Instance> Instantiator::run() {
+  Frame frame{model_.graph, "", std::vector<Slot>(model_.graph.values.size())};
+  PIPESCOPE_TRY(addInputs(frame));
+  addWeights(frame);
+  PIPESCOPE_TRY(addNodes(frame));
+  PIPESCOPE_TRY(addOutputs(frame));
+  PIPESCOPE_TRY(checkAssumptions());
+  PIPESCOPE_TRY(checkStatistics());
+  instance_.graph = withoutDeadNodes(instance_.graph);
+  return std::move(instance_);
+}
+
+Result<Instance> instantiate(const Model& model, const ops::OperatorRegistry& registry,
+                             const InstantiateOptions& options) {
+  return Instantiator(model, registry, options).run();
+}
+
+}  // namespace pipescope::onnx

@@ -1,0 +1,83 @@
+#pragma once
+// Builds the graph of instantiate(); used there and in unroll.cpp only.
+#include <string>
+#include <vector>
+
+#include "engine/onnx/evaluate.h"
+#include "engine/onnx/instantiate.h"
+
+namespace pipescope::onnx {
+
+/// What a value of the model has become: a tensor of the graph, a known value, or both once a node needs the
+/// known value as a tensor. Neither: left out.
+struct Slot {
+  graph::TensorId id;
+  std::shared_ptr<const TensorValue> known;
+  std::string name;
+  bool given() const { return id.valid() || known; }
+};
+
+class Instantiator {
+ public:
+  Instantiator(const Model& model, const ops::OperatorRegistry& registry, const InstantiateOptions& options);
+  base::Result<Instance> run();
+
+ private:
+  /// A graph of the model being walked through, with the path of the loops and branches around it.
+  struct Frame {
+    const ModelGraph& graph;
+    std::string path;
+    std::vector<Slot> slots;
+    Slot& at(ValueId id) { return slots[static_cast<std::size_t>(id.value)]; }
+  };
+
+  base::Status addInputs(Frame& frame);
+  void addWeights(Frame& frame);
+  std::set<ValueId> learningWeights(const ModelGraph& graph) const;
+  base::Status addNodes(Frame& frame);
+  base::Status addNode(Frame& frame, const ModelNode& node);
+  base::Status addOutputs(Frame& frame);
+  /// True where inference makes the node simpler than it stands in the file.
+  base::Result<bool> simplified(Frame& frame, const ModelNode& node);
+  bool untied(Frame& frame, const ModelNode& node, const Slot& data);
+  base::Result<bool> folded(Frame& frame, const ModelNode& node);
+  /// Whether a batch norm's mean and variance are weights that training moves, or what the file says.
+  enum class Statistics { fixed, learned };
+  base::Status appendTo(Frame& frame, const ModelNode& node, Statistics statistics);
+  void addStateUpdates(const Frame& frame, const ModelNode& node, const std::vector<graph::TensorId>& inputs,
+                       const std::vector<graph::TensorId>& outputs);
+  void assume(Frame& frame, const ModelNode& node);
+  /// Refuses assumptions that nothing in the model asks for.
+  base::Status checkAssumptions() const;
+  /// Refuses running statistics that something else reads too.
+  base::Status checkStatistics() const;
+
+  // unroll.cpp
+  base::Status addIf(Frame& frame, const ModelNode& node);
+  base::Status addLoop(Frame& frame, const ModelNode& node);
+  base::Status addScan(Frame& frame, const ModelNode& node);
+  /// Walks through a body with these values for its own inputs; gives those of its outputs.
+  base::Result<std::vector<Slot>> addBody(Frame& outer, const ModelGraph& body, const std::string& path,
+                                          const std::vector<Slot>& inputs);
+  /// One more node of the graph that is not in the file.
+  base::Result<Slot> addOwn(const std::string& op, const std::string& name, std::vector<Slot> inputs,
+                            graph::Attributes attributes);
+  base::Result<Slot> stack(const std::string& name, std::vector<Slot> slices, std::int64_t axis);
+
+  graph::TensorId idOf(Slot& slot);
+  /// A constant copy of a trained weight for a place that only holds a setting.
+  graph::TensorId settingOf(graph::TensorId id);
+  graph::TensorType typeOf(const Slot& slot) const;
+  std::string unique(const std::string& name);
+
+  const Model& model_;
+  const ops::OperatorRegistry& registry_;
+  const InstantiateOptions& options_;
+  Instance instance_;
+  std::set<std::string> names_, nodeNames_;
+  std::map<graph::TensorId, graph::TensorId> settings_;  ///< by parameter
+  std::map<std::string, std::int64_t> extents_;          ///< by symbol
+  std::set<std::string> usedAssumptions_;
+};
+
+}  // namespace pipescope::onnx

@@ -1,0 +1,82 @@
+#include "engine/onnx/instantiate.h"
+
+namespace pipescope::onnx {
+
+using graph::Graph;
+using graph::TensorId;
+
+namespace {
+
+std::vector<bool> neededNodes(const Graph& graph) {
+  std::vector<bool> tensors(graph.tensors().size(), false), nodes(graph.nodes().size(), false);
+  const auto need = [&](TensorId id) {
+    if (id.valid()) tensors[static_cast<std::size_t>(id.value)] = true;
+  };
+  for (const TensorId id : graph.outputs) need(id);
+  if (graph.loss) need(*graph.loss);
+  for (const graph::StateUpdate& update : graph.stateUpdates) need(update.result);
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const graph::Node& node = graph.nodes()[i];
+    for (const TensorId output : node.outputs)
+      nodes[i] = nodes[i] || (output.valid() && tensors[static_cast<std::size_t>(output.value)]);
+    if (!nodes[i]) continue;
+    for (const TensorId input : node.inputs) need(input);
+  }
+  return nodes;
+}
+
+/// Copies tensors when they are first asked for.
+class Copier {
+ public:
+  explicit Copier(const Graph& from) : from_(from), ids_(from.tensors().size()) {}
+
+  TensorId operator()(TensorId id) {
+    if (!id.valid()) return id;
+    TensorId& known = ids_[static_cast<std::size_t>(id.value)];
+    if (known.valid()) return known;
+    const graph::Tensor& tensor = from_.tensor(id);
+    if (tensor.role == graph::TensorRole::parameter) {
+      known = to.addParameter(tensor.name, tensor.type, from_.initializer(id));
+    } else if (const std::vector<std::byte>* value = from_.constantValue(id)) {
+      known = to.addConstant(tensor.name, tensor.type, *value);
+    } else {
+      known = to.addTensor(tensor.name, tensor.type, tensor.role);
+    }
+    return known;
+  }
+
+  Graph to;
+
+ private:
+  const Graph& from_;
+  std::vector<TensorId> ids_;
+};
+
+}  // namespace
+
+Graph copyOf(const Graph& graph, const std::vector<bool>& keep, const std::vector<std::string>* blocks) {
+  Copier copy(graph);
+  for (const TensorId input : graph.inputs) copy.to.inputs.push_back(copy(input));
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    if (!keep[i]) continue;
+    graph::Node node = graph.nodes()[i];
+    if (blocks) node.block = (*blocks)[i];
+    for (TensorId& input : node.inputs) input = copy(input);
+    for (TensorId& output : node.outputs) output = copy(output);
+    copy.to.addNode(std::move(node));
+  }
+  for (const TensorId output : graph.outputs) copy.to.outputs.push_back(copy(output));
+  if (graph.loss) copy.to.loss = copy(*graph.loss);
+  for (graph::StateUpdate update : graph.stateUpdates) {
+    update.parameter = copy(update.parameter);
+    update.result = copy(update.result);
+    copy.to.stateUpdates.push_back(update);
+  }
+  return std::move(copy.to);
+}
+
+Graph withoutDeadNodes(const Graph& graph) {
+  return copyOf(graph, neededNodes(graph), nullptr);
+}
+
+}  // namespace pipescope::onnx

@@ -1,0 +1,388 @@
+#include "engine/ops/conv/conv_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "engine/ops/conv/direct_conv.h"
+#include "engine/ops/conv/plane_conv.h"
+#include "engine/ops/conv/row_conv.h"
+#include "engine/ops/conv/winograd_conv.h"
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/matrix.h"
+#include "engine/ops/core/rows.h"
+#include "engine/ops/kernels/choose.h"
+
+namespace pipescope::ops {
+namespace {
+
+/// Elements of an unfolded block: half of a common second-level cache.
+constexpr std::int64_t kBlockElements = 128 * 1024;
+
+/// Output columns [first, end) of an output row whose tap lies within the input row.
+struct Reach {
+  std::int64_t first = 0, end = 0;
+};
+
+Reach reachOf(const Window& w, std::size_t axis, std::int64_t tap) {
+  const std::int64_t offset = tap * w.dilation[axis] - w.padBegin[axis];  // input = column · stride + offset
+  const std::int64_t stride = w.stride[axis];
+  Reach reach;
+  if (offset < 0) reach.first = (-offset + stride - 1) / stride;
+  if (offset < w.input[axis]) reach.end = (w.input[axis] - 1 - offset) / stride + 1;
+  reach.end = std::min(reach.end, w.output[axis]);
+  reach.first = std::min(reach.first, reach.end);
+  return reach;
+}
+
+/// A piece of an output row under one tap: `count` columns of the block from `at` on; `source` is the offset
+/// of the first one's input within its plane, −1 for padding.
+struct Piece {
+  std::int64_t at = 0, count = 0, source = 0;
+};
+
+/// Output positions [begin, begin + count) seen from one tap, as pieces of rows.
+template <class Visit>
+void walkPieces(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, Visit visit) {
+  const std::size_t inner = w.axes() - 1;
+  const std::int64_t width = w.output[inner];
+  const std::int64_t innerOffset = tap[inner] * w.dilation[inner] - w.padBegin[inner];
+  const Reach reach = reachOf(w, inner, tap[inner]);
+  Odometer row(w.output.data(), inner);
+  row.set(begin / width);
+  for (std::int64_t at = 0, column = begin % width; at < count; column = 0, row.next()) {
+    const std::int64_t end = std::min(width, column + count - at);
+    std::int64_t base = 0;
+    bool inside = true;
+    for (std::size_t axis = 0; axis < inner; ++axis) {
+      const std::int64_t position =
+          row[axis] * w.stride[axis] + tap[axis] * w.dilation[axis] - w.padBegin[axis];
+      inside = inside && position >= 0 && position < w.input[axis];
+      base = base * w.input[axis] + position;
+    }
+    const std::int64_t from = inside ? std::clamp(reach.first, column, end) : end;
+    const std::int64_t to = inside ? std::clamp(reach.end, from, end) : end;
+    if (from > column) visit(Piece{at, from - column, -1});
+    if (to > from)
+      visit(
+          Piece{at + from - column, to - from, base * w.input[inner] + from * w.stride[inner] + innerOffset});
+    if (end > to) visit(Piece{at + to - column, end - to, -1});
+    at += end - column;
+  }
+}
+
+/// Without padding every output row of a plane reads whole input rows, equally far apart: true for most
+/// convolutions, and much faster to walk. Only for whole rows of two spatial axes.
+bool isPlain(const Window& w, std::int64_t begin, std::int64_t count) {
+  if (w.axes() != 2 || begin % w.output[1] != 0 || count % w.output[1] != 0) return false;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    if (w.padBegin[axis] != 0) return false;
+    if ((w.output[axis] - 1) * w.stride[axis] + (w.kernel[axis] - 1) * w.dilation[axis] >= w.input[axis])
+      return false;
+  }
+  return true;
+}
+
+template <class Visit>
+void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, bool plain,
+             Visit visit) {
+  if (!plain) return walkPieces(w, tap, begin, count, visit);
+  const std::int64_t width = w.output[1], step = w.stride[0] * w.input[1];
+  std::int64_t source =
+      (begin / width * w.stride[0] + tap[0] * w.dilation[0]) * w.input[1] + tap[1] * w.dilation[1];
+  for (std::int64_t at = 0; at < count; at += width, source += step) visit(Piece{at, width, source});
+}
+
+/// Elements that are copied or added at a time; pieces are often as short as a row of eight.
+constexpr std::int64_t kRun = 8;
+
+template <class T>
+void copyRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) std::memcpy(to + i, from + i, kRun * sizeof(T));
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+template <class T>
+void addRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + kRun <= count; i += kRun) {
+    for (std::int64_t j = 0; j < kRun; ++j) to[i + j] += from[i + j];
+  }
+  for (; i < count; ++i) to[i] += from[i];
+}
+
+/// columns (depth × count) = the input under every tap at output positions [begin, begin + count).
+template <class T>
+void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t count, T* columns) {
+  const Window& w = plan.window;
+  const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
+  const bool plain = isPlain(w, begin, count);
+  Odometer tap(w.kernel.data(), w.axes());
+  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, x += inputs) {
+    for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
+      walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
+        T* target = columns + piece.at;
+        const T* source = x + piece.source;
+        if (piece.source < 0) {
+          std::fill_n(target, piece.count, T(0));
+        } else if (stride == 1) {
+          copyRun(target, source, piece.count);
+        } else {
+          for (std::int64_t i = 0; i < piece.count; ++i) target[i] = source[i * stride];
+        }
+      });
+    }
+  }
+}
+
+/// Adds the columns back to where unfold() took them from.
+template <class T>
+void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64_t count, T* dx) {
+  const Window& w = plan.window;
+  const std::int64_t stride = w.stride.back(), taps = w.taps(), inputs = w.inputs();
+  const bool plain = isPlain(w, begin, count);
+  Odometer tap(w.kernel.data(), w.axes());
+  for (std::int64_t channel = 0; channel < plan.inChannels; ++channel, dx += inputs) {
+    for (std::int64_t t = 0; t < taps; ++t, tap.next(), columns += count) {
+      walkTap(w, tap, begin, count, plain, [=](const Piece& piece) {
+        if (piece.source < 0) return;
+        T* target = dx + piece.source;
+        const T* source = columns + piece.at;
+        if (stride == 1) {
+          addRun(target, source, piece.count);
+        } else {
+          for (std::int64_t i = 0; i < piece.count; ++i) target[i * stride] += source[i];
+        }
+      });
+    }
+  }
+}
+
+/// Calls body(image·groups + group, first position, positions) for every block of some images, ascending.
+template <class Body>
+void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body body) {
+  const std::int64_t positions = plan.window.positions(), step = plan.blockPositions();
+  for (std::int64_t image = first; image < end; ++image) {
+    for (std::int64_t begin = 0; begin < positions; begin += step)
+      body(image, begin, std::min(step, positions - begin));
+  }
+}
+
+/// Images and groups are shared out over so many tasks, each with its own scratch and sums.
+std::int64_t unfoldedTasks(const ConvPlan& plan, ConvPass pass) {
+  constexpr std::int64_t kMost = 8, kMostSums = std::int64_t{1} << 20;
+  const std::int64_t images = plan.batch * plan.groups,
+                     work = images * plan.window.positions() * plan.depth() * plan.outChannels;
+  std::int64_t tasks = std::clamp<std::int64_t>(work >> 20, 1, std::clamp<std::int64_t>(images, 1, kMost));
+  if (pass == ConvPass::weightGradient && tasks * plan.weights() > kMostSums) tasks = 1;
+  return tasks;
+}
+
+template <class T>
+std::int64_t panelElements(const ConvPlan& plan) {
+  if (!std::is_same_v<T, float>) return 0;
+  constexpr std::int64_t kPanel = kernels::kPanel;
+  return (plan.blockPositions() + kPanel) * (std::max(plan.depth(), plan.outChannels) + kPanel);
+}
+
+/// Scratch of one task.
+template <class T>
+std::int64_t unfoldedElements(const ConvPlan& plan) {
+  return paddedElements<T>(plan.blockPositions() * plan.depth()) + paddedElements<T>(panelElements<T>(plan));
+}
+
+/// A product of one block: in float32 by the hot kernels, B packed into `panels`.
+template <class T>
+void multiplyBlock(const Product& p, const T* a, const T* b, T* c, [[maybe_unused]] T* panels) {
+  if constexpr (std::is_same_v<T, float>) {
+    const kernels::KernelTable& table = kernels::kernelTable();
+    (p.transposeB ? table.packColumns : table.packRows)(b, p.ldb, p.k, p.n, panels, p.k * kernels::kPanel);
+    kernels::RowProduct rows;
+    rows.a = a;
+    rows.rowStride = p.transposeA ? 1 : p.lda;
+    rows.blockStride = kernels::kPanel * rows.rowStride;
+    rows.step = p.transposeA ? p.lda : 1;
+    rows.length = rows.last = p.k;
+    rows.b = panels;
+    rows.panelStride = p.k * kernels::kPanel;
+    rows.c = c;
+    rows.ldc = p.ldc;
+    rows.rows = p.m;
+    rows.columns = p.n;
+    rows.accumulate = p.accumulate;
+    table.multiplyRows(rows);
+  } else {
+    multiply(p, T(1), a, b, c);
+  }
+}
+
+/// Calls body(first image, end, scratch, panels) for the images of each task.
+template <class T, class Body>
+void forImages(const KernelArguments& arguments, const ConvPlan& plan, std::int64_t tasks, T* scratch,
+               const Body& body) {
+  const std::int64_t images = plan.batch * plan.groups;
+  arguments.parallel(tasks, [&](std::int64_t task) {
+    T* own = scratch + task * unfoldedElements<T>(plan);
+    body(images * task / tasks, images * (task + 1) / tasks, own,
+         own + paddedElements<T>(plan.blockPositions() * plan.depth()), task);
+  });
+}
+
+template <class T>
+void unfoldedForward(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* w,
+                     const T* bias, T* y, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const bool identity = plan.window.isIdentity();
+  forImages(arguments, plan, unfoldedTasks(plan, ConvPass::forward), scratch,
+            [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
+              forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+                const std::int64_t group = image % plan.groups;
+                if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
+                T* out = y + image * plan.outChannels * positions + begin;
+                if (bias) {
+                  for (std::int64_t m = 0; m < plan.outChannels; ++m)
+                    std::fill_n(out + m * positions, count, bias[group * plan.outChannels + m]);
+                }
+                const Product product{plan.outChannels,
+                                      count,
+                                      plan.depth(),
+                                      false,
+                                      false,
+                                      plan.depth(),
+                                      identity ? positions : count,
+                                      positions,
+                                      bias != nullptr};
+                multiplyBlock(product, w + group * plan.outChannels * plan.depth(),
+                              identity ? x + image * inputs + begin : columns, out, panels);
+              });
+            });
+}
+
+template <class T>
+void unfoldedInputGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* dy, const T* w,
+                           T* dx, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const bool identity = plan.window.isIdentity();
+  forImages(
+      arguments, plan, unfoldedTasks(plan, ConvPass::inputGradient), scratch,
+      [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t) {
+        if (!identity) std::fill_n(dx + first * inputs, (end - first) * inputs, T(0));
+        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          const T* weights = w + image % plan.groups * plan.outChannels * plan.depth();
+          const T* gradient = dy + image * plan.outChannels * positions + begin;
+          const Product product{plan.depth(), count,        plan.outChannels, true,
+                                false,        plan.depth(), positions,        identity ? positions : count,
+                                false};
+          multiplyBlock(product, weights, gradient, identity ? dx + image * inputs + begin : columns, panels);
+          if (!identity) fold(plan, columns, begin, count, dx + image * inputs);
+        });
+      });
+}
+
+/// Each task sums its images; then the sums are added up in order.
+template <class T>
+void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* dy,
+                            T* dw, T* scratch) {
+  const std::int64_t positions = plan.window.positions(), inputs = plan.inChannels * plan.window.inputs();
+  const std::int64_t tasks = unfoldedTasks(plan, ConvPass::weightGradient), weights = plan.weights();
+  const bool identity = plan.window.isIdentity();
+  T* sums = scratch + tasks * unfoldedElements<T>(plan);
+  forImages(
+      arguments, plan, tasks, scratch,
+      [&](std::int64_t first, std::int64_t end, T* columns, T* panels, std::int64_t task) {
+        T* own = tasks == 1 ? dw : sums + task * weights;
+        std::fill_n(own, weights, T(0));
+        forBlocks(plan, first, end, [&](std::int64_t image, std::int64_t begin, std::int64_t count) {
+          if (!identity) unfold(plan, x + image * inputs, begin, count, columns);
+          const Product product{
+              plan.outChannels, plan.depth(), count, false, true, positions, identity ? positions : count,
+              plan.depth(),     true};
+          multiplyBlock(product, dy + image * plan.outChannels * positions + begin,
+                        identity ? x + image * inputs + begin : columns,
+                        own + image % plan.groups * plan.outChannels * plan.depth(), panels);
+        });
+      });
+  if (tasks == 1) return;
+  std::copy_n(sums, weights, dw);
+  for (std::int64_t task = 1; task < tasks; ++task) {
+    for (std::int64_t i = 0; i < weights; ++i) dw[i] += sums[task * weights + i];
+  }
+}
+
+}  // namespace
+
+std::int64_t ConvPlan::blockPositions() const {
+  const std::int64_t most = std::max<std::int64_t>(64, kBlockElements / std::max<std::int64_t>(1, depth()));
+  const std::int64_t width = window.output.back();
+  // Whole rows where one fits.
+  return std::min(window.positions(), most < width ? most : most / width * width);
+}
+
+template <class T>
+Convolution<T>::Convolution(const ConvPlan& plan, ConvPass pass) : plan_(plan) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (RowConv::fits(plan, pass)) {
+      rows_ = std::make_shared<const RowConv>(plan, pass);
+      scratchElements_ = rows_->scratchElements();
+      return;
+    }
+    if (PlaneConv::fits(plan)) {
+      planes_ = std::make_shared<const PlaneConv>(plan);
+      return;
+    }
+    if (DirectConv::fits(plan, pass)) {
+      direct_ = std::make_shared<const DirectConv>(plan, pass);
+      scratchElements_ = direct_->scratchElements();
+      if (!WinogradConv::fits(plan)) return;
+      winograd_ = std::make_shared<const WinogradConv>(plan, pass);
+      scratchElements_ = std::max(scratchElements_, winograd_->scratchElements());
+      return;
+    }
+  }
+  const std::int64_t tasks = unfoldedTasks(plan, pass);
+  scratchElements_ =
+      tasks * unfoldedElements<T>(plan) + (pass == ConvPass::weightGradient ? tasks * plan.weights() : 0);
+}
+
+template <class T>
+void Convolution<T>::forward(const KernelArguments& arguments, const T* x, const T* w, const T* bias,
+                             bool relu, T* y, T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->run(arguments, x, w, bias, relu, y, scratch)) return;
+    if (rows_) return rows_->forward(arguments, x, w, bias, relu, y, scratch);
+    if (planes_) return planes_->forward(arguments, x, w, bias, relu, y);
+    if (direct_) return direct_->run(arguments, x, w, bias, relu, y, scratch);
+  }
+  unfoldedForward(arguments, plan_, x, w, bias, y, scratch);
+  if (relu) reluInPlace(y, plan_.batch * plan_.groups * plan_.outChannels * plan_.window.positions());
+}
+
+template <class T>
+void Convolution<T>::inputGradient(const KernelArguments& arguments, const T* dy, const T* w, T* dx,
+                                   T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->run(arguments, dy, w, nullptr, false, dx, scratch)) return;
+    if (rows_) return rows_->inputGradient(arguments, dy, w, dx, scratch);
+    if (planes_) return planes_->inputGradient(arguments, dy, w, dx);
+    if (direct_) return direct_->run(arguments, dy, w, nullptr, false, dx, scratch);
+  }
+  unfoldedInputGradient(arguments, plan_, dy, w, dx, scratch);
+}
+
+template <class T>
+void Convolution<T>::weightGradient(const KernelArguments& arguments, const T* x, const T* dy, T* dw,
+                                    T* scratch) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (winograd_ && winograd_->weightGradient(arguments, x, dy, dw, scratch)) return;
+    if (rows_) return rows_->weightGradient(arguments, x, dy, dw, scratch);
+    if (planes_) return planes_->weightGradient(arguments, x, dy, dw);
+    if (direct_) return direct_->weightGradient(arguments, x, dy, dw, scratch);
+  }
+  unfoldedWeightGradient(arguments, plan_, x, dy, dw, scratch);
+}
+
+template class Convolution<float>;
+template class Convolution<double>;
+
+}  // namespace pipescope::ops

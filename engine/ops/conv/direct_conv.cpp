@@ -1,0 +1,480 @@
+#include "engine/ops/conv/direct_conv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "engine/ops/core/rows.h"
+#include "engine/ops/kernels/choose.h"
+
+namespace pipescope::ops {
+namespace {
+
+using kernels::kernelTable;
+using kernels::kPanel;
+
+/// Elements staged at a time: they should stay in the cache that the threads share.
+constexpr std::int64_t kDirectConvStagedElements = std::int64_t{1} << 20;
+/// Multiplications of a task.
+constexpr std::int64_t kDirectConvTaskWork = std::int64_t{1} << 21;
+constexpr std::int64_t kMostRows = 192, kRowStep = 24, kColumns = 480;
+constexpr std::int64_t kDirectConvMostTaps = 256;
+/// Fewer filters fill too few lanes.
+constexpr std::int64_t kFewestFilters = 6;
+/// In multiplications by all lanes, measured: what the start of a segment costs, and unfolding and packing an
+/// element.
+constexpr std::int64_t kSegmentCost = 4, kUnfoldCost = 15;
+/// Elements of a task that copies.
+constexpr std::int64_t kCopyWork = 16 * 1024;
+/// Elements of the buffer in which weights change their order.
+constexpr std::int64_t kTapBuffer = 16 * 1024;
+
+std::int64_t directConvParts(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+std::int64_t directConvRoundUp(std::int64_t value, std::int64_t multiple) {
+  return directConvParts(value, multiple) * multiple;
+}
+
+/// Leaves only taps from the first to the last that meet the source anywhere; `at(tap)` is the position in
+/// the source of output 0, outputs lie `step` apart.
+template <class At>
+void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t step, std::int64_t source,
+              At at) {
+  const auto live = [&](std::int64_t tap) {
+    const std::int64_t start = at(tap),
+                       first = start < 0 ? directConvParts(-start, step) : 0;  // first output not before it
+    return first < count && start + first * step < source;
+  };
+  while (!taps.empty() && !live(taps.back())) taps.pop_back();
+  while (!taps.empty() && !live(taps.front())) taps.erase(taps.begin());
+}
+
+}  // namespace
+
+/// Parts of the scratch memory.
+struct DirectConv::Scratch {
+  float *filters, *staged, *products, *bias, *gradients;
+};
+
+bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
+  // One tap that takes each input once needs no unfolding at all.
+  if (plan.window.axes() > 2 || plan.window.taps() > kDirectConvMostTaps || plan.window.isIdentity())
+    return false;
+  if (pass == ConvPass::weightGradient) return plan.outChannels >= kFewestFilters;
+  const bool gradient = pass == ConvPass::inputGradient;
+  const std::int64_t filters = gradient ? plan.inChannels : plan.outChannels;
+  const std::int64_t channels = gradient ? plan.outChannels : plan.inChannels;
+  // Multiplications with the lanes that stay empty and what a segment costs to begin, against those of
+  // unfolded blocks with what unfolding costs.
+  const std::int64_t rows = plan.window.kernel.size() == 2 ? plan.window.kernel[0] : 1;
+  std::int64_t strides = 1;
+  for (const std::int64_t stride : plan.window.stride) strides *= stride;
+  const std::int64_t depth = plan.window.taps() * channels / (gradient ? strides : 1) + kSegmentCost * rows;
+  const std::int64_t direct = (gradient ? plan.window.inputs() : plan.window.positions()) * depth *
+                              directConvRoundUp(filters, kPanel);
+  const std::int64_t unfolded = plan.window.positions() * plan.depth() * (plan.outChannels + kUnfoldCost);
+  return direct <= unfolded;
+}
+
+DirectConv::Axis DirectConv::forwardAxis(const Window& w, std::size_t axis) {
+  Axis a;
+  a.source = w.input[axis];
+  a.target = w.output[axis];
+  a.step = w.stride[axis];
+  a.tapStep = w.dilation[axis];
+  AxisPhase phase;
+  phase.count = a.target;
+  phase.taps.resize(static_cast<std::size_t>(w.kernel[axis]));
+  std::iota(phase.taps.begin(), phase.taps.end(), std::int64_t{0});
+  const auto at = [&](std::int64_t tap) { return tap * w.dilation[axis] - w.padBegin[axis]; };
+  dropDead(phase.taps, phase.count, a.step, a.source, at);
+  phase.start = phase.taps.empty() ? 0 : at(phase.taps.front());
+  a.phases.push_back(std::move(phase));
+  setStaged(a, axis + 1 < w.axes());
+  return a;
+}
+
+/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, where that is whole.
+DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
+  Axis a;
+  a.source = w.output[axis];
+  a.target = w.input[axis];
+  const std::int64_t stride = w.stride[axis], dilation = w.dilation[axis];
+  a.spread = stride;
+  a.tapStep = dilation / std::gcd(stride, dilation);
+  for (std::int64_t first = 0; first < std::min(stride, a.target); ++first) {
+    AxisPhase phase;
+    phase.first = first;
+    phase.count = directConvParts(a.target - first, stride);
+    const auto at = [&](std::int64_t tap) { return (first + w.padBegin[axis] - tap * dilation) / stride; };
+    for (std::int64_t tap = w.kernel[axis]; tap-- > 0;) {
+      if ((first + w.padBegin[axis] - tap * dilation) % stride == 0) phase.taps.push_back(tap);
+    }
+    dropDead(phase.taps, phase.count, 1, a.source, at);
+    phase.start = phase.taps.empty() ? 0 : at(phase.taps.front());
+    a.phases.push_back(std::move(phase));
+  }
+  setStaged(a, false);
+  return a;
+}
+
+/// Starts are source positions so far.
+void DirectConv::setStaged(Axis& axis, bool skips) {
+  std::int64_t begin = 0, end = 1;
+  bool any = false;
+  for (const AxisPhase& phase : axis.phases) {
+    if (phase.taps.empty()) continue;
+    const std::int64_t last = phase.start + (phase.count - 1) * axis.step +
+                              (static_cast<std::int64_t>(phase.taps.size()) - 1) * axis.tapStep + 1;
+    begin = any ? std::min(begin, phase.start) : phase.start;
+    end = any ? std::max(end, last) : last;
+    any = true;
+  }
+  axis.origin = begin;
+  axis.staged = end - begin;
+  if (skips && axis.phases.size() == 1 && axis.phases[0].taps.size() == 1) {
+    // One tap: what lies between outputs is never looked at.
+    axis.pick = axis.step;
+    axis.step = 1;
+    axis.staged = axis.phases[0].count;
+  }
+  for (AxisPhase& phase : axis.phases) phase.start = phase.taps.empty() ? 0 : phase.start - begin;
+}
+
+DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
+    : pass_(pass),
+      batch_(plan.batch),
+      groups_(plan.groups),
+      channels_(plan.inChannels),
+      filters_(plan.outChannels),
+      kernelX_(plan.window.kernel.back()),
+      taps_(plan.window.taps()) {
+  const Window& w = plan.window;
+  const auto axisOf = [&](std::size_t axis) {
+    return pass == ConvPass::inputGradient ? gradientAxis(w, axis) : forwardAxis(w, axis);
+  };
+  x_ = axisOf(w.axes() - 1);
+  if (w.axes() == 2) {
+    y_ = axisOf(0);
+  } else {
+    y_.phases.push_back({0, 1, 0, {0}});
+  }
+  if (pass == ConvPass::inputGradient) std::swap(channels_, filters_);
+  const std::int64_t image = stagedElements() + y_.target * x_.target * lanes();
+  images_ = std::clamp<std::int64_t>(kDirectConvStagedElements / std::max<std::int64_t>(1, image), 1,
+                                     std::max<std::int64_t>(1, batch_));
+  for (std::size_t index = 0; index < phases(); ++index) {
+    const Phase phase = phaseAt(index);
+    std::vector<std::int64_t>& offsets = tapOffsets_.emplace_back();
+    // Taps of a kernel row that are neighbours make one segment with their channels.
+    for (std::size_t ty = 0; ty < phase.y->taps.size(); ++ty) {
+      for (std::size_t tx = 0;
+           tx < (x_.tapStep == 1 ? std::min<std::size_t>(1, phase.x->taps.size()) : phase.x->taps.size());
+           ++tx) {
+        offsets.push_back((static_cast<std::int64_t>(ty) * y_.tapStep * x_.staged +
+                           static_cast<std::int64_t>(tx) * x_.tapStep) *
+                          channels_);
+      }
+    }
+  }
+  if (pass != ConvPass::weightGradient) return;
+  for (std::int64_t i = 0; i < images_; ++i) {
+    for (std::int64_t row = 0; row < y_.target; ++row)
+      segments_.push_back((i * y_.staged + row * y_.step) * x_.staged * channels_);
+  }
+  // Sums of parts of the images, where rows alone make too few tasks.
+  const std::int64_t rows = phaseAt(0).taps() * channels_;
+  rowParts_ = std::max<std::int64_t>(1, directConvParts(rows, 4 * kRowStep));
+  const std::int64_t work = images_ * y_.target * x_.target * rows * lanes();
+  imageParts_ = std::clamp<std::int64_t>(std::min(8 / rowParts_, work / kDirectConvTaskWork), 1, images_);
+}
+
+std::int64_t DirectConv::lanes() const {
+  return directConvRoundUp(filters_, kPanel);
+}
+
+DirectConv::Phase DirectConv::phaseAt(std::size_t index) const {
+  Phase phase{&y_.phases[index / x_.phases.size()], &x_.phases[index % x_.phases.size()], 0};
+  for (std::size_t before = 0; before < index; ++before) {
+    phase.filters += static_cast<std::int64_t>(y_.phases[before / x_.phases.size()].taps.size() *
+                                               x_.phases[before % x_.phases.size()].taps.size());
+  }
+  phase.filters *= channels_ * lanes();
+  return phase;
+}
+
+/// Packed weights, or sums of their gradients.
+std::int64_t DirectConv::filterElements() const {
+  return directConvRoundUp(taps_ * channels_ * lanes() * imageParts_, kPanel);
+}
+
+std::int64_t DirectConv::productElements() const {
+  return images_ * y_.target * x_.target * lanes();
+}
+
+std::int64_t DirectConv::scratchElements() const {
+  return filterElements() + directConvRoundUp(images_ * stagedElements(), kPanel) + productElements() +
+         lanes();
+}
+
+DirectConv::Scratch DirectConv::partsOf(float* scratch) const {
+  Scratch s{};
+  s.filters = scratch;
+  s.staged = s.filters + filterElements();
+  s.products = s.gradients =
+      s.staged + directConvRoundUp(images_ * stagedElements(), kPanel);  // panels of dy: the same size
+  s.bias = s.products + productElements();
+  return s;
+}
+
+/// staged: image, row, column, channel.
+void DirectConv::stage(const KernelArguments& arguments, const float* x, std::int64_t group,
+                       std::int64_t first, std::int64_t images, float* staged) const {
+  const std::int64_t begin = std::clamp<std::int64_t>(-x_.origin, 0, x_.staged);
+  const std::int64_t end = std::clamp(x_.source - x_.origin, begin, x_.staged);
+  const std::int64_t width = x_.staged * channels_, plane = y_.source * x_.source;
+  const std::int64_t each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, width), 1,
+                                                     std::max<std::int64_t>(1, y_.staged));
+  const std::int64_t rowParts = directConvParts(y_.staged, each);
+  arguments.parallel(images * rowParts, [&](std::int64_t task) {
+    const std::int64_t image = task / rowParts, last = std::min(y_.staged, (task % rowParts + 1) * each);
+    const float* from = x + ((first + image) * groups_ + group) * channels_ * plane;
+    for (std::int64_t row = task % rowParts * each; row < last; ++row) {
+      float* to = staged + image * stagedElements() + row * width;
+      const std::int64_t at = row * y_.pick + y_.origin;
+      if (at < 0 || at >= y_.source || begin == end) {
+        std::fill_n(to, width, 0.0F);
+        continue;
+      }
+      std::fill_n(to, begin * channels_, 0.0F);
+      std::fill_n(to + end * channels_, (x_.staged - end) * channels_, 0.0F);
+      const float* line = from + at * x_.source + begin + x_.origin;
+      if (channels_ == 1) {
+        std::copy_n(line, end - begin, to + begin);
+      } else {
+        kernelTable().transpose(line, plane, channels_, end - begin, to + begin * channels_, channels_);
+      }
+    }
+  });
+}
+
+/// Sixteen filters of a phase: tap, channel, lane.
+void DirectConv::packFilterPanel(const Phase& phase, const float* w, std::int64_t panel, float* to) const {
+  const bool turned = pass_ == ConvPass::inputGradient;
+  const std::int64_t own = std::min(kPanel, filters_ - panel * kPanel);
+  const std::int64_t filterStride = turned ? taps_ : channels_ * taps_,
+                     channelStride = turned ? filters_ * taps_ : taps_;
+  alignas(64) float taps[kDirectConvMostTaps * kPanel];
+  std::fill_n(taps, taps_ * kPanel, 0.0F);
+  for (std::int64_t channel = 0; channel < channels_; ++channel) {
+    kernelTable().transpose(w + panel * kPanel * filterStride + channel * channelStride, filterStride, own,
+                            taps_, taps, kPanel);
+    float* out = to + channel * kPanel;
+    for (const std::int64_t ty : phase.y->taps) {
+      for (const std::int64_t tx : phase.x->taps) {
+        std::memcpy(out, taps + (ty * kernelX_ + tx) * kPanel, kPanel * sizeof(float));
+        out += channels_ * kPanel;
+      }
+    }
+  }
+}
+
+void DirectConv::packFilters(const KernelArguments& arguments, const float* w, std::int64_t group,
+                             float* filters) const {
+  const std::int64_t panels = lanes() / kPanel;
+  const float* own = w + group * channels_ * filters_ * taps_;
+  arguments.parallel(static_cast<std::int64_t>(phases()) * panels, [&](std::int64_t task) {
+    const Phase phase = phaseAt(static_cast<std::size_t>(task / panels));
+    const std::int64_t panel = task % panels;
+    packFilterPanel(phase, own, panel, filters + phase.filters + panel * phase.taps() * channels_ * kPanel);
+  });
+}
+
+void DirectConv::multiplyRows(const Phase& phase, std::int64_t row, std::int64_t rows, std::int64_t column,
+                              std::int64_t columns, const Scratch& s, bool bias, bool relu) const {
+  std::int64_t offsets[kMostRows], targets[kMostRows];
+  const std::int64_t ofImage = phase.y->count * phase.x->count;
+  std::int64_t image = row / ofImage, at = row % ofImage;
+  std::int64_t line = at / phase.x->count, place = at % phase.x->count;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t fromRow = phase.y->start + line * y_.step,
+                       fromColumn = phase.x->start + place * x_.step;
+    offsets[r] = ((image * y_.staged + fromRow) * x_.staged + fromColumn) * channels_;
+    const std::int64_t toRow = phase.y->first + line * y_.spread,
+                       toColumn = phase.x->first + place * x_.spread;
+    targets[r] = ((image * y_.target + toRow) * x_.target + toColumn) * lanes();
+    if (++place < phase.x->count) continue;
+    place = 0;
+    if (++line < phase.y->count) continue;
+    line = 0;
+    ++image;
+  }
+  const std::int64_t depth = phase.taps() * channels_;
+  if (depth == 0) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (bias) {
+        std::copy_n(s.bias + column, columns, s.products + targets[r] + column);
+      } else {
+        std::fill_n(s.products + targets[r] + column, columns, 0.0F);
+      }
+      if (relu) reluInPlace(s.products + targets[r] + column, columns);
+    }
+    return;
+  }
+  const std::size_t index =
+      static_cast<std::size_t>((phase.y - y_.phases.data()) * static_cast<std::ptrdiff_t>(x_.phases.size()) +
+                               (phase.x - x_.phases.data()));
+  kernels::RowProduct p;
+  p.a = s.staged;
+  p.rowOffsets = offsets;
+  p.segmentOffsets = tapOffsets_[index].data();
+  p.segments = static_cast<std::int64_t>(tapOffsets_[index].size());
+  p.length = p.last = depth / p.segments;
+  p.b = s.filters + phase.filters + column * depth;
+  p.panelStride = depth * kPanel;
+  p.c = s.products + column;
+  p.rowTargets = targets;
+  p.rows = rows;
+  p.columns = columns;
+  p.bias = bias ? s.bias + column : nullptr;
+  p.relu = relu;
+  kernelTable().multiplyRows(p);
+}
+
+void DirectConv::multiply(const KernelArguments& arguments, std::size_t index, std::int64_t images,
+                          const Scratch& s, bool bias, bool relu) const {
+  const Phase phase = phaseAt(index);
+  const std::int64_t rows = images * phase.y->count * phase.x->count, columns = lanes();
+  const std::int64_t columnParts = directConvParts(columns, kColumns);
+  const std::int64_t each =
+      std::clamp(kDirectConvTaskWork /
+                     std::max<std::int64_t>(1, phase.taps() * channels_ * std::min(columns, kColumns)) /
+                     kRowStep * kRowStep,
+                 kRowStep, kMostRows);
+  const std::int64_t rowParts = directConvParts(rows, each);
+  arguments.parallel(rowParts * columnParts, [&](std::int64_t task) {
+    const std::int64_t row = task / columnParts * each, column = task % columnParts * kColumns;
+    multiplyRows(phase, row, std::min(each, rows - row), column, std::min(kColumns, columns - column), s,
+                 bias, relu);
+  });
+}
+
+void DirectConv::unstage(const KernelArguments& arguments, const float* products, std::int64_t group,
+                         std::int64_t first, std::int64_t images, float* y) const {
+  const std::int64_t positions = y_.target * x_.target,
+                     each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, lanes()), 1,
+                                                     positions);
+  const std::int64_t pieces = directConvParts(positions, each);
+  arguments.parallel(images * pieces, [&](std::int64_t task) {
+    const std::int64_t image = task / pieces, at = task % pieces * each;
+    kernelTable().transpose(products + (image * positions + at) * lanes(), lanes(),
+                            std::min(each, positions - at), filters_,
+                            y + ((first + image) * groups_ + group) * filters_ * positions + at, positions);
+  });
+}
+
+void DirectConv::run(const KernelArguments& arguments, const float* x, const float* w, const float* bias,
+                     bool relu, float* y, float* scratch) const {
+  const Scratch s = partsOf(scratch);
+  std::fill_n(s.bias, lanes(), 0.0F);
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    if (bias) std::copy_n(bias + group * filters_, filters_, s.bias);
+    packFilters(arguments, w, group, s.filters);
+    for (std::int64_t first = 0; first < batch_; first += images_) {
+      const std::int64_t images = std::min(images_, batch_ - first);
+      stage(arguments, x, group, first, images, s.staged);
+      for (std::size_t phase = 0; phase < phases(); ++phase)
+        multiply(arguments, phase, images, s, bias != nullptr, relu);
+      unstage(arguments, s.products, group, first, images, y);
+    }
+  }
+}
+
+/// Sums by tap and channel, and filter: over the positions of some images.
+void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, std::int64_t images,
+                         const Scratch& s) const {
+  const Phase phase = phaseAt(0);
+  const std::int64_t rows = phase.taps() * channels_, positions = y_.target * x_.target,
+                     own = directConvParts(images_, imageParts_);
+  arguments.parallel(rowParts_ * imageParts_, [&](std::int64_t task) {
+    const std::int64_t part = task / rowParts_, image = part * own, count = std::min(own, images - image);
+    std::int64_t offsets[4 * kRowStep];
+    kernels::RowProduct p;
+    const std::int64_t row = task % rowParts_ * 4 * kRowStep;
+    p.rows = std::min(4 * kRowStep, rows - row);
+    for (std::int64_t r = 0; r < p.rows; ++r) {
+      const std::int64_t tap = (row + r) / channels_, width = static_cast<std::int64_t>(phase.x->taps.size());
+      offsets[r] = (tap / width * y_.tapStep * x_.staged + tap % width * x_.tapStep) * channels_ +
+                   (row + r) % channels_;
+    }
+    p.c = s.filters + (part * rows + row) * lanes();
+    p.ldc = p.columns = lanes();
+    if (count <= 0) {
+      if (first == 0) std::fill_n(p.c, p.rows * lanes(), 0.0F);
+      return;
+    }
+    p.a = s.staged;
+    p.rowOffsets = offsets;
+    p.segmentOffsets = segments_.data() + image * y_.target;
+    p.segments = count * y_.target;
+    p.length = p.last = x_.target;
+    p.step = x_.step * channels_;
+    p.b = s.gradients + image * positions * kPanel;
+    p.panelStride = images * positions * kPanel;
+    p.accumulate = first > 0;
+    kernelTable().multiplyRows(p);
+  });
+}
+
+/// Adds the parts up, ascending, and puts them in the weights' order.
+void DirectConv::unpackSums(const KernelArguments& arguments, const Scratch& s, float* dw) const {
+  const Phase phase = phaseAt(0);
+  const std::int64_t rows = phase.taps() * channels_,
+                     each = std::max<std::int64_t>(1, kTapBuffer / kPanel / taps_);
+  arguments.parallel(lanes() / kPanel, [&](std::int64_t panel) {
+    alignas(64) float buffer[kTapBuffer];
+    const std::int64_t own = std::min(kPanel, filters_ - panel * kPanel);
+    for (std::int64_t channel = 0; channel < channels_; channel += each) {
+      const std::int64_t count = std::min(each, channels_ - channel);
+      std::fill_n(buffer, count * taps_ * kPanel, 0.0F);  // taps that meet only padding
+      std::int64_t tap = 0;
+      for (const std::int64_t ty : phase.y->taps) {
+        for (const std::int64_t tx : phase.x->taps) {
+          for (std::int64_t c = 0; c < count; ++c) {
+            float* to = buffer + (c * taps_ + ty * kernelX_ + tx) * kPanel;
+            const float* from = s.filters + (tap * channels_ + channel + c) * lanes() + panel * kPanel;
+            for (std::int64_t part = 0; part < imageParts_; ++part, from += rows * lanes()) {
+              for (std::int64_t lane = 0; lane < kPanel; ++lane) to[lane] += from[lane];
+            }
+          }
+          ++tap;
+        }
+      }
+      kernelTable().transpose(buffer, kPanel, count * taps_, own,
+                              dw + (panel * kPanel * channels_ + channel) * taps_, channels_ * taps_);
+    }
+  });
+}
+
+void DirectConv::weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
+                                float* scratch) const {
+  const Scratch s = partsOf(scratch);
+  const std::int64_t positions = y_.target * x_.target;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    for (std::int64_t first = 0; first < batch_ && phaseAt(0).taps() > 0; first += images_) {
+      const std::int64_t images = std::min(images_, batch_ - first);
+      stage(arguments, x, group, first, images, s.staged);
+      arguments.parallel(images, [&](std::int64_t image) {
+        const float* from = dy + ((first + image) * groups_ + group) * filters_ * positions;
+        kernelTable().packColumns(from, positions, positions, filters_,
+                                  s.gradients + image * positions * kPanel, images * positions * kPanel);
+      });
+      sumTaps(arguments, first, images, s);
+    }
+    unpackSums(arguments, s, dw + group * channels_ * filters_ * taps_);
+  }
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,86 @@
+#pragma once
+// Convolutions of one or two spatial axes in float32 without unfolding: some images at a time are copied with
+// their channels side by side and their padding as zeros; then the elements of one kernel row under a window
+// are neighbours, and the hot kernels multiply them where they lie. The gradient by the input of a
+// convolution with strides is one convolution of stride 1 for each remainder of positions, so that nothing is
+// multiplied by inserted zeros. Taps that meet padding at every position are left out. Sums run in an order
+// that the shape alone decides.
+#include <array>
+
+#include "engine/ops/conv/conv_kernels.h"
+#include "engine/ops/kernels/kernel_table.h"
+
+namespace pipescope::ops {
+
+class DirectConv {
+ public:
+  static bool fits(const ConvPlan& plan, ConvPass pass);
+  DirectConv(const ConvPlan& plan, ConvPass pass);
+
+  std::int64_t scratchElements() const;
+  /// y = x ∗ w; in the pass inputGradient x is dy, and y dx.
+  void run(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,
+           float* y, float* scratch) const;
+  void weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
+                      float* scratch) const;
+
+ private:
+  /// Of one axis: the outputs first, first + step, … and where their taps lie in the staged source.
+  struct AxisPhase {
+    std::int64_t first = 0, count = 0;
+    std::int64_t start = 0;          ///< staged position of the first output's first tap
+    std::vector<std::int64_t> taps;  ///< kernel positions, in the order of the source
+  };
+  struct Axis {
+    std::int64_t source = 1, target = 1, origin = 0,
+                 staged = 1;   ///< staged position 0 is source position `origin`
+    std::int64_t pick = 1;     ///< source positions between staged ones
+    std::int64_t step = 1;     ///< staged positions between outputs of a phase
+    std::int64_t spread = 1;   ///< outputs of the target between outputs of a phase
+    std::int64_t tapStep = 1;  ///< staged positions between taps of a phase
+    std::vector<AxisPhase> phases;
+  };
+  struct Phase {
+    const AxisPhase *y = nullptr, *x = nullptr;
+    std::int64_t filters = 0;  ///< where its packed weights start
+    std::int64_t taps() const { return static_cast<std::int64_t>(y->taps.size() * x->taps.size()); }
+  };
+  struct Scratch;
+
+  static Axis forwardAxis(const Window& w, std::size_t axis);
+  static Axis gradientAxis(const Window& w, std::size_t axis);
+  static void setStaged(Axis& axis, bool skips);
+  Phase phaseAt(std::size_t index) const;
+  std::size_t phases() const { return y_.phases.size() * x_.phases.size(); }
+  std::int64_t stagedElements() const { return y_.staged * x_.staged * channels_; }
+  std::int64_t lanes() const;
+  std::int64_t filterElements() const;
+  std::int64_t productElements() const;
+  Scratch partsOf(float* scratch) const;
+  void stage(const KernelArguments& arguments, const float* x, std::int64_t group, std::int64_t first,
+             std::int64_t images, float* staged) const;
+  void packFilters(const KernelArguments& arguments, const float* w, std::int64_t group,
+                   float* filters) const;
+  void packFilterPanel(const Phase& phase, const float* w, std::int64_t panel, float* to) const;
+  void multiply(const KernelArguments& arguments, std::size_t phase, std::int64_t images, const Scratch& s,
+                bool bias, bool relu) const;
+  void multiplyRows(const Phase& phase, std::int64_t row, std::int64_t rows, std::int64_t column,
+                    std::int64_t columns, const Scratch& s, bool bias, bool relu) const;
+  void unstage(const KernelArguments& arguments, const float* products, std::int64_t group,
+               std::int64_t first, std::int64_t images, float* y) const;
+  void sumTaps(const KernelArguments& arguments, std::int64_t first, std::int64_t images,
+               const Scratch& s) const;
+  void unpackSums(const KernelArguments& arguments, const Scratch& s, float* dw) const;
+
+  ConvPass pass_;
+  std::int64_t batch_ = 0, groups_ = 1, channels_ = 0,
+               filters_ = 0;  ///< of the source, of the target; per group
+  std::int64_t kernelX_ = 1, taps_ = 1;
+  Axis y_, x_;
+  std::int64_t images_ = 1;                            ///< staged at a time
+  std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< of the weight gradient's sums
+  std::vector<std::int64_t> segments_;                 ///< offsets of source rows: weight gradient
+  std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< by phase
+};
+
+}  // namespace pipescope::ops

@@ -1,0 +1,40 @@
+#pragma once
+// Convolutions of one or two spatial axes in float32 with one channel in each group (depthwise ones), plane
+// by plane: there is too little to multiply for anything to be unfolded or packed. Sums run in an order of
+// the shape.
+#include "engine/ops/conv/conv_kernels.h"
+
+namespace pipescope::ops {
+
+class PlaneConv {
+ public:
+  static bool fits(const ConvPlan& plan);
+  explicit PlaneConv(const ConvPlan& plan);
+
+  void forward(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,
+               float* y) const;
+  void inputGradient(const KernelArguments& arguments, const float* dy, const float* w, float* dx) const;
+  void weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw) const;
+
+ private:
+  /// Outputs [first, end) of an axis whose input under a tap, output · stride + offset, is no padding.
+  struct Tap {
+    std::int64_t first = 0, end = 0, offset = 0;
+  };
+  struct Axis {
+    std::int64_t input = 1, output = 1, stride = 1;
+    std::vector<Tap> taps;
+  };
+  static Axis axisOf(const Window& w, std::size_t axis);
+  std::int64_t taps() const { return static_cast<std::int64_t>(y_.taps.size() * x_.taps.size()); }
+  std::int64_t inputs() const { return y_.input * x_.input; }
+  std::int64_t positions() const { return y_.output * x_.output; }
+  /// body(tap, output row, input row, columns) for the rows of all taps, tap by tap.
+  template <class Body>
+  void forRows(const Body& body) const;
+
+  std::int64_t batch_ = 0, groups_ = 1, filters_ = 1;  ///< filters of a group
+  Axis y_, x_;
+};
+
+}  // namespace pipescope::ops

@@ -1,0 +1,189 @@
+#pragma once
+// numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and its gradient.
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/operator.h"
+#include "engine/ops/core/ranges.h"
+
+// A loop that may write over one of its inputs, element by element: nothing else overlaps.
+#if defined(__clang__)
+#define PIPESCOPE_ELEMENTWISE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define PIPESCOPE_ELEMENTWISE _Pragma("GCC ivdep")
+#endif
+
+namespace pipescope::ops {
+
+/// The shape that all inputs spread over; a sentence where two do not fit, or an input is left out.
+Result<Shape> broadcastInputs(const OperatorCall& call);
+
+/// How operands spread over a result: runs of the result in order, neighbouring axes of one kind merged.
+class Broadcast {
+ public:
+  static constexpr std::size_t kMostAxes = 32, kMostOperands = 4;
+
+  /// Every operand must spread over `result`; at most kMostOperands of them and kMostAxes axes.
+  Broadcast(const Shape& result, const std::vector<Shape>& operands);
+
+  /// Elements of a run, which are neighbours in the result.
+  std::int64_t run() const { return run_; }
+  /// 1: the operand's elements are neighbours too; 0: one element for the whole run.
+  std::int64_t step(std::size_t operand) const { return steps_[operand]; }
+
+  /// All of the result is one run.
+  bool isOneRun() const { return runs_ == 1; }
+  /// The number of runs, where operand `whole` is as the result and operand `shared` the same run every time;
+  /// else 0.
+  std::int64_t rowsSharing(std::size_t whole, std::size_t shared) const {
+    if (outer_.size() != 1 || steps_[whole] != 1 || steps_[shared] != 1) return 0;
+    return outer_[0].stride[whole] == run_ && outer_[0].stride[shared] == 0 ? runs_ : 0;
+  }
+
+  /// visit(first element of the run in the result, its place in each operand) for every run, ascending.
+  template <class Visit>
+  void forRuns(Visit visit) const {
+    std::array<std::int64_t, kMostAxes> at{};
+    std::array<std::int64_t, kMostOperands> place{};
+    for (std::int64_t first = 0; first < runs_ * run_; first += run_) {
+      visit(first, place);
+      for (std::size_t axis = outer_.size(); axis-- > 0;) {
+        const Axis& along = outer_[axis];
+        for (std::size_t i = 0; i < kMostOperands; ++i) place[i] += along.stride[i];
+        if (++at[axis] < along.extent) break;
+        for (std::size_t i = 0; i < kMostOperands; ++i) place[i] -= along.extent * along.stride[i];
+        at[axis] = 0;
+      }
+    }
+  }
+
+ private:
+  struct Axis {
+    std::int64_t extent = 1;
+    std::array<std::int64_t, kMostOperands> stride{};
+  };
+  std::vector<Axis> outer_;
+  std::int64_t run_ = 1, runs_ = 1;
+  std::array<std::int64_t, kMostOperands> steps_{};
+};
+
+/// y = f(a): in vectors, also in place.
+template <class A, class Y, class F>
+void mapOne(const A* a, Y* y, std::int64_t count, F f) {
+  PIPESCOPE_ELEMENTWISE
+  for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i]);
+}
+
+/// y = f(a, b), element by element: in vectors, also in place.
+template <class A, class B, class Y, class F>
+void mapPairs(const A* a, const B* b, Y* y, std::int64_t count, F f) {
+  PIPESCOPE_ELEMENTWISE
+  for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
+}
+
+/// y = f(a, b) with broadcasting; y may be a where a has the result's shape.
+template <class A, class B, class Y, class F>
+void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
+  const std::int64_t count = plan.run();
+  if (plan.step(0) && plan.step(1)) {
+    plan.forRuns([=](std::int64_t first, const auto& place) {
+      const A* left = a + place[0];
+      const B* right = b + place[1];
+      Y* to = y + first;
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right[i]);
+    });
+  } else if constexpr (std::is_integral_v<A>) {
+    // Seldom many: one loop for whatever is spread, so that eight more types cost little code.
+    plan.forRuns([=, p = plan.step(0), q = plan.step(1)](std::int64_t first, const auto& place) {
+      for (std::int64_t i = 0; i < count; ++i) y[first + i] = f(a[place[0] + i * p], b[place[1] + i * q]);
+    });
+  } else if (plan.step(0)) {
+    plan.forRuns([=](std::int64_t first, const auto& place) {
+      const A* left = a + place[0];
+      const B right = b[place[1]];
+      Y* to = y + first;
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right);
+    });
+  } else {
+    const std::int64_t step = plan.step(1);
+    plan.forRuns([=](std::int64_t first, const auto& place) {
+      const A left = a[place[0]];
+      const B* right = b + place[1];
+      Y* to = y + first;
+      if (step == 0) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = f(left, *right);
+        return;
+      }
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < count; ++i) to[i] = f(left, right[i]);
+    });
+  }
+}
+
+/// The same; of real numbers by several threads where the result is one run, or rows of one operand share the
+/// other.
+template <class A, class B, class Y, class F>
+void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
+  const std::int64_t run = plan.run();
+  const std::int64_t ofA = plan.rowsSharing(0, 1), ofB = plan.rowsSharing(1, 0);
+  if constexpr (std::is_integral_v<A>) {
+    mapTwo(plan, a, b, y, f);
+  } else if (plan.isOneRun()) {
+    const std::int64_t p = plan.step(0), q = plan.step(1);
+    forRanges(arguments, run, [&](std::int64_t first, std::int64_t end) {
+      const std::int64_t count = end - first;
+      if (p && q) {
+        mapPairs(a + first, b + first, y + first, count, f);
+      } else if (p) {
+        mapOne(a + first, y + first, count, [f, right = *b](A left) { return f(left, right); });
+      } else if (q) {
+        mapOne(b + first, y + first, count, [f, left = *a](B right) { return f(left, right); });
+      } else {
+        std::fill_n(y + first, count, f(*a, *b));
+      }
+    });
+  } else if (ofA > 0 || ofB > 0) {
+    forItems(arguments, ofA + ofB, run, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t row = first; row < end; ++row)
+        mapPairs(a + (ofA > 0 ? row * run : 0), b + (ofB > 0 ? row * run : 0), y + row * run, run, f);
+    });
+  } else {
+    mapTwo(plan, a, b, y, f);
+  }
+}
+
+/// y = f(a, b, c) with broadcasting; y may be one of them that has the result's shape.
+template <class A, class B, class C, class Y, class F>
+void mapThree(const Broadcast& plan, const A* a, const B* b, const C* c, Y* y, F f) {
+  const std::int64_t count = plan.run(), p = plan.step(0), q = plan.step(1), r = plan.step(2);
+  if (p && q && r) {
+    plan.forRuns([=](std::int64_t first, const auto& place) {
+      const A* one = a + place[0];
+      const B* two = b + place[1];
+      const C* three = c + place[2];
+      Y* to = y + first;
+      PIPESCOPE_ELEMENTWISE
+      for (std::int64_t i = 0; i < count; ++i) to[i] = f(one[i], two[i], three[i]);
+    });
+    return;
+  }
+  plan.forRuns([=](std::int64_t first, const auto& place) {
+    const A* one = a + place[0];
+    const B* two = b + place[1];
+    const C* three = c + place[2];
+    Y* to = y + first;
+    for (std::int64_t i = 0; i < count; ++i) to[i] = f(one[i * p], two[i * q], three[i * r]);
+  });
+}
+
+/// Declares `gradient`, which has the shape of the forward output, as the gradient by an input that was
+/// broadcast: summed over the axes along which the input was spread (nodes "…/grad_<input>_sum" and
+/// "…_shaped").
+Status addBroadcastGradient(GradientBuilder& builder, std::size_t input, graph::TensorId gradient,
+                            const Shape& shape);
+
+}  // namespace pipescope::ops

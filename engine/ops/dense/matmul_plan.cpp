@@ -1,0 +1,61 @@
+#include "engine/ops/dense/matmul_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ops/core/broadcast.h"
+#include "engine/ops/core/shape_tools.h"
+
+namespace pipescope::ops {
+
+using base::badInput;
+
+Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
+  const auto refused = [&] {
+    return badInput(
+        fmt::format("{}: cannot multiply {} by {}", call.title(), extentsText(a), extentsText(b)));
+  };
+  if (a.empty() || b.empty() || a.size() > Broadcast::kMostAxes || b.size() > Broadcast::kMostAxes)
+    return refused();
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  MatMulPlan plan;
+  plan.m = a[a.size() - 2];
+  plan.k = a.back();
+  plan.n = b.back();
+  if (b[b.size() - 2] != plan.k) return refused();
+  const Shape stackA(a.begin(), a.end() - 2), stackB(b.begin(), b.end() - 2);
+  Shape stack(std::max(stackA.size(), stackB.size()), 1);
+  for (const Shape* each : {&stackA, &stackB}) {
+    for (std::size_t i = 0; i < each->size(); ++i) {
+      std::int64_t& extent = stack[stack.size() - each->size() + i];
+      if ((*each)[i] == 1 || (*each)[i] == extent) continue;
+      if (extent != 1) return refused();
+      extent = (*each)[i];
+    }
+  }
+  plan.matrices = graph::elementCount(stack);
+  plan.result = stack;
+  if (!row) plan.result.push_back(plan.m);
+  if (!column) plan.result.push_back(plan.n);
+  PIPESCOPE_TRY(requireSize(call, plan.result));
+  if (graph::elementCount(stackB) == 1) {
+    // One right matrix: all rows of all left matrices in one product.
+    plan.m *= plan.matrices;
+    plan.matrices = 1;
+    plan.left = plan.right = {0};
+    return plan;
+  }
+  const Broadcast places(stack, {stackA, stackB});
+  places.forRuns([&](std::int64_t, const auto& place) {
+    for (std::int64_t i = 0; i < places.run(); ++i) {
+      plan.left.push_back(place[0] + i * places.step(0));
+      plan.right.push_back(place[1] + i * places.step(1));
+    }
+  });
+  return plan;
+}
+
+}  // namespace pipescope::ops

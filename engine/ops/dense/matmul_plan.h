@@ -1,0 +1,18 @@
+#pragma once
+// Shapes of products of stacks of matrices, by numpy's rules.
+#include "engine/ops/core/operator.h"
+
+namespace pipescope::ops {
+
+/// y[s] (m×n) = a[s] (m×k) · b[s] (k×n) for every s of the stack.
+struct MatMulPlan {
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t matrices = 1;              ///< products of the stack
+  std::vector<std::int64_t> left, right;  ///< which matrix of a and b each product takes
+  Shape result;
+};
+
+/// Vectors become matrices of one row (a) or column (b); a sentence where the shapes do not fit.
+Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b);
+
+}  // namespace pipescope::ops

@@ -1,0 +1,90 @@
+#pragma once
+// Products of float32 matrices by the hot kernels: B is packed into panels in scratch memory, then blocks of
+// C are made, each by one task. The bits depend on sizes and instruction set alone. Smaller products, and
+// those without scratch, are matrix.h's.
+#include <span>
+
+#include "engine/ops/core/matrix.h"
+#include "engine/ops/core/operator.h"
+
+namespace pipescope::ops {
+
+/// What becomes of C once its sums are finished.
+struct Finish {
+  const float* bias = nullptr;  ///< one number for each column; or null
+  bool relu = false;            ///< max(·, 0)
+};
+
+/// Many products of one shape.
+class PackedProduct {
+ public:
+  /// Products of which none writes to another's C may run side by side.
+  explicit PackedProduct(const Product& product, std::int64_t count = 1, bool apart = true);
+
+  /// Floats of scratch memory for all of them.
+  std::int64_t scratchElements() const;
+  /// c[i] = scale · op(a[i]) · op(b[i]) for all i, ascending where they are not apart; element offsets by
+  /// number come from place(i), which gives {a, b, c}; accumulates(i): onto what C holds.
+  struct Place {
+    std::int64_t a = 0, b = 0, c = 0;
+    bool accumulate = false;
+  };
+  template <class PlaceOf>
+  void run(const KernelArguments& arguments, float scale, const float* a, const float* b, float* c,
+           float* scratch, const Finish& finish, const PlaceOf& placeOf) const {
+    if (apart_ && count_ >= kManyProducts) {
+      // Each as a whole: what is packed is still in the cache when it is multiplied.
+      arguments.parallel(count_, [&](std::int64_t i) {
+        const Place place = placeOf(i);
+        for (std::int64_t task = 0; task < packTasks_; ++task)
+          pack(task, a + place.a, b + place.b, scratch + i * each());
+        for (std::int64_t task = 0; task < blocks(); ++task)
+          multiply(task, scale, a + place.a, c + place.c, scratch + i * each(), finish, place.accumulate);
+      });
+      return;
+    }
+    if (apart_) {
+      arguments.parallel(count_ * packTasks_, [&](std::int64_t task) {
+        const std::int64_t i = task / packTasks_;
+        const Place place = placeOf(i);
+        pack(task % packTasks_, a + place.a, b + place.b, scratch + i * each());
+      });
+      arguments.parallel(count_ * blocks(), [&](std::int64_t task) {
+        const std::int64_t i = task / blocks();
+        const Place place = placeOf(i);
+        multiply(task % blocks(), scale, a + place.a, c + place.c, scratch + i * each(), finish,
+                 place.accumulate);
+      });
+      return;
+    }
+    for (std::int64_t i = 0; i < count_; ++i) {
+      const Place place = placeOf(i);
+      arguments.parallel(packTasks_,
+                         [&](std::int64_t task) { pack(task, a + place.a, b + place.b, scratch); });
+      arguments.parallel(blocks(), [&](std::int64_t task) {
+        multiply(task, scale, a + place.a, c + place.c, scratch, finish, place.accumulate);
+      });
+    }
+  }
+
+ private:
+  /// So many products keep all threads busy without being split.
+  static constexpr std::int64_t kManyProducts = 16;
+
+  std::int64_t blocks() const { return rowBlocks_ * columnBlocks_; }
+  std::int64_t each() const;
+  std::int64_t leftElements() const;
+  void pack(std::int64_t task, const float* a, const float* b, float* scratch) const;
+  void multiply(std::int64_t block, float scale, const float* a, float* c, float* scratch,
+                const Finish& finish, bool accumulate) const;
+
+  Product product_;
+  std::int64_t count_ = 1;
+  bool apart_ = true;
+  std::int64_t rowBlocks_ = 1, columnBlocks_ = 1, blockRows_ = 0, blockColumns_ = 0;
+  std::int64_t packTasks_ = 1;
+  bool packsRows_ =
+      false;  ///< a task packs its rows of a transposed A itself, and uses them while they are in the cache
+};
+
+}  // namespace pipescope::ops

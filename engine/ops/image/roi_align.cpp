@@ -1,0 +1,254 @@
+// RoiAlign: regions of interest pooled to a fixed size, each bin the mean of samples between the elements;
+// and GradRoiAlign, which gives the elements their shares back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/shape_tools.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct RoiPlan {
+  std::int64_t batch = 0, channels = 0, height = 0, width = 0, regions = 0;
+  std::int64_t binRows = 1, binColumns = 1, samples = 0;
+  double scale = 1;
+  bool halfPixel = true;
+  std::string title;
+};
+
+Result<RoiPlan> roiAlignPlanOf(const OperatorCall& call, const Shape& x, std::size_t rois) {
+  const std::string mode = graph::stringAttribute(call.node, "mode", "avg");
+  const std::string transform =
+      graph::stringAttribute(call.node, "coordinate_transformation_mode", "half_pixel");
+  // What "max" takes the largest of differs between ONNX's implementations.
+  if (mode != "avg")
+    return badInput(fmt::format("{}: mode is {}; only avg is supported", call.title(), mode));
+  if (transform != "half_pixel" && transform != "output_half_pixel") {
+    return badInput(
+        fmt::format("{}: coordinate_transformation_mode is {}; it must be half_pixel or output_half_pixel",
+                    call.title(), transform));
+  }
+  const Shape& regions = call.input(rois).shape;
+  if (x.size() != 4 || regions.size() != 2 || regions[1] != 4 || x[2] < 1 || x[3] < 1 ||
+      call.input(rois + 1) != TensorType{ElementType::int64, {regions[0]}}) {
+    return badInput(fmt::format(
+        "{}: its input is {}, its regions {} and their batch indices {}; it needs batch, "
+        "channels, height and width, rows of 4, and an int64 for each",
+        call.title(), extentsText(x), extentsText(regions), graph::toString(call.input(rois + 1))));
+  }
+  RoiPlan plan{x[0], x[1], x[2], x[3], regions[0]};
+  plan.binRows = graph::intAttribute(call.node, "output_height", 1);
+  plan.binColumns = graph::intAttribute(call.node, "output_width", 1);
+  plan.samples = graph::intAttribute(call.node, "sampling_ratio", 0);
+  plan.scale = graph::floatAttribute(call.node, "spatial_scale", 1);
+  plan.halfPixel = transform == "half_pixel";
+  plan.title = call.title();
+  constexpr std::int64_t kMost = 1 << 16;
+  if (plan.binRows < 1 || plan.binColumns < 1 || plan.binRows > kMost || plan.binColumns > kMost ||
+      plan.samples < 0 || plan.samples > kMost) {
+    return badInput(fmt::format("{}: its output is {}x{} with sampling_ratio {}; give sizes of 1 to {}",
+                                call.title(), plan.binRows, plan.binColumns, plan.samples, kMost));
+  }
+  return plan;
+}
+
+/// Two elements and their weights along one axis; none where the sample is outside.
+template <class T>
+struct Pair {
+  bool inside = false;
+  std::array<std::int64_t, 2> places{};
+  std::array<T, 2> weights{};
+};
+
+template <class T>
+Pair<T> pairAt(T at, std::int64_t extent) {
+  if (!(at >= T(-1) && at <= static_cast<T>(extent))) return {};
+  at = std::max(at, T(0));
+  const auto low = static_cast<std::int64_t>(at);
+  if (low >= extent - 1) return {true, {extent - 1, extent - 1}, {T(1), T(0)}};
+  const T fraction = at - static_cast<T>(low);
+  return {true, {low, low + 1}, {T(1) - fraction, fraction}};
+}
+
+/// visit(element of the bin in the output's plane, element of the input's plane, weight) for every sample of
+/// a region; false where the region asks for too many samples.
+template <class T, class Visit>
+bool forSamples(const RoiPlan& plan, const T* roi, const Visit& visit) {
+  const T scale = static_cast<T>(plan.scale), offset = plan.halfPixel ? T(0.5) : T(0);
+  const T left = roi[0] * scale - offset, top = roi[1] * scale - offset;
+  T wide = roi[2] * scale - offset - left, high = roi[3] * scale - offset - top;
+  if (!plan.halfPixel) {
+    wide = std::max(wide, T(1));
+    high = std::max(high, T(1));
+  }
+  const T binHigh = high / static_cast<T>(plan.binRows), binWide = wide / static_cast<T>(plan.binColumns);
+  const T rowsWanted = plan.samples > 0 ? static_cast<T>(plan.samples) : std::ceil(binHigh);
+  const T columnsWanted = plan.samples > 0 ? static_cast<T>(plan.samples) : std::ceil(binWide);
+  if (!(rowsWanted < T(1 << 16) && columnsWanted < T(1 << 16))) return false;
+  const auto rows = static_cast<std::int64_t>(rowsWanted), columns = static_cast<std::int64_t>(columnsWanted);
+  const T share = T(1) / static_cast<T>(std::max<std::int64_t>(rows * columns, 1));
+  for (std::int64_t bin = 0; bin < plan.binRows * plan.binColumns; ++bin) {
+    const T y0 = top + static_cast<T>(bin / plan.binColumns) * binHigh;
+    const T x0 = left + static_cast<T>(bin % plan.binColumns) * binWide;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const Pair<T> y = pairAt(y0 + (static_cast<T>(i) + T(0.5)) * binHigh / rowsWanted, plan.height);
+      for (std::int64_t j = 0; j < columns && y.inside; ++j) {
+        const Pair<T> x = pairAt(x0 + (static_cast<T>(j) + T(0.5)) * binWide / columnsWanted, plan.width);
+        if (!x.inside) continue;
+        for (std::size_t k = 0; k < 4; ++k) {
+          visit(bin, y.places[k / 2] * plan.width + x.places[k % 2],
+                y.weights[k / 2] * x.weights[k % 2] * share);
+        }
+      }
+    }
+  }
+  return true;
+}
+
+/// samples(region, first element of its image's planes) for every region.
+template <class T, class Samples>
+Status forRegions(const RoiPlan& plan, const T* rois, const std::int64_t* images, const Samples& samples) {
+  for (std::int64_t r = 0; r < plan.regions; ++r) {
+    if (images[r] < 0 || images[r] >= plan.batch) {
+      return badInput(fmt::format("{}: region {} belongs to image {}; there are {}", plan.title, r, images[r],
+                                  plan.batch));
+    }
+    if (!samples(r, images[r] * plan.channels, rois + 4 * r))
+      return badInput(fmt::format("{}: region {} is too large to be sampled", plan.title, r));
+  }
+  return {};
+}
+
+// --- RoiAlign: X, rois, batch_indices → Y ----------------------------------------------
+
+Result<std::vector<TensorType>> inferRoiAlign(const OperatorCall& call) {
+  PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
+  PIPESCOPE_ASSIGN(const RoiPlan plan, roiAlignPlanOf(call, call.input(0).shape, 1));
+  return inferredAs(call, call.input(0).element,
+                    {plan.regions, plan.channels, plan.binRows, plan.binColumns});
+}
+
+Result<Kernel> roiAlignKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const RoiPlan plan, roiAlignPlanOf(call, call.input(0).shape, 1));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan, count = call.outputs[0].elements()](const KernelArguments& a) -> Status {
+                    const T* x = a.input<T>(0);
+                    T* y = a.output<T>(0);
+                    const std::int64_t plane = plan.height * plan.width,
+                                       bins = plan.binRows * plan.binColumns;
+                    std::fill_n(y, count, T(0));
+                    return forRegions(
+                        plan, a.input<T>(1), a.input<std::int64_t>(2),
+                        [&](std::int64_t r, std::int64_t first, const T* roi) {
+                          return forSamples(plan, roi, [&](std::int64_t bin, std::int64_t at, T weight) {
+                            for (std::int64_t c = 0; c < plan.channels; ++c)
+                              y[(r * plan.channels + c) * bins + bin] += weight * x[(first + c) * plane + at];
+                          });
+                        });
+                  },
+                  0};
+  });
+}
+
+/// Four reads for each sample; where the number of samples depends on the regions, one sample a bin is
+/// counted.
+std::int64_t readsOf(const RoiPlan& plan) {
+  return plan.regions * plan.channels * plan.binRows * plan.binColumns * 4 *
+         std::max<std::int64_t>(plan.samples * plan.samples, 1);
+}
+
+std::vector<Work> roiAlignWork(const OperatorCall& call) {
+  const std::int64_t reads = readsOf(*roiAlignPlanOf(call, call.input(0).shape, 1));
+  const ElementType type = call.input(0).element;
+  return {{Gather{reads, 1, call.input(0).elements(), type}, 1, "Read"},
+          {Map{"scaled_add", reads, 2, type, false}, 1, "Weigh"}};
+}
+
+Status roiAlignGradient(GradientBuilder& builder) {
+  if (builder.wants(1)) {
+    return badInput(
+        fmt::format("{}: cannot train through its regions; only through its input", builder.call().title()));
+  }
+  const Node& node = builder.node();
+  graph::Attributes attributes = node.attributes;
+  attributes["input_shape"] = builder.call().input(0).shape;
+  return builder.addFor(0, "GradRoiAlign", "grad_input",
+                        {builder.outputGradient(0), node.inputs[1], node.inputs[2]}, std::move(attributes));
+}
+
+// --- GradRoiAlign: dy, rois, batch_indices → dx; attribute input_shape -----------------
+
+Result<std::vector<TensorType>> inferRoiAlignGradient(const OperatorCall& call) {
+  const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
+  PIPESCOPE_ASSIGN(const RoiPlan plan, roiAlignPlanOf(call, shape, 1));
+  const Shape expected{plan.regions, plan.channels, plan.binRows, plan.binColumns};
+  if (call.input(0).shape != expected) {
+    return badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}", call.title(),
+                                extentsText(call.input(0).shape), extentsText(expected)));
+  }
+  return inferredAs(call, call.input(0).element, shape);
+}
+
+Result<Kernel> roiAlignGradientKernel(const OperatorCall& call) {
+  const Shape shape = graph::intsAttribute(call.node, "input_shape", {});
+  PIPESCOPE_ASSIGN(const RoiPlan plan, roiAlignPlanOf(call, shape, 1));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{
+        [plan, count = graph::elementCount(shape)](const KernelArguments& a) -> Status {
+          const T* dy = a.input<T>(0);
+          T* dx = a.output<T>(0);
+          const std::int64_t plane = plan.height * plan.width, bins = plan.binRows * plan.binColumns;
+          std::fill_n(dx, count, T(0));
+          return forRegions(plan, a.input<T>(1), a.input<std::int64_t>(2),
+                            [&](std::int64_t r, std::int64_t first, const T* roi) {
+                              return forSamples(plan, roi, [&](std::int64_t bin, std::int64_t at, T weight) {
+                                for (std::int64_t c = 0; c < plan.channels; ++c)
+                                  dx[(first + c) * plane + at] +=
+                                      weight * dy[(r * plan.channels + c) * bins + bin];
+                              });
+                            });
+        },
+        0};
+  });
+}
+
+std::vector<Work> roiAlignGradientWork(const OperatorCall& call) {
+  const RoiPlan plan = *roiAlignPlanOf(call, graph::intsAttribute(call.node, "input_shape", {}), 1);
+  return {{Scatter{readsOf(plan), 1, call.outputs[0].elements(), true, call.input(0).element}, 1, ""}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(roi_align) {
+  std::vector<AttributeRule> attributes{{"coordinate_transformation_mode", AttributeKind::text},
+                                        {"mode", AttributeKind::text},
+                                        {"output_height", AttributeKind::integer},
+                                        {"output_width", AttributeKind::integer},
+                                        {"sampling_ratio", AttributeKind::integer},
+                                        {"spatial_scale", AttributeKind::real}};
+  registry.add({.type = "RoiAlign",
+                .attributes = attributes,
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferRoiAlign,
+                .kernel = roiAlignKernel,
+                .work = roiAlignWork,
+                .gradient = roiAlignGradient});
+  attributes.push_back({"input_shape", AttributeKind::integers});
+  registry.add({.type = "GradRoiAlign",
+                .attributes = attributes,
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferRoiAlignGradient,
+                .kernel = roiAlignGradientKernel,
+                .work = roiAlignGradientWork});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,87 @@
+#pragma once
+// What the losses of classes share: shapes, labels, weights and reductions. scores: N × C × d…; labels: N ×
+// d…, int64 or int32; an optional weight per class.
+#include <optional>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/operator.h"
+
+namespace pipescope::ops {
+
+enum class Reduction { none, sum, mean };
+
+struct LossPlan {
+  std::string title;
+  std::int64_t rows = 0;     ///< N
+  std::int64_t classes = 0;  ///< C
+  std::int64_t inner = 0;    ///< product of d…
+  Reduction reduction = Reduction::mean;
+  std::optional<std::int64_t> ignored;
+  ElementType labelType = ElementType::int64;
+
+  std::int64_t labels() const { return rows * inner; }
+};
+
+/// The attribute `reduction`: none, sum or mean (the default).
+Result<Reduction> reductionOf(const OperatorCall& call);
+
+/// scores, labels and weight stand at inputs `first`, `first` + 1 and `first` + 2.
+Result<LossPlan> lossPlanOf(const OperatorCall& call, std::size_t first);
+
+std::vector<AttributeRule> classLossAttributes();
+/// Without reduction the labels' shape, else a scalar's.
+Shape lossShapeOf(const LossPlan& plan, const Shape& labels);
+/// Adds the multiplication by class weights, where there are some, and the reduction.
+void addReductionWork(const OperatorCall& call, const LossPlan& plan, std::vector<Work>& work);
+
+/// The gradient by the scores: inputs [dloss], scores, labels, [weight]; without dloss it is 1.
+Result<std::vector<TensorType>> inferScoresGradient(const OperatorCall& call);
+/// These inputs for a loss node; refuses to train class weights.
+Result<std::vector<graph::TensorId>> scoresGradientInputs(GradientBuilder& builder);
+
+/// Operation::run<T>(plan, arguments) as a kernel; the scores stand at input `first`.
+template <class Operation>
+Result<Kernel> classLossKernel(const OperatorCall& call, std::size_t first) {
+  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, first));
+  return kernelForFloats(call, call.input(first).element, [&plan]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) { return Operation::template run<T>(plan, a); }, 0};
+  });
+}
+
+/// The labels, whichever integer type they have.
+class Labels {
+ public:
+  Labels(const LossPlan& plan, const KernelArguments& arguments, std::size_t input)
+      : wide_(plan.labelType == ElementType::int64 ? arguments.input<std::int64_t>(input) : nullptr),
+        narrow_(wide_ ? nullptr : arguments.input<std::int32_t>(input)) {}
+  std::int64_t operator[](std::int64_t i) const { return wide_ ? wide_[i] : narrow_[i]; }
+
+ private:
+  const std::int64_t* wide_;
+  const std::int32_t* narrow_;
+};
+
+/// Every label is a class or ignored; a sentence with its row where one is not.
+Status checkLabels(const LossPlan& plan, const Labels& labels);
+
+template <class T>
+T weightOf(const LossPlan& plan, const T* weights, std::int64_t label) {
+  if (plan.ignored == label) return T(0);
+  return weights ? weights[label] : T(1);
+}
+
+template <class T>
+T totalWeight(const LossPlan& plan, const T* weights, const Labels& labels) {
+  T total = 0;
+  for (std::int64_t i = 0; i < plan.labels(); ++i) total += weightOf(plan, weights, labels[i]);
+  return total;
+}
+
+/// Writes the reduced loss from the sum over all labels.
+template <class T>
+void reduceLoss(const LossPlan& plan, T sum, const T* weights, const Labels& labels, T* loss) {
+  if (plan.reduction == Reduction::sum) *loss = sum;
+  if (plan.reduction == Reduction::mean) *loss = sum / totalWeight(plan, weights, labels);
+}
+
+}  // namespace pipescope::ops

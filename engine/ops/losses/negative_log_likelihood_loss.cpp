@@ -1,0 +1,110 @@
+// NegativeLogLikelihoodLoss: log-probabilities, labels, [weight] → loss = Σ −w[label]·x[label], divided by
+// Σ w[label] for reduction "mean"; GradNegativeLogLikelihoodLoss: [dloss], x, labels, [weight] → dx, which
+// without dloss takes it as 1.
+#include <algorithm>
+
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/losses/class_loss.h"
+
+namespace pipescope::ops {
+namespace {
+
+std::int64_t placeOf(const LossPlan& plan, std::int64_t label, std::int64_t which) {
+  return (label / plan.inner * plan.classes + which) * plan.inner + label % plan.inner;
+}
+
+Result<std::vector<TensorType>> inferNegativeLogLikelihoodLossLoss(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
+  return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)}};
+}
+
+struct NegativeLogLikelihoodLossLoss {
+  template <class T>
+  static Status run(const LossPlan& plan, const KernelArguments& a) {
+    const Labels labels(plan, a, 1);
+    PIPESCOPE_TRY(checkLabels(plan, labels));
+    const T *x = a.input<T>(0), *weights = a.input<T>(2);
+    T* loss = a.output<T>(0);
+    T sum = 0;
+    for (std::int64_t i = 0; i < plan.labels(); ++i) {
+      const T own = plan.ignored == labels[i]
+                        ? T(0)
+                        : -weightOf(plan, weights, labels[i]) * x[placeOf(plan, i, labels[i])];
+      sum += own;
+      if (plan.reduction == Reduction::none) loss[i] = own;
+    }
+    reduceLoss(plan, sum, weights, labels, loss);
+    return {};
+  }
+};
+
+Result<Kernel> negativeLogLikelihoodLossLossKernel(const OperatorCall& call) {
+  return classLossKernel<NegativeLogLikelihoodLossLoss>(call, 0);
+}
+
+std::vector<Work> negativeLogLikelihoodLossLossWork(const OperatorCall& call) {
+  const LossPlan plan = *lossPlanOf(call, 0);
+  const ElementType type = call.input(0).element;
+  std::vector<Work> work{{Gather{plan.labels(), 1, call.input(0).elements(), type}, 1, "Pick"},
+                         {Map{"negate", plan.labels(), 1, type, true}, 1, "Nll"}};
+  addReductionWork(call, plan, work);
+  return work;
+}
+
+Status negativeLogLikelihoodLossLossGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
+  return builder.addFor(0, "GradNegativeLogLikelihoodLoss", "grad_input", std::move(inputs),
+                        builder.node().attributes);
+}
+
+struct Gradient {
+  template <class T>
+  static Status run(const LossPlan& plan, const KernelArguments& a) {
+    const Labels labels(plan, a, 2);
+    PIPESCOPE_TRY(checkLabels(plan, labels));
+    const T *upstream = a.input<T>(0), *weights = a.input<T>(3);
+    T* dx = a.output<T>(0);
+    std::fill_n(dx, plan.labels() * plan.classes, T(0));
+    const T divisor = plan.reduction == Reduction::mean ? totalWeight(plan, weights, labels) : T(1);
+    for (std::int64_t i = 0; i < plan.labels(); ++i) {
+      if (plan.ignored == labels[i]) continue;
+      const T outer = upstream ? upstream[plan.reduction == Reduction::none ? i : 0] : T(1);
+      dx[placeOf(plan, i, labels[i])] = -weightOf(plan, weights, labels[i]) / divisor * outer;
+    }
+    return {};
+  }
+};
+
+Result<Kernel> negativeLogLikelihoodGradientKernel(const OperatorCall& call) {
+  return classLossKernel<Gradient>(call, 1);
+}
+
+std::vector<Work> negativeLogLikelihoodLossGradientWork(const OperatorCall& call) {
+  const LossPlan plan = *lossPlanOf(call, 1);
+  const ElementType type = call.input(1).element;
+  const std::int64_t all = call.input(1).elements();
+  return {{Map{"fill", all, 1, type, false}, 1, "Zero"},
+          {Scatter{plan.labels(), 1, all, false, type}, 1, "Spread"}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(negative_log_likelihood_loss) {
+  registry.add({.type = "NegativeLogLikelihoodLoss",
+                .attributes = classLossAttributes(),
+                .minInputs = 2,
+                .maxInputs = 3,
+                .infer = inferNegativeLogLikelihoodLossLoss,
+                .kernel = negativeLogLikelihoodLossLossKernel,
+                .work = negativeLogLikelihoodLossLossWork,
+                .gradient = negativeLogLikelihoodLossLossGradient});
+  registry.add({.type = "GradNegativeLogLikelihoodLoss",
+                .attributes = classLossAttributes(),
+                .minInputs = 0,
+                .maxInputs = 4,
+                .infer = inferScoresGradient,
+                .kernel = negativeLogLikelihoodGradientKernel,
+                .work = negativeLogLikelihoodLossGradientWork});
+}
+
+}  // namespace pipescope::ops

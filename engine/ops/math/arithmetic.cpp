@@ -1,0 +1,162 @@
+// Add, Sub, Mul, Div with numpy's broadcasting. Integers wrap; a quotient of integers is rounded towards
+// zero, and division by zero is refused.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include "engine/ops/core/broadcast.h"
+#include "engine/ops/core/dispatch.h"
+
+namespace pipescope::ops {
+namespace {
+
+/// Integer arithmetic modulo 2⁶⁴, cut to T: no overflow is undefined.
+template <class T>
+using Wide = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
+
+struct Plus {
+  static constexpr const char* kWork = "add";
+  template <class T>
+  static T apply(T a, T b) {
+    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
+  }
+};
+struct Minus {
+  static constexpr const char* kWork = "subtract";
+  template <class T>
+  static T apply(T a, T b) {
+    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
+  }
+};
+struct Times {
+  static constexpr const char* kWork = "multiply";
+  template <class T>
+  static T apply(T a, T b) {
+    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+  }
+};
+struct Over {
+  static constexpr const char* kWork = "divide";
+  template <class T>
+  static T apply(T a, T b) {
+    // The smallest number ÷ −1 wraps to itself.
+    if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
+      if (b == T(-1)) return static_cast<T>(-static_cast<std::uint64_t>(a));
+    }
+    return static_cast<T>(a / b);
+  }
+};
+
+Result<std::vector<TensorType>> inferArithmetic(const OperatorCall& call) {
+  PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
+  PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
+  return std::vector<TensorType>{{call.input(0).element, shape}};
+}
+
+struct ArithmeticPlan {
+  Broadcast spread;
+  std::int64_t divisors;
+  std::string title;
+};
+
+template <class Op, class T>
+Status runArithmetic(const KernelArguments& a, const ArithmeticPlan& plan) {
+  const T* b = a.input<T>(1);
+  if constexpr (std::is_same_v<Op, Over> && std::is_integral_v<T>) {
+    if (std::find(b, b + plan.divisors, T(0)) != b + plan.divisors)
+      return base::badInput(fmt::format("{}: a whole number is divided by zero", plan.title));
+  }
+  mapTwo(a, plan.spread, a.input<T>(0), b, a.output<T>(0),
+         [](T x, T y) { return Op::template apply<T>(x, y); });
+  return {};
+}
+
+template <class Op>
+Result<Kernel> arithmeticKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
+  const ArithmeticPlan plan{Broadcast(shape, {call.input(0).shape, call.input(1).shape}),
+                            call.input(1).elements(), call.title()};
+  const auto make = [&]<class T>(T) { return kernelOf(plan, runArithmetic<Op, T>); };
+  // Modulo 2ⁿ, signed and unsigned numbers have one code for all but quotients.
+  if constexpr (!std::is_same_v<Op, Over>) {
+    if (isInteger(call.input(0).element)) return kernelForSizes(call.input(0).element, make);
+  }
+  return kernelForNumbers(call, call.input(0).element, make);
+}
+
+template <class Op>
+std::vector<Work> arithmeticWork(const OperatorCall& call) {
+  const std::int64_t elements = call.outputs.empty() ? 0 : call.outputs[0].elements();
+  return {{Map{Op::kWork, elements, 2, call.input(0).element, call.input(0).elements() == elements}, 1, ""}};
+}
+
+Result<Shape> resultShape(GradientBuilder& builder) {
+  return broadcastInputs(builder.call());
+}
+
+Status addGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const Shape shape, resultShape(builder));
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (builder.wants(i)) PIPESCOPE_TRY(addBroadcastGradient(builder, i, builder.outputGradient(0), shape));
+  }
+  return {};
+}
+
+Status subtractGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const Shape shape, resultShape(builder));
+  const graph::TensorId dy = builder.outputGradient(0);
+  if (builder.wants(0)) PIPESCOPE_TRY(addBroadcastGradient(builder, 0, dy, shape));
+  if (!builder.wants(1)) return {};
+  PIPESCOPE_ASSIGN(const graph::TensorId minus, builder.add("Neg", "grad_1", {dy}, {}));
+  return addBroadcastGradient(builder, 1, minus, shape);
+}
+
+Status multiplyGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const Shape shape, resultShape(builder));
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!builder.wants(i)) continue;
+    PIPESCOPE_ASSIGN(const graph::TensorId product,
+                     builder.add("Mul", fmt::format("grad_{}", i),
+                                 {builder.outputGradient(0), builder.node().inputs[1 - i]}, {}));
+    PIPESCOPE_TRY(addBroadcastGradient(builder, i, product, shape));
+  }
+  return {};
+}
+
+/// By the dividend dy ÷ b, by the divisor −(dy ÷ b)·y.
+Status divideGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const Shape shape, resultShape(builder));
+  const Node& node = builder.node();
+  PIPESCOPE_ASSIGN(const graph::TensorId quotient,
+                   builder.add("Div", "grad_0", {builder.outputGradient(0), node.inputs[1]}, {}));
+  if (builder.wants(0)) PIPESCOPE_TRY(addBroadcastGradient(builder, 0, quotient, shape));
+  if (!builder.wants(1)) return {};
+  PIPESCOPE_ASSIGN(const graph::TensorId product,
+                   builder.add("Mul", "grad_1_product", {quotient, node.outputs[0]}, {}));
+  PIPESCOPE_ASSIGN(const graph::TensorId minus, builder.add("Neg", "grad_1", {product}, {}));
+  return addBroadcastGradient(builder, 1, minus, shape);
+}
+
+template <class Op>
+void addArithmetic(OperatorRegistry& registry, const char* type, Status (*gradient)(GradientBuilder&)) {
+  registry.add({.type = type,
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferArithmetic,
+                .kernel = arithmeticKernel<Op>,
+                .work = arithmeticWork<Op>,
+                .gradient = gradient,
+                .inPlaceInput = 0});
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(arithmetic) {
+  addArithmetic<Plus>(registry, "Add", addGradient);
+  addArithmetic<Minus>(registry, "Sub", subtractGradient);
+  addArithmetic<Times>(registry, "Mul", multiplyGradient);
+  addArithmetic<Over>(registry, "Div", divideGradient);
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,176 @@
+// Dropout: x, [ratio], [training_mode] → y, [mask]; GradDropout: dy, [ratio], [training_mode] → dx. Without
+// training_mode the identity. Which elements stay is a function of the run's identity, the attribute
+// `sequence` (the node's name where there is none) and `seed`: the gradient and a recomputation draw the same
+// mask again instead of keeping it.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/random.h"
+#include "engine/ops/core/recomputation.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct DropoutPlan {
+  std::string title, sequence;
+  std::int64_t count = 0;
+  ElementType ratioType = ElementType::float32;
+};
+
+Status check(const OperatorCall& call) {
+  if (call.has(1) && (!isFloat(call.input(1).element) || call.input(1).elements() != 1)) {
+    return badInput(fmt::format("{}: its ratio is {}; it must be one floating-point number", call.title(),
+                                graph::toString(call.input(1))));
+  }
+  if (call.has(2) && (call.input(2).element != ElementType::boolean || call.input(2).elements() != 1)) {
+    return badInput(fmt::format("{}: its training mode is {}; it must be one bool", call.title(),
+                                graph::toString(call.input(2))));
+  }
+  return {};
+}
+
+DropoutPlan dropoutPlanOf(const OperatorCall& call) {
+  DropoutPlan plan;
+  plan.title = call.title();
+  plan.sequence = graph::stringAttribute(call.node, "sequence", originOf(call.node.name)) + "/mask";
+  if (call.node.attributes.contains("seed"))
+    plan.sequence += std::to_string(graph::intAttribute(call.node, "seed", 0));
+  plan.count = call.input(0).elements();
+  if (call.has(1)) plan.ratioType = call.input(1).element;
+  return plan;
+}
+
+/// Which elements stay: those whose number is not below the ratio, which has 24 bits.
+struct Mask {
+  std::uint32_t dropped = 0;  ///< numbers below are dropped
+  double scale = 1;
+  bool active = false;
+};
+
+/// The ratio; half precision inputs arrive as float32 where x has the same type, else as they are.
+template <class T>
+double ratioOf(const DropoutPlan& plan, const KernelArguments& a) {
+  const std::span<const std::byte> bytes = a.inputs.size() > 1 ? a.inputs[1] : std::span<const std::byte>();
+  if (bytes.empty()) return 0.5;
+  if (bytes.size() == sizeof(double)) return *a.input<double>(1);
+  if (bytes.size() == sizeof(float)) return static_cast<double>(*a.input<float>(1));
+  if (plan.ratioType == ElementType::float16) return static_cast<double>(widened(*a.input<Float16>(1)));
+  return static_cast<double>(widened(*a.input<BFloat16>(1)));
+}
+
+template <class T>
+Result<Mask> maskOf(const DropoutPlan& plan, const KernelArguments& a) {
+  const auto* training = a.input<std::uint8_t>(2);
+  const double ratio = ratioOf<T>(plan, a);
+  Mask mask;
+  if (!training || *training == 0) return mask;
+  if (!(ratio >= 0 && ratio < 1))
+    return badInput(
+        fmt::format("{}: its ratio is {}; it must be 0 or more and less than 1", plan.title, ratio));
+  mask.active = ratio > 0;
+  mask.dropped = static_cast<std::uint32_t>(ratio * 0x1p24);
+  mask.scale = 1 / (1 - ratio);
+  return mask;
+}
+
+/// y = x scaled where it stays, else 0.
+template <class T>
+void drop(const DropoutPlan& plan, const Mask& mask, const RunIdentity& identity, const T* x, T* y,
+          std::uint8_t* kept) {
+  const RandomSequence random(identity, plan.sequence);
+  const T scale = static_cast<T>(mask.scale);
+  constexpr std::int64_t kBlock = 256;
+  for (std::int64_t start = 0; start < plan.count; start += kBlock) {
+    const std::int64_t count = std::min(kBlock, plan.count - start);
+    std::uint32_t words[kBlock];
+    for (std::int64_t i = 0; i < count; i += 4) {
+      const auto four = random.block(static_cast<std::uint64_t>((start + i) / 4));
+      std::memcpy(words + i, four.data(), sizeof(four));
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool stays = (words[i] >> 8) >= mask.dropped;
+      y[start + i] = stays ? x[start + i] * scale : T(0);
+      if (kept) kept[start + i] = stays ? 1 : 0;
+    }
+  }
+}
+
+template <bool kForward>
+Result<std::vector<TensorType>> inferDropout(const OperatorCall& call) {
+  PIPESCOPE_TRY(check(call));
+  std::vector<TensorType> types{call.input(0)};
+  if (kForward) types.push_back({ElementType::boolean, call.input(0).shape});
+  return types;
+}
+
+Result<Kernel> dropoutKernel(const OperatorCall& call) {
+  return kernelForFloats(call, call.input(0).element, [plan = dropoutPlanOf(call)]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    PIPESCOPE_ASSIGN(const Mask mask, maskOf<T>(plan, a));
+                    const T* x = a.input<T>(0);
+                    T* y = a.output<T>(0);
+                    auto* kept = a.output<std::uint8_t>(1);
+                    if (mask.active) {
+                      drop(plan, mask, a.identity, x, y, kept);
+                    } else {
+                      if (x != y) std::copy_n(x, plan.count, y);
+                      if (kept) std::fill_n(kept, plan.count, std::uint8_t{1});
+                    }
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> dropoutWork(const OperatorCall& call) {
+  // Without training nothing is done; where the graph does not know, training is meant.
+  const bool identity = !call.has(2) || (call.constants.size() > 2 && call.constants[2] &&
+                                         call.constants[2]->front() == std::byte{0});
+  if (identity) return {};
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  return {{Random{all, type}, 1, "Mask"}, {Map{"multiply", all, 2, type, true}, 1, "Apply"}};
+}
+
+Status dropoutGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  graph::Attributes attributes = node.attributes;
+  if (!attributes.contains("sequence")) attributes["sequence"] = node.name;
+  std::vector<graph::TensorId> inputs{builder.outputGradient(0)};
+  inputs.insert(inputs.end(), node.inputs.begin() + 1, node.inputs.end());
+  return builder.addFor(0, "GradDropout", "grad_input", std::move(inputs), std::move(attributes));
+}
+
+const std::vector<AttributeRule>& attributes() {
+  static const std::vector<AttributeRule> rules{{"seed", AttributeKind::integer},
+                                                {"sequence", AttributeKind::text}};
+  return rules;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(dropout) {
+  registry.add({.type = "Dropout",
+                .attributes = attributes(),
+                .maxInputs = 3,
+                .maxOutputs = 2,
+                .infer = inferDropout<true>,
+                .kernel = dropoutKernel,
+                .work = dropoutWork,
+                .gradient = dropoutGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradDropout",
+                .attributes = attributes(),
+                .maxInputs = 3,
+                .infer = inferDropout<false>,
+                .kernel = dropoutKernel,
+                .work = dropoutWork,
+                .inPlaceInput = 0});
+}
+
+}  // namespace pipescope::ops

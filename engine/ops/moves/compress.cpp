@@ -1,0 +1,156 @@
+// Compress: the slices along an axis (or, without one, the elements) whose condition is true. How many there
+// are depends on the condition, which must therefore be known. GradCompress puts gradients back into zeros.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/shape_tools.h"
+
+namespace pipescope::ops {
+namespace {
+
+struct CompressPlan {
+  std::size_t outer = 1, slices = 1, inner = 1;  ///< inner: bytes of a slice
+  std::vector<std::size_t> kept;
+  Shape result;
+  std::int64_t innerElements = 1;
+};
+
+Result<CompressPlan> compressPlanFor(const OperatorCall& call, const Shape& x, ElementType element) {
+  const TensorType& condition = call.input(1);
+  if (condition.element != ElementType::boolean || condition.shape.size() != 1) {
+    return base::badInput(fmt::format("{}: its condition (input 1) is {}; it must be a list of bool",
+                                      call.title(), graph::toString(condition)));
+  }
+  PIPESCOPE_ASSIGN(const std::vector<std::byte>* bytes, shapingValue(call, 1, "condition"));
+  CompressPlan plan;
+  std::size_t axis = 0;
+  std::int64_t slices = graph::elementCount(x), outer = 1;
+  plan.result = {0};
+  if (call.node.attributes.contains("axis")) {
+    PIPESCOPE_ASSIGN(axis, axisAttribute(call, 0, x.size()));
+    outer = extentsWithin(x, 0, axis);
+    slices = x[axis];
+    plan.innerElements = extentsWithin(x, axis + 1, x.size());
+    plan.result = x;
+  }
+  if (static_cast<std::int64_t>(bytes->size()) > slices) {
+    return base::badInput(
+        fmt::format("{}: its condition has {} elements, but there are only {} slices to keep", call.title(),
+                    bytes->size(), slices));
+  }
+  for (std::size_t i = 0; i < bytes->size(); ++i) {
+    if ((*bytes)[i] != std::byte{0}) plan.kept.push_back(i);
+  }
+  plan.outer = static_cast<std::size_t>(outer);
+  plan.slices = static_cast<std::size_t>(slices);
+  plan.inner = static_cast<std::size_t>(plan.innerElements * graph::sizeOf(element));
+  plan.result[axis] = static_cast<std::int64_t>(plan.kept.size());
+  return plan;
+}
+
+Result<CompressPlan> compressPlanOf(const OperatorCall& call) {
+  return compressPlanFor(call, call.input(0).shape, call.input(0).element);
+}
+
+Result<CompressPlan> compressPlanOfGradient(const OperatorCall& call) {
+  return compressPlanFor(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(0).element);
+}
+
+Result<std::vector<TensorType>> inferCompress(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CompressPlan plan, compressPlanOf(call));
+  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+}
+
+Result<Kernel> compressKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(CompressPlan plan, compressPlanOf(call));
+  return Kernel{[plan = std::move(plan)](const KernelArguments& a) -> Status {
+                  if (a.outputs[0].empty()) return {};
+                  std::byte* to = a.outputs[0].data();
+                  for (std::size_t o = 0; o < plan.outer; ++o) {
+                    for (const std::size_t slice : plan.kept) {
+                      std::memcpy(to, a.inputs[0].data() + (o * plan.slices + slice) * plan.inner,
+                                  plan.inner);
+                      to += plan.inner;
+                    }
+                  }
+                  return {};
+                },
+                0};
+}
+
+std::vector<Work> compressWork(const OperatorCall& call) {
+  const CompressPlan plan = *compressPlanOf(call);
+  return {{Gather{static_cast<std::int64_t>(plan.outer * plan.kept.size()), plan.innerElements,
+                  static_cast<std::int64_t>(plan.outer * plan.slices), call.input(0).element},
+           1, ""}};
+}
+
+Status compressGradient(GradientBuilder& builder) {
+  if (!builder.wants(0)) return {};
+  graph::Attributes attributes = builder.node().attributes;
+  attributes["input_shape"] = builder.call().input(0).shape;
+  return builder.addFor(0, "GradCompress", "grad_input",
+                        {builder.outputGradient(0), builder.node().inputs[1]}, std::move(attributes));
+}
+
+// --- GradCompress: dy, condition → dx; attributes axis, input_shape --------------------
+
+Result<std::vector<TensorType>> inferCompressGradient(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const CompressPlan plan, compressPlanOfGradient(call));
+  if (call.input(0).shape != plan.result) {
+    return base::badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}",
+                                      call.title(), extentsText(call.input(0).shape),
+                                      extentsText(plan.result)));
+  }
+  return inferredAs(call, call.input(0).element, graph::intsAttribute(call.node, "input_shape", {}));
+}
+
+Result<Kernel> compressGradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(CompressPlan plan, compressPlanOfGradient(call));
+  return Kernel{[plan = std::move(plan)](const KernelArguments& a) -> Status {
+                  std::ranges::fill(a.outputs[0], std::byte{0});
+                  if (a.inputs[0].empty()) return {};
+                  const std::byte* from = a.inputs[0].data();
+                  for (std::size_t o = 0; o < plan.outer; ++o) {
+                    for (const std::size_t slice : plan.kept) {
+                      std::memcpy(a.outputs[0].data() + (o * plan.slices + slice) * plan.inner, from,
+                                  plan.inner);
+                      from += plan.inner;
+                    }
+                  }
+                  return {};
+                },
+                0};
+}
+
+std::vector<Work> compressGradientWork(const OperatorCall& call) {
+  const CompressPlan plan = *compressPlanOfGradient(call);
+  return {{Scatter{static_cast<std::int64_t>(plan.outer * plan.kept.size()), plan.innerElements,
+                   static_cast<std::int64_t>(plan.outer * plan.slices), false, call.input(0).element},
+           1, ""}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(compress) {
+  registry.add({.type = "Compress",
+                .attributes = {{"axis", AttributeKind::integer}},
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferCompress,
+                .kernel = compressKernel,
+                .work = compressWork,
+                .gradient = compressGradient});
+  registry.add({.type = "GradCompress",
+                .attributes = {{"axis", AttributeKind::integer}, {"input_shape", AttributeKind::integers}},
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferCompressGradient,
+                .kernel = compressGradientKernel,
+                .work = compressGradientWork});
+}
+
+}  // namespace pipescope::ops

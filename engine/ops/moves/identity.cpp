@@ -1,0 +1,37 @@
+// Identity: its input under another name.
+#include "engine/ops/core/copy_kernel.h"
+#include "engine/ops/core/gradient_builder.h"
+
+namespace pipescope::ops {
+namespace {
+
+Result<std::vector<TensorType>> inferIdentity(const OperatorCall& call) {
+  return std::vector<TensorType>{call.input(0)};
+}
+
+Result<Kernel> identityKernel(const OperatorCall&) {
+  return copyKernel();
+}
+
+/// Memory stays as it is.
+std::vector<Work> identityWork(const OperatorCall&) {
+  return {};
+}
+
+Status identityGradient(GradientBuilder& builder) {
+  builder.setInputGradient(0, builder.outputGradient(0));
+  return {};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(identity) {
+  registry.add({.type = "Identity",
+                .infer = inferIdentity,
+                .kernel = identityKernel,
+                .work = identityWork,
+                .gradient = identityGradient,
+                .inPlaceInput = 0});
+}
+
+}  // namespace pipescope::ops

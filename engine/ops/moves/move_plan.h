@@ -1,0 +1,59 @@
+#pragma once
+// Moves of elements between two dense buffers, whatever the elements are: what transposing, slicing, joining,
+// tiling and broadcasting come down to.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/ops/core/operator.h"
+
+namespace pipescope::ops {
+
+/// One loop of a move; strides in elements. A stride of 0 reads the same element again; negative ones run
+/// backwards.
+struct MoveAxis {
+  std::int64_t extent = 1, from = 0, to = 0;
+};
+
+/// A nest of loops that copies one element each, put into an order that memory likes. No element may be
+/// written twice.
+class MovePlan {
+ public:
+  MovePlan() = default;
+  /// `fromStart`, `toStart`: where the first element is.
+  MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart = 0,
+           std::int64_t toStart = 0);
+
+  void run(const std::byte* from, std::byte* to) const;
+  /// By several threads, along the outermost loop.
+  void run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const;
+  std::int64_t elements() const { return elements_; }
+  /// Elements that are neighbours before and after.
+  std::int64_t runElements() const { return run_; }
+
+ private:
+  template <class Element>
+  void walk(std::size_t axis, const Element* from, Element* to) const;
+  template <class Element>
+  void inner(const Element* from, Element* to) const;
+
+  std::vector<MoveAxis> axes_;  ///< outermost first
+  std::int64_t elementBytes_ = 1, fromStart_ = 0, toStart_ = 0;
+  std::int64_t elements_ = 1, run_ = 1;
+  std::size_t innerAxes_ = 0;  ///< 0: one element; 1: a line; 2: a transposed tile
+};
+
+/// The permutation of a dense tensor: output axis i is input axis order[i].
+MovePlan transposition(const Shape& shape, const std::vector<std::size_t>& order, std::int64_t elementBytes);
+
+/// A block of `extents` out of a dense tensor `from` (beginning at fromBegin, in steps of fromStep) into a
+/// dense tensor `to` at toBegin. Empty begins and steps: 0 and 1.
+MovePlan blockMove(const Shape& extents, const Shape& from, const std::vector<std::int64_t>& fromBegin,
+                   const std::vector<std::int64_t>& fromStep, const Shape& to,
+                   const std::vector<std::int64_t>& toBegin, const std::vector<std::int64_t>& toStep,
+                   std::int64_t elementBytes);
+
+/// The Work of a move.
+Work moveWork(const MovePlan& plan, ElementType type, const std::string& label = "");
+
+}  // namespace pipescope::ops

@@ -1,0 +1,114 @@
+// ConvInteger: a convolution of int8 or uint8 numbers less their zero points, in int32. Computed in doubles,
+// which hold every such sum exactly.
+#include <fmt/format.h>
+
+#include "engine/ops/conv/conv_plan.h"
+#include "engine/ops/core/cast_elements.h"
+#include "engine/ops/core/dispatch.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct ConvIntegerIntegerPlan {
+  ConvPlan conv;
+  ElementType x = ElementType::uint8, w = ElementType::uint8;
+  std::int64_t inputs = 0, weights = 0, outputs = 0;
+  std::int64_t filters = 0;
+  bool perFilter = false;
+};
+
+Status checkConvIntegerZero(const OperatorCall& call, std::size_t input, std::int64_t many) {
+  if (!call.has(input)) return {};
+  const TensorType& zero = call.input(input);
+  const bool count = zero.elements() == 1 || (many > 0 && zero.shape == Shape{many});
+  if (zero.element == call.input(input - 2).element && count) return {};
+  return badInput(fmt::format("{}: its zero point (input {}) is {}; it must be one {}{}", call.title(), input,
+                              graph::toString(zero), graph::toString(call.input(input - 2).element),
+                              many > 0 ? fmt::format(" or {} of them", many) : ""));
+}
+
+Result<ConvIntegerIntegerPlan> convIntegerPlanOf(const OperatorCall& call) {
+  ConvIntegerIntegerPlan plan;
+  plan.x = call.input(0).element;
+  plan.w = call.input(1).element;
+  for (const ElementType type : {plan.x, plan.w}) {
+    if (type != ElementType::int8 && type != ElementType::uint8)
+      return unsupportedType(call, type, "int8 and uint8");
+  }
+  PIPESCOPE_ASSIGN(plan.conv, convPlanOf(call, call.input(0).shape, call.input(1).shape));
+  plan.filters = plan.conv.groups * plan.conv.outChannels;
+  PIPESCOPE_TRY(checkConvIntegerZero(call, 2, 0));
+  PIPESCOPE_TRY(checkConvIntegerZero(call, 3, plan.filters));
+  plan.perFilter = call.has(3) && call.input(3).elements() > 1;
+  plan.inputs = call.input(0).elements();
+  plan.weights = call.input(1).elements();
+  plan.outputs = graph::elementCount(convOutputShape(plan.conv));
+  return plan;
+}
+
+Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ConvIntegerIntegerPlan plan, convIntegerPlanOf(call));
+  return std::vector<TensorType>{{ElementType::int32, convOutputShape(plan.conv)}};
+}
+
+double zeroOf(ElementType type, const KernelArguments& a, std::size_t input, std::int64_t at) {
+  if (a.inputs.size() <= input || a.inputs[input].empty()) return 0;
+  return type == ElementType::int8 ? a.input<std::int8_t>(input)[at] : a.input<std::uint8_t>(input)[at];
+}
+
+void runConvInteger(const ConvIntegerIntegerPlan& plan, const Convolution<double>& convolution,
+                    const KernelArguments& a) {
+  auto* x = a.scratchAs<double>();
+  double* w = x + paddedElements<double>(plan.inputs);
+  double* y = w + paddedElements<double>(plan.weights);
+  double* columns = y + paddedElements<double>(plan.outputs);
+  castElements(plan.x, a.inputs[0].data(), ElementType::float64, reinterpret_cast<std::byte*>(x),
+               plan.inputs);
+  castElements(plan.w, a.inputs[1].data(), ElementType::float64, reinterpret_cast<std::byte*>(w),
+               plan.weights);
+  const double zeroX = zeroOf(plan.x, a, 2, 0);
+  for (std::int64_t i = 0; i < plan.inputs; ++i) x[i] -= zeroX;
+  const std::int64_t perFilter = plan.weights / plan.filters;
+  for (std::int64_t f = 0; f < plan.filters; ++f) {
+    const double zero = zeroOf(plan.w, a, 3, plan.perFilter ? f : 0);
+    for (std::int64_t i = 0; i < perFilter; ++i) w[f * perFilter + i] -= zero;
+  }
+  convolution.forward(a, x, w, nullptr, false, y, columns);
+  castElements(ElementType::float64, reinterpret_cast<const std::byte*>(y), ElementType::int32,
+               a.outputs[0].data(), plan.outputs);
+}
+
+Result<Kernel> convKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ConvIntegerIntegerPlan plan, convIntegerPlanOf(call));
+  const Convolution<double> convolution(plan.conv, ConvPass::forward);
+  const std::int64_t scratch = paddedElements<double>(plan.inputs) + paddedElements<double>(plan.weights) +
+                               paddedElements<double>(plan.outputs) + convolution.scratchElements();
+  return Kernel{[plan, convolution](const KernelArguments& a) -> Status {
+                  runConvInteger(plan, convolution, a);
+                  return {};
+                },
+                scratch* static_cast<std::int64_t>(sizeof(double))};
+}
+
+std::vector<Work> convWork(const OperatorCall& call) {
+  Contraction c =
+      convContraction(convIntegerPlanOf(call)->conv, Contraction::Phase::forward, call.input(0).element);
+  c.accumulate = ElementType::int32;
+  return {{c, 1, ""}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(conv_integer) {
+  registry.add({.type = "ConvInteger",
+                .attributes = convAttributes(nullptr),
+                .minInputs = 2,
+                .maxInputs = 4,
+                .infer = inferConv,
+                .kernel = convKernel,
+                .work = convWork});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,180 @@
+// GRU, and GradGRU, backward through time. Gates stand in ONNX's order z, r, h:
+//   z = f(X·Wzᵀ + H·Rzᵀ + biases)    r likewise    H' = (1 − z)∘h + z∘H
+//   h = g(X·Whᵀ + (r∘H)·Rhᵀ + biases)                  linear_before_reset 0
+//   h = g(X·Whᵀ + bias + r∘(H·Rhᵀ + recurrent bias))   linear_before_reset 1
+#include <algorithm>
+
+#include "engine/ops/recurrent/recurrent_operator.h"
+
+namespace pipescope::ops {
+namespace {
+
+/// m.cells holds H·Rhᵀ + recurrent bias (linear before reset) or r∘H; m.dCell is a buffer of one step.
+template <class T>
+struct GruCell {
+  const RecurrentPlan& plan;
+  std::int64_t direction;
+  const T* r;
+  const T* recurrentBias;  ///< of the h gate, where it is added before the reset; null: none
+  const RecurrentMemory<T>& m;
+  const ClippedActivation<T> f, g;
+
+  GruCell(const RecurrentPlan& p, std::int64_t d, const KernelArguments& a, const RecurrentMemory<T>& memory)
+      : plan(p),
+        direction(d),
+        r(a.input<T>(2) + d * p.width() * p.hidden),
+        recurrentBias(p.linearBeforeReset && a.input<T>(3) ? a.input<T>(3) + d * 6 * p.hidden + 5 * p.hidden
+                                                           : nullptr),
+        m(memory),
+        f(p, d, 0),
+        g(p, d, 1) {}
+
+  /// batch × (some gates): to (rows of `width`) = from · (rows of R)ᵀ.
+  void multiplyGates(const T* from, std::int64_t first, std::int64_t count) const {
+    Product product = denseProduct(plan.batch, count * plan.hidden, plan.hidden, false, true, false);
+    product.ldc = plan.width();
+    multiply(product, T(1), from, r + first * plan.hidden * plan.hidden, m.products + first * plan.hidden);
+  }
+
+  void products(std::int64_t step, const std::int32_t* lengths) {
+    if (plan.linearBeforeReset) return multiplyGates(m.state, 0, 3);
+    multiplyGates(m.state, 0, 2);
+    const std::int64_t n = plan.hidden;
+    std::fill_n(m.dCell, plan.batch * n, T(0));
+    forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
+      if (t < 0) return;
+      T* gates = m.gates + plan.row(t, b) * 3 * n;
+      for (std::int64_t i = 0; i < n; ++i) {
+        gates[n + i] = f(gates[n + i] + m.products[b * 3 * n + n + i]);
+        m.dCell[b * n + i] = gates[n + i] * m.state[b * n + i];
+      }
+    });
+    multiplyGates(m.dCell, 2, 1);
+  }
+  void step(std::int64_t b, std::int64_t row) {
+    const std::int64_t n = plan.hidden;
+    T* gates = m.gates + row * 3 * n;
+    const T* products = m.products + b * 3 * n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      T &update = gates[i], &reset = gates[n + i], &candidate = gates[2 * n + i], &state = m.state[b * n + i];
+      T& kept = m.cells[row * n + i];
+      update = f(update + products[i]);
+      if (plan.linearBeforeReset) {
+        reset = f(reset + products[n + i]);
+        kept = products[2 * n + i] + (recurrentBias ? recurrentBias[i] : T(0));
+        candidate = g(candidate + reset * kept);
+      } else {
+        kept = m.dCell[b * n + i];
+        candidate = g(candidate + products[2 * n + i]);
+      }
+      state = (T(1) - update) * candidate + update * state;
+    }
+  }
+  /// Leaves the gradient by the reset gate's argument to backProducts where the reset comes first.
+  void back(std::int64_t b, std::int64_t row) {
+    const std::int64_t n = plan.hidden;
+    T* gates = m.gates + row * 3 * n;
+    T* products = m.products + b * 3 * n;
+    for (std::int64_t i = 0; i < n; ++i) {
+      T &update = gates[i], &reset = gates[n + i], &candidate = gates[2 * n + i];
+      const T dState = m.dState[b * n + i], before = m.before[row * n + i];
+      const T dCandidate = dState * (T(1) - update) * g.slope(candidate);
+      m.dNext[b * n + i] = dState * update;
+      update = dState * (before - candidate) * f.slope(update);
+      candidate = dCandidate;
+      products[i] = update;
+      if (plan.linearBeforeReset) {
+        const T dKept = dCandidate * reset;
+        reset = dCandidate * m.cells[row * n + i] * f.slope(reset);
+        products[n + i] = reset;
+        products[2 * n + i] = dKept;
+        m.extra[row * n + i] = dKept;
+      } else {
+        products[2 * n + i] = dCandidate;
+      }
+    }
+  }
+  /// dNext or dCell += products of some gates · their rows of R.
+  void multiplyBack(std::int64_t first, std::int64_t count, bool accumulate, T* to) const {
+    Product product = denseProduct(plan.batch, plan.hidden, count * plan.hidden, false, false, accumulate);
+    product.lda = plan.width();
+    multiply(product, T(1), m.products + first * plan.hidden, r + first * plan.hidden * plan.hidden, to);
+  }
+  void backProducts(std::int64_t step, const std::int32_t* lengths) {
+    if (plan.linearBeforeReset) return multiplyBack(0, 3, true, m.dNext);
+    const std::int64_t n = plan.hidden;
+    multiplyBack(2, 1, false, m.dCell);  // gradient by r∘H
+    forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
+      if (t < 0) return;
+      const std::int64_t row = plan.row(t, b);
+      for (std::int64_t i = 0; i < n; ++i) {
+        T& reset = m.gates[row * 3 * n + n + i];
+        const T dKept = m.dCell[b * n + i];
+        m.dNext[b * n + i] += dKept * reset;
+        reset = dKept * m.before[row * n + i] * f.slope(reset);
+        m.products[b * 3 * n + n + i] = reset;
+      }
+    });
+    multiplyBack(0, 2, true, m.dNext);
+  }
+};
+
+/// dR of a direction: z and r from the state before each step; h from that, or from r∘H.
+template <class T>
+void recurrentWeightGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dr) {
+  const std::int64_t n = plan.hidden;
+  Product product = denseProduct(2 * n, n, plan.rows(), true, false, false);
+  product.lda = 3 * n;
+  multiply(product, T(1), m.gates, m.before, dr);
+  product.m = n;
+  T* dh = dr + 2 * n * n;
+  if (plan.linearBeforeReset) {
+    product.lda = n;
+    multiply(product, T(1), m.extra, m.before, dh);
+  } else {
+    multiply(product, T(1), m.gates + 2 * n, m.cells, dh);
+  }
+}
+
+template <class T>
+void biasGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* db) {
+  const std::int64_t n = plan.hidden;
+  columnSums(m.gates, plan.rows(), 3 * n, 3 * n, db);
+  std::copy_n(db, 3 * n, db + 3 * n);
+  if (plan.linearBeforeReset) columnSums(m.extra, plan.rows(), n, n, db + 5 * n);
+}
+
+struct Gru {
+  template <class T>
+  using Cell = GruCell<T>;
+
+  static Result<RecurrentPlan> planOf(const OperatorCall& call) {
+    return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
+  }
+  /// All, or z's and r's.
+  static std::int64_t recurrentBiases(const RecurrentPlan& plan) { return plan.linearBeforeReset ? 2 : 3; }
+  static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    const ElementType type = call.input(0).element;
+    const std::int64_t units = plan.batch * plan.hidden;
+    return {{Map{"sigmoid", 2 * units, 2, type, true}, 1, "Gates"},
+            {Map{"tanh", units, 2, type, true}, 1, "Cell"},
+            {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
+            {Map{"add", 2 * units, 2, type, true}, 1, "Sum"}};
+  }
+  template <class T>
+  static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
+                                 const GradientOutputs& to, const RecurrentMemory<T>& m) {
+    const std::int64_t n = plan.hidden;
+    if (T* dr = to.of<T>(a, 2)) recurrentWeightGradient(plan, m, dr + d * 3 * n * n);
+    if (T* db = to.of<T>(a, 3)) biasGradient(plan, m, db + d * 6 * n);
+  }
+};
+
+}  // namespace
+
+// GRU: X, W, R, [B, sequence_lens, initial_h] → [Y, Y_h]
+PIPESCOPE_REGISTER_OPERATOR(gru) {
+  addRecurrent<Gru>(registry, "GRU", "linear_before_reset", 6);
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,78 @@
+// RNN: H = f(X·Wᵀ + H·Rᵀ + biases), and GradRNN, backward through time.
+#include <algorithm>
+
+#include "engine/ops/recurrent/recurrent_operator.h"
+
+namespace pipescope::ops {
+namespace {
+
+template <class T>
+struct RnnCell {
+  const RecurrentPlan& plan;
+  std::int64_t direction;
+  const T* r;
+  const RecurrentMemory<T>& m;
+  const ClippedActivation<T> f;
+
+  RnnCell(const RecurrentPlan& p, std::int64_t d, const KernelArguments& a, const RecurrentMemory<T>& memory)
+      : plan(p), direction(d), r(a.input<T>(2) + d * p.hidden * p.hidden), m(memory), f(p, d, 0) {}
+
+  void products(std::int64_t, const std::int32_t*) {
+    multiply(denseProduct(plan.batch, plan.hidden, plan.hidden, false, true, false), T(1), m.state, r,
+             m.products);
+  }
+  void step(std::int64_t b, std::int64_t row) {
+    T* gates = m.gates + row * plan.hidden;
+    const T* products = m.products + b * plan.hidden;
+    for (std::int64_t i = 0; i < plan.hidden; ++i) {
+      gates[i] = f(gates[i] + products[i]);
+      m.state[b * plan.hidden + i] = gates[i];
+    }
+  }
+  void back(std::int64_t b, std::int64_t row) {
+    T* gates = m.gates + row * plan.hidden;
+    for (std::int64_t i = 0; i < plan.hidden; ++i) {
+      const std::int64_t at = b * plan.hidden + i;
+      gates[i] = m.dState[at] * f.slope(gates[i]);
+      m.products[at] = gates[i];
+      m.dNext[at] = T(0);
+    }
+  }
+  void backProducts(std::int64_t, const std::int32_t*) {
+    multiply(denseProduct(plan.batch, plan.hidden, plan.hidden, false, false, true), T(1), m.products, r,
+             m.dNext);
+  }
+};
+
+struct Rnn {
+  template <class T>
+  using Cell = RnnCell<T>;
+
+  static Result<RecurrentPlan> planOf(const OperatorCall& call) { return recurrentPlan(call, 1, {"Tanh"}); }
+  static std::int64_t recurrentBiases(const RecurrentPlan&) { return 1; }
+  static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
+    return {{Map{"tanh", plan.batch * plan.hidden, 2, call.input(0).element, true}, 1, "Cell"}};
+  }
+  template <class T>
+  static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,
+                                 const GradientOutputs& to, const RecurrentMemory<T>& m) {
+    const std::int64_t hidden = plan.hidden;
+    if (T* dr = to.of<T>(a, 2)) {
+      multiply(denseProduct(hidden, hidden, plan.rows(), true, false, false), T(1), m.gates, m.before,
+               dr + d * hidden * hidden);
+    }
+    if (T* db = to.of<T>(a, 3)) {
+      columnSums(m.gates, plan.rows(), hidden, hidden, db + d * 2 * hidden);
+      std::copy_n(db + d * 2 * hidden, hidden, db + d * 2 * hidden + hidden);
+    }
+  }
+};
+
+}  // namespace
+
+// RNN: X, W, R, [B, sequence_lens, initial_h] → [Y, Y_h]
+PIPESCOPE_REGISTER_OPERATOR(rnn) {
+  addRecurrent<Rnn>(registry, "RNN", "", 6);
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,151 @@
+// GradReduce (x, y, dy → dx; attributes `function` and `axes`): the gradients of reduce.cpp's operators. That
+// of ReduceMax and ReduceMin is shared evenly among ties, as PyTorch's amax does.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/lane_math.h"
+#include "engine/ops/reduce_norm/reduce_plan.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+Result<std::vector<TensorType>> inferGradReduce(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1, 2}));
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    if (call.input(i).elements() != plan.outputs) {
+      return badInput(fmt::format("{}: input {} is {}; reducing {} gives {} elements", call.title(), i,
+                                  graph::toString(call.input(i)), graph::toString(call.input(0)),
+                                  plan.outputs));
+    }
+  }
+  return std::vector<TensorType>{call.input(0)};
+}
+
+/// dx as a function of x, its result y and the gradient by that.
+template <class T>
+using Slope = T (*)(T x, T y, T dy);
+
+template <class T>
+Slope<T> slopeOf(const std::string& function) {
+  if (function == "ReduceL1") return [](T x, T, T dy) { return x > T(0) ? dy : x < T(0) ? -dy : x * T(0); };
+  if (function == "ReduceL2") return [](T x, T y, T dy) { return y == T(0) ? T(0) : x / y * dy; };
+  if (function == "ReduceLogSum") return [](T, T y, T dy) { return dy / lanes::exp(y); };
+  if (function == "ReduceLogSumExp") return [](T x, T y, T dy) { return dy * lanes::exp(x - y); };
+  if (function == "ReduceSumSquare") return [](T x, T, T dy) { return T(2) * x * dy; };
+  return nullptr;
+}
+
+/// Elements that equal the result share its gradient.
+template <class T>
+void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* y, const T* dy,
+                    T* dx, T* counts) {
+  std::fill_n(counts, plan.outputs, T(0));
+  const auto count = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
+    for (std::int64_t i = 0; i < n; ++i)
+      counts[to + i * step] += x[from + i] == y[to + i * step] ? T(1) : T(0);
+  };
+  walkReduction(
+      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 0); },
+      [=](std::int64_t from, std::int64_t n, std::int64_t to) { count(from, n, to, 1); });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) counts[i] = dy[i] / counts[i];
+  mapThree(spread, x, y, static_cast<const T*>(counts), dx,
+           [](T value, T result, T share) { return value == result ? share : T(0); });
+}
+
+/// dy times the product of the other elements of the row, also where some are zero.
+template <class T>
+void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* dy, T* dx,
+                     T* scratch) {
+  T *zeros = scratch, *others = scratch + plan.outputs;  // how many zeros; product of all that are not zero
+  std::fill_n(zeros, plan.outputs, T(0));
+  std::fill_n(others, plan.outputs, T(1));
+  const auto take = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T value = x[from + i];
+      if (value == T(0)) {
+        zeros[to + i * step] += T(1);
+      } else {
+        others[to + i * step] *= value;
+      }
+    }
+  };
+  walkReduction(
+      plan.runs, 0, 0, 0, [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 0); },
+      [=](std::int64_t from, std::int64_t n, std::int64_t to) { take(from, n, to, 1); });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) others[i] *= dy[i];
+  mapThree(spread, x, static_cast<const T*>(zeros), static_cast<const T*>(others), dx,
+           [](T value, T none, T product) {
+             if (value == T(0)) return none == T(1) ? product : T(0);
+             return none == T(0) ? product / value : T(0);
+           });
+}
+
+template <class T>
+void gradReduce(const std::string& function, const ReducePlan& plan, const Broadcast& spread,
+                const KernelArguments& a) {
+  const T *x = a.input<T>(0), *y = a.input<T>(1), *dy = a.input<T>(2);
+  T* dx = a.output<T>(0);
+  if (function == "ReduceSum" || function == "ReduceMean") {
+    const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(plan.depth);
+    // x serves as a shape only.
+    mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
+  } else if (function == "ReduceMax" || function == "ReduceMin") {
+    shareAmongTies(plan, spread, x, y, dy, dx, a.scratchAs<T>());
+  } else if (function == "ReduceProd") {
+    productGradient(plan, spread, x, dy, dx, a.scratchAs<T>());
+  } else {
+    const Slope<T> slope = slopeOf<T>(function);
+    mapThree(spread, x, y, dy, dx, [slope](T value, T result, T up) { return slope(value, result, up); });
+  }
+}
+
+Result<Kernel> gradReduceKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  const Broadcast spread(call.input(0).shape, {call.input(0).shape, plan.kept, plan.kept});
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[=](const KernelArguments& a) -> Status {
+                    gradReduce<T>(function, plan, spread, a);
+                    return {};
+                  },
+                  2 * plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> gradReduceWork(const OperatorCall& call) {
+  const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  if (function == "ReduceSum") return {{Map{"copy", all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceMean") return {{Map{"multiply", all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceLogSumExp") {
+    return {{Map{"subtract", all, 2, type, false}, 1, "Shift"},
+            {Map{"exp", all, 1, type, true}, 1, "Exp"},
+            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  }
+  if (function == "ReduceMax" || function == "ReduceMin")
+    return {{Map{"equal", all, 2, type, false}, 1, "Equal"},
+            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  return {{Map{"multiply", all, 2, type, false}, 1, "Scale"}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(grad_reduce) {
+  registry.add({.type = "GradReduce",
+                .attributes = {{"axes", AttributeKind::integers},
+                               {"function", AttributeKind::text},
+                               {"noop_with_empty_axes", AttributeKind::integer}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferGradReduce,
+                .kernel = gradReduceKernel,
+                .work = gradReduceWork});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,163 @@
+// InstanceNormalization: x, scale, bias → y, each channel of each sample by its own mean and variance;
+// GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
+#include <fmt/format.h>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/ranges.h"
+#include "engine/ops/reduce_norm/normalization.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct InstancePlan {
+  std::int64_t samples = 0, channels = 0, depth = 0;
+  double epsilon = 1e-5;
+};
+
+Result<InstancePlan> instanceNormalizationPlanOf(const OperatorCall& call) {
+  const Shape& x = call.input(0).shape;
+  if (x.size() < 3) {
+    return badInput(
+        fmt::format("{}: its input is {}; it needs a batch, channels and at least one spatial axis",
+                    call.title(), graph::toString(call.input(0))));
+  }
+  const TensorType expected{call.input(0).element, {x[1]}};
+  if (call.input(1) != expected) {
+    return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
+                                graph::toString(call.input(1)), graph::toString(expected)));
+  }
+  return InstancePlan{x[0], x[1], graph::elementCount(Shape(x.begin() + 2, x.end())),
+                      graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
+}
+
+Result<std::vector<TensorType>> inferInstanceNormalizationNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(instanceNormalizationPlanOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  return std::vector<TensorType>{call.input(0)};
+}
+
+Result<Kernel> instanceNormalizationNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{
+        [plan](const KernelArguments& a) -> Status {
+          const Pieces pieces{1, 0, plan.depth};
+          forItems(a, plan.samples * plan.channels, plan.depth, [&](std::int64_t first, std::int64_t end) {
+            for (std::int64_t i = first; i < end; ++i) {
+              const T* x = a.input<T>(0) + i * plan.depth;
+              const Moments<T> own = momentsOf(pieces, x);
+              const T mean = own.mean, bias = a.input<T>(2)[i % plan.channels],
+                      factor = a.input<T>(1)[i % plan.channels] * own.inverse(plan.epsilon);
+              mapOne(x, a.output<T>(0) + i * plan.depth, plan.depth,
+                     [=](T value) { return (value - mean) * factor + bias; });
+            }
+          });
+          return {};
+        },
+        0};
+  });
+}
+
+std::vector<Work> instanceNormalizationNormWork(const OperatorCall& call) {
+  const InstancePlan plan = *instanceNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
+  return {{Reduce{"mean", rows, plan.depth, true, type}, 1, "Mean"},
+          {Reduce{"square_sum", rows, plan.depth, true, type}, 1, "Variance"},
+          {Map{"rsqrt", rows, 1, type, true}, 1, "InverseDeviation"},
+          {Map{"subtract", all, 2, type, false}, 1, "Centre"},
+          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
+          {Map{"add", all, 2, type, true}, 1, "Bias"}};
+}
+
+Status instanceNormalizationNormGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  PIPESCOPE_ASSIGN(
+      const std::vector<graph::TensorId> gradients,
+      builder.addMany("GradInstanceNormalization", "grad_input",
+                      {node.inputs[0], node.inputs[1], builder.outputGradient(0)}, node.attributes, 3));
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (builder.wants(i)) builder.setInputGradient(i, gradients[i]);
+  }
+  return {};
+}
+
+Result<std::vector<TensorType>> inferInstanceNormalizationGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(instanceNormalizationPlanOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
+  return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
+}
+
+/// A channel's sums run over the samples, ascending.
+template <class T>
+void instanceNormalizationGradient(const InstancePlan& plan, const KernelArguments& a) {
+  const Pieces pieces{1, 0, plan.depth};
+  forItems(a, plan.channels, plan.samples * plan.depth, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t c = first; c < end; ++c) {
+      T scale = 0, bias = 0;
+      for (std::int64_t n = 0; n < plan.samples; ++n) {
+        const std::int64_t at = (n * plan.channels + c) * plan.depth;
+        const T *x = a.input<T>(0) + at, *dy = a.input<T>(2) + at;
+        const Moments<T> own = momentsOf(pieces, x);
+        const T inverse = own.inverse(plan.epsilon);
+        const GradientSums<T> sums = gradientSums(pieces, x, dy, own.mean, inverse);
+        scale += sums.scale;
+        bias += sums.bias;
+        applyGradient(pieces, GradientLine<T>(own.mean, inverse, a.input<T>(1)[c], sums, plan.depth), x, dy,
+                      a.output<T>(0) + at);
+      }
+      a.output<T>(1)[c] = scale;
+      a.output<T>(2)[c] = bias;
+    }
+  });
+}
+
+Result<Kernel> instanceNormGradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    instanceNormalizationGradient<T>(plan, a);
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> instanceNormalizationGradientWork(const OperatorCall& call) {
+  const InstancePlan plan = *instanceNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
+  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
+          {Reduce{"sum", rows, plan.depth, true, type}, 2, "Sums"},
+          {Reduce{"sum", plan.channels, plan.samples, false, type}, 2, "GradScaleBias"},
+          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
+          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"}};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(instance_normalization) {
+  registry.add({.type = "InstanceNormalization",
+                .attributes = {{"epsilon", AttributeKind::real}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .infer = inferInstanceNormalizationNorm,
+                .kernel = instanceNormalizationNormKernel,
+                .work = instanceNormalizationNormWork,
+                .gradient = instanceNormalizationNormGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradInstanceNormalization",
+                .attributes = {{"epsilon", AttributeKind::real}},
+                .minInputs = 3,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferInstanceNormalizationGradient,
+                .kernel = instanceNormGradientKernel,
+                .work = instanceNormalizationGradientWork,
+                .inPlaceInput = 2});
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,237 @@
+// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization:
+// x, scale, dy → dx, dscale, dbias. Mean and variance over all axes from `axis` on, in two passes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/ranges.h"
+#include "engine/ops/core/shape_tools.h"
+#include "engine/ops/reduce_norm/normalization.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+constexpr std::int64_t kMostParts = 16;
+
+struct LayerNormalizationNormPlan {
+  std::int64_t rows = 1, depth = 1;
+  double epsilon = 1e-5;
+  Shape statistics;  ///< of the optional outputs
+};
+
+Result<LayerNormalizationNormPlan> layerNormalizationPlanOf(const OperatorCall& call) {
+  const Shape& x = call.input(0).shape;
+  PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, x.size()));
+  LayerNormalizationNormPlan plan;
+  const Shape normalised(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
+  plan.depth = graph::elementCount(normalised);
+  plan.rows = graph::elementCount(Shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis)));
+  plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
+  plan.statistics = x;
+  for (std::size_t i = axis; i < x.size(); ++i) plan.statistics[i] = 1;
+  if (call.input(1) != TensorType{call.input(0).element, normalised}) {
+    return badInput(fmt::format("{}: its scale is {}; it must be {}", call.title(),
+                                graph::toString(call.input(1)),
+                                graph::toString({call.input(0).element, normalised})));
+  }
+  return plan;
+}
+
+Result<std::vector<TensorType>> inferLayerNormalizationNorm(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+  if (call.has(2)) PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
+  const std::int64_t stash = graph::intAttribute(call.node, "stash_type", 1);
+  if (stash != 1)
+    return badInput(fmt::format("{}: stash_type is {}; it must be 1 (float32)", call.title(), stash));
+  const TensorType statistics{ElementType::float32, plan.statistics};
+  return std::vector<TensorType>{call.input(0), statistics, statistics};
+}
+
+template <class T>
+void normalise(const LayerNormalizationNormPlan& plan, const KernelArguments& a) {
+  const T *scale = a.input<T>(1), *bias = a.input<T>(2);
+  forItems(a, plan.rows, plan.depth, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t row = first; row < end; ++row) {
+      const T* x = a.input<T>(0) + row * plan.depth;
+      T* y = a.output<T>(0) + row * plan.depth;
+      const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
+      const T mean = own.mean, inverse = own.inverse(plan.epsilon);
+      if (bias) {
+        PIPESCOPE_ELEMENTWISE
+        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i] + bias[i];
+      } else {
+        PIPESCOPE_ELEMENTWISE
+        for (std::int64_t i = 0; i < plan.depth; ++i) y[i] = (x[i] - mean) * inverse * scale[i];
+      }
+      if (float* means = a.output<float>(1)) means[row] = static_cast<float>(mean);
+      if (float* inverses = a.output<float>(2)) inverses[row] = static_cast<float>(inverse);
+    }
+  });
+}
+
+Result<Kernel> normKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    normalise<T>(plan, a);
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> layerNormalizationNormWork(const OperatorCall& call) {
+  const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  std::vector<Work> work{{Reduce{"mean", plan.rows, plan.depth, true, type}, 1, "Mean"},
+                         {Reduce{"square_sum", plan.rows, plan.depth, true, type}, 1, "Variance"},
+                         {Map{"rsqrt", plan.rows, 1, type, true}, 1, "InverseDeviation"},
+                         {Map{"subtract", all, 2, type, false}, 1, "Centre"},
+                         {Map{"multiply", all, 2, type, true}, 1, "Normalise"},
+                         {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  if (call.has(2)) work.push_back({Map{"add", all, 2, type, true}, 1, "Bias"});
+  return work;
+}
+
+Status layerNormalizationNormGradient(GradientBuilder& builder) {
+  const Node& node = builder.node();
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid() && builder.outputGradient(i).valid()) {
+      return badInput(
+          fmt::format("{}: cannot train through its mean and deviation outputs", builder.call().title()));
+    }
+  }
+  const graph::Attributes& attributes = node.attributes;
+  PIPESCOPE_ASSIGN(
+      const std::vector<graph::TensorId> gradients,
+      builder.addMany("GradLayerNormalization", "grad_input",
+                      {node.inputs[0], node.inputs[1], builder.outputGradient(0)}, attributes, 3));
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (builder.wants(i)) builder.setInputGradient(i, gradients[i]);
+  }
+  return {};
+}
+
+// --- GradLayerNormalization ------------------------------------------------------------------
+
+Result<std::vector<TensorType>> inferLayerNormalizationGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(layerNormalizationPlanOf(call));
+  PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
+  return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
+}
+
+/// Parts that the sums over rows are made in, each by one task; then they are added up in order.
+std::int64_t partsOf(const LayerNormalizationNormPlan& plan) {
+  return std::clamp<std::int64_t>(plan.rows * plan.depth / kRangeElements, 1, kMostParts);
+}
+
+/// Rows of one part: dx, and the part's sums for scale and bias.
+template <class T>
+void gradientRows(const LayerNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t first,
+                  std::int64_t end, T* __restrict dscale, T* __restrict dbias) {
+  std::fill_n(dscale, plan.depth, T(0));
+  std::fill_n(dbias, plan.depth, T(0));
+  const T* scale = a.input<T>(1);
+  const T count = static_cast<T>(plan.depth);
+  for (std::int64_t row = first; row < end; ++row) {
+    const T *x = a.input<T>(0) + row * plan.depth, *dy = a.input<T>(2) + row * plan.depth;
+    T* dx = a.output<T>(0) + row * plan.depth;
+    const Moments<T> own = momentsOf(Pieces{1, 0, plan.depth}, x);
+    const T mean = own.mean, inverse = own.inverse(plan.epsilon);
+    const auto sums = laneSums<T>(plan.depth, [=](std::int64_t i) {
+      const T up = dy[i] * scale[i];
+      return std::pair(up, up * (x[i] - mean));
+    });
+    const T shift = sums.first / count, tilt = sums.second * inverse / count * inverse;
+    // dx may lie over dy: an element is read before it is written.
+    PIPESCOPE_ELEMENTWISE
+    for (std::int64_t i = 0; i < plan.depth; ++i) {
+      const T up = dy[i], away = x[i] - mean;
+      dscale[i] += up * (away * inverse);
+      dbias[i] += up;
+      dx[i] = inverse * (up * scale[i] - shift - away * tilt);
+    }
+  }
+}
+
+template <class T>
+void gradient(const LayerNormalizationNormPlan& plan, const KernelArguments& a) {
+  const std::int64_t parts = partsOf(plan), each = (plan.rows + parts - 1) / parts,
+                     padded = paddedElements<T>(plan.depth);
+  T* sums = a.scratchAs<T>();
+  a.parallel(parts, [&](std::int64_t part) {
+    gradientRows(plan, a, std::min(plan.rows, part * each), std::min(plan.rows, (part + 1) * each),
+                 sums + 2 * part * padded, sums + (2 * part + 1) * padded);
+  });
+  for (std::size_t which = 0; which < 2; ++which) {
+    T* __restrict total = a.output<T>(1 + which);
+    std::fill_n(total, plan.depth, T(0));
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const T* own = sums + (2 * part + static_cast<std::int64_t>(which)) * padded;
+      for (std::int64_t i = 0; i < plan.depth; ++i) total[i] += own[i];
+    }
+  }
+}
+
+Result<Kernel> layerNormalizationGradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    gradient<T>(plan, a);
+                    return {};
+                  },
+                  2 * partsOf(plan) * paddedElements<T>(plan.depth) * static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> layerNormalizationGradientWork(const OperatorCall& call) {
+  const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
+          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradScale"},
+          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradBias"},
+          {Map{"multiply", all, 2, type, false}, 1, "Scale"},
+          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Sum"},
+          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Product"},
+          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"},
+          {Map{"multiply", all, 2, type, true}, 1, "InverseDeviation"}};
+}
+
+const std::vector<AttributeRule>& layerNormalizationAttributes() {
+  static const std::vector<AttributeRule> rules{{"axis", AttributeKind::integer},
+                                                {"epsilon", AttributeKind::real},
+                                                {"stash_type", AttributeKind::integer}};
+  return rules;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(layer_normalization) {
+  registry.add({.type = "LayerNormalization",
+                .attributes = layerNormalizationAttributes(),
+                .minInputs = 2,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferLayerNormalizationNorm,
+                .kernel = normKernel,
+                .work = layerNormalizationNormWork,
+                .gradient = layerNormalizationNormGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradLayerNormalization",
+                .attributes = layerNormalizationAttributes(),
+                .minInputs = 3,
+                .maxInputs = 3,
+                .maxOutputs = 3,
+                .infer = inferLayerNormalizationGradient,
+                .kernel = layerNormalizationGradientKernel,
+                .work = layerNormalizationGradientWork,
+                .inPlaceInput = 2});
+}
+
+}  // namespace pipescope::ops

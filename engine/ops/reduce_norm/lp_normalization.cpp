@@ -1,0 +1,149 @@
+// LpNormalization: x ÷ ‖x‖ₚ along one axis, p 1 or 2; GradLpNormalization: x, dy → dx. A row of zeros gives
+// NaN, as the quotient does.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/rows.h"
+#include "engine/ops/core/shape_tools.h"
+
+namespace pipescope::ops {
+namespace {
+
+struct LpPlan {
+  Rows rows;
+  bool squares = true;
+};
+
+Result<LpPlan> lpNormalizationPlanOf(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, call.input(0).shape.size()));
+  const std::int64_t p = graph::intAttribute(call.node, "p", 2);
+  if (p != 1 && p != 2) return base::badInput(fmt::format("{}: p is {}; it must be 1 or 2", call.title(), p));
+  return LpPlan{Rows::around(call.input(0).shape, axis, axis + 1), p == 2};
+}
+
+Result<std::vector<TensorType>> inferLpNormalizationNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(lpNormalizationPlanOf(call));
+  return std::vector<TensorType>{call.input(0)};
+}
+
+template <class T>
+T lengthOf(const LpPlan& plan, const T* x) {
+  const std::int64_t step = plan.rows.inner;
+  if (!plan.squares)
+    return laneSum<T>(plan.rows.depth, [=](std::int64_t i) { return std::fabs(x[i * step]); });
+  return std::sqrt(laneSum<T>(plan.rows.depth, [=](std::int64_t i) { return x[i * step] * x[i * step]; }));
+}
+
+/// body(offset of a row's first element) for every row.
+template <class Body>
+void forRows(const Rows& rows, Body body) {
+  for (std::int64_t row = 0; row < rows.outer * rows.inner; ++row)
+    body(row / rows.inner * rows.depth * rows.inner + row % rows.inner);
+}
+
+Result<Kernel> lpNormalizationNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    forRows(plan.rows, [&](std::int64_t first) {
+                      const T* x = a.input<T>(0) + first;
+                      T* y = a.output<T>(0) + first;
+                      const T length = lengthOf(plan, x);
+                      for (std::int64_t i = 0; i < plan.rows.depth; ++i)
+                        y[i * plan.rows.inner] = x[i * plan.rows.inner] / length;
+                    });
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> lpNormalizationNormWork(const OperatorCall& call) {
+  const LpPlan plan = *lpNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t rows = plan.rows.outer * plan.rows.inner;
+  std::vector<Work> work{
+      {Reduce{plan.squares ? "square_sum" : "abs_sum", rows, plan.rows.depth, plan.rows.inner == 1, type}, 1,
+       "Length"}};
+  if (plan.squares) work.push_back({Map{"sqrt", rows, 1, type, true}, 1, "Sqrt"});
+  work.push_back({Map{"divide", call.input(0).elements(), 2, type, true}, 1, "Normalise"});
+  return work;
+}
+
+Status lpNormalizationNormGradient(GradientBuilder& builder) {
+  return builder.addFor(0, "GradLpNormalization", "grad_input",
+                        {builder.node().inputs[0], builder.outputGradient(0)}, builder.node().attributes);
+}
+
+Result<std::vector<TensorType>> inferLpNormalizationGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(requireSameTypes(call, 0, 1));
+  return inferLpNormalizationNorm(call);
+}
+
+/// dx = (dy − l'(x)·Σ dy·y) ÷ l, with l' = x ÷ l or the sign of x.
+template <class T>
+void lpNormalizationGradientRow(const LpPlan& plan, const T* x, const T* dy, T* dx) {
+  const std::int64_t step = plan.rows.inner;
+  const T length = lengthOf(plan, x);
+  const T product =
+      laneSum<T>(plan.rows.depth, [=](std::int64_t i) { return dy[i * step] * x[i * step]; }) / length;
+  for (std::int64_t i = 0; i < plan.rows.depth; ++i) {
+    const T value = x[i * step];
+    const T slope = plan.squares ? value / length : value > T(0) ? T(1) : value < T(0) ? T(-1) : T(0);
+    dx[i * step] = (dy[i * step] - slope * product) / length;
+  }
+}
+
+Result<Kernel> lpNormGradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormalizationPlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    forRows(plan.rows, [&](std::int64_t first) {
+                      lpNormalizationGradientRow(plan, a.input<T>(0) + first, a.input<T>(1) + first,
+                                                 a.output<T>(0) + first);
+                    });
+                    return {};
+                  },
+                  0};
+  });
+}
+
+std::vector<Work> lpNormalizationGradientWork(const OperatorCall& call) {
+  const LpPlan plan = *lpNormalizationPlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t rows = plan.rows.outer * plan.rows.inner, all = call.input(0).elements();
+  return {{Map{"multiply", all, 2, type, false}, 1, "Product"},
+          {Reduce{"sum", rows, plan.rows.depth, plan.rows.inner == 1, type}, 1, "Sum"},
+          {Map{"scaled_add", all, 2, type, false}, 1, "Subtract"},
+          {Map{"divide", all, 2, type, true}, 1, "Normalise"}};
+}
+
+const std::vector<AttributeRule>& lpNormalizationAttributes() {
+  static const std::vector<AttributeRule> rules{{"axis", AttributeKind::integer},
+                                                {"p", AttributeKind::integer}};
+  return rules;
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(lp_normalization) {
+  registry.add({.type = "LpNormalization",
+                .attributes = lpNormalizationAttributes(),
+                .infer = inferLpNormalizationNorm,
+                .kernel = lpNormalizationNormKernel,
+                .work = lpNormalizationNormWork,
+                .gradient = lpNormalizationNormGradient,
+                .inPlaceInput = 0});
+  registry.add({.type = "GradLpNormalization",
+                .attributes = lpNormalizationAttributes(),
+                .minInputs = 2,
+                .maxInputs = 2,
+                .infer = inferLpNormalizationGradient,
+                .kernel = lpNormGradientKernel,
+                .work = lpNormalizationGradientWork});
+}
+
+}  // namespace pipescope::ops

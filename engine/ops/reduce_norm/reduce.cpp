@@ -1,0 +1,366 @@
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp,
+// ReduceSumSquare. Sums have a fixed order; sums of whole numbers wrap. ReduceMax and ReduceMin give NaN
+// where there is one. Their gradients are grad_reduce.cpp's.
+#include "engine/ops/reduce_norm/reduce_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/lane_math.h"
+#include "engine/ops/core/ranges.h"
+#include "engine/ops/core/rows.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a + b;
+  return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <class T>
+T times(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) return a * b;
+  return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+template <class T>
+T magnitude(T x) {
+  if constexpr (std::is_unsigned_v<T>) return x;
+  return x < T(0) ? times(T(-1), x) : x;
+}
+
+// What a family member does: from what it starts, what it takes of an element, how two partial results meet,
+// what it makes of the result of n elements.
+struct Adding {
+  template <class T>
+  static T start() {
+    return T(0);
+  }
+  template <class T>
+  static T take(T x) {
+    return x;
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return plus(a, b);
+  }
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return sum;
+  }
+};
+struct SumOf : Adding {
+  static constexpr const char *kType = "ReduceSum", *kWork = "sum";
+};
+struct MeanOf : Adding {
+  static constexpr const char *kType = "ReduceMean", *kWork = "mean";
+  template <class T>
+  static T finish(T sum, std::int64_t count) {
+    if constexpr (std::is_integral_v<T>) {  // count may exceed T, and nothing has no mean
+      using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+      return count == 0 ? T(0) : static_cast<T>(static_cast<Wide>(sum) / static_cast<Wide>(count));
+    } else {
+      return sum / static_cast<T>(count);
+    }
+  }
+};
+struct LogSumOf : Adding {
+  static constexpr const char *kType = "ReduceLogSum", *kWork = "sum";
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return lanes::log(sum);
+  }
+};
+struct AbsoluteSum : Adding {
+  static constexpr const char *kType = "ReduceL1", *kWork = "abs_sum";
+  template <class T>
+  static T take(T x) {
+    return magnitude(x);
+  }
+};
+struct SquareSum : Adding {
+  static constexpr const char *kType = "ReduceSumSquare", *kWork = "square_sum";
+  template <class T>
+  static T take(T x) {
+    return times(x, x);
+  }
+};
+struct Length : SquareSum {
+  static constexpr const char *kType = "ReduceL2", *kWork = "square_sum";
+  template <class T>
+  static T finish(T sum, std::int64_t) {
+    return static_cast<T>(std::sqrt(sum));
+  }
+};
+struct ProductOf : Adding {
+  static constexpr const char *kType = "ReduceProd", *kWork = "product";
+  template <class T>
+  static T start() {
+    return T(1);
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return times(a, b);
+  }
+};
+struct Largest : Adding {
+  static constexpr const char *kType = "ReduceMax", *kWork = "max";
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::lowest();
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Smallest : Adding {
+  static constexpr const char *kType = "ReduceMin", *kWork = "min";
+  template <class T>
+  static T start() {
+    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
+    return std::numeric_limits<T>::max();
+  }
+  template <class T>
+  static T meet(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+
+/// A run of neighbours, in 32 lanes over pieces of 2048.
+template <class Op, std::floating_point T>
+T reduceRow(const T* x, std::int64_t count) {
+  constexpr std::int64_t kLanes = 32, kRun = 2048;
+  T total = Op::template start<T>();
+  for (std::int64_t begin = 0; begin < count; begin += kRun) {
+    const std::int64_t end = std::min(count, begin + kRun);
+    T partial[kLanes];
+    std::fill_n(partial, kLanes, Op::template start<T>());
+    std::int64_t i = begin;
+    for (; i + kLanes <= end; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        partial[lane] = Op::meet(partial[lane], Op::take(x[i + lane]));
+    }
+    for (std::int64_t lane = 0; i < end; ++i, ++lane) partial[lane] = Op::meet(partial[lane], Op::take(x[i]));
+    for (int lane = 0; lane < 16; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 16]);
+    for (int lane = 0; lane < 8; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 8]);
+    for (int lane = 0; lane < 4; ++lane) partial[lane] = Op::meet(partial[lane], partial[lane + 4]);
+    total = Op::meet(total, Op::meet(Op::meet(partial[0], partial[2]), Op::meet(partial[1], partial[3])));
+  }
+  return total;
+}
+/// Of whole numbers, which come to the same in any order.
+template <class Op, std::integral T>
+T reduceRow(const T* x, std::int64_t count) {
+  T total = Op::template start<T>();
+  for (std::int64_t i = 0; i < count; ++i) total = Op::meet(total, Op::take(x[i]));
+  return total;
+}
+
+/// x into y, which holds starts or partial results: part of the outermost run.
+template <class Op, class T>
+void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
+  walkReduction(
+      runs, 0, 0, 0,
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        y[to] = Op::meet(y[to], reduceRow<Op>(x + from, count));
+      },
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        const T* source = x + from;
+        T* __restrict target = y + to;
+        for (std::int64_t i = 0; i < count; ++i) target[i] = Op::meet(target[i], Op::take(source[i]));
+      });
+}
+
+/// Rows onto y, ascending, four in one pass over y.
+template <class Op, class T>
+void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, T* __restrict y) {
+  std::int64_t row = 0;
+  for (; row + 4 <= rows; row += 4, x += 4 * stride) {
+    const T *second = x + stride, *third = second + stride, *fourth = third + stride;
+    for (std::int64_t i = 0; i < columns; ++i) {
+      const T two = Op::meet(Op::meet(y[i], Op::take(x[i])), Op::take(second[i]));
+      y[i] = Op::meet(Op::meet(two, Op::take(third[i])), Op::take(fourth[i]));
+    }
+  }
+  for (; row < rows; ++row, x += stride) {
+    for (std::int64_t i = 0; i < columns; ++i) y[i] = Op::meet(y[i], Op::take(x[i]));
+  }
+}
+
+/// Every output in one order of its own, whichever task makes it.
+template <class Op, class T>
+void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
+  const T* x = a.input<T>(0);
+  std::fill_n(y, plan.outputs, Op::template start<T>());
+  const std::vector<ReducePlan::Run>& runs = plan.runs;
+  const std::int64_t all = plan.outputs * plan.depth;
+  if (all == 0) {
+    // Nothing to take: every output, if there is one, is what it starts from.
+  } else if constexpr (std::is_integral_v<T>) {
+    reducePart<Op>(std::span(runs), x, y);  // rare: one walk, so that eight more types cost little code
+  } else if (runs.size() > 1 && !runs[0].reduced) {
+    const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
+    forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t i = first; i < end; ++i)
+        reducePart<Op>(std::span(runs).subspan(1), x + i * from, y + i * to);
+    });
+  } else if (runs.size() == 2) {
+    const std::int64_t rows = runs[0].extent, columns = runs[1].extent;
+    // Strips of whole cache lines: a narrow one would visit a page for each row.
+    constexpr std::int64_t kNarrowest = 256;
+    const std::int64_t each = std::max(itemsOfRange(rows), kNarrowest);
+    a.parallel((columns + each - 1) / each, [&](std::int64_t strip) {
+      const std::int64_t first = strip * each;
+      reduceRows<Op>(x + first, columns, rows, std::min(each, columns - first), y + first);
+    });
+  } else if (runs.size() == 3) {
+    const std::int64_t outer = runs[0].extent, kept = runs[1].extent, inner = runs[2].extent;
+    forItems(a, kept, outer * inner, [&](std::int64_t first, std::int64_t end) {
+      for (std::int64_t k = first; k < end; ++k) {
+        for (std::int64_t o = 0; o < outer; ++o)
+          y[k] = Op::meet(y[k], reduceRow<Op>(x + (o * kept + k) * inner, inner));
+      }
+    });
+  } else {
+    reducePart<Op>(std::span(runs), x, y);
+  }
+  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = Op::finish(y[i], plan.depth);
+}
+
+template <class Op, class T>
+Status runReduce(const KernelArguments& a, const ReducePlan& plan) {
+  reduceInto<Op>(a.output<T>(0), a, plan);
+  return {};
+}
+
+Result<std::vector<TensorType>> inferReduce(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  return std::vector<TensorType>{{call.input(0).element, plan.result}};
+}
+
+template <class Op>
+Result<Kernel> reduceKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  const auto make = [&]<class T>(T) { return kernelOf(plan, runReduce<Op, T>); };
+  if constexpr (std::is_same_v<Op, LogSumOf> || std::is_same_v<Op, Length>) {
+    return kernelForFloats(call, call.input(0).element, make);
+  } else {
+    return kernelForNumbers(call, call.input(0).element, make);
+  }
+}
+
+template <class Op>
+std::vector<Work> reduceWork(const OperatorCall& call) {
+  const ReducePlan plan = *reducePlanOf(call);
+  const ElementType type = call.input(0).element;
+  std::vector<Work> work{{Reduce{Op::kWork, plan.outputs, plan.depth, plan.contiguous(), type}, 1, ""}};
+  if constexpr (std::is_same_v<Op, Length>)
+    work.push_back({Map{"sqrt", plan.outputs, 1, type, true}, 1, "Sqrt"});
+  if constexpr (std::is_same_v<Op, LogSumOf>)
+    work.push_back({Map{"log", plan.outputs, 1, type, true}, 1, "Log"});
+  return work;
+}
+
+// --- ReduceLogSumExp: largest + log Σ exp(x − largest) -------------------------------------------
+
+struct LogSumExp {
+  static constexpr const char* kType = "ReduceLogSumExp";
+};
+
+template <class T>
+void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
+  reduceInto<Largest>(largest, a, plan);
+  // Infinite maxima: e^(x − 0) already is the answer.
+  for (std::int64_t i = 0; i < plan.outputs; ++i) {
+    if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
+  }
+  std::fill_n(y, plan.outputs, T(0));
+  walkReduction(
+      plan.runs, 0, 0, 0,
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        const T shift = largest[to];
+        y[to] += laneSum<T>(count, [=](std::int64_t i) { return lanes::exp(x[from + i] - shift); });
+      },
+      [=](std::int64_t from, std::int64_t count, std::int64_t to) {
+        for (std::int64_t i = 0; i < count; ++i) y[to + i] += lanes::exp(x[from + i] - largest[to + i]);
+      });
+  for (std::int64_t i = 0; i < plan.outputs; ++i) y[i] = lanes::log(y[i]) + largest[i];
+}
+
+Result<Kernel> logSumExpKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(call));
+  return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    logSumExp(a, plan, a.input<T>(0), a.output<T>(0), a.scratchAs<T>());
+                    return {};
+                  },
+                  plan.outputs* static_cast<std::int64_t>(sizeof(T))};
+  });
+}
+
+std::vector<Work> logSumExpWork(const OperatorCall& call) {
+  const ReducePlan plan = *reducePlanOf(call);
+  const ElementType type = call.input(0).element;
+  const std::int64_t all = call.input(0).elements();
+  return {{Reduce{"max", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Max"},
+          {Map{"subtract", all, 2, type, false}, 1, "Shift"},
+          {Map{"exp", all, 1, type, true}, 1, "Exp"},
+          {Reduce{"sum", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Sum"},
+          {Map{"log", plan.outputs, 1, type, true}, 1, "Log"},
+          {Map{"add", plan.outputs, 2, type, true}, 1, "Unshift"}};
+}
+
+// --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------
+
+template <class Op>
+Status reduceGradient(GradientBuilder& builder) {
+  PIPESCOPE_ASSIGN(const ReducePlan plan, reducePlanOf(builder.call()));
+  const Shape& x = builder.call().input(0).shape;
+  std::vector<std::int64_t> axes;
+  for (std::size_t axis = 0; axis < x.size(); ++axis) {
+    if (plan.kept[axis] != x[axis]) axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  const Node& node = builder.node();
+  return builder.addFor(
+      0, "GradReduce", "grad_input", {node.inputs[0], node.outputs[0], builder.outputGradient(0)},
+      {{"function", std::string(Op::kType)}, {"axes", axes}, {"noop_with_empty_axes", std::int64_t{1}}});
+}
+
+template <class Op>
+void addReduce(OperatorRegistry& registry, Result<Kernel> (*kernel)(const OperatorCall&),
+               std::vector<Work> (*work)(const OperatorCall&), bool axesAsInput) {
+  std::vector<AttributeRule> attributes{{"axes", AttributeKind::integers},
+                                        {"keepdims", AttributeKind::integer}};
+  if (axesAsInput) attributes.push_back({"noop_with_empty_axes", AttributeKind::integer});
+  registry.add({.type = Op::kType,
+                .attributes = attributes,
+                .maxInputs = axesAsInput ? 2U : 1U,
+                .infer = inferReduce,
+                .kernel = kernel,
+                .work = work,
+                .gradient = reduceGradient<Op>});
+}
+
+template <class... Ops>
+void addReductions(OperatorRegistry& registry) {
+  (addReduce<Ops>(registry, reduceKernel<Ops>, reduceWork<Ops>, std::is_same_v<Ops, SumOf>), ...);
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(reduce) {
+  addReductions<SumOf, MeanOf, Largest, Smallest, ProductOf, AbsoluteSum, Length, LogSumOf, SquareSum>(
+      registry);
+  addReduce<LogSumExp>(registry, logSumExpKernel, logSumExpWork, false);
+}
+
+}  // namespace pipescope::ops

@@ -1,0 +1,54 @@
+#include "engine/ops/reduce_norm/reduce_plan.h"
+
+#include <fmt/format.h>
+
+namespace pipescope::ops {
+
+using base::badInput;
+
+namespace {
+
+Result<std::vector<bool>> reducedAxes(const OperatorCall& call) {
+  const auto rank = static_cast<std::int64_t>(call.input(0).shape.size());
+  const bool attribute = call.node.attributes.contains("axes");
+  const bool second = call.node.op == "ReduceSum" && call.has(1);
+  if (attribute && second)
+    return badInput(fmt::format("{}: give its axes as second input or as attribute, not both", call.title()));
+  std::vector<std::int64_t> axes = graph::intsAttribute(call.node, "axes", {});
+  if (second) {
+    PIPESCOPE_ASSIGN(axes, call.constantInts(1, "its axes (input 1)"));
+  }
+  const bool all = axes.empty() && graph::intAttribute(call.node, "noop_with_empty_axes", 0) == 0;
+  std::vector<bool> reduced(static_cast<std::size_t>(rank), all);
+  for (const std::int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      return badInput(fmt::format("{}: axis {} is not one of the {} axes of {}", call.title(), axis, rank,
+                                  graph::toString(call.input(0))));
+    }
+    reduced[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = true;
+  }
+  return reduced;
+}
+
+}  // namespace
+
+Result<ReducePlan> reducePlanOf(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const std::vector<bool> reduced, reducedAxes(call));
+  const Shape& x = call.input(0).shape;
+  if (x.size() > Broadcast::kMostAxes)
+    return badInput(fmt::format("{}: its input has {} axes; it may have {}", call.title(), x.size(),
+                                Broadcast::kMostAxes));
+  const bool keep = graph::intAttribute(call.node, "keepdims", 1) != 0;
+  ReducePlan plan;
+  for (std::size_t axis = 0; axis < x.size(); ++axis) {
+    plan.kept.push_back(reduced[axis] ? 1 : x[axis]);
+    if (keep || !reduced[axis]) plan.result.push_back(plan.kept.back());
+    (reduced[axis] ? plan.depth : plan.outputs) *= x[axis];
+    if (plan.runs.empty() || plan.runs.back().reduced != reduced[axis])
+      plan.runs.push_back({1, reduced[axis]});
+    plan.runs.back().extent *= x[axis];
+  }
+  return plan;
+}
+
+}  // namespace pipescope::ops

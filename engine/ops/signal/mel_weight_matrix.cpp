@@ -1,0 +1,101 @@
+// MelWeightMatrix: triangles that sum a spectrum's bins up into bands of equal width on the mel scale
+// (2595·log10(1 + f ÷ 700)). All inputs must be known: two of them decide the shape.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/shape_tools.h"
+
+namespace pipescope::ops {
+namespace {
+
+using base::badInput;
+
+struct MelPlan {
+  std::int64_t bins = 0, bands = 0;
+  Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1 and falls to i + 2
+};
+
+Result<MelPlan> planOf(const OperatorCall& call) {
+  static constexpr const char* names[] = {"num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz",
+                                          "upper_edge_hertz"};
+  double values[5] = {};
+  for (std::size_t i = 0; i < 5; ++i) {
+    PIPESCOPE_ASSIGN(values[i], scalarNumber(call, i, names[i]));
+    constexpr double kMost = 1 << 24;
+    if (!(values[i] >= (i < 3 ? 1 : 0) && values[i] <= kMost)) {
+      return badInput(fmt::format("{}: {} is {}; it must be {} to {}", call.title(), names[i], values[i],
+                                  i < 3 ? 1 : 0, kMost));
+    }
+  }
+  const double length = values[1], rate = values[2];
+  MelPlan plan{static_cast<std::int64_t>(length) / 2 + 1, static_cast<std::int64_t>(values[0]), {}};
+  const double low = 2595 * std::log10(1 + values[3] / 700), high = 2595 * std::log10(1 + values[4] / 700);
+  const double step = (high - low) / static_cast<double>(plan.bands + 2);
+  for (std::int64_t i = 0; i < plan.bands + 2; ++i) {
+    const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + low) / 2595) - 1);
+    plan.edges.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
+    const bool rises = plan.edges.size() < 2 || plan.edges.back() >= plan.edges[plan.edges.size() - 2];
+    if (plan.edges.back() < 0 || plan.edges.back() >= plan.bins || !rises) {
+      return badInput(
+          fmt::format("{}: bands from {} to {} Hz do not fit a spectrum of {} bins at a sample rate of {}",
+                      call.title(), values[3], values[4], plan.bins, rate));
+    }
+  }
+  return plan;
+}
+
+Result<std::vector<TensorType>> inferMel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const ElementType element,
+                   elementTypeAttribute(call, "output_datatype", ElementType::float32));
+  PIPESCOPE_ASSIGN(const MelPlan plan, planOf(call));
+  return inferredAs(call, element, {plan.bins, plan.bands});
+}
+
+template <class T>
+void fillBand(const MelPlan& plan, std::int64_t band, T* y) {
+  const auto first = static_cast<std::size_t>(band);
+  const std::int64_t low = plan.edges[first], center = plan.edges[first + 1], high = plan.edges[first + 2];
+  const auto set = [&](std::int64_t bin, double value) {
+    y[bin * plan.bands + band] = static_cast<T>(value);
+  };
+  if (low == center) set(center, 1);
+  for (std::int64_t bin = low; low < center && bin <= center; ++bin)
+    set(bin, static_cast<double>(bin - low) / static_cast<double>(center - low));
+  for (std::int64_t bin = center; bin < high; ++bin)
+    set(bin, static_cast<double>(high - bin) / static_cast<double>(high - center));
+}
+
+Result<Kernel> melKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const MelPlan plan, planOf(call));
+  return kernelForNumbers(call, call.outputs[0].element, [&plan]<class T>(T) {
+    return Kernel{[plan](const KernelArguments& a) -> Status {
+                    std::fill_n(a.output<T>(0), plan.bins * plan.bands, T(0));
+                    for (std::int64_t band = 0; band < plan.bands; ++band)
+                      fillBand(plan, band, a.output<T>(0));
+                    return {};
+                  },
+                  0};
+  });
+}
+
+/// Laid out before the model runs.
+std::vector<Work> melWork(const OperatorCall&) {
+  return {};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPERATOR(mel_weight_matrix) {
+  registry.add({.type = "MelWeightMatrix",
+                .attributes = {{"output_datatype", AttributeKind::integer}},
+                .minInputs = 5,
+                .maxInputs = 5,
+                .infer = inferMel,
+                .kernel = melKernel,
+                .work = melWork});
+}
+
+}  // namespace pipescope::ops

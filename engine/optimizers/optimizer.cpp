@@ -1,0 +1,76 @@
+#include "engine/optimizers/optimizer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/config/key.h"
+
+namespace pipescope::optimizers {
+namespace {
+
+using base::badInput;
+
+constexpr double kDefaultLearningRate = 1e-3, kMostLearningRate = 1e6;
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+  const std::string near = config::nearest(word, known);
+  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
+                      : fmt::format("; did you mean {}?", near);
+}
+
+base::Status checkNames(const OptimizerDefinition& definition, const std::vector<OptimizerSetting>& all,
+                        const std::map<std::string, double>& given) {
+  std::vector<std::string> known;
+  for (const OptimizerSetting& setting : all) known.push_back(setting.name);
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    return badInput(
+        fmt::format("optimizer {} has no setting {}{}", definition.name, name, suggestion(name, known)));
+  }
+  return {};
+}
+
+}  // namespace
+
+void Optimizer::measure(const Update&, std::span<double> sums) const {
+  PIPESCOPE_CHECK(sums.empty(), name() + " needs no sums");
+}
+
+void OptimizerRegistry::add(OptimizerDefinition definition) {
+  const std::string name = definition.name;
+  const bool isNew = definitions_.emplace(name, std::move(definition)).second;
+  PIPESCOPE_CHECK(isNew, "optimizer " + name + " is registered twice");
+}
+
+base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
+                                                         const std::map<std::string, double>& settings) {
+  OptimizerRegistry registry;
+  registerOptimizers(registry);
+  const auto found = registry.definitions().find(name);
+  if (found == registry.definitions().end()) {
+    std::vector<std::string> known;
+    for (const auto& [each, definition] : registry.definitions()) known.push_back(each);
+    return badInput(fmt::format("optimizer {} is not known{}", name, suggestion(name, known)));
+  }
+  std::vector<OptimizerSetting> all = found->second.settings;
+  all.push_back({"learning_rate", kDefaultLearningRate, 0, kMostLearningRate});
+  PIPESCOPE_TRY(checkNames(found->second, all, settings));
+  std::map<std::string, double> complete;
+  for (const OptimizerSetting& setting : all) {
+    const auto given = settings.find(setting.name);
+    const double value = given == settings.end() ? setting.fallback : given->second;
+    if (!(value >= setting.least && value <= setting.most)) {
+      return badInput(fmt::format("optimizer {}: {} is {}; it must be {} to {}", name, setting.name, value,
+                                  setting.least, setting.most));
+    }
+    complete[setting.name] = value;
+  }
+  if (found->second.check) PIPESCOPE_TRY(found->second.check(complete));
+  std::unique_ptr<Optimizer> optimizer = found->second.create(complete);
+  optimizer->setLearningRate(complete.at("learning_rate"));
+  return optimizer;
+}
+
+}  // namespace pipescope::optimizers

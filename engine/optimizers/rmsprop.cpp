@@ -1,0 +1,89 @@
+// RMSprop (Tieleman, Hinton: lecture 6.5 of "Neural networks for machine learning", 2012), as PyTorch does
+// it:
+//   g ← g + weight_decay·w,  s ← α·s + (1 − α)·g²,  centered: a ← α·a + (1 − α)·g and d = √(s − a²) + ε,
+//   otherwise d = √s + ε;  b ← momentum·b + g / d,  w ← w − learning_rate·b
+#include <algorithm>
+#include <cmath>
+
+#include "engine/optimizers/optimizer.h"
+
+namespace pipescope::optimizers {
+namespace {
+
+class RmsProp : public Optimizer {
+ public:
+  explicit RmsProp(const OptimizerSettings& s)
+      : alpha_(s.at("alpha")),
+        epsilon_(s.at("epsilon")),
+        weightDecay_(s.at("weight_decay")),
+        momentum_(s.at("momentum")),
+        centered_(s.at("centered") != 0) {}
+
+  std::string name() const override { return "rmsprop"; }
+
+  std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
+    std::vector<StateTensor> state{stateLike("square_average", parameter)};
+    if (centered_) state.push_back(stateLike("average", parameter));
+    if (momentum_ != 0) state.push_back(stateLike("velocity", parameter));
+    return state;
+  }
+
+  std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
+    return UpdateWork(parameter)
+        .mapIf(divisor != 1, "multiply", 1, "Mean")
+        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
+        .map("square_scaled_add", 2, "SquareAverage")
+        .mapIf(centered_, "scaled_add", 2, "Average")
+        .mapIf(centered_, "square_scaled_add", 2, "Variance")
+        .map("adam_step", 2, "Direction")
+        .mapIf(momentum_ != 0, "scaled_add", 2, "Velocity")
+        .map("scaled_add", 2, "Step")
+        .done();
+  }
+
+  void update(const Update& u) const override {
+    const auto alpha = static_cast<float>(alpha_), keep = static_cast<float>(1 - alpha_),
+               epsilon = static_cast<float>(epsilon_), momentum = static_cast<float>(momentum_),
+               rate = static_cast<float>(learningRate()), divisor = static_cast<float>(u.divisor);
+    const float decay = u.decays ? static_cast<float>(weightDecay_) : 0.0F;
+    float* square = u.state[0].data();
+    float* average = centered_ ? u.state[1].data() : nullptr;
+    float* velocity = momentum_ != 0 ? u.state.back().data() : nullptr;
+    for (std::size_t i = 0; i < u.weights.size(); ++i) {
+      const float g = u.gradients[i] / divisor + decay * u.weights[i];
+      square[i] = alpha * square[i] + keep * (g * g);
+      float variance = square[i];
+      if (average) {
+        average[i] = alpha * average[i] + keep * g;
+        // Rounding may bring the difference below 0, which its definition is not.
+        const float difference = variance - average[i] * average[i];
+        variance = difference < 0 ? 0.0F : difference;
+      }
+      float change = g / (std::sqrt(variance) + epsilon);
+      if (velocity) velocity[i] = change = momentum * velocity[i] + change;
+      u.weights[i] -= rate * change;
+    }
+  }
+
+ private:
+  double alpha_, epsilon_, weightDecay_, momentum_;
+  bool centered_;
+};
+
+std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+  return std::make_unique<RmsProp>(s);
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
+  registry.add({"rmsprop",
+                {{"alpha", 0.99, 0, 0.9999999},
+                 {"epsilon", 1e-8, 1e-38, 1},
+                 {"weight_decay", 0, 0, 1e6},
+                 {"momentum", 0, 0, 1},
+                 {"centered", 0, 0, 1}},
+                create});
+}
+
+}  // namespace pipescope::optimizers

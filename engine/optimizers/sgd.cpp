@@ -1,0 +1,86 @@
+// Stochastic gradient descent as PopTorch and PopART do it:
+//   v ← momentum·v + (1 − dampening)·vs·g + (1 − dampening)·weight_decay·vs·w,   w ← w − (learning_rate /
+//   vs)·v
+// with the mean gradient g and velocity scaling vs. The first step applies dampening too (PyTorch's copies
+// the raw gradient then). With Nesterov's momentum the weights move by vs·(g + weight_decay·w) + momentum·v
+// instead of v. Without momentum there is no state.
+#include "engine/optimizers/optimizer.h"
+
+namespace pipescope::optimizers {
+namespace {
+
+struct SgdSettings {
+  double momentum = 0, dampening = 0, weightDecay = 0, velocityScaling = 1;
+  bool nesterov = false;
+};
+
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(SgdSettings settings) : settings_(settings) {}
+
+  std::string name() const override { return "sgd"; }
+
+  std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const override {
+    if (settings_.momentum == 0) return {};
+    return {stateLike("velocity", parameter)};
+  }
+
+  std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
+    return UpdateWork(parameter)
+        .mapIf(divisor != 1, "multiply", 1, "Mean")
+        .mapIf(settings_.weightDecay != 0, "scaled_add", 2, "WeightDecay")
+        .mapIf(settings_.momentum != 0, "scaled_add", 2, "Velocity")
+        .mapIf(settings_.nesterov, "scaled_add", 2, "LookAhead")
+        .map("scaled_add", 2, "Step")
+        .done();
+  }
+
+  void update(const Update& u) const override {
+    const double gradientFactor = (1 - settings_.dampening) * settings_.velocityScaling;
+    const double decay = u.decays ? settings_.weightDecay : 0;
+    const auto fromGradient = static_cast<float>(gradientFactor);
+    const auto fromWeight = static_cast<float>(gradientFactor * decay);
+    const auto momentum = static_cast<float>(settings_.momentum);
+    const auto rate = static_cast<float>(learningRate() / settings_.velocityScaling);
+    const auto divisor = static_cast<float>(u.divisor);
+    const auto scaling = static_cast<float>(settings_.velocityScaling);
+    const auto ahead = static_cast<float>(settings_.velocityScaling * decay);
+    float* velocity = u.state.empty() ? nullptr : u.state[0].data();
+    for (std::size_t i = 0; i < u.weights.size(); ++i) {
+      const float gradient = u.gradients[i] / divisor;
+      float change = fromGradient * gradient + fromWeight * u.weights[i];
+      if (velocity) velocity[i] = change = momentum * velocity[i] + change;
+      if (settings_.nesterov) change = scaling * gradient + ahead * u.weights[i] + momentum * change;
+      u.weights[i] -= rate * change;
+    }
+  }
+
+ private:
+  SgdSettings settings_;
+};
+
+std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
+  return std::make_unique<Sgd>(SgdSettings{s.at("momentum"), s.at("dampening"), s.at("weight_decay"),
+                                           s.at("velocity_scaling"), s.at("nesterov") != 0});
+}
+
+base::Status check(const OptimizerSettings& s) {
+  if (s.at("nesterov") != 0 && s.at("momentum") == 0)
+    return base::badInput("optimizer sgd: nesterov needs momentum; set a momentum above 0, or leave it out");
+  return {};
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
+  registry.add({"sgd",
+                {{"momentum", 0, 0, 1},
+                 {"dampening", 0, 0, 1},
+                 {"weight_decay", 0, 0, 1e6},
+                 {"velocity_scaling", 1, 1e-6, 1e6},
+                 {"nesterov", 0, 0, 1}},
+                create,
+                check});
+}
+
+}  // namespace pipescope::optimizers

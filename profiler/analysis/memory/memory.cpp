@@ -1,0 +1,198 @@
+#include "profiler/analysis/memory/memory.h"
+
+#include <algorithm>
+#include <set>
+
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+namespace {
+
+constexpr const char* kMemoryGap = "gap";
+/// Hostile files may claim any number of units; nothing real has more.
+constexpr std::int64_t kMostUnits = 1 << 20;
+
+std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space) {
+  const auto index = static_cast<std::size_t>(space.value);
+  if (!space.valid() || index >= catalog.memorySpaces.size()) return 0;
+  return std::clamp<std::int64_t>(catalog.memorySpaces[index].units, 0, kMostUnits);
+}
+
+template <class Add>
+Result<bool> forEachUnitRun(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable, model::MemorySpaceId space, Add add) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
+  const std::int64_t units = memoryUnitsOf(catalog, space);
+  bool any = false;
+  for (const model::UnitMemory& row : *rows) {
+    if (row.executable != executable || row.space != space) continue;
+    const std::int64_t first = std::clamp<std::int64_t>(row.firstUnit, 0, units);
+    const std::int64_t end = first + std::clamp<std::int64_t>(row.unitCount, 0, units - first);
+    add(row, first, end);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
+                        model::ExecutableId executable, model::MemorySpaceId space) {
+  UnitUse use;
+  const auto units = static_cast<std::size_t>(memoryUnitsOf(catalog, space));
+  for (auto* column : {&use.includingGaps, &use.excludingGaps, &use.alwaysLive, &use.notAlwaysLive})
+    column->assign(units, 0);
+  PIPESCOPE_ASSIGN(
+      const bool any,
+      forEachUnitRun(
+          source, catalog, executable, space,
+          [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+            for (auto u = static_cast<std::size_t>(first); u < static_cast<std::size_t>(end); ++u) {
+              base::addWrapped(use.includingGaps[u], row.bytes.count);
+              if (row.category == kMemoryGap) continue;
+              base::addWrapped(use.excludingGaps[u], row.bytes.count);
+              base::addWrapped((row.alwaysLive ? use.alwaysLive : use.notAlwaysLive)[u], row.bytes.count);
+            }
+          }));
+  return any ? use : UnitUse();
+}
+
+Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source,
+                                                                           const Catalog& catalog,
+                                                                           model::ExecutableId executable,
+                                                                           model::MemorySpaceId space) {
+  std::map<std::string, std::vector<std::int64_t>> use;
+  const auto units = static_cast<std::size_t>(memoryUnitsOf(catalog, space));
+  PIPESCOPE_TRY(([&]() -> base::Status {
+    const auto done = forEachUnitRun(source, catalog, executable, space,
+                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                                       auto& column = use[row.category];
+                                       column.resize(units, 0);
+                                       for (auto u = static_cast<std::size_t>(first);
+                                            u < static_cast<std::size_t>(end); ++u)
+                                         base::addWrapped(column[u], row.bytes.count);
+                                     });
+    return done.ok() ? base::Status() : base::Status(done.error());
+  }()));
+  return use;
+}
+
+Result<Liveness> liveness(const model::ProfileSource& source, const Catalog& catalog,
+                          model::ExecutableId executable, model::MemorySpaceId space) {
+  Liveness result;
+  PIPESCOPE_ASSIGN(const UnitUse use, unitUse(source, catalog, executable, space));
+  for (const std::int64_t bytes : use.alwaysLive) result.alwaysLive += Bytes(bytes);
+  PIPESCOPE_ASSIGN(const model::Rows<model::LivenessStep> rows, source.rows<model::LivenessStep>());
+  for (const model::LivenessStep& row : *rows) {
+    if (row.executable != executable || row.space != space) continue;
+    result.steps.push_back({row.index, row.program, row.pass, row.notAlwaysLive, row.maxUnitNotAlwaysLive});
+    const auto here = static_cast<std::int64_t>(result.steps.size()) - 1;
+    if (result.peakStep < 0 ||
+        row.notAlwaysLive > result.steps[static_cast<std::size_t>(result.peakStep)].notAlwaysLive)
+      result.peakStep = here;
+  }
+  return result;
+}
+
+bool isOnDevice(const model::MemorySpace& space) {
+  return space.device.valid() && space.kind != "streaming_memory";
+}
+
+namespace {
+
+Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable, const model::MemorySpace& space) {
+  DeviceMemory memory;
+  memory.index = static_cast<int>(space.device.value);
+  if (const model::Device* device = catalog.device(space.device)) memory.name = device->name;
+  memory.spaceKind = space.kind;
+  memory.space = space.id;
+  memory.units = space.units;
+  memory.bytesPerUnit = space.bytesPerUnit;
+  PIPESCOPE_ASSIGN(const UnitUse use, unitUse(source, catalog, executable, space.id));
+  for (std::size_t u = 0; u < use.includingGaps.size(); ++u) {
+    memory.total += Bytes(use.excludingGaps[u]);
+    memory.totalIncludingGaps += Bytes(use.includingGaps[u]);
+    memory.alwaysLive += Bytes(use.alwaysLive[u]);
+    memory.maxUnit = std::max(memory.maxUnit, Bytes(use.excludingGaps[u]));
+    if (Bytes(use.includingGaps[u]) > memory.maxUnitIncludingGaps) {
+      memory.maxUnitIncludingGaps = Bytes(use.includingGaps[u]);
+      memory.worstUnit = static_cast<std::int64_t>(u);
+    }
+  }
+  PIPESCOPE_TRY(([&]() -> base::Status {
+    const auto done = forEachUnitRun(source, catalog, executable, space.id,
+                                     [&](const model::UnitMemory& row, std::int64_t first, std::int64_t end) {
+                                       const Bytes bytes = row.bytes * (end - first);
+                                       memory.byRegion[row.region] += bytes;
+                                       if (row.category != kMemoryGap)
+                                         memory.byCategory[row.category] += bytes;
+                                     });
+    return done.ok() ? base::Status() : base::Status(done.error());
+  }()));
+  PIPESCOPE_ASSIGN(const Liveness live, liveness(source, catalog, executable, space.id));
+  memory.peakStep = live.peakStep;
+  if (live.peakStep >= 0)
+    memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
+  // What a host has is not modelled.
+  memory.fits = !space.device.valid() || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
+  return memory;
+}
+
+}  // namespace
+
+Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
+                      model::ExecutableId executable) {
+  Memory result;
+  std::set<model::DeviceId> own;  // of the first replica
+  for (const model::Stage* stage : catalog.stagesOf(executable)) own.insert(stage->device);
+  for (const model::MemorySpace& space : catalog.memorySpaces) {
+    if (space.device.valid() && !own.empty() && !own.contains(space.device)) continue;
+    PIPESCOPE_ASSIGN(const DeviceMemory device, deviceMemory(source, catalog, executable, space));
+    if (device.totalIncludingGaps.count == 0) continue;
+    (isOnDevice(space) ? result.devices : result.others).push_back(device);
+    if (!isOnDevice(space)) continue;
+    result.total += device.total;
+    result.maxUnit = std::max(result.maxUnit, device.maxUnit);
+    result.maxUnitIncludingGaps = std::max(result.maxUnitIncludingGaps, device.maxUnitIncludingGaps);
+    result.alwaysLive += device.alwaysLive;
+    result.notAlwaysLivePeak += device.notAlwaysLivePeak;
+    for (const auto& [category, bytes] : device.byCategory) result.byCategory[category] += bytes;
+  }
+  return result;
+}
+
+Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
+                                                model::ExecutableId executable, model::MemorySpaceId space,
+                                                std::int32_t step, bool withAlwaysLive) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::Variable> variables, source.rows<model::Variable>());
+  PIPESCOPE_ASSIGN(const model::Rows<model::LifeInterval> lives, source.rows<model::LifeInterval>());
+  std::map<model::VariableId, model::LifeInterval> liveNow;
+  for (const model::LifeInterval& life : *lives) {
+    if (life.firstStep <= step && step < life.endStep) liveNow[life.variable] = life;
+  }
+  std::vector<LiveVariable> found;
+  for (const model::Variable& variable : *variables) {
+    if (variable.executable != executable || variable.space != space) continue;
+    const auto life = liveNow.find(variable.id);
+    if (variable.alwaysLive ? !withAlwaysLive : life == liveNow.end()) continue;
+    LiveVariable row{catalog.namePath(variable.debugContext),
+                     variable.category,
+                     variable.shape,
+                     variable.bytes,
+                     variable.maxUnitBytes,
+                     variable.alwaysLive,
+                     0,
+                     0};
+    if (life != liveNow.end()) {
+      row.firstStep = life->second.firstStep;
+      row.endStep = life->second.endStep;
+    }
+    found.push_back(std::move(row));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const LiveVariable& a, const LiveVariable& b) { return a.bytes > b.bytes; });
+  return found;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,37 @@
+#pragma once
+// Liveness of a single unit (tile): bytes by program step, and the variables behind them. From the variables'
+// unit maps, which profiles of level `steps` and above hold.
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+struct UnitLiveness {
+  bool known = false;  ///< false: the profile has no unit maps
+  Bytes alwaysLive;
+  std::vector<Bytes> notAlwaysLive;  ///< by program step of the space
+  std::int64_t peakStep = -1;        ///< the first with most; −1: no steps
+};
+Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable, model::MemorySpaceId space,
+                                  std::int64_t unit);
+
+struct UnitVariable {
+  model::VariableId id;
+  std::string name, category, shape;
+  bool alwaysLive = false;
+  Bytes bytes;  ///< on that unit
+};
+/// What a unit holds during a step, largest first.
+Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& source, const Catalog& catalog,
+                                                  model::ExecutableId executable, model::MemorySpaceId space,
+                                                  std::int64_t unit, std::int32_t step);
+
+/// What a unit holds at any step, largest first.
+Result<std::vector<UnitVariable>> variablesOfUnit(const model::ProfileSource& source, const Catalog& catalog,
+                                                  model::ExecutableId executable, model::MemorySpaceId space,
+                                                  std::int64_t unit);
+
+}  // namespace pipescope::analysis

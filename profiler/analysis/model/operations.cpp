@@ -1,0 +1,175 @@
+#include "profiler/analysis/model/operations.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "profiler/analysis/model/origins.h"
+
+namespace pipescope::analysis {
+
+Ticks OperationCost::total() const {
+  Ticks sum;
+  for (const auto& [pass, own] : ticks) sum += own;
+  return sum;
+}
+
+namespace {
+
+/// Categories of variables that are pieces of the program, not tensors.
+bool isCode(const std::string& category) {
+  return category.ends_with("Code") || category.ends_with("State") || category.ends_with("Data") ||
+         category.ends_with("Descriptor") || category.ends_with("Header");
+}
+
+class Aggregation {
+ public:
+  Aggregation(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable,
+              const Origins& origins)
+      : source_(source), catalog_(catalog), executable_(executable), origins_(origins) {
+    for (const model::Stage* stage : catalog.stagesOf(executable)) devices_.insert(stage->device);
+  }
+
+  Result<Operations> run() {
+    PIPESCOPE_TRY(addOperators());
+    PIPESCOPE_TRY(addSteps());
+    PIPESCOPE_TRY(addVariables());
+    Operations result;
+    result.whole = whole_;
+    for (Group* group : {&operations_, &blocks_, &kinds_}) {
+      std::vector<Operation>& list = group == &operations_ ? result.operations
+                                     : group == &blocks_   ? result.blocks
+                                                           : result.kinds;
+      list = std::move(group->list);
+      if (group != &blocks_) {
+        std::ranges::stable_sort(
+            list, [](const Operation& a, const Operation& b) { return a.cost.total() > b.cost.total(); });
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Group {
+    std::vector<Operation> list;
+    std::unordered_map<std::string, std::size_t> index;
+
+    OperationCost& at(const std::string& name, const Operation& first) {
+      const auto [known, isNew] = index.try_emplace(name, list.size());
+      if (isNew) {
+        list.push_back(first);
+        list.back().name = name;
+      }
+      return list[known->second].cost;
+    }
+  };
+  /// Where an operator's figures go: its layer, its block, its kind.
+  struct Place {
+    std::string origin, block, kind, originKind;
+    std::int32_t stage = -1;
+    model::Pass pass = model::Pass::forward;
+  };
+
+  template <class Add>
+  void addTo(const Place& place, Add add) {
+    add(operations_.at(place.origin, {"", place.originKind, place.block, place.stage, {}}));
+    if (!place.block.empty()) add(blocks_.at(place.block, {"", "", place.block, place.stage, {}}));
+    add(kinds_.at(place.kind, {"", place.kind, "", -1, {}}));
+    add(whole_);
+  }
+
+  base::Status addOperators() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Operator>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Operator> rows, source_.block<model::Operator>(b));
+      for (const model::Operator& row : *rows) {
+        if (row.executable != executable_) continue;
+        const std::string name = catalog_.namePath(row.debugContext);
+        const Origin origin = origins_.of(name);
+        Place place{origin.name.empty() ? name : origin.name,
+                    row.block.empty() ? origin.block : row.block,
+                    row.kind,
+                    origin.name.empty() ? row.kind : origin.kind,
+                    row.stage,
+                    row.pass};
+        addTo(place, [&](OperationCost& cost) {
+          cost.flops += row.flops;
+          ++cost.operators;
+        });
+        places_.emplace(row.id.value, std::move(place));
+      }
+    }
+    return {};
+  }
+
+  base::Status addSteps() {
+    std::unordered_map<std::int64_t, model::Pass> passOf;
+    for (const model::Segment& segment : catalog_.segments) {
+      if (segment.executable == executable_ && devices_.contains(segment.device))
+        passOf.emplace(segment.id.value, segment.pass);
+    }
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
+      for (const model::Step& row : *rows) {
+        if (passOf.contains(row.segment.value)) addStep(row);
+      }
+    }
+    return {};
+  }
+
+  void addStep(const model::Step& step) {
+    const auto index = static_cast<std::size_t>(step.program.value);
+    if (!step.program.valid() || index >= catalog_.programs.size()) return;
+    const auto place = places_.find(catalog_.programs[index].op.value);
+    if (place == places_.end()) return;
+    addTo(place->second, [&](OperationCost& cost) {
+      cost.ticks[place->second.pass] += step.ticks;
+      Ticks& kind = step.kind == model::StepKind::compute    ? cost.compute
+                    : step.kind == model::StepKind::exchange ? cost.exchange
+                    : step.kind == model::StepKind::sync     ? cost.sync
+                                                             : cost.other;
+      kind += step.ticks;
+      ++cost.programs;
+    });
+  }
+
+  base::Status addVariables() {
+    std::set<model::MemorySpaceId> spaces;
+    for (const model::MemorySpace& space : catalog_.memorySpaces) {
+      if (devices_.contains(space.device)) spaces.insert(space.id);
+    }
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Variable>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Variable> rows, source_.block<model::Variable>(b));
+      for (const model::Variable& row : *rows) {
+        if (row.executable != executable_ || !row.alwaysLive || !spaces.contains(row.space)) continue;
+        const Origin origin = origins_.of(catalog_.namePath(row.debugContext));
+        if (origin.name.empty()) continue;
+        const Bytes bytes = row.bytes;
+        addTo({origin.name, origin.block, origin.kind, origin.kind, row.stage, {}},
+              [&](OperationCost& cost) { (isCode(row.category) ? cost.code : cost.weights) += bytes; });
+      }
+    }
+    return {};
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  model::ExecutableId executable_;
+  const Origins& origins_;
+  std::set<model::DeviceId> devices_;  ///< of the first replica
+  std::unordered_map<std::int64_t, Place> places_;
+  Group operations_, blocks_, kinds_;
+  OperationCost whole_;
+};
+
+}  // namespace
+
+Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId executable) {
+  PIPESCOPE_ASSIGN(const Origins origins, Origins::read(source, catalog, executable));
+  return Aggregation(source, catalog, executable, origins).run();
+}
+
+}  // namespace pipescope::analysis

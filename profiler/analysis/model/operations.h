@@ -1,0 +1,41 @@
+#pragma once
+// What the layers of a model cost: the operators of all passes, added up by the layer that they come from.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+struct OperationCost {
+  /// Per micro-batch; of passes that run once per iteration (update, collective), per iteration.
+  std::map<model::Pass, Ticks> ticks;
+  Ticks compute, exchange, sync, other;  ///< the same, over all passes, by kind of step
+  double flops = 0;                      ///< likewise
+  std::int64_t operators = 0, programs = 0;
+  Bytes code;     ///< code, descriptors and vertex state below its name, sum over units
+  Bytes weights;  ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
+  Ticks total() const;
+};
+
+struct Operation {
+  std::string name;   ///< the forward operator's; of what comes from none, its own
+  std::string kind;   ///< operator type
+  std::string block;  ///< empty: not known
+  std::int32_t stage = -1;
+  OperationCost cost;
+};
+
+struct Operations {
+  std::vector<Operation> operations;  ///< by layer of origin, most ticks first
+  std::vector<Operation> blocks;      ///< by block of the model, in the model's order
+  std::vector<Operation> kinds;       ///< by operator type, most ticks first
+  OperationCost whole;
+};
+
+/// Of one replica.
+Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId executable);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,164 @@
+#include "profiler/analysis/model/program_tree.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+namespace pipescope::analysis {
+namespace {
+
+/// Hostile files may nest as deep as they like.
+constexpr int kDeepest = 64;
+
+/// Whatever a file says: not more than the largest number.
+Ticks times(Ticks ticks, std::int64_t count) {
+  std::int64_t product = 0;
+  return Ticks(__builtin_mul_overflow(ticks.count, count, &product) ? std::numeric_limits<std::int64_t>::max()
+                                                                    : product);
+}
+void addTo(Ticks& sum, Ticks part) {
+  if (__builtin_add_overflow(sum.count, part.count, &sum.count))
+    sum = Ticks(std::numeric_limits<std::int64_t>::max());
+}
+
+class TreeReader {
+ public:
+  TreeReader(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId executable)
+      : source_(source), catalog_(catalog), executable_(executable) {}
+
+  Result<std::vector<ProgramNode>> run() {
+    PIPESCOPE_TRY(readPrograms());
+    PIPESCOPE_TRY(readSteps());
+    for (const std::size_t root : roots_) add(root, 0);
+    countCallers();
+    return std::move(nodes_);
+  }
+
+ private:
+  struct Sums {
+    std::int64_t programs = 0;
+    Ticks ticks;
+  };
+
+  /// A program is control flow if it has children, or is of a kind that may have some.
+  bool isControl(std::size_t index) const {
+    const std::string& kind = programs_[index].kind;
+    return children_.contains(programs_[index].id.value) || kind == "Sequence" || kind == "Repeat" ||
+           kind == "Call" || kind == "Function";
+  }
+
+  base::Status readPrograms() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Program>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Program> rows, source_.block<model::Program>(b));
+      for (const model::Program& row : *rows) {
+        if (row.executable != executable_) continue;
+        index_.emplace(row.id.value, programs_.size());
+        (row.parent.valid() ? children_[row.parent.value] : roots_).push_back(programs_.size());
+        programs_.push_back(row);
+      }
+    }
+    return {};
+  }
+
+  base::Status readSteps() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
+      for (const model::Step& row : *rows) {
+        if (index_.contains(row.program.value)) addTo(ticks_[row.program.value], row.ticks);
+      }
+    }
+    return {};
+  }
+
+  /// Adds a control program and those below it; gives their sums for one run of the program.
+  Sums add(std::size_t index, int depth) {
+    const model::Program& row = programs_[index];
+    Sums sums;
+    if (const auto own = ticks_.find(row.id.value); own != ticks_.end()) sums.ticks = own->second;
+    if (!isControl(index) || depth > kDeepest) {
+      sums.programs = 1;
+      return sums;
+    }
+    const std::size_t place = nodes_.size();
+    ProgramNode node;
+    node.id = row.id;
+    node.device = row.device;
+    node.kind = row.kind;
+    node.name = catalog_.namePath(row.debugContext);
+    node.depth = depth;
+    node.count = std::max<std::int64_t>(1, row.count);
+    node.target = row.target;
+    nodes_.push_back(std::move(node));
+    if (const auto below = children_.find(row.id.value); below != children_.end()) {
+      for (const std::size_t child : below->second) {
+        const Sums part = add(child, depth + 1);
+        sums.programs += part.programs;
+        addTo(sums.ticks, part.ticks);
+      }
+    }
+    sums.ticks = times(sums.ticks, nodes_[place].count);
+    nodes_[place].programs = sums.programs;
+    nodes_[place].ticks = sums.ticks;
+    return sums;
+  }
+
+  void countCallers() {
+    std::unordered_map<std::int64_t, std::size_t> functions;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].kind == "Function") functions.emplace(nodes_[i].id.value, i);
+    }
+    for (ProgramNode& node : nodes_) {
+      const auto function = functions.find(node.target.value);
+      if (!node.target.valid() || function == functions.end()) continue;
+      ProgramNode& target = nodes_[function->second];
+      node.targetName = target.name;
+      ++target.callers;
+      addTo(target.ticks, node.ticks);
+    }
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  model::ExecutableId executable_;
+  std::vector<model::Program> programs_;
+  std::unordered_map<std::int64_t, std::size_t> index_;
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> children_;
+  std::vector<std::size_t> roots_;
+  std::unordered_map<std::int64_t, Ticks> ticks_;
+  std::vector<ProgramNode> nodes_;
+};
+
+}  // namespace
+
+Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
+                                                 model::ExecutableId executable) {
+  return TreeReader(source, catalog, executable).run();
+}
+
+Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,
+                                                  model::ExecutableId executable, model::ProgramId parent) {
+  std::vector<model::Program> found;
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Program>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_ASSIGN(const model::Rows<model::Program> rows, source.block<model::Program>(b));
+    for (const model::Program& row : *rows) {
+      if (row.executable == executable && row.parent == parent) found.push_back(row);
+    }
+  }
+  return found;
+}
+
+Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,
+                                                        model::ExecutableId executable) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::CompilerPass> rows, source.rows<model::CompilerPass>());
+  std::vector<model::CompilerPass> found;
+  for (const model::CompilerPass& row : *rows) {
+    if (row.executable == executable) found.push_back(row);
+  }
+  std::ranges::stable_sort(found, {}, &model::CompilerPass::index);
+  return found;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,108 @@
+#include "profiler/analysis/pipeline/counters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace pipescope::analysis {
+namespace {
+
+constexpr std::size_t kCountersRunColumn = 2;
+
+/// Joins neighbours, so that half as many points are left.
+void halve(std::vector<CounterPoint>& points) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points.size(); i += 2) {
+    CounterPoint joined = points[i];
+    if (i + 1 < points.size()) {
+      const CounterPoint& next = points[i + 1];
+      joined.count += next.count;
+      joined.smallest = std::min(joined.smallest, next.smallest);
+      joined.largest = std::max(joined.largest, next.largest);
+      joined.last = next.last;
+    }
+    points[kept++] = joined;
+  }
+  points.resize(kept);
+}
+
+/// False: no sample of the block is of the runs that are asked for.
+Result<bool> mayHoldRuns(const model::ProfileSource& source, const CounterRequest& request,
+                         std::size_t block) {
+  PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::CounterSample>(block));
+  return ranges[kCountersRunColumn].mayMeet(request.firstRun.value, request.lastRun.value);
+}
+
+/// The blocks to read, and the one before them: a counter keeps its value until the next sample.
+Result<std::vector<std::size_t>> blocksOf(const model::ProfileSource& source, const CounterRequest& request) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::CounterSample>());
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (request.firstRun.valid() && blocks[i].rows > 0) {
+      PIPESCOPE_ASSIGN(const bool meets, mayHoldRuns(source, request, i));
+      if (!meets) continue;
+      if (wanted.empty() && i > 0) wanted.push_back(i - 1);
+    }
+    wanted.push_back(i);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& source, const Catalog& catalog,
+                                                 const CounterRequest& request, base::Progress& progress) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::Counter> counters, source.rows<model::Counter>());
+  std::vector<CounterSeries> all;
+  std::unordered_map<std::int64_t, std::size_t> places;
+  for (const model::Counter& row : *counters) {
+    if (row.executable.valid() && row.executable != request.executable) continue;
+    if (row.device.valid() ? !request.ofDevices : !request.ofWhole) continue;
+    places[row.id.value] = all.size();
+    all.emplace_back().counter = row;
+  }
+  std::vector<bool> begun(all.size());  // by series: has samples of the runs themselves
+  PIPESCOPE_ASSIGN(const std::vector<std::size_t> blocks, blocksOf(source, request));
+  for (std::size_t i = 0; i < blocks.size() && !all.empty(); ++i) {
+    if (progress.cancelled()) return base::cancelled("Reading the counters was stopped.");
+    PIPESCOPE_ASSIGN(const model::Rows<model::CounterSample> rows,
+                     source.block<model::CounterSample>(blocks[i]));
+    for (const model::CounterSample& row : *rows) {
+      if (request.firstRun.valid() && request.lastRun < row.run) continue;
+      const auto place = places.find(row.counter.value);
+      if (place == places.end() || !std::isfinite(row.value)) continue;
+      const bool isBefore = request.firstRun.valid() && row.run < request.firstRun;
+      if (isBefore && begun[place->second]) continue;
+      begun[place->second] = !isBefore;
+      CounterSeries& series = all[place->second];
+      const model::DeviceId clock =
+          series.counter.device.valid() ? series.counter.device : model::DeviceId(0);
+      const Ticks time =
+          base::convertRoundUp(row.time, catalog.timebase(clock), catalog.timebase(model::DeviceId(0)));
+      if (isBefore) series.points.clear(), series.samples = 0;  // only the last of them still holds
+      // Not trusted: points ascend.
+      const Ticks before = series.points.empty() ? time : series.points.back().time;
+      series.points.push_back({std::max(time, before), series.samples++, 1, row.value, row.value, row.value});
+      if (series.points.size() / 2 > request.mostPoints) halve(series.points);
+    }
+  }
+  all.erase(std::remove_if(all.begin(), all.end(), [](const auto& series) { return series.points.empty(); }),
+            all.end());
+  for (CounterSeries& series : all) {
+    while (series.points.size() > request.mostPoints) halve(series.points);
+    series.smallest = series.largest = series.points.front().smallest;
+    for (const CounterPoint& point : series.points) {
+      series.smallest = std::min(series.smallest, point.smallest);
+      series.largest = std::max(series.largest, point.largest);
+    }
+  }
+  return all;
+}
+
+std::ptrdiff_t pointAt(const CounterSeries& series, Ticks time) {
+  const auto after = std::partition_point(series.points.begin(), series.points.end(),
+                                          [&](const CounterPoint& point) { return point.time <= time; });
+  return after - series.points.begin() - 1;
+}
+
+}  // namespace pipescope::analysis

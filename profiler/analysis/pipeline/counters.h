@@ -1,0 +1,43 @@
+#pragma once
+// Values over time: loss, accuracy, stash entries, live bytes …
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::analysis {
+
+/// One or more samples that follow each other. A counter keeps its last value until the next sample.
+struct CounterPoint {
+  Ticks time;              ///< of the first of them, in ticks of device 0
+  std::int64_t index = 0;  ///< how many samples of the counter lie before it
+  std::int64_t count = 1;
+  double smallest = 0, largest = 0, last = 0;
+};
+
+struct CounterSeries {
+  model::Counter counter;
+  std::vector<CounterPoint> points;  ///< by time
+  std::int64_t samples = 0;
+  double smallest = 0, largest = 0;
+};
+
+struct CounterRequest {
+  static constexpr std::size_t kUnbounded = std::size_t{1} << 40;
+  model::ExecutableId executable;
+  /// None: all runs. A series begins with the sample before the first of them, where one is near: its value
+  /// still holds.
+  model::RunId firstRun, lastRun;
+  /// A longer series is folded: no peak is lost.
+  std::size_t mostPoints = kUnbounded;
+  bool ofDevices = true, ofWhole = true;  ///< which counters: those of a device, those of the whole run
+};
+
+/// The executable's counters in the order of their ids, those without samples left out.
+Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& source, const Catalog& catalog,
+                                                 const CounterRequest& request, base::Progress& progress);
+
+/// The point that holds at a time; −1: before the first.
+std::ptrdiff_t pointAt(const CounterSeries& series, Ticks time);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,263 @@
+#include "profiler/analysis/pipeline/diff.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "profiler/analysis/pipeline/waits.h"
+#include "profiler/analysis/run_rows.h"
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+namespace {
+
+__extension__ using Wide = __int128;  // products of ticks and clocks
+
+using DiffKey = std::tuple<std::string, std::string, std::string, std::int32_t, std::int64_t>;
+struct Sum {
+  std::int64_t ticks = 0;
+  std::map<std::int32_t, std::int64_t> microBatches;  // ticks; −1: of none
+};
+using Parts = std::map<DiffKey, Sum>;
+
+void addTo(Sum& sum, std::int32_t microBatch, std::int64_t ticks) {
+  base::addWrapped(sum.ticks, ticks);
+  base::addWrapped(sum.microBatches[microBatch < 0 ? -1 : microBatch], ticks);
+}
+
+/// Ticks of a segment by operation, each instant counted once, and the rest under the empty name.
+using Shares = std::vector<std::pair<std::string, std::int64_t>>;
+
+class PathParts {
+ public:
+  PathParts(const DiffSide& side, std::int64_t ticksPerSecond, bool byOperator)
+      : side_(side), ticksPerSecond_(ticksPerSecond), byOperator_(byOperator) {}
+
+  Result<Parts> make(const model::Run& run) {
+    PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(side_.source, side_.catalog, run.id));
+    PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements,
+                     rowsOfRun<model::Placement>(side_.source, run));
+    for (const model::Placement& row : placements) segmentOf_[row.id] = row.segment;
+    PIPESCOPE_TRY(readShares(path));
+    std::int64_t total = 0;
+    for (const CriticalLink& link : path) {
+      add(link);
+      base::addWrapped(total, (link.end - link.start).count);
+    }
+    // A run without placements has no path: its span is one part.
+    const std::int64_t rest = base::wrappedDifference((run.end - run.start).count, total);
+    if (rest != 0) addTo(parts_[{"call", "", "", -1, -1}], -1, scale(rest));
+    settle(scale((run.end - run.start).count));
+    return std::move(parts_);
+  }
+
+ private:
+  std::int64_t scale(std::int64_t ticks) const {
+    const std::int64_t own = side_.catalog.timebase({}).ticksPerSecond;
+    if (own == ticksPerSecond_) return ticks;
+    return static_cast<std::int64_t>(static_cast<Wide>(ticks) * ticksPerSecond_ / own);
+  }
+
+  /// What rounding took off the parts is a part of its own.
+  void settle(std::int64_t span) {
+    for (const auto& [key, sum] : parts_) span -= sum.ticks;
+    if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);
+  }
+
+  base::Status readShares(const std::vector<CriticalLink>& path) {
+    std::map<model::SegmentId, std::vector<model::Step>> steps;
+    for (const CriticalLink& link : path) {
+      if (link.kind == CriticalLink::Kind::placement) steps[segmentOf_[link.placement]];
+    }
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, side_.source.blocks<model::Step>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, side_.source.block<model::Step>(b));
+      for (const model::Step& row : *rows) {
+        if (const auto found = steps.find(row.segment); found != steps.end()) found->second.push_back(row);
+      }
+    }
+    for (auto& [segment, rows] : steps) shares_[segment] = sharesOf(rows);
+    return {};
+  }
+
+  Shares sharesOf(std::vector<model::Step>& steps) {
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    std::map<std::string, std::int64_t> sums;
+    Ticks reached;
+    for (const model::Step& step : steps) {
+      const Ticks from = std::max(step.offset, reached), to = step.offset + step.ticks;
+      if (to <= from) continue;
+      base::addWrapped(sums[pathOf(step.program)], (to - from).count);
+      reached = to;
+    }
+    return {sums.begin(), sums.end()};
+  }
+
+  std::string pathOf(model::ProgramId id) {
+    const auto [place, added] = names_.try_emplace(id.value);
+    if (added && id.valid() && static_cast<std::size_t>(id.value) < side_.catalog.programs.size()) {
+      const model::Program program = side_.catalog.programs[static_cast<std::size_t>(id.value)];
+      const auto op = static_cast<std::size_t>(program.op.value);
+      const bool known = byOperator_ && program.op.valid() && op < side_.catalog.operators.size();
+      place->second =
+          side_.catalog.namePath(known ? side_.catalog.operators[op].debugContext : program.debugContext);
+      if (place->second.empty()) place->second = program.kind;
+    }
+    return place->second;
+  }
+
+  void add(const CriticalLink& link) {
+    std::int64_t length = (link.end - link.start).count;
+    const auto count = [&](const char* kind, const std::string& operation, std::int64_t ticks) {
+      if (ticks == 0) return;
+      const bool call = link.kind == CriticalLink::Kind::call || byOperator_;
+      const std::string pass = link.kind == CriticalLink::Kind::placement ? model::toString(link.pass) : "";
+      Sum& sum = parts_[{kind, operation, pass, call ? -1 : link.stage, call ? -1 : link.device.value}];
+      addTo(sum, link.microBatch, scale(ticks));
+    };
+    if (link.kind != CriticalLink::Kind::placement) {
+      return count(link.kind == CriticalLink::Kind::call ? "call" : "transfer", "", length);
+    }
+    for (const auto& [operation, ticks] : shares_[segmentOf_[link.placement]]) {
+      const std::int64_t part = std::min(ticks, length);  // a damaged segment may hold more than its length
+      count("placement", operation, part);
+      length -= part;
+    }
+    count("between_steps", "", length);
+  }
+
+  const DiffSide& side_;
+  const std::int64_t ticksPerSecond_;
+  const bool byOperator_;
+  Parts parts_;
+  std::unordered_map<model::PlacementId, model::SegmentId> segmentOf_;
+  std::map<model::SegmentId, Shares> shares_;
+  std::unordered_map<std::int64_t, std::string> names_;
+};
+
+template <class Part>
+void largestFirst(std::vector<Part>& parts) {
+  std::erase_if(parts, [](const Part& part) { return part.delta() == 0; });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Part& a, const Part& b) { return std::abs(a.delta()) > std::abs(b.delta()); });
+}
+
+/// Likewise by the sample, where calls have different numbers of them: there no change in ticks may be one.
+template <class Part>
+void largestPerSampleFirst(const Diff& diff, std::vector<Part>& parts) {
+  std::erase_if(parts, [&](const Part& part) { return diff.changePerSample(part) == 0; });
+  std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+    return std::abs(diff.changePerSample(a)) > std::abs(diff.changePerSample(b));
+  });
+}
+
+std::vector<ChangedOption> changes(const std::map<std::string, std::string>& before,
+                                   const std::map<std::string, std::string>& after) {
+  std::vector<ChangedOption> found;
+  for (const auto& [path, value] : before) {
+    const auto other = after.find(path);
+    if (other == after.end()) {
+      found.push_back({path, value, ""});
+    } else if (other->second != value) {
+      found.push_back({path, value, other->second});
+    }
+  }
+  for (const auto& [path, value] : after) {
+    if (!before.contains(path)) found.push_back({path, "", value});
+  }
+  return found;
+}
+
+std::map<std::string, std::string> versionsOf(const Catalog& catalog) {
+  std::map<std::string, std::string> found = {{"system", catalog.target.name}};
+  for (const char* key : {"tool_version", "device_model", "model"}) found[key] = catalog.property(key);
+  return found;
+}
+
+std::map<std::string, std::string> optionsOf(const Catalog& catalog) {
+  std::map<std::string, std::string> found;
+  for (const model::ConfigurationEntry& row : catalog.configuration) found[row.path] = row.value;
+  return found;
+}
+
+base::Status addMemory(const DiffSide& side, bool after,
+                       std::map<std::pair<std::string, std::string>, MemoryPart>& parts) {
+  PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, side.source.rows<model::UnitMemory>());
+  for (const model::UnitMemory& row : *rows) {
+    const auto space = static_cast<std::size_t>(row.space.value);
+    if (row.executable != side.executable || row.category == "gap" || !row.space.valid() ||
+        space >= side.catalog.memorySpaces.size())
+      continue;
+    const model::Device* device = side.catalog.device(side.catalog.memorySpaces[space].device);
+    std::string name = device == nullptr ? "host" : device->name;
+    if (side.catalog.memorySpaces[space].kind == "streaming_memory") name += " streaming memory";
+    MemoryPart& part = parts[{name, row.category}];
+    part.device = name;
+    part.category = row.category;
+    base::addWrapped(after ? part.after : part.before, base::wrappedProduct(row.bytes.count, row.unitCount));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Diff> diff(const DiffSide& before, const DiffSide& after) {
+  constexpr std::int64_t kPicoseconds = 1'000'000'000'000;
+  Diff result;
+  result.versions = changes(versionsOf(before.catalog), versionsOf(after.catalog));
+  result.options = changes(optionsOf(before.catalog), optionsOf(after.catalog));
+  const std::int64_t first = before.catalog.timebase({}).ticksPerSecond,
+                     second = after.catalog.timebase({}).ticksPerSecond;
+  result.ticksPerSecond = first == second ? first : kPicoseconds;
+  result.families = before.catalog.target.family != after.catalog.target.family;
+  std::map<DiffKey, TimePart> time;
+  std::map<std::string, PassPart> passes;
+  std::map<std::int32_t, MicroBatchPart> microBatches;
+  for (const bool isAfter : {false, true}) {
+    const DiffSide& side = isAfter ? after : before;
+    const model::Run* run = side.catalog.lastRunOf(side.executable);
+    if (run == nullptr) {
+      return base::badInput(std::string("The ") + (isAfter ? "second" : "first") +
+                            " profile has no call of this executable: there is no time to compare.");
+    }
+    PIPESCOPE_ASSIGN(const Parts parts, PathParts(side, result.ticksPerSecond, result.families).make(*run));
+    (isAfter ? result.samplesAfter : result.samplesBefore) = run->samples;
+    (isAfter ? result.devicesAfter : result.devicesBefore) = side.catalog.target.devicesUsed;
+    for (const auto& [key, sum] : parts) {
+      const std::string pass = std::get<2>(key).empty() ? std::get<0>(key) : std::get<2>(key);
+      passes[pass].kind = pass;
+      base::addWrapped(isAfter ? passes[pass].after : passes[pass].before, sum.ticks);
+      TimePart& part = time[key];
+      std::tie(part.kind, part.operation, part.pass, part.stage, part.device) = key;
+      base::addWrapped(isAfter ? part.after : part.before, sum.ticks);
+      (isAfter ? part.microBatchesAfter : part.microBatchesBefore) =
+          static_cast<std::int64_t>(sum.microBatches.size() - sum.microBatches.count(-1));
+      for (const auto& [microBatch, ticks] : sum.microBatches) {
+        microBatches[microBatch].microBatch = microBatch;
+        base::addWrapped(isAfter ? microBatches[microBatch].after : microBatches[microBatch].before, ticks);
+      }
+      base::addWrapped(isAfter ? result.after : result.before, sum.ticks);
+    }
+  }
+  for (auto& [key, part] : time) result.time.push_back(std::move(part));
+  for (auto& [key, part] : passes) result.passes.push_back(std::move(part));
+  if (result.perSample()) {
+    largestPerSampleFirst(result, result.time);
+    largestPerSampleFirst(result, result.passes);
+  } else {
+    largestFirst(result.time);
+    largestFirst(result.passes);
+  }
+  for (const auto& [microBatch, part] : microBatches) result.microBatches.push_back(part);
+  largestFirst(result.microBatches);
+  std::map<std::pair<std::string, std::string>, MemoryPart> memory;
+  PIPESCOPE_TRY(addMemory(before, false, memory));
+  PIPESCOPE_TRY(addMemory(after, true, memory));
+  for (auto& [key, part] : memory) result.memory.push_back(std::move(part));
+  largestFirst(result.memory);
+  return result;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,95 @@
+#pragma once
+// What changed between two profiles: options and versions, the time of a step, memory.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+
+namespace pipescope::analysis {
+
+struct ChangedOption {
+  std::string path, before, after;  ///< empty: the profile does not have it
+};
+
+/// A part of a call's time on its critical path. Parts follow each other without gap from the call's start to
+/// its end, so their sums are the call's span, and the differences add up to the difference of the spans,
+/// exactly.
+struct TimePart {
+  std::string kind;       ///< placement (a step of an operation), between_steps, transfer or call
+  std::string operation;  ///< name path; empty for the other kinds
+  std::string pass;       ///< of placements
+  std::int32_t stage = -1;
+  std::int64_t device = -1;
+  std::int64_t microBatchesBefore = 0, microBatchesAfter = 0;  ///< that pass through it on the critical path
+  std::int64_t before = 0, after = 0;                          ///< in Diff::ticksPerSecond
+  std::int64_t delta() const { return after - before; }
+};
+
+/// The same time by micro-batch of the critical path's placements and transfers, over all iterations of the
+/// call.
+struct MicroBatchPart {
+  std::int32_t microBatch = -1;  ///< −1: what belongs to none
+  std::int64_t before = 0, after = 0;
+  std::int64_t delta() const { return after - before; }
+};
+
+/// The same time by what it goes to: passes of all stages and devices, transfers, the call.
+struct PassPart {
+  std::string kind;  ///< a pass, "transfer", "call" or "rounding"
+  std::int64_t before = 0, after = 0;
+  std::int64_t delta() const { return after - before; }
+};
+
+struct MemoryPart {
+  std::string device, category;
+  std::int64_t before = 0, after = 0;  ///< bytes, sum over units
+  std::int64_t delta() const { return after - before; }
+};
+
+struct Diff {
+  std::vector<ChangedOption> versions;  ///< properties: tool and device model
+  std::vector<ChangedOption> options;
+  std::int64_t ticksPerSecond = 1;
+  /// Spans of the last calls; with different timebases both in picoseconds, rounded down.
+  std::int64_t before = 0, after = 0;
+  std::int64_t samplesBefore = 0, samplesAfter = 0;  ///< of these calls, all replicas; 0: not known
+  std::int64_t devicesBefore = 0, devicesAfter = 0;  ///< that hold a stage
+  /// Of different families: their stages and devices have nothing in common, so parts are of the whole.
+  bool families = false;
+  /// Calls of different numbers of samples are compared by the sample: seconds ÷ samples.
+  bool perSample() const { return samplesBefore > 0 && samplesAfter > 0 && samplesBefore != samplesAfter; }
+  double secondsPerSampleBefore(std::int64_t ticks) const { return perSampleOf(ticks, samplesBefore); }
+  double secondsPerSampleAfter(std::int64_t ticks) const { return perSampleOf(ticks, samplesAfter); }
+  template <class Part>
+  double changePerSample(const Part& part) const {
+    return secondsPerSampleAfter(part.after) - secondsPerSampleBefore(part.before);
+  }
+
+  std::vector<PassPart> passes;  ///< as time
+  /// Parts that differ, largest change first (by the sample where perSample()); deltas add up to after −
+  /// before.
+  std::vector<TimePart> time;
+  std::vector<MicroBatchPart> microBatches;  ///< likewise: deltas add up to after − before
+  std::vector<MemoryPart> memory;            ///< likewise of all memory without gaps
+
+ private:
+  double perSampleOf(std::int64_t ticks, std::int64_t samples) const {
+    return samples > 0 ? static_cast<double>(ticks) / static_cast<double>(ticksPerSecond) /
+                             static_cast<double>(samples)
+                       : 0;
+  }
+};
+
+struct DiffSide {
+  const model::ProfileSource& source;
+  const Catalog& catalog;
+  model::ExecutableId executable;
+};
+
+/// Over the last call of each executable. Parts are matched by kind, operation's path, pass, stage and device
+/// (of different families: by the model's operator and pass), micro-batches by number: what only one critical
+/// path goes through counts as nothing on the other.
+Result<Diff> diff(const DiffSide& before, const DiffSide& after);
+
+}  // namespace pipescope::analysis

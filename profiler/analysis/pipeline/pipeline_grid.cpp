@@ -1,0 +1,269 @@
+#include "profiler/analysis/pipeline/pipeline_grid.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "profiler/analysis/pipeline/waits.h"
+
+namespace pipescope::analysis {
+namespace {
+
+constexpr std::int64_t kMostForPath = 300'000;  // placements of a call whose critical path is looked for
+constexpr std::size_t kPipelineGridRunColumn = 5, kMicroBatchColumn = 10, kIterationColumn = 11;
+
+using PipelineGridKey =
+    std::tuple<std::int32_t, std::int32_t, bool, bool>;  // stage, micro-batch, forward, weight gradient
+
+class Builder {
+ public:
+  Builder(const model::ProfileSource& source, const Catalog& catalog, const PipelineRequest& request,
+          base::Progress& progress)
+      : source_(source), catalog_(catalog), request_(request), progress_(progress) {}
+
+  Result<PipelineGrid> build() {
+    const model::Run* run = findRun();
+    takeRows();
+    if (run == nullptr || grid_.rows.empty()) return std::move(grid_);
+    grid_.run = run->id;
+    grid_.iteration = request_.iteration;
+    const model::Executable* executable = catalog_.executable(request_.executable);
+    grid_.microBatches = executable == nullptr ? 0 : executable->microBatches;
+    grid_.iterations =
+        executable == nullptr || executable->kind != model::ExecutableKind::training
+            ? 1
+            : static_cast<std::int32_t>(std::clamp<std::int64_t>(executable->deviceIterations, 1, 1 << 30));
+    const std::int64_t perMicroBatch = static_cast<std::int64_t>(grid_.rows.size()) * 2;
+    grid_.shownMicroBatches =
+        std::max<std::int64_t>(1, request_.mostCells / std::max<std::int64_t>(1, perMicroBatch));
+    PIPESCOPE_TRY(readCells(*run));
+    finishCells();
+    if (grid_.cells.empty()) return std::move(grid_);
+    makeColumns();
+    findPhases();
+    PIPESCOPE_TRY(markCritical(*run));
+    return std::move(grid_);
+  }
+
+ private:
+  const model::Run* findRun() const {
+    if (!request_.run.valid()) return catalog_.lastRunOf(request_.executable);
+    for (const model::Run* run : catalog_.runsOf(request_.executable)) {
+      if (run->id == request_.run) return run;
+    }
+    return nullptr;
+  }
+
+  void takeRows() {
+    for (const model::Stage* stage : catalog_.stagesOf(request_.executable)) {
+      const auto known = rowOf_.find(stage->device);
+      if (known != rowOf_.end()) {
+        grid_.rows[static_cast<std::size_t>(known->second)].stages.push_back(stage->index);
+        continue;
+      }
+      const model::Device* device = catalog_.device(stage->device);
+      if (device == nullptr) continue;
+      rowOf_[stage->device] = static_cast<std::int32_t>(grid_.rows.size());
+      grid_.rows.push_back({stage->device, device->name, {stage->index}, {}, {}});
+    }
+  }
+
+  bool mayHold(const std::vector<model::ColumnRange>& ranges, model::RunId run) const {
+    return ranges[kPipelineGridRunColumn].mayHold(run.value) &&
+           ranges[kIterationColumn].mayHold(request_.iteration) &&
+           ranges[kMicroBatchColumn].mayMeet(0, grid_.shownMicroBatches - 1);
+  }
+
+  base::Status readCells(const model::Run& run) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (progress_.cancelled()) return base::cancelled("Reading the pipeline was stopped.");
+      if (blocks[i].rows > 0) {
+        PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Placement>(i));
+        if (!mayHold(ranges, run.id)) continue;
+      }
+      PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
+      for (const model::Placement& row : *rows) {
+        // Where each micro-batch is a step of its own, as in inference, the whole call is one table.
+        if (row.run == run.id && (grid_.iterations == 1 || row.iteration == request_.iteration)) take(row);
+      }
+    }
+    return {};
+  }
+
+  Ticks toAxis(model::DeviceId device, Ticks ticks) const {
+    return base::convertRoundUp(ticks, catalog_.timebase(device), catalog_.timebase(model::DeviceId(0)));
+  }
+
+  void take(const model::Placement& row) {
+    const auto place = rowOf_.find(row.device);
+    if (place == rowOf_.end() || !model::isComputePass(row.pass) || row.microBatch < 0 ||
+        row.end < row.start || row.microBatch >= grid_.shownMicroBatches)
+      return;
+    const bool forward = row.pass == model::Pass::forward;
+    const PipelineGridKey key{row.stage, row.microBatch, forward, row.pass == model::Pass::weightGradient};
+    const Ticks start = toAxis(row.device, row.start), end = toAxis(row.device, row.end);
+    auto [found, added] = cells_.try_emplace(key);
+    PipelineCell& cell = found->second;
+    if (added) {
+      cell = {place->second, row.stage, row.microBatch, row.slot, row.pass, start, end, {}, 0, row.id, false};
+      if (row.pass == model::Pass::recompute) cell.pass = model::Pass::backward;
+    } else {
+      if (start < cell.start) cell.placement = row.id;
+      cell.start = std::min(cell.start, start);
+      cell.end = std::max(cell.end, end);
+    }
+    if (row.pass == model::Pass::recompute) cell.recompute += end - start;
+    placements_[row.id] = key;
+  }
+
+  void finishCells() {
+    std::int32_t most = -1;
+    for (auto& [key, cell] : cells_) {
+      grid_.cells.push_back(cell);
+      most = std::max(most, cell.microBatch);
+      grid_.hasSlots = grid_.hasSlots || cell.slot >= 0;
+    }
+    grid_.microBatches = std::max<std::int64_t>(grid_.microBatches, most + 1);
+    grid_.shownMicroBatches = std::min(grid_.shownMicroBatches, grid_.microBatches);
+    std::stable_sort(grid_.cells.begin(), grid_.cells.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    for (std::size_t i = 0; i < grid_.cells.size(); ++i) {
+      PipelineCell& cell = grid_.cells[i];
+      PipelineRow& row = grid_.rows[static_cast<std::size_t>(cell.row)];
+      // A damaged file may let them overlap; lists of a row never do.
+      if (!row.cells.empty()) cell.start = std::max(cell.start, at(row.cells.back()).end);
+      cell.end = std::max(cell.end, cell.start);
+      row.cells.push_back(static_cast<std::int32_t>(i));
+      row.busy += cell.end - cell.start;
+    }
+  }
+
+  const PipelineCell& at(std::int32_t index) const { return grid_.cells[static_cast<std::size_t>(index)]; }
+
+  void makeColumns() {
+    grid_.hasSlots ? columnsBySlot() : columnsByOrder();
+    std::vector<std::size_t> filled(static_cast<std::size_t>(grid_.columns), 0);
+    for (const PipelineCell& cell : grid_.cells) ++filled[static_cast<std::size_t>(cell.column)];
+    const std::size_t rows = usedRows();
+    for (std::size_t c = 0; c < filled.size() && grid_.firstFullColumn < 0; ++c) {
+      if (filled[c] >= rows) grid_.firstFullColumn = static_cast<std::int32_t>(c);
+    }
+    if (!grid_.hasSlots) return;
+    // With slots: the first cycle in which every row has all halves that there are.
+    const std::size_t halves = hasBackward() ? 2 : 1;
+    std::map<std::int32_t, std::size_t> bySlot;
+    for (const PipelineCell& cell : grid_.cells) ++bySlot[cell.slot];
+    for (const auto& [slot, count] : bySlot) {
+      if (count < rows * halves) continue;
+      grid_.firstFullSlot = slot;
+      grid_.firstFullColumn = grid_.columns;
+      for (const PipelineCell& cell : grid_.cells) {
+        if (cell.slot == slot) grid_.firstFullColumn = std::min(grid_.firstFullColumn, cell.column);
+      }
+      break;
+    }
+  }
+
+  std::size_t usedRows() const {
+    return static_cast<std::size_t>(std::count_if(grid_.rows.begin(), grid_.rows.end(),
+                                                  [](const auto& row) { return !row.cells.empty(); }));
+  }
+  bool hasBackward() const {
+    return std::any_of(grid_.cells.begin(), grid_.cells.end(),
+                       [](const auto& cell) { return cell.pass != model::Pass::forward; });
+  }
+
+  /// A column for each half of a cycle that anybody uses.
+  void columnsBySlot() {
+    std::map<std::pair<std::int32_t, int>, std::int32_t> columns;
+    const auto half = [](const PipelineCell& cell) {
+      return cell.pass == model::Pass::forward ? 0 : cell.pass == model::Pass::backward ? 1 : 2;
+    };
+    for (const PipelineCell& cell : grid_.cells) columns[{cell.slot, half(cell)}] = 0;
+    for (auto& [key, column] : columns) {
+      column = grid_.columns++;
+      static const char* const names[] = {" F", " B", " W"};
+      grid_.heads.push_back(std::to_string(key.first) + names[key.second]);
+    }
+    for (PipelineCell& cell : grid_.cells) cell.column = columns[{cell.slot, half(cell)}];
+  }
+
+  /// Every cell takes one column, in its device's order, after what it needs of its neighbours.
+  void columnsByOrder() {
+    std::map<PipelineGridKey, std::int32_t> ends;
+    std::vector<std::int32_t> free(grid_.rows.size(), 0);
+    for (PipelineCell& cell : grid_.cells) {
+      const bool forward = cell.pass == model::Pass::forward;
+      std::int32_t column = free[static_cast<std::size_t>(cell.row)];
+      const PipelineGridKey before{forward ? cell.stage - 1 : cell.stage + 1, cell.microBatch, forward,
+                                   false};
+      if (const auto need = ends.find(before); need != ends.end()) column = std::max(column, need->second);
+      cell.column = column;
+      free[static_cast<std::size_t>(cell.row)] = column + 1;
+      ends[{cell.stage, cell.microBatch, forward, cell.pass == model::Pass::weightGradient}] = column + 1;
+      grid_.columns = std::max(grid_.columns, column + 1);
+    }
+    for (std::int32_t c = 0; c < grid_.columns; ++c) grid_.heads.push_back(std::to_string(c));
+  }
+
+  void findPhases() {
+    grid_.start = grid_.cells.front().start;
+    for (const PipelineCell& cell : grid_.cells) grid_.end = std::max(grid_.end, cell.end);
+    grid_.rampUpEnd = grid_.start;
+    grid_.rampDownStart = grid_.end;
+    for (const PipelineRow& row : grid_.rows) {
+      if (row.cells.empty()) continue;
+      grid_.rampUpEnd = std::max(grid_.rampUpEnd, at(row.cells.front()).start);
+      Ticks last;
+      for (const std::int32_t cell : row.cells) last = std::max(last, at(cell).end);
+      grid_.rampDownStart = std::min(grid_.rampDownStart, last);
+    }
+  }
+
+  base::Status markCritical(const model::Run& run) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Placement>());
+    std::int64_t rows = 0;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].rows == 0) continue;
+      PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Placement>(i));
+      if (ranges[kPipelineGridRunColumn].mayHold(run.id.value)) rows += blocks[i].rows;
+    }
+    if (rows > kMostForPath) return {};
+    PIPESCOPE_ASSIGN(const std::vector<CriticalLink> path, criticalPath(source_, catalog_, run.id));
+    std::set<PipelineGridKey> critical;
+    for (const CriticalLink& link : path) {
+      const auto known = placements_.find(link.placement);
+      if (link.kind == CriticalLink::Kind::placement && known != placements_.end())
+        critical.insert(known->second);
+    }
+    for (PipelineCell& cell : grid_.cells) {
+      const bool forward = cell.pass == model::Pass::forward;
+      cell.critical = critical.count({cell.stage, cell.microBatch, forward,
+                                      cell.pass == model::Pass::weightGradient}) > 0;
+    }
+    grid_.criticalKnown = true;
+    return {};
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  const PipelineRequest& request_;
+  base::Progress& progress_;
+  PipelineGrid grid_;
+  std::map<model::DeviceId, std::int32_t> rowOf_;
+  std::map<PipelineGridKey, PipelineCell> cells_;
+  std::map<model::PlacementId, PipelineGridKey> placements_;
+};
+
+}  // namespace
+
+Result<PipelineGrid> pipelineGrid(const model::ProfileSource& source, const Catalog& catalog,
+                                  const PipelineRequest& request, base::Progress& progress) {
+  if (catalog.executable(request.executable) == nullptr)
+    return base::badInput("The profile has no such executable; choose one of those it lists.");
+  return Builder(source, catalog, request, progress).build();
+}
+
+}  // namespace pipescope::analysis

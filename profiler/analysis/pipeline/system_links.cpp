@@ -1,0 +1,230 @@
+#include "profiler/analysis/pipeline/system_links.h"
+
+#include <algorithm>
+#include <map>
+
+#include "profiler/analysis/memory/memory.h"
+#include "profiler/analysis/run_rows.h"
+
+namespace pipescope::analysis {
+namespace {
+
+constexpr std::size_t kSystemLinksRunColumn = 9;
+
+using Spans = std::vector<std::pair<Ticks, Ticks>>;
+
+std::string nameOf(const Catalog& catalog, model::DeviceId id) {
+  const model::Device* device = catalog.device(id);
+  return device == nullptr ? "host" : device->name;
+}
+
+Ticks lengthOf(Spans spans) {
+  std::sort(spans.begin(), spans.end());
+  Ticks sum, reached;
+  bool first = true;
+  for (const auto& [start, end] : spans) {
+    const Ticks from = first ? start : std::max(start, reached);
+    if (end > from) sum += end - from;
+    reached = first ? end : std::max(reached, end);
+    first = false;
+  }
+  return sum;
+}
+
+/// A step of a segment that moves bytes between the device and the host, its remote buffers or, in a
+/// collective, the same device of other replicas.
+struct Copy {
+  model::StepKind kind;
+  Ticks offset, ticks;
+  Bytes in, out;
+};
+
+class UseReader {
+ public:
+  UseReader(const model::ProfileSource& source, const Catalog& catalog, base::Progress& progress)
+      : source_(source), catalog_(catalog), progress_(progress) {}
+
+  Result<SystemUse> read(model::ExecutableId executable) {
+    use_.spaces.resize(catalog_.memorySpaces.size());
+    for (const model::Link& row : catalog_.links) {
+      use_.links.push_back(emptyUse(row.id, row.name, row.from, row.to, row.bytesPerSecond));
+      direct_.try_emplace({row.from, row.to}, use_.links.size() - 1);
+    }
+    const model::Run* run = catalog_.lastRunOf(executable);
+    if (run == nullptr) return std::move(use_);
+    use_.run = run->id;
+    use_.length = run->end - run->start;
+    PIPESCOPE_TRY(readTransfers());
+    PIPESCOPE_TRY(readCopies(*run));
+    finish();
+    return std::move(use_);
+  }
+
+ private:
+  LinkUse emptyUse(model::LinkId id, std::string name, model::DeviceId from, model::DeviceId to,
+                   double bytesPerSecond) const {
+    LinkUse made;
+    made.link = id;
+    made.name = std::move(name);
+    made.from = nameOf(catalog_, from);
+    made.to = nameOf(catalog_, to);
+    made.bytesPerSecond = bytesPerSecond;
+    return made;
+  }
+
+  base::Status readTransfers() {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Transfer>());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (progress_.cancelled()) return base::cancelled("Reading the transfers was stopped.");
+      if (blocks[i].rows > 0) {
+        PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source_.ranges<model::Transfer>(i));
+        if (!ranges[kSystemLinksRunColumn].mayHold(use_.run.value)) continue;
+      }
+      PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source_.block<model::Transfer>(i));
+      for (const model::Transfer& row : *rows) {
+        if (row.run != use_.run || row.end < row.start) continue;
+        const model::DeviceId from = deviceOf(row.fromLane), to = deviceOf(row.toLane);
+        const bool host = row.kind == model::TransferKind::hostIn || row.kind == model::TransferKind::hostOut;
+        hostTransfers_ = hostTransfers_ || host;
+        remoteTransfers_ = remoteTransfers_ || row.kind == model::TransferKind::remote;
+        const std::size_t known = catalog_.links.size();
+        const auto named = static_cast<std::size_t>(row.link.value);
+        const std::size_t place = row.link.valid() && named < known ? named : between(from, to);
+        add(place, from, to, row.bytes, row.start, row.end);
+      }
+    }
+    return {};
+  }
+
+  model::DeviceId deviceOf(model::LaneId lane) const {
+    const auto index = static_cast<std::size_t>(lane.value);
+    return lane.valid() && index < catalog_.lanes.size() ? catalog_.lanes[index].device : model::DeviceId();
+  }
+
+  /// The link from one device to another; where there is none, several links that are shown as one.
+  std::size_t between(model::DeviceId from, model::DeviceId to) {
+    const auto [place, isNew] = direct_.try_emplace({from, to}, use_.links.size());
+    const bool host = !from.valid() || !to.valid();
+    if (isNew) use_.links.push_back(emptyUse({}, host ? "host" : "several links", from, to, 0));
+    return place->second;
+  }
+
+  void add(std::size_t place, model::DeviceId from, model::DeviceId to, Bytes bytes, Ticks start, Ticks end) {
+    use_.links[place].bytes += bytes;
+    ++use_.links[place].transfers;
+    spans_[place].emplace_back(start, end);
+    addTraffic(from, bytes, false);
+    addTraffic(to, bytes, true);
+  }
+
+  /// Into (or out of) the memory that a device computes from; of the host its own.
+  void addTraffic(model::DeviceId device, Bytes bytes, bool in, bool remote = false) {
+    for (std::size_t i = 0; i < catalog_.memorySpaces.size(); ++i) {
+      const model::MemorySpace& space = catalog_.memorySpaces[i];
+      // The host has one kind of memory only.
+      const bool apart = device.valid() && !isOnDevice(space);
+      if (space.device != device || (device.valid() && apart != remote)) continue;
+      (in ? use_.spaces[i].in : use_.spaces[i].out) += bytes;
+      return;
+    }
+  }
+
+  /// Stream copies, remote copies and collectives by segment.
+  Result<std::map<model::SegmentId, std::vector<Copy>>> copiesBySegment() {
+    std::map<model::SegmentId, std::vector<Copy>> copies;
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (progress_.cancelled()) return base::cancelled("Reading the steps was stopped.");
+      PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(i));
+      for (const model::Step& row : *rows) {
+        if (row.kind != model::StepKind::remoteCopy && row.kind != model::StepKind::streamCopy &&
+            row.kind != model::StepKind::globalExchange)
+          continue;
+        if (row.bytesIn + row.bytesOut <= Bytes(0)) continue;
+        copies[row.segment].push_back({row.kind, row.offset, row.ticks, row.bytesIn, row.bytesOut});
+      }
+    }
+    return copies;
+  }
+
+  base::Status readCopies(const model::Run& run) {
+    PIPESCOPE_ASSIGN(const auto copies, copiesBySegment());
+    if (copies.empty()) return {};
+    PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements,
+                     rowsOfRun<model::Placement>(source_, run));
+    for (const model::Placement& placement : placements) {
+      const auto found = copies.find(placement.segment);
+      if (found == copies.end()) continue;
+      for (const Copy& copy : found->second) addCopy(placement, copy);
+    }
+    return {};
+  }
+
+  void addCopy(const model::Placement& placement, const Copy& copy) {
+    const model::DeviceId host, device = placement.device;
+    if (copy.kind == model::StepKind::globalExchange) return addCollective(placement, copy);
+    if (copy.kind == model::StepKind::remoteCopy) {
+      if (remoteTransfers_) return;
+      const model::DeviceId far = hasStreaming(device) ? device : host;
+      addTraffic(far, copy.in, false, true);
+      addTraffic(far, copy.out, true, true);
+      addTraffic(device, copy.in, true);
+      addTraffic(device, copy.out, false);
+      return;
+    }
+    if (hostTransfers_) return;
+    const Ticks start = placement.start + copy.offset, end = start + copy.ticks;
+    if (copy.in.count > 0) add(between(host, device), host, device, copy.in, start, end);
+    if (copy.out.count > 0) add(between(device, host), device, host, copy.out, start, end);
+  }
+
+  /// A collective spreads over the links between replicas as its algorithm wants; a profile keeps what goes
+  /// out of one of them.
+  void addCollective(const model::Placement& placement, const Copy& copy) {
+    if (copy.out.count <= 0) return;
+    const auto [place, isNew] = collectives_.try_emplace(placement.device, use_.links.size());
+    if (isNew) {
+      use_.links.push_back(emptyUse({}, "collectives", placement.device, {}, 0));
+      use_.links.back().to = "other replicas";
+    }
+    const Ticks start = placement.start + copy.offset;
+    use_.links[place->second].bytes += copy.out;
+    ++use_.links[place->second].transfers;
+    spans_[place->second].emplace_back(start, start + copy.ticks);
+  }
+
+  bool hasStreaming(model::DeviceId device) const {
+    return std::any_of(catalog_.memorySpaces.begin(), catalog_.memorySpaces.end(),
+                       [&](const auto& space) { return space.device == device && !isOnDevice(space); });
+  }
+
+  void finish() {
+    const base::Timebase clock = catalog_.timebase(model::DeviceId(0));
+    for (auto& [place, list] : spans_) {
+      LinkUse& link = use_.links[place];
+      link.busy = lengthOf(std::move(list));
+      if (use_.length.count > 0)
+        link.share = static_cast<double>(link.busy.count) / static_cast<double>(use_.length.count);
+      const double seconds = base::toSeconds(link.busy, clock);
+      if (seconds > 0) link.rate = static_cast<double>(link.bytes.count) / seconds;
+    }
+  }
+
+  const model::ProfileSource& source_;
+  const Catalog& catalog_;
+  base::Progress& progress_;
+  SystemUse use_;
+  std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
+  std::map<model::DeviceId, std::size_t> collectives_;  ///< place of each device's among the links
+  std::map<std::size_t, Spans> spans_;
+  bool hostTransfers_ = false, remoteTransfers_ = false;
+};
+
+}  // namespace
+
+Result<SystemUse> systemUse(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId executable, base::Progress& progress) {
+  return UseReader(source, catalog, progress).read(executable);
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,139 @@
+#include "profiler/analysis/pipeline/waits.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "profiler/analysis/run_rows.h"
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+
+Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
+                                          model::ExecutableId executable) {
+  std::vector<WaitGroup> groups;
+  const model::Run* run = catalog.lastRunOf(executable);
+  if (run == nullptr) return groups;
+  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, *run));
+  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, *run));
+  std::map<model::PlacementId, int> stageOf;
+  std::set<int> iterations;
+  for (const model::Placement& placement : placements) {
+    stageOf[placement.id] = placement.stage;
+    iterations.insert(placement.iteration);
+  }
+  std::map<std::tuple<model::DeviceId, model::DeviceId, int, model::WaitCause>,
+           std::pair<std::int64_t, std::int64_t>>
+      sums;
+  for (const model::Wait& wait : waits) {
+    const auto stage = stageOf.find(wait.waitedFor);
+    auto& [ticks, count] =
+        sums[{wait.device, wait.waitedForDevice, stage == stageOf.end() ? -1 : stage->second, wait.cause}];
+    base::addWrapped(ticks, (wait.end - wait.start).count);
+    ++count;
+  }
+  const double perIteration = 1.0 / static_cast<double>(std::max<std::size_t>(iterations.size(), 1));
+  const double length = static_cast<double>((run->end - run->start).count);
+  for (const auto& [key, sum] : sums) {
+    WaitGroup group;
+    std::tie(group.device, group.waitedForDevice, group.waitedForStage, group.cause) = key;
+    group.ticksPerIteration = static_cast<double>(sum.first) * perIteration;
+    group.countPerIteration = static_cast<double>(sum.second) * perIteration;
+    group.share = length > 0 ? static_cast<double>(sum.first) / length : 0;
+    groups.push_back(group);
+  }
+  std::stable_sort(groups.begin(), groups.end(), [](const WaitGroup& a, const WaitGroup& b) {
+    return a.ticksPerIteration > b.ticksPerIteration;
+  });
+  return groups;
+}
+
+namespace {
+
+/// Placements and waits of a run, by device in time.
+class PathFinder {
+ public:
+  PathFinder(const std::vector<model::Placement>& placements, const std::vector<model::Wait>& waits) {
+    for (const model::Placement& p : placements) {
+      byId_[p.id] = &p;
+      byDevice_[p.device].push_back(&p);
+    }
+    for (const model::Wait& w : waits) waitsByEnd_[{w.device, w.end}] = &w;
+    for (auto& [device, list] : byDevice_) {
+      std::sort(list.begin(), list.end(), [](const auto* a, const auto* b) {
+        return std::tie(a->start, a->end) < std::tie(b->start, b->end);
+      });
+    }
+  }
+
+  /// What bound the start of `placement`; null: the call itself.
+  const model::Placement* binding(const model::Placement& placement) const {
+    const model::Placement* before = previousOnDevice(placement);
+    if (before != nullptr && before->end == placement.start) return before;
+    // Transfers may lie between the last wait and the start; a wait for own copies says nothing about who was
+    // late.
+    for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
+      const model::Wait& wait = *(--it)->second;
+      if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
+      if (wait.cause == model::WaitCause::host) return nullptr;
+      const auto waitedFor = byId_.find(wait.waitedFor);
+      if (waitedFor != byId_.end() && waitedFor->second->device != placement.device) return waitedFor->second;
+    }
+    return before;
+  }
+
+ private:
+  const model::Placement* previousOnDevice(const model::Placement& placement) const {
+    const auto& list = byDevice_.at(placement.device);
+    const auto here = std::lower_bound(list.begin(), list.end(), placement.start,
+                                       [](const auto* p, Ticks start) { return p->start < start; });
+    for (auto it = here; it != list.begin();) {
+      --it;
+      if ((*it)->end <= placement.start) return *it;
+    }
+    return nullptr;
+  }
+
+  std::map<model::PlacementId, const model::Placement*> byId_;
+  std::map<model::DeviceId, std::vector<const model::Placement*>> byDevice_;
+  std::map<std::pair<model::DeviceId, Ticks>, const model::Wait*> waitsByEnd_;
+};
+
+}  // namespace
+
+Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
+                                               model::RunId runId) {
+  std::vector<CriticalLink> path;
+  const auto index = static_cast<std::size_t>(runId.value);
+  if (!runId.valid() || index >= catalog.runs.size()) return base::badInput("The profile has no such run.");
+  const model::Run& run = catalog.runs[index];
+  PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
+  PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
+  if (placements.empty()) return path;
+  const PathFinder finder(placements, waits);
+  const auto last = std::max_element(placements.begin(), placements.end(),
+                                     [](const auto& a, const auto& b) { return a.end < b.end; });
+  Ticks reached = run.end;
+  const auto link = [&](CriticalLink::Kind kind, const model::Placement& p, Ticks start, Ticks end) {
+    if (end > start)
+      path.push_back({kind, p.device, start, end,
+                      kind == CriticalLink::Kind::placement ? p.id : model::PlacementId(), p.stage, p.pass,
+                      p.microBatch});
+  };
+  const model::Placement* current = &*last;
+  // A damaged file could tie placements in a circle: each step must go back in time, and there are only so
+  // many.
+  for (std::size_t guard = 0; current != nullptr && guard <= placements.size(); ++guard) {
+    if (current->end > reached) break;
+    link(CriticalLink::Kind::transfer, *current, current->end, reached);
+    link(CriticalLink::Kind::placement, *current, current->start, current->end);
+    reached = current->start;
+    current = finder.binding(*current);
+  }
+  link(CriticalLink::Kind::call, placements.front(), run.start, reached);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace pipescope::analysis

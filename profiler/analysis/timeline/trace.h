@@ -1,0 +1,249 @@
+#pragma once
+// What a timeline shows: the runs of an executable as sorted lists per device, steps stored once per segment.
+//
+// A trace holds placements, waits and transfers, never expanded steps: a step of a placement is drawn by
+// adding the placement's start to the step's offset in its segment. Times of a trace are ticks of its axis,
+// which is the timebase of device 0; rows of devices with another timebase are converted when they are loaded
+// (rounded up, in 128 bits). Offsets within a segment stay in ticks of the segment's device: see
+// DeviceTrace::axisTicksPerTick.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/analysis/catalog.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::analysis {
+
+/// The known kinds of step, and one place for kinds of newer files.
+inline constexpr std::size_t kStepKinds = 8;
+constexpr std::size_t kindIndex(model::StepKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kStepKinds - 1 ? index : kStepKinds - 1;
+}
+using TicksByKind = std::array<std::int64_t, kStepKinds>;
+
+/// A box of a flame row: a step, or a part of the name path that neighbouring steps share.
+struct FlameBox {
+  Ticks offset, end;       ///< within the segment, in device ticks
+  std::int32_t name = 0;   ///< index into Trace::names
+  std::int32_t step = -1;  ///< index into TraceSegment::steps; −1: a group of steps
+  model::StepKind kind = model::StepKind::compute;  ///< of a group: the kind it spends most time on
+};
+
+/// Boxes that do not overlap, ascending.
+struct FlameRow {
+  std::vector<FlameBox> boxes;
+  std::int32_t widest =
+      -1;  ///< index of the longest box: its colour stands for the row when it is too narrow
+};
+
+/// A segment with its steps; shared by all its placements.
+struct TraceSegment {
+  model::SegmentId id;
+  std::string name;
+  model::Pass pass = model::Pass::forward;
+  std::int32_t stage = -1;
+  model::LaneId lane;
+  Ticks ticks;
+  std::vector<model::Step> steps;            ///< by offset
+  std::vector<std::int32_t> stepNames;       ///< name path of each step, index into Trace::names
+  std::vector<std::int32_t> stepPrograms;    ///< kind of program of each step, index into Trace::names
+  std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
+  std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
+  /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to
+  /// `ticks`.
+  TicksByKind byKind{};
+  Bytes streamIn, streamOut, globalIn, globalOut;
+  double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
+  double balanceSum = 0;        ///< Σ mean ÷ slowest unit over compute steps
+  std::int64_t computeSteps = 0;
+  /// The steps are there one by one and all of them; otherwise those of the window, or boxes that stand for
+  /// many.
+  bool whole = true;
+};
+
+/// Neighbouring placements of one pass of one micro-batch: the box labelled F3.
+struct PassSpan {
+  Ticks start, end;
+  std::int32_t firstPlacement = 0, placements = 0;  ///< range of TraceTrack::placements
+};
+
+struct TracePlacement {
+  model::PlacementId id;
+  Ticks start, end;
+  std::int32_t segment = -1;  ///< index into Trace::segments
+  model::RunId run;
+  std::int32_t replica = 0, stage = -1, microBatch = -1, iteration = -1, slot = -1;
+  model::Pass pass = model::Pass::forward;
+};
+
+/// What a track does: a pass, nothing for a cause, or only transfers. Ascending, not overlapping.
+struct Activity {
+  enum class Kind : std::uint8_t { pass, wait, transfer, far };
+  Ticks start, end;
+  Kind kind = Kind::pass;
+  /// Into TraceTrack::passes, waits or far; of a transfer: the longest one's into Trace::transfers.
+  std::int32_t index = 0;
+};
+
+/// Many placements that follow each other, seen from afar.
+struct FarSpan {
+  model::Pass pass = model::Pass::forward;  ///< that takes most of their time
+  bool waits = false;                       ///< the device does nothing for more than half of the stretch
+  model::WaitCause cause = model::WaitCause::slowerStage;
+  std::int64_t rows = 0;  ///< placements
+  double busy = 0;        ///< share of the stretch that they fill
+};
+
+struct FlameLane {
+  model::LaneId lane;  ///< none: all lanes of the track, because its steps follow each other
+  std::int32_t depth = 0;
+};
+
+/// Placements of a device that follow each other: all of them, or those of one lane where lanes work side by
+/// side.
+struct TraceTrack {
+  model::LaneId lane;  ///< none: all lanes of the device
+  std::string name;
+  std::vector<TracePlacement> placements;
+  std::vector<PassSpan> passes;
+  std::vector<model::Wait> waits;  ///< on the first track only
+  std::vector<Activity> activities;
+  std::vector<FarSpan> far;  ///< of a trace that is far
+  std::vector<FlameLane> flameLanes;
+  std::vector<model::LaneId> flatLanes;  ///< lanes that have steps, in the order of their ids
+};
+
+/// Transfers between a device and one other, in one direction. They do not overlap: what does lies on further
+/// lanes.
+struct TransferLane {
+  static constexpr int kMost = 8;  ///< lanes of one peer and direction
+  model::DeviceId peer;            ///< none: the host
+  bool outgoing = true;
+  std::vector<std::int32_t> transfers;  ///< indices into Trace::transfers, by start
+};
+
+struct DeviceTrace {
+  model::DeviceId id;
+  std::string name, kind, unitName;
+  std::int64_t units = 1, ticksPerSecond = 1'000'000;
+  double axisTicksPerTick = 1;
+  std::vector<std::int32_t> stages;
+  std::int32_t replica = -1;  ///< −1: the executable does not use the device
+  /// False: its replica is not recorded, because it does the same at the same time as one that is.
+  bool recorded = true;
+  std::vector<TraceTrack> tracks;  ///< at least one
+  std::vector<TransferLane> transferLanes;
+};
+
+/// One device iteration of one run: fill to flush, and its weight update.
+struct IterationSpan {
+  model::RunId run;
+  std::int32_t iteration = 0;
+  Ticks start, end;
+};
+
+/// Where a placement is.
+struct PlacementPlace {
+  std::int32_t device = 0, track = 0, index = 0;
+};
+
+struct Trace {
+  model::ExecutableId executable;
+  std::int64_t ticksPerSecond = 1'000'000;
+  Ticks start, end;  ///< of the runs that were loaded
+  std::vector<model::Run> runs;
+  std::vector<IterationSpan> iterations;   ///< by start
+  std::vector<DeviceTrace> devices;        ///< those of the target, in their order
+  std::vector<model::Transfer> transfers;  ///< by start, in axis ticks
+  std::vector<TraceSegment> segments;
+  std::vector<std::string> names;
+  std::int64_t damagedRows = 0;                ///< rows that contradict others and were left out
+  std::int64_t crowdedTransfers = 0;           ///< transfers that found no lane, because too many overlap
+  std::int64_t replicas = 1;                   ///< of the executable
+  std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
+  /// What was read one by one; the whole of the runs unless a window was asked for.
+  Ticks loadedFrom, loadedTo;
+  /// Too many placements to be read one by one: activities are far, and there are no waits or transfers.
+  bool far = false;
+  /// Too many steps: some segments have boxes that stand for many.
+  bool farSteps = false;
+  /// The runs are too long to be read at once: tracks and rows do not depend on the window, so that traces of
+  /// different windows fit below each other.
+  bool large = false;
+
+  std::optional<PlacementPlace> find(model::PlacementId id) const;
+  const TracePlacement& at(const PlacementPlace& place) const {
+    return devices[static_cast<std::size_t>(place.device)]
+        .tracks[static_cast<std::size_t>(place.track)]
+        .placements[static_cast<std::size_t>(place.index)];
+  }
+  /// The segment of a placement; null where the file lost it.
+  const TraceSegment* segmentOf(const TracePlacement& placement) const {
+    return placement.segment < 0 ? nullptr : &segments[static_cast<std::size_t>(placement.segment)];
+  }
+  /// Index into `devices` of the device of a lane or id; −1: the host, or unknown.
+  std::int32_t deviceIndex(model::DeviceId id) const;
+  std::int32_t deviceOfLane(model::LaneId lane) const;
+  base::Timebase timebase() const { return {ticksPerSecond}; }
+
+  std::vector<std::pair<model::PlacementId, PlacementPlace>> places;  ///< by id
+  std::unordered_map<model::LaneId, std::int32_t> lanes;              ///< device index by lane
+  std::unordered_map<model::LaneId, std::string> laneNames;
+};
+
+/// Which runs of an executable: [firstRun, lastRun], or none for the last run that has one.
+struct TraceRequest {
+  static constexpr std::int64_t kUnbounded = std::int64_t{1} << 62;
+  model::ExecutableId executable;
+  model::RunId firstRun, lastRun;
+  /// Placements, waits and transfers, and steps, that are read one by one; where there are more, the
+  /// profile's LevelNodes stand for them.
+  std::int64_t mostRows = kUnbounded, mostSteps = kUnbounded;
+  /// Only [from, to), in ticks of the axis, of runs that are known to be large: what came of an earlier
+  /// request without a window. Segments that it holds whole are taken from it.
+  std::shared_ptr<const Trace> large;
+  Ticks from, to;
+};
+
+/// Reads the blocks that meet the runs, and the steps of the executable's segments. An error names what could
+/// not be read; a run without placements gives a trace without any.
+Result<std::shared_ptr<const Trace>> loadTrace(const model::ProfileSource& source, const Catalog& catalog,
+                                               const TraceRequest& request, base::Progress& progress);
+
+/// Index of the first element whose end lies after `time`; for lists that ascend and do not overlap.
+template <class List>
+std::size_t firstEndingAfter(const List& list, Ticks time) {
+  std::size_t low = 0, high = list.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (list[middle].end > time) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+/// What one device did in [from, to): clipped, each instant counted once.
+struct RangeStatistics {
+  std::int32_t device = 0;  ///< index into Trace::devices
+  Ticks total;              ///< to − from, in axis ticks
+  TicksByKind byKind{};     ///< axis ticks; transfers between placements count as global exchange
+  Ticks idle;               ///< the rest
+  Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the range
+  double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit; 0: none
+  /// Compute unit-ticks ÷ (units × total); of a device in one piece: the time in which it computes ÷ total.
+  double parallelEfficiency = 0;
+};
+
+/// One row per recorded device. Cost: the placements in the range.
+std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to);
+
+}  // namespace pipescope::analysis

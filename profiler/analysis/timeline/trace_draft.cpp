@@ -1,0 +1,54 @@
+#include "profiler/analysis/timeline/trace_draft.h"
+
+namespace pipescope::analysis {
+
+DeviceTrace* TraceDraft::deviceOf(model::DeviceId id) {
+  const auto found = deviceIndex.find(id);
+  return found == deviceIndex.end() ? nullptr : &trace->devices[static_cast<std::size_t>(found->second)];
+}
+
+Ticks TraceDraft::toAxis(const DeviceTrace& device, Ticks ticks) const {
+  if (device.ticksPerSecond == trace->ticksPerSecond) return ticks;
+  return base::convertRoundUp(ticks, {device.ticksPerSecond}, trace->timebase());
+}
+
+bool TraceDraft::inWindow(const model::BlockInfo& block) const {
+  return block.rows > 0 && (!sameTimebase || !block.hasTime ||
+                            (block.start <= trace->loadedTo && block.end >= trace->loadedFrom));
+}
+
+bool TraceDraft::inWindow(Ticks start, Ticks end) const {
+  return !request.large || (start <= trace->loadedTo && end >= trace->loadedFrom);
+}
+
+bool TraceDraft::worksSideBySide(model::DeviceId device) const {
+  for (const model::Lane& lane : catalog.lanes) {
+    if (lane.device == device && lane.role > model::LaneRole::host) return true;
+  }
+  return false;
+}
+
+std::vector<model::LaneId> TraceDraft::lanesOf(model::DeviceId device) const {
+  std::vector<model::LaneId> lanes;
+  for (const model::Lane& lane : catalog.lanes) {
+    if (lane.device == device && lane.clock == model::ClockDomain::emulated) lanes.push_back(lane.id);
+  }
+  return lanes;
+}
+
+std::pair<std::string, std::string> TraceDraft::textsOf(const model::Step& step) {
+  const auto index = static_cast<std::size_t>(step.program.value);
+  if (!step.program.valid() || index >= catalog.programs.size()) return {};
+  const model::Program program = catalog.programs[index];
+  auto [place, added] = paths.try_emplace(program.debugContext);
+  if (added) place->second = catalog.namePath(program.debugContext);
+  return {place->second.empty() ? program.kind : place->second, program.kind};
+}
+
+base::Status TraceDraft::report(double from, std::size_t block, std::size_t blocks, const char* what) {
+  if (progress.cancelled()) return base::cancelled("Reading the trace was stopped.");
+  progress.report(from + 0.1 * static_cast<double>(block) / static_cast<double>(blocks), what);
+  return {};
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,69 @@
+#pragma once
+// A trace while it is being loaded: what the parts of the loader of trace.h share.
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profiler/analysis/timeline/trace.h"
+#include "profiler/analysis/timeline/trace_levels.h"
+#include "profiler/analysis/timeline/trace_segment.h"
+
+namespace pipescope::analysis {
+
+struct TraceDraft {
+  TraceDraft(const model::ProfileSource& profile, const Catalog& facts, const TraceRequest& asked,
+             base::Progress& watched)
+      : source(profile),
+        catalog(facts),
+        request(asked),
+        progress(watched),
+        trace(std::make_shared<Trace>()),
+        names(trace->names) {}
+
+  using LaneNodes = std::map<model::LaneId, std::vector<model::LevelNode>>;
+
+  DeviceTrace* deviceOf(model::DeviceId id);
+  Ticks toAxis(const DeviceTrace& device, Ticks ticks) const;
+  bool inWindow(const model::BlockInfo& block) const;
+  bool inWindow(Ticks start, Ticks end) const;
+  /// Without having seen all placements: whether lanes of the device work at the same time.
+  bool worksSideBySide(model::DeviceId device) const;
+  std::vector<model::LaneId> lanesOf(model::DeviceId device) const;
+  /// The name path of a step, its program's kind where it has no name; and that kind.
+  std::pair<std::string, std::string> textsOf(const model::Step& step);
+  /// An error once the loading is cancelled.
+  base::Status report(double from, std::size_t block, std::size_t blocks, const char* what);
+
+  const model::ProfileSource& source;
+  const Catalog& catalog;
+  const TraceRequest request;
+  base::Progress& progress;
+  std::shared_ptr<Trace> trace;
+  NameTable names;
+  bool sameTimebase = true;
+  std::set<model::RunId> wanted;
+  std::unordered_map<model::DeviceId, std::int32_t> deviceIndex;
+  std::map<model::SegmentId, std::int32_t> segmentIndex;
+  std::vector<model::DeviceId> segmentDevice;
+  std::vector<std::vector<TracePlacement>> placements;  // by device
+  std::vector<std::vector<model::Wait>> waits;          // by device
+  std::unordered_map<model::DebugContextId, std::string> paths;
+  Levels farPlacements, farWaits;                        // times in ticks of the axis
+  std::unordered_map<std::int64_t, LaneNodes> farSteps;  // by segment
+  std::int32_t sampledDepth = 1;
+};
+
+// One file each, in this order.
+/// Placements, waits and transfers of the runs, or what they look like from afar.
+base::Status readTraceRows(TraceDraft& draft);
+/// The segments' steps, as far as they are placed in the window.
+base::Status readTraceSteps(TraceDraft& draft);
+/// Tracks with their rows and lanes.
+void layOutTrace(TraceDraft& draft);
+/// Needs the tracks.
+base::Status findTraceIterations(TraceDraft& draft);
+
+}  // namespace pipescope::analysis

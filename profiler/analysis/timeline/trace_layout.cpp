@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "profiler/analysis/timeline/trace_draft.h"
+#include "profiler/analysis/timeline/trace_tracks.h"
+
+namespace pipescope::analysis {
+namespace {
+
+class Layout {
+ public:
+  explicit Layout(TraceDraft& draft) : draft_(draft) {}
+
+  void make() {
+    for (DeviceTrace& device : draft_.trace->devices) finishDevice(device);
+    for (TraceSegment& segment : draft_.trace->segments) {
+      if (segment.flame.empty()) sumSegment(segment, 1);
+    }
+    findRecorded();
+    indexPlacements();
+  }
+
+ private:
+  /// Replicas that do the same as another at the same time are not recorded: their devices do work.
+  void findRecorded() {
+    Trace& trace = *draft_.trace;
+    if (draft_.request.large) {
+      trace.recordedReplicas = draft_.request.large->recordedReplicas;
+    } else {
+      std::set<std::int32_t> recorded;
+      for (const DeviceTrace& device : trace.devices) {
+        if (device.replica >= 0 &&
+            std::any_of(device.tracks.begin(), device.tracks.end(), [](const TraceTrack& track) {
+              return !track.placements.empty() || !track.far.empty();
+            }))
+          recorded.insert(device.replica);
+      }
+      trace.recordedReplicas.assign(recorded.begin(), recorded.end());
+    }
+    const std::vector<std::int32_t>& recorded = trace.recordedReplicas;
+    for (DeviceTrace& device : trace.devices) {
+      device.recorded = device.replica < 0 || recorded.empty() ||
+                        std::binary_search(recorded.begin(), recorded.end(), device.replica);
+    }
+  }
+
+  /// Cuts the device's placements into tracks and gives each its rows.
+  void finishDevice(DeviceTrace& device) {
+    const auto index = static_cast<std::size_t>(draft_.deviceIndex[device.id]);
+    std::vector<TracePlacement>& placements = draft_.placements[index];
+    std::stable_sort(placements.begin(), placements.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    std::map<model::LaneId, TraceTrack> tracks;
+    const bool byLane = draft_.trace->large
+                            ? draft_.worksSideBySide(device.id)
+                            : lanesOverlap(placements) || waitsBeside(placements, draft_.waits[index]);
+    if (draft_.trace->large && byLane) {
+      for (const model::LaneId lane : draft_.lanesOf(device.id)) tracks[lane].lane = lane;
+    }
+    for (const TracePlacement& placement : placements) {
+      const model::LaneId lane =
+          byLane && placement.segment >= 0
+              ? draft_.trace->segments[static_cast<std::size_t>(placement.segment)].lane
+              : model::LaneId();
+      TraceTrack& track = tracks[lane];
+      if (!track.placements.empty() && placement.start < track.placements.back().end) {
+        ++draft_.trace->damagedRows;
+        continue;
+      }
+      track.lane = lane;
+      track.placements.push_back(placement);
+    }
+    if (tracks.empty()) tracks[model::LaneId()];
+    for (auto& [lane, track] : tracks) {
+      if (const auto name = draft_.trace->laneNames.find(lane); name != draft_.trace->laneNames.end())
+        track.name = name->second;
+      device.tracks.push_back(std::move(track));
+    }
+    device.tracks.front().waits = std::move(draft_.waits[index]);
+    auto& waits = device.tracks.front().waits;
+    std::stable_sort(waits.begin(), waits.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    for (TraceTrack& track : device.tracks) {
+      if (draft_.trace->far) {
+        layOutFar(device, track);
+      } else {
+        findPasses(track);
+        listActivities(*draft_.trace, device, track);
+      }
+      layOutSteps(device, track);
+    }
+  }
+
+  void layOutFar(const DeviceTrace& device, TraceTrack& track) {
+    std::vector<model::LevelNode> placements;
+    for (const auto& [key, nodes] : draft_.farPlacements) {
+      if (key.first == device.id.value && (!track.lane.valid() || key.second == track.lane))
+        placements.insert(placements.end(), nodes.begin(), nodes.end());
+    }
+    const auto waits = draft_.farWaits.find({device.id.value, model::LaneId()});
+    static const std::vector<model::LevelNode> none;
+    FarActivities far =
+        farActivities(std::move(placements), waits == draft_.farWaits.end() ? none : waits->second);
+    track.activities = std::move(far.activities);
+    track.far = std::move(far.spans);
+  }
+
+  bool lanesOverlap(const std::vector<TracePlacement>& placements) const {
+    for (std::size_t i = 1; i < placements.size(); ++i) {
+      const TracePlacement &a = placements[i - 1], &b = placements[i];
+      if (b.start >= a.end || a.segment < 0 || b.segment < 0) continue;
+      if (draft_.trace->segments[static_cast<std::size_t>(a.segment)].lane !=
+          draft_.trace->segments[static_cast<std::size_t>(b.segment)].lane)
+        return true;
+    }
+    return false;
+  }
+
+  model::LaneId laneOf(const TracePlacement& placement) const {
+    if (placement.segment < 0) return {};
+    return draft_.trace->segments[static_cast<std::size_t>(placement.segment)].lane;
+  }
+
+  /// One lane works while the device waits for it, as engines do for a collective.
+  bool waitsBeside(const std::vector<TracePlacement>& placements,
+                   const std::vector<model::Wait>& waits) const {
+    const bool lanes = std::any_of(
+        placements.begin(), placements.end(),
+        [&](const TracePlacement& placement) { return laneOf(placement) != laneOf(placements.front()); });
+    return lanes && std::any_of(waits.begin(), waits.end(), [&](const model::Wait& wait) {
+             const auto after =
+                 std::upper_bound(placements.begin(), placements.end(), wait.start,
+                                  [](Ticks time, const TracePlacement& p) { return time < p.end; });
+             return after != placements.end() && after->start < wait.end && after->end > after->start;
+           });
+  }
+
+  void layOutSteps(const DeviceTrace& device, TraceTrack& track) {
+    std::vector<std::size_t> used;
+    std::set<model::LaneId> lanes;
+    bool sequential = true;
+    for (std::size_t i = 0; i < draft_.trace->segments.size(); ++i) {
+      const TraceSegment& segment = draft_.trace->segments[i];
+      if (draft_.segmentDevice[i] != device.id || (track.lane.valid() && segment.lane != track.lane))
+        continue;
+      if (segment.steps.empty() && draft_.farSteps.count(segment.id.value) == 0) continue;
+      used.push_back(i);
+      sequential = sequential && isSequential(segment.steps);
+      for (const model::Step& step : segment.steps) lanes.insert(step.lane);
+    }
+    if (draft_.trace->large) {
+      fixLanes(device, track);
+    } else {
+      track.flatLanes.assign(lanes.begin(), lanes.end());
+      if (sequential) {
+        track.flameLanes.push_back({});
+      } else {
+        for (const model::LaneId lane : lanes) track.flameLanes.push_back({lane, 0});
+      }
+    }
+    for (const std::size_t i : used) layOutSegment(device, track, draft_.trace->segments[i]);
+  }
+
+  /// Lanes and depths that hold for every window of a large trace.
+  void fixLanes(const DeviceTrace& device, TraceTrack& track) {
+    if (draft_.request.large) {
+      const auto place = static_cast<std::size_t>(draft_.deviceIndex[device.id]);
+      for (const TraceTrack& known : draft_.request.large->devices[place].tracks) {
+        if (known.lane == track.lane) track.flameLanes = known.flameLanes, track.flatLanes = known.flatLanes;
+      }
+      return;
+    }
+    std::set<model::LaneRole> roles;
+    bool distinct = !draft_.worksSideBySide(device.id);
+    for (const model::LaneId lane : draft_.lanesOf(device.id)) {
+      if (track.lane.valid() && lane != track.lane) continue;
+      const model::LaneRole role = draft_.catalog.lanes[static_cast<std::size_t>(lane.value)].role;
+      distinct = roles.insert(role).second && distinct;
+      if (role != model::LaneRole::host) track.flatLanes.push_back(lane);
+    }
+    if (distinct) {
+      track.flameLanes.push_back({model::LaneId(), draft_.sampledDepth});
+    } else {
+      for (const model::LaneId lane : track.flatLanes)
+        track.flameLanes.push_back({lane, draft_.sampledDepth});
+    }
+  }
+
+  void layOutSegment(const DeviceTrace& device, TraceTrack& track, TraceSegment& segment) {
+    if (!segment.flame.empty()) return;  // taken from an earlier window
+    if (const auto far = draft_.farSteps.find(segment.id.value); far != draft_.farSteps.end())
+      return layOutFarSegment(track, segment, far->second);
+    std::vector<std::string> paths;
+    segment.stepNames.clear();
+    for (const model::Step& step : segment.steps) {
+      auto [path, kind] = draft_.textsOf(step);
+      segment.stepNames.push_back(draft_.names.indexOf(path));
+      segment.stepPrograms.push_back(draft_.names.indexOf(kind));
+      paths.push_back(std::move(path));
+    }
+    for (FlameLane& lane : track.flameLanes) {
+      segment.flame.push_back(flameRows(segment, lane.lane, paths, draft_.names));
+      const auto depth = static_cast<std::int32_t>(segment.flame.back().size());
+      if (!draft_.trace->large) lane.depth = std::max(lane.depth, depth);
+    }
+    for (const model::LaneId lane : track.flatLanes)
+      segment.flat.push_back(flatRow(segment, lane, paths, draft_.names));
+    sumSegment(segment, device.units);
+  }
+
+  static void layOutFarSegment(const TraceTrack& track, TraceSegment& segment,
+                               const TraceDraft::LaneNodes& nodes) {
+    segment.whole = false;
+    const auto rowOf = [&](model::LaneId lane) {
+      const auto found = nodes.find(lane);
+      return found == nodes.end() ? FlameRow() : farRow(found->second);
+    };
+    for (const FlameLane& lane : track.flameLanes) {
+      model::LaneId busiest = lane.lane;
+      Ticks most;
+      for (const auto& [key, list] : nodes) {
+        Ticks busy;
+        for (const model::LevelNode& node : list) busy += node.busy;
+        if (!lane.lane.valid() && busy > most) busiest = key, most = busy;
+      }
+      segment.flame.push_back({rowOf(busiest)});
+    }
+    for (const model::LaneId lane : track.flatLanes) segment.flat.push_back(rowOf(lane));
+  }
+
+  void indexPlacements() {
+    for (std::size_t d = 0; d < draft_.trace->devices.size(); ++d) {
+      for (std::size_t t = 0; t < draft_.trace->devices[d].tracks.size(); ++t) {
+        const std::vector<TracePlacement>& placements = draft_.trace->devices[d].tracks[t].placements;
+        for (std::size_t i = 0; i < placements.size(); ++i) {
+          draft_.trace->places.push_back(
+              {placements[i].id,
+               {static_cast<std::int32_t>(d), static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)}});
+        }
+      }
+    }
+    std::sort(draft_.trace->places.begin(), draft_.trace->places.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+
+  TraceDraft& draft_;
+};
+
+}  // namespace
+
+void layOutTrace(TraceDraft& draft) {
+  Layout(draft).make();
+}
+
+}  // namespace pipescope::analysis

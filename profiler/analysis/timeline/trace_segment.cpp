@@ -1,0 +1,211 @@
+#include "profiler/analysis/timeline/trace_segment.h"
+
+#include <algorithm>
+
+#include "profiler/analysis/pass_kind.h"
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Deeper parts of a name path share the last row.
+constexpr std::size_t kDeepest = 12;
+
+std::vector<std::string> splitPath(const std::string& path) {
+  std::vector<std::string> parts;
+  std::size_t start = 0;
+  while (start <= path.size()) {
+    const std::size_t slash = parts.size() + 1 < kDeepest ? path.find('/', start) : std::string::npos;
+    std::string part = path.substr(start, slash == std::string::npos ? std::string::npos : slash - start);
+    if (!part.empty()) parts.push_back(std::move(part));
+    if (slash == std::string::npos) break;
+    start = slash + 1;
+  }
+  return parts;
+}
+
+Ticks endOf(const model::Step& step) {
+  return step.offset + step.ticks;
+}
+
+/// Collects steps in time order into rows by level, extending the boxes of shared path parts.
+class FlameBuilder {
+ public:
+  explicit FlameBuilder(NameTable& names) : names_(names) {}
+
+  void add(const model::Step& step, std::int32_t index, const std::string& path) {
+    std::vector<std::string> parts = splitPath(path);
+    if (parts.empty()) parts.push_back(model::toString(step.kind));
+    const std::size_t leaf = parts.size() - 1;
+    if (rows_.size() < parts.size()) rows_.resize(parts.size()), ticks_.resize(parts.size());
+    std::size_t shared = 0;
+    while (shared < leaf && shared < open_.size() && open_[shared] == parts[shared]) ++shared;
+    open_.resize(shared);
+    for (std::size_t level = 0; level < leaf; ++level) {
+      if (level < shared) {
+        rows_[level].boxes.back().end = endOf(step);
+      } else {
+        push(level, {step.offset, endOf(step), names_.indexOf(parts[level]), -1, step.kind});
+        open_.push_back(parts[level]);
+      }
+      base::addWrapped(ticks_[level].back()[kindIndex(step.kind)], step.ticks.count);
+    }
+    push(leaf, {step.offset, endOf(step), names_.indexOf(parts[leaf]), index, step.kind});
+  }
+
+  std::vector<FlameRow> finish() {
+    for (std::size_t level = 0; level < rows_.size(); ++level) {
+      FlameRow& row = rows_[level];
+      for (std::size_t i = 0; i < row.boxes.size(); ++i) {
+        FlameBox& box = row.boxes[i];
+        if (box.step < 0) {
+          const TicksByKind& sums = ticks_[level][i];
+          box.kind = static_cast<model::StepKind>(std::max_element(sums.begin(), sums.end()) - sums.begin());
+        }
+        if (row.widest < 0 || box.end - box.offset > width(row)) row.widest = static_cast<std::int32_t>(i);
+      }
+    }
+    return std::move(rows_);
+  }
+
+ private:
+  static Ticks width(const FlameRow& row) {
+    const FlameBox& box = row.boxes[static_cast<std::size_t>(row.widest)];
+    return box.end - box.offset;
+  }
+  void push(std::size_t level, const FlameBox& box) {
+    rows_[level].boxes.push_back(box);
+    ticks_[level].emplace_back();
+  }
+
+  NameTable& names_;
+  std::vector<std::string> open_;
+  std::vector<FlameRow> rows_;
+  std::vector<std::vector<TicksByKind>> ticks_;
+};
+
+/// Which kind an instant counts as where several steps run at once.
+constexpr std::array<std::size_t, kStepKinds> kPriority = {kindIndex(model::StepKind::compute),
+                                                           kindIndex(model::StepKind::globalExchange),
+                                                           kindIndex(model::StepKind::remoteCopy),
+                                                           kindIndex(model::StepKind::streamCopy),
+                                                           kindIndex(model::StepKind::exchange),
+                                                           kindIndex(model::StepKind::sync),
+                                                           kStepKinds - 1,
+                                                           kindIndex(model::StepKind::control)};
+
+/// Sum over steps that may run at once: sweeps over their starts and ends.
+void sweep(const TraceSegment& segment, Ticks from, Ticks to, TicksByKind& sums) {
+  std::vector<std::pair<Ticks, int>> edges;  // time, kind + 1 for a start, −(kind + 1) for an end
+  for (const model::Step& step : segment.steps) {
+    const Ticks start = std::max(step.offset, from), end = std::min(endOf(step), to);
+    if (end <= start) continue;
+    const int code = static_cast<int>(kindIndex(step.kind)) + 1;
+    edges.emplace_back(start, code);
+    edges.emplace_back(end, -code);
+  }
+  std::sort(edges.begin(), edges.end());
+  std::array<int, kStepKinds> running{};
+  Ticks at = from;
+  for (const auto& [time, code] : edges) {
+    for (const std::size_t kind : kPriority) {
+      if (running[kind] == 0) continue;
+      base::addWrapped(sums[kind], (time - at).count);
+      break;
+    }
+    at = time;
+    running[static_cast<std::size_t>((code > 0 ? code : -code) - 1)] += code > 0 ? 1 : -1;
+  }
+}
+
+}  // namespace
+
+std::int32_t NameTable::indexOf(const std::string& text) {
+  const auto [place, added] = known_.try_emplace(text, static_cast<std::int32_t>(names_.size()));
+  if (added) names_.push_back(text);
+  return place->second;
+}
+
+void NameTable::take(const std::vector<std::string>& names) {
+  names_ = names;
+  known_.clear();
+  for (std::size_t i = 0; i < names.size(); ++i) known_.try_emplace(names[i], static_cast<std::int32_t>(i));
+}
+
+bool isSequential(const std::vector<model::Step>& steps) {
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].offset < endOf(steps[i - 1])) return false;
+  }
+  return true;
+}
+
+std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
+                                const std::vector<std::string>& paths, NameTable& names) {
+  FlameBuilder builder(names);
+  Ticks reached;
+  for (std::size_t i = 0; i < segment.steps.size(); ++i) {
+    const model::Step& step = segment.steps[i];
+    if ((lane.valid() && step.lane != lane) || step.offset < reached || step.ticks.count <= 0) continue;
+    builder.add(step, static_cast<std::int32_t>(i), paths[i]);
+    reached = endOf(step);
+  }
+  return builder.finish();
+}
+
+FlameRow flatRow(const TraceSegment& segment, model::LaneId lane, const std::vector<std::string>& paths,
+                 NameTable& names) {
+  FlameRow row;
+  Ticks reached, longest;
+  for (std::size_t i = 0; i < segment.steps.size(); ++i) {
+    const model::Step& step = segment.steps[i];
+    if (step.lane != lane || step.offset < reached || step.ticks.count <= 0) continue;
+    const std::string text = paths[i].empty() ? model::toString(step.kind) : paths[i];
+    row.boxes.push_back(
+        {step.offset, endOf(step), names.indexOf(text), static_cast<std::int32_t>(i), step.kind});
+    if (step.ticks > longest)
+      longest = step.ticks, row.widest = static_cast<std::int32_t>(row.boxes.size()) - 1;
+    reached = endOf(step);
+  }
+  return row;
+}
+
+TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to) {
+  TicksByKind sums{};
+  from = std::max(from, Ticks(0));
+  to = std::min(to, segment.ticks);
+  if (to <= from) return sums;
+  if (segment.steps.empty()) {
+    sums[kindIndex(kindOfPass(segment.pass))] = (to - from).count;
+    return sums;
+  }
+  if (isSequential(segment.steps)) {
+    for (const model::Step& step : segment.steps) {
+      const Ticks start = std::max(step.offset, from), end = std::min(endOf(step), to);
+      if (end > start) base::addWrapped(sums[kindIndex(step.kind)], (end - start).count);
+    }
+  } else {
+    sweep(segment, from, to, sums);
+  }
+  std::int64_t covered = 0;
+  for (const std::int64_t ticks : sums) base::addWrapped(covered, ticks);
+  base::addWrapped(sums[kindIndex(model::StepKind::control)],
+                   base::wrappedDifference((to - from).count, covered));
+  return sums;
+}
+
+void sumSegment(TraceSegment& segment, std::int64_t units) {
+  segment.byKind = exclusiveTicks(segment, Ticks(0), segment.ticks);
+  for (const model::Step& step : segment.steps) {
+    if (step.kind == model::StepKind::streamCopy)
+      segment.streamIn += step.bytesIn, segment.streamOut += step.bytesOut;
+    if (step.kind == model::StepKind::globalExchange)
+      segment.globalIn += step.bytesIn, segment.globalOut += step.bytesOut;
+    if (step.kind != model::StepKind::compute) continue;
+    segment.computeUnitTicks += step.meanTicks * static_cast<double>(units);
+    if (step.maxTicks.count <= 0) continue;
+    segment.balanceSum += step.meanTicks / static_cast<double>(step.maxTicks.count);
+    ++segment.computeSteps;
+  }
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,41 @@
+#pragma once
+// Steps of a segment as flame and flat rows; used by the loader of trace.h.
+#include <map>
+#include <string>
+#include <unordered_map>
+
+#include "profiler/analysis/timeline/trace.h"
+
+namespace pipescope::analysis {
+
+/// Texts stored once. Index 0 is the empty text.
+class NameTable {
+ public:
+  explicit NameTable(std::vector<std::string>& names) : names_(names) { indexOf(""); }
+  std::int32_t indexOf(const std::string& text);
+  /// Begins with the texts of another table: what indexes those stays valid.
+  void take(const std::vector<std::string>& names);
+
+ private:
+  std::vector<std::string>& names_;
+  std::unordered_map<std::string, std::int32_t> known_;
+};
+
+/// True if the steps, which are sorted by offset, follow each other.
+bool isSequential(const std::vector<model::Step>& steps);
+
+/// Rows by level of the name path, of the steps on `lane` (none: all steps).
+std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
+                                const std::vector<std::string>& paths, NameTable& names);
+/// One row of the steps on `lane`.
+FlameRow flatRow(const TraceSegment& segment, model::LaneId lane, const std::vector<std::string>& paths,
+                 NameTable& names);
+
+/// Ticks by kind in [from, to) of the segment, each instant counted once; adds up to what of [from, to) lies
+/// in it.
+TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to);
+
+/// Fills what derives from a segment's steps, except flame and flat rows.
+void sumSegment(TraceSegment& segment, std::int64_t units);
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/analysis/timeline/trace.h"
+#include "profiler/analysis/timeline/trace_segment.h"
+#include "profiler/base/wrapping.h"
+
+namespace pipescope::analysis {
+namespace {
+
+using Intervals = std::vector<std::pair<Ticks, Ticks>>;
+
+/// Sorted and joined.
+Intervals joined(Intervals intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  Intervals result;
+  for (const auto& [start, end] : intervals) {
+    if (!result.empty() && start <= result.back().second) {
+      result.back().second = std::max(result.back().second, end);
+    } else {
+      result.emplace_back(start, end);
+    }
+  }
+  return result;
+}
+
+Ticks length(const Intervals& intervals) {
+  Ticks sum;
+  for (const auto& [start, end] : intervals) sum += end - start;
+  return sum;
+}
+
+/// Length of what two joined lists have in common.
+Ticks common(const Intervals& a, const Intervals& b) {
+  Ticks sum;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const Ticks start = std::max(a[i].first, b[j].first), end = std::min(a[i].second, b[j].second);
+    if (end > start) sum += end - start;
+    a[i].second < b[j].second ? ++i : ++j;
+  }
+  return sum;
+}
+
+class DeviceRange {
+ public:
+  DeviceRange(const Trace& trace, std::int32_t index, Ticks from, Ticks to)
+      : trace_(trace), device_(trace.devices[static_cast<std::size_t>(index)]), from_(from), to_(to) {
+    result_.device = index;
+    result_.total = to - from;
+  }
+
+  RangeStatistics make() {
+    for (const TraceTrack& track : device_.tracks) {
+      covered_ = joined(busy_);
+      addTrack(track);
+    }
+    for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
+    const Intervals busy = joined(std::move(busy_)), moving = joined(std::move(moving_));
+    const Ticks outside = length(moving) - common(moving, busy);
+    base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
+    result_.idle = std::max(Ticks(0), result_.total - length(busy) - outside);
+    if (steps_ > 0) result_.tileBalance = balance_ / static_cast<double>(steps_);
+    // A device in one piece computes when one of its engines does.
+    if (device_.units <= 1) {
+      const auto computing = result_.byKind[kindIndex(model::StepKind::compute)];
+      unitTicks_ = static_cast<double>(computing) / device_.axisTicksPerTick;
+    }
+    if (result_.total.count > 0) {
+      const double all = static_cast<double>(result_.total.count) * static_cast<double>(device_.units);
+      result_.parallelEfficiency = unitTicks_ * device_.axisTicksPerTick / all;
+    }
+    return result_;
+  }
+
+ private:
+  void addTrack(const TraceTrack& track) {
+    for (std::size_t i = analysis::firstEndingAfter(track.placements, from_); i < track.placements.size();
+         ++i) {
+      const TracePlacement& placement = track.placements[i];
+      if (placement.start >= to_) break;
+      if (placement.end > placement.start) addPlacement(placement);
+    }
+  }
+
+  void addPlacement(const TracePlacement& placement) {
+    const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
+    busy_.emplace_back(start, end);
+    const TraceSegment* segment = trace_.segmentOf(placement);
+    // What goes on beside another track's work is counted there.
+    Ticks at = start;
+    auto other = covered_.begin() + static_cast<std::ptrdiff_t>(firstEndingAfter(at));
+    for (; other != covered_.end() && other->first < end; ++other) {
+      if (other->first > at) addPiece(placement, segment, at, other->first);
+      at = std::max(at, other->second);
+    }
+    if (at < end) addPiece(placement, segment, at, end);
+    if (segment == nullptr) return;
+    unitTicks_ += segment->computeUnitTicks * static_cast<double>((end - start).count) /
+                  static_cast<double>((placement.end - placement.start).count);
+    if (placement.end > to_) return;
+    result_.streamIn += segment->streamIn;
+    result_.streamOut += segment->streamOut;
+    result_.globalIn += segment->globalIn;
+    result_.globalOut += segment->globalOut;
+    balance_ += segment->balanceSum;
+    steps_ += segment->computeSteps;
+  }
+
+  std::size_t firstEndingAfter(Ticks time) const {
+    return static_cast<std::size_t>(
+        std::partition_point(covered_.begin(), covered_.end(),
+                             [&](const auto& interval) { return interval.second <= time; }) -
+        covered_.begin());
+  }
+
+  void addPiece(const TracePlacement& placement, const TraceSegment* segment, Ticks start, Ticks end) {
+    if (segment == nullptr) {
+      base::addWrapped(result_.byKind[kindIndex(model::StepKind::control)], (end - start).count);
+      return;
+    }
+    const bool whole = start == placement.start && end == placement.end;
+    const double scale = device_.axisTicksPerTick;
+    const auto offset = [&](Ticks time) {
+      return Ticks(std::llround(static_cast<double>((time - placement.start).count) / scale));
+    };
+    const TicksByKind sums = whole ? segment->byKind : exclusiveTicks(*segment, offset(start), offset(end));
+    for (std::size_t kind = 0; kind < kStepKinds; ++kind) {
+      result_.byKind[kind] +=
+          scale == 1.0 ? sums[kind] : std::llround(static_cast<double>(sums[kind]) * scale);
+    }
+  }
+
+  void addTransfers(const TransferLane& lane) {
+    const auto row = [&](std::int32_t index) -> const model::Transfer& {
+      return trace_.transfers[static_cast<std::size_t>(index)];
+    };
+    auto at = std::partition_point(lane.transfers.begin(), lane.transfers.end(),
+                                   [&](std::int32_t index) { return row(index).end <= from_; });
+    for (; at != lane.transfers.end() && row(*at).start < to_; ++at) {
+      const model::Transfer& transfer = row(*at);
+      moving_.emplace_back(std::max(transfer.start, from_), std::min(transfer.end, to_));
+      if (transfer.end > to_) continue;
+      const bool host = !lane.peer.valid();
+      (host ? (lane.outgoing ? result_.streamOut : result_.streamIn)
+            : (lane.outgoing ? result_.globalOut : result_.globalIn)) += transfer.bytes;
+    }
+  }
+
+  const Trace& trace_;
+  const DeviceTrace& device_;
+  Ticks from_, to_;
+  RangeStatistics result_;
+  Intervals busy_, moving_;
+  Intervals covered_;  ///< by the tracks before, joined
+  double unitTicks_ = 0, balance_ = 0;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to) {
+  std::vector<RangeStatistics> rows;
+  for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+    if (!trace.devices[i].recorded) continue;
+    rows.push_back(DeviceRange(trace, static_cast<std::int32_t>(i), from, to).make());
+  }
+  return rows;
+}
+
+}  // namespace pipescope::analysis

@@ -1,0 +1,139 @@
+#include "profiler/analysis/timeline/trace_tracks.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace pipescope::analysis {
+namespace {
+
+using LaneGroups = std::map<std::tuple<std::int32_t, bool, std::int32_t>, std::vector<TransferLane>>;
+
+/// On the first lane that is free.
+void addTransfer(Trace& trace, std::vector<TransferLane>& lanes, std::size_t index, std::int32_t peer,
+                 bool outgoing) {
+  const auto row = [&](std::int32_t i) -> const model::Transfer& {
+    return trace.transfers[static_cast<std::size_t>(i)];
+  };
+  const Ticks start = trace.transfers[index].start;
+  auto lane = std::find_if(lanes.begin(), lanes.end(), [&](const TransferLane& l) {
+    return l.transfers.empty() || row(l.transfers.back()).end <= start;
+  });
+  if (lane == lanes.end()) {
+    if (trace.large && !lanes.empty()) return;  // its own lane would move all rows below it
+    if (lanes.size() >= TransferLane::kMost) {
+      ++trace.crowdedTransfers;
+      return;
+    }
+    lane = lanes.insert(lanes.end(), TransferLane{});
+    lane->outgoing = outgoing;
+    if (peer >= 0 && !trace.large) lane->peer = trace.devices[static_cast<std::size_t>(peer)].id;
+  }
+  lane->transfers.push_back(static_cast<std::int32_t>(index));
+}
+
+bool byStart(const Activity& a, const Activity& b) {
+  return a.start < b.start;
+}
+
+/// What is left between passes and waits, where transfers take the device.
+void addTransferTime(const Trace& trace, const DeviceTrace& device, std::vector<Activity>& activities) {
+  std::vector<std::int32_t> transfers;
+  for (const TransferLane& lane : device.transferLanes) {
+    transfers.insert(transfers.end(), lane.transfers.begin(), lane.transfers.end());
+  }
+  std::sort(transfers.begin(), transfers.end());  // by start, as Trace::transfers is
+  std::vector<Activity> moving;
+  for (const std::int32_t index : transfers) {
+    const model::Transfer& row = trace.transfers[static_cast<std::size_t>(index)];
+    if (moving.empty() || row.start >= moving.back().end) {
+      moving.push_back({row.start, row.end, Activity::Kind::transfer, index});
+      continue;
+    }
+    const model::Transfer& longest = trace.transfers[static_cast<std::size_t>(moving.back().index)];
+    if (row.end - row.start > longest.end - longest.start) moving.back().index = index;
+    moving.back().end = std::max(moving.back().end, row.end);
+  }
+  std::vector<Activity> rest;
+  std::size_t next = 0;
+  for (Activity piece : moving) {
+    while (next < activities.size() && activities[next].end <= piece.start) ++next;
+    for (std::size_t i = next; i < activities.size() && activities[i].start < piece.end; ++i) {
+      if (activities[i].start > piece.start)
+        rest.push_back({piece.start, activities[i].start, piece.kind, piece.index});
+      piece.start = std::max(piece.start, activities[i].end);
+    }
+    if (piece.start < piece.end) rest.push_back(piece);
+  }
+  const auto before = static_cast<std::ptrdiff_t>(activities.size());
+  activities.insert(activities.end(), rest.begin(), rest.end());
+  std::inplace_merge(activities.begin(), activities.begin() + before, activities.end(), byStart);
+}
+
+}  // namespace
+
+void shareTransfers(Trace& trace) {
+  LaneGroups groups;
+  if (trace.large) {
+    for (std::size_t d = 0; d < trace.devices.size(); ++d) {
+      for (const bool incoming : {false, true}) {
+        auto& lanes = groups[{static_cast<std::int32_t>(d), incoming, -1}];
+        lanes.emplace_back().outgoing = !incoming;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < trace.transfers.size(); ++i) {
+    const model::Transfer& row = trace.transfers[i];
+    if (row.end == row.start) continue;
+    const std::int32_t from = trace.deviceOfLane(row.fromLane), to = trace.deviceOfLane(row.toLane);
+    if (from >= 0) addTransfer(trace, groups[{from, false, trace.large ? -1 : to}], i, to, true);
+    if (to >= 0) addTransfer(trace, groups[{to, true, trace.large ? -1 : from}], i, from, false);
+  }
+  for (auto& [key, lanes] : groups) {
+    auto& all = trace.devices[static_cast<std::size_t>(std::get<0>(key))].transferLanes;
+    for (TransferLane& lane : lanes) all.push_back(std::move(lane));
+  }
+}
+
+void findPasses(TraceTrack& track) {
+  for (std::size_t i = 0; i < track.placements.size(); ++i) {
+    const TracePlacement& now = track.placements[i];
+    if (!track.passes.empty()) {
+      PassSpan& open = track.passes.back();
+      const TracePlacement& before = track.placements[i - 1];
+      const auto key = [](const TracePlacement& p) {
+        return std::tie(p.run, p.iteration, p.stage, p.pass, p.microBatch, p.replica);
+      };
+      if (before.end == now.start && key(before) == key(now)) {
+        open.end = now.end;
+        ++open.placements;
+        continue;
+      }
+    }
+    track.passes.push_back({now.start, now.end, static_cast<std::int32_t>(i), 1});
+  }
+}
+
+void listActivities(Trace& trace, const DeviceTrace& device, TraceTrack& track) {
+  std::vector<Activity> all;
+  for (std::size_t i = 0; i < track.passes.size(); ++i) {
+    all.push_back(
+        {track.passes[i].start, track.passes[i].end, Activity::Kind::pass, static_cast<std::int32_t>(i)});
+  }
+  for (std::size_t i = 0; i < track.waits.size(); ++i) {
+    all.push_back(
+        {track.waits[i].start, track.waits[i].end, Activity::Kind::wait, static_cast<std::int32_t>(i)});
+  }
+  std::stable_sort(all.begin(), all.end(), byStart);
+  for (const Activity& item : all) {
+    if (item.end == item.start) continue;
+    if (!track.activities.empty() && item.start < track.activities.back().end) {
+      ++trace.damagedRows;
+      continue;
+    }
+    track.activities.push_back(item);
+  }
+  if (&track == &device.tracks.front()) addTransferTime(trace, device, track.activities);
+}
+
+}  // namespace pipescope::analysis

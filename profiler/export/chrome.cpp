@@ -1,0 +1,322 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "profiler/export/export.h"
+
+namespace pipescope::analysis {
+namespace {
+
+__extension__ using Wide = __int128;  // products of ticks and clocks
+
+std::string jsonText(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+class Chrome {
+ public:
+  Chrome(const ExportRequest& request, const Writer& write, base::Progress& progress)
+      : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
+
+  base::Status run() {
+    PIPESCOPE_TRY(readSteps());
+    PIPESCOPE_TRY(readTransfers());
+    PIPESCOPE_TRY(refuseTooMany());
+    buffer_ = fmt::format(
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"times\":{},\"device_model\":{},"
+        "\"tool_version\":{}}},\"traceEvents\":[",
+        jsonText(catalog_.property("times")), jsonText(catalog_.property("device_model")),
+        jsonText(catalog_.property("tool_version")));
+    PIPESCOPE_TRY(names());
+    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) { return placement(row); }));
+    for (const model::Transfer& row : transfers_) PIPESCOPE_TRY(transfer(row));
+    PIPESCOPE_TRY(counters());
+    buffer_ += "\n]}\n";
+    return flush(0);
+  }
+
+ private:
+  base::Status flush(std::size_t above) {
+    if (buffer_.size() <= above) return {};
+    PIPESCOPE_TRY(write_(buffer_));
+    buffer_.clear();
+    return {};
+  }
+
+  base::Status event(const std::string& text) {
+    buffer_ += first_ ? "\n" : ",\n";
+    first_ = false;
+    buffer_ += text;
+    return flush(std::size_t{1} << 20);
+  }
+
+  template <class Row, class Visit>
+  base::Status rows(Visit&& visit) {
+    PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, request_.source.blocks<Row>());
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      if (progress_.cancelled()) return base::cancelled("Exporting was stopped.");
+      PIPESCOPE_ASSIGN(const model::Rows<Row> block, request_.source.block<Row>(b));
+      for (const Row& row : *block) PIPESCOPE_TRY(visit(row));
+    }
+    return {};
+  }
+
+  /// Calls that the profile does not know are everybody's.
+  bool isWanted(model::RunId run) const {
+    if (request_.run) return run == *request_.run;
+    const auto place = static_cast<std::size_t>(run.value);
+    return !run.valid() || place >= catalog_.runs.size() ||
+           catalog_.runs[place].executable == request_.executable;
+  }
+
+  /// The segment where the placement is to be written.
+  const model::Segment* wantedSegment(const model::Placement& row) const {
+    const auto place = static_cast<std::size_t>(row.segment.value);
+    if (!row.segment.valid() || place >= catalog_.segments.size() || row.end < row.start) return nullptr;
+    const model::Segment& segment = catalog_.segments[place];
+    return segment.executable == request_.executable && isWanted(row.run) ? &segment : nullptr;
+  }
+
+  base::Status readSteps() {
+    if (!request_.steps) return {};
+    return rows<model::Step>([&](const model::Step& row) {
+      steps_[row.segment].push_back(row);
+      return base::Status();
+    });
+  }
+
+  /// By start, so that those which overlap can be given threads of their own.
+  base::Status readTransfers() {
+    PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) -> base::Status {
+      if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
+      if (isWanted(row.run) && row.end >= row.start && clockOf(row).valid()) transfers_.push_back(row);
+      return {};
+    }));
+    std::stable_sort(transfers_.begin(), transfers_.end(), [&](const auto& a, const auto& b) {
+      return picoseconds(a.start, clockOf(a)) < picoseconds(b.start, clockOf(b));
+    });
+    return {};
+  }
+
+  base::Status refuseTooMany() {
+    auto events = static_cast<std::int64_t>(transfers_.size()) * 4;
+    PIPESCOPE_TRY(rows<model::Placement>([&](const model::Placement& row) {
+      if (wantedSegment(row) == nullptr) return base::Status();
+      const auto found = steps_.find(row.segment);
+      events += 1 + (found == steps_.end() ? 0 : static_cast<std::int64_t>(found->second.size()));
+      return base::Status();
+    }));
+    if (events <= kMostChromeEvents) return {};
+    return base::badInput(
+        fmt::format("These are {} steps once segments are expanded, more than the {} that a Chrome trace can "
+                    "sensibly hold; "
+                    "export a single call (--call 1), or without steps (--no-steps).",
+                    events, kMostChromeEvents));
+  }
+
+  base::Status names() {
+    for (const model::Device& device : catalog_.devices)
+      PIPESCOPE_TRY(process(pid(device.id), device.name + " (emulated " + device.kind + ")"));
+    if (std::any_of(catalog_.lanes.begin(), catalog_.lanes.end(),
+                    [](const auto& lane) { return !lane.device.valid(); }))
+      PIPESCOPE_TRY(process(pid({}), "host"));
+    return {};
+  }
+
+  base::Status process(std::int64_t pid, const std::string& name) {
+    PIPESCOPE_TRY(
+        event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}}",
+                          pid, jsonText(name))));
+    return event(fmt::format(
+        "{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_sort_index\",\"args\":{{\"sort_index\":{}}}}}", pid,
+        pid));
+  }
+
+  /// A thread of a process by its name; `rank` orders them. Numbers are unique in the file, as an operating
+  /// system's are: some readers go by them alone, and some take a thread with its process's number for the
+  /// main one.
+  Result<std::int64_t> thread(std::int64_t pid, const std::string& name, int rank) {
+    const std::int64_t next = pidOfHost() + 1 + static_cast<std::int64_t>(threads_.size());
+    const auto [place, added] = threads_.try_emplace({pid, name}, next);
+    if (!added) return place->second;
+    const std::int64_t tid = place->second;
+    PIPESCOPE_TRY(event(fmt::format(
+        "{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}", pid, tid,
+        jsonText(name))));
+    PIPESCOPE_TRY(
+        event(fmt::format("{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{"
+                          "\"sort_index\":{}}}}}",
+                          pid, tid, rank)));
+    return tid;
+  }
+
+  /// Slices of a thread must not overlap: what does goes to a second one, and so on.
+  Result<std::int64_t> freeThread(std::int64_t pid, const std::string& name, int rank, Wide start, Wide end) {
+    std::vector<Wide>& ends = reached_[{pid, name}];
+    std::size_t place = 0;
+    while (place < ends.size() && ends[place] > start) ++place;
+    if (place == ends.size()) ends.push_back(end);
+    ends[place] = end;
+    return thread(pid, place == 0 ? name : fmt::format("{} ({})", name, place + 1), rank);
+  }
+
+  std::int64_t pid(model::DeviceId device) const { return device.valid() ? device.value + 1 : pidOfHost(); }
+  std::int64_t pidOfHost() const { return static_cast<std::int64_t>(catalog_.devices.size()) + 1; }
+  std::string roleOf(model::LaneId lane) const {
+    const auto place = static_cast<std::size_t>(lane.value);
+    return lane.valid() && place < catalog_.lanes.size() ? model::toString(catalog_.lanes[place].role)
+                                                         : "unknown";
+  }
+
+  model::DeviceId deviceOf(model::LaneId lane) const {
+    const auto place = static_cast<std::size_t>(lane.value);
+    return lane.valid() && place < catalog_.lanes.size() ? catalog_.lanes[place].device : model::DeviceId();
+  }
+
+  /// The device whose timebase the transfer's times are in.
+  model::DeviceId clockOf(const model::Transfer& row) const {
+    const model::DeviceId from = deviceOf(row.fromLane);
+    return from.valid() ? from : deviceOf(row.toLane);
+  }
+  std::string nameOfDevice(model::DeviceId device) const {
+    const model::Device* row = catalog_.device(device);
+    return row == nullptr ? "host" : row->name;
+  }
+  Wide picoseconds(Ticks ticks, model::DeviceId device) const {
+    return static_cast<Wide>(ticks.count) * 1'000'000'000'000 / catalog_.timebase(device).ticksPerSecond;
+  }
+
+  /// Microseconds with all the digits that a tick has.
+  std::string us(Ticks ticks, model::DeviceId device) const {
+    const Wide ps = picoseconds(ticks, device);
+    const auto whole = static_cast<std::int64_t>(ps / 1'000'000),
+               rest = static_cast<std::int64_t>(ps % 1'000'000);
+    return fmt::format("{}.{:06}", whole, std::abs(rest));
+  }
+
+  base::Status complete(std::int64_t process, std::int64_t lane, const std::string& name,
+                        const std::string& category, Ticks start, Ticks end, model::DeviceId device,
+                        const std::string& args) {
+    // The duration is that of the rounded ends, so that neighbours touch.
+    const double from = std::stod(us(start, device)), to = std::stod(us(end, device));
+    return event(
+        fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{},\"ts\":{:.6f},\"dur\":{:.6f}"
+                    ",\"args\":{{{}}}}}",
+                    process, lane, jsonText(name), jsonText(category), from, to - from, args));
+  }
+
+  base::Status placement(const model::Placement& row) {
+    const model::Segment* segment = wantedSegment(row);
+    if (segment == nullptr) return {};
+    const std::string name = fmt::format("{} {}", model::toString(row.pass),
+                                         row.microBatch < 0 ? "" : std::to_string(row.microBatch));
+    const std::string role = roleOf(segment->lane);
+    PIPESCOPE_ASSIGN(const std::int64_t passes,
+                     freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
+                                picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
+    PIPESCOPE_TRY(complete(pid(row.device), passes, name, "pass", row.start, row.end, row.device,
+                           fmt::format("\"stage\":{},\"micro_batch\":{},\"iteration\":{},\"run\":{}",
+                                       row.stage, row.microBatch, row.iteration, row.run.value)));
+    const auto found = steps_.find(row.segment);
+    if (found == steps_.end()) return {};
+    for (const model::Step& step : found->second) {
+      const Ticks start = row.start + step.offset;
+      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), roleOf(step.lane), 1));
+      PIPESCOPE_TRY(
+          complete(pid(row.device), lane, nameOf(step.program, step.kind), model::toString(step.kind), start,
+                   start + step.ticks, row.device,
+                   fmt::format("\"cycles\":{},\"active_units\":{}", step.ticks.count, step.activeUnits)));
+    }
+    return {};
+  }
+
+  const std::string& nameOf(model::ProgramId id, model::StepKind kind) {
+    const auto [place, added] = names_.try_emplace(id.value);
+    if (!added) return place->second;
+    if (id.valid() && static_cast<std::size_t>(id.value) < catalog_.programs.size()) {
+      const model::Program program = catalog_.programs[static_cast<std::size_t>(id.value)];
+      place->second = catalog_.namePath(program.debugContext);
+      if (place->second.empty()) place->second = program.kind;
+    }
+    if (place->second.empty()) place->second = model::toString(kind);
+    return place->second;
+  }
+
+  /// A slice where it is sent and one where it is received; the arrow goes from within the one into the
+  /// other, because readers bind both of its ends to the slice around them.
+  base::Status transfer(const model::Transfer& row) {
+    const model::DeviceId ends[] = {deviceOf(row.fromLane), deviceOf(row.toLane)}, clock = clockOf(row);
+    const std::string args = fmt::format("\"bytes\":{},\"micro_batch\":{}", row.bytes.count, row.microBatch);
+    const std::string name = model::toString(row.kind);
+    const Wide start = picoseconds(row.start, clock), end = picoseconds(row.end, clock);
+    std::int64_t threads[2] = {};
+    for (const int side : {0, 1}) {
+      if (!ends[side].valid()) continue;
+      const std::string thread = (side == 0 ? "to " : "from ") + nameOfDevice(ends[1 - side]);
+      PIPESCOPE_ASSIGN(threads[side], freeThread(pid(ends[side]), thread, 2 + side, start, end));
+      PIPESCOPE_TRY(
+          complete(pid(ends[side]), threads[side], name, "transfer", row.start, row.end, clock, args));
+    }
+    if (!ends[0].valid() || !ends[1].valid() || row.end == row.start) return {};
+    const Ticks middle = row.start + Ticks((row.end - row.start).count / 2);
+    for (const int side : {0, 1}) {
+      PIPESCOPE_TRY(
+          event(fmt::format("{{\"ph\":\"{}\",\"bp\":\"e\",\"id\":{},\"pid\":{},\"tid\":{},\"name\":{},"
+                            "\"cat\":\"transfer\",\"ts\":{}}}",
+                            side == 0 ? "s" : "f", row.id.value, pid(ends[side]), threads[side],
+                            jsonText(name), us(side == 0 ? row.start : middle, clock))));
+    }
+    return {};
+  }
+
+  base::Status counters() {
+    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> all, request_.source.rows<model::Counter>());
+    return rows<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
+      const auto place = static_cast<std::size_t>(row.counter.value);
+      if (!row.counter.valid() || place >= all->size() || !std::isfinite(row.value)) return {};
+      const model::Counter& counter = (*all)[place];
+      if (counter.executable != request_.executable || !isWanted(row.run)) return {};
+      const model::DeviceId device = counter.device.valid() ? counter.device : model::DeviceId(0);
+      return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}",
+                               pid(device), jsonText(counter.name), us(row.time, device), row.value));
+    });
+  }
+
+  const ExportRequest& request_;
+  const Catalog& catalog_;
+  const Writer& write_;
+  base::Progress& progress_;
+  std::string buffer_;
+  bool first_ = true;
+  std::unordered_map<model::SegmentId, std::vector<model::Step>> steps_;
+  std::vector<model::Transfer> transfers_;
+  std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // by process and name
+  std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>>
+      reached_;  // ends of slices, by process and name
+  std::unordered_map<std::int64_t, std::string> names_;
+};
+
+}  // namespace
+
+base::Status exportChrome(const ExportRequest& request, const Writer& write, base::Progress& progress) {
+  return Chrome(request, write, progress).run();
+}
+
+}  // namespace pipescope::analysis

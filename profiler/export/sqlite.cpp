@@ -1,0 +1,76 @@
+#include "profiler/export/sqlite.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "profiler/store/batch.h"
+#include "profiler/store/format.h"
+#include "profiler/store/row_columns.h"
+#include "profiler/store/sqlite_database.h"
+
+namespace pipescope::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class Row>
+base::Status exportTable(Database& database, const model::ProfileSource& source, base::Progress& progress) {
+  const model::Table& table = model::tables()[model::tableIndexOf<Row>()];
+  std::string columns;
+  bool hasStart = false;
+  for (const model::Column& column : table.columns) {
+    const char* type = column.type == model::ColumnType::integer ? "INTEGER"
+                       : column.type == model::ColumnType::real  ? "REAL"
+                                                                 : "TEXT";
+    columns += fmt::format("{}\"{}\" {}", columns.empty() ? "" : ", ", column.name, type);
+    hasStart = hasStart || std::string_view(column.name) == "start";
+  }
+  PIPESCOPE_TRY(database.execute(fmt::format("CREATE TABLE \"{}\"({})", table.name, columns)));
+  PIPESCOPE_ASSIGN(Statement insert, database.prepare(insertStatement(table), "exporting"));
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (progress.cancelled()) return base::cancelled("Exporting was stopped.");
+    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
+    for (const Row& row : *rows) {
+      bindRow(insert, row);
+      PIPESCOPE_TRY(insert.run());
+    }
+  }
+  if (!hasStart) return {};
+  return database.execute(fmt::format("CREATE INDEX \"{0}_start\" ON \"{0}\"(\"start\")", table.name));
+}
+
+base::Status exportAll(Database& database, const model::ProfileSource& source, base::Progress& progress) {
+  PIPESCOPE_TRY(database.execute("PRAGMA synchronous = OFF"));
+  PIPESCOPE_TRY(database.execute("BEGIN"));
+  base::Status status;
+  model::forEachRowType([&]<class Row>() {
+    if (status.ok()) status = exportTable<Row>(database, source, progress);
+  });
+  PIPESCOPE_TRY(status);
+  return database.execute("COMMIT");
+}
+
+}  // namespace
+
+base::Status exportSqlite(const model::ProfileSource& source, const fs::path& path,
+                          base::Progress& progress) {
+  std::error_code failed;
+  const fs::path absolute = fs::absolute(path, failed);
+  if (fs::exists(absolute, failed))
+    return base::badInput(path.string() + " is there already; name another file, or remove it first.");
+  base::Status status;
+  {
+    PIPESCOPE_ASSIGN(Database database,
+                     Database::open(absolute.string(), Database::Mode::create, std::chrono::milliseconds(0)));
+    status = exportAll(database, source, progress);
+  }
+  if (!status.ok()) {
+    fs::remove(absolute, failed);
+    fs::remove(absolute.string() + "-journal", failed);
+  }
+  return status;
+}
+
+}  // namespace pipescope::store
