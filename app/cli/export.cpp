@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "app/cli/command.h"
-#include "profiler/export/export.h"
+#include "profiler/export/chrome.h"
+#include "profiler/export/csv.h"
 #include "profiler/export/sqlite.h"
+#include "profiler/export/svg.h"
 #include "profiler/store/profile_reader.h"
 
 namespace pipescope::cli {
@@ -77,22 +79,22 @@ class OutputFile {
 base::Status exportText(const ExportOptions& options, const std::shared_ptr<store::ProfileReader>& reader,
                         base::Progress& progress) {
   PIPESCOPE_ASSIGN(OutputFile file, OutputFile::create(options.output));
-  const analysis::Writer write = [&](std::string_view text) { return file.write(text); };
+  const exporting::Writer write = [&](std::string_view text) { return file.write(text); };
   if (options.format == "csv") {
-    PIPESCOPE_TRY(analysis::exportCsv(*reader, options.table, write, progress));
+    PIPESCOPE_TRY(exporting::exportCsv(*reader, options.table, write, progress));
     return file.close();
   }
   PIPESCOPE_ASSIGN(const auto catalog, analysis::loadCatalog(*reader));
   PIPESCOPE_ASSIGN(const model::Executable* executable, catalog->findExecutable(options.executable));
   if (options.format == "chrome") {
-    analysis::ExportRequest request{*reader, *catalog, executable->id, options.steps};
+    exporting::ChromeRequest request{*reader, *catalog, executable->id, options.steps};
     if (options.call) {
       PIPESCOPE_ASSIGN(const model::Run* call, catalog->findCall(*executable, *options.call));
       request.run = call->id;
     }
-    PIPESCOPE_TRY(analysis::exportChrome(request, write, progress));
+    PIPESCOPE_TRY(exporting::exportChrome(request, write, progress));
   } else {
-    PIPESCOPE_TRY(analysis::exportSvg(reader, catalog, executable->id, write, progress));
+    PIPESCOPE_TRY(exporting::exportSvg(*reader, *catalog, executable->id, write, progress));
   }
   return file.close();
 }
@@ -104,7 +106,7 @@ base::Status runExport(const ExportOptions& options) {
   std::error_code failed;
   if (fs::equivalent(options.profile, options.output, failed))
     return base::badInput("-o names the profile itself; choose another file for the export.");
-  if (options.format == "sqlite") return store::exportSqlite(*reader, options.output, progress);
+  if (options.format == "sqlite") return exporting::exportSqlite(*reader, options.output, progress);
   return exportText(options, reader, progress);
 }
 

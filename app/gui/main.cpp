@@ -104,7 +104,7 @@ class Windows {
     const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
     geometry::TimeScale scale;
     if (!catalog.devices.empty()) scale.ticksPerSecond = catalog.devices.front().ticksPerSecond;
-    if (catalog.target.family == "fixed") scale.unit = geometry::TimeUnit::costUnits;
+    if (catalog.target.tickMeaning == model::TickMeaning::cost) scale.unit = geometry::TimeUnit::costUnits;
     const auto time = geometry::parseTime(options_.at.toStdString(), scale);
     if (!time.ok()) return say(time.error().message);
     window.go({QStringLiteral("trace"), *time, -1, options_.lane});

@@ -7,6 +7,12 @@
 namespace pipescope::emulate {
 namespace {
 
+model::ScheduleKind scheduleKindOf(const schedules::Order& order) {
+  if (order.oneAtATime) return model::ScheduleKind::oneAtATime;
+  return order.sync == schedules::Sync::barrier ? model::ScheduleKind::barrier
+                                                : model::ScheduleKind::dependency;
+}
+
 class ExecutableRecorder {
  public:
   ExecutableRecorder(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
@@ -88,6 +94,7 @@ class ExecutableRecorder {
     row.kind = plan_.kind;
     row.strategy = result_.facts.strategy;
     row.schedule = result_.facts.schedule;
+    row.scheduleKind = scheduleKindOf(result_.order);
     row.recompute = result_.facts.recompute;
     row.stages = static_cast<std::int64_t>(plan_.stages.size());
     row.microBatchSize = result_.facts.microBatchSize;

@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <set>
+#include <string_view>
 
 #include "engine/devices/core/bands.h"
 #include "engine/emulate/executable.h"
@@ -8,9 +12,9 @@
 namespace pipescope::emulate {
 namespace {
 
-/// What the figures of these kinds of device were checked against, and how far off they were: key
-/// "band.mk2.convolution.cycles". A kind of layer without an entry is unchecked, as is how a layer's time
-/// divides into its passes.
+/// Records the error bands of these kinds of device: what their figures were checked against and how far off
+/// they were. A key reads "band.mk2.convolution.cycles". Kinds of layer without an entry are unchecked. How a
+/// layer's time divides into passes is always unchecked.
 void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds) {
   const base::Result<std::vector<devices::Band>> bands = devices::embeddedBands();
   PIPESCOPE_CHECK(bands.ok(), "the program's own error bands cannot be read");
@@ -21,12 +25,30 @@ void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds)
   }
 }
 
+/// "1.33 GHz"; "MME 1.65 GHz, TPC 1.8 GHz" where the system states clocks of engines. Empty where ticks are
+/// costs.
+std::string clockText(const devices::System& system, const devices::DeviceInfo& device) {
+  if (system.tickMeaning() == model::TickMeaning::cost) return {};
+  constexpr std::string_view suffix = "_clock";
+  std::string engines;
+  for (const devices::Figure& figure : system.figures()) {
+    if (!figure.name.ends_with(suffix)) continue;
+    std::string engine = figure.name.substr(0, figure.name.size() - suffix.size());
+    for (char& c : engine) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    engines += (engines.empty() ? "" : ", ") + engine + " " + figure.value +
+               (figure.unit.empty() ? "" : " " + figure.unit);
+  }
+  return engines.empty() ? fmt::format("{:.4g} GHz", static_cast<double>(device.ticksPerSecond) / 1e9)
+                         : engines;
+}
+
 }  // namespace
 
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed) {
   SystemIds ids;
   recorder.add(model::Target{system.name(), system.family(), system.description(),
-                             static_cast<std::int64_t>(system.devices().size()), devicesUsed});
+                             static_cast<std::int64_t>(system.devices().size()), devicesUsed,
+                             system.tickMeaning()});
   std::set<std::string> kinds;
   for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);
   recordBands(recorder, kinds);
@@ -42,6 +64,7 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
     device.ticksPerSecond = info.ticksPerSecond;
     device.units = info.units;
     device.unitName = info.unitName;
+    device.clock = clockText(system, info);
     const model::DeviceId id = recorder.add(device);
     ids.devices.push_back(id);
     auto& lanes = ids.lanes.emplace_back();

@@ -1,5 +1,5 @@
 #pragma once
-// Going through the blocks of a table: only those that may hold what is wanted, stopping between them.
+// Reads a table block by block, skips blocks that cannot hold what is wanted, and can stop between blocks.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace pipescope::analysis {
 
-/// Place of a column in its row.
+/// The index of a column within its row, by the column's name.
 template <class Row>
 std::size_t columnOf(std::string_view name) {
   const auto& columns = model::tables()[model::tableIndexOf<Row>()].columns;
@@ -27,13 +27,13 @@ inline base::Status stopped(base::Progress& progress) {
   return {};
 }
 
-/// True where rows of the block may meet [from, to]: it has no times, or they do.
+/// False when no row of the block can meet [from, to]. Blocks of rows without times always may.
 inline bool mayMeet(const model::BlockInfo& block, base::Ticks from, base::Ticks to) {
   return block.rows > 0 && (!block.hasTime || (block.start <= to && block.end >= from));
 }
 
-/// Calls visit(row, index) for the rows of every block that `mayHold(info, ranges)` accepts, until it returns
-/// false. Rows that damage took away are passed over: `verify` names them.
+/// Calls visit(row, index) for the rows of every block that `mayHold(info, ranges)` accepts. Ends when visit
+/// returns false. Skips rows that damage took away; `pipescope verify` names them.
 template <class Row, class MayHold, class Visit>
 base::Status forEachRow(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold,
                         Visit&& visit) {
@@ -51,7 +51,19 @@ base::Status forEachRow(const model::ProfileSource& source, base::Progress& prog
   return {};
 }
 
-/// The same by column: calls visit(columns) for every such block.
+/// Calls visit(row) for every row of the table, block by block. Fails where damage took rows away, because
+/// sums over the other rows would be wrong without saying so.
+template <class Row, class Visit>
+base::Status forAllRows(const model::ProfileSource& source, Visit&& visit) {
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
+    for (const Row& row : *rows) visit(row);
+  }
+  return {};
+}
+
+/// As forEachRow, but calls visit(columns) once for every block that `mayHold` accepts.
 template <class Row, class MayHold, class Visit>
 base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress,
                                 MayHold&& mayHold, Visit&& visit) {

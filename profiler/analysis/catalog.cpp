@@ -18,17 +18,19 @@ base::Status load(const model::ProfileSource& source, std::vector<Row>& into) {
   return {};
 }
 
-template <class Row>
-base::Status loadLazily(const model::ProfileSource& source, LazyTable<Row>& into) {
-  const base::Status status = into.load(source);
-  if (!status.ok()) return unreadable<Row>(status.error());
+template <class Id, class Row>
+base::Status load(const model::ProfileSource& source, base::IdVector<Id, Row>& into) {
+  std::vector<Row> rows;
+  PIPESCOPE_TRY(load(source, rows));
+  into = std::move(rows);
   return {};
 }
 
-template <class Row, class Id>
-const Row* at(const std::vector<Row>& rows, Id id) {
-  const auto index = static_cast<std::size_t>(id.value);
-  return id.valid() && index < rows.size() ? &rows[index] : nullptr;
+template <class Id, class Row>
+base::Status loadLazily(const model::ProfileSource& source, LazyTable<Id, Row>& into) {
+  const base::Status status = into.load(source);
+  if (!status.ok()) return unreadable<Row>(status.error());
+  return {};
 }
 
 }  // namespace
@@ -63,8 +65,8 @@ std::string Catalog::namePath(model::DebugContextId id) const {
   std::string path;
   constexpr int kDeepest = 64;
   for (int depth = 0; depth < kDeepest; ++depth) {
-    if (!id.valid() || static_cast<std::size_t>(id.value) >= debugContexts.size()) break;
-    const model::DebugContext context = debugContexts[static_cast<std::size_t>(id.value)];
+    if (!debugContexts.contains(id)) break;
+    const model::DebugContext context = debugContexts[id];
     path = path.empty() ? context.name : context.name + "/" + path;
     id = context.parent;
   }
@@ -79,10 +81,24 @@ std::string Catalog::property(std::string_view key) const {
 }
 
 const model::Executable* Catalog::executable(model::ExecutableId id) const {
-  return at(executables, id);
+  return executables.find(id);
 }
 const model::Device* Catalog::device(model::DeviceId id) const {
-  return at(devices, id);
+  return devices.find(id);
+}
+
+model::DeviceId Catalog::deviceOf(model::LaneId lane) const {
+  const model::Lane* row = lanes.find(lane);
+  return row == nullptr ? model::DeviceId() : row->device;
+}
+
+model::LaneRole Catalog::roleOf(model::LaneId lane) const {
+  const model::Lane* row = lanes.find(lane);
+  return row == nullptr ? model::LaneRole::compute : row->role;
+}
+
+std::string Catalog::programPath(model::ProgramId id) const {
+  return programs.contains(id) ? namePath(programs[id].debugContext) : std::string();
 }
 
 base::Timebase Catalog::timebase(model::DeviceId id) const {

@@ -23,18 +23,18 @@ struct Catalog {
   std::vector<model::Property> properties;
   std::vector<model::ConfigurationEntry> configuration;
   model::Target target;
-  std::vector<model::Device> devices;            ///< by DeviceId
-  std::vector<model::Link> links;                ///< by LinkId
-  std::vector<model::Lane> lanes;                ///< by LaneId
-  std::vector<model::MemorySpace> memorySpaces;  ///< by MemorySpaceId
-  std::vector<model::Executable> executables;    ///< by ExecutableId
+  base::IdVector<model::DeviceId, model::Device> devices;
+  base::IdVector<model::LinkId, model::Link> links;
+  base::IdVector<model::LaneId, model::Lane> lanes;
+  base::IdVector<model::MemorySpaceId, model::MemorySpace> memorySpaces;
+  base::IdVector<model::ExecutableId, model::Executable> executables;
   std::vector<model::Stage> stages;
   std::vector<model::Boundary> boundaries;
-  LazyTable<model::DebugContext> debugContexts;  ///< by DebugContextId
-  LazyTable<model::Operator> operators;          ///< by OperatorId
-  LazyTable<model::Program> programs;            ///< by ProgramId
-  std::vector<model::Segment> segments;          ///< by SegmentId
-  std::vector<model::Run> runs;                  ///< by RunId
+  LazyTable<model::DebugContextId, model::DebugContext> debugContexts;
+  LazyTable<model::OperatorId, model::Operator> operators;
+  LazyTable<model::ProgramId, model::Program> programs;
+  base::IdVector<model::SegmentId, model::Segment> segments;
+  base::IdVector<model::RunId, model::Run> runs;
   std::vector<model::Outcome> outcomes;
   std::vector<model::Diagnostic> diagnostics;
   model::SourceState state;
@@ -55,6 +55,12 @@ struct Catalog {
   /// Its calls are numbered from 1; a sentence where there is no such call.
   Result<const model::Run*> findCall(const model::Executable& executable, std::int64_t number) const;
   const model::Device* device(model::DeviceId id) const;
+  /// The device that owns a lane; none for the host's lanes and for lanes that the profile does not have.
+  model::DeviceId deviceOf(model::LaneId lane) const;
+  /// The role of a lane; compute where the profile does not have the lane.
+  model::LaneRole roleOf(model::LaneId lane) const;
+  /// The name path of a program; empty where the profile does not have the program.
+  std::string programPath(model::ProgramId id) const;
   base::Timebase timebase(model::DeviceId id) const;
   std::optional<double> outcome(model::ExecutableId id, std::string_view name) const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A long table by row number, read by block when it is asked for.
+// A long table whose rows are found by id. A block is read only when one of its rows is asked for.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -7,13 +7,14 @@
 #include <set>
 #include <vector>
 
+#include "profiler/base/ids.h"
 #include "profiler/model/source.h"
 
 namespace pipescope::analysis {
 
-/// Thread-safe. Keeps one block alive; the source's cache keeps the others. A row that damage took away is an
-/// empty one: names are then missing where they would be shown, and `verify` says why.
-template <class Row>
+/// Thread-safe. Keeps one block alive; the source's cache keeps the others. Where a row is damaged, the table
+/// gives an empty row: a page then shows no name there, and `pipescope verify` says why.
+template <class Id, class Row>
 class LazyTable {
  public:
   /// Reads the directory only. An error says why the table cannot be read at all.
@@ -28,7 +29,12 @@ class LazyTable {
   }
   bool empty() const { return size() == 0; }
 
-  Row operator[](std::size_t index) const {
+  bool contains(Id id) const { return id.valid() && static_cast<std::size_t>(id.value) < size(); }
+
+  /// An empty row for an id that the table does not have.
+  Row operator[](Id id) const {
+    if (!contains(id)) return Row();
+    const auto index = static_cast<std::size_t>(id.value);
     const std::lock_guard lock(*mutex_);
     if (!kept_ || index < keptFirst_ || index - keptFirst_ >= kept_->size()) fetch(index);
     return kept_ && index >= keptFirst_ && index - keptFirst_ < kept_->size() ? (*kept_)[index - keptFirst_]
@@ -48,14 +54,14 @@ class LazyTable {
       kept_ = std::move(rows).value();
       keptFirst_ = static_cast<std::size_t>(blocks_[number].firstRow);
     } else if (rows.error().kind == base::ErrorKind::badInput) {
-      lost_.insert(number);  // damage does not heal; other failures may be over next time
+      lost_.insert(number);  // A damaged block stays damaged; any other failure may have passed next time.
     }
   }
 
   const model::ProfileSource* source_ = nullptr;
   std::vector<model::BlockInfo> blocks_;
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
-  mutable std::set<std::size_t> lost_;  // blocks that are damaged: thousands of names may lie in one
+  mutable std::set<std::size_t> lost_;  // Damaged blocks. One may hold thousands of names; try it only once.
   mutable model::Rows<Row> kept_;
   mutable std::size_t keptFirst_ = 0;
 };

@@ -1,3 +1,5 @@
+#include "profiler/export/chrome.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/export/export.h"
-
-namespace pipescope::analysis {
+namespace pipescope::exporting {
 namespace {
+
+using analysis::Catalog;
+using base::Result;
+using base::Ticks;
 
 __extension__ using Wide = __int128;  // products of ticks and clocks
 
@@ -32,7 +36,7 @@ std::string jsonText(std::string_view text) {
 
 class Chrome {
  public:
-  Chrome(const ExportRequest& request, const Writer& write, base::Progress& progress)
+  Chrome(const ChromeRequest& request, const Writer& write, base::Progress& progress)
       : request_(request), catalog_(request.catalog), write_(write), progress_(progress) {}
 
   base::Status run() {
@@ -78,20 +82,18 @@ class Chrome {
     return {};
   }
 
-  /// Calls that the profile does not know are everybody's.
+  /// True for calls of the executable, and for calls that the profile does not know.
   bool isWanted(model::RunId run) const {
     if (request_.run) return run == *request_.run;
-    const auto place = static_cast<std::size_t>(run.value);
-    return !run.valid() || place >= catalog_.runs.size() ||
-           catalog_.runs[place].executable == request_.executable;
+    const model::Run* known = catalog_.runs.find(run);
+    return known == nullptr || known->executable == request_.executable;
   }
 
-  /// The segment where the placement is to be written.
+  /// The placement's segment if the placement belongs to the export; otherwise null.
   const model::Segment* wantedSegment(const model::Placement& row) const {
-    const auto place = static_cast<std::size_t>(row.segment.value);
-    if (!row.segment.valid() || place >= catalog_.segments.size() || row.end < row.start) return nullptr;
-    const model::Segment& segment = catalog_.segments[place];
-    return segment.executable == request_.executable && isWanted(row.run) ? &segment : nullptr;
+    const model::Segment* segment = catalog_.segments.find(row.segment);
+    if (segment == nullptr || row.end < row.start) return nullptr;
+    return segment->executable == request_.executable && isWanted(row.run) ? segment : nullptr;
   }
 
   base::Status readSteps() {
@@ -102,7 +104,7 @@ class Chrome {
     });
   }
 
-  /// By start, so that those which overlap can be given threads of their own.
+  /// Sorts the transfers by start, so that overlapping ones can get threads of their own.
   base::Status readTransfers() {
     PIPESCOPE_TRY(rows<model::Transfer>([&](const model::Transfer& row) -> base::Status {
       if (static_cast<std::int64_t>(transfers_.size()) > kMostChromeEvents) return {};
@@ -149,9 +151,9 @@ class Chrome {
         pid));
   }
 
-  /// A thread of a process by its name; `rank` orders them. Numbers are unique in the file, as an operating
-  /// system's are: some readers go by them alone, and some take a thread with its process's number for the
-  /// main one.
+  /// The number of a thread of a process, by its name; `rank` orders the threads. Numbers are unique in the
+  /// file because some readers look at nothing else. A thread never has its process's number, because some
+  /// readers take such a thread for the main one.
   Result<std::int64_t> thread(std::int64_t pid, const std::string& name, int rank) {
     const std::int64_t next = pidOfHost() + 1 + static_cast<std::int64_t>(threads_.size());
     const auto [place, added] = threads_.try_emplace({pid, name}, next);
@@ -167,7 +169,7 @@ class Chrome {
     return tid;
   }
 
-  /// Slices of a thread must not overlap: what does goes to a second one, and so on.
+  /// Slices of a thread must not overlap, so an overlapping slice goes to another thread.
   Result<std::int64_t> freeThread(std::int64_t pid, const std::string& name, int rank, Wide start, Wide end) {
     std::vector<Wide>& ends = reached_[{pid, name}];
     std::size_t place = 0;
@@ -179,21 +181,15 @@ class Chrome {
 
   std::int64_t pid(model::DeviceId device) const { return device.valid() ? device.value + 1 : pidOfHost(); }
   std::int64_t pidOfHost() const { return static_cast<std::int64_t>(catalog_.devices.size()) + 1; }
-  std::string roleOf(model::LaneId lane) const {
-    const auto place = static_cast<std::size_t>(lane.value);
-    return lane.valid() && place < catalog_.lanes.size() ? model::toString(catalog_.lanes[place].role)
-                                                         : "unknown";
+  std::string roleNameOf(model::LaneId lane) const {
+    const model::Lane* row = catalog_.lanes.find(lane);
+    return row == nullptr ? "unknown" : model::toString(row->role);
   }
 
-  model::DeviceId deviceOf(model::LaneId lane) const {
-    const auto place = static_cast<std::size_t>(lane.value);
-    return lane.valid() && place < catalog_.lanes.size() ? catalog_.lanes[place].device : model::DeviceId();
-  }
-
-  /// The device whose timebase the transfer's times are in.
+  /// The device whose ticks the transfer's times are.
   model::DeviceId clockOf(const model::Transfer& row) const {
-    const model::DeviceId from = deviceOf(row.fromLane);
-    return from.valid() ? from : deviceOf(row.toLane);
+    const model::DeviceId from = catalog_.deviceOf(row.fromLane);
+    return from.valid() ? from : catalog_.deviceOf(row.toLane);
   }
   std::string nameOfDevice(model::DeviceId device) const {
     const model::Device* row = catalog_.device(device);
@@ -214,7 +210,7 @@ class Chrome {
   base::Status complete(std::int64_t process, std::int64_t lane, const std::string& name,
                         const std::string& category, Ticks start, Ticks end, model::DeviceId device,
                         const std::string& args) {
-    // The duration is that of the rounded ends, so that neighbours touch.
+    // The duration is the difference of the rounded ends, so that neighbouring slices touch.
     const double from = std::stod(us(start, device)), to = std::stod(us(end, device));
     return event(
         fmt::format("{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"name\":{},\"cat\":{},\"ts\":{:.6f},\"dur\":{:.6f}"
@@ -227,7 +223,7 @@ class Chrome {
     if (segment == nullptr) return {};
     const std::string name = fmt::format("{} {}", model::toString(row.pass),
                                          row.microBatch < 0 ? "" : std::to_string(row.microBatch));
-    const std::string role = roleOf(segment->lane);
+    const std::string role = roleNameOf(segment->lane);
     PIPESCOPE_ASSIGN(const std::int64_t passes,
                      freeThread(pid(row.device), role == "compute" ? "passes" : "passes, " + role, 0,
                                 picoseconds(row.start, row.device), picoseconds(row.end, row.device)));
@@ -238,7 +234,7 @@ class Chrome {
     if (found == steps_.end()) return {};
     for (const model::Step& step : found->second) {
       const Ticks start = row.start + step.offset;
-      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), roleOf(step.lane), 1));
+      PIPESCOPE_ASSIGN(const std::int64_t lane, thread(pid(row.device), roleNameOf(step.lane), 1));
       PIPESCOPE_TRY(
           complete(pid(row.device), lane, nameOf(step.program, step.kind), model::toString(step.kind), start,
                    start + step.ticks, row.device,
@@ -250,8 +246,8 @@ class Chrome {
   const std::string& nameOf(model::ProgramId id, model::StepKind kind) {
     const auto [place, added] = names_.try_emplace(id.value);
     if (!added) return place->second;
-    if (id.valid() && static_cast<std::size_t>(id.value) < catalog_.programs.size()) {
-      const model::Program program = catalog_.programs[static_cast<std::size_t>(id.value)];
+    if (catalog_.programs.contains(id)) {
+      const model::Program program = catalog_.programs[id];
       place->second = catalog_.namePath(program.debugContext);
       if (place->second.empty()) place->second = program.kind;
     }
@@ -259,10 +255,11 @@ class Chrome {
     return place->second;
   }
 
-  /// A slice where it is sent and one where it is received; the arrow goes from within the one into the
-  /// other, because readers bind both of its ends to the slice around them.
+  /// Writes a slice at the sender, a slice at the receiver and an arrow between them. The arrow begins and
+  /// ends within the slices, because readers bind its ends to the slices around them.
   base::Status transfer(const model::Transfer& row) {
-    const model::DeviceId ends[] = {deviceOf(row.fromLane), deviceOf(row.toLane)}, clock = clockOf(row);
+    const model::DeviceId ends[] = {catalog_.deviceOf(row.fromLane), catalog_.deviceOf(row.toLane)},
+                          clock = clockOf(row);
     const std::string args = fmt::format("\"bytes\":{},\"micro_batch\":{}", row.bytes.count, row.microBatch);
     const std::string name = model::toString(row.kind);
     const Wide start = picoseconds(row.start, clock), end = picoseconds(row.end, clock);
@@ -287,19 +284,19 @@ class Chrome {
   }
 
   base::Status counters() {
-    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> all, request_.source.rows<model::Counter>());
+    PIPESCOPE_ASSIGN(const model::Rows<model::Counter> rowsOfAll, request_.source.rows<model::Counter>());
+    const base::IdVector<model::CounterId, model::Counter> all(*rowsOfAll);
     return rows<model::CounterSample>([&](const model::CounterSample& row) -> base::Status {
-      const auto place = static_cast<std::size_t>(row.counter.value);
-      if (!row.counter.valid() || place >= all->size() || !std::isfinite(row.value)) return {};
-      const model::Counter& counter = (*all)[place];
-      if (counter.executable != request_.executable || !isWanted(row.run)) return {};
-      const model::DeviceId device = counter.device.valid() ? counter.device : model::DeviceId(0);
+      const model::Counter* counter = all.find(row.counter);
+      if (counter == nullptr || !std::isfinite(row.value)) return {};
+      if (counter->executable != request_.executable || !isWanted(row.run)) return {};
+      const model::DeviceId device = counter->device.valid() ? counter->device : model::DeviceId(0);
       return event(fmt::format("{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"value\":{}}}}}",
-                               pid(device), jsonText(counter.name), us(row.time, device), row.value));
+                               pid(device), jsonText(counter->name), us(row.time, device), row.value));
     });
   }
 
-  const ExportRequest& request_;
+  const ChromeRequest& request_;
   const Catalog& catalog_;
   const Writer& write_;
   base::Progress& progress_;
@@ -309,14 +306,14 @@ class Chrome {
   std::vector<model::Transfer> transfers_;
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> threads_;  // by process and name
   std::map<std::pair<std::int64_t, std::string>, std::vector<Wide>>
-      reached_;  // ends of slices, by process and name
+      reached_;  // where the last slice of each thread ends, by process and name
   std::unordered_map<std::int64_t, std::string> names_;
 };
 
 }  // namespace
 
-base::Status exportChrome(const ExportRequest& request, const Writer& write, base::Progress& progress) {
+base::Status exportChrome(const ChromeRequest& request, const Writer& write, base::Progress& progress) {
   return Chrome(request, write, progress).run();
 }
 
-}  // namespace pipescope::analysis
+}  // namespace pipescope::exporting

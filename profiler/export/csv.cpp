@@ -1,8 +1,13 @@
+#include "profiler/export/csv.h"
+
 #include <fmt/format.h>
 
-#include "profiler/export/export.h"
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <vector>
 
-namespace pipescope::analysis {
+namespace pipescope::exporting {
 namespace {
 
 void append(std::string& out, const std::string& text) {
@@ -18,34 +23,72 @@ void append(std::string& out, const std::string& text) {
   out += '"';
 }
 
+/// Appends the fields of one row.
+class CsvLine {
+ public:
+  explicit CsvLine(std::string& out) : out_(out) {}
+  void text(const std::string& value) { append(next(), value); }
+  void real(double value) { next() += fmt::format("{}", value); }
+  void integer(std::int64_t value) { next() += std::to_string(value); }
+
+ private:
+  std::string& next() {
+    if (!first_) out_ += ',';
+    first_ = false;
+    return out_;
+  }
+  std::string& out_;
+  bool first_ = true;
+};
+
+/// The part of the export that depends on the row's type; the rest is compiled once.
 template <class Row>
-base::Status writeTable(const model::ProfileSource& source, const Writer& write, base::Progress& progress) {
+void appendRows(const void* data, std::string& out) {
+  for (const Row& row : *static_cast<const std::vector<Row>*>(data)) {
+    CsvLine line(out);
+    Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
+      using Field = std::remove_cvref_t<decltype(field)>;
+      if constexpr (std::is_same_v<Field, std::string>) {
+        line.text(field);
+      } else if constexpr (std::is_same_v<Field, double>) {
+        line.real(field);
+      } else {
+        line.integer(model::toInteger(field));
+      }
+    });
+    out += "\r\n";
+  }
+}
+
+struct CsvTable {
+  std::function<base::Result<std::vector<model::BlockInfo>>()> blocks;
+  std::function<base::Result<std::shared_ptr<const void>>(std::size_t)> block;
+  void (*append)(const void*, std::string&);
+};
+
+template <class Row>
+CsvTable tableOf(const model::ProfileSource& source) {
+  return {[&source] { return source.blocks<Row>(); },
+          [&source](std::size_t index) -> base::Result<std::shared_ptr<const void>> {
+            PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(index));
+            return std::shared_ptr<const void>(rows);
+          },
+          appendRows<Row>};
+}
+
+base::Status writeTable(const model::Table& described, const CsvTable& table, const Writer& write,
+                        base::Progress& progress) {
   std::string text;
-  for (const model::Column& column : model::columnsOf<Row>())
+  for (const model::Column& column : described.columns)
     text += (text.empty() ? "" : ",") + std::string(column.name);
   text += "\r\n";
-  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
+  PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, table.blocks());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (progress.cancelled()) return base::cancelled("Exporting was stopped.");
     progress.report(static_cast<double>(b) / static_cast<double>(blocks.size()),
-                    std::string("exporting ") + Row::kTable);
-    PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
-    for (const Row& row : *rows) {
-      bool first = true;
-      Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
-        if (!first) text += ',';
-        first = false;
-        using Field = std::remove_cvref_t<decltype(field)>;
-        if constexpr (std::is_same_v<Field, std::string>) {
-          append(text, field);
-        } else if constexpr (std::is_same_v<Field, double>) {
-          text += fmt::format("{}", field);
-        } else {
-          text += std::to_string(model::toInteger(field));
-        }
-      });
-      text += "\r\n";
-    }
+                    std::string("exporting ") + described.name);
+    PIPESCOPE_ASSIGN(const std::shared_ptr<const void> rows, table.block(b));
+    table.append(rows.get(), text);
     PIPESCOPE_TRY(write(text));
     text.clear();
   }
@@ -63,11 +106,11 @@ base::Status exportCsv(const model::ProfileSource& source, const std::string& ta
     known += (known.empty() ? "" : ", ") + std::string(Row::kTable);
     if (table != Row::kTable) return;
     found = true;
-    status = writeTable<Row>(source, write, progress);
+    status = writeTable(model::tables()[model::tableIndexOf<Row>()], tableOf<Row>(source), write, progress);
   });
   if (!found)
-    return base::badInput(fmt::format("A profile has no table \"{}\"; known are {}.", table, known));
+    return base::badInput(fmt::format("A profile has no table \"{}\". Its tables are {}.", table, known));
   return status;
 }
 
-}  // namespace pipescope::analysis
+}  // namespace pipescope::exporting

@@ -9,10 +9,12 @@
 #include "profiler/store/row_columns.h"
 #include "profiler/store/sqlite_database.h"
 
-namespace pipescope::store {
+namespace pipescope::exporting {
 namespace {
 
 namespace fs = std::filesystem;
+using store::Database;
+using store::Statement;
 
 template <class Row>
 base::Status exportTable(Database& database, const model::ProfileSource& source, base::Progress& progress) {
@@ -27,13 +29,13 @@ base::Status exportTable(Database& database, const model::ProfileSource& source,
     hasStart = hasStart || std::string_view(column.name) == "start";
   }
   PIPESCOPE_TRY(database.execute(fmt::format("CREATE TABLE \"{}\"({})", table.name, columns)));
-  PIPESCOPE_ASSIGN(Statement insert, database.prepare(insertStatement(table), "exporting"));
+  PIPESCOPE_ASSIGN(Statement insert, database.prepare(store::insertStatement(table), "exporting"));
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (progress.cancelled()) return base::cancelled("Exporting was stopped.");
     PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(b));
     for (const Row& row : *rows) {
-      bindRow(insert, row);
+      store::bindRow(insert, row);
       PIPESCOPE_TRY(insert.run());
     }
   }
@@ -59,7 +61,7 @@ base::Status exportSqlite(const model::ProfileSource& source, const fs::path& pa
   std::error_code failed;
   const fs::path absolute = fs::absolute(path, failed);
   if (fs::exists(absolute, failed))
-    return base::badInput(path.string() + " is there already; name another file, or remove it first.");
+    return base::badInput(path.string() + " already exists. Name another file, or remove this one first.");
   base::Status status;
   {
     PIPESCOPE_ASSIGN(Database database,
@@ -73,4 +75,4 @@ base::Status exportSqlite(const model::ProfileSource& source, const fs::path& pa
   return status;
 }
 
-}  // namespace pipescope::store
+}  // namespace pipescope::exporting

@@ -5,11 +5,11 @@
 #include "profiler/base/result.h"
 #include "profiler/model/source.h"
 
-namespace pipescope::store {
+namespace pipescope::exporting {
 
-/// Writes every table of a profile as a plain SQL table with its own columns, for people's own queries; with
-/// an index on start where a table has one. Refuses to overwrite anything.
+/// Writes every table of a profile as a plain SQL table with the same columns, so that people can query it
+/// with SQL. Tables with a column start have an index on it. Refuses to overwrite a file.
 base::Status exportSqlite(const model::ProfileSource& source, const std::filesystem::path& path,
                           base::Progress& progress);
 
-}  // namespace pipescope::store
+}  // namespace pipescope::exporting

@@ -1,107 +1,130 @@
+#include "profiler/export/svg.h"
+
 #include <fmt/format.h>
 
 #include <map>
+#include <span>
 
-#include "profiler/analysis/timeline/range.h"
-#include "profiler/export/export.h"
+#include "profiler/analysis/timeline/trace.h"
+#include "profiler/geometry/svg_shapes.h"
+#include "profiler/geometry/timeline_scene.h"
 
-namespace pipescope::analysis {
+namespace pipescope::exporting {
+
+/// The texts of the embedded themes (generated).
+std::span<const std::pair<std::string_view, std::string_view>> embeddedThemes();
+
 namespace {
 
-constexpr int kWidth = 1600, kLabel = 150, kRow = 12, kTop = 48;
+constexpr int kWidth = 1600, kLabel = 190, kTop = 48, kBottom = 36, kLegendStep = 130;
+/// Of longer calls, the picture shows what neighbouring placements and steps look like from afar.
+constexpr std::int64_t kMostRows = 60'000, kMostSteps = 120'000;
 
-// The colours that users of such traces are used to (published screenshots of PopVision, light theme).
-const char* colourOf(model::StepKind kind) {
-  switch (kind) {
-    case model::StepKind::compute:
-      return "#f66271";
-    case model::StepKind::exchange:
-      return "#b1e0e7";
-    case model::StepKind::sync:
-      return "#f6e6a1";
-    case model::StepKind::globalExchange:
-      return "#9aa899";
-    case model::StepKind::streamCopy:
-      return "#f0b093";
-    case model::StepKind::control:
-      return "#78c473";
-    case model::StepKind::remoteCopy:
-      return "#7e71ed";
-  }
-  return "#a0a0a0";
+/// The colours of the light theme, by the key of their role.
+const std::map<std::string, std::string, std::less<>>& lightColours() {
+  static const auto colours = [] {
+    std::map<std::string, std::string, std::less<>> found;
+    for (const auto& [name, text] : embeddedThemes()) {
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        const std::string_view line = text.substr(at, end - at);
+        const std::size_t equals = line.find(" = ");
+        if (equals != std::string_view::npos && line.front() != '#')
+          found.emplace(line.substr(0, equals), line.substr(equals + 3));
+        at = end + 1;
+      }
+    }
+    return found;
+  }();
+  return colours;
 }
 
-std::string escaped(std::string_view text) {
+std::string colourOf(geometry::ColourRole role) {
+  const auto found = lightColours().find(geometry::roleKey(role));
+  PIPESCOPE_CHECK(found != lightColours().end(), "the theme lacks " + geometry::roleKey(role));
+  return found->second;
+}
+
+std::string text(int x, int y, const std::string& words, const char* attributes = "") {
+  return words.empty() ? std::string()
+                       : fmt::format("<text x=\"{}\" y=\"{}\"{}>{}</text>\n", x, y, attributes,
+                                     geometry::svgText(words));
+}
+
+/// Titles of devices and lanes, to the left of the timeline.
+std::string titles(const geometry::TimelineLayout& layout) {
   std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
+  const geometry::TextMeasure measure;
+  const auto fitted = [&](const std::string& words, int room) {
+    return geometry::fitText(words, room, measure);
+  };
+  for (const geometry::TimelineGroup& group : layout.groups) {
+    out += text(4, kTop + group.y + 12, fitted(group.title, kLabel / 2), " font-weight=\"bold\"");
+    out += text(4, kTop + group.y + 26, fitted(group.subtitle, kLabel - 60), " fill=\"#5a6370\"");
+  }
+  for (const geometry::TimelineRow& row : layout.rows) {
+    if (row.height >= geometry::kLowestText)
+      out += text(kLabel - 6, kTop + row.y + row.height / 2 + 4, fitted(row.label, kLabel / 2),
+                  " text-anchor=\"end\"");
   }
   return out;
 }
 
-std::string legend(int y) {
+template <class Values>
+void addLegend(const Values& values, std::vector<std::pair<geometry::ColourRole, std::string>>& entries) {
+  for (const auto value : values) entries.emplace_back(geometry::roleOf(value), model::toString(value));
+}
+
+std::string legend(const geometry::TimelineModel& timeline, int y) {
+  std::vector<std::pair<geometry::ColourRole, std::string>> entries;
+  addLegend(timeline.passes, entries);
+  addLegend(timeline.kinds, entries);
+  addLegend(timeline.causes, entries);
+  addLegend(timeline.transferKinds, entries);
   std::string out;
-  int x = kLabel;
-  for (int k = 0; k <= static_cast<int>(model::StepKind::remoteCopy); ++k) {
-    const auto kind = static_cast<model::StepKind>(k);
-    out += fmt::format(
-        "<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"10\" fill=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
-        x, y, colourOf(kind), x + 14, y + 9, model::toString(kind));
-    x += 120;
+  const int across = (kWidth - 8) / kLegendStep;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const int place = static_cast<int>(i), x = 4 + place % across * kLegendStep,
+              line = y + place / across * 16;
+    out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"10\" height=\"10\" fill=\"{}\"/>\n", x, line,
+                       colourOf(entries[i].first));
+    out += text(x + 14, line + 9, entries[i].second);
   }
   return out;
 }
 
 }  // namespace
 
-base::Status exportSvg(const std::shared_ptr<const model::ProfileSource>& source,
-                       const std::shared_ptr<const Catalog>& catalog, model::ExecutableId executable,
-                       const Writer& write, base::Progress& progress) {
-  const model::Run* run = catalog->lastRunOf(executable);
+base::Status exportSvg(const model::ProfileSource& source, const analysis::Catalog& catalog,
+                       model::ExecutableId executable, const Writer& write, base::Progress& progress) {
+  const model::Run* run = catalog.lastRunOf(executable);
   if (run == nullptr || run->end <= run->start)
-    return base::badInput("Nothing has run in this executable: there is no timeline to draw.");
-  PIPESCOPE_ASSIGN(const auto index, RangeIndex::make(source, catalog));
-  const Ticks span = run->end - run->start;
-  const double scale = static_cast<double>(kWidth - kLabel) / static_cast<double>(span.count);
-  std::map<model::LaneId, int> rows;
-  std::string body, labels;
-  PIPESCOPE_ASSIGN(
-      const std::vector<StepSpan> spans,
-      index->steps({executable, run->start, run->end, {}}, Ticks(span.count / (kWidth - kLabel)), progress));
-  for (const StepSpan& box : spans) {
-    const auto [row, added] = rows.try_emplace(box.lane, static_cast<int>(rows.size()));
-    const int y = kTop + row->second * kRow;
-    if (added) {
-      const auto place = static_cast<std::size_t>(box.lane.value);
-      const bool known = box.lane.valid() && place < catalog->lanes.size();
-      const model::Device* device = known ? catalog->device(catalog->lanes[place].device) : nullptr;
-      labels += fmt::format("<text x=\"4\" y=\"{}\">{} {}</text>\n", y + kRow - 3,
-                            device ? escaped(device->name) : "",
-                            known ? model::toString(catalog->lanes[place].role) : "");
-    }
-    const double x = kLabel + static_cast<double>((box.start - run->start).count) * scale;
-    body += fmt::format("<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\"/>\n", x, y,
-                        std::max(0.1, static_cast<double>((box.end - box.start).count) * scale), kRow - 2,
-                        colourOf(box.kind));
-  }
-  const int height = kTop + static_cast<int>(rows.size()) * kRow + 30;
+    return base::badInput("Nothing has run in this executable, so there is no timeline to draw.");
+  analysis::TraceRequest request;
+  request.executable = executable;
+  request.firstRun = request.lastRun = run->id;
+  request.mostRows = kMostRows;
+  request.mostSteps = kMostSteps;
+  PIPESCOPE_ASSIGN(const auto trace, analysis::loadTrace(source, catalog, request, progress));
+  const auto timeline = geometry::TimelineModel::make(trace);
+  const geometry::TimelineOptions options;
+  const geometry::TimelineScene scene(timeline, geometry::layOutTimeline(*timeline, options), options);
+  const int height = scene.layout().height;
+  const geometry::TimeView view(run->start, run->end, kWidth - kLabel);
+  const geometry::Shapes shapes = scene.draw({view, 0, height}, {});
+  const int whole = kTop + height + 2 * kBottom;
   PIPESCOPE_TRY(write(fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"4\" y=\"16\" font-size=\"13\">{2}</text>\n<text x=\"4\" y=\"34\">{3} · {4}</text>\n",
-      kWidth, height, escaped(run->name), escaped(catalog->property("times")),
-      escaped(catalog->property("device_model")))));
-  PIPESCOPE_TRY(write(labels));
-  PIPESCOPE_TRY(write(body));
-  return write(legend(height - 18) + "</svg>\n");
+      "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
+      kWidth, whole)));
+  PIPESCOPE_TRY(write(text(4, 16, run->name, " font-size=\"13\"")));
+  PIPESCOPE_TRY(write(text(4, 34, catalog.property("times") + " · " + catalog.property("device_model"))));
+  PIPESCOPE_TRY(write(titles(scene.layout())));
+  PIPESCOPE_TRY(write(fmt::format("<g transform=\"translate({} {})\">\n", kLabel, kTop)));
+  PIPESCOPE_TRY(write(geometry::svgShapes(shapes, colourOf)));
+  PIPESCOPE_TRY(write("</g>\n"));
+  PIPESCOPE_TRY(write(legend(*timeline, kTop + height + 16)));
+  return write("</svg>\n");
 }
 
-}  // namespace pipescope::analysis
+}  // namespace pipescope::exporting

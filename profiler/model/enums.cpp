@@ -41,6 +41,12 @@ std::string toString(Severity severity) {
 std::string toString(OutcomeKind kind) {
   return nameOf(kind, {"result", "forecast", "emulator"});
 }
+std::string toString(ScheduleKind kind) {
+  return nameOf(kind, {"dependency", "barrier", "one at a time"});
+}
+std::string toString(TickMeaning meaning) {
+  return nameOf(meaning, {"clock cycle", "time", "cost"});
+}
 std::string toString(LevelContent content) {
   return nameOf(content, {"placements", "waits", "transfers", "steps"});
 }

@@ -75,6 +75,20 @@ enum class OutcomeKind : std::uint8_t {
   emulator = 2,  ///< how fast the emulator was
 };
 
+/// What holds back the passes of an executable's schedule.
+enum class ScheduleKind : std::uint8_t {
+  dependency = 0,  ///< a pass starts when its inputs have arrived
+  barrier = 1,     ///< all devices start each pipeline cycle together
+  oneAtATime = 2,  ///< a micro-batch enters when the one before has left the last device
+};
+
+/// What a device's tick stands for, and so the unit in which people read its times.
+enum class TickMeaning : std::uint8_t {
+  clockCycle = 0,  ///< a cycle of the device's own clock
+  time = 1,        ///< a fraction of a second, because the device's engines have clocks of their own
+  cost = 2,        ///< a fraction of a cost unit; the configuration gives all costs
+};
+
 /// What a LevelNode stands for.
 enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
 
@@ -90,6 +104,8 @@ std::string toString(WaitCause cause);
 std::string toString(TransferKind kind);
 std::string toString(Severity severity);
 std::string toString(OutcomeKind kind);
+std::string toString(ScheduleKind kind);
+std::string toString(TickMeaning meaning);
 std::string toString(LevelContent content);
 std::string toString(ProfileState state);
 

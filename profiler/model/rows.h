@@ -57,7 +57,7 @@ using CounterId = base::Id<CounterTag>;
   template <class Self, class Visit>                    \
   static void fields(Self& row, Visit&& visit)
 
-// --- The run's circumstances -----------------------------------------------------------
+// --- How the run was started -----------------------------------------------------------
 
 struct Property {
   std::string key, value;
@@ -80,12 +80,14 @@ struct ConfigurationEntry {
 struct Target {
   std::string name, family, description;
   std::int64_t devices = 0, devicesUsed = 0;
+  TickMeaning tickMeaning = TickMeaning::clockCycle;
   PIPESCOPE_ROW("target", plain, "The emulated system") {
     visit("name", row.name, "", "system name, e.g. pod4");
-    visit("family", row.family, "", "ipu, gaudi or fixed");
+    visit("family", row.family, "", "kind of device model that emulated it, e.g. ipu");
     visit("description", row.description, "", "one line for people");
     visit("devices", row.devices, "", "devices of the partition");
     visit("devices_used", row.devicesUsed, "", "devices that hold a stage");
+    visit("tick_meaning", row.tickMeaning, "", "TickMeaning: what a tick of its devices stands for");
   }
 };
 
@@ -94,7 +96,7 @@ struct Device {
   std::string kind, name;
   std::int64_t ticksPerSecond = 1'000'000;
   std::int64_t units = 1;
-  std::string unitName;
+  std::string unitName, clock;
   PIPESCOPE_ROW("device", plain, "One accelerator") {
     visit("id", row.id, "", "");
     visit("kind", row.kind, "", "chip, e.g. mk2");
@@ -102,6 +104,7 @@ struct Device {
     visit("ticks_per_second", row.ticksPerSecond, "1/s", "timebase of all ticks of this device");
     visit("units", row.units, "", "parallel units: tiles, cores");
     visit("unit_name", row.unitName, "", "tile, core …");
+    visit("clock", row.clock, "", "clock of the chip or of its engines, for people; empty: not modelled");
   }
 };
 
@@ -160,6 +163,7 @@ struct Executable {
   ExecutableKind kind = ExecutableKind::training;
   std::string strategy, schedule, recompute;
   std::int64_t stages = 0, microBatchSize = 0, microBatches = 0, deviceIterations = 0, replicas = 1;
+  ScheduleKind scheduleKind = ScheduleKind::dependency;
   PIPESCOPE_ROW("executable", plain, "One compiled program: training, validation or inference") {
     visit("id", row.id, "", "");
     visit("name", row.name, "", "training, inference …");
@@ -173,6 +177,7 @@ struct Executable {
           "micro-batches of one flush: G in training, device iterations in inference");
     visit("device_iterations", row.deviceIterations, "", "D");
     visit("replicas", row.replicas, "", "R");
+    visit("schedule_kind", row.scheduleKind, "", "ScheduleKind: what holds its passes back");
   }
 };
 

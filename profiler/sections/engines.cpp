@@ -1,16 +1,16 @@
-// What each lane of a device does: an IPU's compute, exchange and host; a Gaudi's MME, TPC, DMA, NIC and
+// How busy each lane of a device is: an IPU's compute, exchange and host; a Gaudi's MME, TPC, DMA, NIC and
 // host.
-#include "profiler/analysis/pipeline/engines.h"
-#include "profiler/analysis/device_places.h"
-
 #include <set>
 
-#include "profiler/sections/section.h"
+#include "profiler/analysis/device_places.h"
+#include "profiler/analysis/pipeline/execution.h"
+#include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
-using analysis::DeviceEngines;
+using analysis::DeviceExecution;
 using base::Ticks;
 using model::LaneRole;
 
@@ -31,36 +31,35 @@ Cell share(Ticks part, Ticks whole) {
   return static_cast<double>(part.count) / static_cast<double>(whole.count);
 }
 
-Table tableOf(const std::vector<DeviceEngines>& devices, const analysis::Catalog& catalog) {
+Table enginesTable(const std::vector<DeviceExecution>& devices, const analysis::Catalog& catalog) {
   std::set<LaneRole> roles;
-  for (const DeviceEngines& device : devices) {
+  for (const DeviceExecution& device : devices) {
     for (const model::Lane& lane : catalog.lanes) {
-      if (lane.device.value == device.device && lane.clock == model::ClockDomain::emulated)
+      if (lane.device.value == device.index && lane.clock == model::ClockDomain::emulated)
         roles.insert(lane.role);
     }
   }
-  Table table{"devices", "Engines", "share of the last call, one replica", {}, {}};
+  Table table{"devices", "Engines", wordsOf(catalog).basis("share of the last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
                    {"total_cycles", "Total", Format::ticks, ""}};
   for (const LaneRole role : roles)
-    table.columns.push_back({enginesKeyOf(role), headingOf(role), Format::fraction, "lane busy ÷ total"});
+    table.columns.push_back(
+        {enginesKeyOf(role), headingOf(role), Format::fraction, "time in which the lane works ÷ total"});
   table.columns.push_back({"any_busy", "Any engine", Format::fraction,
-                           "union of the engines' work ÷ total, without communication"});
-  table.columns.push_back(
-      {"communication_cycles", "Communication", Format::ticks, "union of transfers and collectives"});
-  table.columns.push_back(
-      {"exposed_communication_cycles", "Exposed", Format::ticks, "waiting for transfers and collectives"});
+                           "time in which at least one lane works ÷ total, without communication"});
+  table.columns.push_back({"communication_cycles", "Communication", Format::ticks,
+                           "time in which a transfer or collective goes on"});
+  table.columns.push_back({"exposed_communication_cycles", "Exposed", Format::ticks,
+                           "time in which the device waits for transfers and collectives"});
   table.columns.push_back({"exposed_share", "Exposed share", Format::fraction, "of total"});
-  for (const DeviceEngines& device : devices) {
-    std::vector<Cell> row = {static_cast<std::int64_t>(device.device),
-                             catalog.devices[static_cast<std::size_t>(device.device)].name,
-                             device.total.count};
+  for (const DeviceExecution& device : devices) {
+    std::vector<Cell> row = {static_cast<std::int64_t>(device.index), device.name, device.total.count};
     for (const LaneRole role : roles) {
-      const auto found = device.busy.find(role);
-      row.push_back(share(found == device.busy.end() ? Ticks(0) : found->second, device.total));
+      const auto found = device.byLane.find(role);
+      row.push_back(share(found == device.byLane.end() ? Ticks(0) : found->second, device.total));
     }
-    row.push_back(share(device.anyBusy, device.total));
+    row.push_back(share(device.anyLane, device.total));
     row.push_back(device.communicating.count);
     row.push_back(device.exposed.count);
     row.push_back(share(device.exposed, device.total));
@@ -70,9 +69,10 @@ Table tableOf(const std::vector<DeviceEngines>& devices, const analysis::Catalog
 }
 
 base::Result<Section> makeEngines(const Context& context) {
-  PIPESCOPE_ASSIGN(const std::vector<DeviceEngines> devices,
-                   analysis::engines(context.source, context.catalog, context.executable));
-  Section section{"engines", "Engines", {}, {tableOf(devices, context.catalog)}, {}};
+  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
+  std::vector<DeviceExecution> devices = execution->devices;
+  std::erase_if(devices, [](const DeviceExecution& device) { return !device.placed; });
+  Section section{"engines", "Engines", {}, {enginesTable(devices, context.catalog)}, {}};
   if (devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
   return section;
 }
@@ -81,8 +81,8 @@ base::Result<Section> makeEngines(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(engines) {
   registry.add({"engines", "Engines",
-                "Utilisation of each engine per device, communication and how much of it is exposed", 25,
-                makeEngines});
+                "How busy each engine of a device is, and how much communication other work does not hide",
+                25, makeEngines});
 }
 
 }  // namespace pipescope::sections

@@ -1,72 +1,75 @@
 #include <fmt/format.h>
 
-#include "profiler/analysis/model/worth.h"
+#include "profiler/analysis/model/error_bands.h"
 #include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
-std::string worthWords(const std::string& quantity) {
-  if (quantity == "cycles") return "cycles";
+std::string quantityWords(const std::string& quantity) {
   if (quantity == "total_bytes") return "memory, all tiles";
   if (quantity == "max_tile_bytes") return "memory, fullest tile";
   return quantity;
 }
 
-Table bandTable(const analysis::Worth& worth) {
-  Table table{"bands", "What was checked", "error of a layer's figure, emulated against measured", {}, {}};
-  table.columns = {{"device", "Chip", Format::plain, ""},
-                   {"kind", "Kind of layer", Format::plain, ""},
-                   {"quantity", "Figure", Format::plain, ""},
-                   {"points", "Points", Format::count, "layers that were compared"},
-                   {"median_error", "Half within", Format::fraction, "half of the points are no further off"},
-                   {"p90_error", "9 of 10 within", Format::fraction, "nine of ten points are no further off"},
-                   {"bias", "Bias", Format::fraction, "median, above 0: emulated is more"},
-                   {"against", "Against", Format::plain, ""}};
-  for (const analysis::WorthBand& band : worth.bands) {
-    table.rows.push_back({band.device, band.kind, worthWords(band.quantity), band.points, band.medianError(),
-                          band.p90Error(), band.biasShare(), band.against});
+Table bandTable(const analysis::ErrorBands& found, const Words& words) {
+  Table table{
+      "bands", "What was checked", "error of a layer's figure: emulated compared with measured", {}, {}};
+  table.columns = {
+      {"device", "Chip", Format::plain, ""},
+      {"kind", words.tiles ? "Kind of layer" : "Kind of work", Format::plain, ""},
+      {"quantity", "Figure", Format::plain, ""},
+      {"points", "Points", Format::count, "layers that were compared"},
+      {"median_error", "Half within", Format::fraction, "half of the points have at most this error"},
+      {"p90_error", "9 of 10 within", Format::fraction, "nine of ten points have at most this error"},
+      {"bias", "Bias", Format::fraction, "median error; above 0, the emulated figure is larger"},
+      {"against", "Against", Format::plain, ""}};
+  for (const analysis::ErrorBand& band : found.bands) {
+    table.rows.push_back({band.device, band.kind, quantityWords(band.quantity), band.points,
+                          band.medianError(), band.p90Error(), band.biasShare(), band.against});
   }
   return table;
 }
 
-Table gradeTable(const Context& context, const analysis::Worth& worth) {
-  Table table{"grades", "What figures are worth", "", {}, {}};
+Table gradeTable(const Context& context, const analysis::ErrorBands& found) {
+  Table table{"grades", "How exact the figures are", "", {}, {}};
   table.columns = {{"grade", "Grade", Format::plain, ""}, {"figures", "Figures", Format::plain, ""}};
-  table.rows.push_back({"exact", "orders, counts, tensor bytes, what a loss or accuracy is of"});
-  if (context.catalog.target.family == "fixed") {
-    table.rows.push_back({"given", "all times: they are the configuration's costs"});
+  table.rows.push_back(
+      {"exact", "the order of work, counts, tensor bytes, and which samples a loss or accuracy covers"});
+  if (context.catalog.target.tickMeaning == model::TickMeaning::cost) {
+    table.rows.push_back({"given", "all times: the configuration states them"});
     return table;
   }
-  if (!worth.bands.empty())
-    table.rows.push_back(
-        {"modelled and checked", "cycles and memory of the kinds of layer listed as checked"});
-  table.rows.push_back({"modelled, unchecked",
-                        worth.bands.empty()
-                            ? "all times and memory of this device"
-                            : "other layers, how a layer's time divides into its passes, weight updates, "
-                              "transfers, sync and host"});
+  if (!found.bands.empty())
+    table.rows.push_back({"modelled and checked", "cycles and memory of the kinds of layer listed below"});
+  table.rows.push_back(
+      {"modelled, unchecked", found.bands.empty()
+                                  ? "all times and memory of this device"
+                                  : "other layers; how a layer's time divides into passes; weight updates, "
+                                    "transfers, sync and host"});
   return table;
 }
 
-base::Result<Section> makeWorth(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Worth worth,
-                   analysis::worth(context.source, context.catalog, context.executable));
-  Section section{"worth", "What figures are worth", {}, {gradeTable(context, worth)}, {}};
+base::Result<Section> makeErrorBands(const Context& context) {
+  PIPESCOPE_ASSIGN(const analysis::ErrorBands found,
+                   analysis::errorBands(context.source, context.catalog, context.executable));
+  Section section{"error_bands", "Error bands", {}, {gradeTable(context, found)}, {}};
   section.facts = {
       {"checked_share", "Compute time that is checked",
-       worth.computeTicks > 0 && !worth.bands.empty() ? Cell(worth.checkedShare()) : Cell(), Format::fraction,
-       "Steps of kinds of layer with a checked error ÷ all steps of forward, recompute and backward."},
+       found.computeTicks > 0 && !found.bands.empty() ? Cell(found.checkedShare()) : Cell(), Format::fraction,
+       "Time of layers whose kind has an error band ÷ time of all forward, recompute and backward passes."},
       {"device_model", "Device model", context.catalog.property("device_model"), Format::plain, ""}};
-  if (!worth.bands.empty()) section.tables.push_back(bandTable(worth));
+  if (!found.bands.empty()) section.tables.push_back(bandTable(found, wordsOf(context.catalog)));
   return section;
 }
 
 }  // namespace
 
-PIPESCOPE_REGISTER_SECTION(worth) {
-  registry.add(
-      {"worth", "What figures are worth", "Exact, checked or only modelled, and how far off", 80, makeWorth});
+PIPESCOPE_REGISTER_SECTION(error_bands) {
+  registry.add({"error_bands", "Error bands",
+                "Which figures are exact, checked or only modelled, and how large their errors are", 80,
+                makeErrorBands});
 }
 
 }  // namespace pipescope::sections

@@ -1,8 +1,7 @@
-#include "profiler/analysis/pipeline/execution.h"
-
 #include <fmt/format.h>
 
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -35,20 +34,22 @@ constexpr std::pair<StepKind, const char*> kKinds[] = {{StepKind::compute, "comp
                                                        {StepKind::streamCopy, "stream_copy_cycles"},
                                                        {StepKind::globalExchange, "global_exchange_cycles"}};
 
-std::vector<Fact> executionFacts(const Execution& e, bool ipu) {
+std::vector<Fact> executionFacts(const Execution& e, const Words& words) {
   std::vector<Fact> list = {
-      {"total_cycles", "Total", e.total.count, Format::ticks,
-       "Span of the last call in device 0's ticks, from the host's call to the last device's end."},
-      {"time_us", "Time, µs", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds."},
-      {"samples", "Samples", e.samples, Format::count, "Rows consumed by the call, one replica."},
+      {"total_cycles", words.timed("Total"), e.total.count, Format::ticks,
+       "Length of the last call in ticks of device 0, from the host's call until the last device has "
+       "finished."},
+      {"time_us", "Time, µs", e.seconds * 1e6, Format::plain, "The same span in emulated microseconds.",
+       std::string_view(words.time.unit) != "µs"},
+      {"samples", "Samples", e.samples, Format::count, "Samples that the call consumes in one replica."},
       {"samples_per_second", "Samples per second", e.samplesPerSecond, Format::rate,
-       "Samples ÷ time: the emulated system's speed."},
+       "Samples ÷ time: the speed of the emulated system."},
   };
-  if (!ipu || e.devices.empty()) return list;
+  if (!words.tiles || e.devices.empty()) return list;
   for (const auto& [kind, key] : kKinds) {
     std::int64_t sum = 0;
     for (const DeviceExecution& device : e.devices) sum += executionTicksOf(device, kind);
-    list.push_back({key, "  " + model::toString(kind), sum, Format::ticks, "Sum over devices."});
+    list.push_back({key, words.timed("  " + model::toString(kind)), sum, Format::ticks, "Sum over devices."});
   }
   double balance = 0, withWork = 0;
   for (const DeviceExecution& device : e.devices) {
@@ -61,17 +62,17 @@ std::vector<Fact> executionFacts(const Execution& e, bool ipu) {
   return list;
 }
 
-Table executionDeviceTable(const Execution& e, bool ipu) {
-  Table table{"devices", "Devices", "last call, one replica", {}, {}};
+Table executionDeviceTable(const Execution& e, const Words& words) {
+  Table table{"devices", "Devices", words.basis("last call, one replica"), {}, {}};
   table.columns = {{"index", "Device", Format::plain, ""},
                    {"name", "Name", Format::plain, ""},
                    {"kind", "Kind", Format::plain, ""},
-                   {"clock_hz", "Clock", Format::count, "ticks per second"},
+                   {"clock_hz", "Clock", Format::count, "ticks per second", words.time.isCycles()},
                    {"total_cycles", "Total", Format::ticks, ""},
-                   {"idle_cycles", "Idle", Format::ticks, "neither working nor exchanging"},
-                   {"by_lane", "By lane", Format::ticks, "", !ipu},
-                   {"by_kind", "By kind", Format::ticks, "", !ipu}};
-  if (ipu) {
+                   {"idle_cycles", "Idle", Format::ticks, "time without work and without transfers"},
+                   {"by_lane", "By lane", Format::ticks, "", !words.tiles},
+                   {"by_kind", "By kind", Format::ticks, "", !words.tiles}};
+  if (words.tiles) {
     for (const auto& [kind, key] : kKinds)
       table.columns.push_back({key, model::toString(kind), Format::ticks, ""});
     table.columns.push_back(
@@ -88,7 +89,7 @@ Table executionDeviceTable(const Execution& e, bool ipu) {
                              d.idle.count,
                              executionParts(d.byLane),
                              executionParts(d.byKind)};
-    if (ipu) {
+    if (words.tiles) {
       for (const auto& [kind, key] : kKinds) row.push_back(executionTicksOf(d, kind));
       row.push_back(d.tileBalance);
       row.push_back(d.parallelEfficiency);
@@ -115,17 +116,20 @@ Table trafficTable(const Execution& e) {
 }
 
 base::Result<Section> makeExecution(const Context& context) {
-  PIPESCOPE_ASSIGN(const Execution e,
-                   analysis::execution(context.source, context.catalog, context.executable));
-  const bool ipu = context.catalog.target.family == "ipu";
-  Section section{
-      "execution", "Execution", executionFacts(e, ipu), {executionDeviceTable(e, ipu), trafficTable(e)}, {}};
+  PIPESCOPE_ASSIGN(const auto made, executionOf(context));
+  const Execution& e = *made;
+  const Words words = wordsOf(context.catalog);
+  Section section{"execution",
+                  "Execution",
+                  executionFacts(e, words),
+                  {executionDeviceTable(e, words), trafficTable(e)},
+                  {}};
   if (e.replicasNotRecorded > 0) {
     section.remarks.push_back(
-        fmt::format("{} of the replicas {} what a recorded one does at the same time; run with "
-                    "--record-replicas all for {} devices.",
-                    e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "does" : "do",
-                    e.replicasNotRecorded == 1 ? "its" : "their"));
+        fmt::format("The profile leaves out {} replica{} because {} the same as a recorded one. Run with "
+                    "--record-replicas all to record every replica.",
+                    e.replicasNotRecorded, e.replicasNotRecorded == 1 ? "" : "s",
+                    e.replicasNotRecorded == 1 ? "it does" : "they do"));
   }
   if (e.devices.empty()) section.remarks.push_back("Nothing has run, or the run recorded no placements.");
   return section;
@@ -135,7 +139,7 @@ base::Result<Section> makeExecution(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(execution) {
   registry.add({"execution", "Execution",
-                "Cycles per device by kind and lane, idle time, traffic, samples per second", 20,
+                "Time per device by kind of step and by lane, idle time, traffic, samples per second", 20,
                 makeExecution});
 }
 

@@ -29,7 +29,7 @@ std::string withSeparators(std::int64_t number) {
   return grouped(std::to_string(number));
 }
 
-/// Three significant digits, trailing zeros kept out.
+/// Three significant digits.
 std::string significant(double value) {
   if (value == 0) return "0";
   const double size = std::fabs(value);
@@ -92,6 +92,7 @@ std::string formatNumber(double value, Format format) {
     }
     case Format::plain:
     case Format::list:
+    case Format::stage:
       break;
   }
   return fmt::format("{:.6g}", value);
@@ -134,6 +135,7 @@ struct CellFormatter {
   }
   std::string operator()(std::monostate) const { return "–"; }
   std::string operator()(std::int64_t n) const {
+    if (format == Format::stage) return n < 0 ? "–" : "stage " + std::to_string(n);
     return format == Format::plain ? std::to_string(n) : number(static_cast<double>(n));
   }
   std::string operator()(double x) const { return number(x); }

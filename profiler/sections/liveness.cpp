@@ -1,18 +1,17 @@
-// When most memory is live, and what is live then: on whole devices, or on one tile of each.
+// When most memory is live, and what is live then, on whole devices or on one tile of each device.
 #include <fmt/format.h>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/sections/no_memory.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
 std::string programOf(const Context& context, const analysis::LivenessPoint& point) {
-  const auto index = static_cast<std::size_t>(point.program.value);
-  if (!point.program.valid() || index >= context.catalog.programs.size()) return {};
-  return context.catalog.namePath(context.catalog.programs[index].debugContext);
+  return context.catalog.programPath(point.program);
 }
 
 std::string unitNameOf(const Context& context, const analysis::DeviceMemory& memory) {
@@ -26,7 +25,7 @@ Table unitTable(const std::string& unit) {
   table.columns = {{"index", "Device", Format::plain, ""},
                    {"tile", "Tile", Format::plain, ""},
                    {"always_live_bytes", "Always live", Format::bytes, "reserved for the whole program"},
-                   {"peak_step", "Peak step", Format::plain, "program step with most"},
+                   {"peak_step", "Peak step", Format::plain, "program step with the most live memory"},
                    {"peak_program", "At", Format::plain, "program of the peak step"},
                    {"peak_bytes", "Peak", Format::bytes, "not always live"},
                    {"bytes_per_tile", "Capacity", Format::bytes, ""}};
@@ -34,7 +33,7 @@ Table unitTable(const std::string& unit) {
 }
 
 Table variableTable() {
-  Table table{"tile_variables", "Live at its peak", "always-live ones too, largest first", {}, {}, 20};
+  Table table{"tile_variables", "Live at its peak", "with always-live variables, largest first", {}, {}, 20};
   table.columns = {
       {"device", "Device", Format::plain, ""},           {"name", "Variable", Format::plain, ""},
       {"category", "Category", Format::plain, ""},       {"shape", "Shape", Format::plain, ""},
@@ -42,7 +41,7 @@ Table variableTable() {
   return table;
 }
 
-/// The same tile of each device.
+/// Adds tables about the same tile of each device.
 base::Status addUnit(const Context& context, const analysis::Memory& memory, Section& section) {
   if (memory.devices.empty()) {
     section.remarks.push_back(kNoMemory);
@@ -50,7 +49,7 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
   }
   if (memory.devices.front().units <= 1)
     return base::badInput(
-        "The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
+        "These devices have no tiles. Leave --tile out to see when most of their memory is live.");
   Table tiles = unitTable(unitNameOf(context, memory.devices.front())), variables = variableTable();
   for (const analysis::DeviceMemory& d : memory.devices) {
     if (context.unit >= d.units)
@@ -61,7 +60,8 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
         analysis::unitLiveness(context.source, context.catalog, context.executable, d.space, context.unit));
     if (!live.known)
       return base::badInput(
-          "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+          "This profile does not say which tile holds what. Run again with --record steps or --record "
+          "tiles.");
     if (live.peakStep < 0) continue;
     PIPESCOPE_ASSIGN(const analysis::Liveness steps,
                      analysis::liveness(context.source, context.catalog, context.executable, d.space));
@@ -83,15 +83,14 @@ base::Status addUnit(const Context& context, const analysis::Memory& memory, Sec
 }
 
 base::Result<Section> makeLiveness(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory m,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  const analysis::Memory& m = *made;
   Section section{"liveness", "Liveness", {}, {}, {}};
   if (context.unit >= 0) {
     PIPESCOPE_TRY(addUnit(context, m, section));
     return section;
   }
-  const bool whole = !m.devices.empty() && m.devices.front().units == 1;
-  Table peaks{"devices", "Peaks", whole ? "not always live" : "not always live, sum over tiles", {}, {}};
+  Table peaks{"devices", "Peaks", wordsOf(context.catalog).overTiles("not always live"), {}, {}};
   peaks.columns = {{"index", "Device", Format::plain, ""},
                    {"steps", "Steps", Format::count, "program steps"},
                    {"peak_step", "Peak step", Format::plain, ""},
@@ -134,8 +133,8 @@ base::Result<Section> makeLiveness(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(liveness) {
-  registry.add({"liveness", "Liveness", "Program steps with the most live memory, and what is live there", 60,
-                makeLiveness});
+  registry.add(
+      {"liveness", "Liveness", "When the most memory is live, and what is live then", 60, makeLiveness});
 }
 
 }  // namespace pipescope::sections

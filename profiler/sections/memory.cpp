@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "profiler/sections/no_memory.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -39,13 +39,16 @@ Table categoryTable(const analysis::Memory& m) {
 
 /// Streaming memory and host.
 Table otherTable(const analysis::Memory& m) {
-  Table memoryTable{
-      "other_memory", "Other memory", "streaming memory beside the chips; the host's stream buffers", {}, {}};
+  Table memoryTable{"other_memory",
+                    "Other memory",
+                    "streaming memory beside the chips, and stream buffers of the host",
+                    {},
+                    {}};
   memoryTable.columns = {{"index", "Device", Format::plain, "−1: the host", false},
                          {"name", "Name", Format::plain, ""},
                          {"space", "Memory", Format::plain, ""},
                          {"total_bytes", "Total", Format::bytes, ""},
-                         {"capacity_bytes", "Capacity", Format::bytes, "nothing: not modelled"},
+                         {"capacity_bytes", "Capacity", Format::bytes, "empty where it is not modelled"},
                          {"fits", "Fits", Format::plain, ""}};
   for (const analysis::DeviceMemory& d : m.others) {
     memoryTable.rows.push_back({static_cast<std::int64_t>(d.index), d.name.empty() ? "host" : d.name,
@@ -56,10 +59,10 @@ Table otherTable(const analysis::Memory& m) {
 }
 
 base::Result<Section> makeMemory(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory m,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  const analysis::Memory& m = *made;
   Section section{"memory", "Memory", {}, {}, {}};
-  // A memory in one piece, as HBM, has no fullest part.
+  // Memory in one piece, such as HBM, has no fullest tile.
   const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
                                                        [](const auto& d) { return d.units == 1; });
   section.facts = {
@@ -67,7 +70,7 @@ base::Result<Section> makeMemory(const Context& context) {
       {"max_tile_bytes", whole ? "Fullest device" : "Fullest tile", m.maxUnit.count, Format::bytes,
        "Without gaps."},
       {"max_tile_bytes_including_gaps", whole ? "Fullest device with gaps" : "Fullest tile with gaps",
-       m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether it fits."},
+       m.maxUnitIncludingGaps.count, Format::bytes, "Decides whether the model fits."},
       {"always_live_bytes", "Always live", m.alwaysLive.count, Format::bytes, "Sum over devices."},
       {"not_always_live_peak_bytes", "Not always live, peak", m.notAlwaysLivePeak.count, Format::bytes,
        "Largest over program steps of each device, summed over devices."},
@@ -110,7 +113,7 @@ base::Result<Section> makeMemory(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(memory) {
   registry.add(
-      {"memory", "Memory", "Bytes by device, category and region; the fullest tile", 50, makeMemory});
+      {"memory", "Memory", "Bytes by device, category and region, and the fullest tile", 50, makeMemory});
 }
 
 }  // namespace pipescope::sections

@@ -1,6 +1,7 @@
 #include "profiler/analysis/model/operations.h"
 
 #include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -26,27 +27,34 @@ std::string titleOf(const char* key) {
   return title;
 }
 
-/// Passes that nothing has are left out of the text.
+/// True when a sum over all operations must be shown: devices of tiles always have it.
+bool isShown(const Words& words, std::int64_t sum) {
+  return words.tiles || sum != 0;
+}
+
+/// The text leaves out passes without any time.
 Table operationsTable(const char* key, const char* title, const char* first,
-                      const std::vector<Operation>& rows, const analysis::OperationCost& whole) {
-  Table table{key, title, "one replica; per micro-batch, updates per iteration", {}, {}};
+                      const std::vector<Operation>& rows, const analysis::OperationCost& whole,
+                      const Words& words) {
+  Table table{key, title, words.basis("one replica; per micro-batch, updates per iteration"), {}, {}};
   const bool operations = std::string_view(key) == "operations";
   table.columns = {{"name", first, Format::plain, ""},
                    {"kind", "Kind", Format::plain, "operator type", operations},
                    {"block", "Block", Format::plain, "of the model", operations},
                    {"stage", "Stage", Format::plain, "", std::string_view(key) != "kinds"},
-                   {"cycles", "Cycles", Format::ticks, "all passes"},
-                   {"share", "Share", Format::fraction, "of all operations' cycles"}};
+                   {"cycles", words.cycles(), Format::ticks, "all passes"},
+                   {"share", "Share", Format::fraction, "of the time of all operations"}};
   for (const auto& [pass, name] : kPasses)
     table.columns.push_back({name, titleOf(name), Format::ticks, "", whole.ticks.contains(pass)});
   for (const Column& column :
        {Column{"compute_cycles", "Compute", Format::ticks, ""},
-        Column{"exchange_cycles", "Exchange", Format::ticks, "within the chip"},
-        Column{"sync_cycles", "Sync", Format::ticks, ""},
-        Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, others", false},
+        Column{"exchange_cycles", words.exchange, Format::ticks, "within the chip"},
+        Column{"sync_cycles", "Sync", Format::ticks, "", isShown(words, whole.sync.count)},
+        Column{"other_cycles", "Other", Format::ticks, "copies from and to the host, and other steps", false},
         Column{"flops", "FLOP", Format::plain, "a multiply-add counts 2", false},
         Column{"programs", "Programs", Format::count, ""},
-        Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state"},
+        Column{"code_bytes", "Code", Format::bytes, "with descriptors and vertex state",
+               isShown(words, whole.code.count)},
         Column{"always_live_bytes", "Tensors", Format::bytes,
                "weights, optimizer state, accumulators, stashes"}})
     table.columns.push_back(column);
@@ -74,19 +82,20 @@ base::Result<Section> makeOperations(const Context& context) {
   PIPESCOPE_ASSIGN(const analysis::Operations all,
                    analysis::operations(context.source, context.catalog, context.executable));
   Section section{"operations", "Operations", {}, {}, {}};
+  const Words words = wordsOf(context.catalog);
   section.facts = {
       {"layers_of_origin", "Layers of origin", static_cast<std::int64_t>(all.operations.size()),
-       Format::count,
-       "Gradients, accumulators and updates belong to the forward operator that they come from."},
-      {"cycles", "Cycles", all.whole.total().count, Format::ticks,
+       Format::count, "Forward operators; each counts its gradients, accumulators and updates as its own."},
+      {"cycles", words.timed(words.cycles()), all.whole.total().count, Format::ticks,
        "Of all operations, one replica, per micro-batch."},
-      {"flops", "FLOP", all.whole.flops, Format::plain, "Likewise; a multiply-add counts 2."},
+      {"flops", "FLOP", all.whole.flops, Format::plain,
+       "Of all operations, one replica, per micro-batch; a multiply-add counts 2."},
   };
   constexpr std::size_t kMostInText = 20;
-  section.tables.push_back(operationsTable("blocks", "By block", "Block", all.blocks, all.whole));
-  section.tables.push_back(operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole));
+  section.tables.push_back(operationsTable("blocks", "By block", "Block", all.blocks, all.whole, words));
+  section.tables.push_back(operationsTable("kinds", "By kind", "Kind", all.kinds, all.whole, words));
   section.tables.push_back(
-      operationsTable("operations", "By layer of origin", "Layer", all.operations, all.whole));
+      operationsTable("operations", "By layer of origin", "Layer", all.operations, all.whole, words));
   section.tables.back().mostInText = kMostInText;
   return section;
 }
@@ -95,8 +104,7 @@ base::Result<Section> makeOperations(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(operations) {
   registry.add({"operations", "Operations",
-                "Cycles, code and memory by layer of the model, block and operator type", 64,
-                makeOperations});
+                "Time, code and memory by layer of the model, block and operator type", 64, makeOperations});
 }
 
 }  // namespace pipescope::sections

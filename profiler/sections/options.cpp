@@ -9,7 +9,7 @@ base::Result<Section> makeOptions(const Context& context) {
   Section section{"options", "Options", {}, {}, {}};
   Table table{"options",
               "Options",
-              "all that the run used; first those that somebody gave",
+              "all options of the run; first those that were given",
               {{"path", "Option", Format::plain, ""},
                {"value", "Value", Format::plain, "as TOML"},
                {"origin", "From", Format::plain, "default, file, environment or flag"}},

@@ -3,15 +3,16 @@
 #include "profiler/analysis/memory/unit_liveness.h"
 #include "profiler/analysis/model/origins.h"
 #include "profiler/sections/no_memory.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
-/// What the fullest tile of each device holds when it holds most.
+/// What the fullest tile of each device holds at its peak.
 base::Result<Table> fullestTiles(const Context& context) {
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  const analysis::Memory& memory = *made;
   PIPESCOPE_ASSIGN(const analysis::Origins origins,
                    analysis::Origins::read(context.source, context.catalog, context.executable));
   Table table{"fullest_tiles",
@@ -51,24 +52,26 @@ base::Result<Section> makePeaks(const Context& context) {
                    analysis::attributePeaks(context.source, context.catalog, context.executable));
   Section section{"peaks", "Memory at the peak", {}, {}, {}};
   std::int64_t always = 0, notAlways = 0, variables = 0;
-  Table layers{"layers", "By layer", "each device at its peak step, sum over tiles", {}, {}};
+  const Words words = wordsOf(context.catalog);
+  Table layers{"layers", "By layer", words.overTiles("each device at its peak step"), {}, {}};
   layers.columns = {{"device", "Device", Format::plain, ""},
-                    {"layer", "Layer", Format::plain, "block, or operator; nothing: of no layer"},
+                    {"layer", "Layer", Format::plain, "block or operator; empty for memory of no layer"},
                     {"always_live_bytes", "Always live", Format::bytes, "weights, state, stashes, code"},
                     {"not_always_live_bytes", "Live now", Format::bytes, "not always live"},
-                    {"share", "Share", Format::fraction, "of what the device holds at that step"}};
-  Table categories{"categories", "By category", "each device at its peak step, sum over tiles", {}, {}};
+                    {"share", "Share", Format::fraction, "of all that the device holds at that step"}};
+  Table categories{"categories", "By category", words.overTiles("each device at its peak step"), {}, {}};
   categories.columns = {{"device", "Device", Format::plain, ""},
                         {"category", "Category", Format::plain, ""},
                         {"always_live", "Always live", Format::plain, ""},
                         {"bytes", "Bytes", Format::bytes, ""}};
-  Table steps{"devices", "Peak steps", "sum over tiles", {}, {}};
-  steps.columns = {{"device", "Device", Format::plain, ""},
-                   {"step", "Step", Format::plain, ""},
-                   {"program", "At", Format::plain, "program of the step"},
-                   {"variables", "Variables", Format::count, "live during the step, always-live ones too"},
-                   {"always_live_bytes", "Always live", Format::bytes, ""},
-                   {"not_always_live_bytes", "Live now", Format::bytes, "not always live"}};
+  Table steps{"devices", "Peak steps", words.overTiles(), {}, {}};
+  steps.columns = {
+      {"device", "Device", Format::plain, ""},
+      {"step", "Step", Format::plain, ""},
+      {"program", "At", Format::plain, "program of the step"},
+      {"variables", "Variables", Format::count, "live during the step, with always-live variables"},
+      {"always_live_bytes", "Always live", Format::bytes, ""},
+      {"not_always_live_bytes", "Live now", Format::bytes, "not always live"}};
   for (const analysis::PeakAttribution& peak : peaks) {
     const model::Device* device = context.catalog.device(peak.device);
     const Cell name = device ? Cell(device->name) : Cell();
@@ -89,11 +92,14 @@ base::Result<Section> makePeaks(const Context& context) {
   section.facts = {
       {"always_live_bytes", "Always live", always, Format::bytes, "Sum over devices of one replica."},
       {"not_always_live_bytes", "Live at the peaks", notAlways, Format::bytes,
-       "Not always live: sum over devices, each at its own peak."},
-      {"variables", "Variables", variables, Format::count, "Live at the peaks, always-live ones too."},
+       "Memory that is not always live: sum over devices, each at its own peak."},
+      {"variables", "Variables", variables, Format::count,
+       "Variables that are live at the peaks, always-live ones included."},
   };
   PIPESCOPE_ASSIGN(Table tiles, fullestTiles(context));
-  section.tables = {std::move(steps), std::move(layers), std::move(categories), std::move(tiles)};
+  section.tables = {std::move(steps), std::move(layers), std::move(categories)};
+  const bool inOnePiece = !words.tiles && !context.catalog.memorySpaces.empty();
+  if (!inOnePiece || !tiles.rows.empty()) section.tables.push_back(std::move(tiles));
   for (Table& table : section.tables) table.mostInText = 40;
   if (peaks.empty()) section.remarks.push_back(kNoMemory);
   return section;
@@ -103,7 +109,8 @@ base::Result<Section> makePeaks(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(peaks) {
   registry.add({"peaks", "Memory at the peak",
-                "What the fullest program step of each device holds, by layer and category", 66, makePeaks});
+                "What each device holds when most of its memory is live, by layer and category", 66,
+                makePeaks});
 }
 
 }  // namespace pipescope::sections

@@ -2,22 +2,24 @@
 
 #include "profiler/analysis/model/program_tree.h"
 #include "profiler/sections/section.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
 
-Table passTable(const std::vector<model::CompilerPass>& passes) {
+Table passTable(const std::vector<model::CompilerPass>& passes, const Words& words) {
   Table table{"passes",
               "Compiler passes",
-              "one replica; storage of all results, of which few live at a time; cycles per micro-batch, sum "
-              "over devices",
+              "one replica, sum over devices; bytes of all results, even if few live at a time; " +
+                  words.per("micro-batch"),
               {},
               {}};
   table.columns = {{"name", "Pass", Format::plain, "compile.<name> switches it off"},
                    {"enabled", "On", Format::plain, ""},
-                   {"changes", "Changes", Format::count, "what is counted: see the summary"},
-                   {"saved_bytes", "Saves", Format::bytes, "storage; negative where it takes some"},
-                   {"saved_cycles", "Saves cycles", Format::ticks, "negative where it takes some"},
+                   {"changes", "Changes", Format::count, "the last column says what is counted"},
+                   {"saved_bytes", "Saves", Format::bytes, "storage; below 0: the pass needs more"},
+                   {"saved_cycles", words.time.isCycles() ? "Saves cycles" : "Saves time", Format::ticks,
+                    "below 0: the pass costs time"},
                    {"summary", "What", Format::plain, ""}};
   for (const model::CompilerPass& row : passes)
     table.rows.push_back({row.name, row.enabled, row.changes, row.bytes.count, row.ticks, row.summary});
@@ -34,10 +36,15 @@ std::string textOf(const analysis::ProgramNode& node) {
 }
 
 Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis::Catalog& catalog) {
-  Table table{"tree", "Program tree", "of one replica; cycles with the loops counted", {}, {}};
+  const Words words = wordsOf(catalog);
+  Table table{"tree",
+              "Program tree",
+              std::string("of one replica; ") + words.time.unit + " include every turn of a loop",
+              {},
+              {}};
   table.columns = {
       {"device", "Device", Format::plain, ""},
-      {"program", "Program", Format::plain, "type (debug name); those that only do something are counted"},
+      {"program", "Program", Format::plain, "type (debug name); programs without children are only counted"},
       {"type", "Type", Format::plain, "", false},
       {"name", "Name", Format::plain, "", false},
       {"depth", "Depth", Format::plain, "0: called by the host, or a function", false},
@@ -45,7 +52,7 @@ Table treeTable(const std::vector<analysis::ProgramNode>& nodes, const analysis:
       {"target", "Target", Format::plain, "function of a Call", false},
       {"callers", "Callers", Format::count, "Calls of a function", false},
       {"programs", "Programs", Format::count, "OnTileExecute, DoExchange … below it"},
-      {"cycles", "Cycles", Format::ticks, "of a Function: of its calls, one run of each"}};
+      {"cycles", words.cycles(), Format::ticks, "of a Function: one run of each of its calls"}};
   for (const analysis::ProgramNode& node : nodes) {
     const model::Device* device = catalog.device(node.device);
     table.rows.push_back({device ? Cell(device->name) : Cell(), textOf(node), node.kind, node.name,
@@ -68,11 +75,11 @@ base::Result<Section> makePrograms(const Context& context) {
   Section section{"programs", "Programs", {}, {}, {}};
   section.facts = {
       {"programs", "Programs", programs, Format::count,
-       "That do something, sum over devices; loops counted once."},
-      {"functions", "Functions", functions, Format::count, "Whose code several calls share."},
-      {"calls", "Calls", calls, Format::count, "Of these functions."},
+       "Programs without children, sum over devices; loops count once."},
+      {"functions", "Functions", functions, Format::count, "Functions whose code several calls share."},
+      {"calls", "Calls", calls, Format::count, "Calls of these functions."},
   };
-  if (!passes.empty()) section.tables.push_back(passTable(passes));
+  if (!passes.empty()) section.tables.push_back(passTable(passes, wordsOf(context.catalog)));
   section.tables.push_back(treeTable(nodes, context.catalog));
   section.tables.back().mostInText = 80;
   return section;
@@ -82,7 +89,7 @@ base::Result<Section> makePrograms(const Context& context) {
 
 PIPESCOPE_REGISTER_SECTION(programs) {
   registry.add({"programs", "Programs",
-                "What the compiler's passes changed; the program tree with loops and calls", 62,
+                "What the compiler's passes changed, and the program tree with its loops and calls", 62,
                 makePrograms});
 }
 

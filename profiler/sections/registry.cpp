@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "profiler/sections/section.h"
-#include "profiler/sections/wording.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 
@@ -21,7 +21,9 @@ const SectionDefinition* SectionRegistry::find(std::string_view name) const {
 
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context) {
   PIPESCOPE_ASSIGN(Section section, definition.make(context));
-  speakOfDevices(section, context.catalog);
+  section.ticksPerShownUnit = wordsOf(context.catalog).time.ticks;
+  if (context.catalog.target.tickMeaning == model::TickMeaning::cost)
+    section.remarks.push_back("Times are in cost units, because the configuration states the costs.");
   return section;
 }
 

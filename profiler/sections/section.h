@@ -2,6 +2,7 @@
 // A section of a report: facts and tables with units, the same for command line and window.
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,7 +16,7 @@ using Breakdown = std::vector<std::pair<std::string, double>>;
 /// Nothing, a whole number, a measure, a text, a truth, a breakdown.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string, bool, Breakdown>;
 
-/// How text shows a value; JSON always has the raw one.
+/// How text shows a value. JSON always has the raw value.
 enum class Format {
   plain,
   count,     ///< 1,472
@@ -27,6 +28,7 @@ enum class Format {
   rate,      ///< 12,300 /s
   byteRate,  ///< 58.4 GB/s, whatever the unit of bytes
   list,      ///< words, as shortList
+  stage,     ///< stage 3
 };
 
 struct Fact {
@@ -34,15 +36,15 @@ struct Fact {
   std::string label;  ///< for people
   Cell value;
   Format format = Format::plain;
-  std::string doc;     ///< what it is and of what (denominator), one sentence
-  bool inText = true;  ///< false: text has it elsewhere
+  std::string doc;     ///< one sentence that says what it is and names its denominator
+  bool inText = true;  ///< false: text shows it elsewhere
 };
 
 struct Column {
   std::string key, heading;
   Format format = Format::plain;
   std::string doc;
-  bool inText = true;  ///< false: in JSON and CSV only, because text has it in other columns
+  bool inText = true;  ///< false: only in JSON and CSV, because text shows it in other columns
 };
 
 struct Table {
@@ -57,18 +59,23 @@ struct Section {
   std::string name, title;
   std::vector<Fact> facts;
   std::vector<Table> tables;
-  std::vector<std::string> remarks;  ///< sentences: warnings, what a figure is worth
-  /// Text shows ticks divided by this: 10⁶ for `fixed`, whose reports print cost units. JSON always has
-  /// ticks.
+  std::vector<std::string> remarks;  ///< sentences: warnings, and how far to trust a figure
+  /// Text shows ticks divided by this, for example in µs or cost units. JSON always has ticks.
   double ticksPerShownUnit = 1;
 };
 
-/// What a section is made from.
+/// Reports that were already computed for a Context (reports.h).
+struct ReportCache;
+std::shared_ptr<ReportCache> makeReportCache();
+
+/// What sections are made from. Use one Context for all sections of an executable, from one thread at a time:
+/// reports that several of them need are then computed once.
 struct Context {
   const model::ProfileSource& source;
   const analysis::Catalog& catalog;
   model::ExecutableId executable;
-  std::int64_t unit = -1;  ///< a tile that sections about memory tell of by itself; −1: of none
+  std::int64_t unit = -1;  ///< the tile that sections about memory describe; −1: whole devices
+  std::shared_ptr<ReportCache> reports = makeReportCache();
 };
 
 struct SectionDefinition {
@@ -92,22 +99,21 @@ void registerSections(SectionRegistry& registry);
 /// All sections, made once.
 const SectionRegistry& sectionRegistry();
 
-/// Makes a section and sets how it shows ticks.
+/// Makes a section and sets the unit in which it shows ticks.
 base::Result<Section> makeSection(const SectionDefinition& definition, const Context& context);
 
-/// How people read amounts of memory: 1.0 KiB, 1.0 kB, 1,024 B. One setting of the program; reports of the
-/// command line are binary.
+/// How the program shows amounts of memory: 1.0 KiB, 1.0 kB or 1,024 B. The command line shows binary units.
 enum class ByteUnits { binary, decimal, bytes };
 void setByteUnits(ByteUnits units);
 
 /// "1,472", "3.2 MiB", "12.3 %"; "–" for nothing.
 std::string formatCell(const Cell& cell, Format format, double ticksPerShownUnit = 1);
 
-/// Words that are parted by blanks. Numbered ones in a row become one, as configurations write them
-/// ("encoder0..23"); of what are still many only the first and last are shown: "stem … head (18)".
+/// Shortens a list of words that blanks separate. Words that count up become one, as in configurations:
+/// "encoder0..23". Of a list that is still long, only the first and last word remain: "stem … head (18)".
 std::string shortList(const std::string& words);
 
-/// As people count: "stages[2]" is before "stages[10]".
+/// Orders numbers within texts by value: "stages[2]" comes before "stages[10]".
 bool countsBefore(const std::string& a, const std::string& b);
 
 /// A result of a run in words: "Final loss"; "Forecast: bubble with 2 × micro-batches".
@@ -116,11 +122,11 @@ std::string outcomeName(const model::Outcome& outcome);
 std::string outcomeValue(const model::Outcome& outcome);
 
 std::string toText(const Section& section);
-/// One section's object; keys are those of facts and tables.
+/// An object with the keys of the facts and tables.
 std::string toJson(const Section& section);
-/// Several sections: {name: object}.
+/// An object with one such object for each section, by the section's name.
 std::string toJson(const std::vector<Section>& sections);
-/// Facts as key,value rows, then each table behind a line with its key.
+/// First the facts as rows "key,value", then each table below a line with its key.
 std::string toCsv(const Section& section);
 
 }  // namespace pipescope::sections

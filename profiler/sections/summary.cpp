@@ -7,7 +7,7 @@
 #include "profiler/analysis/pipeline/execution.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "profiler/analysis/pipeline/waits.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using model::StepKind;
 using model::WaitCause;
 
-/// By device: ticks that it does not wait.
+/// Ticks in which each device does not wait.
 std::vector<double> notWaiting(const analysis::Execution& execution,
                                const std::vector<analysis::WaitGroup>& waits) {
   std::vector<double> ticks;
@@ -28,8 +28,8 @@ std::vector<double> notWaiting(const analysis::Execution& execution,
   return ticks;
 }
 
-/// Shares of devices' time (devices that hold a stage × the call) by what they spend it on; largest = what
-/// binds. Where engines work side by side, what goes on at the same time shares it.
+/// Shares of the time of all devices that hold a stage. The largest share is what limits the call. Steps that
+/// run at the same time on different engines share that time.
 Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits,
                      const analysis::StagesReport& stages) {
   std::vector<bool> holdsStage(execution.devices.size(), false);
@@ -79,7 +79,7 @@ Cell optionalCell(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
 
-/// Outcomes may belong to another executable than the one asked for: test accuracy is inference's.
+/// Looks in all executables, because the test accuracy belongs to inference.
 std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_view name) {
   std::optional<double> found;
   for (const model::Outcome& row : catalog.outcomes) {
@@ -100,7 +100,7 @@ Table outcomeTable(const analysis::Catalog& catalog) {
                    {"name", "Name", Format::plain, ""},
                    {"value", "Value", Format::plain, ""},
                    {"unit", "Unit", Format::plain, ""},
-                   {"kind", "Kind", Format::plain, "result, forecast or the emulator's own speed"},
+                   {"kind", "Kind", Format::plain, "result, forecast or speed of the emulator"},
                    {"basis", "Over what", Format::plain, ""}};
   for (const model::Outcome& row : catalog.outcomes) {
     const model::Executable* executable = catalog.executable(row.executable);
@@ -131,13 +131,13 @@ Table executableTable(const analysis::Catalog& catalog) {
 
 base::Result<Section> makeSummary(const Context& context) {
   const analysis::Catalog& catalog = context.catalog;
-  PIPESCOPE_ASSIGN(const analysis::Execution execution,
-                   analysis::execution(context.source, catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::StagesReport stages,
-                   analysis::stagesReport(context.source, catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto executionMade, executionOf(context));
+  PIPESCOPE_ASSIGN(const auto stagesMade, stagesOf(context));
+  PIPESCOPE_ASSIGN(const auto memoryMade, memoryOf(context));
+  const analysis::Execution& execution = *executionMade;
+  const analysis::StagesReport& stages = *stagesMade;
+  const analysis::Memory& memory = *memoryMade;
   PIPESCOPE_ASSIGN(const auto waits, analysis::waitGroups(context.source, catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, catalog, context.executable));
   PIPESCOPE_ASSIGN(const analysis::FlopUse flops,
                    analysis::flopUse(context.source, catalog, context.executable));
   const bool fits =
@@ -146,33 +146,35 @@ base::Result<Section> makeSummary(const Context& context) {
   Section section{"summary", "Summary", {}, {executableTable(catalog), outcomeTable(catalog)}, {}};
   section.facts = {
       {"fits", "Fits", memory.devices.empty() ? Cell() : Cell(fits), Format::plain,
-       "No tile or card needs more than it has, gaps included; nothing where memory is not modelled."},
+       "Whether every tile or card has as much memory as it needs, gaps included; empty without a memory "
+       "model."},
       {"samples_per_second", "Emulated samples per second",
        execution.samples > 0 ? Cell(execution.samplesPerSecond) : Cell(), Format::rate,
        "Samples ÷ emulated time of the last call."},
       {"bound_by", "Bound by", shares.empty() ? Cell() : Cell(largest(shares)), Format::plain,
-       "Largest share of the devices' time."},
-      {"time_shares", "Time by what it goes to", shares, Format::fraction,
-       "Of devices that hold a stage × the last call. pipeline: fill, drain, slower stages, others' "
-       "updates."},
+       "The part with the largest share of the devices' time."},
+      {"time_shares", "Where the time goes", shares, Format::fraction,
+       "Shares of the last call, over the devices that hold a stage. Pipeline is waiting for fill, drain, "
+       "slower "
+       "stages and other devices' updates."},
       {"slowest_stage", "Slowest stage",
-       stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::plain,
-       "Largest forward + recompute + backward."},
+       stages.slowestStage < 0 ? Cell() : Cell(static_cast<std::int64_t>(stages.slowestStage)), Format::stage,
+       "The stage with the largest forward + recompute + backward."},
       {"imbalance", "Imbalance", stages.imbalance > 0 ? Cell(stages.imbalance) : Cell(), Format::ratio,
        "Largest ÷ mean of forward + recompute + backward over devices."},
       {"bubble_fraction", "Bubble", stages.stages.empty() ? Cell() : Cell(stages.bubbleFraction),
        Format::fraction, "Idle share between first forward and last backward."},
       {"model_flop_use", "Model FLOP use", optionalCell(flops.model), Format::fraction,
-       flopBasis(flops, "Forward and backward passes, as if nothing were computed twice")},
+       flopBasis(flops, "FLOP of forward and backward passes without recompute")},
       {"flop_use_with_recompute", "  with recompute", optionalCell(flops.withRecompute), Format::fraction,
-       flopBasis(flops, "All passes, what is computed again included")},
+       flopBasis(flops, "FLOP of all passes, recompute included")},
       {"final_loss", "Final loss", optionalCell(anyOutcome(catalog, "final_loss")), Format::plain,
        "Mean over the rows that the last training call returned."},
       {"test_accuracy", "Test accuracy", optionalCell(anyOutcome(catalog, "test_accuracy")), Format::fraction,
        "Over the rows that inference returned."},
       {"host_samples_per_second", "Host samples per second",
        optionalCell(anyOutcome(catalog, "host_samples_per_second")), Format::rate,
-       "The emulator's own speed."},
+       "How fast the emulator itself ran."},
       {"system", "System", catalog.target.name, Format::plain, catalog.target.description},
       {"state", "Profile", model::toString(catalog.state.state), Format::plain, catalog.state.reason},
       {"tool_version", "Written by", "pipescope " + catalog.property("tool_version"), Format::plain,
@@ -187,7 +189,8 @@ base::Result<Section> makeSummary(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(summary) {
-  registry.add({"summary", "Summary", "The verdict: does it fit, how fast, bound by what", 10, makeSummary});
+  registry.add({"summary", "Summary", "Whether the model fits, how fast it runs, and what limits it", 10,
+                makeSummary});
 }
 
 }  // namespace pipescope::sections

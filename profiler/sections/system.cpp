@@ -5,7 +5,7 @@
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/system_links.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 
 namespace pipescope::sections {
 namespace {
@@ -26,12 +26,12 @@ Table systemDeviceTable(const Context& context) {
                {"units", "Units", Format::count, "tiles, cores"},
                {"unit", "Unit", Format::plain, ""},
                {"clock", "Clock", Format::plain, "of the chip, or of its engines"},
-               {"lanes", "Lanes", Format::plain, "what can work at the same time"}},
+               {"lanes", "Lanes", Format::plain, "lanes that can work at the same time"}},
               {}};
-  const std::vector<analysis::DevicePlace> places = analysis::devicePlaces(catalog, context.executable);
-  for (std::size_t d = 0; d < catalog.devices.size(); ++d) {
-    const model::Device& device = catalog.devices[d];
-    const analysis::DevicePlace& place = places[d];
+  const auto places = analysis::devicePlaces(catalog, context.executable);
+  for (const model::Device& device : catalog.devices) {
+    const analysis::DevicePlace* found = places.find(device.id);
+    const analysis::DevicePlace place = found == nullptr ? analysis::DevicePlace() : *found;
     std::string stages, lanes;
     for (const std::int32_t stage : place.stages)
       stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
@@ -39,7 +39,7 @@ Table systemDeviceTable(const Context& context) {
       if (lane.device == device.id) lanes += (lanes.empty() ? "" : ", ") + analysis::laneTitle(lane.role);
     }
     const std::string clock =
-        catalog.target.family == "fixed" ? "cost units" : analysis::clockOf(catalog, device);
+        catalog.target.tickMeaning == model::TickMeaning::cost ? "cost units" : device.clock;
     table.rows.push_back({device.name, device.kind, stages.empty() ? "idle" : stages, device.units,
                           device.unitName, clock, lanes});
   }
@@ -59,8 +59,8 @@ Table linkTable(const analysis::SystemUse& use) {
                {"name", "Link", Format::plain, ""},
                {"capacity_bytes_per_second", "Capacity", Format::byteRate, "in this direction"},
                {"bytes", "Bytes", Format::bytes, "in the call"},
-               {"transfers", "Transfers", Format::count, "in the call; stream copies count one each"},
-               {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ the call's length"},
+               {"transfers", "Transfers", Format::count, "in the call; each stream copy counts as one"},
+               {"busy", "Busy", Format::fraction, "time with at least one transfer ÷ length of the call"},
                {"rate_bytes_per_second", "While busy", Format::byteRate, "bytes ÷ busy time"}},
               {}};
   for (const analysis::LinkUse& link : use.links) {
@@ -98,9 +98,8 @@ Table spaceTable(const analysis::Catalog& catalog, const analysis::Memory& memor
           share = static_cast<double>(one.totalIncludingGaps.count) / static_cast<double>(capacity);
       }
     }
-    const auto place = static_cast<std::size_t>(space.id.value);
-    const analysis::SpaceTraffic traffic =
-        place < use.spaces.size() ? use.spaces[place] : analysis::SpaceTraffic();
+    const analysis::SpaceTraffic* found = use.spaces.find(space.id);
+    const analysis::SpaceTraffic traffic = found == nullptr ? analysis::SpaceTraffic() : *found;
     table.rows.push_back({device == nullptr ? "host" : device->name, systemWords(space.kind), space.units,
                           capacity > 0 ? Cell(capacity) : Cell(), used, share, fullest, traffic.in.count,
                           traffic.out.count});
@@ -112,8 +111,8 @@ base::Result<Section> makeSystem(const Context& context) {
   base::SilentProgress progress;
   PIPESCOPE_ASSIGN(const analysis::SystemUse use,
                    analysis::systemUse(context.source, context.catalog, context.executable, progress));
-  PIPESCOPE_ASSIGN(const analysis::Memory memory,
-                   analysis::memory(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
+  const analysis::Memory& memory = *made;
   const model::Target& target = context.catalog.target;
   Section section{"system", "System", {}, {systemDeviceTable(context), linkTable(use)}, {}};
   section.facts = {{"system", "System", target.name, Format::plain, target.description},
@@ -127,8 +126,7 @@ base::Result<Section> makeSystem(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(system) {
-  registry.add(
-      {"system", "System", "Devices, links with bytes and busy share, memory spaces", 70, makeSystem});
+  registry.add({"system", "System", "Devices, links with their traffic, memory spaces", 70, makeSystem});
 }
 
 }  // namespace pipescope::sections

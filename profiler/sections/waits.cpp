@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
 #include <map>
 
 #include "profiler/sections/section.h"
-#include "profiler/sections/wording.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -17,52 +17,53 @@ std::string deviceName(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "host" : device->name;
 }
 
-/// "412 k": three significant digits and a thousand's prefix.
-std::string shortCount(double value) {
-  static constexpr const char* kPrefixes[] = {"", " k", " M", " G", " T"};
-  std::size_t prefix = 0;
-  for (; value >= 999.5 && prefix + 1 < std::size(kPrefixes); ++prefix) value /= 1000;
-  return fmt::format("{:.3g}{}", value, kPrefixes[prefix]);
+/// "412,000": three significant digits, because a sentence needs no more.
+std::string roundedCount(double value) {
+  double unit = 1;
+  while (std::fabs(value) / unit >= 999.5) unit *= 10;
+  if (unit == 1) return fmt::format("{:.3g}", value);
+  return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
-/// Whether the host prepares samples at a rate that may hold devices up.
+/// True when the host prepares samples at a limited rate, so that devices may wait for it.
 bool hasLoader(const analysis::Catalog& catalog) {
   return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
     return row.path == "data.loader_rate" && row.value != "0.0" && row.value != "0";
   });
 }
 
-/// What is waited for, and why: "stage 3: slower stage".
+/// The end of the sentence "IPU2 waits 281,000 cycles per step …".
 std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
-  const std::string stage = g.waitedForStage < 0 ? "" : fmt::format("stage {}", g.waitedForStage);
+  const bool known = g.waitedForStage >= 0;
+  const std::string stage = fmt::format("stage {}", g.waitedForStage);
   switch (g.cause) {
     case model::WaitCause::fill:
-      return stage.empty() ? "its first micro-batch: fill"
-                           : fmt::format("its first micro-batch from {}: fill", stage);
+      return known ? fmt::format("for its first micro-batch from {} (fill)", stage)
+                   : "for its first micro-batch (fill)";
     case model::WaitCause::drain:
-      return stage.empty() ? "the end of the step: drain" : fmt::format("{} to end the step: drain", stage);
+      return known ? fmt::format("until {} ends the step (drain)", stage) : "for the end of the step (drain)";
     case model::WaitCause::slowerStage:
-      return fmt::format("{}: slower stage", stage.empty() ? "another device" : stage);
+      return fmt::format("because {} is slower", known ? stage : "another device");
     case model::WaitCause::exchange:
-      return g.device == g.waitedForDevice || stage.empty() ? "copies between devices: exchange"
-                                                            : fmt::format("data of {}: exchange", stage);
+      return g.device == g.waitedForDevice || !known ? "for copies between devices (exchange)"
+                                                     : fmt::format("for data from {} (exchange)", stage);
     case model::WaitCause::collective:
-      return "the other replicas: collective";
+      return "for the other replicas (collective)";
     case model::WaitCause::host:
-      return hasLoader(catalog) ? "the host: call, input pipeline" : "the host: call";
+      return hasLoader(catalog) ? "for the host's call or its input pipeline" : "for the host's call";
     case model::WaitCause::update:
-      return stage.empty() ? "another device's weight update" : fmt::format("the weight update of {}", stage);
+      return known ? fmt::format("for the weight update of {}", stage) : "for another device's weight update";
   }
-  return model::toString(g.cause);
+  return "for " + model::toString(g.cause);
 }
 
 std::string sentence(const Context& context, const analysis::WaitGroup& g) {
-  const TickUnit unit = tickUnitOf(context.catalog);
-  return fmt::format("{} waits {} {} per step for {}.", deviceName(context.catalog, g.device),
-                     shortCount(g.ticksPerIteration / unit.ticks), unit.word, reason(context.catalog, g));
+  const ShownTime time = wordsOf(context.catalog).time;
+  return fmt::format("{} waits {} {} per step {}.", deviceName(context.catalog, g.device),
+                     roundedCount(g.ticksPerIteration / time.ticks), time.unit, reason(context.catalog, g));
 }
 
-/// The longest waits in words.
+/// Describes the longest waits in words.
 void remarkLongest(const Context& context, const std::vector<analysis::WaitGroup>& groups, Section& section) {
   constexpr std::size_t kMostSentences = 5;
   constexpr double kLeastShare = 0.01;
@@ -74,17 +75,18 @@ void remarkLongest(const Context& context, const std::vector<analysis::WaitGroup
 
 Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& groups) {
   const analysis::Catalog& catalog = context.catalog;
-  Table table{"waits", "Waits", "cycles per iteration; share of the call", {}, {}};
+  const Words words = wordsOf(catalog);
+  Table table{"waits", "Waits", words.per("iteration; share of the call"), {}, {}};
   table.columns = {{"device", "Device", Format::plain, ""},
                    {"waits_for", "Waits for", Format::plain, ""},
                    {"stage", "Stage", Format::plain, "stage waited for"},
                    {"cause", "Cause", Format::plain, ""},
-                   {"cycles", "Cycles", Format::ticks, ""},
+                   {"cycles", words.cycles(), Format::ticks, ""},
                    {"count", "Count", Format::plain, "waits per iteration"},
                    {"share", "Share", Format::fraction, "of the call's time"},
                    {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
-    // Of a collective only the device's own part is recorded.
+    // The profile records only the device's own part of a collective.
     const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
     table.rows.push_back(
         {deviceName(catalog, g.device), replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
@@ -94,12 +96,12 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
   return table;
 }
 
-/// The critical path summed by what it consists of.
-Table pathTable(const std::vector<analysis::CriticalLink>& path) {
-  Table table{"critical_path", "Critical path", "last call; adds up to its length", {}, {}};
+/// Sums the critical path by pass, exchange and call.
+Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
+  Table table{"critical_path", "Critical path", words.basis("last call; adds up to its length"), {}, {}};
   table.columns = {{"what", "What", Format::plain, ""},
                    {"stage", "Stage", Format::plain, ""},
-                   {"cycles", "Cycles", Format::ticks, ""},
+                   {"cycles", words.cycles(), Format::ticks, ""},
                    {"links", "Links", Format::plain, ""}};
   std::map<std::pair<std::string, int>, std::pair<std::int64_t, std::int64_t>> sums;
   for (const analysis::CriticalLink& link : path) {
@@ -126,12 +128,13 @@ base::Result<Section> makeWaits(const Context& context) {
     section.remarks.push_back("Nothing has run.");
     return section;
   }
+  const Words words = wordsOf(context.catalog);
   PIPESCOPE_ASSIGN(const auto path, analysis::criticalPath(context.source, context.catalog, run->id));
   std::int64_t sum = 0;
   for (const analysis::CriticalLink& link : path) sum += (link.end - link.start).count;
-  section.facts.push_back({"critical_path_cycles", "Critical path", sum, Format::ticks,
-                           "Sum of its links: the length of the last call."});
-  section.tables.push_back(pathTable(path));
+  section.facts.push_back({"critical_path_cycles", words.timed("Critical path"), sum, Format::ticks,
+                           "Sum of the path's links; equals the length of the last call."});
+  section.tables.push_back(pathTable(path, words));
   remarkLongest(context, groups, section);
   return section;
 }
@@ -139,7 +142,8 @@ base::Result<Section> makeWaits(const Context& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SECTION(waits) {
-  registry.add({"waits", "Waits", "Who waits for whom and why; the critical path", 40, makeWaits});
+  registry.add(
+      {"waits", "Waits", "Which device waits for which and why, and the critical path", 40, makeWaits});
 }
 
 }  // namespace pipescope::sections

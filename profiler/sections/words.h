@@ -1,21 +1,38 @@
 #pragma once
-// Words that depend on the kind of device: sections are made in those of an IPU.
-#include "profiler/sections/section.h"
+// Words of reports that depend on the emulated devices: the unit of times, and what a device consists of.
+#include <string>
+#include <string_view>
+
+#include "profiler/analysis/catalog.h"
 
 namespace pipescope::sections {
 
-/// How people read ticks: cycles, cost units of `fixed`, µs where a device's engines have clocks of their
-/// own.
-struct TickUnit {
-  double ticks = 1;  ///< of the timebase, in one
-  const char* word = "cycles";
+/// How people read ticks.
+struct ShownTime {
+  double ticks = 1;             ///< ticks in one unit
+  const char* unit = "cycles";  ///< cycles, µs or cost units
+  bool isCycles() const { return std::string_view(unit) == "cycles"; }
 };
-TickUnit tickUnitOf(std::int64_t ticksPerSecond, bool fixed);
-TickUnit tickUnitOf(const analysis::Catalog& catalog);
-/// Text shows ticks in this unit; where it is µs, labels and headings say so.
-void showTicksIn(Section& section, const TickUnit& unit);
+ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond);
 
-/// Sets in what unit a section shows ticks and says so; leaves out what only devices of many tiles have.
-void speakOfDevices(Section& section, const analysis::Catalog& catalog);
+struct Words {
+  ShownTime time;
+  bool tiles = true;                  ///< a device consists of many units
+  std::string exchange = "Exchange";  ///< heading for the time in which a device moves data within itself
+
+  /// Heading of a column of times.
+  const char* cycles() const { return time.isCycles() ? "Cycles" : "Time"; }
+  /// A label of a time. It names the unit unless that is cycles.
+  std::string timed(const std::string& label) const;
+  /// The basis of a table with times. It names the unit unless that is cycles.
+  std::string basis(const std::string& what) const;
+  /// "cycles per micro-batch", "µs per micro-batch".
+  std::string per(const char* what) const { return std::string(time.unit) + " per " + what; }
+  /// "sum over tiles" for devices of tiles; nothing for others.
+  std::string overTiles(const std::string& before = "") const;
+};
+Words wordsOf(const analysis::Catalog& catalog);
+/// The words for times of another timebase than the profile's own.
+Words wordsFor(const ShownTime& time);
 
 }  // namespace pipescope::sections

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t kApplicationId = 0x50536370;
 /// Format 0.x: files are opened by the same minor only. Raise the minor when tables, columns or codecs
 /// change.
 inline constexpr int kFormatMajor = 0;
-inline constexpr int kFormatMinor = 5;
+inline constexpr int kFormatMinor = 6;
 /// The SQLite header's user_version: 1000 · major + minor.
 inline constexpr std::uint32_t kUserVersion = 1000 * kFormatMajor + kFormatMinor;
 /// "0.1" of 1.

@@ -24,7 +24,7 @@
 #include "profiler/analysis/pva/report.h"
 #include "profiler/analysis/timeline/range.h"
 #include "profiler/analysis/timeline/unit_steps.h"
-#include "profiler/export/export.h"
+#include "profiler/export/chrome.h"
 #include "profiler/sections/section.h"
 #include "profiler/store/batch.h"
 #include "profiler/store/checksum.h"
@@ -292,15 +292,10 @@ int readAll(const fs::path& path) {
   for (const model::Ticks resolution :
        {model::Ticks(0), model::Ticks(end.count / 16), model::Ticks(end.count / 1000)})
     refusals += !(*index)->steps({executable, model::Ticks(0), end, {}}, resolution, progress).ok();
-  refusals +=
-      !(*index)->sums({executable, model::Ticks(0), end, {}}, analysis::SumBy::operation, progress).ok();
-  refusals += !(*index)->liveAt(model::MemorySpaceId(0), 3, true, progress).ok();
-  refusals += !(*index)->peakIn(executable, model::MemorySpaceId(0), 0, 1000, progress).ok();
-  refusals += !(*index)->search("attention", 10, progress).ok();
-  const analysis::UnitRequest units{executable, model::DeviceId(1), model::Ticks(end.count / 8),
-                                    model::Ticks(end.count / 2)};
-  refusals += !analysis::unitSteps(*reader, **catalog, units, 10'000, progress).ok();
-  refusals += !analysis::unitSums(*reader, **catalog, units, progress).ok();
+  auto units = analysis::UnitReader::make(*reader);
+  refusals += !units.ok();
+  for (std::int64_t step = 0; units.ok() && step < 100; ++step)
+    refusals += !units->of(step, model::Ticks(1000), 1472).ok();
   refusals += !analysis::unitLiveness(*reader, **catalog, executable, model::MemorySpaceId(1), 7).ok();
   if (const auto report = pva::Report::make(reader); report.ok()) {
     const auto compilation = report->compilation();
@@ -315,7 +310,7 @@ int readAll(const fs::path& path) {
   refusals += !analysis::diff(side, side).ok();
   readSections({*reader, **catalog, executable});
   const auto nowhere = [](std::string_view) { return base::Status(); };
-  refusals += !analysis::exportChrome({*reader, **catalog, executable, true}, nowhere, progress).ok();
+  refusals += !exporting::exportChrome({*reader, **catalog, executable, true}, nowhere, progress).ok();
   return refusals;
 }
 

@@ -24,8 +24,7 @@ using model::StepKind;
 std::shared_ptr<record::MemoryProfile> cards() {
   auto profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder(*profile);
-  recorder.add(model::Target{"hls-gaudi2:2", "gaudi", "a box", 2, 1});
-  recorder.add(model::Property{"figure.mme_clock", "1.65 GHz; grade C; a source"});
+  recorder.add(model::Target{"hls-gaudi2:2", "gaudi", "a box", 2, 1, model::TickMeaning::time});
   std::map<LaneRole, model::LaneId> lanes;
   model::DeviceId first;
   model::MemorySpaceId space;
@@ -35,6 +34,7 @@ std::shared_ptr<record::MemoryProfile> cards() {
     device.name = "HPU" + std::to_string(d);
     device.ticksPerSecond = 1'000'000'000'000;
     device.unitName = "card";
+    device.clock = "MME 1.65 GHz";
     const model::DeviceId id = recorder.add(device);
     for (const LaneRole role : {LaneRole::mme, LaneRole::tpc}) {
       const model::LaneId lane = recorder.add(model::Lane{{}, id, "", role, {}});

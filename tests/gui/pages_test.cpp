@@ -65,7 +65,7 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   EXPECT_EQ(card(QStringLiteral("Slowest stage"))->value(), QStringLiteral("Stage 1"));
   EXPECT_EQ(card(QStringLiteral("Bound by"))->value(), QStringLiteral("pipeline"));
   const analysis::Catalog& catalog = *window->session().snapshot()->catalog;
-  const model::Run& last = catalog.runs[2];
+  const model::Run& last = catalog.runs[model::RunId(2)];
   const double rate = 1600.0 * 1.33e9 / static_cast<double>((last.end - last.start).count);
   EXPECT_NEAR(card(QStringLiteral("Emulated samples/s"))->value().remove(QLatin1Char(',')).toDouble(), rate,
               1);
@@ -83,7 +83,7 @@ TEST_F(PageTest, SummaryGivesTheVerdictFirst) {
   EXPECT_EQ(child<pages::FactGrid>()->value(QStringLiteral("Memory")),
             QStringLiteral("1,472 × 624 KiB = 897 MiB each"));
   EXPECT_EQ(table(QStringLiteral("Executables"))->model()->rowCount(), 2);
-  EXPECT_EQ(table(QStringLiteral("What figures are worth"))->model()->rowCount(), 3);
+  EXPECT_EQ(table(QStringLiteral("How exact the figures are"))->model()->rowCount(), 3);
   EXPECT_EQ(table(QStringLiteral("What was checked"))->model()->rowCount(), 2);
 }
 
@@ -288,12 +288,12 @@ TEST_F(PageTest, MemoryTilesArePointedAt) {
 TEST_F(PageTest, MemoryAndLivenessOfAFixedSystemSayWhyTheyAreEmpty) {
   openPage(QStringLiteral("memory"), {.fixed = true});
   EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("Memory is not modelled for the system “fixed”: its costs come from the "
+            QStringLiteral("Memory is not modelled for this system: its costs come from the "
                            "configuration. Emulate an IPU system to see memory by tile."));
   picture("memory_fixed");
   showPage(QStringLiteral("liveness"));
   EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral("Liveness is not modelled for the system “fixed”: its costs come from the "
+            QStringLiteral("Liveness is not modelled for this system: its costs come from the "
                            "configuration. Emulate an IPU system to see what is live when."));
 }
 

@@ -74,7 +74,8 @@ void ProfileFixture::Writer::addSystem() {
   recorder_.add(model::Target{options_.fixed ? "fixed" : "pod4", options_.fixed ? "fixed" : "ipu",
                               options_.fixed ? "Costs given by the configuration"
                                              : "POD4: one M2000, four Mk2 IPUs at 1.33 GHz, direct attach",
-                              count, count});
+                              count, count,
+                              options_.fixed ? model::TickMeaning::cost : model::TickMeaning::clockCycle});
   for (int d = 0; d < count; ++d) {
     model::Device device;
     device.kind = options_.fixed ? "fixed" : "mk2";
@@ -162,6 +163,7 @@ FixtureExecutable ProfileFixture::Writer::addExecutable(bool training) {
   row.kind = training ? model::ExecutableKind::training : model::ExecutableKind::inference;
   row.strategy = "pipelined";
   row.schedule = "popart";
+  row.scheduleKind = model::ScheduleKind::barrier;
   row.recompute = training ? "pipeline" : "none";
   row.stages = options_.stages;
   row.microBatchSize = training ? 40 : 8;

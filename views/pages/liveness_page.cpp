@@ -190,11 +190,10 @@ class LivenessPage : public shell::Page {
                            data_->liveness.steps.size() == content->liveness.steps.size();
     data_ = std::move(content);
     if (data_->spaces.empty()) {
-      const std::string& family = context_.session.snapshot()->catalog->target.family;
-      return showInstead(family == "fixed"
-                             ? tr("Liveness is not modelled for the system “fixed”: its costs come from the "
-                                  "configuration. Emulate an IPU system to see what is live when.")
-                             : tr("This profile holds no liveness for the executable."));
+      const bool modelled = !context_.session.snapshot()->catalog->memorySpaces.empty();
+      return showInstead(!modelled ? tr("Liveness is not modelled for this system: its costs come from the "
+                                        "configuration. Emulate an IPU system to see what is live when.")
+                                   : tr("This profile holds no liveness for the executable."));
     }
     const QSignalBlocker blocker(device_);
     device_->clear();

@@ -243,11 +243,10 @@ class MemoryPage : public shell::Page {
   void apply(std::shared_ptr<const MemoryData> content) {
     data_ = std::move(content);
     if (data_->spaces.empty()) {
-      const std::string& family = context_.session.snapshot()->catalog->target.family;
-      return showInstead(family == "fixed"
-                             ? tr("Memory is not modelled for the system “fixed”: its costs come from the "
-                                  "configuration. Emulate an IPU system to see memory by tile.")
-                             : tr("This profile holds no memory for the executable."));
+      const bool modelled = !context_.session.snapshot()->catalog->memorySpaces.empty();
+      return showInstead(!modelled ? tr("Memory is not modelled for this system: its costs come from the "
+                                        "configuration. Emulate an IPU system to see memory by tile.")
+                                   : tr("This profile holds no memory for the executable."));
     }
     fillDevices();
     std::vector<StackLayer> layers;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "profiler/analysis/pipeline/stages.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
@@ -84,8 +84,8 @@ std::int64_t capacityOf(const analysis::Catalog& catalog, int device) {
 
 base::Result<StagesData> collectStagesPage(const sections::Context& context) {
   StagesData content;
-  PIPESCOPE_ASSIGN(content.report,
-                   analysis::stagesReport(context.source, context.catalog, context.executable));
+  PIPESCOPE_ASSIGN(const auto report, stagesOf(context));
+  content.report = *report;
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("stages");
   if (definition == nullptr) return base::internalError("The section stages is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
@@ -204,10 +204,7 @@ class StagesPage : public shell::Page {
                          r.imbalance > 1.2 ? Ui::warning : Ui::text);
     cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
                          tr("idle between first forward and last backward"), {});
-    const StageReport* slowest = nullptr;
-    for (const StageReport& stage : r.stages) {
-      if (stage.index == r.slowestStage) slowest = &stage;
-    }
+    const StageReport* slowest = r.slowest();
     cards_[2]->setFigure(
         tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
         slowest == nullptr ? QString()

@@ -3,11 +3,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "profiler/analysis/device_places.h"
-#include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/pipeline/execution.h"
-#include "profiler/analysis/pipeline/stages.h"
-#include "profiler/sections/section.h"
+#include "profiler/sections/reports.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
@@ -28,7 +24,7 @@ constexpr int kOptionRows = 14, kSummaryRows = 8;
 
 struct SummaryData {
   sections::Section section;
-  sections::Section options, worth;
+  sections::Section options, bands;
   sections::Table figures;
   analysis::Memory memory;
   analysis::Execution execution;
@@ -80,7 +76,7 @@ std::vector<ShownFact> targetFacts(const analysis::Catalog& catalog) {
             .arg(catalog.target.devices)
             .arg(text(device.kind))
             .arg(used));
-    add(QObject::tr("Clock"), text(analysis::clockOf(catalog, device)));
+    add(QObject::tr("Clock"), text(device.clock));
     if (device.units > 1)
       add(QObject::tr("Per device"),
           QObject::tr("%1 %2s").arg(text(geometry::groupedNumber(device.units)), text(device.unitName)));
@@ -107,24 +103,21 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
   if (definition == nullptr) return base::internalError("The section summary is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
-  for (const auto& [name, tables] : {std::pair{"options", &content.options}, {"worth", &content.worth}}) {
+  for (const auto& [name, tables] : {std::pair{"options", &content.options}, {"error_bands", &content.bands}}) {
     const sections::SectionDefinition* other = sections::sectionRegistry().find(name);
     if (other == nullptr) return base::internalError("A section of the summary is not built in.");
     PIPESCOPE_ASSIGN(*tables, makeSection(*other, context));
   }
-  PIPESCOPE_ASSIGN(content.memory, analysis::memory(context.source, context.catalog, context.executable));
-  PIPESCOPE_ASSIGN(content.execution,
-                   analysis::execution(context.source, context.catalog, context.executable));
-  PIPESCOPE_ASSIGN(const analysis::StagesReport stages,
-                   analysis::stagesReport(context.source, context.catalog, context.executable));
-  double sum = 0;
-  content.stages = stages.stages.size();
-  for (const analysis::StageReport& stage : stages.stages) {
-    sum += stage.busy;
-    if (stage.index == stages.slowestStage) content.slowest = stage;
+  PIPESCOPE_ASSIGN(const auto memory, memoryOf(context));
+  content.memory = *memory;
+  PIPESCOPE_ASSIGN(const auto execution, executionOf(context));
+  content.execution = *execution;
+  PIPESCOPE_ASSIGN(const auto stages, stagesOf(context));
+  content.stages = stages->stages.size();
+  if (stages->slowest() != nullptr) {
+    content.slowest = *stages->slowest();
+    content.slowestToMean = content.slowest->share * static_cast<double>(stages->stages.size());
   }
-  if (content.slowest && sum > 0)
-    content.slowestToMean = content.slowest->busy * static_cast<double>(stages.stages.size()) / sum;
   content.ran = context.catalog.lastRunOf(context.executable) != nullptr;
   content.figures = figureTable(content.section, context.catalog);
   return content;
@@ -231,7 +224,7 @@ class SummaryPage : public shell::Page {
       table->parentWidget()->setVisible(!rows.rows.empty());
     };
     for (const sections::Table& table : content.options.tables) show(options_, table);
-    for (const sections::Table& table : content.worth.tables)
+    for (const sections::Table& table : content.bands.tables)
       show(table.key == "grades" ? grades_ : bands_, table);
     target_->setFacts(targetFacts(catalog));
     applyDiagnostics(catalog);

@@ -53,7 +53,7 @@ class SystemPage : public shell::Page {
     connect(devices_, &DataTable::rowActivated, this, [this](int row) {
       shell::Selected selected;
       selected.kind = shell::Selected::Kind::device;
-      selected.device = context_.session.snapshot()->catalog->devices[static_cast<std::size_t>(row)].id;
+      selected.device = model::DeviceId(row);
       context_.selection.set(selected);
     });
     connect(&context.selection, &shell::Selection::changed, this, [this] {

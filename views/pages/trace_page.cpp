@@ -365,7 +365,8 @@ class TracePage : public shell::Page {
     scale_ = timeScale();
     canvas_->setWheelZooms(context_.settings.value(shell::setting::kWheelZooms).toBool());
     canvas_->setFrameTimeShown(context_.settings.value(shell::setting::kFrameTime).toBool());
-    canvas_->setTimeScale(scale_, context_.session.snapshot()->catalog->target.family == "ipu");
+    const model::TickMeaning meaning = context_.session.snapshot()->catalog->target.tickMeaning;
+    canvas_->setTimeScale(scale_, meaning == model::TickMeaning::clockCycle);
     table_->ranges()->setRows(model_ ? model_->trace : nullptr, table_->ranges()->rows(), scale_);
     followRange();
     followSelection();

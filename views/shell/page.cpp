@@ -132,9 +132,9 @@ geometry::TimeScale Page::timeScale() const {
   const analysis::Catalog& catalog = *snapshot->catalog;
   if (!catalog.devices.empty())
     scale.ticksPerSecond = std::max<std::int64_t>(1, catalog.devices.front().ticksPerSecond);
-  if (catalog.target.family == "fixed") {
+  if (catalog.target.tickMeaning == model::TickMeaning::cost) {
     scale.unit = geometry::TimeUnit::costUnits;
-  } else if (catalog.target.family != "ipu" ||
+  } else if (catalog.target.tickMeaning == model::TickMeaning::time ||
              context_.settings.value(QStringLiteral("time_unit")).toString() == QLatin1String("time")) {
     scale.unit = geometry::TimeUnit::time;
   }

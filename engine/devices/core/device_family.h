@@ -190,6 +190,8 @@ class System {
   virtual const std::vector<DeviceInfo>& devices() const = 0;
   virtual const std::vector<LinkInfo>& links() const = 0;
   virtual std::vector<Figure> figures() const = 0;
+  /// What a tick of the devices stands for: it decides in which unit people read times.
+  virtual model::TickMeaning tickMeaning() const { return model::TickMeaning::clockCycle; }
 
   /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A
   /// model that does not fit is lowered too: LoweredMemory::overflow says so.

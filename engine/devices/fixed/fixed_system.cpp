@@ -31,6 +31,7 @@ class FixedSystem : public System {
 
   std::string family() const override { return "fixed"; }
   std::string name() const override { return "fixed"; }
+  model::TickMeaning tickMeaning() const override { return model::TickMeaning::cost; }
   std::string description() const override { return "devices whose costs the configuration states"; }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   const std::vector<LinkInfo>& links() const override { return links_; }

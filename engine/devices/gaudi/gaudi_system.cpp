@@ -40,6 +40,7 @@ class GaudiSystem final : public System {
   }
 
   std::string family() const override { return "gaudi"; }
+  model::TickMeaning tickMeaning() const override { return model::TickMeaning::time; }
   std::string name() const override { return request_.name; }
   std::string description() const override {
     std::string text = request_.system ? request_.system->description : card_.description;

@@ -9,13 +9,12 @@ namespace pipescope::analysis {
 namespace {
 
 constexpr const char* kMemoryGap = "gap";
-/// Hostile files may claim any number of units; nothing real has more.
+/// No real device has more units, but a hostile file may claim any number.
 constexpr std::int64_t kMostUnits = 1 << 20;
 
 std::int64_t memoryUnitsOf(const Catalog& catalog, model::MemorySpaceId space) {
-  const auto index = static_cast<std::size_t>(space.value);
-  if (!space.valid() || index >= catalog.memorySpaces.size()) return 0;
-  return std::clamp<std::int64_t>(catalog.memorySpaces[index].units, 0, kMostUnits);
+  const model::MemorySpace* row = catalog.memorySpaces.find(space);
+  return row == nullptr ? 0 : std::clamp<std::int64_t>(row->units, 0, kMostUnits);
 }
 
 template <class Add>
@@ -134,7 +133,7 @@ Result<DeviceMemory> deviceMemory(const model::ProfileSource& source, const Cata
   memory.peakStep = live.peakStep;
   if (live.peakStep >= 0)
     memory.notAlwaysLivePeak = live.steps[static_cast<std::size_t>(live.peakStep)].notAlwaysLive;
-  // What a host has is not modelled.
+  // The capacity of the host is not modelled.
   memory.fits = !space.device.valid() || memory.maxUnitIncludingGaps <= space.bytesPerUnit;
   return memory;
 }

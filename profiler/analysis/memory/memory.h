@@ -13,7 +13,7 @@ struct UnitUse {
   std::vector<std::int64_t> alwaysLive, notAlwaysLive;     ///< bytes by unit
 };
 
-/// A chip's own memory: not streaming memory beside it, and not the host's.
+/// True for a chip's own memory; false for streaming memory beside it and for the host's memory.
 bool isOnDevice(const model::MemorySpace& space);
 
 struct DeviceMemory {
@@ -33,21 +33,22 @@ struct DeviceMemory {
   bool fits = true;
 };
 
-/// Of one replica.
+/// Memory of one replica.
 struct Memory {
   Bytes total, maxUnit, maxUnitIncludingGaps, alwaysLive,
       notAlwaysLivePeak;  ///< sums and maxima over devices' own memory
   std::map<std::string, Bytes> byCategory;
-  std::vector<DeviceMemory> devices;  ///< empty: no memory was recorded (`fixed`)
-  std::vector<DeviceMemory> others;   ///< streaming memory and host, where something lies in it
+  std::vector<DeviceMemory> devices;  ///< empty: the system's device model has no memory
+  std::vector<DeviceMemory> others;   ///< streaming memory and host memory that hold something
 };
 
 Result<Memory> memory(const model::ProfileSource& source, const Catalog& catalog,
                       model::ExecutableId executable);
 
-/// Bytes per unit, for the by-tile chart; stacked parts by category (or region) where asked.
+/// Bytes in each unit of a memory space.
 Result<UnitUse> unitUse(const model::ProfileSource& source, const Catalog& catalog,
                         model::ExecutableId executable, model::MemorySpaceId space);
+/// The same by category, with a vector of all units for each.
 Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByCategory(const model::ProfileSource& source,
                                                                            const Catalog& catalog,
                                                                            model::ExecutableId executable,
@@ -73,7 +74,7 @@ struct LiveVariable {
   bool alwaysLive = false;
   std::int32_t firstStep = 0, endStep = 0;
 };
-/// Variables live during `step`, largest first; always-live ones too where asked.
+/// Variables that are live during `step`, largest first; on request with always-live variables.
 Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
                                                 std::int32_t step, bool withAlwaysLive);

@@ -58,10 +58,7 @@ Result<std::vector<PeakAttribution>> attributePeaks(const model::ProfileSource& 
     PIPESCOPE_ASSIGN(const Liveness live, liveness(source, catalog, executable, space.id));
     if (live.peakStep < 0) continue;
     const LivenessPoint& point = live.steps[static_cast<std::size_t>(live.peakStep)];
-    PeakAttribution peak{space.device, space.id, point.step, "", {}};
-    const auto program = static_cast<std::size_t>(point.program.value);
-    if (point.program.valid() && program < catalog.programs.size())
-      peak.program = catalog.namePath(catalog.programs[program].debugContext);
+    PeakAttribution peak{space.device, space.id, point.step, catalog.programPath(point.program), {}};
     PIPESCOPE_ASSIGN(peak.parts, attribute(source, catalog, executable, space.id, point.step, origins));
     peaks.push_back(std::move(peak));
   }

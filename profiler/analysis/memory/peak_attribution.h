@@ -1,5 +1,5 @@
 #pragma once
-// What the memory of a program step goes to: by layer of the model and by category.
+// What the memory of a program step consists of, by layer of the model and by category.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 
 struct LayerBytes {
-  std::string layer;  ///< block of the model where it is known, otherwise its operator; empty: of no layer
+  std::string layer;  ///< the block of the model, or the operator if no block is known; empty: no layer
   Bytes alwaysLive, notAlwaysLive;
 };
 struct CategoryBytes {
@@ -23,7 +23,7 @@ struct StepAttribution {
   std::int64_t variables = 0;  ///< live during the step
 };
 
-/// Of the variables that are live during `step` of a memory space. Sums over units.
+/// Sums over the variables that are live during `step` of a memory space, over all units.
 Result<StepAttribution> attributeStep(const model::ProfileSource& source, const Catalog& catalog,
                                       model::ExecutableId executable, model::MemorySpaceId space,
                                       std::int32_t step);
@@ -35,7 +35,7 @@ struct PeakAttribution {
   std::string program;  ///< name path of the step
   StepAttribution parts;
 };
-/// Each device of the first replica at the step with most live bytes.
+/// Describes each device of the first replica at the step with the most live bytes.
 Result<std::vector<PeakAttribution>> attributePeaks(const model::ProfileSource& source,
                                                     const Catalog& catalog, model::ExecutableId executable);
 

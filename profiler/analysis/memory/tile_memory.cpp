@@ -12,7 +12,7 @@ constexpr const char* kTileMemoryGap = "gap";
 /// Columns of a step and of a placement, in the order of their fields.
 constexpr std::size_t kProgramColumn = 5, kSegmentColumn = 1, kRunColumn = 5;
 
-/// A row's units within what the space has: files are not trusted.
+/// The units of a row, limited to those that the space has, because a file may claim others.
 std::pair<std::int64_t, std::int64_t> tileMemoryUnitsOf(const model::UnitMemory& row, std::int64_t units) {
   const std::int64_t first = std::clamp<std::int64_t>(row.firstUnit, 0, units);
   return {first, std::clamp<std::int64_t>(row.unitCount, 0, units - first) + first};
@@ -25,10 +25,8 @@ Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByRegion(const m
                                                                          model::ExecutableId executable,
                                                                          model::MemorySpaceId space) {
   constexpr std::int64_t kMostUnits = 1 << 20;
-  std::int64_t units = 0;
-  for (const model::MemorySpace& row : catalog.memorySpaces) {
-    if (row.id == space) units = std::clamp<std::int64_t>(row.units, 0, kMostUnits);
-  }
+  const model::MemorySpace* known = catalog.memorySpaces.find(space);
+  const std::int64_t units = known == nullptr ? 0 : std::clamp<std::int64_t>(known->units, 0, kMostUnits);
   std::map<std::string, std::vector<std::int64_t>> use;
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, source.rows<model::UnitMemory>());
   for (const model::UnitMemory& row : *rows) {
@@ -98,9 +96,8 @@ Result<ProgramPlace> programPlace(const model::ProfileSource& source, const Cata
                                   model::ExecutableId executable, model::ProgramId program,
                                   base::Progress& progress) {
   ProgramPlace place;
-  const auto index = static_cast<std::size_t>(program.value);
-  if (!program.valid() || index >= catalog.programs.size()) return place;
-  place.kind = catalog.programs[index].kind;
+  if (!catalog.programs.contains(program)) return place;
+  place.kind = catalog.programs[program].kind;
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> steps, source.blocks<model::Step>());
   for (std::size_t i = 0; i < steps.size() && !place.found; ++i) {
     if (progress.cancelled()) return base::cancelled("Looking for the program was stopped.");

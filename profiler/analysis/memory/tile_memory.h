@@ -1,5 +1,5 @@
 #pragma once
-// What fills single units (tiles) of a memory space, and the variables behind it.
+// What single units (tiles) of a memory space hold.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,19 +9,20 @@
 
 namespace pipescope::analysis {
 
-/// Bytes by unit, by region; "gap" is the bytes that nothing can use, of all regions.
+/// Bytes in each unit, by region. The entry "gap" holds the bytes that nothing can use, over all regions.
 Result<std::map<std::string, std::vector<std::int64_t>>> unitUseByRegion(const model::ProfileSource& source,
                                                                          const Catalog& catalog,
                                                                          model::ExecutableId executable,
                                                                          model::MemorySpaceId space);
 
-/// One line of the details of some units: sums over them.
+/// Sums over some units.
 struct TileUse {
   std::string category, region;
   bool alwaysLive = false;
   Bytes bytes;
 };
-/// By category, region and liveness, largest first; "gap" is a category of its own. No units: all of them.
+/// The use of the given units, or of all units if none are given, largest first. "gap" is a category of its
+/// own.
 Result<std::vector<TileUse>> tileUse(const model::ProfileSource& source, model::ExecutableId executable,
                                      model::MemorySpaceId space, const std::vector<std::int64_t>& units);
 
@@ -33,14 +34,14 @@ struct SpaceVariable {
 };
 struct SpaceVariables {
   std::vector<SpaceVariable> variables;  ///< largest first
-  std::int64_t all = 0;                  ///< how many there are; the smallest may be left out
+  std::int64_t all = 0;                  ///< how many variables the space holds; the smallest may be left out
 };
-/// Variables of a space (none: of all spaces), at most `most` of them.
+/// At most `most` variables of a space, or of all spaces if none is given.
 Result<SpaceVariables> spaceVariables(const model::ProfileSource& source, const Catalog& catalog,
                                       model::ExecutableId executable, model::MemorySpaceId space,
                                       std::size_t most, base::Progress& progress);
 
-/// Where a program runs: its step, and the first placement of it in the executable's last run.
+/// Where a program runs: its step, and the step's first placement in the executable's last run.
 struct ProgramPlace {
   bool found = false, ran = false;
   std::string kind;  ///< of the program

@@ -16,7 +16,7 @@ base::Status forEachRow(const model::ProfileSource& source, Visit visit) {
   return {};
 }
 
-/// Variables of a space that have a part of them on the unit.
+/// Variables of a space that lie, at least in part, on the unit.
 struct OnUnit {
   std::unordered_map<std::int64_t, model::Variable> variables;
   std::unordered_map<std::int64_t, Bytes> bytes;
@@ -60,7 +60,7 @@ Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Cata
   PIPESCOPE_ASSIGN(const OnUnit on, onUnit(source, executable, space, unit));
   UnitLiveness result;
   result.known = on.known;
-  std::int64_t steps = 0;  // counted: hostile files may give them any index
+  std::int64_t steps = 0;  // counted, because a hostile file may give them any index
   PIPESCOPE_TRY(forEachRow<model::LivenessStep>(source, [&](const model::LivenessStep& row) {
     steps += row.executable == executable && row.space == space ? 1 : 0;
   }));
@@ -101,7 +101,7 @@ Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& so
       live.push_back(row.variable.value);
   }));
   std::ranges::sort(live);
-  live.erase(std::unique(live.begin(), live.end()), live.end());  // whose intervals overlap
+  live.erase(std::unique(live.begin(), live.end()), live.end());  // their intervals may overlap
   return described(on, live, catalog);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Liveness of a single unit (tile): bytes by program step, and the variables behind them. From the variables'
-// unit maps, which profiles of level `steps` and above hold.
+// Liveness of a single unit (tile): bytes by program step, and the variables that they belong to. The figures
+// come from the unit maps of variables, which a profile has when it was recorded with `--record steps` or
+// `tiles`.
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct UnitLiveness {
   bool known = false;  ///< false: the profile has no unit maps
   Bytes alwaysLive;
   std::vector<Bytes> notAlwaysLive;  ///< by program step of the space
-  std::int64_t peakStep = -1;        ///< the first with most; −1: no steps
+  std::int64_t peakStep = -1;        ///< the first step with the most bytes; −1: no steps
 };
 Result<UnitLiveness> unitLiveness(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable, model::MemorySpaceId space,
@@ -24,12 +25,12 @@ struct UnitVariable {
   bool alwaysLive = false;
   Bytes bytes;  ///< on that unit
 };
-/// What a unit holds during a step, largest first.
+/// The variables that a unit holds during a step, largest first.
 Result<std::vector<UnitVariable>> variablesOnUnit(const model::ProfileSource& source, const Catalog& catalog,
                                                   model::ExecutableId executable, model::MemorySpaceId space,
                                                   std::int64_t unit, std::int32_t step);
 
-/// What a unit holds at any step, largest first.
+/// The variables that a unit holds during any step, largest first.
 Result<std::vector<UnitVariable>> variablesOfUnit(const model::ProfileSource& source, const Catalog& catalog,
                                                   model::ExecutableId executable, model::MemorySpaceId space,
                                                   std::int64_t unit);

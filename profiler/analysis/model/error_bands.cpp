@@ -1,4 +1,4 @@
-#include "profiler/analysis/model/worth.h"
+#include "profiler/analysis/model/error_bands.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace pipescope::analysis {
 namespace {
 
-bool readBand(const model::Property& row, WorthBand& band) {
+bool readBand(const model::Property& row, ErrorBand& band) {
   constexpr std::string_view kPrefix = "band.";
   const std::string_view key = row.key;
   if (key.substr(0, kPrefix.size()) != kPrefix) return false;
@@ -35,20 +35,20 @@ bool holds(std::string_view text, std::string_view part) {
 
 }  // namespace
 
-double WorthBand::medianError() const {
+double ErrorBand::medianError() const {
   return std::expm1(median);
 }
-double WorthBand::p90Error() const {
+double ErrorBand::p90Error() const {
   return std::expm1(p90);
 }
-double WorthBand::biasShare() const {
+double ErrorBand::biasShare() const {
   return std::expm1(bias);
 }
 
-std::vector<WorthBand> worthBands(const Catalog& catalog) {
-  std::vector<WorthBand> bands;
+std::vector<ErrorBand> errorBandsOf(const Catalog& catalog) {
+  std::vector<ErrorBand> bands;
   for (const model::Property& row : catalog.properties) {
-    WorthBand band;
+    ErrorBand band;
     if (!readBand(row, band)) continue;
     const bool ours = std::any_of(catalog.devices.begin(), catalog.devices.end(),
                                   [&](const model::Device& device) { return device.kind == band.device; });
@@ -58,7 +58,7 @@ std::vector<WorthBand> worthBands(const Catalog& catalog) {
 }
 
 std::string checkedKindOf(std::string_view type) {
-  // Sums that belong to a layer's gradient are reductions like any other.
+  // A sum that belongs to a layer's gradient counts as a reduction of its own.
   if (holds(type, "Conv")) return "convolution";
   if (holds(type, "Pool")) return "pooling";
   if (holds(type, "Reduce")) return "reduction";
@@ -70,31 +70,29 @@ std::string checkedKindOf(std::string_view type) {
   return {};
 }
 
-Result<Worth> worth(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id) {
-  Worth found;
-  found.bands = worthBands(catalog);
+Result<ErrorBands> errorBands(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId id) {
+  ErrorBands found;
+  found.bands = errorBandsOf(catalog);
   std::set<std::string> checked;
-  for (const WorthBand& band : found.bands) {
+  for (const ErrorBand& band : found.bands) {
     if (band.quantity == "cycles") checked.insert(band.kind);
   }
-  std::unordered_map<std::int64_t, bool> known;  // programs are asked for once
+  std::unordered_map<model::ProgramId, bool> known;  // by program, so that each program is read once
   const auto isChecked = [&](model::ProgramId program) {
     if (checked.empty() || !program.valid()) return false;
-    const auto [place, isNew] = known.try_emplace(program.value, false);
+    const auto [place, isNew] = known.try_emplace(program, false);
     if (!isNew) return place->second;
-    const model::OperatorId op = catalog.programs[static_cast<std::size_t>(program.value)].op;
+    const model::OperatorId op = catalog.programs[program].op;
     if (!op.valid()) return false;
-    return place->second =
-               checked.contains(checkedKindOf(catalog.operators[static_cast<std::size_t>(op.value)].kind));
+    return place->second = checked.contains(checkedKindOf(catalog.operators[op].kind));
   };
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Step>());
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     PIPESCOPE_ASSIGN(const model::Rows<model::Step> steps, source.block<model::Step>(b));
     for (const model::Step& step : *steps) {
-      const auto segment = static_cast<std::size_t>(step.segment.value);
-      if (!step.segment.valid() || segment >= catalog.segments.size()) continue;
-      const model::Segment& of = catalog.segments[segment];
-      if (of.executable != id || !model::isComputePass(of.pass)) continue;
+      const model::Segment* of = catalog.segments.find(step.segment);
+      if (of == nullptr || of->executable != id || !model::isComputePass(of->pass)) continue;
       const auto ticks = static_cast<double>(step.ticks.count);
       found.computeTicks += ticks;
       if (isChecked(step.program)) found.checkedTicks += ticks;

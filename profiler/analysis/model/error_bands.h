@@ -1,5 +1,5 @@
 #pragma once
-// What a profile's figures are worth: exact, modelled and checked (with how far off), or modelled only.
+// Error bands: how far a profile's modelled figures were from measurements.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace pipescope::analysis {
 
-/// How far a kind of figure was from what was measured, over some points.
-struct WorthBand {
+/// The error of one kind of figure over several measured points.
+struct ErrorBand {
   std::string device;    ///< chip: "mk2"
   std::string kind;      ///< of layer: "convolution"
   std::string quantity;  ///< cycles, total_bytes, max_tile_bytes
@@ -24,21 +24,21 @@ struct WorthBand {
   double biasShare() const;
 };
 
-/// The bands that the profile carries (properties "band.DEVICE.KIND.QUANTITY"), of the devices it has, in the
-/// order of recording. What does not read as a band is left out.
-std::vector<WorthBand> worthBands(const Catalog& catalog);
+/// The bands of the profile's devices, in the order of recording. The profile keeps them as properties
+/// "band.DEVICE.KIND.QUANTITY"; properties that cannot be read as a band are left out.
+std::vector<ErrorBand> errorBandsOf(const Catalog& catalog);
 
-/// The kind of layer, as bands name it, that an operator's type belongs to; empty: of no kind that is
-/// checked.
+/// The kind of layer that an operator's type belongs to, in the words of the bands. Empty for types that no
+/// band covers.
 std::string checkedKindOf(std::string_view operatorType);
 
-/// What part of an executable's compute time comes from kinds of layer with a band.
-struct Worth {
-  std::vector<WorthBand> bands;
+/// The bands, and how much of an executable's compute time they cover.
+struct ErrorBands {
+  std::vector<ErrorBand> bands;
   double checkedTicks = 0, computeTicks = 0;  ///< of forward, recompute and backward passes, per micro-batch
   double checkedShare() const { return computeTicks > 0 ? checkedTicks / computeTicks : 0; }
 };
-Result<Worth> worth(const model::ProfileSource& source, const Catalog& catalog,
-                    model::ExecutableId executable);
+Result<ErrorBands> errorBands(const model::ProfileSource& source, const Catalog& catalog,
+                              model::ExecutableId executable);
 
 }  // namespace pipescope::analysis

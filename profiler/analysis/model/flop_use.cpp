@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Value of an option; texts without their quotes.
+/// The value of an option, without quotes.
 std::string optionText(const Catalog& catalog, std::string_view path) {
   for (const model::ConfigurationEntry& entry : catalog.configuration) {
     if (entry.path != path) continue;
@@ -19,8 +19,8 @@ std::string optionText(const Catalog& catalog, std::string_view path) {
   return {};
 }
 
-/// The figures that may be a precision's peak, the best first: sums stay float32 whatever is multiplied, so
-/// products of halves with float32 sums come before those with half sums.
+/// The figures that may be the peak of a precision, best first. Sums are float32 in every precision, so
+/// figures for products of float16 with float32 sums come before those with float16 sums.
 std::vector<std::string> peakNames(const std::string& precision) {
   if (precision == "float16") return {"peak_fp16_fp32", "peak_fp16"};
   if (precision == "bfloat16") return {"peak_bf16", "peak_fp16_fp32", "peak_fp16"};

@@ -1,5 +1,5 @@
 #pragma once
-// How much of the devices' peak a run's floating-point operations come to.
+// How much of the devices' peak rate the floating-point operations of a run use.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,16 +8,16 @@
 
 namespace pipescope::analysis {
 
-/// Over the executable's last run, one replica. Weight updates, stream copies and loss scaling count nothing.
+/// For one replica in the executable's last run. Weight updates, stream copies and loss scaling do not count.
 struct FlopUse {
-  double modelFlops = 0;      ///< of forward and backward passes, as if nothing were computed twice
-  double recomputeFlops = 0;  ///< of what is computed again
+  double modelFlops = 0;      ///< of forward and backward passes, without recompute
+  double recomputeFlops = 0;  ///< of recompute
   double seconds = 0;         ///< the run's length
-  std::int64_t devices = 0;   ///< that hold a stage
+  std::int64_t devices = 0;   ///< devices that hold a stage
   std::string precision;      ///< of the run: execution.precision
-  std::string peakName;       ///< the figure that the peak is: "peak_fp32"
+  std::string peakName;       ///< name of the figure that gives the peak, such as "peak_fp32"
   double peakPerDevice = 0;   ///< FLOP/s; 0: the profile names no peak for this precision
-  /// ÷ (devices × peak × seconds); none where that is 0.
+  /// FLOP ÷ (devices × peak × seconds); none if the product is 0. `model` leaves recompute out.
   std::optional<double> model, withRecompute;
 };
 
@@ -25,8 +25,8 @@ struct FlopUse {
 Result<FlopUse> flopUse(const model::ProfileSource& source, const Catalog& catalog,
                         model::ExecutableId executable);
 
-/// The number of a figure as profiles hold it, "62.65 TFLOP/s; grade …"; none where it is no number of `unit`
-/// with a decimal prefix.
+/// Reads the number of a figure such as "62.65 TFLOP/s; grade …". None if the text is no number with a
+/// decimal prefix and `unit`.
 std::optional<double> figureValue(std::string_view text, std::string_view unit);
 
 }  // namespace pipescope::analysis

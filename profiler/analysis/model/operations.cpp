@@ -16,7 +16,7 @@ Ticks OperationCost::total() const {
 
 namespace {
 
-/// Categories of variables that are pieces of the program, not tensors.
+/// True for categories of variables that are parts of the program rather than tensors.
 bool isCode(const std::string& category) {
   return category.ends_with("Code") || category.ends_with("State") || category.ends_with("Data") ||
          category.ends_with("Descriptor") || category.ends_with("Header");
@@ -63,7 +63,7 @@ class Aggregation {
       return list[known->second].cost;
     }
   };
-  /// Where an operator's figures go: its layer, its block, its kind.
+  /// The layer, block and kind that an operator's figures are added to.
   struct Place {
     std::string origin, block, kind, originKind;
     std::int32_t stage = -1;
@@ -96,32 +96,30 @@ class Aggregation {
           cost.flops += row.flops;
           ++cost.operators;
         });
-        places_.emplace(row.id.value, std::move(place));
+        places_.emplace(row.id, std::move(place));
       }
     }
     return {};
   }
 
   base::Status addSteps() {
-    std::unordered_map<std::int64_t, model::Pass> passOf;
+    std::unordered_map<model::SegmentId, model::Pass> passOf;
     for (const model::Segment& segment : catalog_.segments) {
       if (segment.executable == executable_ && devices_.contains(segment.device))
-        passOf.emplace(segment.id.value, segment.pass);
+        passOf.emplace(segment.id, segment.pass);
     }
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Step> rows, source_.block<model::Step>(b));
       for (const model::Step& row : *rows) {
-        if (passOf.contains(row.segment.value)) addStep(row);
+        if (passOf.contains(row.segment)) addStep(row);
       }
     }
     return {};
   }
 
   void addStep(const model::Step& step) {
-    const auto index = static_cast<std::size_t>(step.program.value);
-    if (!step.program.valid() || index >= catalog_.programs.size()) return;
-    const auto place = places_.find(catalog_.programs[index].op.value);
+    const auto place = places_.find(catalog_.programs[step.program].op);
     if (place == places_.end()) return;
     addTo(place->second, [&](OperationCost& cost) {
       cost.ticks[place->second.pass] += step.ticks;
@@ -159,7 +157,7 @@ class Aggregation {
   model::ExecutableId executable_;
   const Origins& origins_;
   std::set<model::DeviceId> devices_;  ///< of the first replica
-  std::unordered_map<std::int64_t, Place> places_;
+  std::unordered_map<model::OperatorId, Place> places_;
   Group operations_, blocks_, kinds_;
   OperationCost whole_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What the layers of a model cost: the operators of all passes, added up by the layer that they come from.
+// What the layers of a model cost. The operators of all passes are added up by the layer that they come from.
 #include <map>
 #include <string>
 #include <vector>
@@ -9,10 +9,10 @@
 namespace pipescope::analysis {
 
 struct OperationCost {
-  /// Per micro-batch; of passes that run once per iteration (update, collective), per iteration.
+  /// Per micro-batch. Update and collective run once per iteration, so theirs are per iteration.
   std::map<model::Pass, Ticks> ticks;
-  Ticks compute, exchange, sync, other;  ///< the same, over all passes, by kind of step
-  double flops = 0;                      ///< likewise
+  Ticks compute, exchange, sync, other;  ///< the same time by kind of step, over all passes
+  double flops = 0;                      ///< over all passes
   std::int64_t operators = 0, programs = 0;
   Bytes code;     ///< code, descriptors and vertex state below its name, sum over units
   Bytes weights;  ///< always-live tensors below its name: weights, optimizer state, accumulators, stashes
@@ -20,7 +20,7 @@ struct OperationCost {
 };
 
 struct Operation {
-  std::string name;   ///< the forward operator's; of what comes from none, its own
+  std::string name;   ///< name of the forward operator, or its own name if it comes from none
   std::string kind;   ///< operator type
   std::string block;  ///< empty: not known
   std::int32_t stage = -1;

@@ -1,6 +1,6 @@
 #pragma once
-// Which layer of the model a name path comes from: the forward operator that it lies below ("layer1/conv" of
-// "layer1/conv/grad_weight" and of "layer1/conv/weight/accumulator"), and that operator's block.
+// Which layer of the model a name path comes from. That is the forward operator whose name the path begins
+// with: "layer1/conv/grad_weight" and "layer1/conv/weight/accumulator" come from "layer1/conv".
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace pipescope::analysis {
 
 struct Origin {
-  std::string name;   ///< of the forward operator; empty: of none
+  std::string name;   ///< of the forward operator; empty: the path comes from none
   std::string block;  ///< of the model; empty: not known
   std::string kind;   ///< operator type, "Conv"
 };
@@ -20,8 +20,8 @@ class Origins {
   /// Reads the operators of an executable.
   static Result<Origins> read(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable);
-  /// The operator with the longest name that the path is or lies below. Gradients, stashes, weights and code
-  /// of a layer come from it; what lies below none is an origin of its own, without a name.
+  /// The forward operator with the longest name that the path begins with. Gradients, stashes, weights and
+  /// code of a layer come from the layer's operator. The name is empty when no operator's name fits.
   Origin of(std::string_view path) const;
 
  private:

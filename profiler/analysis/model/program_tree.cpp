@@ -7,10 +7,10 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Hostile files may nest as deep as they like.
+/// A hostile file may nest programs to any depth.
 constexpr int kDeepest = 64;
 
-/// Whatever a file says: not more than the largest number.
+/// Stops at the largest number instead of overflowing.
 Ticks times(Ticks ticks, std::int64_t count) {
   std::int64_t product = 0;
   return Ticks(__builtin_mul_overflow(ticks.count, count, &product) ? std::numeric_limits<std::int64_t>::max()
@@ -72,7 +72,7 @@ class TreeReader {
     return {};
   }
 
-  /// Adds a control program and those below it; gives their sums for one run of the program.
+  /// Adds a control program and those below it. Returns their sums for one run of the program.
   Sums add(std::size_t index, int depth) {
     const model::Program& row = programs_[index];
     Sums sums;

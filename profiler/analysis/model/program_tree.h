@@ -1,5 +1,5 @@
 #pragma once
-// The program tree: control programs with their loops and calls, and what lies below each of them.
+// The program tree: control programs with their loops and calls, and the sums of what they contain.
 #include <string>
 #include <vector>
 
@@ -17,16 +17,16 @@ struct ProgramNode {
   model::ProgramId target;  ///< of a Call
   std::string targetName;
   std::int64_t callers = 0;   ///< of a Function: Calls of it
-  std::int64_t programs = 0;  ///< that do something, below it (of a Call: in its function)
-  Ticks ticks;                ///< of their steps, loops below it counted; a Function's are its Calls'
+  std::int64_t programs = 0;  ///< programs without children below it (of a Call: in its function)
+  Ticks ticks;                ///< of their steps, with every turn of a loop; of a Function: of its Calls
 };
 
-/// Programs that have others below them, depth first, in the order of the program; those that do something
-/// (OnTileExecute, DoExchange …) are counted only. `children` gives them for one node.
+/// Programs that have children, depth first and in the order of the program. Programs without children
+/// (OnTileExecute, DoExchange …) are only counted; childPrograms() lists those of one node.
 Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& source, const Catalog& catalog,
                                                  model::ExecutableId executable);
 
-/// The children of a program, in order; none: the roots of the executable.
+/// The children of a program in order, or the roots of the executable if `parent` is none.
 Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,
                                                   model::ExecutableId executable, model::ProgramId parent);
 

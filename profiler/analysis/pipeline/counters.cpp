@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kCountersRunColumn = 2;
 
-/// Joins neighbours, so that half as many points are left.
+/// Joins neighbouring points, so that half as many are left.
 void halve(std::vector<CounterPoint>& points) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points.size(); i += 2) {
@@ -26,14 +26,14 @@ void halve(std::vector<CounterPoint>& points) {
   points.resize(kept);
 }
 
-/// False: no sample of the block is of the runs that are asked for.
+/// False when no sample of the block belongs to the requested runs.
 Result<bool> mayHoldRuns(const model::ProfileSource& source, const CounterRequest& request,
                          std::size_t block) {
   PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::CounterSample>(block));
   return ranges[kCountersRunColumn].mayMeet(request.firstRun.value, request.lastRun.value);
 }
 
-/// The blocks to read, and the one before them: a counter keeps its value until the next sample.
+/// The blocks to read and the block before them, because a counter keeps its value until the next sample.
 Result<std::vector<std::size_t>> blocksOf(const model::ProfileSource& source, const CounterRequest& request) {
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::CounterSample>());
   std::vector<std::size_t> wanted;
@@ -61,7 +61,7 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
     places[row.id.value] = all.size();
     all.emplace_back().counter = row;
   }
-  std::vector<bool> begun(all.size());  // by series: has samples of the runs themselves
+  std::vector<bool> begun(all.size());  // by series: true once it has a sample of the requested runs
   PIPESCOPE_ASSIGN(const std::vector<std::size_t> blocks, blocksOf(source, request));
   for (std::size_t i = 0; i < blocks.size() && !all.empty(); ++i) {
     if (progress.cancelled()) return base::cancelled("Reading the counters was stopped.");
@@ -79,8 +79,8 @@ Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& sou
           series.counter.device.valid() ? series.counter.device : model::DeviceId(0);
       const Ticks time =
           base::convertRoundUp(row.time, catalog.timebase(clock), catalog.timebase(model::DeviceId(0)));
-      if (isBefore) series.points.clear(), series.samples = 0;  // only the last of them still holds
-      // Not trusted: points ascend.
+      if (isBefore) series.points.clear(), series.samples = 0;  // only the last earlier sample still holds
+      // Points must ascend, but a damaged file may have them in any order.
       const Ticks before = series.points.empty() ? time : series.points.back().time;
       series.points.push_back({std::max(time, before), series.samples++, 1, row.value, row.value, row.value});
       if (series.points.size() / 2 > request.mostPoints) halve(series.points);

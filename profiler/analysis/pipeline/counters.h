@@ -1,5 +1,5 @@
 #pragma once
-// Values over time: loss, accuracy, stash entries, live bytes …
+// Values over time, such as loss, accuracy, stash entries and live bytes.
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -7,7 +7,7 @@
 
 namespace pipescope::analysis {
 
-/// One or more samples that follow each other. A counter keeps its last value until the next sample.
+/// One sample, or several neighbouring samples joined. A counter keeps its last value until the next sample.
 struct CounterPoint {
   Ticks time;              ///< of the first of them, in ticks of device 0
   std::int64_t index = 0;  ///< how many samples of the counter lie before it
@@ -25,19 +25,20 @@ struct CounterSeries {
 struct CounterRequest {
   static constexpr std::size_t kUnbounded = std::size_t{1} << 40;
   model::ExecutableId executable;
-  /// None: all runs. A series begins with the sample before the first of them, where one is near: its value
-  /// still holds.
+  /// None: all runs. A series also has the sample just before the first run, if one is near, because its
+  /// value still holds.
   model::RunId firstRun, lastRun;
-  /// A longer series is folded: no peak is lost.
+  /// In a longer series, neighbouring samples are joined. No peak is lost.
   std::size_t mostPoints = kUnbounded;
-  bool ofDevices = true, ofWhole = true;  ///< which counters: those of a device, those of the whole run
+  bool ofDevices = true;  ///< with the counters of single devices
+  bool ofWhole = true;    ///< with the counters of the whole run
 };
 
-/// The executable's counters in the order of their ids, those without samples left out.
+/// The executable's counters in the order of their ids. Counters without samples are left out.
 Result<std::vector<CounterSeries>> counterSeries(const model::ProfileSource& source, const Catalog& catalog,
                                                  const CounterRequest& request, base::Progress& progress);
 
-/// The point that holds at a time; −1: before the first.
+/// The index of the point whose value holds at a time; −1 before the first.
 std::ptrdiff_t pointAt(const CounterSeries& series, Ticks time);
 
 }  // namespace pipescope::analysis

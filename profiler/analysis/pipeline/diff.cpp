@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/pipeline/waits.h"
-#include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -26,7 +26,7 @@ void addTo(Sum& sum, std::int32_t microBatch, std::int64_t ticks) {
   base::addWrapped(sum.microBatches[microBatch < 0 ? -1 : microBatch], ticks);
 }
 
-/// Ticks of a segment by operation, each instant counted once, and the rest under the empty name.
+/// Ticks of a segment by operation. Every moment counts once; time without a step goes under the empty name.
 using Shares = std::vector<std::pair<std::string, std::int64_t>>;
 
 class PathParts {
@@ -45,7 +45,7 @@ class PathParts {
       add(link);
       base::addWrapped(total, (link.end - link.start).count);
     }
-    // A run without placements has no path: its span is one part.
+    // A run without placements has no path, so its whole length is one part.
     const std::int64_t rest = base::wrappedDifference((run.end - run.start).count, total);
     if (rest != 0) addTo(parts_[{"call", "", "", -1, -1}], -1, scale(rest));
     settle(scale((run.end - run.start).count));
@@ -59,7 +59,7 @@ class PathParts {
     return static_cast<std::int64_t>(static_cast<Wide>(ticks) * ticksPerSecond_ / own);
   }
 
-  /// What rounding took off the parts is a part of its own.
+  /// Adds what rounding took off the parts as a part of its own.
   void settle(std::int64_t span) {
     for (const auto& [key, sum] : parts_) span -= sum.ticks;
     if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);
@@ -97,12 +97,11 @@ class PathParts {
 
   std::string pathOf(model::ProgramId id) {
     const auto [place, added] = names_.try_emplace(id.value);
-    if (added && id.valid() && static_cast<std::size_t>(id.value) < side_.catalog.programs.size()) {
-      const model::Program program = side_.catalog.programs[static_cast<std::size_t>(id.value)];
-      const auto op = static_cast<std::size_t>(program.op.value);
-      const bool known = byOperator_ && program.op.valid() && op < side_.catalog.operators.size();
-      place->second =
-          side_.catalog.namePath(known ? side_.catalog.operators[op].debugContext : program.debugContext);
+    if (added && side_.catalog.programs.contains(id)) {
+      const model::Program program = side_.catalog.programs[id];
+      const bool known = byOperator_ && side_.catalog.operators.contains(program.op);
+      place->second = side_.catalog.namePath(known ? side_.catalog.operators[program.op].debugContext
+                                                   : program.debugContext);
       if (place->second.empty()) place->second = program.kind;
     }
     return place->second;
@@ -121,7 +120,8 @@ class PathParts {
       return count(link.kind == CriticalLink::Kind::call ? "call" : "transfer", "", length);
     }
     for (const auto& [operation, ticks] : shares_[segmentOf_[link.placement]]) {
-      const std::int64_t part = std::min(ticks, length);  // a damaged segment may hold more than its length
+      const std::int64_t part =
+          std::min(ticks, length);  // the steps of a damaged segment may be longer than it
       count("placement", operation, part);
       length -= part;
     }
@@ -144,7 +144,7 @@ void largestFirst(std::vector<Part>& parts) {
                    [](const Part& a, const Part& b) { return std::abs(a.delta()) > std::abs(b.delta()); });
 }
 
-/// Likewise by the sample, where calls have different numbers of them: there no change in ticks may be one.
+/// Sorts by the change per sample when the calls have different numbers of samples.
 template <class Part>
 void largestPerSampleFirst(const Diff& diff, std::vector<Part>& parts) {
   std::erase_if(parts, [&](const Part& part) { return diff.changePerSample(part) == 0; });
@@ -186,13 +186,11 @@ base::Status addMemory(const DiffSide& side, bool after,
                        std::map<std::pair<std::string, std::string>, MemoryPart>& parts) {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, side.source.rows<model::UnitMemory>());
   for (const model::UnitMemory& row : *rows) {
-    const auto space = static_cast<std::size_t>(row.space.value);
-    if (row.executable != side.executable || row.category == "gap" || !row.space.valid() ||
-        space >= side.catalog.memorySpaces.size())
-      continue;
-    const model::Device* device = side.catalog.device(side.catalog.memorySpaces[space].device);
+    const model::MemorySpace* space = side.catalog.memorySpaces.find(row.space);
+    if (row.executable != side.executable || row.category == "gap" || space == nullptr) continue;
+    const model::Device* device = side.catalog.device(space->device);
     std::string name = device == nullptr ? "host" : device->name;
-    if (side.catalog.memorySpaces[space].kind == "streaming_memory") name += " streaming memory";
+    if (space->kind == "streaming_memory") name += " streaming memory";
     MemoryPart& part = parts[{name, row.category}];
     part.device = name;
     part.category = row.category;

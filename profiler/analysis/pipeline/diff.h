@@ -12,9 +12,9 @@ struct ChangedOption {
   std::string path, before, after;  ///< empty: the profile does not have it
 };
 
-/// A part of a call's time on its critical path. Parts follow each other without gap from the call's start to
-/// its end, so their sums are the call's span, and the differences add up to the difference of the spans,
-/// exactly.
+/// A part of a call's time on its critical path. The parts follow each other without a gap from the call's
+/// start to its end. They therefore add up to the call's length, and their differences to the difference of
+/// the lengths, exactly.
 struct TimePart {
   std::string kind;       ///< placement (a step of an operation), between_steps, transfer or call
   std::string operation;  ///< name path; empty for the other kinds
@@ -26,15 +26,14 @@ struct TimePart {
   std::int64_t delta() const { return after - before; }
 };
 
-/// The same time by micro-batch of the critical path's placements and transfers, over all iterations of the
-/// call.
+/// The same time by micro-batch of the critical path, over all iterations of the call.
 struct MicroBatchPart {
-  std::int32_t microBatch = -1;  ///< −1: what belongs to none
+  std::int32_t microBatch = -1;  ///< −1: time that belongs to no micro-batch
   std::int64_t before = 0, after = 0;
   std::int64_t delta() const { return after - before; }
 };
 
-/// The same time by what it goes to: passes of all stages and devices, transfers, the call.
+/// Where the same time goes: passes of all stages and devices, transfers, the call.
 struct PassPart {
   std::string kind;  ///< a pass, "transfer", "call" or "rounding"
   std::int64_t before = 0, after = 0;
@@ -51,13 +50,14 @@ struct Diff {
   std::vector<ChangedOption> versions;  ///< properties: tool and device model
   std::vector<ChangedOption> options;
   std::int64_t ticksPerSecond = 1;
-  /// Spans of the last calls; with different timebases both in picoseconds, rounded down.
+  /// Lengths of the last calls. If the timebases differ, both are in picoseconds, rounded down.
   std::int64_t before = 0, after = 0;
   std::int64_t samplesBefore = 0, samplesAfter = 0;  ///< of these calls, all replicas; 0: not known
   std::int64_t devicesBefore = 0, devicesAfter = 0;  ///< that hold a stage
-  /// Of different families: their stages and devices have nothing in common, so parts are of the whole.
+  /// The devices are of different families. Their stages and devices have no counterparts, so parts are
+  /// matched by operator alone.
   bool families = false;
-  /// Calls of different numbers of samples are compared by the sample: seconds ÷ samples.
+  /// True when the calls have different numbers of samples; times are then compared per sample.
   bool perSample() const { return samplesBefore > 0 && samplesAfter > 0 && samplesBefore != samplesAfter; }
   double secondsPerSampleBefore(std::int64_t ticks) const { return perSampleOf(ticks, samplesBefore); }
   double secondsPerSampleAfter(std::int64_t ticks) const { return perSampleOf(ticks, samplesAfter); }
@@ -67,11 +67,10 @@ struct Diff {
   }
 
   std::vector<PassPart> passes;  ///< as time
-  /// Parts that differ, largest change first (by the sample where perSample()); deltas add up to after −
-  /// before.
+  /// Parts that differ, largest change first (per sample where perSample()). Deltas add up to after − before.
   std::vector<TimePart> time;
-  std::vector<MicroBatchPart> microBatches;  ///< likewise: deltas add up to after − before
-  std::vector<MemoryPart> memory;            ///< likewise of all memory without gaps
+  std::vector<MicroBatchPart> microBatches;  ///< deltas add up to after − before
+  std::vector<MemoryPart> memory;            ///< of all memory without gaps
 
  private:
   double perSampleOf(std::int64_t ticks, std::int64_t samples) const {
@@ -87,9 +86,9 @@ struct DiffSide {
   model::ExecutableId executable;
 };
 
-/// Over the last call of each executable. Parts are matched by kind, operation's path, pass, stage and device
-/// (of different families: by the model's operator and pass), micro-batches by number: what only one critical
-/// path goes through counts as nothing on the other.
+/// Compares the last calls of two executables. Parts are matched by kind, name path of the operation, pass,
+/// stage and device; devices of different families only by operator and pass. A part that lies on one
+/// critical path alone counts as 0 on the other.
 Result<Diff> diff(const DiffSide& before, const DiffSide& after);
 
 }  // namespace pipescope::analysis

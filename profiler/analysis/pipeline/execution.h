@@ -1,5 +1,6 @@
 #pragma once
-// What each device did in a run: ticks by lane, by kind of step, idle; traffic; tile balance.
+// What each device did in a run: ticks by lane and by kind of step, idle time, communication that other work
+// does not hide, traffic, tile balance.
 #include <map>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@ struct DeviceExecution {
   Ticks idle;   ///< total − the union of its placements and transfers
   std::map<model::LaneRole, Ticks> byLane;
   std::map<model::StepKind, Ticks> byKind;  ///< steps of its placements; transfers count as global exchange
+  bool placed = false;                      ///< at least one placement lies on the device
+  Ticks anyLane;        ///< time in which at least one lane works, without collectives and transfers
+  Ticks communicating;  ///< union of transfers and collectives
+  Ticks exposed;        ///< time in which the device waits for transfers and collectives
   Bytes streamIn, streamOut, exchangeIn, exchangeOut, globalIn, globalOut;
   double tileBalance = 0;         ///< mean over compute steps of mean ÷ slowest unit's ticks
   double parallelEfficiency = 0;  ///< compute unit-ticks ÷ (units × total)
@@ -24,10 +29,10 @@ struct DeviceExecution {
 struct Execution {
   Ticks total;  ///< of device 0's timebase: the run's span
   double seconds = 0;
-  double samplesPerSecond = 0;  ///< the emulated system's
+  double samplesPerSecond = 0;  ///< of the emulated system
   std::int64_t samples = 0;
-  std::vector<DeviceExecution>
-      devices;  ///< the first replica's first; without replicas that are not recorded
+  /// The devices of the first replica come first. Devices of replicas that were not recorded are left out.
+  std::vector<DeviceExecution> devices;
   int replicasNotRecorded = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace pipescope::analysis {
 namespace {
 
-constexpr std::int64_t kMostForPath = 300'000;  // placements of a call whose critical path is looked for
+constexpr std::int64_t kMostForPath = 300'000;  // a call with more placements shows no critical path
 constexpr std::size_t kPipelineGridRunColumn = 5, kMicroBatchColumn = 10, kIterationColumn = 11;
 
 using PipelineGridKey =
@@ -85,7 +85,7 @@ class Builder {
       }
       PIPESCOPE_ASSIGN(const model::Rows<model::Placement> rows, source_.block<model::Placement>(i));
       for (const model::Placement& row : *rows) {
-        // Where each micro-batch is a step of its own, as in inference, the whole call is one table.
+        // In inference each micro-batch is a step of its own, so one table shows the whole call.
         if (row.run == run.id && (grid_.iterations == 1 || row.iteration == request_.iteration)) take(row);
       }
     }
@@ -132,7 +132,7 @@ class Builder {
     for (std::size_t i = 0; i < grid_.cells.size(); ++i) {
       PipelineCell& cell = grid_.cells[i];
       PipelineRow& row = grid_.rows[static_cast<std::size_t>(cell.row)];
-      // A damaged file may let them overlap; lists of a row never do.
+      // The cells of a row must not overlap, but in a damaged file they may.
       if (!row.cells.empty()) cell.start = std::max(cell.start, at(row.cells.back()).end);
       cell.end = std::max(cell.end, cell.start);
       row.cells.push_back(static_cast<std::int32_t>(i));
@@ -151,7 +151,7 @@ class Builder {
       if (filled[c] >= rows) grid_.firstFullColumn = static_cast<std::int32_t>(c);
     }
     if (!grid_.hasSlots) return;
-    // With slots: the first cycle in which every row has all halves that there are.
+    // The first cycle in which every row has both halves.
     const std::size_t halves = hasBackward() ? 2 : 1;
     std::map<std::int32_t, std::size_t> bySlot;
     for (const PipelineCell& cell : grid_.cells) ++bySlot[cell.slot];
@@ -175,7 +175,7 @@ class Builder {
                        [](const auto& cell) { return cell.pass != model::Pass::forward; });
   }
 
-  /// A column for each half of a cycle that anybody uses.
+  /// Makes a column for each half of a cycle that is used.
   void columnsBySlot() {
     std::map<std::pair<std::int32_t, int>, std::int32_t> columns;
     const auto half = [](const PipelineCell& cell) {
@@ -190,7 +190,7 @@ class Builder {
     for (PipelineCell& cell : grid_.cells) cell.column = columns[{cell.slot, half(cell)}];
   }
 
-  /// Every cell takes one column, in its device's order, after what it needs of its neighbours.
+  /// Gives every cell one column: in its device's order, and after the cells of its neighbours that it needs.
   void columnsByOrder() {
     std::map<PipelineGridKey, std::int32_t> ends;
     std::vector<std::int32_t> free(grid_.rows.size(), 0);

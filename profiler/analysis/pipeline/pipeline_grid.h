@@ -1,6 +1,6 @@
 #pragma once
-// One step (device iteration) of a pipeline as cells: what each device did for which micro-batch, when, and
-// in which column of a schedule table with equal cells.
+// One step (device iteration) of a pipeline as cells. A cell says what a device did for which micro-batch,
+// when, and in which column of a schedule table.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace pipescope::analysis {
 
-/// A pass of one micro-batch on one stage: forward, backward (with its recomputation) or weight gradient.
+/// A pass of one micro-batch on one stage: forward, backward with its recompute, or weight gradient.
 struct PipelineCell {
   std::int32_t row = 0;  ///< index into PipelineGrid::rows
   std::int32_t stage = -1, microBatch = -1, slot = -1;
   model::Pass pass = model::Pass::forward;
-  Ticks start, end;  ///< in ticks of device 0; backward from its recomputation's start
+  Ticks start, end;  ///< in ticks of device 0; a backward pass begins with its recompute
   Ticks recompute;   ///< part of it
   std::int32_t column = 0;
   model::PlacementId placement;  ///< its first
@@ -35,20 +35,20 @@ struct PipelineGrid {
   model::RunId run;
   std::int32_t iteration = 0, iterations = 1;  ///< iterations: of the call
   std::int64_t microBatches = 0;               ///< of the step
-  std::int64_t shownMicroBatches = 0;          ///< fewer where the step is too long for a table
+  std::int64_t shownMicroBatches = 0;          ///< fewer if the step is too long for a table
   std::vector<PipelineRow> rows;               ///< devices that hold a stage
   std::vector<PipelineCell> cells;             ///< by start
   std::int32_t columns = 0;
-  /// Heads of the columns: pipeline cycle and half ("3 F"), or the number.
+  /// Headings of the columns: the pipeline cycle and its half ("3 F"), or a number.
   std::vector<std::string> heads;
   bool hasSlots = false;
-  /// First forward to last backward (inference: last forward).
+  /// From the first forward's start to the last backward's end (inference: the last forward's).
   Ticks start, end;
-  /// When the last device has begun, and when the first device has ended. Steady lies between; none where the
-  /// second comes before the first.
+  /// When the last device begins and when the first device ends. The steady part lies between them; there is
+  /// none if the first device ends before the last one begins.
   Ticks rampUpEnd, rampDownStart;
-  /// The first column in which every row has a cell; −1: none. With slots: of the first cycle in which every
-  /// row does both halves it has to do.
+  /// The first column in which every row has a cell; −1: none. With slots, it belongs to the first cycle in
+  /// which every row does both of its halves.
   std::int32_t firstFullColumn = -1;
   std::int32_t firstFullSlot = -1;
   bool criticalKnown = false;
@@ -61,7 +61,7 @@ struct PipelineRequest {
   std::int64_t mostCells = 60'000;
 };
 
-/// An error names what could not be read. A run without placements gives a grid without cells.
+/// An error says what could not be read. A run without placements gives a grid without cells.
 Result<PipelineGrid> pipelineGrid(const model::ProfileSource& source, const Catalog& catalog,
                                   const PipelineRequest& request, base::Progress& progress);
 

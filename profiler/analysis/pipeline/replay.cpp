@@ -20,9 +20,9 @@ double costOf(const ReplayTask& task, const std::vector<StageCost>& costs) {
 
 }  // namespace
 
-Replay::Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime,
+Replay::Replay(const std::vector<model::Placement>& iteration, int stages, model::ScheduleKind kind,
                std::set<int> pipeStarts)
-    : stages_(stages), oneAtATime_(oneAtATime), pipeStarts_(std::move(pipeStarts)) {
+    : stages_(stages), kind_(kind), pipeStarts_(std::move(pipeStarts)) {
   std::vector<const model::Placement*> sorted;
   for (const model::Placement& p : iteration) {
     if (model::isComputePass(p.pass) && p.stage >= 0 && p.stage < stages && p.microBatch >= 0)
@@ -42,12 +42,10 @@ Replay::Replay(const std::vector<model::Placement>& iteration, int stages, bool 
     microBatches_ = std::max(microBatches_, task.microBatch + 1);
     training_ = training_ || task.kind != ReplayTask::Kind::forward;
   }
-  hasSlots_ = !tasks_.empty() &&
-              std::all_of(tasks_.begin(), tasks_.end(), [](const ReplayTask& t) { return t.slot >= 0; });
 }
 
 double Replay::makespan(const std::vector<StageCost>& costs) const {
-  return hasSlots_ ? bySlots(costs) : byDependencies(costs);
+  return kind_ == model::ScheduleKind::barrier ? bySlots(costs) : byDependencies(costs);
 }
 
 double Replay::bySlots(const std::vector<StageCost>& costs) const {
@@ -72,7 +70,7 @@ std::int64_t Replay::input(const ReplayTask& task) const {
   if (task.kind == Kind::forward) {
     if (task.stage > 0 && !pipeStarts_.contains(task.stage))
       return place(task.kind, task.stage - 1, task.microBatch);
-    if (!oneAtATime_ || task.microBatch == 0) return -1;
+    if (kind_ != model::ScheduleKind::oneAtATime || task.microBatch == 0) return -1;
     return training_ ? place(Kind::backward, 0, task.microBatch - 1)
                      : place(Kind::forward, stages_ - 1, task.microBatch - 1);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What an iteration would have taken with other costs: its order of work, replayed without exchange.
+// Replays an iteration's order of work with other costs and without exchange, to see how long it would take.
 #include <set>
 #include <vector>
 
@@ -22,17 +22,16 @@ struct StageCost {
 
 class Replay {
  public:
-  /// The tasks of one iteration in each device's order, from its compute placements. `pipeStarts`: stages
-  /// that take no data from the stage before, besides stage 0.
-  Replay(const std::vector<model::Placement>& iteration, int stages, bool oneAtATime,
+  /// Takes the tasks of one iteration, in each device's order, from its compute placements. `pipeStarts` are
+  /// the stages besides stage 0 that receive no data from the stage before them.
+  Replay(const std::vector<model::Placement>& iteration, int stages, model::ScheduleKind kind,
          std::set<int> pipeStarts = {});
 
-  /// Makespan from the first forward to the last backward. With slots: the sum of the slowest devices;
-  /// without: each task starts when its device is free and its neighbour's task is done. 0 where the order
-  /// cannot be replayed.
+  /// Time from the first forward's start to the last backward's end. With a barrier, each pipeline cycle
+  /// takes as long as its slowest device. Otherwise a task starts when its device is free and its input is
+  /// there. 0 when the order cannot be replayed.
   double makespan(const std::vector<StageCost>& costs) const;
   const std::vector<ReplayTask>& tasks() const { return tasks_; }
-  bool hasSlots() const { return hasSlots_; }
 
  private:
   double bySlots(const std::vector<StageCost>& costs) const;
@@ -43,7 +42,8 @@ class Replay {
 
   std::vector<ReplayTask> tasks_;  ///< by device, then in time
   int stages_ = 0, microBatches_ = 0;
-  bool oneAtATime_ = false, hasSlots_ = false, training_ = false;
+  model::ScheduleKind kind_;
+  bool training_ = false;
   std::set<int> pipeStarts_;
 };
 

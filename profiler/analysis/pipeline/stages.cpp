@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "profiler/analysis/block_walk.h"
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/replay.h"
-#include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/rows_of_run.h"
 
 namespace pipescope::analysis {
 namespace {
@@ -14,15 +16,15 @@ double length(Ticks start, Ticks end) {
   return static_cast<double>((end - start).count);
 }
 
-/// The rows of one run, and what is asked of them again and again.
-struct RunRows {
+/// The rows of the first replica in the executable's last run.
+struct ReplicaRows {
   const model::Executable* executable = nullptr;
   const model::Run* run = nullptr;
   std::vector<const model::Stage*> stages;
   std::vector<model::Placement> placements;
   std::vector<model::Wait> waits;
   std::vector<model::Transfer> transfers;
-  std::vector<std::vector<model::Placement>> iterations;  ///< placements by iteration
+  std::map<int, std::vector<model::Placement>> iterations;  ///< placements by iteration
 
   int stageCount() const { return static_cast<int>(stages.size()); }
   std::set<model::DeviceId> devices() const {
@@ -32,8 +34,9 @@ struct RunRows {
   }
 };
 
-Result<RunRows> loadRun(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id) {
-  RunRows rows;
+Result<ReplicaRows> loadRun(const model::ProfileSource& source, const Catalog& catalog,
+                            model::ExecutableId id) {
+  ReplicaRows rows;
   rows.executable = catalog.executable(id);
   rows.run = catalog.lastRunOf(id);
   rows.stages = catalog.stagesOf(id);
@@ -41,22 +44,19 @@ Result<RunRows> loadRun(const model::ProfileSource& source, const Catalog& catal
   PIPESCOPE_ASSIGN(rows.placements, rowsOfRun<model::Placement>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.waits, rowsOfRun<model::Wait>(source, *rows.run));
   PIPESCOPE_ASSIGN(rows.transfers, rowsOfRun<model::Transfer>(source, *rows.run));
-  // Figures are of one replica, the first; further ones are recorded where they are slower.
+  // All figures are of the first replica. The profile records further replicas where they are slower.
   const std::set<model::DeviceId> own = rows.devices();
   std::erase_if(rows.placements, [](const model::Placement& p) { return p.replica != 0; });
   std::erase_if(rows.waits, [&](const model::Wait& wait) { return !own.contains(wait.device); });
   for (const model::Placement& p : rows.placements) {
-    if (p.iteration < 0) continue;
-    if (static_cast<std::size_t>(p.iteration) >= rows.iterations.size())
-      rows.iterations.resize(static_cast<std::size_t>(p.iteration) + 1);
-    rows.iterations[static_cast<std::size_t>(p.iteration)].push_back(p);
+    if (p.iteration >= 0) rows.iterations[p.iteration].push_back(p);
   }
   return rows;
 }
 
 // --- Costs per stage -------------------------------------------------------------------
 
-void addPasses(const RunRows& rows, StagesReport& report) {
+void addPasses(const ReplicaRows& rows, StagesReport& report) {
   const double microBatches = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1)) *
                               static_cast<double>(std::max<std::int64_t>(report.microBatches, 1));
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
@@ -87,20 +87,29 @@ void addPasses(const RunRows& rows, StagesReport& report) {
         stage.update += ticks / iterations;
         break;
       case model::Pass::remote:
-        // Around the update; those of single micro-batches belong to no pass of the stage.
+        // Loads and stores around the update. Those of a micro-batch belong to no pass of the stage.
         if (p.microBatch < 0) stage.update += ticks / iterations;
         break;
       default:
         break;
     }
   }
-  double sum = 0, slowest = 0;
+}
+
+/// Compares the stages with each other.
+void compareStages(StagesReport& report) {
+  double sum = 0, slowest = 0, longest = 0;
   for (StageReport& stage : report.stages) {
     stage.busy = stage.forward + stage.recompute + stage.backward + stage.weightGradient;
+    stage.occupied = stage.busy + stage.hostIn + stage.hostOut;
     sum += stage.busy;
     if (stage.busy > slowest) {
       slowest = stage.busy;
       report.slowestStage = stage.index;
+    }
+    if (stage.occupied > longest) {
+      longest = stage.occupied;
+      report.limitingStage = stage.index;
     }
   }
   for (StageReport& stage : report.stages) {
@@ -109,7 +118,7 @@ void addPasses(const RunRows& rows, StagesReport& report) {
   }
 }
 
-void addWaits(const RunRows& rows, StagesReport& report) {
+void addWaits(const ReplicaRows& rows, StagesReport& report) {
   const double iterations = static_cast<double>(std::max<std::size_t>(rows.iterations.size(), 1));
   std::map<std::pair<std::int64_t, model::WaitCause>, double> sums;
   for (const model::Wait& wait : rows.waits)
@@ -121,7 +130,7 @@ void addWaits(const RunRows& rows, StagesReport& report) {
   }
 }
 
-/// max ÷ mean over devices that hold a stage.
+/// Largest ÷ mean over the devices that hold a stage.
 template <class Cost>
 double imbalance(const StagesReport& report, Cost cost) {
   std::map<int, double> byDevice;
@@ -156,9 +165,9 @@ Span computeSpan(const std::vector<model::Placement>& iteration) {
   return span;
 }
 
-/// The steady part. With slots: from the first to the last slot in which every device does every kind of pass
-/// it ever does; otherwise, or where there is none, from the last device's first work to the first device's
-/// last.
+/// The steady part of an iteration. With slots, it lasts from the first to the last slot in which every
+/// device does each kind of pass that it ever does. Without such slots, it begins when the last device has
+/// begun and ends when the first device has finished.
 Span steadySpan(const std::vector<model::Placement>& iteration, const std::set<model::DeviceId>& devices,
                 Span whole) {
   std::map<model::DeviceId, std::set<std::pair<int, bool>>> kinds;  // device → (stage, forward)
@@ -198,9 +207,9 @@ struct Bubble {
   double rampUp = 0, steady = 0, rampDown = 0, exchange = 0;
 };
 
-Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model::DeviceId>& devices) {
+Bubble bubbleOf(const ReplicaRows& rows, int iteration, const std::vector<model::Placement>& placements,
+                const std::set<model::DeviceId>& devices) {
   Bubble bubble;
-  const std::vector<model::Placement>& placements = rows.iterations[iteration];
   const Span whole = computeSpan(placements);
   if (whole.end <= whole.start || devices.empty()) return bubble;
   const Span steady = steadySpan(placements, devices, whole);
@@ -213,9 +222,9 @@ Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model
     mid += span.overlap(steady.start, steady.end);
     down += span.overlap(steady.end, whole.end);
   }
-  // Exchange as the devices see it: what they are not computing for because copies go on.
+  // A wait for exchange is time in which a device does not compute because copies go on.
   for (const model::Wait& w : rows.waits) {
-    if (w.cause == model::WaitCause::exchange && w.iteration == static_cast<int>(iteration))
+    if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
       exchange += Span{at(w.start), at(w.end)}.overlap(whole.start, whole.end);
   }
   const double all = (whole.end - whole.start) * static_cast<double>(devices.size());
@@ -229,46 +238,34 @@ Bubble bubbleOf(const RunRows& rows, std::size_t iteration, const std::set<model
   return bubble;
 }
 
-/// Ticks in which transfers occupy a device, per iteration: the union over its incoming and outgoing ones.
-double transferTicks(const RunRows& rows, const Catalog& catalog, int iteration,
+/// Ticks of an iteration in which transfers occupy the devices; incoming and outgoing ones may overlap.
+double transferTicks(const ReplicaRows& rows, const Catalog& catalog, int iteration,
                      const std::set<model::DeviceId>& devices) {
-  std::map<model::DeviceId, std::vector<Span>> spans;
+  std::map<model::DeviceId, Intervals> busy;
   for (const model::Transfer& t : rows.transfers) {
-    const auto owner = [&](model::LaneId lane) {
-      const auto index = static_cast<std::size_t>(lane.value);
-      return lane.valid() && index < catalog.lanes.size() ? catalog.lanes[index].device : model::DeviceId();
-    };
     if (t.iteration != iteration) continue;
-    const model::DeviceId from = owner(t.fromLane), to = owner(t.toLane);
-    spans[from].push_back({at(t.start), at(t.end)});
-    if (to != from) spans[to].push_back({at(t.start), at(t.end)});
+    busy[catalog.deviceOf(t.fromLane)].add(t.start, t.end);
+    busy[catalog.deviceOf(t.toLane)].add(t.start, t.end);
   }
-  double sum = 0;
-  for (auto& [device, list] : spans) {
-    if (!devices.contains(device)) continue;
-    std::sort(list.begin(), list.end(), [](const Span& a, const Span& b) { return a.start < b.start; });
-    double reached = -1e300;
-    for (const Span& span : list) {
-      sum += std::max(0.0, span.end - std::max(span.start, reached));
-      reached = std::max(reached, span.end);
-    }
+  Ticks sum;
+  for (const auto& [device, transfers] : busy) {
+    if (devices.contains(device)) sum += transfers.unionLength();
   }
-  return sum;
+  return at(sum);
 }
 
-void addBubble(const RunRows& rows, const Catalog& catalog, StagesReport& report) {
+void addBubble(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   const std::set<model::DeviceId> devices = rows.devices();
   const double n = static_cast<double>(rows.iterations.size());
-  for (std::size_t i = 0; i < rows.iterations.size(); ++i) {
-    const Bubble bubble = bubbleOf(rows, i, devices);
+  for (const auto& [iteration, placements] : rows.iterations) {
+    const Bubble bubble = bubbleOf(rows, iteration, placements, devices);
     report.bubbleRampUp += bubble.rampUp / n;
     report.bubbleSteady += bubble.steady / n;
     report.bubbleRampDown += bubble.rampDown / n;
-    const bool barrier = !rows.iterations[i].empty() && rows.iterations[i].front().slot >= 0;
-    const Span whole = computeSpan(rows.iterations[i]);
+    const Span whole = computeSpan(placements);
     double exchange = bubble.exchange;
-    if (barrier && whole.end > whole.start) {
-      exchange += transferTicks(rows, catalog, static_cast<int>(i), devices) /
+    if (rows.executable->scheduleKind == model::ScheduleKind::barrier && whole.end > whole.start) {
+      exchange += transferTicks(rows, catalog, iteration, devices) /
                   ((whole.end - whole.start) * static_cast<double>(devices.size()));
     }
     report.exchangeShareOfBubble += exchange / n;
@@ -279,8 +276,8 @@ void addBubble(const RunRows& rows, const Catalog& catalog, StagesReport& report
 
 // --- Lost time, operations, memory -----------------------------------------------------
 
-/// Stages behind a gap: nothing passes between them and the stage before (a second pipe begins there).
-std::set<int> pipeStarts(const Catalog& catalog, const RunRows& rows) {
+/// Stages that receive nothing from the stage before them: a second pipe begins there.
+std::set<int> pipeStarts(const Catalog& catalog, const ReplicaRows& rows) {
   std::set<int> starts;
   for (int s = 1; s < rows.stageCount(); ++s) starts.insert(s);
   for (const model::Boundary& b : catalog.boundaries) {
@@ -289,7 +286,7 @@ std::set<int> pipeStarts(const Catalog& catalog, const RunRows& rows) {
   return starts;
 }
 
-void addLostTime(const RunRows& rows, const Catalog& catalog, StagesReport& report) {
+void addLostTime(const ReplicaRows& rows, const Catalog& catalog, StagesReport& report) {
   if (rows.iterations.empty() || report.stages.empty()) return;
   std::vector<StageCost> actual;
   StageCost mean;
@@ -301,9 +298,8 @@ void addLostTime(const RunRows& rows, const Catalog& catalog, StagesReport& repo
     mean.backward += cost.backward / count;
     mean.weight += cost.weight / count;
   }
-  const bool oneAtATime =
-      rows.executable->schedule == "sharded" || rows.executable->schedule == "tf-sequential";
-  const Replay replay(rows.iterations.front(), rows.stageCount(), oneAtATime, pipeStarts(catalog, rows));
+  const Replay replay(rows.iterations.begin()->second, rows.stageCount(), rows.executable->scheduleKind,
+                      pipeStarts(catalog, rows));
   const double devices = static_cast<double>(rows.devices().size());
   const double tActual = replay.makespan(actual);
   const double tMean = replay.makespan(std::vector<StageCost>(report.stages.size(), mean));
@@ -316,32 +312,41 @@ void addLostTime(const RunRows& rows, const Catalog& catalog, StagesReport& repo
   lost.exchangeUpdateHost = lost.step - tActual;
 }
 
-base::Status addOperations(const model::ProfileSource& source, const Catalog& catalog, const RunRows& rows,
-                           StagesReport& report) {
-  if (report.slowestStage < 0) return {};
-  PIPESCOPE_ASSIGN(const model::Rows<model::Step> steps, source.rows<model::Step>());
-  std::map<model::OperatorId, StageOperation> byOperator;
+/// The segments in which the slowest stage computes.
+std::set<model::SegmentId> slowestSegments(const Catalog& catalog, const ReplicaRows& rows,
+                                           const StagesReport& report) {
+  std::set<model::SegmentId> found;
   const std::set<model::DeviceId> own = rows.devices();
-  for (const model::Step& step : *steps) {
-    const auto segment = static_cast<std::size_t>(step.segment.value),
-               program = static_cast<std::size_t>(step.program.value);
-    if (segment >= catalog.segments.size() || program >= catalog.programs.size()) continue;
-    const model::Segment& owner = catalog.segments[segment];
-    const model::OperatorId op = catalog.programs[program].op;
-    if (owner.executable != rows.executable->id || owner.stage != report.slowestStage ||
-        !own.contains(owner.device) || !model::isComputePass(owner.pass))
-      continue;
-    if (!op.valid() || static_cast<std::size_t>(op.value) >= catalog.operators.size()) continue;
-    const model::Operator& described = catalog.operators[static_cast<std::size_t>(op.value)];
-    StageOperation& sum = byOperator[op];
-    sum.name = catalog.namePath(described.debugContext);
-    sum.kind = described.kind;
-    sum.pass = owner.pass;
-    sum.ticksPerMicroBatch += static_cast<double>(step.ticks.count);
+  for (const model::Segment& segment : catalog.segments) {
+    if (segment.executable == rows.executable->id && segment.stage == report.slowestStage &&
+        own.contains(segment.device) && model::isComputePass(segment.pass))
+      found.insert(segment.id);
   }
-  const double busy = report.stages[static_cast<std::size_t>(report.slowestStage)].busy;
+  return found;
+}
+
+base::Status addOperations(const model::ProfileSource& source, const Catalog& catalog,
+                           const ReplicaRows& rows, StagesReport& report) {
+  const StageReport* slowest = report.slowest();
+  if (slowest == nullptr) return {};
+  const std::set<model::SegmentId> wanted = slowestSegments(catalog, rows, report);
+  std::map<model::OperatorId, StageOperation> byOperator;
+  PIPESCOPE_TRY(forAllRows<model::Step>(source, [&](const model::Step& step) {
+    if (!wanted.contains(step.segment)) return;
+    const model::OperatorId op = catalog.programs[step.program].op;
+    if (!catalog.operators.contains(op)) return;
+    const auto [place, added] = byOperator.try_emplace(op);
+    StageOperation& sum = place->second;
+    if (added) {
+      const model::Operator described = catalog.operators[op];
+      sum.name = catalog.namePath(described.debugContext);
+      sum.kind = described.kind;
+      sum.pass = described.pass;
+    }
+    sum.ticksPerMicroBatch += static_cast<double>(step.ticks.count);
+  }));
   for (auto& [op, sum] : byOperator) {
-    sum.share = busy > 0 ? sum.ticksPerMicroBatch / busy : 0;
+    sum.share = sum.ticksPerMicroBatch / slowest->busy;
     report.slowestOperations.push_back(sum);
   }
   std::stable_sort(report.slowestOperations.begin(), report.slowestOperations.end(),
@@ -353,9 +358,7 @@ base::Status addOperations(const model::ProfileSource& source, const Catalog& ca
   return {};
 }
 
-base::Status addMemory(const model::ProfileSource& source, const Catalog& catalog, model::ExecutableId id,
-                       StagesReport& report) {
-  PIPESCOPE_ASSIGN(const Memory all, memory(source, catalog, id));
+void addMemory(const Catalog& catalog, model::ExecutableId id, const Memory& all, StagesReport& report) {
   for (StageReport& stage : report.stages) {
     for (const DeviceMemory& device : all.devices) {
       if (device.index != stage.device) continue;
@@ -374,15 +377,14 @@ base::Status addMemory(const model::ProfileSource& source, const Catalog& catalo
         stage.memory->stash = row->stashBytesPerEntry * row->stashEntries;
     }
   }
-  return {};
 }
 
 }  // namespace
 
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
-                                  model::ExecutableId id) {
+                                  model::ExecutableId id, const Memory& memory) {
   StagesReport report;
-  PIPESCOPE_ASSIGN(const RunRows rows, loadRun(source, catalog, id));
+  PIPESCOPE_ASSIGN(const ReplicaRows rows, loadRun(source, catalog, id));
   if (rows.executable == nullptr) return base::badInput("The profile has no such executable.");
   report.clockHz = catalog.timebase({}).ticksPerSecond;
   report.microBatches = rows.executable->microBatches;
@@ -402,6 +404,7 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
       return base::badInput("The profile's stages are not numbered from 0 without gap.");
   }
   addPasses(rows, report);
+  compareStages(report);
   addWaits(rows, report);
   report.imbalance = imbalance(report, [](const StageReport& s) { return s.busy; });
   report.imbalanceForward = imbalance(report, [](const StageReport& s) { return s.forward; });
@@ -412,12 +415,18 @@ Result<StagesReport> stagesReport(const model::ProfileSource& source, const Cata
     addLostTime(rows, catalog, report);
   }
   PIPESCOPE_TRY(addOperations(source, catalog, rows, report));
-  PIPESCOPE_TRY(addMemory(source, catalog, id, report));
+  addMemory(catalog, id, memory, report);
   for (const model::Boundary& b : catalog.boundaries) {
     if (b.executable == id)
       report.boundaries.push_back({b.fromStage, b.toStage, b.kind, b.tensor, b.shape, b.bytes, b.ticks});
   }
   return report;
+}
+
+Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId id) {
+  PIPESCOPE_ASSIGN(const Memory all, memory(source, catalog, id));
+  return stagesReport(source, catalog, id, all);
 }
 
 }  // namespace pipescope::analysis

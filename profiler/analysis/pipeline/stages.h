@@ -1,6 +1,5 @@
 #pragma once
-// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, the three lost times (design
-// §3).
+// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, and the three lost times.
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +8,8 @@
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::analysis {
+
+struct Memory;
 
 /// An operation that costs time in a stage, all passes together.
 struct StageOperation {
@@ -33,6 +34,7 @@ struct StageReport {
   /// Ticks per micro-batch (update: per iteration, with loads and stores around it), mean over the run.
   double forward = 0, recompute = 0, backward = 0, weightGradient = 0, update = 0, hostIn = 0, hostOut = 0;
   double busy = 0;                           ///< forward + recompute + backward + weightGradient
+  double occupied = 0;                       ///< busy + hostIn + hostOut
   double share = 0;                          ///< busy ÷ Σ busy over stages
   double ratioToSlowest = 0;                 ///< busy ÷ the largest busy
   std::map<model::WaitCause, double> waits;  ///< ticks per iteration, by cause
@@ -40,9 +42,10 @@ struct StageReport {
   std::optional<StageMemory> memory;  ///< of the stage's device; none where no memory was recorded
 };
 
-/// Time of one iteration by what is lost: all in ticks, mean over the run's iterations.
+/// Where the time of one iteration goes: all in ticks, mean over the run's iterations. An imbalance below 0
+/// is possible: a device with many short stages would need longer if each of its stages took the mean.
 struct LostTime {
-  double step = 0;                ///< iteration start to iteration start
+  double step = 0;                ///< from one iteration's start to the next one's start
   double useful = 0;              ///< G · mean(F+B)
   double fillAndDrain = 0;        ///< T(mean) − G·mean
   double imbalance = 0;           ///< T(actual) − T(every stage at the mean), both without exchange
@@ -63,16 +66,27 @@ struct StagesReport {
   double imbalance = 0, imbalanceForward = 0, imbalanceBackward = 0;
   double bubbleFraction = 0;
   double bubbleRampUp = 0, bubbleSteady = 0, bubbleRampDown = 0;  ///< parts of bubbleFraction; add up to it
-  double exchangeShareOfBubble =
-      0;  ///< part of the bubble during which inter-device exchange or sync went on
-  int slowestStage = -1;
+  /// Part of the bubble during which exchange between devices or a sync went on.
+  double exchangeShareOfBubble = 0;
+  int slowestStage = -1;   ///< the stage with the largest busy; −1: nothing has run
+  int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run
   LostTime lost;
   std::vector<StageReport> stages;
   std::vector<StageOperation> slowestOperations;  ///< of the slowest stage, largest first, at most ten
   std::vector<BoundaryReport> boundaries;
+
+  /// Null: nothing has run.
+  const StageReport* slowest() const { return slowestStage < 0 ? nullptr : &stages[at(slowestStage)]; }
+  const StageReport* limiting() const { return limitingStage < 0 ? nullptr : &stages[at(limitingStage)]; }
+
+ private:
+  static std::size_t at(int stage) { return static_cast<std::size_t>(stage); }
 };
 
-/// Report over the executable's last run.
+/// Report over the executable's last run. `memory` is the executable's memory.
+Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
+                                  model::ExecutableId executable, const Memory& memory);
+/// As above; reads the executable's memory itself.
 Result<StagesReport> stagesReport(const model::ProfileSource& source, const Catalog& catalog,
                                   model::ExecutableId executable);
 

@@ -3,36 +3,22 @@
 #include <algorithm>
 #include <map>
 
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/memory/memory.h"
-#include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/rows_of_run.h"
 
 namespace pipescope::analysis {
 namespace {
 
 constexpr std::size_t kSystemLinksRunColumn = 9;
 
-using Spans = std::vector<std::pair<Ticks, Ticks>>;
-
 std::string nameOf(const Catalog& catalog, model::DeviceId id) {
   const model::Device* device = catalog.device(id);
   return device == nullptr ? "host" : device->name;
 }
 
-Ticks lengthOf(Spans spans) {
-  std::sort(spans.begin(), spans.end());
-  Ticks sum, reached;
-  bool first = true;
-  for (const auto& [start, end] : spans) {
-    const Ticks from = first ? start : std::max(start, reached);
-    if (end > from) sum += end - from;
-    reached = first ? end : std::max(reached, end);
-    first = false;
-  }
-  return sum;
-}
-
-/// A step of a segment that moves bytes between the device and the host, its remote buffers or, in a
-/// collective, the same device of other replicas.
+/// A step that moves bytes between its device and the host, its remote buffers, or (in a collective) the
+/// devices of other replicas.
 struct Copy {
   model::StepKind kind;
   Ticks offset, ticks;
@@ -83,25 +69,20 @@ class UseReader {
       PIPESCOPE_ASSIGN(const model::Rows<model::Transfer> rows, source_.block<model::Transfer>(i));
       for (const model::Transfer& row : *rows) {
         if (row.run != use_.run || row.end < row.start) continue;
-        const model::DeviceId from = deviceOf(row.fromLane), to = deviceOf(row.toLane);
+        const model::DeviceId from = catalog_.deviceOf(row.fromLane), to = catalog_.deviceOf(row.toLane);
         const bool host = row.kind == model::TransferKind::hostIn || row.kind == model::TransferKind::hostOut;
         hostTransfers_ = hostTransfers_ || host;
         remoteTransfers_ = remoteTransfers_ || row.kind == model::TransferKind::remote;
-        const std::size_t known = catalog_.links.size();
-        const auto named = static_cast<std::size_t>(row.link.value);
-        const std::size_t place = row.link.valid() && named < known ? named : between(from, to);
+        const std::size_t place =
+            catalog_.links.contains(row.link) ? static_cast<std::size_t>(row.link.value) : between(from, to);
         add(place, from, to, row.bytes, row.start, row.end);
       }
     }
     return {};
   }
 
-  model::DeviceId deviceOf(model::LaneId lane) const {
-    const auto index = static_cast<std::size_t>(lane.value);
-    return lane.valid() && index < catalog_.lanes.size() ? catalog_.lanes[index].device : model::DeviceId();
-  }
-
-  /// The link from one device to another; where there is none, several links that are shown as one.
+  /// The link from one device to another. Without a direct link, one entry stands for the way over several
+  /// links.
   std::size_t between(model::DeviceId from, model::DeviceId to) {
     const auto [place, isNew] = direct_.try_emplace({from, to}, use_.links.size());
     const bool host = !from.valid() || !to.valid();
@@ -112,19 +93,19 @@ class UseReader {
   void add(std::size_t place, model::DeviceId from, model::DeviceId to, Bytes bytes, Ticks start, Ticks end) {
     use_.links[place].bytes += bytes;
     ++use_.links[place].transfers;
-    spans_[place].emplace_back(start, end);
+    spans_[place].add(start, end);
     addTraffic(from, bytes, false);
     addTraffic(to, bytes, true);
   }
 
-  /// Into (or out of) the memory that a device computes from; of the host its own.
+  /// Adds traffic to the memory that a device computes from, or to the host's memory.
   void addTraffic(model::DeviceId device, Bytes bytes, bool in, bool remote = false) {
-    for (std::size_t i = 0; i < catalog_.memorySpaces.size(); ++i) {
-      const model::MemorySpace& space = catalog_.memorySpaces[i];
-      // The host has one kind of memory only.
+    for (const model::MemorySpace& space : catalog_.memorySpaces) {
+      // The host has only one kind of memory.
       const bool apart = device.valid() && !isOnDevice(space);
       if (space.device != device || (device.valid() && apart != remote)) continue;
-      (in ? use_.spaces[i].in : use_.spaces[i].out) += bytes;
+      SpaceTraffic* traffic = use_.spaces.find(space.id);
+      if (traffic != nullptr) (in ? traffic->in : traffic->out) += bytes;
       return;
     }
   }
@@ -178,8 +159,8 @@ class UseReader {
     if (copy.out.count > 0) add(between(device, host), device, host, copy.out, start, end);
   }
 
-  /// A collective spreads over the links between replicas as its algorithm wants; a profile keeps what goes
-  /// out of one of them.
+  /// The algorithm of a collective decides which links it uses. The profile only says how many bytes leave
+  /// one replica.
   void addCollective(const model::Placement& placement, const Copy& copy) {
     if (copy.out.count <= 0) return;
     const auto [place, isNew] = collectives_.try_emplace(placement.device, use_.links.size());
@@ -190,7 +171,7 @@ class UseReader {
     const Ticks start = placement.start + copy.offset;
     use_.links[place->second].bytes += copy.out;
     ++use_.links[place->second].transfers;
-    spans_[place->second].emplace_back(start, start + copy.ticks);
+    spans_[place->second].add(start, start + copy.ticks);
   }
 
   bool hasStreaming(model::DeviceId device) const {
@@ -202,7 +183,7 @@ class UseReader {
     const base::Timebase clock = catalog_.timebase(model::DeviceId(0));
     for (auto& [place, list] : spans_) {
       LinkUse& link = use_.links[place];
-      link.busy = lengthOf(std::move(list));
+      link.busy = list.unionLength();
       if (use_.length.count > 0)
         link.share = static_cast<double>(link.busy.count) / static_cast<double>(use_.length.count);
       const double seconds = base::toSeconds(link.busy, clock);
@@ -216,7 +197,7 @@ class UseReader {
   SystemUse use_;
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
   std::map<model::DeviceId, std::size_t> collectives_;  ///< place of each device's among the links
-  std::map<std::size_t, Spans> spans_;
+  std::map<std::size_t, Intervals> spans_;
   bool hostTransfers_ = false, remoteTransfers_ = false;
 };
 

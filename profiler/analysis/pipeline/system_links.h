@@ -1,5 +1,5 @@
 #pragma once
-// What went over the links between devices, and into and out of memory spaces, in a run.
+// Traffic of a run: over the links between devices, and into and out of memory spaces.
 #include <vector>
 
 #include "profiler/analysis/catalog.h"
@@ -8,12 +8,12 @@
 namespace pipescope::analysis {
 
 struct LinkUse {
-  model::LinkId link;          ///< none: several links after each other
+  model::LinkId link;          ///< none: a way over several links
   std::string name, from, to;  ///< devices by name; the host is "host"
   double bytesPerSecond = 0;   ///< capacity; 0: not modelled
   Bytes bytes;
   std::int64_t transfers = 0;
-  Ticks busy;        ///< at least one transfer is under way, ticks of device 0
+  Ticks busy;        ///< time with at least one transfer, in ticks of device 0
   double share = 0;  ///< busy ÷ the run's length
   double rate = 0;   ///< bytes per second while busy
 };
@@ -26,14 +26,14 @@ struct SpaceTraffic {
 struct SystemUse {
   model::RunId run;
   Ticks length;
-  /// By id; then pairs of devices whose transfers go over several links, each pair as one; and for each
-  /// device what its collectives send to other replicas.
+  /// First the links by id, then one entry for each pair of devices whose transfers go over several links,
+  /// then one for each device whose collectives send bytes to other replicas.
   std::vector<LinkUse> links;
-  std::vector<SpaceTraffic> spaces;  ///< by MemorySpaceId
+  base::IdVector<model::MemorySpaceId, SpaceTraffic> spaces;
 };
 
-/// Links over the executable's last run. Stream copies are steps of their device: their bytes went over its
-/// link with the host. Loads and stores of remote buffers are traffic of streaming memory.
+/// Traffic of the executable's last run. The bytes of a stream copy count for the link between its device and
+/// the host. Loads and stores of remote buffers count as traffic of streaming memory.
 Result<SystemUse> systemUse(const model::ProfileSource& source, const Catalog& catalog,
                             model::ExecutableId executable, base::Progress& progress);
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <tuple>
 
-#include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/rows_of_run.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
@@ -51,7 +51,7 @@ Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, co
 
 namespace {
 
-/// Placements and waits of a run, by device in time.
+/// Finds what a placement had to wait for.
 class PathFinder {
  public:
   PathFinder(const std::vector<model::Placement>& placements, const std::vector<model::Wait>& waits) {
@@ -67,12 +67,12 @@ class PathFinder {
     }
   }
 
-  /// What bound the start of `placement`; null: the call itself.
+  /// The placement whose end let `placement` start. Null: it waited for the host's call.
   const model::Placement* binding(const model::Placement& placement) const {
     const model::Placement* before = previousOnDevice(placement);
     if (before != nullptr && before->end == placement.start) return before;
-    // Transfers may lie between the last wait and the start; a wait for own copies says nothing about who was
-    // late.
+    // Transfers may lie between the last wait and the start. A wait for the device's own copies does not say
+    // which other device was late.
     for (auto it = waitsByEnd_.upper_bound({placement.device, placement.start}); it != waitsByEnd_.begin();) {
       const model::Wait& wait = *(--it)->second;
       if (wait.device != placement.device || (before != nullptr && wait.start < before->end)) break;
@@ -105,9 +105,8 @@ class PathFinder {
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId runId) {
   std::vector<CriticalLink> path;
-  const auto index = static_cast<std::size_t>(runId.value);
-  if (!runId.valid() || index >= catalog.runs.size()) return base::badInput("The profile has no such run.");
-  const model::Run& run = catalog.runs[index];
+  if (!catalog.runs.contains(runId)) return base::badInput("The profile has no such run.");
+  const model::Run& run = catalog.runs[runId];
   PIPESCOPE_ASSIGN(const std::vector<model::Placement> placements, rowsOfRun<model::Placement>(source, run));
   PIPESCOPE_ASSIGN(const std::vector<model::Wait> waits, rowsOfRun<model::Wait>(source, run));
   if (placements.empty()) return path;
@@ -122,8 +121,8 @@ Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& sourc
                       p.microBatch});
   };
   const model::Placement* current = &*last;
-  // A damaged file could tie placements in a circle: each step must go back in time, and there are only so
-  // many.
+  // In a damaged file, placements may wait for each other in a circle. The path therefore must go back in
+  // time and has at most as many links as there are placements.
   for (std::size_t guard = 0; current != nullptr && guard <= placements.size(); ++guard) {
     if (current->end > reached) break;
     link(CriticalLink::Kind::transfer, *current, current->end, reached);

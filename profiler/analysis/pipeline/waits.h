@@ -1,5 +1,5 @@
 #pragma once
-// Who waits for whom, and the critical path.
+// Which device waits for which, and the critical path.
 #include <string>
 #include <vector>
 
@@ -13,14 +13,14 @@ struct WaitGroup {
   model::WaitCause cause = model::WaitCause::fill;
   double ticksPerIteration = 0;
   double countPerIteration = 0;
-  double share = 0;  ///< of the iteration's length
+  double share = 0;  ///< of the run's length
 };
 
 /// Waits of the executable's last run, largest first.
 Result<std::vector<WaitGroup>> waitGroups(const model::ProfileSource& source, const Catalog& catalog,
                                           model::ExecutableId executable);
 
-/// A link of the critical path; links follow each other without gap from the run's start to its end.
+/// A link of the critical path. The links follow each other without a gap from the run's start to its end.
 struct CriticalLink {
   enum class Kind { placement, transfer, call } kind = Kind::placement;
   model::DeviceId device;
@@ -31,7 +31,8 @@ struct CriticalLink {
   int microBatch = -1;
 };
 
-/// From the last placement backwards along what bound each start. The lengths add up to the run's span.
+/// Finds the critical path: starts at the last placement and goes back to whatever each placement had to wait
+/// for. The lengths of the links add up to the run's length.
 Result<std::vector<CriticalLink>> criticalPath(const model::ProfileSource& source, const Catalog& catalog,
                                                model::RunId run);
 

@@ -69,17 +69,17 @@ Result<LiveMemory> LivenessProgramStep::notAlwaysLiveMemoryForTile(std::int64_t 
 }
 
 std::int64_t LivenessProgramStep::ipu() const {
-  const auto space = static_cast<std::size_t>(row_.space.value);
-  const auto& spaces = profile_->catalog->memorySpaces;
-  return row_.space.valid() && space < spaces.size() ? profile_->ipuOf(spaces[space].device) : -1;
+  const model::MemorySpace* space = profile_->catalog->memorySpaces.find(row_.space);
+  return space == nullptr ? -1 : profile_->ipuOf(space->device);
 }
 
 Target Compilation::target() const {
   const analysis::Catalog& catalog = *profile_->catalog;
   Target target;
-  target.type = catalog.target.family == "ipu" ? "IpuModel" : catalog.target.family;
+  target.type = catalog.target.family;
   if (catalog.devices.empty()) return target;
   const model::Device& device = catalog.devices.front();
+  if (device.units > 1) target.type = "IpuModel";  // libpva's word for an emulated device of many tiles
   target.architecture = device.kind;
   target.numIPUs = static_cast<std::int64_t>(catalog.devices.size());
   target.tilesPerIpu = device.units;
@@ -117,8 +117,9 @@ Result<std::vector<Tile>> Compilation::tiles() const {
   PIPESCOPE_ASSIGN(const model::Rows<model::UnitMemory> rows, profile_->source->rows<model::UnitMemory>());
   for (const model::UnitMemory& row : *rows) {
     const auto first = firstOf.find(row.space.value);
-    if (row.executable != executable_ || first == firstOf.end()) continue;
-    const std::int64_t units = catalog.memorySpaces[static_cast<std::size_t>(row.space.value)].units;
+    const model::MemorySpace* space = catalog.memorySpaces.find(row.space);
+    if (row.executable != executable_ || first == firstOf.end() || space == nullptr) continue;
+    const std::int64_t units = space->units;
     const std::int64_t from = std::clamp<std::int64_t>(row.firstUnit, 0, units);
     const std::int64_t to = from + std::clamp<std::int64_t>(row.unitCount, 0, units - from);
     for (std::int64_t unit = from; unit < to; ++unit)

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "profiler/analysis/pva/profile.h"
-#include "profiler/analysis/run_rows.h"
+#include "profiler/analysis/rows_of_run.h"
 
 namespace pipescope::pva {
 

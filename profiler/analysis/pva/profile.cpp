@@ -91,9 +91,8 @@ bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore) {
 
 DebugContext contextOf(const detail::Profile& profile, model::DebugContextId id) {
   DebugContext context;
-  if (!id.valid() || static_cast<std::size_t>(id.value) >= profile.catalog->debugContexts.size())
-    return context;
-  const model::DebugContext row = profile.catalog->debugContexts[static_cast<std::size_t>(id.value)];
+  if (!profile.catalog->debugContexts.contains(id)) return context;
+  const model::DebugContext row = profile.catalog->debugContexts[id];
   context.id = id.value;
   context.name = profile.catalog->namePath(id);
   context.layer = row.layer;

@@ -18,10 +18,7 @@ struct Profile {
   std::shared_ptr<const model::ProfileSource> source;
   std::shared_ptr<const analysis::Catalog> catalog;
 
-  model::Program program(std::int64_t id) const {
-    const auto index = static_cast<std::size_t>(id);
-    return id >= 0 && index < catalog->programs.size() ? catalog->programs[index] : model::Program();
-  }
+  model::Program program(std::int64_t id) const { return catalog->programs[model::ProgramId(id)]; }
   std::int64_t ipuOf(model::DeviceId device) const { return device.value; }
 
   struct StepPlace {

@@ -1,7 +1,6 @@
 #include "profiler/analysis/timeline/range_reader.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "profiler/analysis/pass_kind.h"
@@ -68,24 +67,21 @@ RangeReader::RangeReader(const RangeIndex& index, const RangeRequest& range, bas
   range_.from = std::clamp(range_.from, Ticks(-kRangeReaderMostTicks.count), kRangeReaderMostTicks);
   range_.to = std::clamp(range_.to, Ticks(-kRangeReaderMostTicks.count), kRangeReaderMostTicks);
   if (range_.lanes.empty()) return;
-  lanes_.resize(index.catalog_->lanes.size());
+  lanes_.assign(index.catalog_->lanes.size(), false);
   for (const model::LaneId lane : range_.lanes) {
-    if (const auto place = static_cast<std::size_t>(lane.value); place < lanes_.size()) lanes_[place] = true;
+    if (lanes_.contains(lane)) lanes_[lane] = true;
   }
 }
 
 bool RangeReader::wants(model::LaneId lane) const {
-  const auto place = static_cast<std::size_t>(lane.value);
-  return lanes_.empty() || (place < lanes_.size() && lanes_[place]);
+  return lanes_.empty() || (lanes_.contains(lane) && lanes_[lane]);
 }
 
 Result<std::vector<model::Placement>> RangeReader::placements() {
   std::vector<model::Placement> found;
   std::set<model::DeviceId> devices;
   for (const model::LaneId lane : range_.lanes) {
-    const auto place = static_cast<std::size_t>(lane.value);
-    if (lane.valid() && place < index_.catalog_->lanes.size())
-      devices.insert(index_.catalog_->lanes[place].device);
+    if (index_.catalog_->lanes.contains(lane)) devices.insert(index_.catalog_->lanes[lane].device);
   }
   for (std::size_t b = 0; b < index_.placements_.size(); ++b) {
     const model::BlockInfo& block = index_.placements_[b];
@@ -96,15 +92,14 @@ Result<std::vector<model::Placement>> RangeReader::placements() {
     for (const model::Placement& row : *rows) {
       if (row.start >= range_.to || row.end <= range_.from || !isPossible(row.start, row.end)) continue;
       if (!devices.empty() && devices.count(row.device) == 0) continue;
-      const auto segment = static_cast<std::size_t>(row.segment.value);
-      if (!row.segment.valid() || segment >= index_.catalog_->segments.size()) continue;
-      if (index_.catalog_->segments[segment].executable == range_.executable) found.push_back(row);
+      const model::Segment* segment = index_.catalog_->segments.find(row.segment);
+      if (segment != nullptr && segment->executable == range_.executable) found.push_back(row);
     }
   }
   return found;
 }
 
-/// Rows of the blocks that meet the range, as far as they do.
+/// Estimates how many placements fall in the range.
 double RangeReader::expectedPlacements() const {
   double sum = 0;
   for (const model::BlockInfo& block : index_.placements_) {
@@ -185,8 +180,7 @@ void RangeReader::expectSteps(const std::vector<model::Placement>& found) {
 template <class Visit>
 base::Status RangeReader::forEachSpan(const std::vector<model::Placement>& found, Visit&& visit) {
   for (const model::Placement& placement : found) {
-    const model::Segment& segment =
-        index_.catalog_->segments[static_cast<std::size_t>(placement.segment.value)];
+    const model::Segment& segment = index_.catalog_->segments[placement.segment];
     bool any = false;
     PIPESCOPE_TRY(steps_.forEach(
         placement.segment, range_.from - placement.start, range_.to - placement.start,
@@ -269,8 +263,7 @@ base::Status RangeReader::spansOfNodes(std::int32_t level, SpanJoiner& joiner) {
 
 base::Status RangeReader::spansOfPlacement(const model::Placement& placement, Ticks resolution,
                                            SpanJoiner& joiner) {
-  const model::Segment& segment =
-      index_.catalog_->segments[static_cast<std::size_t>(placement.segment.value)];
+  const model::Segment& segment = index_.catalog_->segments[placement.segment];
   const Ticks from = range_.from - placement.start, to = range_.to - placement.start;
   bool any = false;
   if (placement.end - placement.start >= resolution) {
@@ -292,8 +285,7 @@ base::Status RangeReader::spansOfPlacement(const model::Placement& placement, Ti
 Result<const std::vector<StepSpan>*> RangeReader::joined(model::SegmentId segment, Ticks resolution) {
   const auto [place, added] = joined_.try_emplace(segment.value);
   if (!added) return &place->second;
-  const Ticks length = std::min(kRangeReaderMostTicks,
-                                index_.catalog_->segments[static_cast<std::size_t>(segment.value)].ticks);
+  const Ticks length = std::min(kRangeReaderMostTicks, index_.catalog_->segments[segment].ticks);
   const double pixels = 1 + static_cast<double>(length.count) / static_cast<double>(resolution.count);
   const std::vector<std::size_t> blocks = index_.steps_.of(segment, Ticks(0), kRangeReaderMostTicks);
   double rows = 0, own = 0;  // of the blocks; of those between two others, which are this segment's alone
@@ -335,53 +327,6 @@ base::Status RangeReader::joinNodes(model::SegmentId segment, std::int32_t level
           joiner.add(
               {node.lane, node.start, node.end, static_cast<model::StepKind>(node.kind), {}, {}, node.count});
       });
-}
-
-Result<std::vector<StepSums>> RangeReader::sums(SumBy by) {
-  PIPESCOPE_ASSIGN(const std::vector<model::Placement> found, placements());
-  std::map<model::SegmentId, std::int64_t> whole;
-  std::map<std::string, StepSums> sums;
-  std::unordered_map<std::int64_t, std::string> names;
-  const auto keyOf = [&](model::SegmentId segment, const StepFacts& step) -> std::string {
-    if (by == SumBy::category) return model::toString(step.kind);
-    if (by == SumBy::stage)
-      return std::to_string(index_.catalog_->segments[static_cast<std::size_t>(segment.value)].stage);
-    const auto [place, added] = names.try_emplace(step.program.value);
-    const auto program = static_cast<std::size_t>(step.program.value);
-    if (added && step.program.valid() && program < index_.catalog_->programs.size())
-      place->second = index_.catalog_->namePath(index_.catalog_->programs[program].debugContext);
-    return place->second;
-  };
-  const auto count = [&](model::SegmentId segment, const StepFacts& step, Ticks ticks, std::int64_t times) {
-    if (!wants(step.lane)) return;
-    StepSums& sum = sums[keyOf(segment, step)];
-    sum.min = sum.count == 0 ? ticks : std::min(sum.min, ticks);
-    sum.max = std::max(sum.max, ticks);
-    sum.count += times;
-    sum.sum += ticks * times;
-  };
-  for (const model::Placement& placement : found) {
-    if (placement.start >= range_.from && placement.end <= range_.to) {
-      ++whole[placement.segment];
-      continue;
-    }
-    const Ticks from = range_.from - placement.start, to = range_.to - placement.start;
-    PIPESCOPE_TRY(steps_.forEach(placement.segment, from, to, [&](const StepFacts& step) {
-      count(placement.segment, step, std::min(step.offset + step.ticks, to) - std::max(step.offset, from), 1);
-    }));
-  }
-  for (const auto& entry : whole) {
-    PIPESCOPE_TRY(steps_.forEach(entry.first, Ticks(-1), kRangeReaderMostTicks, [&](const StepFacts& step) {
-      count(entry.first, step, step.ticks, entry.second);
-    }));
-  }
-  std::vector<StepSums> rows;
-  for (auto& [key, sum] : sums) {
-    sum.key = key;
-    rows.push_back(sum);
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.sum > b.sum; });
-  return rows;
 }
 
 }  // namespace pipescope::analysis

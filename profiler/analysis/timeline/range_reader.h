@@ -1,5 +1,5 @@
 #pragma once
-// One question of RangeIndex about placements and steps.
+// Answers one question of RangeIndex.
 #include <array>
 #include <unordered_map>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace pipescope::analysis {
 
-/// Joins what is too short to be seen, lane by lane.
+/// Joins spans that are too short to be seen, lane by lane.
 class SpanJoiner {
  public:
-  /// `lanes` known lanes have the ids 0 …; what has another id is one lane more.
+  /// Lanes have the ids 0 … lanes − 1. All unknown ids share one extra lane.
   SpanJoiner(std::size_t lanes, Ticks resolution) : lanes_(lanes + 1), resolution_(resolution) {}
-  /// Of a lane in any order; best by start.
+  /// Accepts the spans of a lane in any order; sorted by start is fastest.
   void add(const StepSpan& span);
-  /// By lane, then start.
+  /// Returns the spans sorted by lane and then start.
   std::vector<StepSpan> finish();
 
  private:
@@ -34,7 +34,6 @@ class RangeReader {
  public:
   RangeReader(const RangeIndex& index, const RangeRequest& range, base::Progress& progress);
   base::Status spans(Ticks resolution, std::vector<StepSpan>& answer);
-  Result<std::vector<StepSums>> sums(SumBy by);
 
  private:
   /// Placements of the executable that meet the range.
@@ -55,7 +54,7 @@ class RangeReader {
   base::Status forEachNode(model::LevelContent content, MayHold&& mayHold, Visit&& visit);
   base::Status spansOfNodes(std::int32_t level, SpanJoiner& joiner);
   base::Status spansOfPlacement(const model::Placement& placement, Ticks resolution, SpanJoiner& joiner);
-  /// Of a whole segment, nothing shorter than the resolution; made once a question. Times are offsets.
+  /// The joined spans of a whole segment, made once for each question. Times are offsets.
   Result<const std::vector<StepSpan>*> joined(model::SegmentId segment, Ticks resolution);
   base::Status joinNodes(model::SegmentId segment, std::int32_t level, SpanJoiner& joiner);
   bool wants(model::LaneId lane) const;
@@ -64,7 +63,7 @@ class RangeReader {
   RangeRequest range_;
   base::Progress& progress_;
   StepReader steps_;
-  std::vector<bool> lanes_;                                         // empty: all
+  base::IdVector<model::LaneId, bool> lanes_;                       // empty: all
   std::unordered_map<std::int64_t, std::vector<StepSpan>> joined_;  // by segment
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a segment, found through the directory and read by column.
+// Finds the steps of a segment through the directory and reads them by column.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace pipescope::analysis {
 
-/// What the questions to steps need of one.
+/// The columns of a step that questions need.
 struct StepFacts {
   std::int64_t row = 0;  ///< in table step
   model::LaneId lane;
@@ -22,12 +22,12 @@ struct StepFacts {
   std::int64_t activeUnits = 0;
 };
 
-/// The directory of table step: which blocks may hold a segment, and which of its offsets.
+/// The directory of table step: which blocks may hold the steps of a segment in a range of offsets.
 class StepBlocks {
  public:
   static Result<StepBlocks> make(const model::ProfileSource& source);
 
-  /// Indices of blocks that may hold steps of the segment whose time meets [from, to), ascending.
+  /// Indices of the blocks that may hold steps of the segment in [from, to), ascending.
   std::vector<std::size_t> of(model::SegmentId segment, Ticks from, Ticks to) const;
   std::int64_t rowsIn(std::size_t block) const { return blocks_[block].rows; }
   std::int64_t firstRowOf(std::size_t block) const { return blocks_[block].firstRow; }
@@ -43,13 +43,12 @@ class StepBlocks {
   std::int64_t longestStep_ = 0;
 };
 
-/// Steps of one question; remembers where segments begin in the blocks that it has seen.
+/// Reads steps for one question. Remembers where segments begin in the blocks that it has read.
 class StepReader {
  public:
   StepReader(const StepBlocks& blocks, const model::ProfileSource& source, base::Progress& progress);
 
-  /// Calls visit(StepFacts) for the steps of the segment whose time meets [from, to), in the order of
-  /// recording.
+  /// Calls visit(StepFacts) for the steps of the segment in [from, to), in the order of recording.
   template <class Visit>
   base::Status forEach(model::SegmentId segment, Ticks from, Ticks to, Visit&& visit) {
     std::vector<std::uint32_t> rows = std::move(rows_);
@@ -75,14 +74,14 @@ class StepReader {
 
  private:
   static constexpr std::int64_t kMostTicks = std::int64_t{1} << 61;  // sums of two do not overflow
-  /// A column in a loop that writes: where its numbers lie is looked up once.
+  /// Looks up once where the numbers of a column lie, because loops that write would do so for every row.
   class View {
    public:
     explicit View(const model::IntegerColumn& column)
         : data_(column.values.empty() ? &column.constant : column.values.data()),
           mask_(column.values.empty() ? 0 : ~std::size_t{0}) {}
     std::int64_t operator[](std::size_t row) const { return data_[row & mask_]; }
-    /// Where the numbers from this row on lie; null: all are one number.
+    /// The address of this row's number; null if all rows have the same number.
     const std::int64_t* contiguous(std::size_t row) const { return mask_ == 0 ? nullptr : data_ + row; }
 
    private:
@@ -92,16 +91,16 @@ class StepReader {
   struct Run {
     std::int64_t segment = 0;
     std::size_t first = 0, end = 0;
-    Ticks from, to;  ///< the last range that was asked for, and where its rows lie: it may be asked for again
+    Ticks from, to;  ///< the last range that was asked for; its rows are kept in case it is asked for again
     std::size_t firstFound = 0, endFound = 0;
-    bool allFound = false;  ///< of these rows every one
+    bool allFound = false;  ///< true: every row from firstFound to endFound lies in the range
   };
   struct Opened {
     std::shared_ptr<const model::ColumnBlock> columns;
     std::vector<Run> runs;
   };
   Result<Opened*> open(std::size_t block);
-  /// The rows of a run whose time meets [from, to), in memory that is used again.
+  /// The rows of a run in [from, to). Reuses `memory`.
   static std::span<const std::uint32_t> findRows(Run& run, const View& offsets, const View& lengths,
                                                  Ticks from, Ticks to, std::vector<std::uint32_t>& memory);
 

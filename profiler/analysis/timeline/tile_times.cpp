@@ -22,9 +22,8 @@ std::map<StepKey, std::size_t> placesOf(const TraceSegment& segment) {
 }
 
 std::int64_t unitsOf(const Catalog& catalog, model::SegmentId id) {
-  const auto index = static_cast<std::size_t>(id.value);
-  if (!id.valid() || index >= catalog.segments.size()) return 0;
-  const model::Device* device = catalog.device(catalog.segments[index].device);
+  const model::Segment* segment = catalog.segments.find(id);
+  const model::Device* device = segment == nullptr ? nullptr : catalog.device(segment->device);
   return device == nullptr ? 0 : device->units;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What single units (tiles) do in the steps of a trace's segments, where it was recorded: once per segment,
-// however often that is placed.
+// What single units (tiles) do in the steps of a trace's segments, if the profile says so. It is stored once
+// for each segment, however often the segment is placed.
 #include <memory>
 #include <vector>
 
@@ -10,14 +10,14 @@
 namespace pipescope::analysis {
 
 struct TileTimes {
-  bool recorded = false;  ///< the profile has times of single units at all
+  bool recorded = false;  ///< true: the profile has times of single units
   /// Units of each step: [index into Trace::segments][index into TraceSegment::steps]. Empty where nothing
-  /// was recorded or no room was left.
+  /// was recorded or the limit was reached.
   std::vector<std::vector<std::vector<UnitRun>>> steps;
-  bool complete = true;  ///< false: there is more than was asked for
+  bool complete = true;  ///< false: the limit was reached
 };
 
-/// Reads what belongs to steps that the trace holds, at most `mostRuns` runs of units.
+/// Reads the times of the units in the trace's steps, at most `mostRuns` runs of units.
 Result<std::shared_ptr<const TileTimes>> tileTimes(const model::ProfileSource& source, const Catalog& catalog,
                                                    const Trace& trace, std::size_t mostRuns,
                                                    base::Progress& progress);

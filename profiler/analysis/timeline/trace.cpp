@@ -67,11 +67,12 @@ class Loader {
       draft_.deviceIndex[row.id] = static_cast<std::int32_t>(draft_.trace->devices.size());
       draft_.trace->devices.push_back(std::move(device));
     }
-    const std::vector<DevicePlace> places = devicePlaces(draft_.catalog, draft_.request.executable);
-    for (std::size_t d = 0; d < places.size(); ++d) {
-      draft_.trace->devices[d].stages = places[d].stages;
-      draft_.trace->devices[d].replica = places[d].replica;
-      draft_.trace->replicas = std::max<std::int64_t>(draft_.trace->replicas, places[d].replica + 1);
+    auto device = draft_.trace->devices.begin();
+    for (const DevicePlace& place : devicePlaces(draft_.catalog, draft_.request.executable)) {
+      device->stages = place.stages;
+      device->replica = place.replica;
+      draft_.trace->replicas = std::max<std::int64_t>(draft_.trace->replicas, place.replica + 1);
+      ++device;
     }
     for (const model::Lane& lane : draft_.catalog.lanes) {
       const auto found = draft_.deviceIndex.find(lane.device);

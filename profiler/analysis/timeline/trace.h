@@ -1,5 +1,6 @@
 #pragma once
-// What a timeline shows: the runs of an executable as sorted lists per device, steps stored once per segment.
+// What a timeline shows: the runs of an executable as sorted lists for each device. Steps are stored once for
+// each segment.
 //
 // A trace holds placements, waits and transfers, never expanded steps: a step of a placement is drawn by
 // adding the placement's start to the step's offset in its segment. Times of a trace are ticks of its axis,
@@ -19,7 +20,7 @@
 
 namespace pipescope::analysis {
 
-/// The known kinds of step, and one place for kinds of newer files.
+/// The number of known kinds of step, and one more for kinds of newer files.
 inline constexpr std::size_t kStepKinds = 8;
 constexpr std::size_t kindIndex(model::StepKind kind) {
   const auto index = static_cast<std::size_t>(kind);
@@ -32,7 +33,7 @@ struct FlameBox {
   Ticks offset, end;       ///< within the segment, in device ticks
   std::int32_t name = 0;   ///< index into Trace::names
   std::int32_t step = -1;  ///< index into TraceSegment::steps; −1: a group of steps
-  model::StepKind kind = model::StepKind::compute;  ///< of a group: the kind it spends most time on
+  model::StepKind kind = model::StepKind::compute;  ///< of a group: the kind with most of its time
 };
 
 /// Boxes that do not overlap, ascending.
@@ -55,15 +56,15 @@ struct TraceSegment {
   std::vector<std::int32_t> stepPrograms;    ///< kind of program of each step, index into Trace::names
   std::vector<std::vector<FlameRow>> flame;  ///< [TraceTrack::flameLanes][level]
   std::vector<FlameRow> flat;                ///< [TraceTrack::flatLanes]
-  /// Ticks by kind, each instant counted once (compute before copies before exchange before sync); adds up to
-  /// `ticks`.
+  /// Ticks by kind. Every moment counts once; if several steps run at the same time, compute wins over
+  /// copies, copies over exchange, and exchange over sync. Adds up to `ticks`.
   TicksByKind byKind{};
   Bytes streamIn, streamOut, globalIn, globalOut;
   double computeUnitTicks = 0;  ///< ticks of work summed over the device's units, compute steps only
   double balanceSum = 0;        ///< Σ mean ÷ slowest unit over compute steps
   std::int64_t computeSteps = 0;
-  /// The steps are there one by one and all of them; otherwise those of the window, or boxes that stand for
-  /// many.
+  /// True when the segment has each of its steps. Otherwise it has those of the window, or boxes that stand
+  /// for many.
   bool whole = true;
 };
 
@@ -82,22 +83,22 @@ struct TracePlacement {
   model::Pass pass = model::Pass::forward;
 };
 
-/// What a track does: a pass, nothing for a cause, or only transfers. Ascending, not overlapping.
+/// What a track does: a pass, a wait, or only transfers. Activities ascend and do not overlap.
 struct Activity {
   enum class Kind : std::uint8_t { pass, wait, transfer, far };
   Ticks start, end;
   Kind kind = Kind::pass;
-  /// Into TraceTrack::passes, waits or far; of a transfer: the longest one's into Trace::transfers.
+  /// Index into TraceTrack::passes, waits or far; of transfers: index of the longest one in Trace::transfers.
   std::int32_t index = 0;
 };
 
-/// Many placements that follow each other, seen from afar.
+/// Stands for many neighbouring placements in a trace that is shown from afar.
 struct FarSpan {
-  model::Pass pass = model::Pass::forward;  ///< that takes most of their time
-  bool waits = false;                       ///< the device does nothing for more than half of the stretch
+  model::Pass pass = model::Pass::forward;  ///< the pass with most of their time
+  bool waits = false;                       ///< true: the device waits for more than half of the time
   model::WaitCause cause = model::WaitCause::slowerStage;
   std::int64_t rows = 0;  ///< placements
-  double busy = 0;        ///< share of the stretch that they fill
+  double busy = 0;        ///< share of the time that the placements fill
 };
 
 struct FlameLane {
@@ -105,8 +106,8 @@ struct FlameLane {
   std::int32_t depth = 0;
 };
 
-/// Placements of a device that follow each other: all of them, or those of one lane where lanes work side by
-/// side.
+/// Placements of a device that do not overlap: all of them, or those of one lane if lanes work at the same
+/// time.
 struct TraceTrack {
   model::LaneId lane;  ///< none: all lanes of the device
   std::string name;
@@ -119,7 +120,7 @@ struct TraceTrack {
   std::vector<model::LaneId> flatLanes;  ///< lanes that have steps, in the order of their ids
 };
 
-/// Transfers between a device and one other, in one direction. They do not overlap: what does lies on further
+/// Transfers between a device and one other device, in one direction. Transfers that overlap lie on different
 /// lanes.
 struct TransferLane {
   static constexpr int kMost = 8;  ///< lanes of one peer and direction
@@ -135,13 +136,13 @@ struct DeviceTrace {
   double axisTicksPerTick = 1;
   std::vector<std::int32_t> stages;
   std::int32_t replica = -1;  ///< −1: the executable does not use the device
-  /// False: its replica is not recorded, because it does the same at the same time as one that is.
+  /// False: the profile leaves out its replica, which does the same at the same time as a recorded one.
   bool recorded = true;
   std::vector<TraceTrack> tracks;  ///< at least one
   std::vector<TransferLane> transferLanes;
 };
 
-/// One device iteration of one run: fill to flush, and its weight update.
+/// One device iteration of one run, with its weight update.
 struct IterationSpan {
   model::RunId run;
   std::int32_t iteration = 0;
@@ -163,18 +164,19 @@ struct Trace {
   std::vector<model::Transfer> transfers;  ///< by start, in axis ticks
   std::vector<TraceSegment> segments;
   std::vector<std::string> names;
-  std::int64_t damagedRows = 0;                ///< rows that contradict others and were left out
-  std::int64_t crowdedTransfers = 0;           ///< transfers that found no lane, because too many overlap
+  std::int64_t damagedRows = 0;                ///< rows that were left out because they contradict others
+  std::int64_t crowdedTransfers = 0;           ///< transfers that were left out because too many overlap
   std::int64_t replicas = 1;                   ///< of the executable
   std::vector<std::int32_t> recordedReplicas;  ///< ascending; the others do the same as one of these
-  /// What was read one by one; the whole of the runs unless a window was asked for.
+  /// The times whose rows were read one by one: the whole runs, or the window of the request.
   Ticks loadedFrom, loadedTo;
-  /// Too many placements to be read one by one: activities are far, and there are no waits or transfers.
+  /// True: there are too many placements to read one by one. Activities are far, and there are no waits or
+  /// transfers.
   bool far = false;
-  /// Too many steps: some segments have boxes that stand for many.
+  /// True: there are too many steps, so some segments have boxes that stand for many.
   bool farSteps = false;
-  /// The runs are too long to be read at once: tracks and rows do not depend on the window, so that traces of
-  /// different windows fit below each other.
+  /// True: the runs are too long to read at once. Tracks and rows then do not depend on the window, so that
+  /// the picture keeps its rows when the window moves.
   bool large = false;
 
   std::optional<PlacementPlace> find(model::PlacementId id) const;
@@ -183,7 +185,7 @@ struct Trace {
         .tracks[static_cast<std::size_t>(place.track)]
         .placements[static_cast<std::size_t>(place.index)];
   }
-  /// The segment of a placement; null where the file lost it.
+  /// The segment of a placement; null if the file has lost it.
   const TraceSegment* segmentOf(const TracePlacement& placement) const {
     return placement.segment < 0 ? nullptr : &segments[static_cast<std::size_t>(placement.segment)];
   }
@@ -197,26 +199,26 @@ struct Trace {
   std::unordered_map<model::LaneId, std::string> laneNames;
 };
 
-/// Which runs of an executable: [firstRun, lastRun], or none for the last run that has one.
+/// The runs of an executable to read: from firstRun to lastRun, or its last run if both are none.
 struct TraceRequest {
   static constexpr std::int64_t kUnbounded = std::int64_t{1} << 62;
   model::ExecutableId executable;
   model::RunId firstRun, lastRun;
-  /// Placements, waits and transfers, and steps, that are read one by one; where there are more, the
-  /// profile's LevelNodes stand for them.
+  /// How many placements, waits and transfers (together), and how many steps, may be read one by one. If
+  /// there are more, the profile's LevelNodes stand for them.
   std::int64_t mostRows = kUnbounded, mostSteps = kUnbounded;
-  /// Only [from, to), in ticks of the axis, of runs that are known to be large: what came of an earlier
-  /// request without a window. Segments that it holds whole are taken from it.
+  /// The trace that an earlier request without a window gave, if its runs were too large. This request then
+  /// reads only [from, to), in ticks of the axis, and takes complete segments from the earlier trace.
   std::shared_ptr<const Trace> large;
   Ticks from, to;
 };
 
-/// Reads the blocks that meet the runs, and the steps of the executable's segments. An error names what could
-/// not be read; a run without placements gives a trace without any.
+/// Reads the runs' blocks and the steps of the executable's segments. An error says what could not be read. A
+/// run without placements gives a trace without placements.
 Result<std::shared_ptr<const Trace>> loadTrace(const model::ProfileSource& source, const Catalog& catalog,
                                                const TraceRequest& request, base::Progress& progress);
 
-/// Index of the first element whose end lies after `time`; for lists that ascend and do not overlap.
+/// Index of the first element that ends after `time`, in a list that ascends and does not overlap.
 template <class List>
 std::size_t firstEndingAfter(const List& list, Ticks time) {
   std::size_t low = 0, high = list.size();
@@ -231,7 +233,7 @@ std::size_t firstEndingAfter(const List& list, Ticks time) {
   return low;
 }
 
-/// What one device did in [from, to): clipped, each instant counted once.
+/// What one device did in [from, to). Every moment counts once.
 struct RangeStatistics {
   std::int32_t device = 0;  ///< index into Trace::devices
   Ticks total;              ///< to − from, in axis ticks
@@ -239,11 +241,12 @@ struct RangeStatistics {
   Ticks idle;               ///< the rest
   Bytes streamIn, streamOut, globalIn, globalOut;  ///< of steps and transfers that end in the range
   double tileBalance = 0;  ///< mean over compute steps of mean ÷ slowest unit; 0: none
-  /// Compute unit-ticks ÷ (units × total); of a device in one piece: the time in which it computes ÷ total.
+  /// Ticks of computing units ÷ (units × total). Of a device without units: time in which it computes ÷
+  /// total.
   double parallelEfficiency = 0;
 };
 
-/// One row per recorded device. Cost: the placements in the range.
+/// One row for each recorded device. The cost grows with the placements in the range.
 std::vector<RangeStatistics> rangeStatistics(const Trace& trace, Ticks from, Ticks to);
 
 }  // namespace pipescope::analysis

@@ -37,9 +37,8 @@ std::vector<model::LaneId> TraceDraft::lanesOf(model::DeviceId device) const {
 }
 
 std::pair<std::string, std::string> TraceDraft::textsOf(const model::Step& step) {
-  const auto index = static_cast<std::size_t>(step.program.value);
-  if (!step.program.valid() || index >= catalog.programs.size()) return {};
-  const model::Program program = catalog.programs[index];
+  if (!catalog.programs.contains(step.program)) return {};
+  const model::Program program = catalog.programs[step.program];
   auto [place, added] = paths.try_emplace(program.debugContext);
   if (added) place->second = catalog.namePath(program.debugContext);
   return {place->second.empty() ? program.kind : place->second, program.kind};

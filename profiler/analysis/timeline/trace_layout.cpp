@@ -175,7 +175,7 @@ class Layout {
     bool distinct = !draft_.worksSideBySide(device.id);
     for (const model::LaneId lane : draft_.lanesOf(device.id)) {
       if (track.lane.valid() && lane != track.lane) continue;
-      const model::LaneRole role = draft_.catalog.lanes[static_cast<std::size_t>(lane.value)].role;
+      const model::LaneRole role = draft_.catalog.roleOf(lane);
       distinct = roles.insert(role).second && distinct;
       if (role != model::LaneRole::host) track.flatLanes.push_back(lane);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// What many rows look like from afar, out of the profile's LevelNodes; used by the loader of trace.h.
+// Reads LevelNodes, which stand for many rows, for the loader of trace.h.
 #include <functional>
 #include <map>
 #include <utility>
@@ -9,17 +9,17 @@
 
 namespace pipescope::analysis {
 
-/// Nodes of one level that stand for all rows of a kind, by owner (device, or segment of steps) and lane.
+/// Nodes of one level, by owner (a device, or a segment for steps) and lane.
 using Levels = std::map<std::pair<std::int64_t, model::LaneId>, std::vector<model::LevelNode>>;
 
-/// Reads the nodes of `content` that `wanted` accepts, and keeps of each owner and lane the finest level that
-/// has at most `most` of them. Nodes ascend and do not overlap: what would is cut short.
+/// Reads the nodes of `content` that `wanted` accepts. Keeps the finest level of each owner and lane that has
+/// at most `most` nodes. The nodes ascend; a node that overlaps the next one is cut.
 Result<Levels> readLevels(const model::ProfileSource& source, model::LevelContent content, std::size_t most,
                           const std::function<bool(const model::LevelNode&)>& wanted,
                           base::Progress& progress);
 
-/// Placements and waits of one device as stretches in the colour of what it mostly does in them. Times of the
-/// nodes are ticks of the axis.
+/// Placements and waits of one device as spans, each with the pass that fills most of it. Times of the nodes
+/// are ticks of the axis.
 struct FarActivities {
   std::vector<Activity> activities;
   std::vector<FarSpan> spans;

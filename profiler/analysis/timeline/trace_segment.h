@@ -13,7 +13,7 @@ class NameTable {
  public:
   explicit NameTable(std::vector<std::string>& names) : names_(names) { indexOf(""); }
   std::int32_t indexOf(const std::string& text);
-  /// Begins with the texts of another table: what indexes those stays valid.
+  /// Begins with the texts of another table, so that indices into that table stay valid.
   void take(const std::vector<std::string>& names);
 
  private:
@@ -24,18 +24,17 @@ class NameTable {
 /// True if the steps, which are sorted by offset, follow each other.
 bool isSequential(const std::vector<model::Step>& steps);
 
-/// Rows by level of the name path, of the steps on `lane` (none: all steps).
+/// Rows by level of the name path, for the steps on `lane` or for all steps if it is none.
 std::vector<FlameRow> flameRows(const TraceSegment& segment, model::LaneId lane,
                                 const std::vector<std::string>& paths, NameTable& names);
 /// One row of the steps on `lane`.
 FlameRow flatRow(const TraceSegment& segment, model::LaneId lane, const std::vector<std::string>& paths,
                  NameTable& names);
 
-/// Ticks by kind in [from, to) of the segment, each instant counted once; adds up to what of [from, to) lies
-/// in it.
+/// Ticks by kind in the part of [from, to) that lies in the segment. Every moment counts once.
 TicksByKind exclusiveTicks(const TraceSegment& segment, Ticks from, Ticks to);
 
-/// Fills what derives from a segment's steps, except flame and flat rows.
+/// Fills the sums of a segment's steps.
 void sumSegment(TraceSegment& segment, std::int64_t units);
 
 }  // namespace pipescope::analysis

@@ -1,45 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/timeline/trace.h"
 #include "profiler/analysis/timeline/trace_segment.h"
 #include "profiler/base/wrapping.h"
 
 namespace pipescope::analysis {
 namespace {
-
-using Intervals = std::vector<std::pair<Ticks, Ticks>>;
-
-/// Sorted and joined.
-Intervals joined(Intervals intervals) {
-  std::sort(intervals.begin(), intervals.end());
-  Intervals result;
-  for (const auto& [start, end] : intervals) {
-    if (!result.empty() && start <= result.back().second) {
-      result.back().second = std::max(result.back().second, end);
-    } else {
-      result.emplace_back(start, end);
-    }
-  }
-  return result;
-}
-
-Ticks length(const Intervals& intervals) {
-  Ticks sum;
-  for (const auto& [start, end] : intervals) sum += end - start;
-  return sum;
-}
-
-/// Length of what two joined lists have in common.
-Ticks common(const Intervals& a, const Intervals& b) {
-  Ticks sum;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const Ticks start = std::max(a[i].first, b[j].first), end = std::min(a[i].second, b[j].second);
-    if (end > start) sum += end - start;
-    a[i].second < b[j].second ? ++i : ++j;
-  }
-  return sum;
-}
 
 class DeviceRange {
  public:
@@ -51,14 +19,13 @@ class DeviceRange {
 
   RangeStatistics make() {
     for (const TraceTrack& track : device_.tracks) {
-      covered_ = joined(busy_);
+      covered_ = busy_.joined();
       addTrack(track);
     }
     for (const TransferLane& lane : device_.transferLanes) addTransfers(lane);
-    const Intervals busy = joined(std::move(busy_)), moving = joined(std::move(moving_));
-    const Ticks outside = length(moving) - common(moving, busy);
+    const Ticks outside = moving_.unionLength() - commonLength(moving_, busy_);
     base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
-    result_.idle = std::max(Ticks(0), result_.total - length(busy) - outside);
+    result_.idle = std::max(Ticks(0), result_.total - busy_.unionLength() - outside);
     if (steps_ > 0) result_.tileBalance = balance_ / static_cast<double>(steps_);
     // A device in one piece computes when one of its engines does.
     if (device_.units <= 1) {
@@ -84,9 +51,9 @@ class DeviceRange {
 
   void addPlacement(const TracePlacement& placement) {
     const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
-    busy_.emplace_back(start, end);
+    busy_.add(start, end);
     const TraceSegment* segment = trace_.segmentOf(placement);
-    // What goes on beside another track's work is counted there.
+    // Work that another track does at the same time was counted with that track.
     Ticks at = start;
     auto other = covered_.begin() + static_cast<std::ptrdiff_t>(firstEndingAfter(at));
     for (; other != covered_.end() && other->first < end; ++other) {
@@ -138,7 +105,7 @@ class DeviceRange {
                                    [&](std::int32_t index) { return row(index).end <= from_; });
     for (; at != lane.transfers.end() && row(*at).start < to_; ++at) {
       const model::Transfer& transfer = row(*at);
-      moving_.emplace_back(std::max(transfer.start, from_), std::min(transfer.end, to_));
+      moving_.add(std::max(transfer.start, from_), std::min(transfer.end, to_));
       if (transfer.end > to_) continue;
       const bool host = !lane.peer.valid();
       (host ? (lane.outgoing ? result_.streamOut : result_.streamIn)
@@ -151,7 +118,7 @@ class DeviceRange {
   Ticks from_, to_;
   RangeStatistics result_;
   Intervals busy_, moving_;
-  Intervals covered_;  ///< by the tracks before, joined
+  std::vector<Intervals::Interval> covered_;  ///< by the tracks before
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;
 };

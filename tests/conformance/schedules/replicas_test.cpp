@@ -36,7 +36,7 @@ TEST(Replicas, EqualOnesAreRecordedOnce) {
   const RecordedSchedule serial = record(replicated("popart", 4));
   EXPECT_DOUBLE_EQ(replicasLengthOf(serial), 33 + 4 * (3 + 1));
   EXPECT_EQ(devicesOf(serial), (std::set<std::int64_t>{0, 1, 2, 3}));
-  EXPECT_EQ(serial.catalog->executables[0].replicas, 4);
+  EXPECT_EQ(serial.catalog->executables.front().replicas, 4);
   EXPECT_EQ(serial.catalog->target.devicesUsed, 16);
   int collectives = 0;
   for (const model::Placement& p : serial.placements) {
@@ -109,9 +109,7 @@ TEST(Replicas, ASlowLinkSlowsTransfersAndTheSum) {
     EXPECT_DOUBLE_EQ(units(p.end - p.start), p.device.value % 4 == 3 ? 6 : 3) << p.device.value;
   }
   std::map<std::pair<std::int64_t, std::int64_t>, double> ticks;
-  const auto owner = [&](model::LaneId lane) {
-    return slow.catalog->lanes[static_cast<std::size_t>(lane.value)].device.value;
-  };
+  const auto owner = [&](model::LaneId lane) { return slow.catalog->lanes[lane].device.value; };
   for (const model::Transfer& t : slow.transfers)
     ticks[{owner(t.fromLane), owner(t.toLane)}] = units(t.end - t.start);
   EXPECT_DOUBLE_EQ((ticks[{2, 3}]), 1);

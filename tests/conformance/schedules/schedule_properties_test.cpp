@@ -65,9 +65,7 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
     }
     std::map<std::int64_t, std::int64_t> exchanges;  // those of one cycle share a start
     for (const model::Transfer& t : recorded.transfers) {
-      const auto lane = [&](model::LaneId id) {
-        return recorded.catalog->lanes[static_cast<std::size_t>(id.value)].device;
-      };
+      const auto lane = [&](model::LaneId id) { return recorded.catalog->lanes[id].device; };
       if (withTransfers && (lane(t.fromLane) == device.id || lane(t.toLane) == device.id)) {
         auto& end = exchanges[t.start.count];
         end = std::max(end, t.end.count);

@@ -1,7 +1,7 @@
 // Engine utilisation and exposed communication of a small trace, added up by hand.
 #include <gtest/gtest.h>
 
-#include "profiler/analysis/pipeline/engines.h"
+#include "profiler/analysis/pipeline/execution.h"
 #include "profiler/record/memory_profile.h"
 #include "profiler/sections/section.h"
 
@@ -16,7 +16,7 @@ using model::LaneRole;
 class Engines : public ::testing::Test {
  protected:
   void SetUp() override {
-    recorder_.add(model::Target{"test", "gaudi", "", 1, 1});
+    recorder_.add(model::Target{"test", "gaudi", "", 1, 1, model::TickMeaning::time});
     model::Executable executable;
     executable.name = "training";
     const model::ExecutableId id = recorder_.add(executable);
@@ -81,18 +81,83 @@ class Engines : public ::testing::Test {
 };
 
 TEST_F(Engines, AddUp) {
-  const auto found = engines(profile_, *catalog_, model::ExecutableId(0));
+  const auto found = execution(profile_, *catalog_, model::ExecutableId(0));
   ASSERT_TRUE(found.ok()) << found.error().message;
-  ASSERT_EQ(found->size(), 1U);
-  const DeviceEngines& device = found->front();
+  ASSERT_EQ(found->devices.size(), 1U);
+  const DeviceExecution& device = found->devices.front();
   EXPECT_EQ(device.total, Ticks(100));
-  EXPECT_EQ(device.busy.at(LaneRole::mme), Ticks(40));
-  EXPECT_EQ(device.busy.at(LaneRole::tpc), Ticks(40 + 25));
-  EXPECT_EQ(device.busy.at(LaneRole::dma), Ticks(10));
-  EXPECT_EQ(device.busy.at(LaneRole::nic), Ticks(45));
-  EXPECT_EQ(device.anyBusy, Ticks(60 + 25));
+  EXPECT_EQ(device.byLane.at(LaneRole::mme), Ticks(40));
+  EXPECT_EQ(device.byLane.at(LaneRole::tpc), Ticks(40 + 25));
+  EXPECT_EQ(device.byLane.at(LaneRole::dma), Ticks(10));
+  EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(45));
+  EXPECT_EQ(device.anyLane, Ticks(60 + 25));
   EXPECT_EQ(device.communicating, Ticks(45));
   EXPECT_EQ(device.exposed, Ticks(15));
+  EXPECT_TRUE(device.placed);
+  EXPECT_EQ(device.idle, Ticks(0));
+}
+
+/// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30; device 1
+/// waits for them and works from 30 to 40, where the call ends.
+TEST(Execution, CountsTransfersOnBothDevices) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  model::Executable row;
+  row.name = "inference";
+  const model::ExecutableId executable = recorder.add(row);
+  model::Run run;
+  run.executable = executable;
+  run.end = Ticks(40);
+  const model::RunId call = recorder.add(run);
+  std::vector<model::DeviceId> devices;
+  std::vector<model::LaneId> nics;
+  for (int d = 0; d < 2; ++d) {
+    devices.push_back(recorder.add(model::Device{}));
+    const model::LaneId compute = recorder.add(model::Lane{{}, devices.back(), "", LaneRole::compute, {}});
+    nics.push_back(recorder.add(model::Lane{{}, devices.back(), "", LaneRole::nic, {}}));
+    model::Placement placement;
+    placement.segment = recorder.add(
+        model::Segment{{}, executable, devices.back(), compute, d, 0, model::Pass::forward, "", Ticks(10)});
+    placement.device = devices.back();
+    placement.start = Ticks(30 * d);
+    placement.end = Ticks(30 * d + 10);
+    placement.run = call;
+    recorder.add(placement);
+  }
+  model::Transfer transfer;
+  transfer.fromLane = nics[0];
+  transfer.toLane = nics[1];
+  transfer.bytes = model::Bytes(8);
+  transfer.start = Ticks(10);
+  transfer.end = Ticks(30);
+  transfer.run = call;
+  recorder.add(transfer);
+  model::Wait wait;
+  wait.device = devices[1];
+  wait.end = Ticks(30);
+  wait.cause = model::WaitCause::exchange;
+  wait.run = call;
+  recorder.add(wait);
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  const auto catalog = loadCatalog(profile).value();
+  const auto found = execution(profile, *catalog, executable);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  ASSERT_EQ(found->devices.size(), 2U);
+  for (const DeviceExecution& device : found->devices) {
+    EXPECT_EQ(device.byLane.at(LaneRole::compute), Ticks(10));
+    EXPECT_EQ(device.byLane.at(LaneRole::nic), Ticks(20));
+    EXPECT_EQ(device.byKind.at(model::StepKind::compute), Ticks(10));
+    EXPECT_EQ(device.byKind.at(model::StepKind::globalExchange), Ticks(20));
+    EXPECT_EQ(device.anyLane, Ticks(10));
+    EXPECT_EQ(device.communicating, Ticks(20));
+    EXPECT_EQ(device.idle, Ticks(10));
+  }
+  EXPECT_EQ(found->devices[0].exposed, Ticks(0));
+  EXPECT_EQ(found->devices[1].exposed, Ticks(30));
+  EXPECT_EQ(found->devices[0].globalOut, model::Bytes(8));
+  EXPECT_EQ(found->devices[0].globalIn, model::Bytes(0));
+  EXPECT_EQ(found->devices[1].globalIn, model::Bytes(8));
+  EXPECT_EQ(found->devices[1].globalOut, model::Bytes(0));
 }
 
 TEST_F(Engines, SectionHasAColumnForEachLane) {

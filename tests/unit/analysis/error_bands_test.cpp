@@ -1,5 +1,5 @@
-// What figures are worth, and what floating-point operations come to: worked by hand.
-#include "profiler/analysis/model/worth.h"
+// Error bands and the use of floating-point operations, worked out by hand.
+#include "profiler/analysis/model/error_bands.h"
 
 #include <gtest/gtest.h>
 
@@ -137,7 +137,7 @@ TEST(FlopUse, SaysNothingWithoutAPeak) {
   EXPECT_FALSE(flopUse(*worked.profile, *catalog, model::ExecutableId(7)).ok());
 }
 
-TEST(Worth, ReadsTheBandsOfItsDevices) {
+TEST(ErrorBands, ReadsTheBandsOfItsDevices) {
   Worked worked;
   worked.property("band.mk2.fully connected.cycles",
                   "32 points, |ln| median 0.032, p90 0.122, bias -0.012; against Poplar's IPU Model");
@@ -145,7 +145,7 @@ TEST(Worth, ReadsTheBandsOfItsDevices) {
   worked.property("band.mk2.gru.cycles", "three points");
   worked.property("band.mk2", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");
   const auto catalog = worked.catalog();
-  const std::vector<WorthBand> bands = worthBands(*catalog);
+  const std::vector<ErrorBand> bands = errorBandsOf(*catalog);
   ASSERT_EQ(bands.size(), 1U) << "of another chip, or no band at all";
   EXPECT_EQ(bands[0].kind, "fully connected");
   EXPECT_EQ(bands[0].quantity, "cycles");
@@ -157,20 +157,20 @@ TEST(Worth, ReadsTheBandsOfItsDevices) {
 }
 
 /// 60 ticks of a checked kind, 40 of one that is not; the update counts for neither.
-TEST(Worth, WeighsComputeTimeByWhatIsChecked) {
+TEST(ErrorBands, WeighsComputeTimeByWhatIsChecked) {
   Worked worked;
   worked.property("band.mk2.convolution.cycles", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");
   worked.step(worked.op("GradConvInput", model::Pass::backward, 1), model::Pass::backward, 60);
   worked.step(worked.op("Relu", model::Pass::forward, 1), model::Pass::forward, 40);
   worked.step(worked.op("Sgd", model::Pass::update, 1), model::Pass::update, 500);
   const auto catalog = worked.catalog();
-  const auto found = worth(*worked.profile, *catalog, worked.executable);
+  const auto found = errorBands(*worked.profile, *catalog, worked.executable);
   ASSERT_TRUE(found.ok());
   EXPECT_DOUBLE_EQ(found->computeTicks, 100);
   EXPECT_DOUBLE_EQ(found->checkedShare(), 0.6);
 }
 
-TEST(Worth, KnowsKindsOfLayers) {
+TEST(ErrorBands, KnowsKindsOfLayers) {
   EXPECT_EQ(checkedKindOf("ConvTranspose"), "convolution");
   EXPECT_EQ(checkedKindOf("GradMaxPool"), "pooling");
   EXPECT_EQ(checkedKindOf("ReduceSum"), "reduction");
@@ -184,7 +184,7 @@ TEST(WorthSection, NamesGradesAndErrors) {
   worked.property("band.mk2.convolution.cycles",
                   "56 points, |ln| median 0.065, p90 0.172, bias -0.061; against x");
   const auto catalog = worked.catalog();
-  const sections::SectionDefinition* definition = sections::sectionRegistry().find("worth");
+  const sections::SectionDefinition* definition = sections::sectionRegistry().find("error_bands");
   ASSERT_NE(definition, nullptr);
   const auto section = makeSection(*definition, {*worked.profile, *catalog, worked.executable});
   ASSERT_TRUE(section.ok());

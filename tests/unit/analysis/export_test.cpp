@@ -1,16 +1,26 @@
-#include "profiler/export/export.h"
+#include "profiler/export/chrome.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
+#include "profiler/export/csv.h"
+#include "profiler/export/sqlite.h"
+#include "profiler/export/svg.h"
 #include "trace_fixture.h"
 
-namespace pipescope::analysis {
+namespace pipescope::exporting {
 namespace {
 
-using testing::TraceFixture;
+using analysis::Catalog;
+using analysis::loadCatalog;
+using analysis::testing::TraceFixture;
+using base::Ticks;
 
 template <class Body>
 std::string textOf(Body&& body) {
@@ -190,11 +200,11 @@ TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
     EXPECT_EQ(slices["transfer"], 2 * transfers) << "at both ends";
     EXPECT_EQ(counters, samples);
   }
-  const auto first = catalog->findCall(catalog->executables[0], 2);
+  const auto first = catalog->findCall(catalog->executables.front(), 2);
   ASSERT_TRUE(first.ok());
   EXPECT_EQ((*first)->id, model::RunId(1));
   for (const std::int64_t none : {0, 3}) {
-    const auto missing = catalog->findCall(catalog->executables[0], none);
+    const auto missing = catalog->findCall(catalog->executables.front(), none);
     ASSERT_FALSE(missing.ok());
     EXPECT_EQ(missing.error().message,
               "training has no call " + std::to_string(none) + "; its calls are 1 to 2.");
@@ -213,22 +223,113 @@ TEST(Export, CsvIsQuotedWhereItMustBe) {
   const base::Status unknown = exportCsv(
       *fixture.profile, "x", [](std::string_view) { return base::Status(); }, progress);
   ASSERT_FALSE(unknown.ok());
-  EXPECT_TRUE(
-      unknown.error().message.starts_with("A profile has no table \"x\"; known are property, configuration"));
+  EXPECT_TRUE(unknown.error().message.starts_with(
+      "A profile has no table \"x\". Its tables are property, configuration"));
 }
 
-TEST(Export, SvgHasARowALaneAndSaysWhatItShows) {
-  const TraceFixture fixture(50);
+/// A rectangle or text of an SVG picture, moved by the group around it.
+struct Drawn {
+  int x = 0, y = 0, width = 0, height = 0;
+  std::string fill, text;
+};
+
+/// Reads the elements of a picture that has an element a line.
+std::vector<Drawn> drawnIn(const std::string& svg) {
+  std::vector<Drawn> all;
+  std::istringstream lines(svg);
+  int dx = 0, dy = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto attribute = [&](const std::string& name) {
+      const std::size_t at = line.find(" " + name + "=\"");
+      if (at == std::string::npos) return std::string();
+      const std::size_t from = at + name.size() + 3;
+      return line.substr(from, line.find('"', from) - from);
+    };
+    const auto number = [&](const char* name) { return std::atoi(attribute(name).c_str()); };
+    if (line.starts_with("<g ")) std::sscanf(line.c_str(), "<g transform=\"translate(%d %d)\"", &dx, &dy);
+    if (line == "</g>") dx = dy = 0;
+    if (!line.starts_with("<rect ") && !line.starts_with("<text ")) continue;
+    Drawn drawn{number("x") + dx, number("y") + dy, number("width"), number("height"), attribute("fill"), ""};
+    if (line.starts_with("<text "))
+      drawn.text = line.substr(line.find('>') + 1, line.find("</text>") - line.find('>') - 1);
+    all.push_back(std::move(drawn));
+  }
+  return all;
+}
+
+std::string svgOf(const TraceFixture& fixture) {
   const std::shared_ptr<const Catalog> catalog = loadCatalog(*fixture.profile).value();
   base::SilentProgress progress;
-  const std::string svg = textOf([&](const Writer& write) {
-    return exportSvg(fixture.profile, catalog, model::ExecutableId(0), write, progress);
+  return textOf([&](const Writer& write) {
+    return exportSvg(*fixture.profile, *catalog, model::ExecutableId(0), write, progress);
   });
+}
+
+TEST(Export, SvgSaysWhatItShows) {
+  const std::string svg = svgOf(TraceFixture(50));
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-  EXPECT_NE(svg.find("call &lt;1>"), std::string::npos);
-  EXPECT_NE(svg.find("emulated, made up · test 1"), std::string::npos);
-  for (const char* lane : {"D0 compute", "D0 exchange", "D2 exchange"})
-    EXPECT_NE(svg.find(lane), std::string::npos) << lane;
+  std::set<std::string> texts;
+  for (const Drawn& drawn : drawnIn(svg)) texts.insert(drawn.text);
+  for (const char* words :
+       {"call &lt;1&gt;", "emulated, made up · test 1", "D0", "D1", "D2", "compute", "forward", "backward"})
+    EXPECT_TRUE(texts.contains(words)) << words;
+}
+
+TEST(Export, SvgDrawsEveryPassAtItsTimeInTheRowOfItsDevice) {
+  const TraceFixture fixture(5);
+  const std::vector<Drawn> drawn = drawnIn(svgOf(fixture));
+  std::map<std::int64_t, int> top;  // of each device's title
+  for (const Drawn& one : drawn) {
+    for (int d = 0; d < 3; ++d) {
+      if (one.text == "D" + std::to_string(d)) top[d] = one.y;
+    }
+  }
+  ASSERT_EQ(top.size(), 3U);
+  EXPECT_LT(top[0], top[1]);
+  EXPECT_LT(top[1], top[2]);
+  top[3] = 1 << 20;
+  // The timeline lies right of the titles, on the 1,410 pixels that are left of 1,600.
+  const double scale = 1410.0 / static_cast<double>(fixture.end().count);
+  for (const model::Placement& p : fixture.rows.of<model::Placement>()) {
+    const double from = 190 + scale * static_cast<double>(p.start.count),
+                 to = 190 + scale * static_cast<double>(p.end.count);
+    // The light theme's colours of forward and backward passes.
+    const std::string colour = p.pass == model::Pass::forward ? "#86b6f4" : "#67c29d";
+    const bool found = std::any_of(drawn.begin(), drawn.end(), [&](const Drawn& box) {
+      return box.fill == colour && box.height > 10 && std::abs(box.x - from) <= 1.5 &&
+             std::abs(box.x + box.width - to) <= 2.5 && box.y >= top[p.device.value] - 12 &&
+             box.y < top[p.device.value + 1] - 12;
+    });
+    EXPECT_TRUE(found) << "placement " << p.id.value << " from " << from << " to " << to;
+  }
+}
+
+TEST(Export, SvgNeedsACall) {
+  const TraceFixture fixture(1);
+  const std::shared_ptr<const Catalog> catalog = loadCatalog(*fixture.profile).value();
+  base::SilentProgress progress;
+  const base::Status status = exportSvg(
+      *fixture.profile, *catalog, model::ExecutableId(7), [](std::string_view) { return base::Status(); },
+      progress);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "Nothing has run in this executable, so there is no timeline to draw.");
+}
+
+TEST(Export, SqliteWritesADatabaseAndOverwritesNothing) {
+  const TraceFixture fixture(1);
+  base::SilentProgress progress;
+  const std::string path = ::testing::TempDir() + "export_test.sqlite";
+  std::remove(path.c_str());
+  const base::Status written = exportSqlite(*fixture.profile, path, progress);
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  std::ifstream file(path, std::ios::binary);
+  std::string head(15, ' ');
+  file.read(head.data(), 15);
+  EXPECT_EQ(head, "SQLite format 3");
+  const base::Status again = exportSqlite(*fixture.profile, path, progress);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message, path + " already exists. Name another file, or remove this one first.");
+  std::remove(path.c_str());
 }
 
 TEST(Export, AWriterThatFailsEndsTheExport) {
@@ -243,4 +344,4 @@ TEST(Export, AWriterThatFailsEndsTheExport) {
 }
 
 }  // namespace
-}  // namespace pipescope::analysis
+}  // namespace pipescope::exporting

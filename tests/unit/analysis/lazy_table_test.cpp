@@ -33,11 +33,15 @@ class SecondFails : public model::ProfileSource {
 
 int failuresOf(base::Error error) {
   const SecondFails source(std::move(error));
-  LazyTable<model::DebugContext> table;
+  LazyTable<model::DebugContextId, model::DebugContext> table;
   EXPECT_TRUE(table.load(source).ok());
   EXPECT_EQ(table.size(), 6U);
-  for (std::size_t i = 0; i < 30; ++i) {
-    EXPECT_EQ(table[i % 6].name, i % 6 == 1 ? "one" : "");
+  for (std::int64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(table[model::DebugContextId(i % 6)].name, i % 6 == 1 ? "one" : "");
+  }
+  for (const std::int64_t absent : {std::int64_t{-1}, std::int64_t{6}, std::int64_t{1} << 62}) {
+    EXPECT_FALSE(table.contains(model::DebugContextId(absent)));
+    EXPECT_EQ(table[model::DebugContextId(absent)].name, "");
   }
   return source.failures;
 }

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "profiler/record/memory_profile.h"
-#include "profiler/sections/wording.h"
+#include "profiler/sections/words.h"
 
 namespace pipescope::sections {
 namespace {
@@ -52,54 +52,73 @@ Section small() {
 struct OneDevice {
   record::MemoryProfile profile;
   std::shared_ptr<const analysis::Catalog> catalog;
-  OneDevice(const std::string& family, std::int64_t ticksPerSecond, std::int64_t units);
+  OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, std::int64_t units,
+            const std::vector<model::LaneRole>& roles = {});
 };
 
-OneDevice::OneDevice(const std::string& family, std::int64_t ticksPerSecond, std::int64_t units) {
+OneDevice::OneDevice(model::TickMeaning meaning, std::int64_t ticksPerSecond, std::int64_t units,
+                     const std::vector<model::LaneRole>& roles) {
   model::RowSet rows;
-  rows.of<model::Target>() = {{"test", family, "", 1, 1}};
+  rows.of<model::Target>() = {{"test", "", "", 1, 1, meaning}};
   model::Device device;
   device.id = model::DeviceId(0);
   device.ticksPerSecond = ticksPerSecond;
   device.units = units;
   rows.of<model::Device>() = {device};
+  for (const model::LaneRole role : roles)
+    rows.of<model::Lane>().push_back({model::LaneId(static_cast<std::int64_t>(rows.of<model::Lane>().size())),
+                                      model::DeviceId(0),
+                                      "lane",
+                                      role,
+                                      {}});
   EXPECT_TRUE(profile.commit(rows).ok());
   catalog = analysis::loadCatalog(profile).value();
 }
 
-TEST(Wording, TicksAreReadAsTheDevicesCountThem) {
-  EXPECT_STREQ(tickUnitOf(*OneDevice("ipu", 1'330'000'000, 1472).catalog).word, "cycles");
-  EXPECT_STREQ(tickUnitOf(*OneDevice("fixed", 1'000'000, 1).catalog).word, "cost units");
-  EXPECT_STREQ(tickUnitOf(*OneDevice("gaudi", 1'000'000'000'000, 1).catalog).word, "µs");
-  Section section = small();
-  section.facts[0].value = std::int64_t{2'500'000};
-  section.tables[0].basis = "cycles per micro-batch";
-  section.tables[0].rows[0][1] = Breakdown{{"mme", 3e6}};
-  speakOfDevices(section, *OneDevice("gaudi", 1'000'000'000'000, 1).catalog);
-  EXPECT_EQ(
-      toText(section),
-      "Small\n=====\n  Total, µs  2.5\n  Nothing    –\n  Infinite   infinite\n"
-      "\nDevices (µs per micro-batch)\n  Name           By kind\n  IPU0, \"first\"  mme 3\n\nA remark.\n");
-  EXPECT_NE(toJson(section).find("\"total_cycles\": 2500000"), std::string::npos) << "JSON has raw ticks";
+TEST(Words, TimesAreReadAsTheDevicesCountThem) {
+  const Words chip = wordsOf(*OneDevice(model::TickMeaning::clockCycle, 1'330'000'000, 1472).catalog);
+  EXPECT_STREQ(chip.time.unit, "cycles");
+  EXPECT_EQ(chip.time.ticks, 1);
+  EXPECT_EQ(chip.timed("Total"), "Total");
+  EXPECT_EQ(chip.basis("last call"), "last call");
+  EXPECT_EQ(chip.per("step"), "cycles per step");
+  EXPECT_STREQ(chip.cycles(), "Cycles");
+  const Words card = wordsOf(*OneDevice(model::TickMeaning::time, 1'000'000'000'000, 1).catalog);
+  EXPECT_STREQ(card.time.unit, "µs");
+  EXPECT_EQ(card.time.ticks, 1e6);
+  EXPECT_EQ(card.timed("Total"), "Total, µs");
+  EXPECT_EQ(card.basis("last call"), "last call; times in µs");
+  EXPECT_EQ(card.basis(""), "times in µs");
+  EXPECT_STREQ(card.cycles(), "Time");
+  const Words costs = wordsOf(*OneDevice(model::TickMeaning::cost, 1'000'000, 1).catalog);
+  EXPECT_STREQ(costs.time.unit, "cost units");
+  EXPECT_EQ(costs.time.ticks, 1e6);
 }
 
-TEST(Wording, DevicesInOnePieceHaveNoTiles) {
-  const auto made = [] {
-    Section section{"peaks", "Peaks", {}, {}, {}};
-    section.tables.push_back({"devices",
-                              "Peak steps",
-                              "sum over tiles",
-                              {{"worst_tile", "Worst tile", Format::plain, ""}},
-                              {{std::int64_t{0}}}});
-    section.tables.push_back({"layers", "By layer", "at its peak, sum over tiles", {}, {}});
-    section.tables.push_back({"fullest_tiles", "The fullest tile", "", {}, {}});
-    return section;
-  };
-  Section card = made(), chip = made();
-  speakOfDevices(card, *OneDevice("gaudi", 1'000'000'000'000, 1).catalog);
-  speakOfDevices(chip, *OneDevice("ipu", 1'330'000'000, 1472).catalog);
-  EXPECT_EQ(toText(card).find("ile"), std::string::npos) << toText(card);
-  EXPECT_EQ(toText(chip), toText(made()));
+TEST(Words, DevicesInOnePieceHaveNoTiles) {
+  const Words chip = wordsOf(*OneDevice(model::TickMeaning::clockCycle, 1'330'000'000, 1472).catalog);
+  EXPECT_EQ(chip.overTiles("at its peak"), "at its peak, sum over tiles");
+  EXPECT_EQ(chip.overTiles(), "sum over tiles");
+  EXPECT_EQ(chip.exchange, "Exchange");
+  const OneDevice one(model::TickMeaning::time, 1'000'000'000'000, 1,
+                      {model::LaneRole::mme, model::LaneRole::nic, model::LaneRole::dma});
+  const Words card = wordsOf(*one.catalog);
+  EXPECT_EQ(card.overTiles("at its peak"), "at its peak");
+  EXPECT_EQ(card.overTiles(), "");
+  EXPECT_EQ(card.exchange, "DMA, NIC");
+  for (const SectionDefinition& definition : sectionRegistry().all()) {
+    const auto section = makeSection(definition, {one.profile, *one.catalog, model::ExecutableId(0)});
+    if (!section.ok()) continue;
+    for (const Table& table : section->tables) {
+      if (table.rows.empty()) continue;
+      EXPECT_EQ(table.basis.find("tile"), std::string::npos) << definition.name << ": " << table.basis;
+      for (const Column& column : table.columns) {
+        if (column.inText) {
+          EXPECT_EQ(column.heading.find("tile"), std::string::npos) << definition.name;
+        }
+      }
+    }
+  }
 }
 
 TEST(Section, TextHasTitleUnitsAndRemarks) {
@@ -254,9 +273,9 @@ TEST(LivenessSection, RefusesTilesThatItCannotTellOf) {
   EXPECT_EQ(TileProfile().liveness(3).error().message, "IPU0 has tiles 0 to 2; there is no tile 3.");
   EXPECT_EQ(
       TileProfile(3, false).liveness(0).error().message,
-      "This profile does not say which tile holds what; record steps or tiles (--record) and run again.");
+      "This profile does not say which tile holds what. Run again with --record steps or --record tiles.");
   EXPECT_EQ(TileProfile(1).liveness(0).error().message,
-            "The memory of these devices is in one piece; leave --tile out to see when most of it is live.");
+            "These devices have no tiles. Leave --tile out to see when most of their memory is live.");
 }
 
 }  // namespace

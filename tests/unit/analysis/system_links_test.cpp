@@ -100,8 +100,8 @@ TEST(SystemUse, AddsUpTransfersOfALink) {
   EXPECT_EQ(use.links[0].transfers, 2);
   EXPECT_DOUBLE_EQ(use.links[0].share, 0.15);
   EXPECT_NEAR(use.links[0].rate, 400 / 150e-9, 1);
-  EXPECT_EQ(use.spaces[0].out.count, 400);
-  EXPECT_EQ(use.spaces[1].in.count, 400);
+  EXPECT_EQ(use.spaces.items()[0].out.count, 400);
+  EXPECT_EQ(use.spaces.items()[1].in.count, 400);
 }
 
 TEST(SystemUse, NamesThePairWhereATransferTakesSeveralLinks) {
@@ -132,8 +132,8 @@ TEST(SystemUse, CountsStreamCopiesForTheHostsLink) {
   EXPECT_EQ(use.links[5].from, "D1");
   EXPECT_EQ(use.links[5].to, "host");
   EXPECT_EQ(use.links[5].bytes.count, 60);
-  EXPECT_EQ(use.spaces[1].in.count, 1500);
-  EXPECT_EQ(use.spaces[1].out.count, 60);
+  EXPECT_EQ(use.spaces.items()[1].in.count, 1500);
+  EXPECT_EQ(use.spaces.items()[1].out.count, 60);
 }
 
 TEST(SystemUse, CountsWhatCollectivesSendToOtherReplicas) {
@@ -166,10 +166,10 @@ TEST(SystemUse, CountsRemoteCopiesForStreamingMemory) {
   Wired wired;
   wired.copies(0, model::StepKind::remoteCopy, 40, 8, 5, {0, 10});
   const SystemUse use = wired.use();
-  EXPECT_EQ(use.spaces[0].in.count, 80) << "into the tiles";
-  EXPECT_EQ(use.spaces[0].out.count, 16);
-  EXPECT_EQ(use.spaces[3].out.count, 80) << "out of streaming memory";
-  EXPECT_EQ(use.spaces[3].in.count, 16);
+  EXPECT_EQ(use.spaces.items()[0].in.count, 80) << "into the tiles";
+  EXPECT_EQ(use.spaces.items()[0].out.count, 16);
+  EXPECT_EQ(use.spaces.items()[3].out.count, 80) << "out of streaming memory";
+  EXPECT_EQ(use.spaces.items()[3].in.count, 16);
   for (const LinkUse& link : use.links) EXPECT_EQ(link.bytes.count, 0);
 }
 

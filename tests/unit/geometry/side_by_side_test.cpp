@@ -28,9 +28,7 @@ struct Cards {
 
   /// The NIC begins at `talks`; the engines wait for it once they are done.
   explicit Cards(int cards = 3, int replicas = 2, std::int64_t talks = 80) {
-    recorder.add(model::Target{"box", "gaudi", "", cards, replicas});
-    recorder.add(model::Property{"figure.mme_clock", "1.65 GHz; grade C; a source"});
-    recorder.add(model::Property{"figure.tpc_clock", "1.8 GHz; grade C; a source"});
+    recorder.add(model::Target{"box", "gaudi", "", cards, replicas, model::TickMeaning::time});
     for (int d = 0; d < cards; ++d) {
       model::Device device;
       device.kind = "gaudi2";
@@ -202,26 +200,14 @@ TEST(DevicePlaces, FollowTheFirstReplica) {
   const Cards cards;
   const auto places = devicePlaces(*cards.catalog, cards.executable);
   ASSERT_EQ(places.size(), 3U);
-  EXPECT_EQ(places[0].replica, 0);
-  EXPECT_EQ(places[1].replica, 1);
-  EXPECT_EQ(places[2].replica, -1);
-  EXPECT_TRUE(places[2].stages.empty());
-  EXPECT_TRUE(devicePlaces(*cards.catalog, model::ExecutableId(7))[0].stages.empty());
+  EXPECT_EQ(places.items()[0].replica, 0);
+  EXPECT_EQ(places.items()[1].replica, 1);
+  EXPECT_EQ(places.items()[2].replica, -1);
+  EXPECT_TRUE(places.items()[2].stages.empty());
+  EXPECT_TRUE(devicePlaces(*cards.catalog, model::ExecutableId(7)).front().stages.empty());
   const Cards wrong(1, 1'000'000'000);
   EXPECT_EQ(devicePlaces(*wrong.catalog, wrong.executable).size(), 1U)
       << "as many replicas as there are devices for";
-}
-
-TEST(Clock, IsThatOfTheEngines) {
-  const Cards cards;
-  EXPECT_EQ(clockOf(*cards.catalog, cards.catalog->devices[0]), "MME 1.65 GHz, TPC 1.8 GHz");
-  model::Device chip;
-  chip.ticksPerSecond = 1'330'000'000;
-  Catalog plain;
-  plain.target.family = "ipu";
-  EXPECT_EQ(clockOf(plain, chip), "1.33 GHz");
-  plain.target.family = "fixed";
-  EXPECT_EQ(clockOf(plain, chip), "");
 }
 
 }  // namespace

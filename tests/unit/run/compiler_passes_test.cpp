@@ -289,7 +289,7 @@ TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
   for (const model::VariableUnits& row : **maps)
     mapped[row.variable.value] += row.bytes.count * row.unitCount;
   for (const model::Variable& row : **variables) {
-    const bool onTiles = profile.catalog->memorySpaces[static_cast<std::size_t>(row.space.value)].units > 1;
+    const bool onTiles = profile.catalog->memorySpaces[row.space].units > 1;
     EXPECT_EQ(mapped[row.id.value], onTiles ? row.bytes.count : 0) << row.category;
   }
   std::vector<std::int64_t> sums(steps->steps.size()), most(steps->steps.size());

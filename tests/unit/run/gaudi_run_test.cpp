@@ -38,8 +38,10 @@ TEST_F(GaudiRunTest, AutoTakesWhatTheSystemHas) {
   ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
   const Read profile = read();
   EXPECT_EQ(profile.catalog->target.family, "gaudi");
+  EXPECT_EQ(profile.catalog->target.tickMeaning, model::TickMeaning::time);
+  EXPECT_EQ(profile.catalog->devices.front().clock, "MME 1.65 GHz, TPC 1.8 GHz");
   EXPECT_EQ(profile.catalog->target.devicesUsed, 8);
-  EXPECT_EQ(profile.catalog->executables[0].replicas, 8);
+  EXPECT_EQ(profile.catalog->executables.front().replicas, 8);
 }
 
 TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
@@ -53,9 +55,8 @@ TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
   for (const model::Placement& p : **placements) {
     if (p.pass != model::Pass::collective) continue;
     ++collectives;
-    const model::Segment& segment = profile.catalog->segments[static_cast<std::size_t>(p.segment.value)];
-    EXPECT_EQ(profile.catalog->lanes[static_cast<std::size_t>(segment.lane.value)].role,
-              model::LaneRole::nic);
+    const model::Segment& segment = profile.catalog->segments[p.segment];
+    EXPECT_EQ(profile.catalog->lanes[segment.lane].role, model::LaneRole::nic);
   }
   // One bucket holds all 324,000 numbers; accumulation skips the sum for all but the last micro-batch.
   EXPECT_GT(collectives, 0);
@@ -83,7 +84,7 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
   changes["data.loader_rate"] = "2000";
   ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
   const Read profile = read();
-  const auto& runs = profile.catalog->runs;
+  const auto& runs = profile.catalog->runs.items();
   ASSERT_GE(runs.size(), 4U);
   // Each replica's loader gives 20 digits in 10 ms, which is longer than a call takes.
   for (std::size_t i = 1; i < runs.size(); ++i)

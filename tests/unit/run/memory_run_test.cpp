@@ -37,7 +37,7 @@ class MemoryRunTest : public RunFixture {
     Costs costs;
     if (!result.ok()) return costs;
     const Read profile = read();
-    const model::Executable& training = profile.catalog->executables[0];
+    const model::Executable& training = profile.catalog->executables.front();
     costs.losses = counter(profile, "loss");
     costs.recompute = training.recompute;
     costs.devices = profile.catalog->target.devicesUsed;
@@ -52,8 +52,7 @@ class MemoryRunTest : public RunFixture {
     const auto variables = profile.source->rows<model::Variable>();
     EXPECT_TRUE(variables.ok());
     for (const model::Variable& v : **variables) {
-      if (v.executable == training.id &&
-          profile.catalog->memorySpaces[static_cast<std::size_t>(v.space.value)].kind == "tile_memory")
+      if (v.executable == training.id && profile.catalog->memorySpaces[v.space].kind == "tile_memory")
         costs.byUse[v.category] += v.bytes.count;
     }
     const auto placements = profile.source->rows<model::Placement>();

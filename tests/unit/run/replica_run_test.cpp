@@ -54,9 +54,9 @@ TEST_F(ReplicaRunTest, WeightsAreEqualOnAllReplicas) {
 TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   ASSERT_TRUE(run(sample("pipelined", globalBatch(10, 4, 4))).ok());
   const Read profile = read();
-  EXPECT_EQ(profile.catalog->executables[0].replicas, 4);
+  EXPECT_EQ(profile.catalog->executables.front().replicas, 4);
   EXPECT_EQ(profile.catalog->target.devicesUsed, 16);
-  EXPECT_EQ(profile.catalog->runs[0].samples, 10 * 4 * 4 * 2);
+  EXPECT_EQ(profile.catalog->runs.front().samples, 10 * 4 * 4 * 2);
   // Twelve devices are not recorded: they do work, so the report does not call them idle.
   const auto execution = analysis::execution(*profile.source, *profile.catalog, model::ExecutableId(0));
   ASSERT_TRUE(execution.ok());
@@ -84,7 +84,7 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   const auto steps = profile.source->rows<model::Step>();
   ASSERT_TRUE(steps.ok());
   for (const model::Step& step : **steps) {
-    const model::Segment& segment = profile.catalog->segments[static_cast<std::size_t>(step.segment.value)];
+    const model::Segment& segment = profile.catalog->segments[step.segment];
     if (segment.pass != model::Pass::collective || segment.stage != 0) continue;
     if (step.kind == model::StepKind::globalExchange) {
       EXPECT_EQ(step.bytesOut.count, 6 * 260);
@@ -122,7 +122,7 @@ TEST_F(ReplicaRunTest, DevicesDecideReplicas) {
     const auto result = run(sample("pipelined", changes));
     EXPECT_TRUE(result.ok()) << result.error().message;
     const Read profile = read();
-    return std::vector<std::int64_t>{profile.catalog->executables[0].replicas,
+    return std::vector<std::int64_t>{profile.catalog->executables.front().replicas,
                                      profile.catalog->target.devices};
   };
   EXPECT_EQ(replicas({{"system.name", "pod16"}}), (std::vector<std::int64_t>{1, 16}));
@@ -192,7 +192,7 @@ TEST_F(ReplicaRunTest, SameInputForNeighboursIsASmallerCall) {
   grouped["training.input_replica_grouping"] = "2";
   ASSERT_TRUE(run(sample("pipelined", grouped)).ok());
   const Read profile = read();
-  EXPECT_EQ(profile.catalog->runs[0].samples, 10 * 4 * 2 * 2);
+  EXPECT_EQ(profile.catalog->runs.front().samples, 10 * 4 * 2 * 2);
   // Without dropout both of a group compute the same, so the mean over four is that over two.
   const std::vector<double> four = counter(profile, "loss");
   ASSERT_TRUE(run(sample("pipelined", globalBatch(10, 4, 2))).ok());
@@ -208,7 +208,7 @@ TEST_F(ReplicaRunTest, InferenceSharesItsRows) {
                                                 {"system.name", "pod16"}};
   ASSERT_TRUE(run(sample("pipelined", changes)).ok());
   const Read two = read();
-  EXPECT_EQ(two.catalog->runs[0].samples, 8 * 5 * 2);
+  EXPECT_EQ(two.catalog->runs.front().samples, 8 * 5 * 2);
   const auto accuracy = [](const Read& profile) {
     for (const model::Outcome& outcome : profile.catalog->outcomes) {
       if (outcome.name == "test_accuracy") return outcome.value;

@@ -30,10 +30,12 @@ TEST_F(RunTest, ProfileHoldsTrainingAndInference) {
   const Read profile = read();
   EXPECT_EQ(profile.catalog->state.state, model::ProfileState::complete);
   ASSERT_EQ(profile.catalog->executables.size(), 2u);
-  EXPECT_EQ(profile.catalog->executables[0].name, "training");
-  EXPECT_EQ(profile.catalog->executables[1].name, "inference");
-  const auto training = profile.catalog->runsOf(profile.catalog->executables[0].id),
-             inference = profile.catalog->runsOf(profile.catalog->executables[1].id);
+  EXPECT_EQ(profile.catalog->executables.front().name, "training");
+  EXPECT_EQ(profile.catalog->devices.front().clock, "1.33 GHz");
+  EXPECT_EQ(profile.catalog->target.tickMeaning, model::TickMeaning::clockCycle);
+  EXPECT_EQ(profile.catalog->executables[model::ExecutableId(1)].name, "inference");
+  const auto training = profile.catalog->runsOf(profile.catalog->executables.front().id),
+             inference = profile.catalog->runsOf(profile.catalog->executables[model::ExecutableId(1)].id);
   ASSERT_EQ(training.size(), 3u);
   EXPECT_EQ(training[0]->samples, 40 * 10 * 2);
   ASSERT_EQ(inference.size(), 5u);  // 400 rows in calls of 8 × 10
@@ -41,7 +43,7 @@ TEST_F(RunTest, ProfileHoldsTrainingAndInference) {
   EXPECT_EQ(profile.catalog->target.name, "pod4");
   EXPECT_EQ(profile.catalog->stages.size(), 8u);
   for (std::size_t i = 1; i < profile.catalog->runs.size(); ++i)
-    EXPECT_EQ(profile.catalog->runs[i].start, profile.catalog->runs[i - 1].end);
+    EXPECT_EQ(profile.catalog->runs.items()[i].start, profile.catalog->runs.items()[i - 1].end);
 }
 
 TEST_F(RunTest, EmulatedTimeNeitherNeedsNorFeelsNumbers) {

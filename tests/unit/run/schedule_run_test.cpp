@@ -48,8 +48,13 @@ TEST_F(ScheduleRunTest, LossesAreBitEqualUnderEverySchedule) {
     ASSERT_EQ(losses.size(), 4u);  // 2,400 rows in calls of 16 × 16 × 2
     if (reference.empty()) reference = losses;
     EXPECT_EQ(losses, reference);
-    EXPECT_EQ(profile.catalog->executables[0].schedule, schedule);
+    EXPECT_EQ(profile.catalog->executables.front().schedule, schedule);
     const std::string name = schedule;
+    const model::ScheduleKind kind = name == "tf-sequential" ? model::ScheduleKind::oneAtATime
+                                     : name == "popart" || name == "tf-grouped" || name == "tf-interleaved"
+                                         ? model::ScheduleKind::barrier
+                                         : model::ScheduleKind::dependency;
+    EXPECT_EQ(profile.catalog->executables.front().scheduleKind, kind);
     const int devices = name == "interleaved-1f1b" || name == "zb-v" ? 2 : 4;
     EXPECT_EQ(profile.catalog->target.devicesUsed, devices);
     const auto placements = profile.source->rows<model::Placement>();
@@ -122,7 +127,7 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
       if (counter.name != "live_bytes") continue;
       const model::Stage& stage = profile.catalog->stages[static_cast<std::size_t>(counter.device.value)];
       const auto own = [&](model::MemorySpaceId space) {
-        return profile.catalog->memorySpaces[static_cast<std::size_t>(space.value)].device == counter.device;
+        return profile.catalog->memorySpaces[space].device == counter.device;
       };
       std::int64_t always = 0;
       for (const model::Variable& variable : **variables)
@@ -188,12 +193,12 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   ASSERT_TRUE(parsed.ok());
   ASSERT_TRUE(run(*parsed).ok());
   const Read profile = read();
-  const sections::Context context{*profile.source, *profile.catalog, profile.catalog->executables[0].id};
+  const sections::Context context{*profile.source, *profile.catalog, profile.catalog->executables.front().id};
   const auto section = sections::makeSection(*sections::sectionRegistry().find("waits"), context);
   ASSERT_TRUE(section.ok()) << section.error().message;
   const std::string text = sections::toText(*section);
   // By the table of waits: device 0 waits 29 units an iteration for stage 2, the slow one.
-  EXPECT_NE(text.find("Device 0 waits 29 cost units per step for stage 2: slower stage."), std::string::npos)
+  EXPECT_NE(text.find("Device 0 waits 29 cost units per step because stage 2 is slower."), std::string::npos)
       << text;
   const std::string json = sections::toJson(*section);
   EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host: call."), std::string::npos)

@@ -108,8 +108,8 @@ TEST_F(TrainingRun, ValidatesBetweenEpochs) {
   const Read profile = read();
   EXPECT_EQ(counter(profile, "loss"), losses);
   ASSERT_EQ(profile.catalog->executables.size(), 2u);
-  EXPECT_EQ(profile.catalog->executables[1].name, "validation");
-  EXPECT_EQ(profile.catalog->runsOf(profile.catalog->executables[1].id)[0]->name,
+  EXPECT_EQ(profile.catalog->executables[model::ExecutableId(1)].name, "validation");
+  EXPECT_EQ(profile.catalog->runsOf(profile.catalog->executables[model::ExecutableId(1)].id)[0]->name,
             "validation epoch 2 call 1");
   EXPECT_TRUE(values("validation_accuracy", with(changes, {{"execution.numerics", "false"}})).empty());
 }

@@ -47,10 +47,7 @@ base::Result<LivenessData> collectLiveness(const sections::Context& context, con
   PIPESCOPE_ASSIGN(content.liveness,
                    analysis::liveness(context.source, context.catalog, context.executable, content.shown.id));
   for (const analysis::LivenessPoint& step : content.liveness.steps) {
-    const auto index = static_cast<std::size_t>(step.program.value);
-    const bool known = step.program.valid() && index < context.catalog.programs.size();
-    content.names.push_back(
-        known ? text(context.catalog.namePath(context.catalog.programs[index].debugContext)) : QString());
+    content.names.push_back(text(context.catalog.programPath(step.program)));
   }
   if (!choice.single || content.shown.units <= 1) return content;
   content.unit = choice.unit.value_or(content.shown.fullestUnit);

@@ -396,9 +396,8 @@ void TraceTexts::addTransfer(Facts& facts, const TimelineItem& item) const {
                      tr("%1 GB/s").arg(static_cast<double>(row.bytes.count) / seconds / 1e9, 0, 'f', 2),
                      tr("bytes ÷ length")});
   }
-  const auto link = static_cast<std::size_t>(row.link.value);
-  if (row.link.valid() && link < catalog_.links.size())
-    facts.push_back({tr("Link"), text(catalog_.links[link].name), {}});
+  if (catalog_.links.contains(row.link))
+    facts.push_back({tr("Link"), text(catalog_.links[row.link].name), {}});
   if (row.microBatch >= 0) facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), {}});
   if (row.iteration >= 0) facts.push_back({tr("Step"), QString::number(row.iteration), {}});
   facts.push_back({tr("Call"), QString::number(row.run.value), {}});

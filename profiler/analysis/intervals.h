@@ -1,0 +1,63 @@
+#pragma once
+// Times during which something goes on, and how long that is without counting any moment twice.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "profiler/base/units.h"
+
+namespace pipescope::analysis {
+
+class Intervals {
+ public:
+  using Interval = std::pair<base::Ticks, base::Ticks>;  ///< [start, end)
+
+  /// An interval that does not end after its start adds nothing. An interval that begins within the last one
+  /// is joined to it at once, so a device that never pauses costs one entry.
+  void add(base::Ticks start, base::Ticks end) {
+    if (end <= start) return;
+    if (!all_.empty() && all_.back().first <= start && start <= all_.back().second) {
+      all_.back().second = std::max(all_.back().second, end);
+    } else {
+      all_.emplace_back(start, end);
+    }
+  }
+  bool empty() const { return all_.empty(); }
+
+  /// The union as intervals that do not touch, in ascending order.
+  std::vector<Interval> joined() const {
+    std::vector<Interval> sorted = all_, result;
+    std::sort(sorted.begin(), sorted.end());
+    for (const Interval& next : sorted) {
+      if (!result.empty() && next.first <= result.back().second) {
+        result.back().second = std::max(result.back().second, next.second);
+      } else {
+        result.push_back(next);
+      }
+    }
+    return result;
+  }
+
+  base::Ticks unionLength() const {
+    base::Ticks length;
+    for (const auto& [start, end] : joined()) length += end - start;
+    return length;
+  }
+
+ private:
+  std::vector<Interval> all_;
+};
+
+/// For how long both go on.
+inline base::Ticks commonLength(const Intervals& one, const Intervals& other) {
+  const std::vector<Intervals::Interval> a = one.joined(), b = other.joined();
+  base::Ticks length;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const base::Ticks start = std::max(a[i].first, b[j].first), end = std::min(a[i].second, b[j].second);
+    if (end > start) length += end - start;
+    a[i].second < b[j].second ? ++i : ++j;
+  }
+  return length;
+}
+
+}  // namespace pipescope::analysis

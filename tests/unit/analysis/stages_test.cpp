@@ -1,0 +1,161 @@
+// The report about stages, for small pipelines that are worked out by hand.
+#include "profiler/analysis/pipeline/stages.h"
+
+#include <gtest/gtest.h>
+
+#include "profiler/record/memory_profile.h"
+#include "profiler/record/recorder.h"
+#include "profiler/sections/section.h"
+
+namespace pipescope::analysis {
+namespace {
+
+/// Inference with four micro-batches. Device 0 holds stages 0 and 1 (3 ticks each), device 1 holds stage 2
+/// (6 ticks). Device 0 does stage 0 and stage 1 of each micro-batch in turn, so every device is always busy
+/// once the pipeline is filled.
+struct ThreeStages {
+  static constexpr int kMicroBatches = 4;
+  record::MemoryProfile profile;
+  record::Recorder recorder{profile};
+  model::RunId run;
+  std::vector<model::DeviceId> devices;
+  std::vector<model::LaneId> lanes;
+  model::ExecutableId executable;
+
+  /// `hostTicks`: length of stage 0's host copy for each micro-batch; `host`: its direction.
+  explicit ThreeStages(std::int64_t hostTicks = 0, model::Pass host = model::Pass::hostIn) {
+    model::Executable row;
+    row.name = "inference";
+    row.kind = model::ExecutableKind::inference;
+    row.microBatches = kMicroBatches;
+    row.stages = 3;
+    executable = recorder.add(row);
+    for (int d = 0; d < 2; ++d) {
+      model::Device device;
+      device.name = "D" + std::to_string(d);
+      devices.push_back(recorder.add(device));
+      lanes.push_back(recorder.add(model::Lane{{}, devices.back(), "", model::LaneRole::compute, {}}));
+    }
+    for (const int stage : {0, 1, 2})
+      recorder.add(model::Stage{executable, stage, devices[stage == 2 ? 1 : 0], "", 0, {}});
+    for (const int from : {0, 1}) {
+      recorder.add(model::Boundary{executable, from, from + 1, model::TransferKind::activation, "", "",
+                                   model::Bytes(8), Ticks(0)});
+    }
+    model::Run called;
+    called.executable = executable;
+    called.end = Ticks(30);
+    run = recorder.add(called);
+    for (int m = 0; m < kMicroBatches; ++m) {
+      const std::int64_t start = 6 * m;
+      if (hostTicks > 0) place(0, host, m, start, start + hostTicks);
+      place(0, model::Pass::forward, m, start, start + 3);
+      place(1, model::Pass::forward, m, start + 3, start + 6);
+      place(2, model::Pass::forward, m, start + 6, start + 12);
+    }
+    EXPECT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  }
+
+  void place(int stage, model::Pass pass, int microBatch, std::int64_t start, std::int64_t end) {
+    const std::size_t device = stage == 2 ? 1 : 0;
+    const model::SegmentId segment = recorder.add(model::Segment{
+        {}, executable, devices[device], lanes[device], stage, 0, pass, "", Ticks(end - start)});
+    model::Placement row;
+    row.segment = segment;
+    row.device = devices[device];
+    row.start = Ticks(start);
+    row.end = Ticks(end);
+    row.run = run;
+    row.stage = stage;
+    row.pass = pass;
+    row.microBatch = microBatch;
+    row.iteration = 0;
+    recorder.add(row);
+  }
+
+  StagesReport report() {
+    const auto catalog = loadCatalog(profile).value();
+    auto made = stagesReport(profile, *catalog, executable);
+    EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
+    return made.ok() ? *made : StagesReport();
+  }
+};
+
+TEST(Stages, AnUnevenSplitCanBeFasterThanStagesAtTheMean) {
+  const LostTime lost = ThreeStages().report().lost;
+  // As it is: device 0 works for 24 ticks, then stage 2 takes 6 for the last micro-batch. With every stage at
+  // the mean of 4 ticks, device 0 works for 32, and stage 2 takes 4 more.
+  EXPECT_DOUBLE_EQ(lost.step, 30);
+  EXPECT_DOUBLE_EQ(lost.useful, 24) << "4 micro-batches × 12 ticks on 2 devices";
+  EXPECT_DOUBLE_EQ(lost.fillAndDrain, 36 - 24);
+  EXPECT_DOUBLE_EQ(lost.imbalance, 30 - 36) << "below 0: the split saves time";
+  EXPECT_DOUBLE_EQ(lost.exchangeUpdateHost, 0);
+  EXPECT_DOUBLE_EQ(lost.useful + lost.fillAndDrain + lost.imbalance + lost.exchangeUpdateHost, lost.step);
+}
+
+TEST(Stages, ADeviceCountsAllItsStagesInTheImbalance) {
+  const StagesReport report = ThreeStages().report();
+  EXPECT_DOUBLE_EQ(report.imbalance, 1) << "6 ticks on each device";
+  EXPECT_DOUBLE_EQ(report.imbalanceForward, 1);
+  EXPECT_DOUBLE_EQ(report.imbalanceBackward, 0) << "there is no backward pass";
+  EXPECT_DOUBLE_EQ(report.stages[0].share, 0.25);
+  EXPECT_DOUBLE_EQ(report.stages[0].ratioToSlowest, 0.5);
+}
+
+TEST(Stages, TheBubbleIsFillAndDrain) {
+  const StagesReport report = ThreeStages().report();
+  // Of 2 × 30 ticks, device 1 waits 6 at the start and device 0 waits 6 at the end.
+  EXPECT_DOUBLE_EQ(report.bubbleFraction, 12.0 / 60);
+  EXPECT_DOUBLE_EQ(report.bubbleRampUp, 6.0 / 60);
+  EXPECT_DOUBLE_EQ(report.bubbleSteady, 0);
+  EXPECT_DOUBLE_EQ(report.bubbleRampDown, 6.0 / 60);
+}
+
+TEST(Stages, HostCopiesDecideWhichStageLimits) {
+  const StagesReport without = ThreeStages().report();
+  EXPECT_EQ(without.slowestStage, 2);
+  EXPECT_EQ(without.limitingStage, 2);
+  for (const model::Pass host : {model::Pass::hostIn, model::Pass::hostOut}) {
+    const StagesReport with = ThreeStages(4, host).report();
+    EXPECT_EQ(with.slowestStage, 2);
+    EXPECT_EQ(with.limitingStage, 0);
+    ASSERT_NE(with.limiting(), nullptr);
+    EXPECT_DOUBLE_EQ(with.limiting()->occupied, 3 + 4);
+    EXPECT_DOUBLE_EQ(with.slowest()->occupied, 6);
+  }
+}
+
+TEST(Stages, TheSectionNamesTheLimitingStage) {
+  ThreeStages made(4);
+  const auto catalog = loadCatalog(made.profile).value();
+  const sections::Context context{made.profile, *catalog, made.executable};
+  const auto section = sections::makeSection(*sections::sectionRegistry().find("stages"), context);
+  ASSERT_TRUE(section.ok()) << section.error().message;
+  const std::string text = sections::toText(*section), json = sections::toJson(*section);
+  EXPECT_NE(text.find("Slowest stage including host copies  stage 0\n"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("Stage 2 computes longest, but stage 0 takes longer with its host copies: 7 instead of 6 "
+                "cycles per micro-batch. The other stages wait for it."),
+      std::string::npos)
+      << text;
+  EXPECT_NE(json.find("\"limiting_stage\": 0"), std::string::npos) << json;
+}
+
+TEST(Stages, WithoutACallNoStageIsSlowest) {
+  record::MemoryProfile profile;
+  record::Recorder recorder(profile);
+  model::Executable row;
+  row.name = "training";
+  const model::ExecutableId executable = recorder.add(row);
+  model::Device device;
+  recorder.add(model::Stage{executable, 0, recorder.add(device), "", 0, {}});
+  ASSERT_TRUE(recorder.finish(model::ProfileState::complete).ok());
+  const auto catalog = loadCatalog(profile).value();
+  const auto report = stagesReport(profile, *catalog, executable);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->slowest(), nullptr);
+  EXPECT_EQ(report->limiting(), nullptr);
+}
+
+}  // namespace
+}  // namespace pipescope::analysis
