@@ -328,7 +328,7 @@ void defineReport(py::module_& m) {
 
 }  // namespace
 
-PYBIND11_MODULE(pipescope, m) {
+PYBIND11_MODULE(_pipescope, m) {
   m.doc() = "Profiles of models on emulated IPUs and Gaudis, by the names of libpva.";
   m.attr("__version__") = base::version();
   defineTarget(m);
