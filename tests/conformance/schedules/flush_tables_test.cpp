@@ -19,7 +19,7 @@ app::FixedRun flush(const std::string& schedule, int devices, int microBatches, 
   run.microBatches = microBatches;
   const auto found = schedules::findSchedule(schedule);
   EXPECT_TRUE(found.ok());
-  const auto each = schedules::chunksOf(**found, chunks);
+  const auto each = schedules::chunksPerDevice(**found, chunks);
   EXPECT_TRUE(each.ok());
   run.chunks = *each;
   const int stages = (*found)->pipes > 1 ? devices : devices * *each;
