@@ -26,6 +26,10 @@ void must(const base::Status& status) {
 
 }  // namespace
 
+app::ScheduleTable tableOf(const app::FixedRun& run) {
+  return must(app::scheduleTable(run));
+}
+
 double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
