@@ -7,7 +7,7 @@ namespace pipescope::emulate {
 BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part,
                            const devices::System& system, TimelineWriter& writer)
     : FlushBase(executable, part, writer), next_(executable.order.devices.size(), 0) {
-  if (executable.order.sync != schedules::Sync::barrier || part.boundaries.empty()) return;
+  if (executable.order.progression != schedules::Progression::barrier || part.boundaries.empty()) return;
   std::vector<devices::Flow> flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   flowTicks_ = ticksBeside(system, flows, part.beside);

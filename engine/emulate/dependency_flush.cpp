@@ -7,13 +7,13 @@ namespace {
 
 std::vector<devices::Flow> flowsOf(const Executable& executable, const ReplicaPart& part) {
   std::vector<devices::Flow> flows;
-  if (executable.order.sync != schedules::Sync::dependency) return flows;
+  if (executable.order.progression == schedules::Progression::barrier) return flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   return flows;
 }
 
 FlowLists besideOf(const Executable& executable, const ReplicaPart& part) {
-  return executable.order.sync == schedules::Sync::dependency ? part.beside : FlowLists();
+  return executable.order.progression == schedules::Progression::barrier ? FlowLists() : part.beside;
 }
 
 std::vector<double> slowdownsOf(const ReplicaPart& part) {
@@ -47,12 +47,12 @@ DependencyFlush::DependencyFlush(const Executable& executable, const ReplicaPart
       stagesOfPipe_(static_cast<int>(part.stages.size()) / executable.order.pipes),
       links_(system, flowsOf(executable, part), slowdownsOf(part), besideOf(executable, part)),
       flowOf_(part.stages.size() * 2, kNoFlow) {
-  if (executable.order.sync != schedules::Sync::dependency) return;
+  if (executable.order.progression == schedules::Progression::barrier) return;
   const auto microBatches = static_cast<std::size_t>(executable.facts.microBatches);
   next_.resize(executable.order.devices.size());
   end_.resize(next_.size());
   arrivals_.resize(part.stages.size() * 2 * microBatches);
-  if (executable.order.oneAtATime) left_.resize(microBatches);
+  if (executable.order.progression == schedules::Progression::oneAtATime) left_.resize(microBatches);
   active_.resize(static_cast<std::size_t>(links_.groups()));
   for (std::size_t i = 0; i < part.boundaries.size(); ++i) {
     const BoundaryFlow& boundary = part.boundaries[i];

@@ -11,7 +11,7 @@ RunningPart::RunningPart(const Executable& executable, const ReplicaPart& own, c
   for (std::size_t s = executable.deviceOfStage.size(); s-- > 0;)
     clocks[static_cast<std::size_t>(executable.deviceOfStage[s])].stage = static_cast<int>(s);
   for (DeviceClock& clock : clocks) clock.free = now;
-  if (executable.order.sync == schedules::Sync::barrier) {
+  if (executable.order.progression == schedules::Progression::barrier) {
     barrier = std::make_unique<BarrierFlush>(executable, own, system, writer);
   } else {
     dependency = std::make_unique<DependencyFlush>(executable, own, system, writer);

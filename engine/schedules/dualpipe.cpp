@@ -140,15 +140,13 @@ base::Result<Order> makeDualPipe(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(dualpipe) {
-  ScheduleDefinition definition;
-  definition.name = "dualpipe";
-  definition.doc =
-      "DualPipe: the model twice, micro-batches from both ends, overlapped pairs of forward and backward";
-  definition.make = makeDualPipe;
-  definition.layout = Layout::vee;
-  definition.pipes = 2;
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add({.name = "dualpipe",
+                .doc = "DualPipe: the model twice, micro-batches from both ends, overlapped pairs of forward "
+                       "and backward",
+                .make = makeDualPipe,
+                .layout = Layout::vee,
+                .pipes = 2,
+                .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

@@ -23,9 +23,9 @@ base::Result<Order> makeGpipe(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(gpipe) {
-  registry.add({"gpipe",
-                "GPipe: all forwards, then all backwards; a task starts when its inputs have arrived",
-                makeGpipe});
+  registry.add({.name = "gpipe",
+                .doc = "GPipe: all forwards, then all backwards; a task starts when its inputs have arrived",
+                .make = makeGpipe});
 }
 
 }  // namespace pipescope::schedules

@@ -66,12 +66,10 @@ base::Result<Order> makeInterleaved1f1b(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(interleaved_1f1b) {
-  ScheduleDefinition definition;
-  definition.name = "interleaved-1f1b";
-  definition.doc = "1F1B over several chunks of the model on each device: a smaller bubble, more copies";
-  definition.make = makeInterleaved1f1b;
-  definition.layout = Layout::wrapped;
-  registry.add(std::move(definition));
+  registry.add({.name = "interleaved-1f1b",
+                .doc = "1F1B over several chunks of the model on each device: a smaller bubble, more copies",
+                .make = makeInterleaved1f1b,
+                .layout = Layout::wrapped});
 }
 
 }  // namespace pipescope::schedules

@@ -29,8 +29,9 @@ base::Result<Order> make1f1b(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(one_f_one_b) {
-  registry.add(
-      {"1f1b", "1F1B (PipeDream-flush): a backward as soon as it can, so that little is stashed", make1f1b});
+  registry.add({.name = "1f1b",
+                .doc = "1F1B (PipeDream-flush): a backward as soon as it can, so that little is stashed",
+                .make = make1f1b});
 }
 
 }  // namespace pipescope::schedules

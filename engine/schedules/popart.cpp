@@ -62,7 +62,6 @@ base::Result<Order> makePopart(const Shape& shape) {
   PIPESCOPE_TRY(checkMicroBatches(shape));
   const std::vector<NumberedStage> stages = numberedStages(shape);
   Order order;
-  order.sync = Sync::barrier;
   order.update = UpdateOrder::serial;
   order.slots = shape.microBatches + stages.back().start;
   order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
@@ -88,9 +87,10 @@ base::Result<Order> makePopart(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(popart) {
-  registry.add({"popart",
-                "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
-                makePopart});
+  registry.add({.name = "popart",
+                .doc = "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
+                .make = makePopart,
+                .progression = Progression::barrier});
 }
 
 }  // namespace pipescope::schedules

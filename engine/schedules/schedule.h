@@ -32,12 +32,14 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// What holds a task back besides its device being busy.
-enum class Sync {
-  barrier,     ///< all devices start a slot together; all boundary copies follow each slot, wanted or not
-  dependency,  ///< a task starts when its inputs have arrived
+/// What a task waits for besides its device.
+enum class Progression {
+  oneAtATime,  ///< A micro-batch enters when the previous one has left the last device, also in inference.
+  barrier,     ///< All devices start a slot together. All boundary copies follow each slot, even empty ones.
+  dependency,  ///< A task starts when its inputs have arrived.
 };
-std::string toString(Sync sync);
+/// "one at a time", "barrier" or "dependency".
+std::string toString(Progression progression);
 
 /// How weight updates follow the flush.
 enum class UpdateOrder {
@@ -46,11 +48,8 @@ enum class UpdateOrder {
 };
 
 struct Order {
-  Sync sync = Sync::dependency;
+  Progression progression = Progression::dependency;  ///< makeOrder copies it from the definition.
   UpdateOrder update = UpdateOrder::concurrent;
-  /// A micro-batch enters only when the one before has left the last device: sharded execution, also in
-  /// inference, where no backward pass holds the first device back.
-  bool oneAtATime = false;
   /// Weight gradients are tasks of their own; backward tasks make input gradients only.
   bool splitBackward = false;
   /// Ways through the devices. Stages are numbered pipe by pipe, equally many each, and data flows between
@@ -74,8 +73,9 @@ enum class Layout {
 
 struct ScheduleDefinition {
   std::string name, doc;
-  /// The order, or a sentence with the rule that the shape breaks.
+  /// Returns the order, or an error that states the rule which the shape breaks.
   std::function<base::Result<Order>(const Shape&)> make;
+  Progression progression = Progression::dependency;
   /// False for the one that a strategy picks by itself (sharded).
   bool pipelined = true;
   Layout layout = Layout::own;
@@ -112,8 +112,8 @@ base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape);
 /// wants it (two where it needs several). Refused: chunks that the schedule cannot have, or that do not
 /// divide the stages.
 base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int stages, int chunks);
-/// The chunks that layOut takes: `chunks`, or the schedule's own where it is 0.
-base::Result<int> chunksOf(const ScheduleDefinition& schedule, int chunks);
+/// Returns how many chunks layOut puts on each device: `chunks`, or the schedule's default if it is 0.
+base::Result<int> chunksPerDevice(const ScheduleDefinition& schedule, int chunks);
 
 /// Tasks of a device with several stages are given stage by stage; devices = highest index + 1.
 int deviceCount(const Shape& shape);

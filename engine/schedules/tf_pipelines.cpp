@@ -28,7 +28,6 @@ base::Status checkMultiple(const Shape& shape, const char* name, int multiple, c
 Order slotted(const Shape& shape, int period) {
   const int n = shape.stages, g = shape.microBatches;
   Order order;
-  order.sync = Sync::barrier;
   order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(n), 0);
   const int last = period * (g - 1);
@@ -58,7 +57,7 @@ base::Result<Order> makeGrouped(const Shape& shape) {
   return slotted(shape, 1);
 }
 
-base::Result<Order> makeTfPipelinesInterleaved(const Shape& shape) {
+base::Result<Order> makeInterleaved(const Shape& shape) {
   PIPESCOPE_TRY(checkMultiple(shape, "tf-interleaved", shape.stages, "the number of stages"));
   const std::set<int> devices(shape.deviceOfStage.begin(), shape.deviceOfStage.end());
   if (shape.training && static_cast<int>(devices.size()) < shape.stages) {
@@ -73,16 +72,18 @@ base::Result<Order> makeTfPipelinesInterleaved(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_grouped) {
-  registry.add({"tf-grouped",
-                "TensorFlow for IPU, grouped: as popart, but the barrier follows the forward half",
-                makeGrouped});
+  registry.add({.name = "tf-grouped",
+                .doc = "TensorFlow for IPU, grouped: as popart, but the barrier follows the forward half",
+                .make = makeGrouped,
+                .progression = Progression::barrier});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_interleaved) {
   registry.add(
-      {"tf-interleaved",
-       "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
-       makeTfPipelinesInterleaved});
+      {.name = "tf-interleaved",
+       .doc = "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
+       .make = makeInterleaved,
+       .progression = Progression::barrier});
 }
 
 }  // namespace pipescope::schedules

@@ -94,13 +94,12 @@ base::Result<Order> makeZbV(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_v) {
-  ScheduleDefinition definition;
-  definition.name = "zb-v";
-  definition.doc = "Zero bubble V: two chunks on each device, there and back; stash as 1F1B's first stage";
-  definition.make = makeZbV;
-  definition.layout = Layout::vee;
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-v",
+       .doc = "Zero bubble V: two chunks on each device, there and back; stash as 1F1B's first stage",
+       .make = makeZbV,
+       .layout = Layout::vee,
+       .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

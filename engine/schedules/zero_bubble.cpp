@@ -12,7 +12,7 @@
 namespace pipescope::schedules {
 namespace {
 
-base::Result<Order> make(const Shape& shape, const char* name, int factor) {
+base::Result<Order> makeZeroBubble(const Shape& shape, const char* name, int factor) {
   const std::vector<Chunk> chunks = chunksOf(shape);
   PIPESCOPE_TRY(requireOwnDevices(chunks, name));
   const int p = static_cast<int>(chunks.size()), m = shape.microBatches;
@@ -38,22 +38,20 @@ base::Result<Order> make(const Shape& shape, const char* name, int factor) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_h1) {
-  ScheduleDefinition definition;
-  definition.name = "zb-h1";
-  definition.doc =
-      "Zero bubble H1: weight gradients fill the gaps of 1F1B, with as much stashed as its first stage";
-  definition.make = [](const Shape& shape) { return make(shape, "zb-h1", 1); };
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-h1",
+       .doc =
+           "Zero bubble H1: weight gradients fill the gaps of 1F1B, with as much stashed as its first stage",
+       .make = [](const Shape& shape) { return makeZeroBubble(shape, "zb-h1", 1); },
+       .splitBackward = true});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_h2) {
-  ScheduleDefinition definition;
-  definition.name = "zb-h2";
-  definition.doc = "Zero bubble H2: no gaps within a device, for twice the stash; shown as an isolated flush";
-  definition.make = [](const Shape& shape) { return make(shape, "zb-h2", 2); };
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-h2",
+       .doc = "Zero bubble H2: no gaps within a device, for twice the stash; shown as an isolated flush",
+       .make = [](const Shape& shape) { return makeZeroBubble(shape, "zb-h2", 2); },
+       .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

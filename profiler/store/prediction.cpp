@@ -96,8 +96,8 @@ bool isSimple(const std::vector<Prediction>& all, const Prediction& p) {
          (p.key == Prediction::kNone || find(all, p.key) == nullptr);
 }
 
-bool predictionIsPossible(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all,
-                          const Prediction& p) {
+bool canResolve(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all,
+                const Prediction& p) {
   const auto isInteger = [&](std::size_t c) {
     return c < columns.size() && columns[c].type == model::ColumnType::integer;
   };
@@ -241,7 +241,7 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
 bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows,
                         const std::vector<Prediction>& predicted, std::span<const Priors> priors) {
   for (const Prediction& p : predicted) {
-    if (!predictionIsPossible(columns, predicted, p)) return false;
+    if (!canResolve(columns, predicted, p)) return false;
   }
   for (const Prediction& p : predicted) columns[p.column].spread(rows);
   const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };

@@ -13,7 +13,7 @@ namespace pipescope::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::milliseconds kProfilePathPatience{2'000};
+constexpr std::chrono::milliseconds kHeaderPatience{2'000};
 constexpr const char* kSiblings[] = {"-journal", "-wal", "-shm"};
 
 fs::path sibling(const fs::path& path, const char* ending) {
@@ -64,7 +64,7 @@ base::Status checkReplaceable(const fs::path& path) {
   };
   if (!fs::is_regular_file(status)) return refusal("no plain file");
   PIPESCOPE_ASSIGN(const Database file,
-                   Database::open(path.string(), Database::Mode::readOnly, kProfilePathPatience));
+                   Database::open(path.string(), Database::Mode::readOnly, kHeaderPatience));
   PIPESCOPE_ASSIGN(const FileHeader header, file.header());
   if (!header.isSqlite || header.applicationId != kApplicationId) return refusal("not a Pipescope profile");
   return {};
@@ -99,7 +99,7 @@ base::Status moveInto(const fs::path& closed, const fs::path& path) {
   // the new file; and until the very rename the old file has to stay whole, so it is rolled back first.
   std::error_code failed;
   if (fs::exists(sibling(path, "-journal"), failed))
-    static_cast<void>(rollBack(path.string(), kProfilePathPatience));
+    static_cast<void>(rollBack(path.string(), kHeaderPatience));
   removeSiblings(path);
   fs::rename(closed, path, failed);
   if (failed) {

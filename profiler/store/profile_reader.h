@@ -8,6 +8,7 @@
 
 #include "profiler/model/source.h"
 #include "profiler/store/block_cache.h"
+#include "profiler/store/lock_patience.h"
 
 namespace pipescope::store {
 
@@ -15,7 +16,7 @@ struct OpenOptions {
   /// Null: the process's own cache of 256 MB.
   std::shared_ptr<BlockCache> cache;
   /// How long a read waits for a commit that is under way before it fails.
-  std::chrono::milliseconds patience{10'000};
+  std::chrono::milliseconds patience = kLockPatience;
 };
 
 /// Reads a profile.pop, also while another process writes it. Shows the profile as of open() or the last

@@ -7,12 +7,13 @@
 
 #include "profiler/base/result.h"
 #include "profiler/record/recorder.h"
+#include "profiler/store/lock_patience.h"
 
 namespace pipescope::store {
 
 struct WriterOptions {
   /// How long a commit waits for readers before it fails.
-  std::chrono::milliseconds patience{10'000};
+  std::chrono::milliseconds patience = kLockPatience;
   /// That code blocks: the caller's, and others that the writer starts when there is enough to do.
   std::size_t threads = 1;
 };

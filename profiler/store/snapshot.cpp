@@ -125,7 +125,7 @@ bool isLength(std::int64_t bytes) {
   return bytes >= 0 && bytes <= kMostBytes;
 }
 
-bool snapshotIsPossible(const BlockRecord& record) {
+bool hasValidFields(const BlockRecord& record) {
   if (record.table < 0 || record.table >= static_cast<std::int64_t>(model::kTableCount)) return false;
   const model::Table& table = model::tables()[static_cast<std::size_t>(record.table)];
   constexpr std::size_t kMostRangeBytes = 21;  // a flag and two varints or reals
@@ -156,8 +156,7 @@ bool readRecord(const Statement& rows, BlockRecord& record) {
   record.rawBytes = row.integer();
   record.bytesCrc32 = row.crc();
   const std::uint32_t crc = row.crc();
-  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) &&
-         snapshotIsPossible(record);
+  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) && hasValidFields(record);
 }
 
 base::Status loadBlocks(Database& database, Snapshot& snapshot) {

@@ -26,6 +26,10 @@ void must(const base::Status& status) {
 
 }  // namespace
 
+app::ScheduleTable tableOf(const app::FixedRun& run) {
+  return must(app::scheduleTable(run));
+}
+
 double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
@@ -47,7 +51,7 @@ app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatc
   run.schedule = schedule;
   run.microBatches = microBatches;
   const schedules::ScheduleDefinition* definition = must(schedules::findSchedule(schedule));
-  const int chunks = must(schedules::chunksOf(*definition, 0));
+  const int chunks = must(schedules::chunksPerDevice(*definition, 0));
   const int stages = definition->pipes > 1 ? devices : devices * chunks;
   for (int s = 0; s < stages; ++s) {
     const std::size_t i = static_cast<std::size_t>(s);

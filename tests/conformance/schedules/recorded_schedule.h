@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/run/request/compilation.h"
+#include "app/run/request/schedule_table.h"
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::tests {
@@ -29,6 +30,8 @@ app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatc
                          const std::vector<double>& forward, const std::vector<double>& backward);
 app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
                        const std::vector<double>& backward);
+/// The schedule as `pipescope schedule` shows it; a failure fails the test.
+app::ScheduleTable tableOf(const app::FixedRun& run);
 /// Cost units.
 double units(base::Ticks ticks);
 /// From the first compute placement's start to the last's end.

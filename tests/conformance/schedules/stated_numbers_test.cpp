@@ -11,12 +11,6 @@
 namespace pipescope::tests {
 namespace {
 
-app::ScheduleTable statedNumbersTable(const app::FixedRun& run) {
-  auto made = app::scheduleTable(run);
-  if (!made.ok()) ADD_FAILURE() << made.error().message;
-  return made.ok() ? std::move(made).value() : app::ScheduleTable();
-}
-
 std::vector<double> all(int stages, double cost) {
   return std::vector<double>(static_cast<std::size_t>(stages), cost);
 }
@@ -40,8 +34,7 @@ std::vector<Halves> halvesOf(const app::ScheduleTable& made) {
 TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
   for (int n = 2; n <= 8; ++n) {
     SCOPED_TRACE(n);
-    const std::vector<Halves> cycles =
-        halvesOf(statedNumbersTable(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
+    const std::vector<Halves> cycles = halvesOf(tableOf(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
     std::vector<int> columns;
     for (const Halves& cycle : cycles) {
       if (cycle.forward > 0) columns.push_back(cycle.forward);
@@ -58,7 +51,7 @@ TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
 
 /// §2.1: 100 micro-batches of inference in four stages.
 TEST(StatedNumbers, LongInference) {
-  const app::ScheduleTable made = statedNumbersTable(fixedRun("popart", 100, all(4, 1), {}));
+  const app::ScheduleTable made = tableOf(fixedRun("popart", 100, all(4, 1), {}));
   EXPECT_EQ(made.cycles, 103);
   for (const double utilisation : made.utilisation) EXPECT_NEAR(utilisation, .971, .0005);
 }
@@ -100,7 +93,7 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
                          {8, {1, 1, 1, 1}, {2, 2, 2, 4}, 49, 49, 49, 49}}) {
     SCOPED_TRACE(testing::Message() << row.g << " micro-batches, " << row.barrier);
     const auto span = [&](const char* schedule) {
-      return statedNumbersTable(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
+      return tableOf(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
     };
     EXPECT_DOUBLE_EQ(span("popart"), row.barrier);
     EXPECT_DOUBLE_EQ(withoutBarriers(row.g, row.forward, row.backward), row.dependencies);
@@ -115,8 +108,7 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
 /// §2.4: one device at a time.
 TEST(StatedNumbers, ShardedUsesOneDeviceAtATime) {
   for (const int n : {2, 3, 8}) {
-    for (const double utilisation :
-         statedNumbersTable(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
+    for (const double utilisation : tableOf(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
       EXPECT_DOUBLE_EQ(utilisation, 1.0 / n);
   }
 }
@@ -125,10 +117,10 @@ TEST(StatedNumbers, ShardedUsesOneDeviceAtATime) {
 /// they buy.
 TEST(StatedNumbers, InterleavedTradesSpeedForStash) {
   for (const auto& [forward, backward] : {std::pair{1.0, 2.0}, {1.0, 3.0}, {2.0, 2.0}}) {
-    const app::ScheduleTable grouped = statedNumbersTable(
-                                 fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
-                             interleaved = statedNumbersTable(
-                                 fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
+    const app::ScheduleTable grouped =
+                                 tableOf(fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
+                             interleaved =
+                                 tableOf(fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
     EXPECT_NEAR(interleaved.makespan / grouped.makespan,
                 2 * std::max(forward, backward) / (forward + backward), .002);
     for (std::size_t s = 0; s < 4; ++s) EXPECT_EQ(2 * interleaved.stashEntries[s], grouped.stashEntries[s]);
@@ -143,7 +135,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
       app::FixedRun run =
           fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
       run.chunks = chunks;
-      return statedNumbersTable(run);
+      return tableOf(run);
     };
     for (const char* schedule : {"gpipe", "1f1b", "popart", "tf-grouped"}) {
       const app::ScheduleTable one = made(schedule, 0);
@@ -158,7 +150,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
 /// §3: idle units of each device where an overlapped pair takes what its parts take.
 TEST(StatedNumbers, IdleTimeOfDualPipe) {
   for (const auto& [p, m, idle] : {std::tuple{4, 8, 2.0}, {8, 16, 6.0}, {8, 20, 6.0}}) {
-    const app::ScheduleTable made = statedNumbersTable(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
+    const app::ScheduleTable made = tableOf(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
     EXPECT_DOUBLE_EQ(made.makespan - 3.0 * m, idle);
     for (const double u : made.utilisation) EXPECT_NEAR(made.makespan * (1 - u), idle, 1e-9);
   }
@@ -173,7 +165,7 @@ TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
       const int m = 4 * p;
       app::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
       for (auto& stage : run.stages) stage.weight = weight;
-      const app::ScheduleTable made = statedNumbersTable(run);
+      const app::ScheduleTable made = tableOf(run);
       double first = 1e300, last = 0;
       for (const app::ScheduleSlot& slot : made.slots) {
         if (slot.device != 0) continue;

@@ -14,6 +14,7 @@
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/core/half.h"
 #include "engine/ops/standard_operators.h"
+#include "graph_testing.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -374,20 +375,13 @@ graph::Graph normModel(std::int64_t batch) {
   return graph;
 }
 
-graph::Graph precisionWithGradients(base::Result<graph::Graph> forward) {
-  PIPESCOPE_CHECK(forward.ok(), forward.error().message);
-  auto graph = compile::addGradients(*forward, ops::standardOperators());
-  PIPESCOPE_CHECK(graph.ok(), graph.error().message);
-  return *graph;
-}
-
 TEST(BatchNorm, MovesItsStatisticsInOrder) {
   base::SerialExecutor serial;
   numerics::ThreadPool pool(3);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   for (base::Executor* executor : std::initializer_list<base::Executor*>{&serial, &pool}) {
     const auto trained =
-        session(precisionWithGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
+        session(withGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
     numerics::Results results;
     ASSERT_TRUE(trained->trainStep(batch.rows(), Keep::none, results).ok());
     // (1,2): mean 1.5, unbiased variance .5; then (5,8): 6.5 and 4.5.
@@ -403,13 +397,12 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
   numerics::ThreadPool pool(2);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   numerics::Results whole, parts;
-  const auto one =
-      session(precisionWithGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
+  const auto one = session(withGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
   ASSERT_TRUE(one->trainStep(batch.rows(), Keep::all, whole).ok());
   SessionOptions options;
   options.replicas = 2;
   const auto two =
-      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+      session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
               optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   ASSERT_TRUE(two->trainStep(batch.rows(), Keep::all, parts).ok());
   EXPECT_LT(distance(*one, *two), 2e-6);
@@ -419,7 +412,7 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
   // Two groups of two among four replicas keep to themselves.
   options.replicas = 4;
   const auto four =
-      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+      session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
               optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   Batch more{{1, 2, 5, 8, 30, 40, 50, 70}, {0, 1, 1, 0, 0, 1, 1, 0}};
   ASSERT_TRUE(four->trainStep(more.rows(), Keep::all, parts).ok());
@@ -428,8 +421,7 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
 
 TEST(BatchNorm, RefusesGroupsThatDoNotDivide) {
   base::SerialExecutor executor;
-  const auto graph =
-      precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
+  const auto graph = withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
   SessionOptions options;
   options.replicas = 3;
   const auto made =
@@ -488,8 +480,8 @@ std::vector<float> dropoutLosses(base::Executor& executor, std::uint64_t seed, s
   SessionOptions options;
   options.seed = seed;
   options.replicas = replicas;
-  const auto trained = session(precisionWithGradients(std::move(forward)),
-                               optimizer("sgd", {{"learning_rate", 0}}), executor, options);
+  const auto trained =
+      session(withGradients(std::move(forward)), optimizer("sgd", {{"learning_rate", 0}}), executor, options);
   // Four equal micro-batches: only the masks tell them apart.
   const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8},
       labels{0, 3, 0, 3, 0, 3, 0, 3};

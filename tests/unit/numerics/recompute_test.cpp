@@ -100,7 +100,8 @@ TEST(Recompute, GivesTheSameBits) {
 TEST(Recompute, CheckpointsAreKept) {
   const graph::Graph graph = mnistTraining(4);
   const std::vector<compile::StageSpec> one = {{{"B1", "B2", "B3", "B4"}, 0}};
-  const auto againOf = [&](const std::vector<bool>& stashes, const compile::Checkpoints& checkpoints) {
+  const auto recomputedNodes = [&](const std::vector<bool>& stashes,
+                                   const compile::Checkpoints& checkpoints) {
     const auto made = compile::withRecompute(graph, one, stashes, checkpoints);
     PIPESCOPE_CHECK(made.ok(), made.error().message);
     std::set<std::string> names;
@@ -109,14 +110,14 @@ TEST(Recompute, CheckpointsAreKept) {
     }
     return names;
   };
-  EXPECT_TRUE(againOf({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
+  EXPECT_TRUE(recomputedNodes({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
   // Only what lies before the last checkpoint; the checkpoint itself is kept.
   EXPECT_EQ(
-      againOf({false}, {"layer2/conv"}),
+      recomputedNodes({false}, {"layer2/conv"}),
       (std::set<std::string>{"layer1/conv/recompute", "layer1/pool/recompute", "layer1/relu/recompute"}));
-  const std::set<std::string> all = againOf({true}, {});
+  const std::set<std::string> all = recomputedNodes({true}, {});
   EXPECT_TRUE(all.contains("layer3/relu/recompute"));
-  EXPECT_FALSE(againOf({true}, {"layer3/relu"}).contains("layer3/relu/recompute"));
+  EXPECT_FALSE(recomputedNodes({true}, {"layer3/relu"}).contains("layer3/relu/recompute"));
   const auto refused = compile::withRecompute(graph, one, {true}, {"layer9"});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("\"layer9\", but no operator of the model is called so"),

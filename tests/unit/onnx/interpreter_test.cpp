@@ -217,7 +217,7 @@ TEST(Interpreter, LoopsThatDoNotEndAreEnded) {
     body.output("on", Proto::BOOL).output("w", Proto::INT64);
   });
   EXPECT_THAT(runRefusal(empty, {}, options),
-              HasSubstr("Loop idle: more than 1000 nodes have run; the loop does not end"));
+              HasSubstr("Loop idle: more than 1000 nodes have run; a loop of the model does not end"));
 }
 
 TEST(Interpreter, LoopRefusesWrongCountsAndTypes) {

@@ -55,6 +55,23 @@ TEST(Schedules, RefuseWithTheirRuleAndTheNumberNeeded) {
   EXPECT_REFUSED(refusal("gpip", shape({0}, 1)), "known are");
 }
 
+// PopART and TensorFlow for IPU end each cycle with a barrier; sharded execution and TensorFlow's sequential
+// schedule let one micro-batch in at a time; the schedules from the literature only wait for inputs.
+TEST(Schedules, StateWhatTheirTasksWaitFor) {
+  for (const ScheduleDefinition& schedule : scheduleRegistry().all()) {
+    Progression expected = Progression::dependency;
+    if (schedule.name == "popart" || schedule.name == "tf-grouped" || schedule.name == "tf-interleaved")
+      expected = Progression::barrier;
+    if (schedule.name == "sharded" || schedule.name == "tf-sequential") expected = Progression::oneAtATime;
+    EXPECT_EQ(schedule.progression, expected) << schedule.name;
+  }
+  EXPECT_EQ(must("popart", shape({0, 1}, 4)).progression, Progression::barrier);
+  EXPECT_EQ(must("sharded", shape({0, 1}, 4)).progression, Progression::oneAtATime);
+  EXPECT_EQ(toString(Progression::oneAtATime), "one at a time");
+  EXPECT_EQ(toString(Progression::barrier), "barrier");
+  EXPECT_EQ(toString(Progression::dependency), "dependency");
+}
+
 TEST(Schedules, LayTheirStagesOut) {
   const auto laidOut = [](const char* schedule, int stages, int chunks) {
     const auto devices = layOut(**findSchedule(schedule), stages, chunks);
