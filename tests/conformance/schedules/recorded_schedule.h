@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "app/run/request/compilation.h"
+#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compile/model/record_compilation.h"
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::tests {
@@ -20,15 +21,15 @@ struct RecordedSchedule {
 };
 
 /// CHECK-fails the test on any error.
-RecordedSchedule record(const app::FixedRun& run, int calls = 1);
+RecordedSchedule record(const compile::FixedRun& run, int calls = 1);
 /// The same without a file.
-RecordedSchedule recordInMemory(const app::FixedRun& run, int calls = 1);
+RecordedSchedule recordInMemory(const compile::FixedRun& run, int calls = 1);
 /// A schedule with as many stages on each of `devices` devices as it wants; costs are of a stage, weight
 /// gradients half of the backward pass.
-app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
-                         const std::vector<double>& forward, const std::vector<double>& backward);
-app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
-                       const std::vector<double>& backward);
+compile::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
+                             const std::vector<double>& forward, const std::vector<double>& backward);
+compile::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
+                           const std::vector<double>& backward);
 /// Cost units.
 double units(base::Ticks ticks);
 /// From the first compute placement's start to the last's end.

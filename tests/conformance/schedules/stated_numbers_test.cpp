@@ -11,7 +11,7 @@
 namespace pipescope::tests {
 namespace {
 
-app::ScheduleTable statedNumbersTable(const app::FixedRun& run) {
+app::ScheduleTable statedNumbersTable(const compile::FixedRun& run) {
   auto made = app::scheduleTable(run);
   if (!made.ok()) ADD_FAILURE() << made.error().message;
   return made.ok() ? std::move(made).value() : app::ScheduleTable();
@@ -140,7 +140,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
   for (const int p : {2, 4, 8}) {
     const int m = 4 * p;
     const auto made = [&](const char* schedule, int chunks) {
-      app::FixedRun run =
+      compile::FixedRun run =
           fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
       run.chunks = chunks;
       return statedNumbersTable(run);
@@ -171,7 +171,7 @@ TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
     for (const auto& [forward, input, weight] :
          {std::tuple{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {2.0, 1.0, 1.0}}) {
       const int m = 4 * p;
-      app::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
+      compile::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
       for (auto& stage : run.stages) stage.weight = weight;
       const app::ScheduleTable made = statedNumbersTable(run);
       double first = 1e300, last = 0;
