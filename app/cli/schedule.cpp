@@ -46,7 +46,7 @@ base::Result<std::vector<double>> costs(const std::string& text, const char* fla
 }
 
 base::Result<std::string> table(const ScheduleOptions& options) {
-  app::FixedRun run;
+  compile::FixedRun run;
   run.schedule = options.schedule;
   run.microBatches = options.microBatches;
   run.training = !options.inference;

@@ -124,6 +124,24 @@ base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, co
   return family->make(request, options);
 }
 
+bool costsAreGiven(std::string_view name) {
+  return name == "fixed";
+}
+
+std::vector<Accelerator> accelerators() {
+  std::vector<Accelerator> all;
+  for (const auto& [name, family] : standardFamilies().all())
+    all.push_back({family.accelerator, family.usualSystem, family.options});
+  std::ranges::sort(all, {}, &Accelerator::name);
+  return all;
+}
+
+Accelerator acceleratorOf(const System& system) {
+  const Family* family = standardFamilies().find(system.family());
+  if (!family) return {};  // costs are given: its devices are of no kind
+  return {family->accelerator, family->usualSystem, family->options};
+}
+
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) {
   return namesOf(DeviceFiles(userFolder));
 }

@@ -18,6 +18,20 @@ namespace pipescope::devices {
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
                                                        const SystemOptions& options = {});
 
+/// True for the system whose costs are given (compile::FixedRun) instead of modelled.
+bool costsAreGiven(std::string_view name);
+
+/// A kind of device as frameworks name it, and what this family has of its own.
+struct Accelerator {
+  std::string name;                  ///< "ipu"
+  std::string usualSystem;           ///< where only the accelerator is named
+  std::vector<std::string> options;  ///< keys of [execution] that only its devices make use of
+};
+/// The accelerators that can be emulated, sorted by name.
+std::vector<Accelerator> accelerators();
+/// The one of a system's devices.
+Accelerator acceleratorOf(const System& system);
+
 /// Names that makeSystem takes: chips and systems, sorted.
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder = {});
 

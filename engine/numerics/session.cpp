@@ -56,8 +56,9 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
                                                  std::unique_ptr<optimizers::Optimizer> optimizer,
                                                  base::Executor& executor, SessionOptions options) {
   PIPESCOPE_TRY(checkTypes(graph));
-  if (options.replicas < 1 || options.replicas > 64)
-    return badInput(fmt::format("{} replicas in one process; give 1 to 64", options.replicas));
+  if (options.replicas < 1 || options.replicas > kMostReplicas)
+    return badInput(
+        fmt::format("{} replicas in one process; give 1 to {}", options.replicas, kMostReplicas));
   if (options.inputGroup < 1 || options.replicas % options.inputGroup != 0) {
     return badInput(fmt::format("groups of {} replicas with the same input do not divide {} replicas",
                                 options.inputGroup, options.replicas));

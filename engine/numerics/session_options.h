@@ -10,6 +10,9 @@ namespace pipescope::numerics {
 /// overflow a half accumulator: s ← f/(f+1)·s + g/(f+1) for f = 0, 1 …
 enum class MeanStrategy : std::uint8_t { post, running };
 
+/// Most replicas that one process computes.
+inline constexpr std::int64_t kMostReplicas = 64;
+
 struct SessionOptions {
   std::uint64_t seed = 42;
   bool meanGradient = true;  ///< the optimizer gets the mean over micro-batches; false: their sum

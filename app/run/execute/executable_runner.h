@@ -5,7 +5,7 @@
 
 #include "app/run/execute/run.h"
 #include "app/run/io/metrics_file.h"
-#include "app/run/request/compilation.h"
+#include "engine/compile/model/record_compilation.h"
 #include "engine/emulate/emulator.h"
 #include "engine/numerics/session.h"
 
@@ -13,8 +13,8 @@ namespace pipescope::app {
 
 struct RunContext {
   const config::Configuration& configuration;
-  const Compilation& compilation;
-  const RecordedCompilation& recorded;
+  const compile::Compilation& compilation;
+  const compile::RecordedCompilation& recorded;
   record::Recorder& recorder;
   emulate::Emulator& emulator;
   base::Executor& executor;

@@ -26,11 +26,15 @@ struct SystemRequest {
 
 struct Family {
   base::Result<std::shared_ptr<const System>> (*make)(const SystemRequest&, const SystemOptions&) = nullptr;
+  std::string accelerator = {};           ///< what frameworks call its devices: "ipu", "hpu"
+  std::string usualSystem = {};           ///< where only the accelerator is named
+  std::vector<std::string> options = {};  ///< keys of [execution] that only this family makes use of
 };
 
 class FamilyRegistry {
  public:
   void add(const std::string& name, Family family) { families_[name] = family; }
+  const std::map<std::string, Family>& all() const { return families_; }
   /// Null where there is none.
   const Family* find(const std::string& name) const {
     const auto found = families_.find(name);

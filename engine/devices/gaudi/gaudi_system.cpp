@@ -125,7 +125,7 @@ base::Result<std::shared_ptr<const System>> makeGaudiSystem(const SystemRequest&
 }  // namespace gaudi
 
 PIPESCOPE_REGISTER_FAMILY(gaudi) {
-  registry.add("gaudi", {gaudi::makeGaudiSystem});
+  registry.add("gaudi", {.make = gaudi::makeGaudiSystem, .accelerator = "hpu", .usualSystem = "hls-gaudi2"});
 }
 
 }  // namespace pipescope::devices

@@ -215,7 +215,10 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
 }  // namespace ipu
 
 PIPESCOPE_REGISTER_FAMILY(ipu) {
-  registry.add("ipu", {ipu::makeIpuSystem});
+  registry.add("ipu", {.make = ipu::makeIpuSystem,
+                       .accelerator = "ipu",
+                       .usualSystem = "pod4",
+                       .options = {"available_memory_proportion", "partials_type", "io_tiles"}});
 }
 
 }  // namespace pipescope::devices

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
+#include "engine/compile/model/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/config/key.h"
 #include "engine/devices/core/device_files.h"
@@ -90,11 +91,11 @@ struct Call {
 };
 
 base::Result<Call> runCall(const Configuration& configuration) {
-  PIPESCOPE_ASSIGN(const app::Compilation compilation, app::compileRun(configuration));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, app::compileRun(configuration));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  const app::RecordedCompilation recorded =
-      app::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
+  const compile::RecordedCompilation recorded =
+      compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
   // The first call finds nothing prepared by the host.
   emulator.call(recorded.executables.front(), {});

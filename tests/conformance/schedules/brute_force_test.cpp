@@ -76,8 +76,8 @@ BruteForceCase someCase(const std::string& schedule, Dice& dice) {
   return c;
 }
 
-app::FixedRun runOf(const BruteForceCase& c) {
-  app::FixedRun run;
+compile::FixedRun runOf(const BruteForceCase& c) {
+  compile::FixedRun run;
   run.schedule = c.schedule;
   run.microBatches = c.microBatches;
   run.training = c.training;

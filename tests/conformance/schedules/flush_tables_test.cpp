@@ -12,9 +12,9 @@
 namespace pipescope::tests {
 namespace {
 
-app::FixedRun flush(const std::string& schedule, int devices, int microBatches, double forward,
-                    double backward, double weight, int chunks = 0) {
-  app::FixedRun run;
+compile::FixedRun flush(const std::string& schedule, int devices, int microBatches, double forward,
+                        double backward, double weight, int chunks = 0) {
+  compile::FixedRun run;
   run.schedule = schedule;
   run.microBatches = microBatches;
   const auto found = schedules::findSchedule(schedule);
@@ -178,8 +178,8 @@ const char* const kAll[] = {"popart", "tf-grouped", "tf-interleaved",  "tf-seque
                             "gpipe",  "1f1b",       "zb-h1",           "zb-h2",
                             "zb-v",   "dualpipe",   "interleaved-1f1b"};
 
-app::FixedRun random(const std::string& schedule, std::mt19937& dice, int devices, int microBatches) {
-  app::FixedRun run = flush(schedule, devices, microBatches, 1, 2, 1);
+compile::FixedRun random(const std::string& schedule, std::mt19937& dice, int devices, int microBatches) {
+  compile::FixedRun run = flush(schedule, devices, microBatches, 1, 2, 1);
   for (auto& stage : run.stages) {
     stage.forward = static_cast<double>(dice() % 12 + 1) / 4;
     stage.backward = static_cast<double>(dice() % 24 + 2) / 4;
@@ -198,7 +198,7 @@ TEST(Metamorphic, MoreMicroBatchesNeverLowerUtilisation) {
   for (const char* schedule : kAll) {
     for (unsigned seed = 0; seed < 8; ++seed) {
       std::mt19937 dice(seed);
-      app::FixedRun run = random(schedule, dice, 4, 8);
+      compile::FixedRun run = random(schedule, dice, 4, 8);
       double before = 0;
       for (const int m : {8, 16, 24, 32, 64}) {
         run.microBatches = m;
@@ -213,7 +213,7 @@ TEST(Metamorphic, MoreMicroBatchesNeverLowerUtilisation) {
 TEST(Metamorphic, ScalingAllCostsScalesTheTime) {
   for (const char* schedule : kAll) {
     std::mt19937 dice(7);
-    app::FixedRun run = random(schedule, dice, 4, 16);
+    compile::FixedRun run = random(schedule, dice, 4, 16);
     run.exchange = 0.25;
     const double one = tableOf(run).makespan;
     for (auto& stage : run.stages) stage = {stage.forward * 3, 0, stage.backward * 3, 0, stage.weight * 3};
@@ -227,7 +227,7 @@ TEST(Metamorphic, BarriersNeverMakeItFaster) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 dice(seed);
     const int n = 2 + static_cast<int>(dice() % 5), g = 2 * n - 1 + static_cast<int>(dice() % 8);
-    const app::FixedRun run = random("popart", dice, n, g);
+    const compile::FixedRun run = random("popart", dice, n, g);
     const app::ScheduleTable made = tableOf(run);
     std::vector<double> free(static_cast<std::size_t>(n), 0);
     std::vector<std::vector<double>> forward(static_cast<std::size_t>(n),
@@ -257,14 +257,14 @@ TEST(Metamorphic, BarriersNeverMakeItFaster) {
 
 TEST(Metamorphic, ReversingABalancedPipelineChangesNothing) {
   for (const char* schedule : {"popart", "tf-grouped", "gpipe", "1f1b", "sharded"}) {
-    app::FixedRun run = flush(schedule, 4, 8, 1, 2, 1);
+    compile::FixedRun run = flush(schedule, 4, 8, 1, 2, 1);
     const double there = tableOf(run).makespan;
     run.chunks = 0;
     run.deviceOfStage = {3, 2, 1, 0};
     // PopTorch counts the way to the first stage's device as a stage too, so popart needs a micro-batch or
     // two more.
     run.microBatches = 16;
-    app::FixedRun same = flush(schedule, 4, 16, 1, 2, 1);
+    compile::FixedRun same = flush(schedule, 4, 16, 1, 2, 1);
     EXPECT_DOUBLE_EQ(tableOf(run).makespan, tableOf(same).makespan) << schedule;
     EXPECT_LT(there, tableOf(same).makespan);
   }
@@ -285,18 +285,18 @@ TEST(Metamorphic, PeaksAreOrdered) {
 TEST(Metamorphic, SplittingTheBottleneckNeverLengthensTheMainCycle) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     std::mt19937 dice(seed);
-    app::FixedRun whole = random("popart", dice, 4, 24);
+    compile::FixedRun whole = random("popart", dice, 4, 24);
     const auto slowest = std::max_element(
         whole.stages.begin(), whole.stages.end(),
         [](const auto& a, const auto& b) { return a.forward + a.backward < b.forward + b.backward; });
-    app::FixedRun split = whole;
+    compile::FixedRun split = whole;
     const auto place = split.stages.begin() + (slowest - whole.stages.begin());
-    const app::FixedRun::Stage half{place->forward / 2, 0, place->backward / 2, 0, place->weight / 2};
+    const compile::FixedRun::Stage half{place->forward / 2, 0, place->backward / 2, 0, place->weight / 2};
     *place = half;
     split.stages.insert(place, half);
     split.chunks = whole.chunks = 0;
     // Time of one more micro-batch once all stages work: the main cycle.
-    const auto cycle = [](app::FixedRun run) {
+    const auto cycle = [](compile::FixedRun run) {
       const double less = tableOf(run).makespan;
       ++run.microBatches;
       return tableOf(run).makespan - less;

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "app/run/request/compilation.h"
 #include "app/run/request/schedule_table.h"
+#include "engine/compile/model/fixed_compiler.h"
+#include "engine/compile/model/record_compilation.h"
 #include "profiler/analysis/catalog.h"
 
 namespace pipescope::tests {
@@ -21,17 +22,17 @@ struct RecordedSchedule {
 };
 
 /// CHECK-fails the test on any error.
-RecordedSchedule record(const app::FixedRun& run, int calls = 1);
+RecordedSchedule record(const compile::FixedRun& run, int calls = 1);
 /// The same without a file.
-RecordedSchedule recordInMemory(const app::FixedRun& run, int calls = 1);
+RecordedSchedule recordInMemory(const compile::FixedRun& run, int calls = 1);
 /// A schedule with as many stages on each of `devices` devices as it wants; costs are of a stage, weight
 /// gradients half of the backward pass.
-app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
-                         const std::vector<double>& forward, const std::vector<double>& backward);
-app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
-                       const std::vector<double>& backward);
+compile::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
+                             const std::vector<double>& forward, const std::vector<double>& backward);
+compile::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
+                           const std::vector<double>& backward);
 /// The schedule as `pipescope schedule` shows it; a failure fails the test.
-app::ScheduleTable tableOf(const app::FixedRun& run);
+app::ScheduleTable tableOf(const compile::FixedRun& run);
 /// Cost units.
 double units(base::Ticks ticks);
 /// From the first compute placement's start to the last's end.

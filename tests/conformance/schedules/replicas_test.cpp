@@ -12,8 +12,8 @@
 namespace pipescope::tests {
 namespace {
 
-app::FixedRun replicated(const std::string& schedule, int replicas) {
-  app::FixedRun run = fixedRun(schedule, 8, {1, 1, 1, 1}, {2, 2, 2, 2});
+compile::FixedRun replicated(const std::string& schedule, int replicas) {
+  compile::FixedRun run = fixedRun(schedule, 8, {1, 1, 1, 1}, {2, 2, 2, 2});
   for (auto& stage : run.stages) stage.update = 1;
   run.replicas = replicas;
   run.collective = 3;
@@ -52,7 +52,7 @@ TEST(Replicas, EqualOnesAreRecordedOnce) {
 }
 
 TEST(Replicas, AllAreRecordedWhereWanted) {
-  app::FixedRun run = replicated("popart", 3);
+  compile::FixedRun run = replicated("popart", 3);
   run.recordAllReplicas = true;
   const RecordedSchedule all = record(run);
   EXPECT_DOUBLE_EQ(replicasLengthOf(all), 33 + 4 * (3 + 1));
@@ -71,10 +71,10 @@ TEST(Replicas, WaitForTheSlowestAndSayForWhom) {
   for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
     SCOPED_TRACE(schedule);
     // Device 6, stage 2 of the second replica, at half speed.
-    app::FixedRun run = replicated(schedule, 3);
+    compile::FixedRun run = replicated(schedule, 3);
     run.scales = {{6, 0.5, 1}};
     const RecordedSchedule slow = record(run);
-    app::FixedRun alone = fixedRun(schedule, 8, {1, 1, 2, 1}, {2, 2, 4, 2});
+    compile::FixedRun alone = fixedRun(schedule, 8, {1, 1, 2, 1}, {2, 2, 4, 2});
     const double flush = computeSpan(record(alone));
     EXPECT_GT(flush, 33);
     const bool serial = std::string(schedule) == "popart";
@@ -100,7 +100,7 @@ TEST(Replicas, WaitForTheSlowestAndSayForWhom) {
 }
 
 TEST(Replicas, ASlowLinkSlowsTransfersAndTheSum) {
-  app::FixedRun run = replicated("1f1b", 2);
+  compile::FixedRun run = replicated("1f1b", 2);
   run.exchange = 1;
   run.scales = {{7, 1, 0.5}};
   const RecordedSchedule slow = record(run);
@@ -123,7 +123,7 @@ TEST(Replicas, ASlowLinkSlowsTransfersAndTheSum) {
 TEST(Replicas, DevicesAreExplainedWithoutGapAndThePathAddsUp) {
   for (const char* schedule : {"popart", "1f1b", "zb-h1", "sharded"}) {
     SCOPED_TRACE(schedule);
-    app::FixedRun run = replicated(schedule, 2);
+    compile::FixedRun run = replicated(schedule, 2);
     run.scales = {{5, 0.7, 1}};
     run.deviceIterations = 2;
     const RecordedSchedule slow = record(run);
@@ -150,7 +150,7 @@ TEST(Replicas, DevicesAreExplainedWithoutGapAndThePathAddsUp) {
 }
 
 TEST(Replicas, StageFiguresAreOfTheFirst) {
-  app::FixedRun run = replicated("popart", 2);
+  compile::FixedRun run = replicated("popart", 2);
   run.scales = {{6, 0.5, 1}};
   const RecordedSchedule slow = record(run);
   const auto report = analysis::stagesReport(*slow.file, *slow.catalog, slow.executable);

@@ -176,7 +176,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
   for (const schedules::ScheduleDefinition& definition : schedules::scheduleRegistry().all()) {
     const std::string& schedule = definition.name;
     SCOPED_TRACE(schedule);
-    app::FixedRun run = laidOutRun(schedule, stages, microBatches, forward, backward);
+    compile::FixedRun run = laidOutRun(schedule, stages, microBatches, forward, backward);
     run.exchange = exchange;
     run.deviceIterations = 2;
     run.call = 1.5;
@@ -188,7 +188,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
     expectDependencies(recorded, definition.pipes);
     expectMemoryIsReplayed(recorded);
     const RecordedSchedule flush = [&] {
-      app::FixedRun once = laidOutRun(schedule, stages, microBatches, forward, backward);
+      compile::FixedRun once = laidOutRun(schedule, stages, microBatches, forward, backward);
       once.exchange = exchange;
       return recordInMemory(once);
     }();
@@ -204,7 +204,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, testing::Range(0, 24));
 
 TEST(ScheduleProperties, LostTimesAddUpToTheStep) {
-  app::FixedRun run = fixedRun("popart", 9, {1, 2, 1, 1}, {2, 4, 3, 2});
+  compile::FixedRun run = fixedRun("popart", 9, {1, 2, 1, 1}, {2, 4, 3, 2});
   run.exchange = 0.5;
   run.deviceIterations = 3;
   run.call = 4;
@@ -247,10 +247,10 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
 
 TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
   const auto refusal = [](std::vector<int> devices, int microBatches, bool training) {
-    app::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
-                                 std::vector<double>(training ? devices.size() : 0, 1));
+    compile::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
+                                     std::vector<double>(training ? devices.size() : 0, 1));
     run.deviceOfStage = devices;
-    const auto compiled = app::compileFixed(run);
+    const auto compiled = compile::compileFixed(run);
     return compiled.ok() ? std::string() : compiled.error().message;
   };
   EXPECT_NE(refusal({0, 1, 2, 3}, 6, true).find("at least 7"), std::string::npos);
@@ -262,15 +262,15 @@ TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
             std::string::npos);  // counted 3 forward stages, as PopTorch does
   EXPECT_NE(refusal({0, 1, 2, 3}, 3, false).find("at least 4"), std::string::npos);
   EXPECT_EQ(refusal({0}, 1, true), "");
-  app::FixedRun gpipe = fixedRun("gpipe", 1, {1, 1, 1, 1}, {1, 1, 1, 1});
-  EXPECT_TRUE(app::compileFixed(gpipe).ok());
+  compile::FixedRun gpipe = fixedRun("gpipe", 1, {1, 1, 1, 1}, {1, 1, 1, 1});
+  EXPECT_TRUE(compile::compileFixed(gpipe).ok());
   gpipe.schedule = "no-such";
-  EXPECT_NE(app::compileFixed(gpipe).error().message.find("popart"), std::string::npos);
+  EXPECT_NE(compile::compileFixed(gpipe).error().message.find("popart"), std::string::npos);
 }
 
 TEST(ScheduleProperties, StagesThatRevisitADeviceAddUpInACycle) {
   // Devices 0,1,2,1: in a full cycle device 1 does F of stage 1, F and B of stage 3, and B of stage 1.
-  app::FixedRun run = fixedRun("popart", 8, {1, 1, 1, 1}, {2, 2, 2, 2});
+  compile::FixedRun run = fixedRun("popart", 8, {1, 1, 1, 1}, {2, 2, 2, 2});
   run.deviceOfStage = {0, 1, 2, 1};
   const RecordedSchedule recorded = recordInMemory(run);
   double longest = 0;

@@ -181,7 +181,7 @@ TEST(ScheduleTables, CycleTimesOfPopart) {
 
 TEST(ScheduleTables, ShardedTakesTheSumOfEverything) {
   // T = D·(G·Σ(F+B) + ΣU)
-  app::FixedRun run = fixedRun("sharded", 5, {1, 2, 3}, {2, 4, 1});
+  compile::FixedRun run = fixedRun("sharded", 5, {1, 2, 3}, {2, 4, 1});
   run.deviceIterations = 3;
   for (auto& stage : run.stages) stage.update = 0.5;
   const RecordedSchedule recorded = record(run);

@@ -132,7 +132,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
   for (const int p : {2, 4, 8}) {
     const int m = 4 * p;
     const auto made = [&](const char* schedule, int chunks) {
-      app::FixedRun run =
+      compile::FixedRun run =
           fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
       run.chunks = chunks;
       return tableOf(run);
@@ -163,7 +163,7 @@ TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
     for (const auto& [forward, input, weight] :
          {std::tuple{1.0, 1.0, 1.0}, {2.0, 2.0, 2.0}, {2.0, 1.0, 1.0}}) {
       const int m = 4 * p;
-      app::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
+      compile::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
       for (auto& stage : run.stages) stage.weight = weight;
       const app::ScheduleTable made = tableOf(run);
       double first = 1e300, last = 0;

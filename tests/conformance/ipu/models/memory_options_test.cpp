@@ -6,7 +6,7 @@
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
+using compile::Compilation;
 using ::testing::HasSubstr;
 
 std::string twoStages(const std::string& first, const std::string& second,

@@ -10,7 +10,7 @@
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
+using compile::Compilation;
 using devices::LoweredDevice;
 using devices::LoweredMemory;
 using devices::MemorySpaceInfo;
@@ -31,7 +31,7 @@ Compilation compile(base::Result<config::Configuration> read,
 
 template <class F>
 void forEachDevice(const Compilation& compilation, F f) {
-  for (const app::CompiledExecutable& executable : compilation.executables) {
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
     for (const LoweredDevice& device : executable.lowered)
       f(device, compilation.system->devices()[static_cast<std::size_t>(device.device)]);
   }

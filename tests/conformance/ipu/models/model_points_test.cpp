@@ -7,14 +7,14 @@
 #include <cstdio>
 #include <map>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
 using base::Bytes;
+using compile::Compilation;
 using ::testing::HasSubstr;
 
 double comparePoint(const std::string& point, double ours, double theirs) {

@@ -1,23 +1,25 @@
+#include "engine/compile/model/fixed_compiler.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
-#include "app/run/request/compilation.h"
 #include "engine/devices/fixed/fixed_system.h"
 
-namespace pipescope::app {
+namespace pipescope::compile {
 namespace {
 
-compile::ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage,
-                               const schedules::Order& order) {
-  compile::ExecutablePlan plan;
+ExecutablePlan planOf(const FixedRun& run, const std::vector<int>& deviceOfStage,
+                      const schedules::Order& order) {
+  ExecutablePlan plan;
   plan.name = run.training ? "training" : "inference";
   plan.kind = run.training ? model::ExecutableKind::training : model::ExecutableKind::inference;
   plan.replication.replicas = run.replicas;
   plan.replication.devicesPerReplica = 1 + *std::max_element(deviceOfStage.begin(), deviceOfStage.end());
   const int stages = static_cast<int>(deviceOfStage.size()), inPipe = stages / order.pipes;
   for (int s = 0; s < stages; ++s) {
-    compile::StagePlan stage;
+    StagePlan stage;
     stage.index = s;
     stage.device = deviceOfStage[static_cast<std::size_t>(s)];
     stage.replication = plan.replication;
@@ -92,18 +94,10 @@ base::Result<int> devicesOf(const FixedRun& run) {
   return schedules::deviceCount(shape);
 }
 
-base::Result<Compilation> compileFixed(const FixedRun& run) {
-  PIPESCOPE_TRY(devicesOf(run));
-  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
-  PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
-  CompiledExecutable executable;
-  PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
-  PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
-  Compilation compilation;
-  compilation.devicesUsed = schedules::deviceCount(shape) * run.replicas;
-  compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
-  executable.plan = planOf(run, shape.deviceOfStage, executable.order);
-  emulate::ExecutableFacts& facts = executable.facts;
+namespace {
+
+emulate::ExecutableFacts factsOf(const FixedRun& run) {
+  emulate::ExecutableFacts facts;
   facts.strategy = run.schedule == "sharded" ? "sharded" : "pipelined";
   facts.schedule = run.schedule;
   facts.recompute = "as given";
@@ -113,17 +107,39 @@ base::Result<Compilation> compileFixed(const FixedRun& run) {
   facts.replicas = run.replicas;
   facts.scales = run.scales;
   facts.recordAllReplicas = run.recordAllReplicas;
-  for (int device = 0; device < schedules::deviceCount(shape); ++device) {
-    std::vector<const compile::StagePlan*> held;
-    for (const compile::StagePlan& stage : executable.plan.stages) {
-      if (stage.device == device) held.push_back(&stage);
-    }
-    if (held.empty()) continue;
-    PIPESCOPE_ASSIGN(devices::LoweredDevice lowered, compilation.system->lower(held));
-    executable.lowered.push_back(std::move(lowered));
+  return facts;
+}
+
+/// Lowers the stages of each device that holds any.
+base::Result<std::vector<devices::LoweredDevice>> lowerStages(const ExecutablePlan& plan,
+                                                              const devices::System& system) {
+  std::map<int, std::vector<const StagePlan*>> held;
+  for (const StagePlan& stage : plan.stages) held[stage.device].push_back(&stage);
+  std::vector<devices::LoweredDevice> lowered;
+  for (const auto& [device, stages] : held) {
+    PIPESCOPE_ASSIGN(devices::LoweredDevice one, system.lower(stages));
+    lowered.push_back(std::move(one));
   }
+  return lowered;
+}
+
+}  // namespace
+
+base::Result<Compilation> compileFixed(const FixedRun& run) {
+  PIPESCOPE_ASSIGN(const int devicesPerReplica, devicesOf(run));
+  PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(run.schedule));
+  PIPESCOPE_ASSIGN(const schedules::Shape shape, shapeOf(run, *schedule));
+  CompiledExecutable executable;
+  PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(run.schedule, shape));
+  PIPESCOPE_ASSIGN(const devices::FixedCosts costs, costsOf(run, executable.order));
+  Compilation compilation;
+  compilation.devicesUsed = devicesPerReplica * run.replicas;
+  compilation.system = devices::makeFixedSystem(costs, compilation.devicesUsed);
+  executable.plan = planOf(run, shape.deviceOfStage, executable.order);
+  executable.facts = factsOf(run);
+  PIPESCOPE_ASSIGN(executable.lowered, lowerStages(executable.plan, *compilation.system));
   compilation.executables.push_back(std::move(executable));
   return compilation;
 }
 
-}  // namespace pipescope::app
+}  // namespace pipescope::compile

@@ -1,22 +1,31 @@
+#include "engine/compile/model/record_compilation.h"
+
 #include <fmt/format.h>
 
-#include "app/run/request/compilation.h"
-#include "app/run/request/compiler_passes.h"
 #include "engine/emulate/forecast.h"
 
-namespace pipescope::app {
+namespace pipescope::compile {
+namespace {
 
-std::vector<std::string> Compilation::overflow() const {
-  std::vector<std::string> sentences;
-  for (const CompiledExecutable& executable : executables) {
-    for (const devices::LoweredDevice& device : executable.lowered) {
-      for (const devices::LoweredMemory& memory : device.memory) {
-        sentences.insert(sentences.end(), memory.overflow.begin(), memory.overflow.end());
-      }
-    }
+void recordPasses(record::Recorder& recorder, model::ExecutableId executable,
+                  const std::vector<PassReport>& reports) {
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const PassReport& report = reports[i];
+    model::CompilerPass row;
+    row.executable = executable;
+    row.index = static_cast<std::int32_t>(i);
+    row.name = report.name;
+    row.enabled = report.enabled;
+    row.changes = report.effect.changes;
+    row.bytes = report.effect.bytes;
+    row.ticks = report.effect.ticks;
+    row.summary = report.enabled ? fmt::format("{} {}", report.effect.changes, report.effect.counts)
+                                 : fmt::format("switched off by compile.{}", report.name);
+    recorder.add(row);
   }
-  return sentences;
 }
+
+}  // namespace
 
 RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilation& compilation,
                                       emulate::RecordLevel level) {
@@ -53,4 +62,4 @@ void recordForecast(record::Recorder& recorder, const Compilation& compilation,
   }
 }
 
-}  // namespace pipescope::app
+}  // namespace pipescope::compile

@@ -1,0 +1,15 @@
+#pragma once
+// Refusals that only a configuration can give: keys that exclude each other, and keys that nothing would use.
+#include "engine/config/configuration.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::app {
+
+/// Checks a configuration of a model: counts, its strategy, and options of another kind of device than the
+/// system has.
+base::Status checkConfiguration(const config::Configuration& configuration);
+
+/// Refuses options of another kind of device than the system has.
+base::Status checkDeviceOptions(const config::Configuration& configuration);
+
+}  // namespace pipescope::app
