@@ -25,14 +25,14 @@ Result<const LayerType*> typeOf(const LayerSpec& layer) {
                               suggestion(layer.type, layerTypes())));
 }
 
-/// The layer's parameters, every key of its type filled in.
+/// The parameters of the layer with a value for every key of its type.
 Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& layer, const LayerType& type) {
   std::vector<std::string> known;
   for (const LayerKey& key : type.keys) known.push_back(key.name);
   for (const auto& [name, value] : layer.parameters) {
     if (std::ranges::find(known, name) == known.end()) {
-      return badInput(fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name,
-                                  suggestion(name, known)));
+      return badInput(
+          fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name, suggestion(name, known)));
     }
   }
   std::map<std::string, std::int64_t> values;

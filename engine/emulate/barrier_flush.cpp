@@ -60,7 +60,7 @@ int BarrierFlush::microBatchOn(const BoundaryFlow& boundary, int slot) const {
   return -1;
 }
 
-/// PopART issues every boundary's copy in every cycle, even before there is anything to send.
+/// PopART runs the copies of all boundaries in every cycle, even before there is anything to send.
 void BarrierFlush::exchange(int slot, int iteration, int slowest) {
   if (flowTicks_.empty()) return;
   for (int d = 0; d < devices(); ++d) {

@@ -26,7 +26,7 @@ bool isForward(const schedules::Task& task) {
   return task.pass == model::Pass::forward;
 }
 
-/// left · to ÷ from, rounded up.
+/// left · to ÷ from, rounded up
 Ticks scaled(Ticks left, Ticks to, Ticks from) {
   __extension__ using Wide = __int128;
   const Wide product = static_cast<Wide>(left.count) * to.count;
@@ -37,7 +37,8 @@ Ticks scaled(Ticks left, Ticks to, Ticks from) {
 
 bool DependencyFlush::Later::operator()(const Event& a, const Event& b) const {
   if (a.time != b.time) return a.time > b.time;
-  if (a.task != b.task) return a.task;  // what has arrived by then is there when a block ends
+  // At equal times transfers end first, so that their bytes are there when a block ends.
+  if (a.task != b.task) return a.task;
   return a.id > b.id;
 }
 
@@ -164,7 +165,7 @@ void DependencyFlush::waitFor(const Arrival& arrival, int device, const schedule
 
 void DependencyFlush::blockEnds(int device, int iteration) {
   const auto d = static_cast<std::size_t>(device);
-  // Until all is sent the device counts as busy: what is sent may be for itself.
+  // The device counts as busy until all is sent, because it may send to itself.
   for (std::size_t i = next_[d]; i < end_[d]; ++i) send(device, tasks(device)[i], iteration);
   next_[d] = end_[d];
   if (++blocks_ % 4096 == 0) writer_.commitIfDue();
@@ -234,7 +235,7 @@ void DependencyFlush::retime(Ticks now) {
     for (std::size_t i = 0; i < active.size(); ++i) {
       Sending& sending = sending_[static_cast<std::size_t>(active[i])];
       if (sending.ticks == ticks[i]) continue;
-      // What is left of it goes on at the new pace.
+      // The rest of the transfer continues at the new pace.
       sending.end =
           now + (sending.ticks.count < 0 ? ticks[i] : scaled(sending.end - now, ticks[i], sending.ticks));
       sending.ticks = ticks[i];

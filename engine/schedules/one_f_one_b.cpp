@@ -1,6 +1,6 @@
-// 1F1B, also called PipeDream-flush (Narayanan et al. 2021): the device of the s-th of p chunks warms up with
-// w = min(p − 1 − s, m) forwards, then does m − w pairs of a forward and a backward, then w backwards. Stash
-// min(p − s, m).
+// 1F1B, also called PipeDream-flush (Narayanan et al. 2021). The device of the s-th of p chunks starts with w
+// = min(p − 1 − s, m) forward passes, then alternates m − w forward and backward passes, then finishes with w
+// backward passes. It stashes min(p − s, m) micro-batches.
 #include <algorithm>
 
 #include "engine/schedules/chunks.h"

@@ -1,5 +1,5 @@
 // Sharded execution (PopTorch ShardedExecution) and TensorFlow's sequential pipeline: one micro-batch at a
-// time, one device at a time. Step time is D·(G·Σ(F+B) + ΣU).
+// time and one device at a time. The step time is D·(G·Σ(F+B) + ΣU).
 #include "engine/schedules/chunks.h"
 
 namespace pipescope::schedules {

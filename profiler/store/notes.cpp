@@ -43,7 +43,7 @@ base::Status replaceRows(Database& database, const std::vector<model::Note>& not
 base::Status writeNotes(const std::filesystem::path& path, std::vector<model::Note> notes) {
   std::string absolute;
   {
-    // Its checks come first: a connection that writes is only opened on what is certainly a profile.
+    // The checks of the reader come first, so that a connection for writing is only opened on a real profile.
     PIPESCOPE_ASSIGN(const std::shared_ptr<ProfileReader> reader, ProfileReader::open(path));
     PIPESCOPE_ASSIGN(const model::SourceState state, reader->state());
     if (state.state == model::ProfileState::running)

@@ -25,7 +25,8 @@ void removeSiblings(const fs::path& path) {
   for (const char* ending : kSiblings) fs::remove(sibling(path, ending), ignored);
 }
 
-// Makes a rename survive a power failure. A file system that cannot do it says so here and has done its best.
+// Makes a rename survive a power failure. A file system that cannot do this reports it here, and nothing more
+// can be done.
 void syncFolder(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -95,8 +96,9 @@ void removeWithSiblings(const fs::path& path) {
 }
 
 base::Status moveInto(const fs::path& closed, const fs::path& path) {
-  // An older profile whose writer was killed may have a journal beside it. It must not be taken for one of
-  // the new file; and until the very rename the old file has to stay whole, so it is rolled back first.
+  // An older profile whose writer was killed may have a journal next to it. SQLite must not take it for a
+  // journal of the new file. The old file must stay whole until the rename, so its journal is rolled back
+  // first.
   std::error_code failed;
   if (fs::exists(sibling(path, "-journal"), failed))
     static_cast<void>(rollBack(path.string(), kHeaderPatience));

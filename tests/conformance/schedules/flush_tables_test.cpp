@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "app/run/request/schedule_table.h"
+#include "recorded_schedule.h"
 
 namespace pipescope::tests {
 namespace {
@@ -147,7 +148,8 @@ TEST(FlushTables, PublishedFormulasOverManyShapes) {
           EXPECT_DOUBLE_EQ(span("dualpipe"), m * full + (p / 2 - 1) * (full + b - 3 * w));
         }
       }
-      // Zero bubble: no gap within a device; isolated flushes are a device's offset longer.
+      // Zero bubble: a device has no gaps. An isolated flush takes longer because each device starts later
+      // than the one before it.
       EXPECT_DOUBLE_EQ(tableOf(flush("zb-h2", p, m, 1, 2, 1)).makespan, 3 * m + p - 1);
       EXPECT_DOUBLE_EQ(tableOf(flush("zb-v", p, m, 1, 2, 1)).makespan, 6 * m + p - 1);
     }
@@ -223,7 +225,8 @@ TEST(Metamorphic, ScalingAllCostsScalesTheTime) {
 }
 
 TEST(Metamorphic, BarriersNeverMakeItFaster) {
-  // PopART's order with dependencies only, by hand: each task waits for its device and its neighbour.
+  // PopART's order with dependencies only, computed by hand: each task waits for its device and its
+  // neighbour.
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 dice(seed);
     const int n = 2 + static_cast<int>(dice() % 5), g = 2 * n - 1 + static_cast<int>(dice() % 8);
@@ -261,8 +264,8 @@ TEST(Metamorphic, ReversingABalancedPipelineChangesNothing) {
     const double there = tableOf(run).makespan;
     run.chunks = 0;
     run.deviceOfStage = {3, 2, 1, 0};
-    // PopTorch counts the way to the first stage's device as a stage too, so popart needs a micro-batch or
-    // two more.
+    // PopTorch also counts the way to the device of the first stage as a stage, so popart needs one or two
+    // more micro-batches.
     run.microBatches = 16;
     compile::FixedRun same = flush(schedule, 4, 16, 1, 2, 1);
     EXPECT_DOUBLE_EQ(tableOf(run).makespan, tableOf(same).makespan) << schedule;
@@ -295,7 +298,7 @@ TEST(Metamorphic, SplittingTheBottleneckNeverLengthensTheMainCycle) {
     *place = half;
     split.stages.insert(place, half);
     split.chunks = whole.chunks = 0;
-    // Time of one more micro-batch once all stages work: the main cycle.
+    // The time of one more micro-batch once all stages work: the main cycle.
     const auto cycle = [](compile::FixedRun run) {
       const double less = tableOf(run).makespan;
       ++run.microBatches;

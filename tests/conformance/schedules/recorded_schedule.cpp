@@ -92,7 +92,7 @@ RecordedSchedule record(const compile::FixedRun& run, int calls) {
       ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
   emulate(run, calls, *must(store::ProfileWriter::create(path)));
   RecordedSchedule read = readBack(must(store::ProfileReader::open(path)));
-  std::filesystem::remove(path);  // the open reader keeps it
+  std::filesystem::remove(path);  // the open reader keeps the file
   return read;
 }
 

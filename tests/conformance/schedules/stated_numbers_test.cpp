@@ -1,5 +1,5 @@
-// Numbers that the specification states beside its tables: columns of the tutorial's figure, long inference,
-// the columns of makespans that need several schedules, idle times and limits.
+// Numbers that the specification states beside its tables: columns of the figure in the tutorial, long
+// inference, makespans that need several schedules, idle times and limits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::vector<Halves> halvesOf(const app::ScheduleTable& made) {
   return cycles;
 }
 
-/// §2.2: the figure draws the forward and the backward half of a cycle as columns, where there is such a
-/// half. 3(N − 1) of them come before all are full; the fill is 2(N − 1) cycles, after which every device
+/// §2.2: the figure draws the forward half and the backward half of a cycle as columns, if there is such a
+/// half. 3(N − 1) columns come before all are full. The fill takes 2(N − 1) cycles; after it every device
 /// does both halves.
 TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
   for (int n = 2; n <= 8; ++n) {
@@ -56,7 +56,7 @@ TEST(StatedNumbers, LongInference) {
   for (const double utilisation : made.utilisation) EXPECT_NEAR(utilisation, .971, .0005);
 }
 
-/// PopART's order without its barriers: a task waits for its device and its neighbour only.
+/// The order of PopART without its barriers: a task waits only for its device and its neighbour.
 double withoutBarriers(int g, const std::vector<double>& forward, const std::vector<double>& backward) {
   const int n = static_cast<int>(forward.size());
   std::map<std::pair<int, int>, double> f, b;  // stage, micro-batch → end
@@ -66,7 +66,7 @@ double withoutBarriers(int g, const std::vector<double>& forward, const std::vec
       double& device = free[static_cast<std::size_t>(i)];
       return k < 0 || k >= g ? 0.0 : device = std::max(device, input) + cost;
     };
-    // A cycle's inputs are results of the one before, but for the loss stage's own.
+    // The inputs of a cycle are results of the previous one, except within the loss stage.
     for (int i = 0; i < n; ++i) {
       const auto s = static_cast<std::size_t>(i);
       const int k = cycle - i, j = cycle - (2 * n - 2 - i);
@@ -77,7 +77,8 @@ double withoutBarriers(int g, const std::vector<double>& forward, const std::vec
   return *std::max_element(free.begin(), free.end());
 }
 
-/// §2.4, all four columns of makespans; the barrier column holds for TensorFlow's grouped schedule, too.
+/// §2.4: all four columns of makespans. The column with barriers also holds for TensorFlow's grouped
+/// schedule.
 TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
   struct Row {
     int g;
@@ -99,7 +100,7 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
     EXPECT_DOUBLE_EQ(withoutBarriers(row.g, row.forward, row.backward), row.dependencies);
     EXPECT_DOUBLE_EQ(span("1f1b"), row.oneForwardOneBackward);
     EXPECT_DOUBLE_EQ(span("gpipe"), row.gpipe);
-    if (row.g % (2 * static_cast<int>(row.forward.size())) == 0) {  // what tf-grouped runs at all
+    if (row.g % (2 * static_cast<int>(row.forward.size())) == 0) {  // tf-grouped accepts this number
       EXPECT_DOUBLE_EQ(span("tf-grouped"), row.barrier);
     }
   }
@@ -113,8 +114,8 @@ TEST(StatedNumbers, ShardedUsesOneDeviceAtATime) {
   }
 }
 
-/// §2.5: slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) in the long run; half the stash is what
-/// they buy.
+/// §2.5: in the long run slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) times as much, for half
+/// the stash.
 TEST(StatedNumbers, InterleavedTradesSpeedForStash) {
   for (const auto& [forward, backward] : {std::pair{1.0, 2.0}, {1.0, 3.0}, {2.0, 2.0}}) {
     const app::ScheduleTable grouped =
@@ -127,7 +128,7 @@ TEST(StatedNumbers, InterleavedTradesSpeedForStash) {
   }
 }
 
-/// §3: what a flush of equal devices takes beyond its work, and its share of the whole.
+/// §3: the time that a flush on equal devices takes beyond its work, and its share of the whole.
 TEST(StatedNumbers, BubblesOfEqualDevices) {
   for (const int p : {2, 4, 8}) {
     const int m = 4 * p;
@@ -147,7 +148,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
   }
 }
 
-/// §3: idle units of each device where an overlapped pair takes what its parts take.
+/// §3: idle units of each device if an overlapped pair takes as long as its parts.
 TEST(StatedNumbers, IdleTimeOfDualPipe) {
   for (const auto& [p, m, idle] : {std::tuple{4, 8, 2.0}, {8, 16, 6.0}, {8, 20, 6.0}}) {
     const app::ScheduleTable made = tableOf(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
@@ -156,8 +157,8 @@ TEST(StatedNumbers, IdleTimeOfDualPipe) {
   }
 }
 
-/// §3: from its first task to its last a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W) and holds 2p −
-/// 1 micro-batches at most.
+/// §3: from its first task to its last, a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W), and it holds
+/// at most 2p − 1 micro-batches.
 TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
   for (const int p : {2, 4, 8}) {
     for (const auto& [forward, input, weight] :

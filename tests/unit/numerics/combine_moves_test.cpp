@@ -1,4 +1,4 @@
-// Chains of rearrangements as single moves: the same elements at the same places, whatever the chain.
+// Chains of rearrangements as single moves: whatever the chain, the same elements are at the same places.
 #include "engine/numerics/combine_moves.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TensorId addNode(Graph& graph, const std::string& op, std::vector<TensorId> inpu
   return made->front();
 }
 
-/// y of a graph with one input x, whose elements are 0, 1, 2 …
+/// Returns y of a graph with one input x, whose elements are 0, 1, 2 …
 std::vector<float> run(const Graph& graph) {
   base::SerialExecutor serial;
   auto session = numerics::Session::create(graph, ops::standardOperators(), nullptr, serial);
@@ -147,7 +147,7 @@ TEST(CombineMoves, AnyChainGivesTheSameElements) {
 }
 
 TEST(CombineMoves, WhatIsNoViewStaysApart) {
-  // A transposed matrix flattened, then cut: neither one stride nor two serve.
+  // A transposed matrix is flattened and then cut. Neither one stride nor two describe that.
   Graph g;
   const TensorId x = input(g, {3, 5});
   const TensorId flat = reshape(g, addNode(g, "Transpose", {x}, {{"perm", Ints{1, 0}}}), {15});
@@ -159,7 +159,8 @@ TEST(CombineMoves, WhatIsNoViewStaysApart) {
     EXPECT_EQ(y[i], static_cast<float>((i + 1) % 3 * 5 + (i + 1) / 3));
 }
 
-/// loss of Σ over products of the pieces' heads: their gradients come back through Transposes and Reshapes.
+/// The loss sums over products of the heads of pieces. Their gradients come back through Transposes and
+/// Reshapes.
 Graph attention(bool watched) {
   Graph g;
   const TensorId x = g.addTensor("x", {graph::ElementType::float32, {3, 4}}, graph::TensorRole::input);
@@ -190,7 +191,7 @@ TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
   EXPECT_EQ(countOf(nodes, "StridedWrite"), 1);
   for (const char* gone : {"Slice", "Transpose", "Reshape", "GradSlice", "GradSplit", "Sum"})
     EXPECT_EQ(countOf(nodes, gone), 0) << gone;
-  // The gradient by the weight against central differences.
+  // Compares the weight gradient with central differences.
   const std::vector<float> x{0.5F, -1, 2, 0.25F, 1, 1.5F, -0.5F, 0.75F, -2, 0.125F, 1, -1}, target(36, 0.25F);
   const auto lossAndWeights = [&](std::size_t moved, float by, double rate) {
     base::SerialExecutor serial;

@@ -1,5 +1,4 @@
-// What a program computes together: which nodes, and that the numbers are those of the separate nodes and of
-// loops.
+// Which nodes a program combines, and that the numbers are those of the separate nodes and of plain loops.
 #include "engine/numerics/combine_nodes.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +44,8 @@ struct Built {
   TensorId turned, product;
 };
 
-/// y = x·Wᵀ + b, cut into three; loss = mean (p₀·p₁ + p₂ − target)². `pieces`: where they begin and end.
+/// y = x·Wᵀ + b is cut into three pieces; loss = mean (p₀·p₁ + p₂ − target)². `pieces` are their beginnings
+/// and ends.
 Built attentionLike(const std::vector<std::pair<std::int64_t, std::int64_t>>& pieces,
                     bool biasFirst = false) {
   using graph::ElementType;
@@ -108,7 +108,7 @@ TrainedLinear trainLinear(const Graph& graph) {
 
 const std::vector<std::pair<std::int64_t, std::int64_t>> kAdjacentPieces{{0, 2}, {2, 4}, {4, 6}};
 
-/// The same in loops, in double.
+/// Compares with the same computation in loops and double precision.
 void expectAsInLoops(const TrainedLinear& trained) {
   const std::vector<float> x = pattern(kRows * kIn, 0.1F), target = pattern(kRows * kPiece, 0.02F),
                            w = pattern(kOut * kIn, 0.05F), b = pattern(kOut, 0.1F);
@@ -161,7 +161,7 @@ TEST(CombineNodes, WeightsAreTakenAsTheyAreAndBiasesAdded) {
 TEST(CombineNodes, NumbersAreThoseOfTheSeparateNodes) {
   const TrainedLinear together = trainLinear(withGradients(attentionLike(kAdjacentPieces).graph));
   Built apart = attentionLike(kAdjacentPieces);
-  // Somebody else wants what lies between.
+  // Something else reads a tensor between the nodes.
   apart.graph.outputs.push_back(apart.turned);
   apart.graph.outputs.push_back(apart.product);
   const Graph graph = withGradients(apart.graph);

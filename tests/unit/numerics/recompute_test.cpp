@@ -1,5 +1,4 @@
-// What is computed again is really computed twice, and gives the same bits: masks and stochastic rounding
-// included.
+// What is recomputed is computed twice and gives the same bits, including masks and stochastic rounding.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -80,7 +79,7 @@ TEST(Recompute, GivesTheSameBits) {
     const auto again = compile::withRecompute(*graph, *stages, stashes, {});
     ASSERT_TRUE(again.ok()) << again.error().message;
     ASSERT_TRUE(graph::validate(*again).ok());
-    // Each stage but the last does its forward work twice; dropout is among it.
+    // Every stage except the last does its forward work twice, including dropout.
     std::size_t forwards = 0, recomputes = 0, masks = 0;
     for (const graph::Node& node : again->nodes()) {
       forwards += node.pass == model::Pass::forward && node.block != asked.back().blocks[0] ? 1 : 0;
@@ -111,7 +110,7 @@ TEST(Recompute, CheckpointsAreKept) {
     return names;
   };
   EXPECT_TRUE(recomputedNodes({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
-  // Only what lies before the last checkpoint; the checkpoint itself is kept.
+  // Only what lies before the last checkpoint is recomputed. The checkpoint itself is kept.
   EXPECT_EQ(
       recomputedNodes({false}, {"layer2/conv"}),
       (std::set<std::string>{"layer1/conv/recompute", "layer1/pool/recompute", "layer1/relu/recompute"}));

@@ -1,4 +1,4 @@
-// Rules that schedules refuse by, layouts of stages, stash depths.
+// Tests of the rules by which schedules refuse shapes, of the layout of stages and of the depth of stashes.
 #include "engine/schedules/schedule.h"
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(Schedules, LayTheirStagesOut) {
 }
 
 TEST(Schedules, NeighboursOnOneDeviceAreOneChunk) {
-  // 1F1B over devices 0, 0, 1: as over two devices, the first with two pieces of work.
+  // 1F1B over devices 0, 0, 1 is 1F1B over two devices, where the first has two pieces of work.
   const Order order = must("1f1b", shape({0, 0, 1}, 3));
   std::vector<std::tuple<int, int, model::Pass>> first;
   for (const Task& task : order.devices[0]) first.emplace_back(task.stage, task.microBatch, task.pass);
@@ -126,7 +126,7 @@ TEST(Schedules, StashDepths) {
   EXPECT_EQ(must("1f1b", shape(four, 8)).stashEntries, (Depths{4, 3, 2, 0}));
   EXPECT_EQ(must("zb-h1", shape(four, 8)).stashEntries, (Depths{4, 4, 4, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).stashEntries, (Depths{7, 7, 7, 7}));
-  // Weight gradients that are put off: stage s puts off as many as it delays, and the one under way.
+  // Weight gradients that are put off: stage s puts off as many as its delay, plus the one under way.
   EXPECT_EQ(must("zb-h1", shape(four, 8)).weightEntries, (Depths{0, 2, 3, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).weightEntries, (Depths{0, 3, 5, 7}));
   EXPECT_EQ(must("1f1b", shape(four, 8)).weightEntries, (Depths{0, 0, 0, 0}));
