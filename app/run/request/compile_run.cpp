@@ -87,13 +87,12 @@ class ModelCompiler {
     devices::SystemOptions options;
     options.userFolder = userConfigurationFolder();
     options.devices = c_.integer("system.devices");
-    options.availableMemoryProportion = c_.real("execution.available_memory_proportion");
-    PIPESCOPE_ASSIGN(options.availableMemoryProportionOf, memoryProportions(c_, stages));
-    options.ioTiles = c_.integer("execution.io_tiles");
+    options.settings = deviceSettings(c_);
+    PIPESCOPE_ASSIGN(const auto proportions, memoryProportions(c_, stages));
+    for (const auto& [device, proportion] : proportions)
+      options.settings.push_back({"available_memory_proportion", proportion, device});
     options.oneAtATime = scheduleName(c_) == "sharded" && c_.text("execution.strategy") != "parallel_phased";
-    options.halfPartials = c_.text("execution.partials_type") == "float16";
     PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(c_.text("system.name"), options));
-    PIPESCOPE_TRY(checkIpuKeys(c_, result_.system->family()));
     return checkDevices(replication);
   }
 
@@ -268,7 +267,8 @@ class ModelCompiler {
       std::vector<ops::Work> work = optimizer->workOf(type, divisor);
       if (clips)
         work.insert(work.begin(),
-                    {ops::Reduce{"square_sum", 1, type.elements(), true, type.element}, 1, "ClipNorm"});
+                    {ops::Reduce{ops::ReduceFunction::squareSum, 1, type.elements(), true, type.element}, 1,
+                     "ClipNorm"});
       return work;
     };
     return options;

@@ -4,26 +4,30 @@
 
 #include "app/run/request/phases.h"
 #include "app/run/request/replicas.h"
+#include "app/run/request/user_folders.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 
 using config::Configuration;
 using config::Settings;
 
-base::Status checkIpuKeys(const Configuration& c, const std::string& family) {
-  if (family == "ipu") return {};
-  for (const char* key :
-       {"execution.available_memory_proportion", "execution.partials_type", "execution.io_tiles"}) {
-    if (c.given(key))
-      return base::badInput(
-          fmt::format("{} is for IPUs, but system {} has none: leave it out, or choose another system.", key,
-                      c.text("system.name")));
-  }
-  return {};
+std::vector<devices::FamilySetting> deviceSettings(const Configuration& c) {
+  std::vector<devices::FamilySetting> settings;
+  if (c.given("execution.available_memory_proportion"))
+    settings.push_back({"available_memory_proportion", c.real("execution.available_memory_proportion")});
+  if (c.given("execution.partials_type"))
+    settings.push_back({"partials_type", c.text("execution.partials_type")});
+  if (c.given("execution.io_tiles"))
+    settings.push_back({"io_tiles", static_cast<double>(c.integer("execution.io_tiles"))});
+  return settings;
 }
 
 base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
-  PIPESCOPE_TRY(checkIpuKeys(c, "fixed"));
+  devices::SystemOptions options;
+  options.userFolder = userConfigurationFolder();
+  options.settings = deviceSettings(c);
+  PIPESCOPE_TRY(devices::checkSettings(c.text("system.name"), options));
   for (const char* key :
        {"execution.offload_optimizer", "execution.offload_weights", "execution.offload_activations",
         "execution.offload_accumulators", "execution.shard_optimizer", "execution.shard_weights",
