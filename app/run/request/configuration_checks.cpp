@@ -4,10 +4,9 @@
 
 #include <algorithm>
 
+#include "app/run/request/device_settings.h"
 #include "app/run/request/model_choice.h"
-#include "app/run/request/user_folders.h"
 #include "engine/compile/model/stage_layout.h"
-#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 namespace {
@@ -95,35 +94,13 @@ base::Status checkIoTiles(const Configuration& c) {
 
 }  // namespace
 
-base::Status checkDeviceOptions(const Configuration& c) {
-  const std::string& name = c.text("system.name");
-  devices::Accelerator own;
-  if (!devices::costsAreGiven(name)) {
-    devices::SystemOptions options;
-    options.userFolder = userConfigurationFolder();
-    PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-    own = devices::acceleratorOf(*system);
-  }
-  for (const devices::Accelerator& other : devices::accelerators()) {
-    for (const std::string& option : other.options) {
-      const std::string key = "execution." + option;
-      if (!c.given(key) || std::ranges::find(own.options, option) != own.options.end()) continue;
-      return base::badInput(
-          fmt::format("{} is for accelerator {}, but system {} has none: leave it out, or choose another "
-                      "system.",
-                      key, other.name, name));
-    }
-  }
-  return {};
-}
-
 base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
   PIPESCOPE_TRY(checkCounts(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
   PIPESCOPE_TRY(checkIoTiles(c));
-  return checkDeviceOptions(c);
+  return checkDeviceSettings(c);
 }
 
 }  // namespace pipescope::app

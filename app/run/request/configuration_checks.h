@@ -9,7 +9,4 @@ namespace pipescope::app {
 /// system has.
 base::Status checkConfiguration(const config::Configuration& configuration);
 
-/// Refuses options of another kind of device than the system has.
-base::Status checkDeviceOptions(const config::Configuration& configuration);
-
 }  // namespace pipescope::app

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "app/run/request/device_settings.h"
 #include "app/run/request/model_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
@@ -105,9 +106,7 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
 devices::SystemOptions systemOptions(const Configuration& c) {
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
-  options.availableMemoryProportion = c.real("execution.available_memory_proportion");
-  options.ioTiles = c.integer("execution.io_tiles");
-  options.halfPartials = c.text("execution.partials_type") == "float16";
+  options.settings = deviceSettings(c);
   return options;
 }
 

@@ -27,7 +27,8 @@ struct StageRequest {
   std::vector<std::string> blocks;  ///< names or patterns (block_pattern.h)
   int device = -1;                  ///< −1: as the schedule or the strategy lays stages out
   int phase = -1;                   ///< −1: each stage is a phase
-  double memoryProportion = 0;  ///< SystemOptions::availableMemoryProportion of its device; 0: the system's
+  double memoryProportion =
+      0;  ///< share of its device's memory for the temporaries of a product; 0: the system's
 };
 
 struct LayoutRequest {
