@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/config/key.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::builders {
 namespace {
@@ -56,7 +56,9 @@ Result<const BuilderDefinition*> find(const BuilderRegistry& registry, const std
   return badInput(fmt::format("the builder {} is not known{}", name, builderSuggestion(name, known)));
 }
 
-const BuilderRegistry& allBuilders() {
+}  // namespace
+
+const BuilderRegistry& builderRegistry() {
   static const BuilderRegistry registry = [] {
     BuilderRegistry all;
     registerBuilders(all);
@@ -65,8 +67,6 @@ const BuilderRegistry& allBuilders() {
   return registry;
 }
 
-}  // namespace
-
 void BuilderRegistry::add(BuilderDefinition definition) {
   const std::string name = definition.name;
   const bool isNew = definitions_.emplace(name, std::move(definition)).second;
@@ -74,7 +74,7 @@ void BuilderRegistry::add(BuilderDefinition definition) {
 }
 
 Result<graph::Graph> buildModel(const ModelRequest& request, const ops::OperatorRegistry& registry) {
-  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, find(allBuilders(), request.builder));
+  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, find(builderRegistry(), request.builder));
   PIPESCOPE_TRY(checkBuilderNames(request, *definition));
   if (request.microBatch < 1)
     return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", request.microBatch));

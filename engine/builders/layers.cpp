@@ -7,7 +7,7 @@
 #include <set>
 
 #include "engine/builders/layer_types.h"
-#include "engine/config/key.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::builders {
 namespace {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/config/nearest.h"
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/core/family.h"
 
@@ -93,7 +94,7 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
     PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
   } else {
     const std::vector<std::string> names = namesOf(files);
-    const std::string nearest = nearestName(parsed.name, names);
+    const std::string nearest = config::nearest(parsed.name, names);
     return base::badInput(
         fmt::format("There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
                     "or several.",

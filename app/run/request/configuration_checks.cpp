@@ -119,6 +119,7 @@ base::Status checkDeviceOptions(const Configuration& c) {
 
 base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
+  PIPESCOPE_TRY(c.checkApplies());
   PIPESCOPE_TRY(checkCounts(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
