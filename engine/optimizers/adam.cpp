@@ -27,12 +27,12 @@ class Adam : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .map("scaled_add", 2, "Moment1")
-        .map("square_scaled_add", 2, "Moment2")
-        .map("adam_step", 2, "Direction")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .map(ops::MapFunction::scaledAdd, 2, "Moment1")
+        .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 

@@ -30,14 +30,14 @@ class Lamb : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .map("scaled_add", 2, "Moment1")
-        .map("square_scaled_add", 2, "Moment2")
-        .map("adam_step", 2, "Direction")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .map(ops::MapFunction::scaledAdd, 2, "Moment1")
+        .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
         .squareSum("WeightNorm")
         .squareSum("DirectionNorm")
-        .map("scaled_add", 2, "Step")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 

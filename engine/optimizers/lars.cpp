@@ -27,12 +27,12 @@ class Lars : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
         .squareSum("WeightNorm")
         .squareSum("GradientNorm")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .mapIf(momentum_ != 0, "scaled_add", 2, "Velocity")
-        .map("scaled_add", 2, "Step")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(momentum_ != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 

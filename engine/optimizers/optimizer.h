@@ -101,17 +101,18 @@ const OptimizerRegistry& optimizerRegistry();
 class UpdateWork {
  public:
   explicit UpdateWork(const graph::TensorType& parameter) : parameter_(parameter) {}
-  UpdateWork& map(const char* function, std::int64_t operands, const char* label) {
+  UpdateWork& map(ops::MapFunction function, std::int64_t operands, const char* label) {
     work_.push_back(
         {ops::Map{function, parameter_.elements(), operands, parameter_.element, true}, 1, label});
     return *this;
   }
-  UpdateWork& mapIf(bool wanted, const char* function, std::int64_t operands, const char* label) {
+  UpdateWork& mapIf(bool wanted, ops::MapFunction function, std::int64_t operands, const char* label) {
     return wanted ? map(function, operands, label) : *this;
   }
   UpdateWork& squareSum(const char* label) {
     work_.push_back(
-        {ops::Reduce{"square_sum", 1, parameter_.elements(), true, parameter_.element}, 1, label});
+        {ops::Reduce{ops::ReduceFunction::squareSum, 1, parameter_.elements(), true, parameter_.element}, 1,
+         label});
     return *this;
   }
   std::vector<ops::Work> done() { return std::move(work_); }

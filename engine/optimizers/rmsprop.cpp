@@ -31,14 +31,14 @@ class RmsProp : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .map("square_scaled_add", 2, "SquareAverage")
-        .mapIf(centered_, "scaled_add", 2, "Average")
-        .mapIf(centered_, "square_scaled_add", 2, "Variance")
-        .map("adam_step", 2, "Direction")
-        .mapIf(momentum_ != 0, "scaled_add", 2, "Velocity")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .map(ops::MapFunction::squareScaledAdd, 2, "SquareAverage")
+        .mapIf(centered_, ops::MapFunction::scaledAdd, 2, "Average")
+        .mapIf(centered_, ops::MapFunction::squareScaledAdd, 2, "Variance")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .mapIf(momentum_ != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 

@@ -28,11 +28,11 @@ class Sgd : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(settings_.weightDecay != 0, "scaled_add", 2, "WeightDecay")
-        .mapIf(settings_.momentum != 0, "scaled_add", 2, "Velocity")
-        .mapIf(settings_.nesterov, "scaled_add", 2, "LookAhead")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(settings_.weightDecay != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(settings_.momentum != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .mapIf(settings_.nesterov, ops::MapFunction::scaledAdd, 2, "LookAhead")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 

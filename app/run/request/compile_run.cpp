@@ -5,6 +5,7 @@
 #include "app/run/request/data_choice.h"
 #include "app/run/request/fixed_configuration.h"
 #include "app/run/request/model_translation.h"
+#include "app/run/request/user_folders.h"
 #include "engine/compile/model/model_compiler.h"
 #include "engine/devices/system_registry.h"
 
@@ -25,7 +26,7 @@ void noteData(const config::Configuration& c, compile::Compilation& compilation)
 base::Result<compile::Compilation> compileRun(const config::Configuration& given, base::Executor* executor) {
   PIPESCOPE_ASSIGN(const config::Configuration c, withAccelerator(given));
   const std::string& system = c.text("system.name");
-  if (devices::costsAreGiven(system)) {
+  if (devices::hasGivenCosts(system, userConfigurationFolder())) {
     PIPESCOPE_ASSIGN(const compile::FixedRun run, fixedRun(c));
     return compile::compileFixed(run);
   }

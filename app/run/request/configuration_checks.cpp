@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "app/run/request/model_choice.h"
-#include "app/run/request/user_folders.h"
 #include "engine/compile/model/stage_layout.h"
-#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 namespace {
@@ -73,14 +69,9 @@ base::Status checkRecompute(const Configuration& c) {
   return {};
 }
 
-base::Status checkIoTiles(const Configuration& c) {
-  const std::int64_t ioTiles = c.integer("execution.io_tiles");
-  if (ioTiles != 0 && (ioTiles < 32 || ioTiles > 192 || ioTiles % 2 != 0)) {
-    return base::badInput(fmt::format(
-        "execution.io_tiles is {}, but must be an even number from 32 to 192, or 0 for none.", ioTiles));
-  }
+base::Status checkOverlap(const Configuration& c) {
   if (!c.boolean("execution.overlap_io")) return {};
-  if (ioTiles == 0) {
+  if (c.integer("execution.io_tiles") == 0) {
     return base::badInput(
         "execution.overlap_io needs I/O tiles, which carry data while the others compute: set "
         "execution.io_tiles.");
@@ -95,36 +86,13 @@ base::Status checkIoTiles(const Configuration& c) {
 
 }  // namespace
 
-base::Status checkDeviceOptions(const Configuration& c) {
-  const std::string& name = c.text("system.name");
-  devices::Accelerator own;
-  if (!devices::costsAreGiven(name)) {
-    devices::SystemOptions options;
-    options.userFolder = userConfigurationFolder();
-    PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-    own = devices::acceleratorOf(*system);
-  }
-  for (const devices::Accelerator& other : devices::accelerators()) {
-    for (const std::string& option : other.options) {
-      const std::string key = "execution." + option;
-      if (!c.given(key) || std::ranges::find(own.options, option) != own.options.end()) continue;
-      return base::badInput(
-          fmt::format("{} is for accelerator {}, but system {} has none: leave it out, or choose another "
-                      "system.",
-                      key, other.name, name));
-    }
-  }
-  return {};
-}
-
 base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
   PIPESCOPE_TRY(c.checkApplies());
   PIPESCOPE_TRY(checkCounts(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
-  PIPESCOPE_TRY(checkIoTiles(c));
-  return checkDeviceOptions(c);
+  return checkOverlap(c);
 }
 
 }  // namespace pipescope::app

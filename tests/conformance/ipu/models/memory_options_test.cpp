@@ -80,7 +80,7 @@ TEST(ProductOptions, RefusalsSayWhatToDo) {
               HasSubstr("gives device 0 available_memory_proportion 0.5 and 0.4"));
   const std::string fixed =
       "[system]\nname = \"fixed\"\n[[fixed.stages]]\nforward = 1\n[execution]\npartials_type = \"float16\"\n";
-  EXPECT_THAT(refusalOf(fixed), HasSubstr("execution.partials_type is for IPUs, but system fixed has none"));
+  EXPECT_THAT(refusalOf(fixed), HasSubstr("Option partials_type is for IPUs, but system fixed has none"));
   EXPECT_THAT(refusalOf(twoStages("available_memory_proportion = 2", "")),
               HasSubstr("available_memory_proportion"));
 }
