@@ -7,6 +7,7 @@
 
 #include "app/python/columns.h"
 #include "app/run/execute/run.h"
+#include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pva/report.h"
 #include "profiler/base/version.h"
 #include "profiler/store/profile_reader.h"
@@ -54,7 +55,7 @@ std::string textOf(const py::handle& value) {
 }
 
 pva::Report run(const std::string& file, const std::string& output, const py::dict& settings) {
-  auto configuration = must(config::Configuration::read(file));
+  auto configuration = must(app::readConfiguration(file));
   const auto set = [](const base::Status& status) {
     if (!status.ok()) raise(status.error());
   };

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "engine/builders/suggestion.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::builders {
 namespace {
@@ -20,7 +20,7 @@ Status checkSettingNames(const ModelRequest& request, const BuilderDefinition& d
   for (const auto& [name, value] : request.settings) {
     if (std::ranges::find(known, name) != known.end()) continue;
     return badInput(fmt::format("model.{} is given, but the builder {} has no such setting{}", name,
-                                definition.name, suggestion(name, known)));
+                                definition.name, config::suggestion(name, known)));
   }
   return {};
 }
@@ -47,10 +47,12 @@ Result<const BuilderDefinition*> findBuilder(const BuilderRegistry& registry, co
   if (found != registry.definitions().end()) return &found->second;
   std::vector<std::string> known;
   for (const auto& [each, definition] : registry.definitions()) known.push_back(each);
-  return badInput(fmt::format("the builder {} is not known{}", name, suggestion(name, known)));
+  return badInput(fmt::format("the builder {} is not known{}", name, config::suggestion(name, known)));
 }
 
-const BuilderRegistry& allBuilders() {
+}  // namespace
+
+const BuilderRegistry& builderRegistry() {
   static const BuilderRegistry registry = [] {
     BuilderRegistry all;
     registerBuilders(all);
@@ -59,8 +61,6 @@ const BuilderRegistry& allBuilders() {
   return registry;
 }
 
-}  // namespace
-
 void BuilderRegistry::add(BuilderDefinition definition) {
   const std::string name = definition.name;
   const bool isNew = definitions_.emplace(name, std::move(definition)).second;
@@ -68,7 +68,7 @@ void BuilderRegistry::add(BuilderDefinition definition) {
 }
 
 Result<graph::Graph> buildModel(const ModelRequest& request, const ops::OperatorRegistry& registry) {
-  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, findBuilder(allBuilders(), request.builder));
+  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, findBuilder(builderRegistry(), request.builder));
   PIPESCOPE_TRY(checkSettingNames(request, *definition));
   if (request.microBatch < 1)
     return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", request.microBatch));

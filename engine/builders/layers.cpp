@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/builders/layer_types.h"
-#include "engine/builders/suggestion.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::builders {
 namespace {
@@ -22,7 +22,7 @@ Result<const LayerType*> typeOf(const LayerSpec& layer) {
     if (type.name == layer.type) return &type;
   }
   return badInput(fmt::format("layer {}: type {} is not known{}", layer.name, layer.type,
-                              suggestion(layer.type, layerTypes())));
+                              config::suggestion(layer.type, layerTypes())));
 }
 
 /// The parameters of the layer with a value for every key of its type.
@@ -31,8 +31,8 @@ Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& l
   for (const LayerKey& key : type.keys) known.push_back(key.name);
   for (const auto& [name, value] : layer.parameters) {
     if (std::ranges::find(known, name) == known.end()) {
-      return badInput(
-          fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name, suggestion(name, known)));
+      return badInput(fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name,
+                                  config::suggestion(name, known)));
     }
   }
   std::map<std::string, std::int64_t> values;

@@ -1,5 +1,5 @@
 #pragma once
-// How the table of keys is written: its rows, and the parts that it is put together from.
+// Short functions that make keys, and the parts of the core's table.
 #include <limits>
 #include <string>
 #include <utility>
@@ -42,8 +42,7 @@ inline Key required(Key key) {
 void addModel(std::vector<Key>& all);
 void addStages(std::vector<Key>& all);
 void addExecution(std::vector<Key>& all);
-void addPrecision(std::vector<Key>& all);
-void addCompile(std::vector<Key>& all);
+void addTrainingPrecision(std::vector<Key>& all);
 void addTraining(std::vector<Key>& all);
 void addInference(std::vector<Key>& all);
 

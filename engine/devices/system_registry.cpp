@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/config/nearest.h"
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/core/family.h"
 #include "profiler/base/check.h"
@@ -118,7 +119,7 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
     PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
   } else {
     const std::vector<std::string> names = namesOf(files);
-    const std::string nearest = nearestName(parsed.name, names);
+    const std::string nearest = config::nearest(parsed.name, names);
     return base::badInput(
         fmt::format("There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
                     "or several.",
@@ -142,15 +143,6 @@ base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, co
   return family->make(request, options);
 }
 
-std::vector<Accelerator> accelerators() {
-  std::vector<Accelerator> all;
-  for (const auto& [name, family] : standardFamilies().all()) {
-    if (!family.accelerator.empty()) all.push_back({family.accelerator, family.usualSystem});
-  }
-  std::ranges::sort(all, {}, &Accelerator::name);
-  return all;
-}
-
 base::Status checkSettings(std::string_view name, const SystemOptions& options) {
   PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options));
   PIPESCOPE_ASSIGN(const Family* family, familyOf(request));
@@ -164,6 +156,15 @@ bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolde
   if (!request.ok()) return false;
   const base::Result<const Family*> family = familyOf(*request);
   return family.ok() && (*family)->costsGiven;
+}
+
+std::vector<Accelerator> accelerators() {
+  std::vector<Accelerator> all;
+  for (const auto& [name, family] : standardFamilies().all()) {
+    if (!family.accelerator.empty()) all.push_back({family.accelerator, family.usualSystem, family.settings});
+  }
+  std::ranges::sort(all, {}, &Accelerator::name);
+  return all;
 }
 
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/ops/core/broadcast.h"
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -71,12 +72,7 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adam) {
-  registry.add({"adam",
-                {{"beta1", 0.9, 0, 0.9999999},
-                 {"beta2", 0.999, 0, 0.9999999},
-                 {"epsilon", 1e-8, 0, 1},
-                 {"weight_decay", 0, 0, 1e6}},
-                create});
+  registry.add({"adam", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0)}, create});
 }
 
 }  // namespace pipescope::optimizers

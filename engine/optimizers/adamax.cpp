@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -67,10 +68,8 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamax) {
   registry.add({"adamax",
-                {{"beta1", 0.9, 0, 0.9999999},
-                 {"beta2", 0.999, 0, 0.9999999},
-                 {"epsilon", 1e-8, 1e-38, 1},
-                 {"weight_decay", 0, 0, 1e6}},
+                {beta1(), beta2("Decay of the largest gradient."),
+                 epsilon(1e-8, kLeastEpsilon, "Added to the largest gradient."), weightDecay(0)},
                 create});
 }
 

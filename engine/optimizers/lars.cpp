@@ -4,6 +4,7 @@
 // Parameters without weight decay (biases, norms) are not adapted either: r = 1.
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -76,10 +77,15 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(lars) {
   registry.add({"lars",
-                {{"momentum", 0.9, 0, 1},
-                 {"weight_decay", 1e-4, 0, 1e6},
-                 {"trust_coefficient", 1e-3, 1e-12, 1e3},
-                 {"epsilon", 0, 0, 1}},
+                {momentum(0.9),
+                 weightDecay(1e-4),
+                 {.name = "trust_coefficient",
+                  .fallback = 1e-3,
+                  .least = 1e-12,
+                  .most = 1e3,
+                  .help = "Factor of the adaptation by layer. A step moves a layer by about learning_rate × "
+                          "this × its norm, so that learning rates of 1 to 10 are usual."},
+                 epsilon(0, 0, "Added to the norms.")},
                 create});
 }
 

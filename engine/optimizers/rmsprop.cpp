@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -78,11 +79,14 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
   registry.add({"rmsprop",
-                {{"alpha", 0.99, 0, 0.9999999},
-                 {"epsilon", 1e-8, 1e-38, 1},
-                 {"weight_decay", 0, 0, 1e6},
-                 {"momentum", 0, 0, 1},
-                 {"centered", 0, 0, 1}},
+                {{.name = "alpha", .fallback = 0.99, .most = kMostDecay, .help = "Decay of the mean square."},
+                 epsilon(1e-8, kLeastEpsilon, "Added to the root of the mean square."),
+                 weightDecay(0),
+                 momentum(0),
+                 {.name = "centered",
+                  .most = 1,
+                  .help = "Subtract the squared mean gradient from the mean square.",
+                  .isSwitch = true}},
                 create});
 }
 

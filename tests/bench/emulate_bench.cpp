@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
 #include "engine/compile/model/record_compilation.h"
 #include "engine/emulate/emulator.h"
 
@@ -103,7 +104,7 @@ base::Result<compile::Compilation> manyIpus(const std::string& schedule) {
         "256\n",
         layer);
   }
-  auto configuration = config::Configuration::parse(toml, "bench.toml");
+  auto configuration = app::parseConfiguration(toml, "bench.toml");
   if (!configuration.ok()) {
     fmt::print(stderr, "{}\n", configuration.error().message);
     std::exit(2);

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "app/run/execute/run.h"
+#include "app/run/request/configuration_keys.h"
 
 namespace {
 
@@ -45,7 +46,8 @@ double processorSeconds() {
 
 /// Seconds of a whole run of 60,000 samples per epoch, over all threads.
 Seconds runOnce(const Variant& variant, const std::string& threads, const std::string& profile) {
-  auto configuration = Configuration::read(PIPESCOPE_SOURCE_DIR "/samples/mnist/pipelined.toml");
+  auto configuration =
+      pipescope::app::readConfiguration(PIPESCOPE_SOURCE_DIR "/samples/mnist/pipelined.toml");
   if (!configuration.ok()) {
     fmt::print(stderr, "{}\n", configuration.error().message);
     std::exit(2);

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <ctime>
 
-#include "app/run/execute/executable_runner.h"
+#include "app/run/execute/fixed_calls.h"
+#include "app/run/execute/infer.h"
+#include "app/run/execute/train.h"
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"

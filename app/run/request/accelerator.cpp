@@ -39,9 +39,9 @@ base::Result<Configuration> withAccelerator(const Configuration& given) {
   if (asked != "auto" && !c.given("system.name") && usualSystem(asked) != c.text("system.name"))
     PIPESCOPE_TRY(c.set("system.name", usualSystem(asked), config::Origin::flag));
   const std::string name = c.text("system.name");
-  if (devices::hasGivenCosts(name, userConfigurationFolder())) return refuseGivenCosts(c);
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
+  if (devices::hasGivenCosts(name, options.userFolder)) return refuseGivenCosts(c);
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
   const std::string own = system->facts().accelerator;
   if (asked != "auto" && own != asked) {

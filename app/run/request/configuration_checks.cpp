@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "app/run/request/device_settings.h"
 #include "app/run/request/model_choice.h"
 #include "engine/compile/model/stage_layout.h"
 
@@ -72,14 +69,9 @@ base::Status checkRecompute(const Configuration& c) {
   return {};
 }
 
-base::Status checkIoTiles(const Configuration& c) {
-  const std::int64_t ioTiles = c.integer("execution.io_tiles");
-  if (ioTiles != 0 && (ioTiles < 32 || ioTiles > 192 || ioTiles % 2 != 0)) {
-    return base::badInput(fmt::format(
-        "execution.io_tiles is {}, but must be an even number from 32 to 192, or 0 for none.", ioTiles));
-  }
+base::Status checkOverlap(const Configuration& c) {
   if (!c.boolean("execution.overlap_io")) return {};
-  if (ioTiles == 0) {
+  if (c.integer("execution.io_tiles") == 0) {
     return base::badInput(
         "execution.overlap_io needs I/O tiles, which carry data while the others compute: set "
         "execution.io_tiles.");
@@ -96,11 +88,11 @@ base::Status checkIoTiles(const Configuration& c) {
 
 base::Status checkConfiguration(const Configuration& c) {
   PIPESCOPE_TRY(checkModelChoice(c));
+  PIPESCOPE_TRY(c.checkApplies());
   PIPESCOPE_TRY(checkCounts(c));
   PIPESCOPE_TRY(checkPhaseKeys(c));
   PIPESCOPE_TRY(checkRecompute(c));
-  PIPESCOPE_TRY(checkIoTiles(c));
-  return checkDeviceSettings(c);
+  return checkOverlap(c);
 }
 
 }  // namespace pipescope::app

@@ -5,8 +5,8 @@
 
 namespace pipescope::app {
 
-/// Checks a configuration of a model: counts, its strategy, and options of another kind of device than the
-/// system has.
+/// Checks a configuration of a model: its counts, its strategy, and settings of something that was not
+/// chosen.
 base::Status checkConfiguration(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

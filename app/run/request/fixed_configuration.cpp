@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "app/run/request/device_settings.h"
 #include "app/run/request/model_translation.h"
 #include "engine/compile/model/replica_count.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 namespace {
@@ -69,7 +69,7 @@ base::Status addReplicas(const Configuration& c, compile::FixedRun& run) {
 }  // namespace
 
 base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
-  PIPESCOPE_TRY(checkDeviceSettings(c));
+  PIPESCOPE_TRY(devices::checkSettings(c.text("system.name"), systemOptions(c)));
   PIPESCOPE_TRY(checkTensorKeys(c));
   compile::FixedRun run;
   const bool pipelined = compile::strategyOf(c.text("execution.strategy")) == compile::Strategy::pipelined;

@@ -2,7 +2,6 @@
 // Configurations of system fixed, whose costs are given instead of a model.
 #include "engine/compile/model/fixed_compiler.h"
 #include "engine/config/configuration.h"
-#include "engine/devices/core/system_options.h"
 
 namespace pipescope::app {
 

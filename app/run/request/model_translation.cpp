@@ -10,11 +10,25 @@
 #include "app/run/request/training_options.h"
 #include "app/run/request/user_folders.h"
 #include "engine/compile/passes/pass.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
 namespace {
 
 using config::Configuration;
+
+std::variant<double, std::string> settingValue(const config::Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::get<std::string>(value);
+}
+
+/// What an entry of [[stages]] asks of the device that holds the stage.
+std::vector<devices::FamilySetting> deviceSettings(const config::Settings& stage) {
+  constexpr const char* kProportion = "available_memory_proportion";
+  if (stage.real(kProportion) <= 0) return {};
+  return {{kProportion, stage.real(kProportion)}};
+}
 
 compile::LayoutRequest layoutRequest(const Configuration& c) {
   compile::LayoutRequest layout;
@@ -25,8 +39,7 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");
   for (const config::Settings& stage : c.tables("stages")) {
     layout.stages.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device")),
-                             static_cast<int>(stage.integer("phase")),
-                             stage.real("available_memory_proportion")});
+                             static_cast<int>(stage.integer("phase")), deviceSettings(stage)});
   }
   return layout;
 }
@@ -103,14 +116,19 @@ base::Status addTraining(const Configuration& c, compile::ModelRequest& request)
   return {};
 }
 
+}  // namespace
+
 devices::SystemOptions systemOptions(const Configuration& c) {
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
-  options.settings = deviceSettings(c);
+  for (const devices::Accelerator& accelerator : devices::accelerators()) {
+    for (const std::string& name : accelerator.settings) {
+      const std::string key = "execution." + name;
+      if (c.given(key)) options.settings.push_back({name, settingValue(c.value(key))});
+    }
+  }
   return options;
 }
-
-}  // namespace
 
 compile::ReplicaRequest replicaRequest(const Configuration& c, bool training) {
   const char* key = training ? "training.replication_factor" : "inference.replication_factor";

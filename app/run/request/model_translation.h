@@ -12,6 +12,9 @@ namespace pipescope::app {
 /// options refuse.
 base::Result<compile::ModelRequest> modelRequest(const config::Configuration& configuration);
 
+/// What the configuration asks of a system, with the settings that only some kinds of device take.
+devices::SystemOptions systemOptions(const config::Configuration& configuration);
+
 /// How many replicas train or infer. Training has training.replication_factor; if that is not given, replicas
 /// fill system.devices. Inference has a factor of its own, and fills devices only where nothing is trained.
 compile::ReplicaRequest replicaRequest(const config::Configuration& configuration, bool training);

@@ -159,9 +159,8 @@ class ModelCompiler {
     if (!result_.system) {
       devices::SystemOptions options = request_.systemOptions;
       options.devices = request_.devices;
-      PIPESCOPE_ASSIGN(const auto proportions, memoryProportions(request_.layout, stages));
-      for (const auto& [device, proportion] : proportions)
-        options.settings.push_back({"available_memory_proportion", proportion, device});
+      PIPESCOPE_ASSIGN(const auto settings, deviceSettings(request_.layout, stages));
+      options.settings.insert(options.settings.end(), settings.begin(), settings.end());
       options.oneAtATime =
           scheduleOf(request_.layout) == "sharded" && request_.layout.strategy != Strategy::parallelPhased;
       PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(request_.system, options));

@@ -80,20 +80,27 @@ base::Result<std::vector<StageSpec>> layOutStages(const LayoutRequest& layout, c
   return placeStages(graph, stages);
 }
 
-base::Result<std::map<int, double>> memoryProportions(const LayoutRequest& layout,
-                                                      const std::vector<StageSpec>& stages) {
-  std::map<int, double> ofDevice;
+base::Result<std::vector<devices::FamilySetting>> deviceSettings(const LayoutRequest& layout,
+                                                                 const std::vector<StageSpec>& stages) {
+  const auto textOf = [](const devices::FamilySetting& setting) {
+    return std::visit([](const auto& value) { return fmt::format("{}", value); }, setting.value);
+  };
+  std::vector<devices::FamilySetting> all;
   for (std::size_t s = 0; s < layout.stages.size() && s < stages.size(); ++s) {
-    const double own = layout.stages[s].memoryProportion;
-    if (own <= 0) continue;
-    const auto [at, added] = ofDevice.emplace(stages[s].device, own);
-    if (added || at->second == own) continue;
-    return base::badInput(
-        fmt::format("[[stages]] gives device {} available_memory_proportion {} and {}: its stages share one, "
-                    "give them the same.",
-                    stages[s].device, at->second, own));
+    for (devices::FamilySetting own : layout.stages[s].settings) {
+      own.device = stages[s].device;
+      const auto earlier = std::ranges::find_if(
+          all, [&](const auto& other) { return other.name == own.name && other.device == own.device; });
+      if (earlier == all.end()) {
+        all.push_back(own);
+      } else if (earlier->value != own.value) {
+        return base::badInput(
+            fmt::format("[[stages]] gives device {} {} {} and {}: its stages share one, give them the same.",
+                        own.device, own.name, textOf(*earlier), textOf(own)));
+      }
+    }
   }
-  return ofDevice;
+  return all;
 }
 
 }  // namespace pipescope::compile

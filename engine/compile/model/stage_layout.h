@@ -1,11 +1,11 @@
 #pragma once
 // Which blocks are a stage, and on which device each stage is.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "engine/compile/placement.h"
+#include "engine/devices/core/system_options.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::compile {
@@ -27,8 +27,7 @@ struct StageRequest {
   std::vector<std::string> blocks;  ///< names or patterns (block_pattern.h)
   int device = -1;                  ///< −1: as the schedule or the strategy lays stages out
   int phase = -1;                   ///< −1: each stage is a phase
-  double memoryProportion =
-      0;  ///< share of its device's memory for the temporaries of a product; 0: the system's
+  std::vector<devices::FamilySetting> settings = {};  ///< of the device that holds the stage
 };
 
 struct LayoutRequest {
@@ -47,9 +46,9 @@ std::string scheduleOf(const LayoutRequest& layout);
 /// placePhases refuse.
 base::Result<std::vector<StageSpec>> layOutStages(const LayoutRequest& layout, const graph::Graph& graph);
 
-/// Memory proportion by device, where a stage asks for one. Refused: two different ones on one device.
-base::Result<std::map<int, double>> memoryProportions(const LayoutRequest& layout,
-                                                      const std::vector<StageSpec>& stages);
+/// The settings of single devices, as stages ask for them. Refused: two different values on one device.
+base::Result<std::vector<devices::FamilySetting>> deviceSettings(const LayoutRequest& layout,
+                                                                 const std::vector<StageSpec>& stages);
 
 /// The phase of each of `stages` stages.
 std::vector<int> phaseOfStages(const LayoutRequest& layout, int stages);

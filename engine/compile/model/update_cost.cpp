@@ -26,7 +26,7 @@ OptimizerCost updateCost(const UpdateRequest& update, std::int64_t summedGradien
   cost.work = [optimizer = update.optimizer, divisor, clips](const graph::TensorType& type) {
     std::vector<ops::Work> work = optimizer->workOf(type, divisor);
     if (clips) {
-      const ops::Reduce squares{"square_sum", 1, type.elements(), true, type.element};
+      const ops::Reduce squares{ops::ReduceFunction::squareSum, 1, type.elements(), true, type.element};
       work.insert(work.begin(), {squares, 1, "ClipNorm"});
     }
     return work;

@@ -26,8 +26,8 @@ struct SystemRequest {
 
 struct Family {
   std::string deviceNoun;                  ///< what people call one device: "IPU"
-  std::string accelerator = {};            ///< what frameworks call its devices: "ipu", "hpu"
-  std::string usualSystem = {};            ///< the system to use if only the accelerator is named
+  std::string accelerator = {};            ///< see SystemFacts::accelerator
+  std::string usualSystem = {};            ///< the system to use where only the accelerator is named
   std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes
   bool costsGiven = false;                 ///< see SystemFacts::costsGiven
   base::Result<std::shared_ptr<const System>> (*make)(const SystemRequest&, const SystemOptions&) = nullptr;

@@ -8,6 +8,13 @@ namespace {
 constexpr const char *kMemoryProportion = "available_memory_proportion", *kIoTiles = "io_tiles",
                      *kPartialsType = "partials_type";
 
+/// Poplar takes these numbers only.
+base::Status checkIoTiles(std::int64_t tiles) {
+  if (tiles == 0 || (tiles >= 32 && tiles <= 192 && tiles % 2 == 0)) return {};
+  return base::badInput(fmt::format(
+      "execution.io_tiles is {}, but must be an even number from 32 to 192, or 0 for none.", tiles));
+}
+
 }  // namespace
 
 std::vector<std::string> settingNames() {
@@ -19,6 +26,7 @@ base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings)
   for (const FamilySetting& setting : settings) {
     if (setting.name == kIoTiles) {
       options.ioTiles = static_cast<std::int64_t>(std::get<double>(setting.value));
+      PIPESCOPE_TRY(checkIoTiles(options.ioTiles));
     } else if (setting.name == kPartialsType) {
       options.halfPartials = std::get<std::string>(setting.value) == "float16";
     } else {

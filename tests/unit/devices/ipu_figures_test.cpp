@@ -71,10 +71,5 @@ TEST(Figures, AreScaledForPeople) {
   EXPECT_EQ(show(0, "B"), "0 B");
 }
 
-TEST(Figures, NearestNames) {
-  EXPECT_EQ(nearestName("pod5", {"mk2", "pod4", "bow"}), "pod4");
-  EXPECT_EQ(nearestName("something else", {"mk2"}), "");
-}
-
 }  // namespace
 }  // namespace pipescope::devices

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
 
 namespace pipescope::app {
 namespace {
@@ -20,7 +21,7 @@ base::Result<compile::Compilation> sixStages(const std::string& strategy,
   }
   for (std::size_t i = 0; i < stages.size(); ++i)
     text += "[[stages]]\nblocks = [\"l" + std::to_string(i) + "\"]\n" + stages[i] + "\n";
-  const auto parsed = config::Configuration::parse(text, "m.toml");
+  const auto parsed = app::parseConfiguration(text, "m.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   return compileRun(*parsed);
 }

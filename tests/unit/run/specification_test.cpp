@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
 
 namespace pipescope::app {
 namespace {
@@ -15,7 +16,7 @@ using Changes = std::map<std::string, std::string>;
 compile::CompiledExecutable sample(const Changes& changes) {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  auto parsed = app::parseConfiguration(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   for (const auto& [key, value] : changes)
     EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;

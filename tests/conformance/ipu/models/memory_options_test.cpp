@@ -1,6 +1,7 @@
 // Options of how an IPU does its products: available_memory_proportion, partials_type.
 #include <gmock/gmock.h>
 
+#include "app/run/request/configuration_keys.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {
@@ -45,7 +46,7 @@ std::int64_t forwardTicks(const Compilation& model, std::size_t device) {
 }
 
 std::string refusalOf(const std::string& toml) {
-  auto read = config::Configuration::parse(toml, "model.toml");
+  auto read = app::parseConfiguration(toml, "model.toml");
   if (!read.ok()) return read.error().message;
   const auto compiled = app::compileRun(*read);
   EXPECT_FALSE(compiled.ok());

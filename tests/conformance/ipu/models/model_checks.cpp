@@ -1,4 +1,5 @@
 #include "model_checks.h"
+#include "app/run/request/configuration_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -68,11 +69,11 @@ const MemorySpaceInfo& spaceOf(const devices::DeviceInfo& info, const LoweredMem
 }  // namespace
 
 Compilation compileModel(const std::string& toml, const std::map<std::string, std::string>& changes) {
-  return compile(config::Configuration::parse(toml, "model.toml"), changes);
+  return compile(app::parseConfiguration(toml, "model.toml"), changes);
 }
 
 Compilation compileFile(const std::string& file, const std::map<std::string, std::string>& changes) {
-  return compile(config::Configuration::read(file), changes);
+  return compile(app::readConfiguration(file), changes);
 }
 
 std::int64_t overflowBytes(const Compilation& compilation) {

@@ -1,4 +1,4 @@
-#include "app/run/execute/executable_runner.h"
+#include "app/run/execute/run_context.h"
 
 #include <fmt/format.h>
 
@@ -30,20 +30,6 @@ base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable
                                                static_cast<double>(wallEnd - wallStart) * 1e-6));
   PIPESCOPE_TRY(context.recorder.commitIfDue(!context.configuration.boolean("execution.numerics")));
   return recorded;
-}
-
-base::Status runFixed(RunContext& context, RunResult& result) {
-  const std::int64_t calls = context.configuration.integer("fixed.calls");
-  for (std::int64_t call = 0; call < calls; ++call) {
-    PIPESCOPE_TRY(checkCancelled(context.progress));
-    context.progress.report(static_cast<double>(call) / static_cast<double>(calls),
-                            fmt::format("call {} of {}", call + 1, calls));
-    PIPESCOPE_ASSIGN(const model::Run run,
-                     emulateCall(context, 0, fmt::format("call {}", call + 1), 0, 0, 0));
-    result.emulatedUnits = base::toSeconds(
-        run.end, base::Timebase{context.compilation.system->devices().front().ticksPerSecond});
-  }
-  return {};
 }
 
 }  // namespace pipescope::app

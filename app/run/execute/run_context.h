@@ -1,13 +1,14 @@
 #pragma once
-// The calls of each executable: data in, numbers computed, time emulated, rows recorded.
+// What the executables of a run share, and the emulation of one call.
 #include <chrono>
-#include <optional>
+#include <string>
 
-#include "app/run/execute/run.h"
 #include "app/run/io/metrics_file.h"
 #include "engine/compile/model/record_compilation.h"
+#include "engine/config/configuration.h"
 #include "engine/emulate/emulator.h"
 #include "engine/numerics/session.h"
+#include "profiler/base/progress.h"
 
 namespace pipescope::app {
 
@@ -25,19 +26,11 @@ struct RunContext {
 
 /// Nanoseconds since the run began.
 std::int64_t wallNow(const RunContext& context);
-/// Emulates one call and records it; commits when due. An error is the sink's.
+/// Emulates one call, records it, and commits the rows from time to time. Fails only where the profile cannot
+/// be written.
 base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable, std::string name,
                                      std::int64_t samples, std::int64_t wallStart, std::int64_t wallEnd);
-/// A cancelled error where the user asked to stop.
+/// Gives an error of kind `cancelled` once the user has asked to stop.
 base::Status checkCancelled(const base::Progress& progress);
-
-/// Trains for training.epochs; leaves the weights behind.
-base::Status runTraining(RunContext& context, std::size_t executable,
-                         std::optional<numerics::Parameters>& weights, RunResult& result);
-/// Infers over the test data with the given weights, or the initial ones.
-base::Status runInference(RunContext& context, std::size_t executable,
-                          const std::optional<numerics::Parameters>& weights, RunResult& result);
-/// The calls of a `fixed` system: time only.
-base::Status runFixed(RunContext& context, RunResult& result);
 
 }  // namespace pipescope::app
