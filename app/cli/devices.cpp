@@ -41,13 +41,10 @@ base::Result<sections::Section> list() {
   options.userFolder = app::userConfigurationFolder();
   for (const std::string& name : devices::knownSystems(options.userFolder)) {
     PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-    table.rows.push_back(
-        {name, system->family(), static_cast<std::int64_t>(system->devices().size()), system->description()});
+    sections::Cell devices;
+    if (!system->facts().costsGiven) devices = static_cast<std::int64_t>(system->devices().size());
+    table.rows.push_back({name, system->family(), devices, system->description()});
   }
-  table.rows.push_back({std::string("fixed"),
-                        std::string("fixed"),
-                        {},
-                        std::string("costs per stage and pass from the configuration")});
   section.tables.push_back(std::move(table));
   return section;
 }

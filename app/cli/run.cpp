@@ -8,6 +8,8 @@
 
 #include "app/cli/command.h"
 #include "app/cli/progress_display.h"
+#include "app/run/request/configuration_keys.h"
+#include "engine/config/configuration_help.h"
 #include "profiler/base/log.h"
 
 namespace pipescope::cli {
@@ -23,7 +25,7 @@ struct RunOptions {
 
 /// Every key with a flag becomes an option; booleans become --flag and --no-flag.
 void addKeyFlags(CLI::App& command, RunOptions& options) {
-  for (const config::Key& key : config::keys()) {
+  for (const config::Key& key : app::configurationKeys().all()) {
     if (key.flags.empty()) continue;
     std::string names, negated;
     for (const std::string& flag : key.flags) {
@@ -48,7 +50,7 @@ void addKeyFlags(CLI::App& command, RunOptions& options) {
 
 base::Status applyFlags(const RunOptions& options, const CLI::App& command,
                         config::Configuration& configuration) {
-  for (const config::Key& key : config::keys()) {
+  for (const config::Key& key : app::configurationKeys().all()) {
     if (key.flags.empty() || key.type == config::KeyType::boolean ||
         command.count("--" + key.flags.front()) == 0)
       continue;
@@ -105,8 +107,8 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
 
 /// A configuration, or one that says nothing but which model is meant.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
-  if (!file.ends_with(".onnx")) return config::Configuration::read(file);
-  PIPESCOPE_ASSIGN(config::Configuration configuration, config::Configuration::parse("", file));
+  if (!file.ends_with(".onnx")) return app::readConfiguration(file);
+  PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));
   PIPESCOPE_TRY(configuration.set("model.onnx", file, config::Origin::file));
   PIPESCOPE_TRY(
       configuration.set("model.name", std::filesystem::path(file).stem().string(), config::Origin::file));
@@ -151,7 +153,7 @@ std::function<int()> setUpRun(CLI::App& command) {
                    "Print every configuration key with type, default and meaning");
   addKeyFlags(command, *options);
   return [options, &command]() -> int {
-    if (options->helpKeys) return print(config::configurationHelp());
+    if (options->helpKeys) return print(config::configurationHelp(app::configurationKeys()));
     if (options->file.empty())
       return fail(base::badInput(
           "run needs a configuration: pipescope run CONFIG.toml. `pipescope run --help` lists the options."));

@@ -1,5 +1,5 @@
-// BERT (Devlin et al., NAACL 2019): post-norm encoder with learned positions; heads for SQuAD (start and end
-// of the answer), masked tokens, and classification of the sequence by its first token.
+// BERT (Devlin et al., NAACL 2019): an encoder with post-norm and learned positions. Its heads are SQuAD
+// (start and end of the answer), masked tokens, and classification of the sequence by its first token.
 #include <fmt/format.h>
 
 #include "engine/builders/attention.h"
@@ -61,7 +61,7 @@ class Bert {
     }
     x = w_.node("Add", "add_positions", {x, places});
     if (const std::int64_t types = s_.integer("token_types"); types > 0) {
-      // All tokens are of the first type: samples hold no types.
+      // All tokens have the first type, because samples contain no types.
       const TensorId table = w_.parameter("types/weight", {types, hidden}, normal_);
       const TensorId type =
           w_.node("Gather", "types", {table, w_.integers("types/first", {0})}, {{"axis", std::int64_t{0}}});
@@ -90,7 +90,7 @@ class Bert {
     TensorId scores = w_.linear("answer", x, to(2));
     scores = w_.reshape("answer/positions", scores, {shape_.batch, shape_.positions, 2});
     w_.output(scores);
-    // Positions are the classes; start and end have a label each.
+    // The positions are the classes. Start and end have one label each.
     if (w_.training()) w_.crossEntropy(scores, {shape_.batch, 2});
   }
 
@@ -104,7 +104,7 @@ class Bert {
     } else {
       x = w_.linear("tokens", x, to(s_.integer("vocabulary")));
     }
-    // In training a call returns its loss alone: scores for every token would be gigabytes.
+    // In training a call returns only the loss, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()});
     w_.output(x);
   }
@@ -140,19 +140,34 @@ base::Result<graph::Graph> buildBert(const BuildContext& context) {
 PIPESCOPE_REGISTER_BUILDER(bert) {
   registry.add({"bert",
                 "BERT encoder for sequences of tokens",
-                {{"layers", std::int64_t{12}, 1, 10000, {}},
-                 {"hidden", std::int64_t{768}, 1, 1e6, {}},
-                 {"heads", std::int64_t{12}, 1, 1e5, {}},
-                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}},
-                 {"sequence", std::int64_t{128}, 1, 1e6, {}},
-                 {"positions", std::int64_t{512}, 1, 1e7, {}},
-                 {"vocabulary", std::int64_t{30522}, 1, 1e7, {}},
-                 {"token_types", std::int64_t{2}, 0, 1e6, {}},
-                 {"head", std::string("squad"), 0, 0, {"squad", "mlm", "classification"}},
-                 {"classes", std::int64_t{2}, 1, 1e7, {}},
-                 {"activation", std::string("gelu"), 0, 0, {"gelu", "relu", "silu"}},
-                 {"dropout", 0.0, 0, 0.999999, {}},
-                 {"tie_embeddings", false, 0, 0, {}}},
+                {{"layers", std::int64_t{12}, 1, 10000, {}, "Layers."},
+                 {"hidden", std::int64_t{768}, 1, 1e6, {}, "Width of the hidden states."},
+                 {"heads", std::int64_t{12}, 1, 1e5, {}, "Attention heads."},
+                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}, "Width within the feed-forward part."},
+                 {"sequence", std::int64_t{128}, 1, 1e6, {}, "Tokens of a sample."},
+                 {"positions", std::int64_t{512}, 1, 1e7, {}, "Positions that have an embedding."},
+                 {"vocabulary", std::int64_t{30522}, 1, 1e7, {}, "Different tokens."},
+                 {"token_types", std::int64_t{2}, 0, 1e6, {}, "Token types that have an embedding."},
+                 {"head",
+                  std::string("squad"),
+                  0,
+                  0,
+                  {"squad", "mlm", "classification"},
+                  "What the model answers: squad, mlm or classification."},
+                 {"classes", std::int64_t{2}, 1, 1e7, {}, "With head classification: classes."},
+                 {"activation",
+                  std::string("gelu"),
+                  0,
+                  0,
+                  {"gelu", "relu", "silu"},
+                  "Activation of the feed-forward part."},
+                 {"dropout", 0.0, 0, 0.999999, {}, "Ratio of values that training drops."},
+                 {"tie_embeddings",
+                  false,
+                  0,
+                  0,
+                  {},
+                  "With head mlm: token scores use the token embedding's weights."}},
                 buildBert});
 }
 

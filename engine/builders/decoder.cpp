@@ -1,9 +1,9 @@
-// Decoder-only language models: grouped and multi-query attention (Shazeer 2019; Ainslie et al. 2023), rotary
-// positions (Su et al.: RoFormer, 2021, the halves turned as in Llama), gated feed-forward (Shazeer: "GLU
-// variants improve transformer", 2020), blocks whose attention and feed-forward run side by side (GPT-J,
-// Falcon). Training reads all positions at once; inference is either the prefill of a prompt, which scores
-// the token after it, or the decoding of one token after `cache` earlier ones, whose keys and values are
-// kept.
+// Decoder-only language models. They have grouped or multi-query attention (Shazeer 2019; Ainslie et al.
+// 2023), rotary positions (Su et al.: RoFormer, 2021, with the halves turned as in Llama), a gated
+// feed-forward layer (Shazeer: "GLU variants improve transformer", 2020), and optionally blocks whose
+// attention and feed-forward layer run in parallel (GPT-J, Falcon). Training reads all positions at once.
+// Inference is either the prefill of a prompt, which scores the next token, or the decoding of one token
+// after `cache` earlier ones, whose keys and values are kept.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -94,7 +94,7 @@ class Decoder {
     return drop("dropout", w_.reshape("rows", x, {rows(), hidden_}));
   }
 
-  /// The causal mask and the turns of the positions: one constant for all layers.
+  /// Makes the causal mask and the rotations of the positions as constants that all layers share.
   void makeShared() {
     const std::int64_t n = shape_.positions;
     if (n > 1) {
@@ -117,7 +117,7 @@ class Decoder {
     sines_ = w_.floats("rotary/sines", {n, 1, rotary_ / 2}, sines);
   }
 
-  /// batch × positions × heads × size, turned by position.
+  /// Rotates x (batch × positions × heads × size) by position.
   TensorId turned(const std::string& name, TensorId x, std::int64_t heads) {
     x = w_.reshape(name + "/split", x, {shape_.batch, shape_.positions, heads, shape_.headSize});
     if (rotary_ == 0) return x;
@@ -156,7 +156,7 @@ class Decoder {
     return w_.resident(name, {ElementType::float32, shape});
   }
 
-  /// One token's query over the cached keys and its own: neither cache is copied.
+  /// Attends with the query of one token over the cached keys and its own key, without copying either cache.
   TensorId attendCache(TensorId query, TensorId key, TensorId value) {
     const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
     const TensorId keys = cacheOf("key_cache", {b, heads, size, cached_}),
@@ -205,7 +205,7 @@ class Decoder {
     w_.block("head");
     const ModelWriter::Scope scope(w_, "head");
     if (!w_.training() && shape_.positions > 1) {
-      // Only the token after the prompt is asked for.
+      // Only the token after the prompt is wanted.
       x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
       x = w_.node("Gather", "last", {x, w_.integers("last/index", {shape_.positions - 1})},
                   {{"axis", std::int64_t{1}}});
@@ -220,7 +220,7 @@ class Decoder {
     } else {
       x = project("tokens", x, vocabulary, "head_bias");
     }
-    // In training a call returns its loss alone: scores for every token would be gigabytes.
+    // In training a call returns only the loss, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()});
     w_.output(x);
   }
@@ -244,34 +244,65 @@ base::Result<graph::Graph> buildDecoder(const BuildContext& context) {
 }  // namespace
 
 PIPESCOPE_REGISTER_BUILDER(decoder) {
-  registry.add({"decoder",
-                "decoder-only language model",
-                {{"layers", std::int64_t{12}, 1, 10000, {}},
-                 {"hidden", std::int64_t{768}, 1, 1e6, {}},
-                 {"heads", std::int64_t{12}, 1, 1e5, {}},
-                 {"key_heads", std::int64_t{0}, 0, 1e5, {}},
-                 {"head_size", std::int64_t{0}, 0, 1e6, {}},
-                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}},
-                 {"sequence", std::int64_t{128}, 1, 1e6, {}},
-                 {"vocabulary", std::int64_t{50257}, 1, 1e7, {}},
-                 {"norm", std::string("layer"), 0, 0, {"layer", "rms"}},
-                 {"norm_epsilon", 1e-5, 1e-20, 1, {}},
-                 {"position", std::string("rotary"), 0, 0, {"rotary", "learned", "none"}},
-                 {"rotary_size", std::int64_t{0}, 0, 1e6, {}},
-                 {"rotary_base", 10000.0, 1, 1e12, {}},
-                 {"activation", std::string("gelu"), 0, 0, {"gelu", "relu", "silu"}},
-                 {"gated", false, 0, 0, {}},
-                 {"parallel", false, 0, 0, {}},
-                 {"shared_norm", true, 0, 0, {}},
-                 {"attention_bias", false, 0, 0, {}},
-                 {"feed_forward_bias", false, 0, 0, {}},
-                 {"head_bias", false, 0, 0, {}},
-                 {"tie_embeddings", false, 0, 0, {}},
-                 {"dropout", 0.0, 0, 0.999999, {}},
-                 {"phase", std::string("prefill"), 0, 0, {"prefill", "decode"}},
-                 {"cache", std::int64_t{0}, 0, 1e7, {}},
-                 {"cache_at", std::string("device"), 0, 0, {"device", "host"}}},
-                buildDecoder});
+  registry.add(
+      {"decoder",
+       "decoder-only language model",
+       {{"layers", std::int64_t{12}, 1, 10000, {}, "Layers."},
+        {"hidden", std::int64_t{768}, 1, 1e6, {}, "Width of the hidden states."},
+        {"heads", std::int64_t{12}, 1, 1e5, {}, "Attention heads."},
+        {"key_heads",
+         std::int64_t{0},
+         0,
+         1e5,
+         {},
+         "Heads of keys and values; 0: as many as heads; 1: multi-query attention."},
+        {"head_size", std::int64_t{0}, 0, 1e6, {}, "Width of a head; 0: hidden / heads."},
+        {"feed_forward", std::int64_t{3072}, 1, 1e7, {}, "Width within the feed-forward part."},
+        {"sequence", std::int64_t{128}, 1, 1e6, {}, "Tokens of a sample."},
+        {"vocabulary", std::int64_t{50257}, 1, 1e7, {}, "Different tokens."},
+        {"norm", std::string("layer"), 0, 0, {"layer", "rms"}, "Kind of normalization."},
+        {"norm_epsilon", 1e-5, 1e-20, 1, {}, "Added to the variance."},
+        {"position",
+         std::string("rotary"),
+         0,
+         0,
+         {"rotary", "learned", "none"},
+         "How the model knows the positions of tokens."},
+        {"rotary_size", std::int64_t{0}, 0, 1e6, {}, "Elements of a head that are turned; 0: all."},
+        {"rotary_base", 10000.0, 1, 1e12, {}, "Base of the rotary frequencies."},
+        {"activation",
+         std::string("gelu"),
+         0,
+         0,
+         {"gelu", "relu", "silu"},
+         "Activation of the feed-forward part."},
+        {"gated", false, 0, 0, {}, "Gated feed-forward part: activation(gate)·up."},
+        {"parallel", false, 0, 0, {}, "Attention and feed-forward part of a layer read the same input."},
+        {"shared_norm", true, 0, 0, {}, "With parallel: one norm for both parts."},
+        {"attention_bias", false, 0, 0, {}, "Biases in the attention."},
+        {"feed_forward_bias", false, 0, 0, {}, "Biases in the feed-forward part."},
+        {"head_bias", false, 0, 0, {}, "Bias of the token scores."},
+        {"tie_embeddings", false, 0, 0, {}, "Token scores use the token embedding's weights."},
+        {"dropout", 0.0, 0, 0.999999, {}, "Ratio of values that training drops."},
+        {"phase",
+         std::string("prefill"),
+         0,
+         0,
+         {"prefill", "decode"},
+         "Inference: prefill of a whole prompt, or decode of one token."},
+        {"cache",
+         std::int64_t{0},
+         0,
+         1e7,
+         {},
+         "With phase decode: tokens before this one, whose keys and values are kept."},
+        {"cache_at",
+         std::string("device"),
+         0,
+         0,
+         {"device", "host"},
+         "Where kept keys and values are: on the device, or on the host, which streams them in and out."}},
+       buildDecoder});
 }
 
 }  // namespace pipescope::builders

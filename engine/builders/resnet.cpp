@@ -1,6 +1,6 @@
 // Residual networks (He, Zhang, Ren, Sun: "Deep residual learning for image recognition", CVPR 2016) and
-// ResNeXt (Xie et al., CVPR 2017), in torchvision's form: the stride of a bottleneck is in its 3×3
-// convolution.
+// ResNeXt (Xie et al., CVPR 2017) as torchvision implements them: the 3×3 convolution of a bottleneck has the
+// stride.
 #include <fmt/format.h>
 
 #include <array>
@@ -94,7 +94,7 @@ class ResNet {
                 std::int64_t stride, std::int64_t groups) {
     const Shape shape = w_.shapeOf(x);
     const std::int64_t channels = shape.size() > 1 ? shape[1] : 1;
-    // He et al., "Delving deep into rectifiers", for the fan-out, as torchvision does.
+    // The deviation of He et al., "Delving deep into rectifiers", for the fan-out, as in torchvision.
     const double deviation = std::sqrt(2.0 / static_cast<double>(filters / groups * kernel * kernel));
     const TensorId weight = w_.parameter(name + "/weight", {filters, channels / groups, kernel, kernel},
                                          {Initializer::Kind::normal, deviation, {}});
@@ -153,13 +153,23 @@ base::Result<graph::Graph> buildResnet(const BuildContext& context) {
 PIPESCOPE_REGISTER_BUILDER(resnet) {
   registry.add({"resnet",
                 "residual network for images",
-                {{"depth", std::int64_t{50}, 1, 1000, {}},
-                 {"groups", std::int64_t{1}, 1, 1024, {}},
-                 {"width_per_group", std::int64_t{64}, 1, 4096, {}},
-                 {"stem", std::string("imagenet"), 0, 0, {"imagenet", "cifar"}},
-                 {"image_size", std::int64_t{224}, 1, 16384, {}},
-                 {"channels", std::int64_t{3}, 1, 4096, {}},
-                 {"classes", std::int64_t{1000}, 1, 1e7, {}}},
+                {{"depth", std::int64_t{50}, 1, 1000, {}, "Layers: 18, 34, 50, 101 or 152."},
+                 {"groups",
+                  std::int64_t{1},
+                  1,
+                  1024,
+                  {},
+                  "Groups of the 3x3 convolutions of bottlenecks; ResNeXt has 32."},
+                 {"width_per_group", std::int64_t{64}, 1, 4096, {}, "Channels per group of the first stage."},
+                 {"stem",
+                  std::string("imagenet"),
+                  0,
+                  0,
+                  {"imagenet", "cifar"},
+                  "First layers: imagenet (7x7 with stride 2, and pooling) or cifar (3x3)."},
+                 {"image_size", std::int64_t{224}, 1, 16384, {}, "Edge of the square images."},
+                 {"channels", std::int64_t{3}, 1, 4096, {}, "Channels of the images."},
+                 {"classes", std::int64_t{1000}, 1, 1e7, {}, "Classes."}},
                 buildResnet});
 }
 

@@ -1,4 +1,5 @@
-// Vision transformer (Dosovitskiy et al., ICLR 2021), in torchvision's form: pre-norm encoder, class token.
+// Vision transformer (Dosovitskiy et al., ICLR 2021) as torchvision implements it: an encoder with pre-norm
+// and a class token.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -82,7 +83,7 @@ class Vit {
   void head(TensorId x) {
     w_.block("head");
     const ModelWriter::Scope scope(w_, "head");
-    // Only the class token is read, so only it is normalised: the same numbers for less work.
+    // Only the class token is read, so only the class token is normalised. The numbers are the same.
     x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
     x = w_.node("Gather", "class", {x, w_.integers("class/index", {0})}, {{"axis", std::int64_t{1}}});
     x = w_.layerNorm("norm", w_.reshape("class/rows", x, {shape_.batch, hidden_}), kVitEpsilon);
@@ -109,16 +110,21 @@ base::Result<graph::Graph> buildVit(const BuildContext& context) {
 PIPESCOPE_REGISTER_BUILDER(vit) {
   registry.add({"vit",
                 "vision transformer for images",
-                {{"layers", std::int64_t{12}, 1, 10000, {}},
-                 {"hidden", std::int64_t{768}, 1, 1e6, {}},
-                 {"heads", std::int64_t{12}, 1, 1e5, {}},
-                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}},
-                 {"image_size", std::int64_t{224}, 1, 16384, {}},
-                 {"patch_size", std::int64_t{16}, 1, 16384, {}},
-                 {"channels", std::int64_t{3}, 1, 4096, {}},
-                 {"classes", std::int64_t{1000}, 1, 1e7, {}},
-                 {"activation", std::string("gelu"), 0, 0, {"gelu", "relu", "silu"}},
-                 {"dropout", 0.0, 0, 0.999999, {}}},
+                {{"layers", std::int64_t{12}, 1, 10000, {}, "Layers."},
+                 {"hidden", std::int64_t{768}, 1, 1e6, {}, "Width of the hidden states."},
+                 {"heads", std::int64_t{12}, 1, 1e5, {}, "Attention heads."},
+                 {"feed_forward", std::int64_t{3072}, 1, 1e7, {}, "Width within the feed-forward part."},
+                 {"image_size", std::int64_t{224}, 1, 16384, {}, "Edge of the square images."},
+                 {"patch_size", std::int64_t{16}, 1, 16384, {}, "Edge of a patch."},
+                 {"channels", std::int64_t{3}, 1, 4096, {}, "Channels of the images."},
+                 {"classes", std::int64_t{1000}, 1, 1e7, {}, "Classes."},
+                 {"activation",
+                  std::string("gelu"),
+                  0,
+                  0,
+                  {"gelu", "relu", "silu"},
+                  "Activation of the feed-forward part."},
+                 {"dropout", 0.0, 0, 0.999999, {}, "Ratio of values that training drops."}},
                 buildVit});
 }
 

@@ -119,7 +119,7 @@ void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pas
     target = add(name + "/loaded", home.type, TensorUse::gradient);
     addRemoteCopy(kind, name + "/load", true, home.id, target);
   }
-  const ops::Work sum{ops::Map{"add", home.type.elements(), 2, sums.element, true}, 1, ""};
+  const ops::Work sum{ops::Map{ops::MapFunction::add, home.type.elements(), 2, sums.element, true}, 1, ""};
   pass(kind).operators.push_back(
       {parameter.name + "/accumulate", "Accumulate", {sum}, {source, target}, {target}});
   if (home.remote) addRemoteCopy(kind, name + "/store", false, target, home.id);

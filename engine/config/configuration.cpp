@@ -83,30 +83,42 @@ Status checkValue(const Key& key, const Value& value) {
 
 }  // namespace
 
-const Value& Settings::get(std::string_view path) const {
+const Key& Settings::key(std::string_view path) const {
+  const Key* found = keys_->find(prefix_ + std::string(path));
+  PIPESCOPE_CHECK(found != nullptr, "no key " + prefix_ + std::string(path));
+  return *found;
+}
+
+const Value& Settings::value(std::string_view path) const {
   if (const auto found = values_.find(path); found != values_.end()) return found->second.value;
-  const Key* key = findKey(prefix_ + std::string(path));
-  PIPESCOPE_CHECK(key != nullptr, "no key " + prefix_ + std::string(path));
-  return key->fallback;
+  const Key& own = key(path);
+  if (own.chooser.empty()) return own.fallback;
+  const auto fallback = own.fallbackOf.find(text(own.chooser));
+  return fallback == own.fallbackOf.end() ? own.fallback : fallback->second;
+}
+
+bool Settings::applies(std::string_view path) const {
+  const Key& own = key(path);
+  return own.chooser.empty() || own.fallbackOf.contains(text(own.chooser));
 }
 
 bool Settings::boolean(std::string_view path) const {
-  return std::get<bool>(get(path));
+  return std::get<bool>(value(path));
 }
 std::int64_t Settings::integer(std::string_view path) const {
-  return std::get<std::int64_t>(get(path));
+  return std::get<std::int64_t>(value(path));
 }
 double Settings::real(std::string_view path) const {
-  return std::get<double>(get(path));
+  return std::get<double>(value(path));
 }
 const std::string& Settings::text(std::string_view path) const {
-  return std::get<std::string>(get(path));
+  return std::get<std::string>(value(path));
 }
 const std::vector<std::int64_t>& Settings::integers(std::string_view path) const {
-  return std::get<std::vector<std::int64_t>>(get(path));
+  return std::get<std::vector<std::int64_t>>(value(path));
 }
 const std::vector<std::string>& Settings::texts(std::string_view path) const {
-  return std::get<std::vector<std::string>>(get(path));
+  return std::get<std::vector<std::string>>(value(path));
 }
 
 bool Settings::given(std::string_view path) const {
@@ -119,10 +131,9 @@ Origin Settings::origin(std::string_view path) const {
 }
 
 Status Settings::set(std::string_view path, Value value, Origin origin) {
-  const Key* key = findKey(prefix_ + std::string(path));
-  PIPESCOPE_CHECK(key != nullptr, "no key " + prefix_ + std::string(path));
-  value = widened(std::move(value), *key);
-  PIPESCOPE_TRY(checkValue(*key, value));
+  const Key& own = key(path);
+  value = widened(std::move(value), own);
+  PIPESCOPE_TRY(checkValue(own, value));
   const auto found = values_.find(path);
   if (found != values_.end() && found->second.origin > origin) return {};  // a stronger origin spoke already
   values_[std::string(path)] = {std::move(value), origin};
@@ -143,7 +154,7 @@ std::string environmentName(std::string_view path) {
 }
 
 Status Configuration::applyEnvironment(const std::function<const char*(const char*)>& getenv) {
-  for (const Key& key : keys()) {
+  for (const Key& key : keys().all()) {
     if (key.path.find("[]") != std::string::npos) continue;
     const std::string name = environmentName(key.path);
     const char* value = getenv(name.c_str());
@@ -155,44 +166,35 @@ Status Configuration::applyEnvironment(const std::function<const char*(const cha
   return {};
 }
 
+Status Configuration::checkApplies() const {
+  for (const Key& key : keys().all()) {
+    if (key.chooser.empty() || !given(key.path) || applies(key.path)) continue;
+    const std::string& choice = text(key.chooser);
+    if (choice.empty()) {
+      return base::badInput(
+          fmt::format("{} is given, but {} is not: set it, or leave this out.", key.path, key.chooser));
+    }
+    return base::badInput(fmt::format("{} is given, but {} {} has no such setting: leave it out.", key.path,
+                                      key.chooser, choice));
+  }
+  return {};
+}
+
 std::vector<OptionRow> Configuration::dump() const {
   std::vector<OptionRow> rows;
-  const auto add = [&](const Settings& settings, const Key& key, const std::string& inner,
-                       const std::string& shown) {
-    const Origin from = settings.origin(inner);
-    Value value = key.fallback;
-    switch (key.type) {
-      case KeyType::boolean:
-        value = settings.boolean(inner);
-        break;
-      case KeyType::integer:
-        value = settings.integer(inner);
-        break;
-      case KeyType::real:
-        value = settings.real(inner);
-        break;
-      case KeyType::text:
-        value = settings.text(inner);
-        break;
-      case KeyType::integers:
-        value = settings.integers(inner);
-        break;
-      case KeyType::texts:
-        value = settings.texts(inner);
-        break;
-    }
-    rows.push_back({shown, toToml(value), toString(from)});
-  };
-  for (const Key& key : keys()) {
-    if (key.path.find("[]") == std::string::npos) add(*this, key, key.path, key.path);
+  for (const Key& key : keys().all()) {
+    if (key.path.find("[]") != std::string::npos || !applies(key.path)) continue;
+    rows.push_back({key.path, toToml(value(key.path)), toString(origin(key.path))});
   }
   for (const auto& [name, entries] : tables_) {
+    const std::string prefix = name + "[].";
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      for (const Key& key : keys()) {
-        const std::string prefix = name + "[].";
-        if (!key.path.starts_with(prefix) || !entries[i].given(key.path.substr(prefix.size()))) continue;
+      for (const Key& key : keys().all()) {
+        if (!key.path.starts_with(prefix)) continue;
         const std::string inner = key.path.substr(prefix.size());
-        add(entries[i], key, inner, fmt::format("{}[{}].{}", name, i, inner));
+        if (!entries[i].given(inner)) continue;
+        rows.push_back({fmt::format("{}[{}].{}", name, i, inner), toToml(entries[i].value(inner)),
+                        toString(entries[i].origin(inner))});
       }
     }
   }

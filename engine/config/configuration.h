@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/config/key.h"
+#include "engine/config/key_table.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::config {
@@ -27,7 +27,14 @@ struct Setting {
 /// is not in the table of keys is a broken invariant.
 class Settings {
  public:
-  explicit Settings(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+  /// The table must outlive the settings. `prefix` is "stages[]." within an entry of such an array.
+  explicit Settings(const KeyTable& keys, std::string prefix = {})
+      : keys_(&keys), prefix_(std::move(prefix)) {}
+
+  const KeyTable& keys() const { return *keys_; }
+  /// The value of a key as it is used: what was given, or the default, which another key may decide
+  /// (Key::chooser).
+  const Value& value(std::string_view path) const;
 
   bool boolean(std::string_view path) const;
   std::int64_t integer(std::string_view path) const;
@@ -39,12 +46,17 @@ class Settings {
   bool given(std::string_view path) const;
   Origin origin(std::string_view path) const;
 
+  /// True if the key has a meaning beside the other keys (Key::chooser).
+  bool applies(std::string_view path) const;
+
   /// Sets after checking type, range and choices; the error names key, value and what is allowed.
   Status set(std::string_view path, Value value, Origin origin);
 
  private:
-  const Value& get(std::string_view path) const;
-  std::string prefix_;  ///< "stages[]." within such an entry
+  const Key& key(std::string_view path) const;
+
+  const KeyTable* keys_;
+  std::string prefix_;
   std::map<std::string, Setting, std::less<>> values_;
 };
 
@@ -54,9 +66,10 @@ struct OptionRow {
 
 class Configuration : public Settings {
  public:
+  explicit Configuration(const KeyTable& keys) : Settings(keys) {}
   /// Reads TOML text. `file` names it in errors, which give the line.
-  static Result<Configuration> parse(std::string_view toml, const std::string& file);
-  static Result<Configuration> read(const std::string& file);
+  static Result<Configuration> parse(const KeyTable& keys, std::string_view toml, const std::string& file);
+  static Result<Configuration> read(const KeyTable& keys, const std::string& file);
 
   /// Entries of an array of tables: tables("stages").
   const std::vector<Settings>& tables(std::string_view name) const;
@@ -66,7 +79,11 @@ class Configuration : public Settings {
   /// PIPESCOPE_TRAINING_EPOCHS=… for every key outside arrays; getenv is passed in.
   Status applyEnvironment(const std::function<const char*(const char*)>& getenv);
 
-  /// Every key outside arrays with its value and origin, then the arrays' entries as "stages[0].blocks".
+  /// Refuses a key that was given but has no meaning beside the others (Key::chooser).
+  Status checkApplies() const;
+
+  /// Every key outside arrays that has a meaning, with its value and origin; then the arrays' entries as
+  /// "stages[0].blocks".
   std::vector<OptionRow> dump() const;
 
  private:

@@ -1,7 +1,37 @@
-// Keys of [execution] and [compile].
-#include "engine/config/key_table.h"
+// Keys of [execution], and those of [training] that are about the types of numbers.
+#include "engine/config/key_rows.h"
 
 namespace pipescope::config::table {
+namespace {
+
+void addPrecision(std::vector<Key>& all) {
+  all.push_back(
+      text("execution.precision", "float32",
+           "Type of samples, weights and activations; sums within operators, statistics and losses stay "
+           "float32. 32, 16 and bf16 mean the same.",
+           {"precision"}, {"float32", "float16", "bfloat16", "32", "16", "bf16"}));
+  all.push_back({"execution.float32_operators",
+                 KeyType::texts,
+                 "",
+                 Value(Texts()),
+                 "float16, bfloat16: operators, by ONNX's names (Gelu, LayerNormalization), that compute in "
+                 "float32 all the "
+                 "same: what they read is cast up, what they make is cast down.",
+                 -kNoLimit,
+                 kNoLimit,
+                 {},
+                 {"float32-operators"}});
+  all.push_back(boolean("execution.stochastic_rounding", false,
+                        "float16, bfloat16: round up or down at random, without bias.",
+                        {"stochastic-rounding"}));
+  all.push_back(
+      text("execution.partials_type", "float32",
+           "Type in which an IPU sums products of float16: float16 is faster and takes less memory. Emulated "
+           "time and memory only; numerics sums in float32.",
+           {"partials-type"}, {"float32", "float16"}));
+}
+
+}  // namespace
 
 void addExecution(std::vector<Key>& all) {
   all.push_back(text(
@@ -116,35 +146,12 @@ void addExecution(std::vector<Key>& all) {
   all.push_back(text("execution.record_replicas", "speeds",
                      "Replicas that the profile holds: one of each speed, or all.", {"record-replicas"},
                      {"speeds", "all"}));
+  addPrecision(all);
   all.push_back(boolean("execution.require_fit", false,
                         "End with status 1 if the model does not fit in memory.", {"require-fit"}));
 }
 
-void addPrecision(std::vector<Key>& all) {
-  all.push_back(
-      text("execution.precision", "float32",
-           "Type of samples, weights and activations; sums within operators, statistics and losses stay "
-           "float32. 32, 16 and bf16 mean the same.",
-           {"precision"}, {"float32", "float16", "bfloat16", "32", "16", "bf16"}));
-  all.push_back({"execution.float32_operators",
-                 KeyType::texts,
-                 "",
-                 Value(Texts()),
-                 "float16, bfloat16: operators, by ONNX's names (Gelu, LayerNormalization), that compute in "
-                 "float32 all the "
-                 "same: what they read is cast up, what they make is cast down.",
-                 -kNoLimit,
-                 kNoLimit,
-                 {},
-                 {"float32-operators"}});
-  all.push_back(boolean("execution.stochastic_rounding", false,
-                        "float16, bfloat16: round up or down at random, without bias.",
-                        {"stochastic-rounding"}));
-  all.push_back(
-      text("execution.partials_type", "float32",
-           "Type in which an IPU sums products of float16: float16 is faster and takes less memory. Emulated "
-           "time and memory only; numerics sums in float32.",
-           {"partials-type"}, {"float32", "float16"}));
+void addTrainingPrecision(std::vector<Key>& all) {
   all.push_back(boolean("training.master_weights", false,
                         "float16, bfloat16: the optimizer moves a float32 copy of the weights.",
                         {"master-weights"}));
@@ -172,23 +179,6 @@ void addPrecision(std::vector<Key>& all) {
                         "automatic_loss_scaling: between two changes."));
   all.push_back(real("training.loss_scaling_threshold", "fraction", 1e-7, 0, 1,
                      "automatic_loss_scaling: share of large elements above which the scale is halved."));
-}
-
-/// A key for each pass of engine/compile/passes.
-void addCompile(std::vector<Key>& all) {
-  const auto pass = [&](const char* name, const char* help) {
-    all.push_back(boolean(std::string("compile.") + name, true, help));
-  };
-  pass("fold_constants", "Compute nodes that read constants only while compiling.");
-  pass("common_subexpressions",
-       "Compute nodes of one stage and pass that do the same with the same inputs once.");
-  pass("fuse_elementwise",
-       "Join elementwise operators that follow each other within a block, where the device is faster so.");
-  pass("in_place", "Write elementwise results over an input that is not needed afterwards.");
-  pass("outline",
-       "Keep the code of repeated blocks once and call it, where that saves more memory than copies of the "
-       "arguments "
-       "take.");
 }
 
 }  // namespace pipescope::config::table

@@ -1,8 +1,9 @@
 #pragma once
-// One table of keys: what a configuration may say. The reader, environment, flags, option dump and the help
-// page derive from it.
+// One key of a configuration, with everything that the reader, the environment, the flags, the option dump
+// and the help page need to know about it.
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,19 +31,16 @@ struct Key {
   /// Command-line names without dashes; the first is the key's own flag. Empty: only through --set.
   std::vector<std::string> flags;
   bool required = false;  ///< within its table
+  /// The path of a text key that decides whether this key has a meaning; empty: it always has one.
+  std::string chooser = {};
+  /// By value of the chooser, where this key has a meaning: its default there.
+  std::map<std::string, Value> fallbackOf = {};
 };
 
-/// All keys, in the order of the help page.
-const std::vector<Key>& keys();
-const Key* findKey(std::string_view path);
-/// The known key or word closest to what was written; empty where nothing is near.
-std::string nearest(std::string_view word, const std::vector<std::string>& known);
-
+/// The part of a path after its last dot.
+std::string_view lastPart(std::string_view path);
 /// The value as TOML text.
 std::string toToml(const Value& value);
 std::string toString(KeyType type);
-
-/// resources/help/configuration.md, from the table.
-std::string configurationHelp();
 
 }  // namespace pipescope::config

@@ -1,50 +1,37 @@
 #pragma once
-// How the table of keys is written: its rows, and the parts that it is put together from.
-#include <limits>
+// The table of keys: what a configuration may say. The core's keys stand in this folder; a program adds those
+// of the optimizers, data sets, compiler passes and so on that it contains, as their registries describe
+// them.
+#include <functional>
+#include <map>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "engine/config/key.h"
 
-namespace pipescope::config::table {
+namespace pipescope::config {
 
-using Texts = std::vector<std::string>;
-inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+class KeyTable {
+ public:
+  /// Paths are unique, and choosers are keys of the table.
+  explicit KeyTable(std::vector<Key> keys);
 
-inline Key text(std::string path, std::string fallback, std::string help, Texts flags = {},
-                Texts choices = {}) {
-  return {std::move(path), KeyType::text, "",       Value(std::move(fallback)),
-          std::move(help), -kNoLimit,     kNoLimit, std::move(choices),
-          std::move(flags)};
-}
-inline Key integer(std::string path, std::string unit, std::int64_t fallback, double least, double most,
-                   std::string help, Texts flags = {}) {
-  return {
-      std::move(path), KeyType::integer, std::move(unit), Value(fallback), std::move(help), least, most, {},
-      std::move(flags)};
-}
-inline Key real(std::string path, std::string unit, double fallback, double least, double most,
-                std::string help, Texts flags = {}) {
-  return {std::move(path), KeyType::real, std::move(unit), Value(fallback), std::move(help), least, most, {},
-          std::move(flags)};
-}
-inline Key boolean(std::string path, bool fallback, std::string help, Texts flags = {}) {
-  return {std::move(path), KeyType::boolean, "", Value(fallback), std::move(help),
-          -kNoLimit,       kNoLimit,         {}, std::move(flags)};
-}
-inline Key required(Key key) {
-  key.required = true;
-  return key;
-}
+  /// In the order of the help page.
+  const std::vector<Key>& all() const { return keys_; }
+  /// Null where there is no such key.
+  const Key* find(std::string_view path) const;
+  std::vector<std::string> paths() const;
 
-/// Each adds its tables' keys, in the order of the help page.
-void addModel(std::vector<Key>& all);
-void addStages(std::vector<Key>& all);
-void addExecution(std::vector<Key>& all);
-void addPrecision(std::vector<Key>& all);
-void addCompile(std::vector<Key>& all);
-void addTraining(std::vector<Key>& all);
-void addInference(std::vector<Key>& all);
+ private:
+  std::vector<Key> keys_;
+  std::map<std::string, std::size_t, std::less<>> index_;
+};
 
-}  // namespace pipescope::config::table
+/// The keys that do not depend on what a program contains.
+std::vector<Key> coreKeys();
+
+/// Puts `added` after the key `path`, which must be there.
+void insertAfter(std::vector<Key>& keys, std::string_view path, std::vector<Key> added);
+
+}  // namespace pipescope::config

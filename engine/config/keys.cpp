@@ -1,20 +1,16 @@
-// The table of keys, put together, with those of [data], [system] and [fixed].
+// The core's keys, put together, with those of [data], [system] and [fixed].
+#include <algorithm>
+#include <iterator>
+
+#include "engine/config/key_rows.h"
 #include "engine/config/key_table.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::config {
 namespace table {
 namespace {
 
 void addData(std::vector<Key>& all) {
-  all.push_back(text(
-      "data.dataset", "mnist",
-      "What to read: mnist (IDX files), cifar10, cifar100 (binary files), images (folders of PNG and "
-      "JPEG files, a folder for each class, below train and test), numpy (train.npz with an array for "
-      "each input of the model by its name, or samples and labels; or train_NAME.npy, or train/NAME.npy; "
-      "test likewise), tensor_proto (train_NAME.pb …), or synthetic random values of the model's types "
-      "and shapes. Where it is not given, and the digits do not fit a model of model.onnx or "
-      "model.builder, it is synthetic.",
-      {"dataset"}, {"mnist", "cifar10", "cifar100", "images", "numpy", "tensor_proto", "synthetic"}));
   all.push_back(
       text("data.directory", "",
            "Folder of the data set's files; empty, for mnist: generated digits, cached in the user's cache "
@@ -34,20 +30,12 @@ void addData(std::vector<Key>& all) {
            "Samples that the host's input pipeline (reading, decoding, augmenting) prepares in a second for "
            "each replica: emulated devices that are faster wait for it. 0: it never holds them up.",
            {"loader-rate"}));
-  all.push_back(real("data.mean", "", 0.1307, -1e9, 1e9, "Subtracted from samples scaled to 0…1."));
-  all.push_back(
-      real("data.std", "", 0.3081, 1e-9, 1e9, "Samples are divided by this after the mean is subtracted."));
 }
 
 void addSystem(std::vector<Key>& all) {
   all.push_back(text("system.name", "pod4",
                      "Emulated system; `pipescope devices` lists them. `fixed` takes its costs from [fixed].",
                      {"system"}));
-  all.push_back(text(
-      "system.accelerator", "auto",
-      "Kind of device: ipu, hpu (Gaudi; without system.name an hls-gaudi2), or auto, which takes what the "
-      "system has.",
-      {"accelerator"}, {"auto", "ipu", "hpu"}));
   all.push_back(
       integer("system.devices", "", 0, -1, 4096,
               "Chips of the system to use; the smallest partition that holds them is emulated. 0: all of it, "
@@ -87,28 +75,45 @@ void addFixed(std::vector<Key>& all) {
 }  // namespace
 }  // namespace table
 
-const std::vector<Key>& keys() {
-  static const std::vector<Key> all = [] {
-    std::vector<Key> result;
-    table::addModel(result);
-    table::addStages(result);
-    table::addExecution(result);
-    table::addCompile(result);
-    table::addTraining(result);
-    table::addInference(result);
-    table::addData(result);
-    table::addSystem(result);
-    table::addFixed(result);
-    return result;
-  }();
+std::vector<Key> coreKeys() {
+  std::vector<Key> all;
+  table::addModel(all);
+  table::addStages(all);
+  table::addExecution(all);
+  table::addTraining(all);
+  table::addInference(all);
+  table::addData(all);
+  table::addSystem(all);
+  table::addFixed(all);
   return all;
 }
 
-const Key* findKey(std::string_view path) {
-  for (const Key& key : keys()) {
-    if (key.path == path) return &key;
+KeyTable::KeyTable(std::vector<Key> keys) : keys_(std::move(keys)) {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const bool isNew = index_.emplace(keys_[i].path, i).second;
+    PIPESCOPE_CHECK(isNew, "the key " + keys_[i].path + " stands in the table twice");
   }
-  return nullptr;
+  for (const Key& key : keys_) {
+    const bool known = key.chooser.empty() || find(key.chooser) != nullptr;
+    PIPESCOPE_CHECK(known, key.path + " depends on " + key.chooser + ", which is no key");
+  }
+}
+
+const Key* KeyTable::find(std::string_view path) const {
+  const auto found = index_.find(path);
+  return found == index_.end() ? nullptr : &keys_[found->second];
+}
+
+std::vector<std::string> KeyTable::paths() const {
+  std::vector<std::string> paths;
+  for (const Key& key : keys_) paths.push_back(key.path);
+  return paths;
+}
+
+void insertAfter(std::vector<Key>& keys, std::string_view path, std::vector<Key> added) {
+  const auto at = std::ranges::find(keys, path, &Key::path);
+  PIPESCOPE_CHECK(at != keys.end(), "there is no key " + std::string(path));
+  keys.insert(at + 1, std::move_iterator(added.begin()), std::move_iterator(added.end()));
 }
 
 }  // namespace pipescope::config

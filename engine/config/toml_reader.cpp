@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "engine/config/configuration.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::config {
 namespace {
@@ -59,22 +60,11 @@ std::optional<Value> namedValues(const toml::table& table, const Key& key) {
   return Value(std::move(entries));
 }
 
-std::string unknownKey(const std::string& path) {
-  std::vector<std::string> known;
-  for (const Key& key : keys()) known.push_back(key.path);
-  const std::string near = nearest(path, known);
+std::string unknownKey(const KeyTable& keys, const std::string& path) {
+  const std::string near = nearest(path, keys.paths());
   return fmt::format("unknown key {}{}", path,
                      near.empty() ? "; `pipescope run --help-keys` lists all keys."
                                   : fmt::format("; did you mean {}?", near));
-}
-
-/// True if some key lies below the table.
-bool isTable(const std::string& path) {
-  return std::any_of(keys().begin(), keys().end(),
-                     [&](const Key& key) { return key.path.starts_with(path + "."); });
-}
-bool isArray(const std::string& path) {
-  return isTable(path + "[]");
 }
 
 }  // namespace
@@ -82,7 +72,7 @@ bool isArray(const std::string& path) {
 class TomlReader {
  public:
   TomlReader(Configuration& configuration, const std::string& file)
-      : configuration_(configuration), file_(file) {}
+      : configuration_(configuration), keys_(configuration.keys()), file_(file) {}
 
   Status readTable(const toml::table& table, Settings& settings, const std::string& full,
                    const std::string& inner) {
@@ -91,7 +81,7 @@ class TomlReader {
                         innerPath = inner + std::string(name.str());
       if (const toml::table* sub = node.as_table(); sub && isTable(fullPath)) {
         PIPESCOPE_TRY(readTable(*sub, settings, fullPath + ".", innerPath + "."));
-      } else if (isArray(fullPath) && (node.is_array() || findKey(fullPath) == nullptr)) {
+      } else if (isArray(fullPath) && (node.is_array() || keys_.find(fullPath) == nullptr)) {
         PIPESCOPE_TRY(readArray(node, fullPath));
       } else {
         PIPESCOPE_TRY(readValue(node, settings, fullPath, innerPath));
@@ -101,6 +91,12 @@ class TomlReader {
   }
 
  private:
+  /// True if some key lies below the table.
+  bool isTable(const std::string& path) const {
+    return std::ranges::any_of(keys_.all(), [&](const Key& key) { return key.path.starts_with(path + "."); });
+  }
+  bool isArray(const std::string& path) const { return isTable(path + "[]"); }
+
   Status readArray(const toml::node& node, const std::string& path) {
     const toml::array* array = node.as_array();
     if (!array ||
@@ -110,7 +106,7 @@ class TomlReader {
     }
     std::vector<Settings>& entries = configuration_.tables_[path];
     for (const toml::node& element : *array) {
-      Settings entry(path + "[].");
+      Settings entry(keys_, path + "[].");
       PIPESCOPE_TRY(readTable(*element.as_table(), entry, path + "[].", ""));
       PIPESCOPE_TRY(checkRequired(element, entry, path + "[]."));
       entries.push_back(std::move(entry));
@@ -119,7 +115,7 @@ class TomlReader {
   }
 
   Status checkRequired(const toml::node& node, const Settings& entry, const std::string& prefix) {
-    for (const Key& key : keys()) {
+    for (const Key& key : keys_.all()) {
       if (key.required && key.path.starts_with(prefix) && !entry.given(key.path.substr(prefix.size()))) {
         return base::badInput(fmt::format("{}: {} is missing: {}", place(file_, node), key.path, key.help));
       }
@@ -129,13 +125,13 @@ class TomlReader {
 
   Status readValue(const toml::node& node, Settings& settings, const std::string& full,
                    const std::string& inner) {
-    if (findKey(full) == nullptr)
-      return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(full)));
+    if (keys_.find(full) == nullptr)
+      return base::badInput(fmt::format("{}: {}", place(file_, node), unknownKey(keys_, full)));
     std::optional<Value> value =
-        node.is_table() ? namedValues(*node.as_table(), *findKey(full)) : toValue(node);
+        node.is_table() ? namedValues(*node.as_table(), *keys_.find(full)) : toValue(node);
     if (!value) {
       return base::badInput(
-          fmt::format("{}: {} must be {}.", place(file_, node), full, toString(findKey(full)->type)));
+          fmt::format("{}: {} must be {}.", place(file_, node), full, toString(keys_.find(full)->type)));
     }
     if (const Status status = settings.set(inner, std::move(*value), Origin::file); !status.ok()) {
       return base::badInput(fmt::format("{}: {}", place(file_, node), status.error().message));
@@ -144,6 +140,7 @@ class TomlReader {
   }
 
   Configuration& configuration_;
+  const KeyTable& keys_;
   const std::string& file_;
 };
 
@@ -159,14 +156,15 @@ Result<toml::table> parseToml(std::string_view text, const std::string& file) {
 }
 }  // namespace
 
-Result<Configuration> Configuration::parse(std::string_view text, const std::string& file) {
+Result<Configuration> Configuration::parse(const KeyTable& keys, std::string_view text,
+                                           const std::string& file) {
   PIPESCOPE_ASSIGN(const toml::table parsed, parseToml(text, file));
-  Configuration configuration;
+  Configuration configuration(keys);
   PIPESCOPE_TRY(TomlReader(configuration, file).readTable(parsed, configuration, "", ""));
   return configuration;
 }
 
-Result<Configuration> Configuration::read(const std::string& file) {
+Result<Configuration> Configuration::read(const KeyTable& keys, const std::string& file) {
   constexpr std::size_t kMost = 16 << 20;
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
@@ -181,7 +179,7 @@ Result<Configuration> Configuration::read(const std::string& file) {
   }
   if (stream.bad())
     return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
-  PIPESCOPE_ASSIGN(Configuration configuration, parse(text, file));
+  PIPESCOPE_ASSIGN(Configuration configuration, parse(keys, text, file));
   // What stands beside the file is found from everywhere.
   for (const char* path : {"model.onnx", "data.directory"}) {
     const std::filesystem::path given = configuration.text(path);
@@ -193,9 +191,9 @@ Result<Configuration> Configuration::read(const std::string& file) {
 }
 
 Status Configuration::setText(std::string_view path, std::string_view value, Origin origin) {
-  const Key* key = findKey(path);
+  const Key* key = keys().find(path);
   if (key == nullptr || key->path.find("[]") != std::string::npos)
-    return base::badInput(unknownKey(std::string(path)) + ".");
+    return base::badInput(unknownKey(keys(), std::string(path)) + ".");
   const bool word = std::find(key->choices.begin(), key->choices.end(), value) != key->choices.end();
   if (key->type == KeyType::text || word) return set(path, std::string(value), origin);
   const std::string line = fmt::format("value = {}", value);

@@ -1,68 +1,7 @@
 // Keys of [training] and [inference].
-#include "engine/config/key_table.h"
+#include "engine/config/key_rows.h"
 
 namespace pipescope::config::table {
-namespace {
-
-void addOptimizer(std::vector<Key>& all) {
-  const auto setting = [&](const char* name, double fallback, double least, double most, const char* help,
-                           Texts flags = {}) {
-    all.push_back(real(std::string("training.") + name, "", fallback, least, most, help, std::move(flags)));
-  };
-  all.push_back(text("training.optimizer", "adamw", "Weight update rule.", {"optimizer"},
-                     {"adam", "adamax", "adamw", "lamb", "lars", "rmsprop", "sgd"}));
-  setting("learning_rate", 1e-3, 0, 1e6, "Step of the optimizer.", {"learning-rate"});
-  setting(
-      "weight_decay", 0, 0, 1e6,
-      "Decay of the weights; not given: the optimizer's own default (adamw, lamb 0.01; lars 1e-4; others 0).",
-      {"weight-decay"});
-  all.push_back(
-      boolean("training.decay_vectors", true,
-              "Decay parameters of one axis (biases, norms) too; without, lars does not adapt them either.",
-              {"decay-vectors"}));
-  setting("momentum", 0, 0, 0.9999999,
-          "sgd, rmsprop, lars: share of the velocity that is kept (lars's own default: 0.9).", {"momentum"});
-  setting("dampening", 0, 0, 1, "sgd: share of the gradient that is left out, in the first step too.");
-  all.push_back(boolean("training.nesterov", false, "sgd: Nesterov's momentum.", {"nesterov"}));
-  setting("velocity_scaling", 1, 1e-6, 1e6, "sgd: factor of the velocity, for half precision.");
-  setting("beta1", 0.9, 0, 0.9999999, "adam, adamw, adamax, lamb: decay of the first moment.");
-  setting("beta2", 0.999, 0, 0.9999999,
-          "adam, adamw, lamb: decay of the second moment; adamax: of the largest gradient.");
-  setting("alpha", 0.99, 0, 0.9999999, "rmsprop: decay of the mean square.");
-  setting(
-      "epsilon", 1e-8, 0, 1,
-      "adam, adamw, lamb, rmsprop: added to the root of the second moment; adamax: to the largest gradient; "
-      "lars: to the norms (its own default: 0).");
-  all.push_back(boolean("training.centered", false, "rmsprop: the mean square less the squared mean."));
-  all.push_back(boolean("training.bias_correction", true, "lamb: moments are divided by 1 - beta^t."));
-  setting("max_weight_norm", 65500, 1e-30, 1e30, "lamb: weight norms above it count as this.");
-  setting("trust_coefficient", 1e-3, 1e-12, 1e3,
-          "lars: factor of the adaptation by layer. A step moves a layer by about learning_rate × this × its "
-          "norm: "
-          "learning rates of 1 to 10 are usual.");
-  setting("clip_norm", 0, 0, 1e30,
-          "Gradients whose norm over all parameters is larger are scaled down to it; 0: never.",
-          {"clip-norm"});
-  all.push_back(text("training.lr_schedule", "constant", "How the learning rate moves.", {"lr-schedule"},
-                     {"constant", "cosine", "exponential", "linear", "multi_step", "polynomial", "step"}));
-  all.push_back(
-      text("training.lr_unit", "update",
-           "What the schedule counts: weight updates, or epochs (the rate is then the same within one).",
-           {"lr-unit"}, {"update", "epoch"}));
-  all.push_back(integer("training.lr_warmup", "of lr_unit", 0, 0, 1e12,
-                        "The rate rises linearly over so many, before the schedule begins.", {"lr-warmup"}));
-  all.push_back(integer("training.lr_total", "of lr_unit", 0, 0, 1e12,
-                        "linear, cosine, polynomial: where they end; 0: with the run."));
-  setting("lr_end", 0, 0, 1e6, "linear, cosine, polynomial: the last rate.", {"lr-end"});
-  setting("lr_gamma", 0.1, 0, 1e6, "step, multi_step, exponential: factor.", {"lr-gamma"});
-  setting("lr_power", 1, 0, 100, "polynomial: exponent.");
-  all.push_back(integer("training.lr_step_size", "of lr_unit", 1, 1, 1e12, "step: between two factors."));
-  all.push_back({"training.lr_milestones", KeyType::integers, "of lr_unit",
-                 Value(std::vector<std::int64_t>()), "multi_step: where the factors are.", 0, 1e12});
-}
-
-}  // namespace
-
 void addTraining(std::vector<Key>& all) {
   all.push_back(integer("training.micro_batch_size", "samples", 1, 1, 1e6, "Samples of one micro-batch.",
                         {"micro-batch-size", "batch-size"}));
@@ -94,8 +33,22 @@ void addTraining(std::vector<Key>& all) {
                      "Loss at the end of the last block: cross_entropy, or for ONNX models also nll (of "
                      "log-probabilities), mse, bce (of probabilities) and model (the graph's own).",
                      {"loss"}, {"cross_entropy", "nll", "mse", "bce", "model"}));
-  addOptimizer(all);
-  addPrecision(all);
+  all.push_back(
+      real("training.learning_rate", "", 1e-3, 0, 1e6, "Step of the optimizer.", {"learning-rate"}));
+  all.push_back(
+      boolean("training.decay_vectors", true,
+              "Decay parameters of one axis (biases, norms) too; without, lars does not adapt them either.",
+              {"decay-vectors"}));
+  all.push_back(real("training.clip_norm", "", 0, 0, 1e30,
+                     "Gradients whose norm over all parameters is larger are scaled down to it; 0: never.",
+                     {"clip-norm"}));
+  all.push_back(
+      text("training.lr_unit", "update",
+           "What the schedule counts: weight updates, or epochs (the rate is then the same within one).",
+           {"lr-unit"}, {"update", "epoch"}));
+  all.push_back(integer("training.lr_warmup", "of lr_unit", 0, 0, 1e12,
+                        "The rate rises linearly over so many, before the schedule begins.", {"lr-warmup"}));
+  addTrainingPrecision(all);
   all.push_back(text(
       "training.output_mode", "final",
       "Micro-batches whose losses and predictions a call returns: all, final (the last), sum or every_n.",

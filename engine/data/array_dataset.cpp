@@ -226,7 +226,7 @@ PIPESCOPE_REGISTER_DATASET(numpy) {
       {"numpy",
        "arrays in a folder, by the names of the model's inputs, or samples and labels: train.npz, or "
        "train_NAME.npy, or train/NAME.npy; test likewise",
-       openNumpy});
+       openNumpy, preprocessingSettings()});
 }
 
 PIPESCOPE_REGISTER_DATASET(tensor_proto) {
@@ -234,7 +234,7 @@ PIPESCOPE_REGISTER_DATASET(tensor_proto) {
       {"tensor_proto",
        "ONNX TensorProto files in a folder, by the names of the model's inputs, or samples and labels: "
        "train_NAME.pb or train/NAME.pb; test likewise",
-       openProto});
+       openProto, preprocessingSettings()});
 }
 
 }  // namespace pipescope::data

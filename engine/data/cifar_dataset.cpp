@@ -105,9 +105,9 @@ base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request, bool 
 
 PIPESCOPE_REGISTER_DATASET(cifar) {
   registry.add({"cifar10", "CIFAR-10's binary files in a folder",
-                [](const DatasetRequest& request) { return open(request, false); }});
+                [](const DatasetRequest& request) { return open(request, false); }, preprocessingSettings()});
   registry.add({"cifar100", "CIFAR-100's binary files in a folder, with the fine labels",
-                [](const DatasetRequest& request) { return open(request, true); }});
+                [](const DatasetRequest& request) { return open(request, true); }, preprocessingSettings()});
 }
 
 }  // namespace pipescope::data

@@ -30,11 +30,18 @@ void DatasetRegistry::add(DatasetFormat format) {
   formats_.push_back(std::move(format));
 }
 
+const DatasetRegistry& datasetRegistry() {
+  static const DatasetRegistry all = [] {
+    DatasetRegistry registry;
+    registerDatasets(registry);
+    return registry;
+  }();
+  return all;
+}
+
 base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request) {
-  DatasetRegistry registry;
-  registerDatasets(registry);
   std::string known;
-  for (const DatasetFormat& candidate : registry.formats()) {
+  for (const DatasetFormat& candidate : datasetRegistry().formats()) {
     if (candidate.name == format) return candidate.open(request);
     known += (known.empty() ? "" : ", ") + candidate.name;
   }

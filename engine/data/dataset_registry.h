@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/config/setting_key.h"
 #include "engine/data/dataset.h"
 #include "engine/data/preprocessing.h"
 
@@ -40,6 +41,7 @@ struct DatasetFormat {
   std::string name;  ///< as in a configuration
   std::string doc;   ///< one sentence for help and messages
   base::Result<std::unique_ptr<Dataset>> (*open)(const DatasetRequest& request) = nullptr;
+  std::vector<config::SettingRow> settings = {};  ///< keys of [data] that only some formats make use of
 };
 
 class DatasetRegistry {
@@ -53,6 +55,8 @@ class DatasetRegistry {
 
 /// All formats of this folder, by name. (Defined in a file that the build generates.)
 void registerDatasets(DatasetRegistry& registry);
+/// All formats, made once.
+const DatasetRegistry& datasetRegistry();
 
 /// Opens a data set of the named format; an unknown name gives a sentence that lists the known ones.
 base::Result<std::unique_ptr<Dataset>> openDataset(std::string_view format, const DatasetRequest& request);

@@ -66,7 +66,7 @@ base::Status IdxDataset::readImages(std::span<const std::int64_t> indices, std::
 }
 
 PIPESCOPE_REGISTER_DATASET(idx) {
-  registry.add({"idx", "images and labels in MNIST's IDX files, plain or gzipped, in a folder",
+  registry.add({"mnist", "images and labels in MNIST's IDX files, plain or gzipped, in a folder",
                 [](const DatasetRequest& request) -> base::Result<std::unique_ptr<Dataset>> {
                   if (request.labels() && !request.labels()->type.shape.empty()) {
                     return base::badInput(fmt::format(
@@ -80,7 +80,8 @@ PIPESCOPE_REGISTER_DATASET(idx) {
                                                     {request.preprocessing, 10,
                                                      sample ? sample->type.shape : graph::Shape()}));
                   return std::unique_ptr<Dataset>(std::move(dataset));
-                }});
+                },
+                preprocessingSettings()});
 }
 
 }  // namespace pipescope::data

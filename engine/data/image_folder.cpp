@@ -104,7 +104,7 @@ class ImageFolder : public LabelledImages {
 
 PIPESCOPE_REGISTER_DATASET(images) {
   registry.add({"images", "PNG and JPEG images in folders called as their classes, below train and test",
-                ImageFolder::open});
+                ImageFolder::open, preprocessingSettings()});
 }
 
 }  // namespace pipescope::data

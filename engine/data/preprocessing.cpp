@@ -27,4 +27,18 @@ base::Result<std::array<float, 256>> preprocessingTable(const Preprocessing& pre
   return table;
 }
 
+std::vector<config::SettingRow> preprocessingSettings() {
+  const Preprocessing usual;
+  return {{.name = "mean",
+           .fallback = usual.mean,
+           .least = -1e9,
+           .most = 1e9,
+           .help = "Subtracted from samples that were scaled to 0…1."},
+          {.name = "std",
+           .fallback = usual.deviation,
+           .least = 1e-9,
+           .most = 1e9,
+           .help = "Samples are divided by this after the mean is subtracted."}};
+}
+
 }  // namespace pipescope::data

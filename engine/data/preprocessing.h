@@ -2,7 +2,9 @@
 // From stored bytes to the numbers a network is fed with.
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "engine/config/setting_key.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::data {
@@ -18,5 +20,8 @@ struct Preprocessing {
 
 /// What each byte becomes. Fails where mean or deviation is not finite, or the deviation is not above 0.
 base::Result<std::array<float, 256>> preprocessingTable(const Preprocessing& preprocessing);
+
+/// The settings of data sets that hold bytes, with the mean and deviation of MNIST's digits as defaults.
+std::vector<config::SettingRow> preprocessingSettings();
 
 }  // namespace pipescope::data

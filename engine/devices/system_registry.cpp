@@ -7,8 +7,10 @@
 #include <charconv>
 #include <optional>
 
+#include "engine/config/nearest.h"
 #include "engine/devices/core/device_files.h"
 #include "engine/devices/core/family.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices {
 namespace {
@@ -66,14 +68,38 @@ base::Status checkCount(std::string_view name, const char* what, std::int64_t co
       fmt::format("System \"{}\": the number of {} must be between 1 and {}.", name, what, kMaximumCount));
 }
 
-base::Status checkProportion(double proportion) {
-  if (proportion > 0 && proportion <= 1) return {};
-  return base::badInput(
-      fmt::format("The available memory proportion is {:g}, but must be above 0 and at most 1.", proportion));
+/// The devices that take a setting: "IPUs", "IPUs and HPUs".
+std::string devicesWith(const std::string& setting) {
+  std::vector<std::string> nouns;
+  for (const auto& [name, family] : standardFamilies().all()) {
+    if (std::ranges::find(family.settings, setting) != family.settings.end())
+      nouns.push_back(family.deviceNoun + "s");
+  }
+  return fmt::format("{}", fmt::join(nouns, " and "));
 }
 
-base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options,
-                                      const DeviceFiles& files) {
+base::Status checkSettings(std::string_view name, const Family& family, const SystemOptions& options) {
+  for (const FamilySetting& setting : options.settings) {
+    if (std::ranges::find(family.settings, setting.name) != family.settings.end()) continue;
+    const std::string devices = devicesWith(setting.name);
+    PIPESCOPE_CHECK(!devices.empty(), "no family takes the setting " + setting.name);
+    return base::badInput(
+        fmt::format("Option {} is for {}, but system {} has none: leave it out, or choose another system.",
+                    setting.name, devices, name));
+  }
+  return {};
+}
+
+base::Result<const Family*> familyOf(const SystemRequest& request) {
+  if (const Family* family = standardFamilies().find(request.chip.family)) return family;
+  std::vector<std::string> names;
+  for (const auto& [name, family] : standardFamilies().all()) names.push_back(name);
+  return base::badInput(fmt::format("{}: unknown family \"{}\"; known are {}.", request.chip.file,
+                                    request.chip.family, fmt::join(names, ", ")));
+}
+
+base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions& options) {
+  const DeviceFiles files(options.userFolder);
   const ParsedName parsed = parseName(name, files);
   SystemRequest request;
   request.name = std::string(name);
@@ -93,7 +119,7 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
     PIPESCOPE_ASSIGN(request.chip, files.chip(parsed.name));
   } else {
     const std::vector<std::string> names = namesOf(files);
-    const std::string nearest = nearestName(parsed.name, names);
+    const std::string nearest = config::nearest(parsed.name, names);
     return base::badInput(
         fmt::format("There is no system \"{}\"{} Known: {}; with NAME:DEVICES or NAMExBOXES for a part "
                     "or several.",
@@ -111,17 +137,34 @@ base::Result<SystemRequest> requestOf(std::string_view name, const SystemOptions
 }  // namespace
 
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name, const SystemOptions& options) {
-  PIPESCOPE_TRY(checkProportion(options.availableMemoryProportion));
-  for (const auto& [device, proportion] : options.availableMemoryProportionOf)
-    PIPESCOPE_TRY(checkProportion(proportion));
-  const DeviceFiles files(options.userFolder);
-  PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options, files));
-  const Family* family = standardFamilies().find(request.chip.family);
-  if (!family) {
-    return base::badInput(fmt::format("{}: unknown family \"{}\"; known are {}.", request.chip.file,
-                                      request.chip.family, fmt::join(standardFamilies().names(), ", ")));
-  }
+  PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options));
+  PIPESCOPE_ASSIGN(const Family* family, familyOf(request));
+  PIPESCOPE_TRY(checkSettings(name, *family, options));
   return family->make(request, options);
+}
+
+base::Status checkSettings(std::string_view name, const SystemOptions& options) {
+  PIPESCOPE_ASSIGN(const SystemRequest request, requestOf(name, options));
+  PIPESCOPE_ASSIGN(const Family* family, familyOf(request));
+  return checkSettings(name, *family, options);
+}
+
+bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolder) {
+  SystemOptions options;
+  options.userFolder = userFolder;
+  const base::Result<SystemRequest> request = requestOf(name, options);
+  if (!request.ok()) return false;
+  const base::Result<const Family*> family = familyOf(*request);
+  return family.ok() && (*family)->costsGiven;
+}
+
+std::vector<Accelerator> accelerators() {
+  std::vector<Accelerator> all;
+  for (const auto& [name, family] : standardFamilies().all()) {
+    if (!family.accelerator.empty()) all.push_back({family.accelerator, family.usualSystem, family.settings});
+  }
+  std::ranges::sort(all, {}, &Accelerator::name);
+  return all;
 }
 
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder) {

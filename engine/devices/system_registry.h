@@ -1,6 +1,5 @@
 #pragma once
-// Names to systems: `mk2`, `pod4`, `pod4:2`, `c2x8`. Families and files are found by themselves; `fixed` is
-// not among them, because its costs come from a configuration (fixed/fixed_system.h).
+// Makes systems from their names: `mk2`, `pod4`, `pod4:2`, `c2x8`, `fixed`.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,6 +16,22 @@ namespace pipescope::devices {
 /// use. An unknown name is refused with the nearest one and the list, a faulty file with file and key.
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
                                                        const SystemOptions& options = {});
+
+/// Fails with a sentence where the system's family does not take one of the settings.
+base::Status checkSettings(std::string_view name, const SystemOptions& options);
+
+/// Whether the configuration states the costs of this system, so that it takes no model
+/// (SystemFacts::costsGiven). False for a name that makeSystem refuses.
+bool hasGivenCosts(std::string_view name, const std::filesystem::path& userFolder = {});
+
+/// A kind of device as frameworks name it.
+struct Accelerator {
+  std::string name;                   ///< see SystemFacts::accelerator
+  std::string usualSystem;            ///< the system to use where only the accelerator is named
+  std::vector<std::string> settings;  ///< names of the SystemOptions::settings that only its devices take
+};
+/// The accelerators that can be emulated, sorted by name.
+std::vector<Accelerator> accelerators();
 
 /// Names that makeSystem takes: chips and systems, sorted.
 std::vector<std::string> knownSystems(const std::filesystem::path& userFolder = {});

@@ -7,10 +7,16 @@
 namespace pipescope::emulate {
 namespace {
 
-model::ScheduleKind scheduleKindOf(const schedules::Order& order) {
-  if (order.oneAtATime) return model::ScheduleKind::oneAtATime;
-  return order.sync == schedules::Sync::barrier ? model::ScheduleKind::barrier
-                                                : model::ScheduleKind::dependency;
+model::ScheduleKind scheduleKindOf(schedules::Progression progression) {
+  switch (progression) {
+    case schedules::Progression::oneAtATime:
+      return model::ScheduleKind::oneAtATime;
+    case schedules::Progression::barrier:
+      return model::ScheduleKind::barrier;
+    case schedules::Progression::dependency:
+      break;
+  }
+  return model::ScheduleKind::dependency;
 }
 
 class ExecutableRecorder {
@@ -94,7 +100,7 @@ class ExecutableRecorder {
     row.kind = plan_.kind;
     row.strategy = result_.facts.strategy;
     row.schedule = result_.facts.schedule;
-    row.scheduleKind = scheduleKindOf(result_.order);
+    row.scheduleKind = scheduleKindOf(result_.order.progression);
     row.recompute = result_.facts.recompute;
     row.stages = static_cast<std::int64_t>(plan_.stages.size());
     row.microBatchSize = result_.facts.microBatchSize;
@@ -244,7 +250,7 @@ class ExecutableRecorder {
     const std::size_t count = result_.order.devices.size();
     part_.sync.resize(count);
     const Ticks ticks = system_.syncTicks(static_cast<int>(count));
-    if (ticks.count <= 0 || count < 2 || result_.order.sync != schedules::Sync::barrier) return;
+    if (ticks.count <= 0 || count < 2 || result_.order.progression != schedules::Progression::barrier) return;
     for (std::size_t d = 0; d < count; ++d) {
       const int device = part_.firstDevice + static_cast<int>(d);
       model::Segment row;

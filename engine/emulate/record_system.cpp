@@ -25,10 +25,16 @@ void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds)
   }
 }
 
+/// Ticks are costs if the configuration states all costs. A system without a word for ticks counts time.
+model::TickMeaning tickMeaning(const devices::SystemFacts& facts) {
+  if (facts.costsGiven) return model::TickMeaning::cost;
+  return facts.tickNoun.empty() ? model::TickMeaning::time : model::TickMeaning::clockCycle;
+}
+
 /// "1.33 GHz"; "MME 1.65 GHz, TPC 1.8 GHz" where the system states clocks of engines. Empty where ticks are
 /// costs.
 std::string clockText(const devices::System& system, const devices::DeviceInfo& device) {
-  if (system.tickMeaning() == model::TickMeaning::cost) return {};
+  if (system.facts().costsGiven) return {};
   constexpr std::string_view suffix = "_clock";
   std::string engines;
   for (const devices::Figure& figure : system.figures()) {
@@ -48,7 +54,7 @@ SystemIds recordSystem(record::Recorder& recorder, const devices::System& system
   SystemIds ids;
   recorder.add(model::Target{system.name(), system.family(), system.description(),
                              static_cast<std::int64_t>(system.devices().size()), devicesUsed,
-                             system.tickMeaning()});
+                             tickMeaning(system.facts())});
   std::set<std::string> kinds;
   for (const devices::DeviceInfo& info : system.devices()) kinds.insert(info.kind);
   recordBands(recorder, kinds);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -26,12 +27,12 @@ class AdaMax : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .map("scaled_add", 2, "Moment1")
-        .map("max", 2, "Largest")
-        .map("divide", 2, "Direction")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .map(ops::MapFunction::scaledAdd, 2, "Moment1")
+        .map(ops::MapFunction::maximum, 2, "Largest")
+        .map(ops::MapFunction::divide, 2, "Direction")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -67,10 +68,8 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamax) {
   registry.add({"adamax",
-                {{"beta1", 0.9, 0, 0.9999999},
-                 {"beta2", 0.999, 0, 0.9999999},
-                 {"epsilon", 1e-8, 1e-38, 1},
-                 {"weight_decay", 0, 0, 1e6}},
+                {beta1(), beta2("Decay of the largest gradient."),
+                 epsilon(1e-8, kLeastEpsilon, "Added to the largest gradient."), weightDecay(0)},
                 create});
 }
 

@@ -5,6 +5,7 @@
 #include <Eigen/Core>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -33,11 +34,11 @@ class AdamW : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .map("scaled_add", 2, "Moment1")
-        .map("square_scaled_add", 2, "Moment2")
-        .map("adam_step", 2, "Direction")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .map(ops::MapFunction::scaledAdd, 2, "Moment1")
+        .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -79,12 +80,7 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(adamw) {
-  registry.add({"adamw",
-                {{"beta1", 0.9, 0, 0.9999999},
-                 {"beta2", 0.999, 0, 0.9999999},
-                 {"epsilon", 1e-8, 0, 1},
-                 {"weight_decay", 0.01, 0, 1e6}},
-                create});
+  registry.add({"adamw", {beta1(), beta2(), epsilon(1e-8, 0), weightDecay(0.01)}, create});
 }
 
 }  // namespace pipescope::optimizers

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -29,14 +30,14 @@ class Lamb : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .map("scaled_add", 2, "Moment1")
-        .map("square_scaled_add", 2, "Moment2")
-        .map("adam_step", 2, "Direction")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .map(ops::MapFunction::scaledAdd, 2, "Moment1")
+        .map(ops::MapFunction::squareScaledAdd, 2, "Moment2")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
         .squareSum("WeightNorm")
         .squareSum("DirectionNorm")
-        .map("scaled_add", 2, "Step")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -100,12 +101,20 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(lamb) {
   registry.add({"lamb",
-                {{"beta1", 0.9, 0, 0.9999999},
-                 {"beta2", 0.999, 0, 0.9999999},
-                 {"epsilon", 1e-8, 1e-38, 1},
-                 {"weight_decay", 0.01, 0, 1e6},
-                 {"max_weight_norm", 65500, 1e-30, 1e30},
-                 {"bias_correction", 1, 0, 1}},
+                {beta1(),
+                 beta2(),
+                 epsilon(1e-8, kLeastEpsilon),
+                 weightDecay(0.01),
+                 {.name = "max_weight_norm",
+                  .fallback = 65500,
+                  .least = 1e-30,
+                  .most = 1e30,
+                  .help = "Larger norms of weights count as this."},
+                 {.name = "bias_correction",
+                  .fallback = 1,
+                  .most = 1,
+                  .help = "Divide the moments by 1 - beta^t.",
+                  .isSwitch = true}},
                 create});
 }
 

@@ -4,6 +4,7 @@
 // Parameters without weight decay (biases, norms) are not adapted either: r = 1.
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -26,12 +27,12 @@ class Lars : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
         .squareSum("WeightNorm")
         .squareSum("GradientNorm")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .mapIf(momentum_ != 0, "scaled_add", 2, "Velocity")
-        .map("scaled_add", 2, "Step")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(momentum_ != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -76,10 +77,15 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(lars) {
   registry.add({"lars",
-                {{"momentum", 0.9, 0, 1},
-                 {"weight_decay", 1e-4, 0, 1e6},
-                 {"trust_coefficient", 1e-3, 1e-12, 1e3},
-                 {"epsilon", 0, 0, 1}},
+                {momentum(0.9),
+                 weightDecay(1e-4),
+                 {.name = "trust_coefficient",
+                  .fallback = 1e-3,
+                  .least = 1e-12,
+                  .most = 1e3,
+                  .help = "Factor of the adaptation by layer. A step moves a layer by about learning_rate × "
+                          "this × its norm, so that learning rates of 1 to 10 are usual."},
+                 epsilon(0, 0, "Added to the norms.")},
                 create});
 }
 

@@ -12,64 +12,94 @@ namespace {
 
 using base::badInput;
 
-struct Moment {
-  std::int64_t t = 0, since = 0;  ///< since the end of the warm-up
-  double part = 0;                ///< of the way from there to the end, 0…1
+/// The settings of all kinds.
+struct RateSettings {
+  config::SettingRow end{
+      .name = "lr_end", .fallback = 0.0, .most = 1e6, .help = "The last rate.", .hasFlag = true};
+  config::SettingRow total{.name = "lr_total",
+                           .fallback = std::int64_t{0},
+                           .most = 1e12,
+                           .help = "Where the schedule ends; 0: with the run.",
+                           .unit = "of lr_unit"};
+  config::SettingRow gamma{
+      .name = "lr_gamma", .fallback = 0.1, .most = 1e6, .help = "Factor.", .hasFlag = true};
+  config::SettingRow power{.name = "lr_power", .fallback = 1.0, .most = 100, .help = "Exponent."};
+  config::SettingRow stepSize{.name = "lr_step_size",
+                              .fallback = std::int64_t{1},
+                              .least = 1,
+                              .most = 1e12,
+                              .help = "Distance between two factors.",
+                              .unit = "of lr_unit"};
+  config::SettingRow milestones{.name = "lr_milestones",
+                                .fallback = std::vector<std::int64_t>(),
+                                .most = 1e12,
+                                .help = "Where the factors are.",
+                                .unit = "of lr_unit"};
 };
-
-struct Kind {
-  const char* name;
-  bool needsTotal;
-  double (*at)(const LearningRateSchedule&, const Moment&);
-};
+const RateSettings& rateSettings() {
+  static const RateSettings all;
+  return all;
+}
 
 double milestonesPassed(const LearningRateSchedule& s, std::int64_t t) {
   return static_cast<double>(std::ranges::count_if(s.milestones, [t](std::int64_t m) { return m <= t; }));
 }
 
-constexpr Kind kKinds[] = {
-    {"constant", false, [](const LearningRateSchedule& s, const Moment&) { return s.base; }},
-    {"cosine", true,
-     [](const LearningRateSchedule& s, const Moment& m) {
-       return s.end + (s.base - s.end) * (1 + std::cos(std::numbers::pi * m.part)) / 2;
-     }},
-    {"exponential", false,
-     [](const LearningRateSchedule& s, const Moment& m) {
-       return s.base * std::pow(s.gamma, static_cast<double>(m.since));
-     }},
-    {"linear", true,
-     [](const LearningRateSchedule& s, const Moment& m) { return s.base + (s.end - s.base) * m.part; }},
-    {"multi_step", false,
-     [](const LearningRateSchedule& s, const Moment& m) {
-       return s.base * std::pow(s.gamma, milestonesPassed(s, m.t));
-     }},
-    {"polynomial", true,
-     [](const LearningRateSchedule& s, const Moment& m) {
-       return s.end + (s.base - s.end) * std::pow(1 - m.part, s.power);
-     }},
-    {"step", false,
-     [](const LearningRateSchedule& s, const Moment& m) {
-       return s.base * std::pow(s.gamma, static_cast<double>(m.since / s.stepSize));
-     }},
-};
+}  // namespace
 
-const Kind* find(const std::string& name) {
-  for (const Kind& kind : kKinds) {
-    if (kind.name == name) return &kind;
-  }
-  return nullptr;
+const std::vector<LearningRateKind>& learningRateKinds() {
+  static const std::vector<LearningRateKind> all = {
+      {"constant", {}, [](const LearningRateSchedule& s, const RateMoment&) { return s.base; }},
+      {"cosine",
+       {&rateSettings().end, &rateSettings().total},
+       [](const LearningRateSchedule& s, const RateMoment& m) {
+         return s.end + (s.base - s.end) * (1 + std::cos(std::numbers::pi * m.part)) / 2;
+       }},
+      {"exponential",
+       {&rateSettings().gamma},
+       [](const LearningRateSchedule& s, const RateMoment& m) {
+         return s.base * std::pow(s.gamma, static_cast<double>(m.since));
+       }},
+      {"linear",
+       {&rateSettings().end, &rateSettings().total},
+       [](const LearningRateSchedule& s, const RateMoment& m) { return s.base + (s.end - s.base) * m.part; }},
+      {"multi_step",
+       {&rateSettings().gamma, &rateSettings().milestones},
+       [](const LearningRateSchedule& s, const RateMoment& m) {
+         return s.base * std::pow(s.gamma, milestonesPassed(s, m.t));
+       }},
+      {"polynomial",
+       {&rateSettings().end, &rateSettings().power, &rateSettings().total},
+       [](const LearningRateSchedule& s, const RateMoment& m) {
+         return s.end + (s.base - s.end) * std::pow(1 - m.part, s.power);
+       }},
+      {"step",
+       {&rateSettings().gamma, &rateSettings().stepSize},
+       [](const LearningRateSchedule& s, const RateMoment& m) {
+         return s.base * std::pow(s.gamma, static_cast<double>(m.since / s.stepSize));
+       }},
+  };
+  return all;
+}
+
+std::vector<std::string> learningRateSchedules() {
+  std::vector<std::string> names;
+  for (const LearningRateKind& kind : learningRateKinds()) names.push_back(kind.name);
+  return names;
+}
+
+namespace {
+
+const LearningRateKind* find(const std::string& name) {
+  const auto& all = learningRateKinds();
+  const auto found = std::ranges::find(all, name, &LearningRateKind::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-std::vector<std::string> learningRateSchedules() {
-  std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
-  return names;
-}
-
 base::Status LearningRateSchedule::check() const {
-  const Kind* own = find(kind);
+  const LearningRateKind* own = find(kind);
   if (!own) {
     return badInput(fmt::format("the learning-rate schedule {} is not known; known are {}", kind,
                                 fmt::join(learningRateSchedules(), ", ")));
@@ -79,7 +109,7 @@ base::Status LearningRateSchedule::check() const {
         "the learning-rate schedule multi_step has the milestones [{}]; give at least one, ascending",
         fmt::join(milestones, ", ")));
   }
-  if (own->needsTotal && total <= warmUp) {
+  if (std::ranges::find(own->settings, &rateSettings().total) != own->settings.end() && total <= warmUp) {
     return badInput(fmt::format(
         "the learning-rate schedule {} ends at {}, but its warm-up takes {}; make the warm-up shorter", kind,
         total, warmUp));
@@ -89,7 +119,7 @@ base::Status LearningRateSchedule::check() const {
 
 double LearningRateSchedule::at(std::int64_t t) const {
   if (t < warmUp) return base * static_cast<double>(t + 1) / static_cast<double>(warmUp + 1);
-  const Kind* own = find(kind);
+  const LearningRateKind* own = find(kind);
   PIPESCOPE_CHECK(own != nullptr, kind);
   const std::int64_t since = t - warmUp, rest = std::max<std::int64_t>(1, total - warmUp);
   return own->at(*this, {t, since, std::min(1.0, static_cast<double>(since) / static_cast<double>(rest))});

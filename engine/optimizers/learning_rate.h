@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/config/setting_key.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::optimizers {
@@ -34,5 +35,20 @@ struct LearningRateSchedule {
 
 /// Kinds that there are, sorted.
 std::vector<std::string> learningRateSchedules();
+
+/// A moment of a run, as kinds of schedules see it.
+struct RateMoment {
+  std::int64_t t = 0, since = 0;  ///< since the end of the warm-up
+  double part = 0;                ///< of the way from there to the end, 0…1
+};
+
+/// A kind of schedule with the settings that it makes use of.
+struct LearningRateKind {
+  std::string name;
+  std::vector<const config::SettingRow*> settings;
+  double (*at)(const LearningRateSchedule&, const RateMoment&) = nullptr;
+};
+/// All kinds, sorted by name.
+const std::vector<LearningRateKind>& learningRateKinds();
 
 }  // namespace pipescope::optimizers

@@ -1,11 +1,10 @@
 #include "engine/optimizers/optimizer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "engine/config/key.h"
+#include "engine/config/nearest.h"
 
 namespace pipescope::optimizers {
 namespace {
@@ -14,20 +13,14 @@ using base::badInput;
 
 constexpr double kDefaultLearningRate = 1e-3, kMostLearningRate = 1e6;
 
-std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
-  const std::string near = config::nearest(word, known);
-  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
-                      : fmt::format("; did you mean {}?", near);
-}
-
 base::Status checkNames(const OptimizerDefinition& definition, const std::vector<OptimizerSetting>& all,
                         const std::map<std::string, double>& given) {
   std::vector<std::string> known;
   for (const OptimizerSetting& setting : all) known.push_back(setting.name);
   for (const auto& [name, value] : given) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    return badInput(
-        fmt::format("optimizer {} has no setting {}{}", definition.name, name, suggestion(name, known)));
+    return badInput(fmt::format("optimizer {} has no setting {}{}", definition.name, name,
+                                config::suggestion(name, known)));
   }
   return {};
 }
@@ -44,15 +37,23 @@ void OptimizerRegistry::add(OptimizerDefinition definition) {
   PIPESCOPE_CHECK(isNew, "optimizer " + name + " is registered twice");
 }
 
+const OptimizerRegistry& optimizerRegistry() {
+  static const OptimizerRegistry all = [] {
+    OptimizerRegistry registry;
+    registerOptimizers(registry);
+    return registry;
+  }();
+  return all;
+}
+
 base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
                                                          const std::map<std::string, double>& settings) {
-  OptimizerRegistry registry;
-  registerOptimizers(registry);
-  const auto found = registry.definitions().find(name);
-  if (found == registry.definitions().end()) {
+  const auto& definitions = optimizerRegistry().definitions();
+  const auto found = definitions.find(name);
+  if (found == definitions.end()) {
     std::vector<std::string> known;
-    for (const auto& [each, definition] : registry.definitions()) known.push_back(each);
-    return badInput(fmt::format("optimizer {} is not known{}", name, suggestion(name, known)));
+    for (const auto& [each, definition] : definitions) known.push_back(each);
+    return badInput(fmt::format("optimizer {} is not known{}", name, config::suggestion(name, known)));
   }
   std::vector<OptimizerSetting> all = found->second.settings;
   all.push_back({"learning_rate", kDefaultLearningRate, 0, kMostLearningRate});

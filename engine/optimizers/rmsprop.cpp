@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -30,14 +31,14 @@ class RmsProp : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(weightDecay_ != 0, "scaled_add", 2, "WeightDecay")
-        .map("square_scaled_add", 2, "SquareAverage")
-        .mapIf(centered_, "scaled_add", 2, "Average")
-        .mapIf(centered_, "square_scaled_add", 2, "Variance")
-        .map("adam_step", 2, "Direction")
-        .mapIf(momentum_ != 0, "scaled_add", 2, "Velocity")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(weightDecay_ != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .map(ops::MapFunction::squareScaledAdd, 2, "SquareAverage")
+        .mapIf(centered_, ops::MapFunction::scaledAdd, 2, "Average")
+        .mapIf(centered_, ops::MapFunction::squareScaledAdd, 2, "Variance")
+        .map(ops::MapFunction::adamStep, 2, "Direction")
+        .mapIf(momentum_ != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -78,11 +79,14 @@ std::unique_ptr<Optimizer> create(const OptimizerSettings& s) {
 
 PIPESCOPE_REGISTER_OPTIMIZER(rmsprop) {
   registry.add({"rmsprop",
-                {{"alpha", 0.99, 0, 0.9999999},
-                 {"epsilon", 1e-8, 1e-38, 1},
-                 {"weight_decay", 0, 0, 1e6},
-                 {"momentum", 0, 0, 1},
-                 {"centered", 0, 0, 1}},
+                {{.name = "alpha", .fallback = 0.99, .most = kMostDecay, .help = "Decay of the mean square."},
+                 epsilon(1e-8, kLeastEpsilon, "Added to the root of the mean square."),
+                 weightDecay(0),
+                 momentum(0),
+                 {.name = "centered",
+                  .most = 1,
+                  .help = "Subtract the squared mean gradient from the mean square.",
+                  .isSwitch = true}},
                 create});
 }
 

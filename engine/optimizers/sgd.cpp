@@ -4,6 +4,7 @@
 // with the mean gradient g and velocity scaling vs. The first step applies dampening too (PyTorch's copies
 // the raw gradient then). With Nesterov's momentum the weights move by vs·(g + weight_decay·w) + momentum·v
 // instead of v. Without momentum there is no state.
+#include "engine/optimizers/common_settings.h"
 #include "engine/optimizers/optimizer.h"
 
 namespace pipescope::optimizers {
@@ -27,11 +28,11 @@ class Sgd : public Optimizer {
 
   std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const override {
     return UpdateWork(parameter)
-        .mapIf(divisor != 1, "multiply", 1, "Mean")
-        .mapIf(settings_.weightDecay != 0, "scaled_add", 2, "WeightDecay")
-        .mapIf(settings_.momentum != 0, "scaled_add", 2, "Velocity")
-        .mapIf(settings_.nesterov, "scaled_add", 2, "LookAhead")
-        .map("scaled_add", 2, "Step")
+        .mapIf(divisor != 1, ops::MapFunction::multiply, 1, "Mean")
+        .mapIf(settings_.weightDecay != 0, ops::MapFunction::scaledAdd, 2, "WeightDecay")
+        .mapIf(settings_.momentum != 0, ops::MapFunction::scaledAdd, 2, "Velocity")
+        .mapIf(settings_.nesterov, ops::MapFunction::scaledAdd, 2, "LookAhead")
+        .map(ops::MapFunction::scaledAdd, 2, "Step")
         .done();
   }
 
@@ -73,14 +74,21 @@ base::Status check(const OptimizerSettings& s) {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPTIMIZER(sgd) {
-  registry.add({"sgd",
-                {{"momentum", 0, 0, 1},
-                 {"dampening", 0, 0, 1},
-                 {"weight_decay", 0, 0, 1e6},
-                 {"velocity_scaling", 1, 1e-6, 1e6},
-                 {"nesterov", 0, 0, 1}},
-                create,
-                check});
+  registry.add(
+      {"sgd",
+       {momentum(0),
+        {.name = "dampening",
+         .most = 1,
+         .help = "Share of the gradient that the velocity leaves out, in the first step too."},
+        weightDecay(0),
+        {.name = "velocity_scaling",
+         .fallback = 1,
+         .least = 1e-6,
+         .most = 1e6,
+         .help = "Factor of the velocity, for half precision."},
+        {.name = "nesterov", .most = 1, .help = "Nesterov's momentum.", .isSwitch = true, .hasFlag = true}},
+       create,
+       check});
 }
 
 }  // namespace pipescope::optimizers

@@ -1,12 +1,14 @@
-// Emulation alone: placements per second by schedule, how the time grows, and one training step on 256 IPUs.
-// What is recorded goes to a sink that drops it. Times are of one core. Usage: emulate_bench [ROUNDS]
+// Measures emulation alone: placements per second by schedule, how the time grows, and one training step on
+// 256 IPUs. The sink drops what is recorded. Times are those of one core. Usage: emulate_bench [ROUNDS]
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "engine/compile/model/record_compilation.h"
 #include "engine/emulate/emulator.h"
 
 namespace {
@@ -30,7 +32,7 @@ struct Measure {
   std::size_t placements = 0, rows = 0;
 };
 
-/// Seconds of this thread's core: what else the machine does does not count.
+/// Processor seconds of this thread, which do not include other work of the machine.
 double coreSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -43,14 +45,14 @@ double secondsOf(const emulate::Executable& executable, emulate::Emulator& emula
   return coreSeconds() - start;
 }
 
-/// Medians of several calls, with and without recording.
-Measure measure(const app::Compilation& compilation, int rounds) {
+/// The medians of several calls, with and without recording.
+Measure measure(const compile::Compilation& compilation, int rounds) {
   Measure result;
   std::vector<double> off, on;
   Nowhere sink, unused;
   record::Recorder recorder(sink), quiet(unused);
-  const auto bare = app::recordCompilation(quiet, compilation, emulate::RecordLevel::off);
-  const auto recorded = app::recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
+  const auto bare = compile::recordCompilation(quiet, compilation, emulate::RecordLevel::off);
+  const auto recorded = compile::recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
   emulate::Emulator recording(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::stages);
   emulate::Emulator silent(quiet, *compilation.system, bare.ids, emulate::RecordLevel::off);
   for (int round = 0; round < rounds; ++round) {
@@ -74,14 +76,14 @@ void print(const std::string& name, const Measure& m) {
              m.recordedSeconds, m.recordedSeconds / static_cast<double>(m.placements) * 1e9);
 }
 
-app::Compilation must(base::Result<app::Compilation> compilation) {
+compile::Compilation must(base::Result<compile::Compilation> compilation) {
   if (compilation.ok()) return std::move(compilation).value();
   fmt::print(stderr, "{}\n", compilation.error().message);
   std::exit(2);
 }
 
-app::FixedRun fixedRun(const std::string& schedule, int stages, int microBatches, int iterations) {
-  app::FixedRun run;
+compile::FixedRun fixedRun(const std::string& schedule, int stages, int microBatches, int iterations) {
+  compile::FixedRun run;
   run.schedule = schedule;
   run.microBatches = microBatches;
   run.deviceIterations = iterations;
@@ -90,8 +92,8 @@ app::FixedRun fixedRun(const std::string& schedule, int stages, int microBatches
   return run;
 }
 
-/// 256 layers of a perceptron, one on each IPU.
-base::Result<app::Compilation> manyIpus(const std::string& schedule) {
+/// A perceptron with 256 layers, one on each IPU.
+base::Result<compile::Compilation> manyIpus(const std::string& schedule) {
   std::string toml =
       "[system]\nname = \"pod256\"\n[execution]\nnumerics = false\nmode = \"training\"\n[data]\ndataset = "
       "\"synthetic\"\nsamples = 16384\n[model]\ninput = [256]\n[training]\nmicro_batch_size = "
@@ -102,7 +104,7 @@ base::Result<app::Compilation> manyIpus(const std::string& schedule) {
         "256\n",
         layer);
   }
-  auto configuration = config::Configuration::parse(toml, "bench.toml");
+  auto configuration = app::parseConfiguration(toml, "bench.toml");
   if (!configuration.ok()) {
     fmt::print(stderr, "{}\n", configuration.error().message);
     std::exit(2);
@@ -123,22 +125,22 @@ int main(int argc, char** argv) {
     const int g = 1024, each = split ? 3 : 2;
     const int iterations = 10'000'000 / (64 * g * each * (chunks ? 2 : 1)) + 1;
     print(fmt::format("{}, 64 devices", schedule),
-          measure(must(app::compileFixed(fixedRun(schedule, chunks ? 128 : 64, g, iterations))), rounds));
+          measure(must(compile::compileFixed(fixedRun(schedule, chunks ? 128 : 64, g, iterations))), rounds));
   }
   for (const int g : {1024, 2048, 4096, 8192})
     print(fmt::format("1f1b, 64 devices, G {}", g),
-          measure(must(app::compileFixed(fixedRun("1f1b", 64, g, 8))), rounds));
+          measure(must(compile::compileFixed(fixedRun("1f1b", 64, g, 8))), rounds));
   for (const char* schedule : {"popart", "1f1b", "gpipe"})
     print(fmt::format("{}, step on 256 devices, G 2048", schedule),
-          measure(must(app::compileFixed(fixedRun(schedule, 256, 2048, 1))), rounds));
-  // 256 devices as 64 replicas of 4: equal ones are emulated once, each speed by itself.
+          measure(must(compile::compileFixed(fixedRun(schedule, 256, 2048, 1))), rounds));
+  // 256 devices as 64 replicas of 4. Equal replicas are emulated once; each speed is emulated by itself.
   for (const char* kind : {"equal", "one straggler", "all recorded"}) {
-    app::FixedRun run = fixedRun("1f1b", 4, 2048, 1);
+    compile::FixedRun run = fixedRun("1f1b", 4, 2048, 1);
     run.replicas = 64;
     run.collective = 3;
     if (std::string(kind) == "one straggler") run.scales = {{7, 0.9, 1}};
     run.recordAllReplicas = std::string(kind) == "all recorded";
-    print(fmt::format("64 replicas of 4, {}", kind), measure(must(app::compileFixed(run)), rounds));
+    print(fmt::format("64 replicas of 4, {}", kind), measure(must(compile::compileFixed(run)), rounds));
   }
   for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
     const auto compiled = manyIpus(schedule);

@@ -1,3 +1,5 @@
+#include "app/run/execute/infer.h"
+
 #include <fmt/format.h>
 
 #include "app/run/execute/inference_runner.h"

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "app/run/execute/call_metrics.h"
-#include "app/run/execute/executable_runner.h"
 #include "app/run/execute/feeder.h"
+#include "app/run/execute/run_context.h"
 #include "engine/data/loader.h"
 
 namespace pipescope::app {

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <ctime>
 
-#include "app/run/execute/executable_runner.h"
+#include "app/run/execute/fixed_calls.h"
+#include "app/run/execute/infer.h"
+#include "app/run/execute/train.h"
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/kernels/choose.h"
@@ -29,7 +31,7 @@ std::string utcNow() {
 }
 
 void recordCircumstances(record::Recorder& recorder, const config::Configuration& configuration,
-                         const RunOptions& options, const Compilation& compilation) {
+                         const RunOptions& options, const compile::Compilation& compilation) {
   recorder.add(model::Property{"tool_version", base::version()});
   recorder.add(model::Property{"created_utc", utcNow()});
   recorder.add(model::Property{"command_line", options.commandLine});
@@ -60,7 +62,8 @@ std::size_t threadCount(const config::Configuration& configuration) {
 
 /// Everything after the first commit: its error becomes the profile's reason.
 base::Status runExecutables(RunContext& context, RunResult& result) {
-  if (context.configuration.text("system.name") == "fixed") return runFixed(context, result);
+  const bool costsAreGiven = context.compilation.executables.front().graph == nullptr;
+  if (costsAreGiven) return runFixed(context, result);
   std::optional<numerics::Parameters> weights;
   for (std::size_t i = 0; i < context.compilation.executables.size(); ++i) {
     const model::ExecutableKind kind = context.compilation.executables[i].plan.kind;
@@ -76,10 +79,10 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
 }
 
 /// What `--debug` shows of a compilation.
-void logCompilation(const Compilation& compilation) {
+void logCompilation(const compile::Compilation& compilation) {
   const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
   say(fmt::format("system {}: {}", compilation.system->name(), compilation.system->description()));
-  for (const CompiledExecutable& executable : compilation.executables) {
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
     for (const devices::LoweredDevice& device : executable.lowered) {
       for (const devices::LoweredPass& pass : device.passes) {
         std::size_t steps = 0;
@@ -101,15 +104,15 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));
   numerics::ThreadPool pool(threadCount(configuration));
-  PIPESCOPE_ASSIGN(const Compilation compilation, compileRun(configuration, &pool));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compileRun(configuration, &pool));
   PIPESCOPE_ASSIGN(MetricsFile metrics, MetricsFile::create(configuration.text("execution.metrics")));
   PIPESCOPE_ASSIGN(const std::unique_ptr<store::FileSink> writer, store::FileSink::create(options.output));
   record::Recorder recorder(*writer);
   const emulate::RecordLevel level = recordLevel(configuration);
   recordCircumstances(recorder, configuration, options, compilation);
   logCompilation(compilation);
-  const RecordedCompilation recorded = recordCompilation(recorder, compilation, level);
-  recordForecast(recorder, compilation, recorded);
+  const compile::RecordedCompilation recorded = compile::recordCompilation(recorder, compilation, level);
+  compile::recordForecast(recorder, compilation, recorded);
   PIPESCOPE_TRY(recorder.commit());  // from here on the profile exists
   RunResult result;
   result.notices = compilation.notices;

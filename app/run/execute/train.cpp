@@ -1,3 +1,5 @@
+#include "app/run/execute/train.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

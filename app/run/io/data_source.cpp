@@ -39,8 +39,7 @@ base::Result<std::shared_ptr<const data::Dataset>> openWhole(const config::Confi
     PIPESCOPE_ASSIGN(const std::filesystem::path cache, data::defaultCacheDirectory());
     PIPESCOPE_ASSIGN(request.directory, data::ensureDigits(cache, progress, executor));
   }
-  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened,
-                   data::openDataset(name == "mnist" ? "idx" : name, request));
+  PIPESCOPE_ASSIGN(std::unique_ptr<data::Dataset> opened, data::openDataset(name, request));
   return std::shared_ptr<const data::Dataset>(std::move(opened));
 }
 

@@ -10,9 +10,23 @@ namespace {
 
 using config::Configuration;
 
-/// What frameworks call the devices of a family.
-std::string acceleratorOf(const std::string& family) {
-  return family == "gaudi" ? "hpu" : family;
+/// The system to use where a configuration names only the accelerator.
+std::string usualSystem(const std::string& accelerator) {
+  for (const devices::Accelerator& each : devices::accelerators()) {
+    if (each.name == accelerator) return each.usualSystem;
+  }
+  return {};
+}
+
+base::Error refuseGivenCosts(const Configuration& c) {
+  const std::string &asked = c.text("system.accelerator"), &name = c.text("system.name");
+  if (asked == "auto") {
+    return base::badInput(fmt::format(
+        "system.devices is auto, but system {} has as many devices as its stages take: leave it out.", name));
+  }
+  return base::badInput(fmt::format(
+      "system.accelerator is {}, but system {} has costs instead of devices: leave the accelerator out.",
+      asked, name));
 }
 
 }  // namespace
@@ -22,25 +36,19 @@ base::Result<Configuration> withAccelerator(const Configuration& given) {
   const std::string& asked = c.text("system.accelerator");
   const bool counts = c.integer("system.devices") < 0;
   if (asked == "auto" && !counts) return c;
-  if (asked == "hpu" && !c.given("system.name"))
-    PIPESCOPE_TRY(c.set("system.name", std::string("hls-gaudi2"), config::Origin::flag));
+  if (asked != "auto" && !c.given("system.name") && usualSystem(asked) != c.text("system.name"))
+    PIPESCOPE_TRY(c.set("system.name", usualSystem(asked), config::Origin::flag));
   const std::string name = c.text("system.name");
-  if (name == "fixed") {
-    if (asked == "auto")
-      return base::badInput(
-          "system.devices is auto, but system fixed has as many devices as its stages take: leave it out.");
-    return base::badInput(fmt::format(
-        "system.accelerator is {}, but system fixed has costs instead of devices: leave the accelerator out.",
-        asked));
-  }
   devices::SystemOptions options;
   options.userFolder = userConfigurationFolder();
+  if (devices::hasGivenCosts(name, options.userFolder)) return refuseGivenCosts(c);
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(name, options));
-  if (asked != "auto" && acceleratorOf(system->family()) != asked) {
+  const std::string own = system->facts().accelerator;
+  if (asked != "auto" && own != asked) {
     return base::badInput(
         fmt::format("system.accelerator is {}, but system {} has devices of kind {}: use accelerator auto, "
                     "or a system such as {}.",
-                    asked, name, acceleratorOf(system->family()), asked == "hpu" ? "hls-gaudi2" : "pod4"));
+                    asked, name, own, usualSystem(asked)));
   }
   if (counts)
     PIPESCOPE_TRY(

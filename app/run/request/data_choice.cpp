@@ -40,10 +40,9 @@ std::optional<std::string> dataNotice(const config::Configuration& c, const Data
   std::vector<data::Field> fields;
   for (const data::FieldRequest& field : needs.fields()) fields.push_back({field.name, field.type});
   return fmt::format(
-      "No data set is given, and the generated digits do not fit a model of {}: samples are synthetic, "
-      "so that losses and accuracy say nothing. Choose data with --dataset and --data "
-      "(numpy takes an array for each input by its name).",
-      data::toString(fields));
+      "{} on random data, because the generated digits do not fit the model's inputs ({}): ignore loss and "
+      "accuracy. Use `--dataset numpy --data DIR` for real data.",
+      c.text("execution.mode") == "inference" ? "Inferring" : "Training", data::toString(fields));
 }
 
 }  // namespace pipescope::app

@@ -2,28 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "app/run/request/phases.h"
-#include "app/run/request/replicas.h"
+#include "app/run/request/model_translation.h"
+#include "engine/compile/model/replica_count.h"
+#include "engine/devices/system_registry.h"
 
 namespace pipescope::app {
+namespace {
 
 using config::Configuration;
 using config::Settings;
 
-base::Status checkIpuKeys(const Configuration& c, const std::string& family) {
-  if (family == "ipu") return {};
-  for (const char* key :
-       {"execution.available_memory_proportion", "execution.partials_type", "execution.io_tiles"}) {
-    if (c.given(key))
-      return base::badInput(
-          fmt::format("{} is for IPUs, but system {} has none: leave it out, or choose another system.", key,
-                      c.text("system.name")));
-  }
-  return {};
-}
-
-base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
-  PIPESCOPE_TRY(checkIpuKeys(c, "fixed"));
+base::Status checkTensorKeys(const Configuration& c) {
   for (const char* key :
        {"execution.offload_optimizer", "execution.offload_weights", "execution.offload_activations",
         "execution.offload_accumulators", "execution.shard_optimizer", "execution.shard_weights",
@@ -31,21 +20,64 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
         "training.norm_replicas", "training.check_replicas", "training.input_replica_grouping"}) {
     if (c.given(key)) {
       return base::badInput(fmt::format(
-          "{} is for models, but system fixed has costs that are given and no tensors: leave it out.", key));
+          "{} is for models, but system {} has costs that are given and no tensors: leave it out.", key,
+          c.text("system.name")));
     }
   }
-  if (isPhased(c)) {
+  if (compile::isPhased(compile::strategyOf(c.text("execution.strategy")))) {
     return base::badInput(
         "The phased strategies load and store tensors, which given costs do not have: use a model, or "
-        "another "
-        "strategy.");
+        "another strategy.");
   }
-  FixedRun run;
-  run.schedule = isPipelined(c) ? c.text("execution.schedule") : "sharded";
-  run.microBatches = static_cast<int>(c.integer("training.gradient_accumulation"));
-  run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
+  return {};
+}
+
+/// The devices that [[stages]] names; empty where it names none.
+base::Result<std::vector<int>> devicesOfStages(const Configuration& c, std::size_t stages) {
+  const std::vector<Settings>& tables = c.tables("stages");
+  if (!tables.empty() && tables.size() != stages) {
+    return base::badInput(fmt::format(
+        "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
+        tables.size(), stages));
+  }
+  std::vector<int> devices;
+  bool named = false;
+  for (const Settings& stage : tables) {
+    const auto device = static_cast<int>(stage.integer("device"));
+    named = named || device >= 0;
+    devices.push_back(device >= 0 ? device : static_cast<int>(devices.size()));
+  }
+  return named ? devices : std::vector<int>();
+}
+
+/// Replicas are counted as those of a model.
+base::Status addReplicas(const Configuration& c, compile::FixedRun& run) {
+  compile::ModelRequest request;
+  request.devices = c.integer("system.devices");
+  request.computesNumbers = c.boolean("execution.numerics");
+  PIPESCOPE_ASSIGN(request.scales, deviceScales(c));
+  compile::ExecutableRequest executable;
+  if (!run.training) executable.kind = model::ExecutableKind::inference;
+  executable.replicas = replicaRequest(c, run.training);
+  PIPESCOPE_ASSIGN(const int devices, compile::devicesOf(run));
+  PIPESCOPE_ASSIGN(run.replicas, compile::countReplicas(request, executable, devices));
+  PIPESCOPE_TRY(compile::checkScales(request.scales, devices * run.replicas));
+  run.scales = request.scales;
+  return {};
+}
+
+}  // namespace
+
+base::Result<compile::FixedRun> fixedRun(const Configuration& c) {
+  PIPESCOPE_TRY(devices::checkSettings(c.text("system.name"), systemOptions(c)));
+  PIPESCOPE_TRY(checkTensorKeys(c));
+  compile::FixedRun run;
+  const bool pipelined = compile::strategyOf(c.text("execution.strategy")) == compile::Strategy::pipelined;
+  run.schedule = pipelined ? c.text("execution.schedule") : "sharded";
   run.training = c.text("execution.mode") != "inference";
-  if (!run.training) run.microBatches = static_cast<int>(c.integer("inference.device_iterations"));
+  run.microBatches = static_cast<int>(
+      c.integer(run.training ? "training.gradient_accumulation" : "inference.device_iterations"));
+  run.deviceIterations = static_cast<int>(c.integer("training.device_iterations"));
   for (const Settings& stage : c.tables("fixed.stages")) {
     run.stages.push_back({stage.real("forward"), stage.real("recompute"), stage.real("backward"),
                           stage.real("update"), stage.real("weight")});
@@ -53,26 +85,11 @@ base::Result<Compilation> compileFixedConfiguration(const Configuration& c) {
   run.chunks = static_cast<int>(c.integer("execution.chunks"));
   run.exchange = c.real("fixed.exchange");
   run.call = c.real("fixed.call");
-  bool placed = false;
-  for (const Settings& stage : c.tables("stages")) {
-    run.deviceOfStage.push_back(static_cast<int>(stage.integer("device")));
-    placed = placed || run.deviceOfStage.back() >= 0;
-  }
-  if (!run.deviceOfStage.empty() && run.deviceOfStage.size() != run.stages.size()) {
-    return base::badInput(fmt::format(
-        "There are {} [[stages]] but {} [[fixed.stages]]: give one of each, or leave out [[stages]].",
-        run.deviceOfStage.size(), run.stages.size()));
-  }
-  for (std::size_t s = 0; s < run.deviceOfStage.size(); ++s) {
-    if (run.deviceOfStage[s] < 0) run.deviceOfStage[s] = static_cast<int>(s);
-  }
-  if (!placed) run.deviceOfStage.clear();
   run.collective = c.real("fixed.collective");
+  PIPESCOPE_ASSIGN(run.deviceOfStage, devicesOfStages(c, run.stages.size()));
   run.recordAllReplicas = c.text("execution.record_replicas") == "all";
-  PIPESCOPE_ASSIGN(const int devices, devicesOf(run));
-  PIPESCOPE_ASSIGN(run.replicas, chooseReplicas(c, run.training, devices));
-  PIPESCOPE_ASSIGN(run.scales, deviceScales(c, devices * run.replicas));
-  return compileFixed(run);
+  PIPESCOPE_TRY(addReplicas(c, run));
+  return run;
 }
 
 }  // namespace pipescope::app

@@ -13,30 +13,11 @@ namespace {
 using config::Configuration;
 using config::Settings;
 
-/// Keys of [model] that are settings of a builder.
-std::vector<const config::Key*> builderKeys() {
-  std::vector<const config::Key*> found;
-  for (const config::Key& key : config::keys()) {
-    const bool own = key.path == "model.name" || key.path == "model.input" || key.path == "model.builder" ||
-                     key.path == "model.onnx" || key.path == "model.assume" || key.path == "model.frozen";
-    if (key.path.starts_with("model.") && key.path.find('.', 6) == std::string::npos && !own &&
-        key.path.find("[]") == std::string::npos)
-      found.push_back(&key);
-  }
-  return found;
-}
-
-builders::Setting settingOf(const Configuration& c, const config::Key& key) {
-  switch (key.type) {
-    case config::KeyType::boolean:
-      return c.boolean(key.path);
-    case config::KeyType::integer:
-      return c.integer(key.path);
-    case config::KeyType::real:
-      return c.real(key.path);
-    default:
-      return c.text(key.path);
-  }
+builders::Setting settingOf(const config::Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::get<std::string>(value);
 }
 
 std::int64_t microBatchOf(const Configuration& c, bool training) {
@@ -48,9 +29,9 @@ base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
   request.builder = c.text("model.builder");
   request.microBatch = microBatchOf(c, training);
   request.training = training;
-  for (const config::Key* key : builderKeys()) {
-    if (c.given(key->path))
-      request.settings[key->path.substr(std::string("model.").size())] = settingOf(c, *key);
+  for (const config::Key& key : c.keys().all()) {
+    if (key.chooser == "model.builder" && c.given(key.path))
+      request.settings[std::string(config::lastPart(key.path))] = settingOf(c.value(key.path));
   }
   return builders::buildModel(request, ops::standardOperators());
 }
@@ -126,11 +107,6 @@ base::Status checkModelChoice(const Configuration& c) {
         "graph is one step at a fixed place. Run it with --no-numerics for time and memory, or set "
         "model.cache_at = "
         "\"host\", where caches are inputs and what a call adds to them are outputs.");
-  }
-  for (const config::Key* key : builderKeys()) {
-    if (builder || !c.given(key->path)) continue;
-    return base::badInput(
-        fmt::format("{} is a setting of a builder, but model.builder is not given.", key->path));
   }
   return {};
 }

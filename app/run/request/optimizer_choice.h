@@ -6,7 +6,7 @@
 
 namespace pipescope::app {
 
-/// The optimizer that training.* asks for. A setting that another rule would have used is refused.
+/// The optimizer that training.* asks for.
 base::Result<std::unique_ptr<optimizers::Optimizer>> chooseOptimizer(
     const config::Configuration& configuration);
 

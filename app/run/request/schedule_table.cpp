@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/compile/model/record_compilation.h"
 #include "engine/devices/fixed/fixed_system.h"
 #include "engine/emulate/emulator.h"
 #include "profiler/record/memory_profile.h"
@@ -75,7 +76,7 @@ std::string startTimesText(const ScheduleTable& table) {
 
 }  // namespace
 
-base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
+base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run) {
   constexpr std::size_t kMostTasks = 2'000'000;
   const std::size_t tasks = run.stages.size() * static_cast<std::size_t>(run.microBatches);
   if (tasks > kMostTasks) {
@@ -84,17 +85,18 @@ base::Result<ScheduleTable> scheduleTable(const FixedRun& run) {
         "run the schedule with system.name = \"fixed\" and look at its profile.",
         run.stages.size(), run.microBatches, kMostTasks));
   }
-  PIPESCOPE_ASSIGN(const Compilation compilation, compileFixed(run));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, compile::compileFixed(run));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  const RecordedCompilation recorded = recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
+  const compile::RecordedCompilation recorded =
+      compile::recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::stages);
   const model::Run call = emulator.call(recorded.executables.front(), {});
   PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
   ScheduleTable table;
   table.schedule = run.schedule;
   const schedules::Order& order = compilation.executables.front().order;
-  table.sync = schedules::toString(order.sync);
+  table.sync = schedules::toString(order.progression);
   table.cycles = order.slots;
   table.stashEntries = order.stashEntries;
   table.makespan = units(call.end - call.start);

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "app/run/request/compilation.h"
+#include "engine/compile/model/fixed_compiler.h"
+#include "profiler/base/result.h"
 
 namespace pipescope::app {
 
@@ -28,8 +29,8 @@ struct ScheduleTable {
   std::vector<ScheduleSlot> slots;         ///< by device, then in time
 };
 
-/// Refused: what compileFixed refuses, and tables of millions of slots.
-base::Result<ScheduleTable> scheduleTable(const FixedRun& run);
+/// Refused: what compile::compileFixed refuses, and tables of millions of slots.
+base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run);
 /// A cell per pipeline cycle where the schedule has them, otherwise start times.
 std::string toText(const ScheduleTable& table);
 std::string toJson(const ScheduleTable& table);

@@ -37,25 +37,6 @@ base::Status checkOptions(const Configuration& c) {
   return {};
 }
 
-/// Settings of another schedule than the one asked for do nothing.
-base::Status checkSchedule(const Configuration& c) {
-  const std::string& kind = c.text("training.lr_schedule");
-  const std::pair<const char*, std::vector<std::string>> users[] = {
-      {"lr_end", {"linear", "cosine", "polynomial"}},
-      {"lr_total", {"linear", "cosine", "polynomial"}},
-      {"lr_gamma", {"step", "multi_step", "exponential"}},
-      {"lr_power", {"polynomial"}},
-      {"lr_step_size", {"step"}},
-      {"lr_milestones", {"multi_step"}}};
-  for (const auto& [setting, kinds] : users) {
-    const std::string path = std::string("training.") + setting;
-    if (!c.given(path) || std::ranges::find(kinds, kind) != kinds.end()) continue;
-    return base::badInput(fmt::format(
-        "{} is given, but the learning-rate schedule {} has no such setting: leave it out.", path, kind));
-  }
-  return {};
-}
-
 }  // namespace
 
 ElementType precisionOf(const Configuration& c) {
@@ -93,7 +74,6 @@ numerics::SessionOptions inferenceOptions(const Configuration& c) {
 
 base::Result<numerics::SessionOptions> trainingOptions(const Configuration& c) {
   PIPESCOPE_TRY(checkOptions(c));
-  PIPESCOPE_TRY(checkSchedule(c));
   numerics::SessionOptions options = inferenceOptions(c);
   options.meanGradient = c.text("training.reduction") == "mean";
   const bool halfSums = c.text("training.accumulator") == "float16";

@@ -64,17 +64,17 @@ class Signature {
     add(c.accumulate);
   }
   void addItem(const ops::Map& m) {
-    add(m.function);
+    add(ops::toString(m.function));
     add(std::vector{m.elements, m.operands, std::int64_t{m.inPlace}});
     add(m.type);
   }
   void addItem(const ops::Reduce& r) {
-    add(r.function);
+    add(ops::toString(r.function));
     add(std::vector{r.outputs, r.depth, std::int64_t{r.contiguous}, r.run, r.rows});
     add(r.type);
   }
   void addItem(const ops::Pool& p) {
-    add(p.function);
+    add(ops::toString(p.function));
     add(std::vector{std::int64_t{p.backward}, p.batch, p.channels});
     for (const auto* list : {&p.field, &p.kernel, &p.output, &p.stride}) add(*list);
     add(p.type);

@@ -1,7 +1,7 @@
 #pragma once
 // The seam between what a model needs (engine/compile's plans) and what a device makes of it (segments with
-// steps, memory). A family — ipu, gaudi, fixed — implements Family; nothing outside engine/devices knows
-// which one it is.
+// steps, memory). A family — ipu, gaudi, fixed — implements System; nothing outside engine/devices asks which
+// family it is.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -57,7 +57,7 @@ struct LoweredSegment {
 struct LoweredOperator {
   std::string name, kind;
   double flops = 0;
-  Bytes bytes;             ///< operands and results
+  Bytes bytes = {};        ///< operands and results
   std::string block = {};  ///< see PlanOperator::block
 };
 
@@ -156,7 +156,7 @@ struct DeviceInfo {
   std::int64_t units = 1;
   std::string unitName;
   std::vector<model::LaneRole> lanes;
-  std::vector<MemorySpaceInfo> memory;
+  std::vector<MemorySpaceInfo> memory = {};
   /// The lane of what goes to and comes from other devices, and of waiting for them.
   model::LaneRole transferLane = model::LaneRole::exchange;
 };
@@ -179,19 +179,29 @@ struct Figure {
   std::string name, value, unit, grade, source;
 };
 
+/// What reports and pages must know of a system to speak of it in its own words.
+struct SystemFacts {
+  std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
+  std::string accelerator =
+      {};  ///< what frameworks call the devices: "ipu", "hpu"; empty: no framework has them
+  std::string tickNoun = {};  ///< what people count its time in: "cycles", "cost units"; empty: seconds only
+  bool costsGiven =
+      false;  ///< the configuration states all costs: the system takes no model and has no error bands
+};
+
 /// A family's model of one system. Immutable after creation; all members may be called from any thread.
 class System {
  public:
   virtual ~System() = default;
 
+  /// The family's name, for the record. Callers do not compare it; they ask facts().
   virtual std::string family() const = 0;
+  virtual SystemFacts facts() const = 0;
   virtual std::string name() const = 0;
   virtual std::string description() const = 0;
   virtual const std::vector<DeviceInfo>& devices() const = 0;
   virtual const std::vector<LinkInfo>& links() const = 0;
   virtual std::vector<Figure> figures() const = 0;
-  /// What a tick of the devices stands for: it decides in which unit people read times.
-  virtual model::TickMeaning tickMeaning() const { return model::TickMeaning::clockCycle; }
 
   /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A
   /// model that does not fit is lowered too: LoweredMemory::overflow says so.

@@ -1,4 +1,5 @@
 #include "engine/devices/core/device_files.h"
+#include "engine/config/nearest.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,7 +72,7 @@ class Parser {
                                                     {"description", &parsed_.file.description}};
     const auto found = texts.find(key);
     if (found == texts.end()) {
-      const std::string nearest = nearestName(key, {"family", "base", "chip", "description", "figures"});
+      const std::string nearest = config::nearest(key, {"family", "base", "chip", "description", "figures"});
       return base::badInput(
           fmt::format("{}: unknown key \"{}\"{}", display_, key,
                       nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
@@ -155,7 +156,7 @@ base::Result<FigureFile> DeviceFiles::read(const Sources& sources, const std::st
                                            const std::string& name, int depth) {
   const auto found = sources.find(name);
   if (found == sources.end()) {
-    const std::string nearest = nearestName(name, names(sources));
+    const std::string nearest = config::nearest(name, names(sources));
     return base::badInput(fmt::format("There is no {} \"{}\"{} Known: {}.", kind, name,
                                       nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest),
                                       fmt::join(names(sources), ", ")));

@@ -1,7 +1,7 @@
 #pragma once
-// A family of devices makes Systems out of figures. One file of it says
-// PIPESCOPE_REGISTER_FAMILY(ipu) { registry.add("ipu", …); } and is found by the build.
-#include <functional>
+// A family of devices makes Systems out of figures. One of its files says
+// PIPESCOPE_REGISTER_FAMILY(ipu) { registry.add("ipu", {…}); }; the build finds that file and generates the
+// call.
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,32 +15,33 @@
 
 namespace pipescope::devices {
 
-/// What was asked for: a system of some chip, or one chip alone.
+/// What the user asked for: a system of chips, or one chip alone.
 struct SystemRequest {
   std::string name;  ///< as the user wrote it, "pod4:2"
   FigureFile chip;
   std::optional<FigureFile> system;  ///< none: one chip alone
-  std::int64_t devices = 0;          ///< asked for; 0: all of the system
-  std::int64_t boxes = 1;            ///< of NAMExBOXES
+  std::int64_t devices = 0;          ///< how many the user asked for; 0: all of the system
+  std::int64_t boxes = 1;            ///< the BOXES of NAMExBOXES
 };
 
 struct Family {
+  std::string deviceNoun;                  ///< what people call one device: "IPU"
+  std::string accelerator = {};            ///< see SystemFacts::accelerator
+  std::string usualSystem = {};            ///< the system to use where only the accelerator is named
+  std::vector<std::string> settings = {};  ///< names of the SystemOptions::settings that it takes
+  bool costsGiven = false;                 ///< see SystemFacts::costsGiven
   base::Result<std::shared_ptr<const System>> (*make)(const SystemRequest&, const SystemOptions&) = nullptr;
 };
 
 class FamilyRegistry {
  public:
-  void add(const std::string& name, Family family) { families_[name] = family; }
-  /// Null where there is none.
+  void add(const std::string& name, Family family) { families_[name] = std::move(family); }
+  /// Null: no family has this name.
   const Family* find(const std::string& name) const {
     const auto found = families_.find(name);
     return found == families_.end() ? nullptr : &found->second;
   }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const auto& [name, family] : families_) names.push_back(name);
-    return names;
-  }
+  const std::map<std::string, Family>& all() const { return families_; }
 
  private:
   std::map<std::string, Family> families_;

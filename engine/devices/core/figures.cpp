@@ -1,4 +1,5 @@
 #include "engine/devices/core/figures.h"
+#include "engine/config/nearest.h"
 
 #include <fmt/format.h>
 
@@ -80,7 +81,7 @@ base::Status FigureReader::status() const {
   if (!fault_.empty()) return base::badInput(fault_);
   for (const auto& [key, figure] : file_.figures) {
     if (known_.contains(key)) continue;
-    const std::string nearest = nearestName(key, {known_.begin(), known_.end()});
+    const std::string nearest = config::nearest(key, {known_.begin(), known_.end()});
     return base::badInput(
         fmt::format("{}: unknown figure \"{}\"{}", figure.file, key,
                     nearest.empty() ? "." : fmt::format("; did you mean \"{}\"?", nearest)));
@@ -89,21 +90,6 @@ base::Status FigureReader::status() const {
 }
 
 namespace {
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 struct Scale {
   double factor;
   const char* prefix;
@@ -138,19 +124,6 @@ Scale binaryScale(double value) {
   return {1, ""};
 }
 }  // namespace
-
-std::string nearestName(std::string_view name, const std::vector<std::string>& known) {
-  std::string best;
-  std::size_t bestDistance = std::max<std::size_t>(2, name.size() / 2) + 1;
-  for (const std::string& candidate : known) {
-    const std::size_t distance = editDistance(name, candidate);
-    if (distance < bestDistance) {
-      bestDistance = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
 
 Figure readableFigure(const std::string& name, double value, const std::string& unit,
                       const std::string& grade, const std::string& source) {

@@ -64,9 +64,6 @@ class FigureReader {
   std::string fault_;
 };
 
-/// The name nearest to `name` by edit distance; empty if none is near.
-std::string nearestName(std::string_view name, const std::vector<std::string>& known);
-
 /// A figure for people: the value scaled to a handy unit ("47.5" "TB/s", "897" "MiB", "1,472" "tiles").
 Figure readableFigure(const std::string& name, double value, const std::string& unit,
                       const std::string& grade, const std::string& source);

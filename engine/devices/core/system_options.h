@@ -2,9 +2,18 @@
 // What can be asked of a system besides its name.
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <string>
+#include <variant>
+#include <vector>
 
 namespace pipescope::devices {
+
+/// A setting that only some families take; each family lists the names of those it knows (Family::settings).
+struct FamilySetting {
+  std::string name;  ///< "io_tiles"
+  std::variant<double, std::string> value;
+  int device = -1;  ///< the device that it holds for; −1: all devices
+};
 
 struct SystemOptions {
   /// Folder with the user's devices/*.toml and systems/*.toml; empty: none.
@@ -12,16 +21,10 @@ struct SystemOptions {
   /// Devices wanted; 0: as many as the name says. The system has the smallest allowed partition that holds
   /// them.
   std::int64_t devices = 0;
-  /// Share of a tile's memory that the temporaries of one product or convolution may take, 0…1.
-  double availableMemoryProportion = 0.6;
-  /// Tiles of each chip that only carry data in and out; the others compute.
-  std::int64_t ioTiles = 0;
-  /// By device index, where it differs.
-  std::map<int, double> availableMemoryProportionOf;
-  /// Products of float16 operands keep their sums in float16 too, where a family's hardware can.
-  bool halfPartials = false;
-  /// Devices of a replica work one after another, and so never share what a machine's devices have in common.
+  /// The devices of a replica work one after another, so they never share what the devices of a machine have
+  /// in common.
   bool oneAtATime = false;
+  std::vector<FamilySetting> settings;
 };
 
 }  // namespace pipescope::devices

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "engine/devices/core/family.h"
 
 namespace pipescope::devices {
 namespace {
@@ -15,23 +18,24 @@ class FixedSystem : public System {
  public:
   FixedSystem(const FixedCosts& costs, int devices) : costs_(costs) {
     for (int i = 0; i < devices; ++i) {
-      devices_.push_back({"fixed",
-                          fmt::format("Device {}", i),
-                          kFixedTicksPerUnit,
-                          1,
-                          "unit",
-                          {model::LaneRole::compute, model::LaneRole::exchange},
-                          {}});
+      devices_.push_back({.kind = "fixed",
+                          .name = fmt::format("Device {}", i),
+                          .ticksPerSecond = kFixedTicksPerUnit,
+                          .units = 1,
+                          .unitName = "unit",
+                          .lanes = {model::LaneRole::compute, model::LaneRole::exchange}});
     }
     for (int i = 0; i + 1 < devices; ++i) {
-      links_.push_back({i, i + 1, fmt::format("{} to {}", i, i + 1), 0});
-      links_.push_back({i + 1, i, fmt::format("{} to {}", i + 1, i), 0});
+      links_.push_back({.from = i, .to = i + 1, .name = fmt::format("{} to {}", i, i + 1)});
+      links_.push_back({.from = i + 1, .to = i, .name = fmt::format("{} to {}", i + 1, i)});
     }
   }
 
   std::string family() const override { return "fixed"; }
+  SystemFacts facts() const override {
+    return {.deviceNoun = "device", .tickNoun = "cost units", .costsGiven = true};
+  }
   std::string name() const override { return "fixed"; }
-  model::TickMeaning tickMeaning() const override { return model::TickMeaning::cost; }
   std::string description() const override { return "devices whose costs the configuration states"; }
   const std::vector<DeviceInfo>& devices() const override { return devices_; }
   const std::vector<LinkInfo>& links() const override { return links_; }
@@ -82,8 +86,11 @@ class FixedSystem : public System {
     step.meanTicks = static_cast<double>(ticks.count);
     step.activeUnits = 1;
     if (pass == model::Pass::collective) step.lane = model::LaneRole::exchange;
-    LoweredPass lowerPass{stage, pass, {{name, "Fixed", 0, Bytes(0)}}, {{name, step.lane, ticks, {step}}}};
-    lowered.passes.push_back(std::move(lowerPass));
+    lowered.passes.push_back(
+        {.stage = stage,
+         .pass = pass,
+         .operators = {{.name = name, .kind = "Fixed"}},
+         .segments = {{.name = name, .lane = step.lane, .ticks = ticks, .steps = {step}}}});
   }
 
   FixedCosts costs_;
@@ -94,7 +101,23 @@ class FixedSystem : public System {
 }  // namespace
 
 std::shared_ptr<const System> makeFixedSystem(const FixedCosts& costs, int devices) {
-  return std::make_shared<FixedSystem>(costs, std::max(devices, 1));
+  return std::make_shared<FixedSystem>(costs, devices);
+}
+
+namespace {
+
+/// The system without costs: `pipescope devices` describes it; a run makes its own with makeFixedSystem.
+base::Result<std::shared_ptr<const System>> makeWithoutCosts(const SystemRequest& request,
+                                                             const SystemOptions&) {
+  PIPESCOPE_TRY(FigureReader(request.chip).status());
+  const std::int64_t devices = std::max<std::int64_t>(request.devices, 1) * request.boxes;
+  return makeFixedSystem({}, static_cast<int>(devices));
+}
+
+}  // namespace
+
+PIPESCOPE_REGISTER_FAMILY(fixed) {
+  registry.add("fixed", {.deviceNoun = "device", .costsGiven = true, .make = makeWithoutCosts});
 }
 
 }  // namespace pipescope::devices

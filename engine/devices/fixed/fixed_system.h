@@ -1,6 +1,7 @@
 #pragma once
-// The third, trivial family: costs per stage and pass are given, not modelled. It serves tests, teaching and
-// `pipescope schedule`, and keeps the seam to the device families honest.
+// The trivial family: the configuration states the cost of each stage and pass instead of a device model. It
+// serves tests, teaching and `pipescope schedule`, and shows that the interface of the families holds for
+// more than two kinds of hardware.
 #include <memory>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace pipescope::devices {
 
-/// Ticks of one cost unit: reports print units.
+/// Ticks of one cost unit. Reports print cost units.
 inline constexpr std::int64_t kFixedTicksPerUnit = 1'000'000;
 
 /// In cost units.
@@ -19,13 +20,13 @@ struct FixedStageCost {
 
 struct FixedCosts {
   std::vector<FixedStageCost> stages;
-  double exchange = 0;         ///< of each boundary copy, whatever else is under way
-  double call = 0;             ///< host time of each call
-  double collective = 0;       ///< sum of a stage's gradients over replicas, where there are several
+  double exchange = 0;         ///< of each copy from stage to stage, whatever else is under way
+  double call = 0;             ///< time of the host for each call
+  double collective = 0;       ///< of summing a stage's gradients over replicas, if there are several
   bool splitBackward = false;  ///< weight gradients are a pass of their own
 };
 
-/// As many devices as `devices`; at least one.
+/// A system of `devices` (at least 1) devices in a row.
 std::shared_ptr<const System> makeFixedSystem(const FixedCosts& costs, int devices);
 
 }  // namespace pipescope::devices

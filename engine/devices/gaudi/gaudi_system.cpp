@@ -40,7 +40,7 @@ class GaudiSystem final : public System {
   }
 
   std::string family() const override { return "gaudi"; }
-  model::TickMeaning tickMeaning() const override { return model::TickMeaning::time; }
+  SystemFacts facts() const override { return {.deviceNoun = "HPU", .accelerator = "hpu"}; }
   std::string name() const override { return request_.name; }
   std::string description() const override {
     std::string text = request_.system ? request_.system->description : card_.description;
@@ -67,7 +67,8 @@ class GaudiSystem final : public System {
           stages.front()->index, device, request_.name, fabric_.devices(),
           fabric_.devices() == 1 ? "" : "s"));
     }
-    const LoweringContext context{card_, fabric_, stages.front()->replication, device, {}};
+    const LoweringContext context{
+        .card = card_, .fabric = fabric_, .replication = stages.front()->replication, .device = device};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
 
@@ -126,7 +127,10 @@ base::Result<std::shared_ptr<const System>> makeGaudiSystem(const SystemRequest&
 }  // namespace gaudi
 
 PIPESCOPE_REGISTER_FAMILY(gaudi) {
-  registry.add("gaudi", {gaudi::makeGaudiSystem});
+  registry.add("gaudi", {.deviceNoun = "HPU",
+                         .accelerator = "hpu",
+                         .usualSystem = "hls-gaudi2",
+                         .make = gaudi::makeGaudiSystem});
 }
 
 }  // namespace pipescope::devices

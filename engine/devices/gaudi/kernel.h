@@ -47,7 +47,7 @@ struct LoweringContext {
   const Fabric& fabric;
   compile::Replication replication;  ///< says which cards a collective is among
   int device = 0;
-  std::string what;  ///< the operator, for sentences
+  std::string what = {};  ///< the operator, for error sentences
 };
 
 /// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where a Gaudi

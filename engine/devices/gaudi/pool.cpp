@@ -1,7 +1,26 @@
-// Pooling on TPCs: an instruction for each element of a window; backward also a comparison or a division.
+// Pooling on TPCs: each element of a window takes one or two instructions.
 #include "engine/devices/gaudi/kernel.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices::gaudi {
+namespace {
+
+/// Instructions for each element of a window, forward and backward. (D: a TPC adds or compares in one
+/// instruction. R: the gradient also compares with the maximum, or multiplies by the share.)
+struct PoolRow {
+  double forward = 0, backward = 0;
+};
+
+constexpr PoolRow rowOf(ops::PoolFunction function) {
+  switch (function) {
+    case ops::PoolFunction::max:
+    case ops::PoolFunction::average:
+      return {1, 2};
+  }
+  PIPESCOPE_CHECK(false, "a pooling that is not in the enumeration");
+}
+
+}  // namespace
 
 base::Result<Kernel> lower(const ops::Pool& work, const LoweringContext& context) {
   PIPESCOPE_TRY(checkComputes(work.type, context));
@@ -13,7 +32,8 @@ base::Result<Kernel> lower(const ops::Pool& work, const LoweringContext& context
   for (const std::int64_t extent : work.output) outputs *= extent;
   for (const std::int64_t extent : work.kernel) window *= extent;
   for (const std::int64_t extent : work.field) inputs *= extent;
-  const double each = static_cast<double>(window) * (work.backward ? 2 : 1);
+  const PoolRow row = rowOf(work.function);
+  const double each = static_cast<double>(window) * (work.backward ? row.backward : row.forward);
   Kernel kernel = tpcKernel(context.card, work.backward ? "PoolGradient" : "Pool", outputs, work.type, each);
   // Windows that overlap read the same element from SRAM again.
   const std::int64_t size = graph::sizeOf(work.type);

@@ -4,8 +4,31 @@
 #include <cmath>
 
 #include "engine/devices/gaudi/kernel.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices::gaudi {
+namespace {
+
+/// Instructions that take a vector of elements into the result. (D: a TPC adds, multiplies and adds, or
+/// compares in one instruction. R: the position of an extremum is kept by the same number.)
+constexpr double tpcInstructions(ops::ReduceFunction function) {
+  using enum ops::ReduceFunction;
+  switch (function) {
+    case sum:
+    case mean:
+    case max:
+    case min:
+    case product:
+    case absSum:
+    case squareSum:
+    case argmax:
+    case argmin:
+      return 1;
+  }
+  PIPESCOPE_CHECK(false, "a reduction that is not in the enumeration");
+}
+
+}  // namespace
 
 base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& context) {
   const Card& card = context.card;
@@ -18,8 +41,8 @@ base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& conte
   const std::int64_t size = graph::sizeOf(work.type), rowBytes = work.depth * size;
   // Each row begins with a vector and a cache line of its own.
   const std::int64_t padded = (rowBytes + card.vectorBytes - 1) / card.vectorBytes * card.vectorBytes / size;
-  Kernel kernel =
-      tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth), work.type, 1);
+  Kernel kernel = tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth), work.type,
+                            tpcInstructions(work.function));
   if (work.contiguous) {
     const std::int64_t lines = (rowBytes + card.cacheLine - 1) / card.cacheLine;
     if (work.outputs > 1)

@@ -23,7 +23,7 @@ std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, s
   std::int64_t inner = kGeneratedLoop * steps, start = 17;
   for (const ops::Map& part : chain) {
     const bool first = &part == &chain.front();
-    const std::int64_t own = mapPace(part.function, part.type, true).pace.cyclesFor(kBlock);
+    const std::int64_t own = mapPace(part.function, part.type, true).cyclesFor(kBlock);
     inner += first ? own : std::max(steps, own - kBetweenParts * steps);
     if (part.operands > 1) start = isHalf(part.type) ? 26 : 29;
   }
@@ -32,7 +32,8 @@ std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, s
 
 std::string fusedMapTitleOf(const std::vector<ops::Map>& chain, const char* between) {
   std::string title;
-  for (const ops::Map& part : chain) title += (title.empty() ? "" : between) + part.function;
+  for (const ops::Map& part : chain)
+    title += std::string(title.empty() ? "" : between) + toString(part.function);
   return title;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/devices/core/family.h"
 #include "engine/devices/ipu/chip.h"
 #include "engine/devices/ipu/ipu_figures.h"
+#include "engine/devices/ipu/ipu_options.h"
 #include "engine/devices/ipu/ladder.h"
 #include "engine/devices/ipu/planner.h"
 #include "engine/devices/ipu/stage_lowering.h"
@@ -29,12 +30,13 @@ class IpuSystem final : public System {
     int devices = 1;
     double hostBytesPerSecond = 1e30, streamingBytesPerSecond = 1e30;
   };
-  IpuSystem(Chip chip, Ladder ladder, SystemRequest request, SystemOptions options, double hostBytesPerSecond,
-            Streaming streaming, Machine machine)
+  IpuSystem(Chip chip, Ladder ladder, SystemRequest request, IpuOptions options, bool oneAtATime,
+            double hostBytesPerSecond, Streaming streaming, Machine machine)
       : chip_(std::move(chip)),
         ladder_(std::move(ladder)),
         request_(std::move(request)),
         options_(std::move(options)),
+        oneAtATime_(oneAtATime),
         hostBytesPerSecond_(hostBytesPerSecond),
         streaming_(streaming),
         machine_(machine),
@@ -58,6 +60,9 @@ class IpuSystem final : public System {
   }
 
   std::string family() const override { return "ipu"; }
+  SystemFacts facts() const override {
+    return {.deviceNoun = "IPU", .accelerator = "ipu", .tickNoun = "cycles"};
+  }
   std::string name() const override { return request_.name; }
   std::string description() const override {
     std::string text = request_.system ? request_.system->description : chip_.description;
@@ -88,29 +93,24 @@ class IpuSystem final : public System {
           stages.front()->index, device, request_.name, ladder_.devices(),
           ladder_.devices() == 1 ? "" : "s"));
     }
-    double proportion = options_.availableMemoryProportion;
-    if (const auto own = options_.availableMemoryProportionOf.find(device);
-        own != options_.availableMemoryProportionOf.end()) {
-      proportion = own->second;
-    }
     const compile::Replication& replication = stages.front()->replication;
     const auto share = [&](double own, double ofMachine, bool allPlaces) {
       return std::min(own, ofMachine / static_cast<double>(atOnce(device, replication, allPlaces)));
     };
     const double perMachine = machine_.streamingBytesPerSecond;
-    const LoweringContext context{computing_,
-                                  planner_,
-                                  proportion,
-                                  share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
-                                  {},
-                                  options_.halfPartials,
-                                  &ladder_,
-                                  replication,
-                                  device,
-                                  share(streaming_.bytesPerSecond, perMachine, !options_.oneAtATime),
-                                  streaming_.bytes,
-                                  share(streaming_.bytesPerSecond, perMachine, replication.atOnce),
-                                  options_.ioTiles};
+    const LoweringContext context{
+        .chip = computing_,
+        .planner = planner_,
+        .memoryProportion = options_.proportionOf(device),
+        .hostBytesPerSecond = share(hostBytesPerSecond_, machine_.hostBytesPerSecond, false),
+        .halfPartials = options_.halfPartials,
+        .ladder = &ladder_,
+        .replication = replication,
+        .device = device,
+        .streamingBytesPerSecond = share(streaming_.bytesPerSecond, perMachine, !oneAtATime_),
+        .streamingBytes = streaming_.bytes,
+        .updateStreamingBytesPerSecond = share(streaming_.bytesPerSecond, perMachine, replication.atOnce),
+        .ioTiles = options_.ioTiles};
     return lowerStages(stages, devices_[static_cast<std::size_t>(device)].name, context);
   }
 
@@ -157,7 +157,8 @@ class IpuSystem final : public System {
   Chip chip_;
   Ladder ladder_;
   SystemRequest request_;
-  SystemOptions options_;
+  IpuOptions options_;
+  bool oneAtATime_;
   double hostBytesPerSecond_;
   Streaming streaming_;
   Machine machine_;
@@ -173,7 +174,8 @@ std::int64_t partitionFor(std::int64_t wanted, std::int64_t available) {
 }
 
 base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& request,
-                                                          const SystemOptions& options) {
+                                                          const SystemOptions& systemOptions) {
+  PIPESCOPE_ASSIGN(const IpuOptions options, readOptions(systemOptions.settings));
   PIPESCOPE_ASSIGN(Chip chip, readChip(request.chip));
   if (options.ioTiles >= chip.tiles) {
     return base::badInput(fmt::format("{} I/O tiles leave none of the {} tiles of {} to compute.",
@@ -207,15 +209,20 @@ base::Result<std::shared_ptr<const System>> makeIpuSystem(const SystemRequest& r
     return base::badInput(fmt::format("System \"{}\" has {} IPU{}, but {} are wanted; take a larger system.",
                                       request.name, available, available == 1 ? "" : "s", request.devices));
   }
-  return std::shared_ptr<const System>(std::make_shared<IpuSystem>(
-      std::move(chip), std::move(ladder), request, options, hostBytesPerSecond, streaming, machine));
+  return std::shared_ptr<const System>(std::make_shared<IpuSystem>(std::move(chip), std::move(ladder),
+                                                                   request, options, systemOptions.oneAtATime,
+                                                                   hostBytesPerSecond, streaming, machine));
 }
 
 }  // namespace
 }  // namespace ipu
 
 PIPESCOPE_REGISTER_FAMILY(ipu) {
-  registry.add("ipu", {ipu::makeIpuSystem});
+  registry.add("ipu", {.deviceNoun = "IPU",
+                       .accelerator = "ipu",
+                       .usualSystem = "pod4",
+                       .settings = ipu::settingNames(),
+                       .make = ipu::makeIpuSystem});
 }
 
 }  // namespace pipescope::devices

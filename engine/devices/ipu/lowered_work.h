@@ -69,7 +69,7 @@ struct LoweringContext {
   Planner& planner;
   double memoryProportion = 0.6;
   double hostBytesPerSecond = 1;
-  std::string what;           ///< the operator, for sentences
+  std::string what = {};      ///< the operator, for error sentences
   bool halfPartials = false;  ///< float16 products keep float16 sums, whatever the Work says
   // Of collectives.
   const Ladder* ladder = nullptr;  ///< none: a single chip

@@ -1,6 +1,7 @@
 // Elementwise work on every tile that has elements.
 #include <string>
 
+#include "engine/devices/core/titles.h"
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/map_cost.h"
@@ -8,34 +9,29 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-bool isNonLinearity(const std::string& name) {
-  for (const char* known : {"relu", "relu_gradient", "tanh", "sigmoid", "gelu", "gelu_gradient"}) {
-    if (name == known) return true;
-  }
-  return false;
+using ops::MapFunction;
+
+bool isNonLinearity(MapFunction function) {
+  using enum MapFunction;
+  return function == relu || function == reluGradient || function == tanh || function == sigmoid ||
+         function == gelu || function == geluGradient;
 }
 
-std::int64_t mapCodeBytes(const std::string& name) {
-  if (name == "gelu" || name == "gelu_gradient") return kCodeGelu;
-  if (name == "scaled_add" || name == "adam" || name == "adamw") return kCodeScaledAdd;
-  if (name == "cast") return kCodeCast;
-  if (name == "fill") return kCodeFill;
-  return isNonLinearity(name) ? kCodeNonLinearity : kCodeElementwise;
+std::int64_t mapCodeBytes(MapFunction function) {
+  using enum MapFunction;
+  if (function == gelu || function == geluGradient) return kCodeGelu;
+  if (function == scaledAdd || function == adam) return kCodeScaledAdd;
+  if (function == cast) return kCodeCast;
+  if (function == fill) return kCodeFill;
+  return isNonLinearity(function) ? kCodeNonLinearity : kCodeElementwise;
 }
 
 std::string vertexType(const ops::Map& work) {
   const std::string type = isHalf(work.type) ? "half" : "float";
   const std::string suffix = work.inPlace ? "InPlace" : "";
-  if (isNonLinearity(work.function))
-    return "popnn::NonLinearity1D" + suffix + "<" + work.function + "," + type + ">";
-  return (work.operands > 1 ? "popops::BinaryOp1D" : "popops::UnaryOp1D") + suffix + "<" + work.function +
-         "," + type + ">";
-}
-
-std::string mapTitleOf(std::string function) {
-  if (!function.empty() && function[0] >= 'a' && function[0] <= 'z')
-    function[0] = static_cast<char>(function[0] - 'a' + 'A');
-  return function;
+  const std::string arguments = suffix + "<" + toString(work.function) + "," + type + ">";
+  if (isNonLinearity(work.function)) return "popnn::NonLinearity1D" + arguments;
+  return (work.operands > 1 ? "popops::BinaryOp1D" : "popops::UnaryOp1D") + arguments;
 }
 
 }  // namespace
@@ -47,7 +43,7 @@ base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& con
   const Chip& chip = context.chip;
   LoweredWork lowered;
   const TileRuns elements = spreadEvenly(chip, work.elements, graph::sizeOf(work.type));
-  lowered.compute(chip, mapTitleOf(work.function),
+  lowered.compute(chip, titleOf(work.function),
                   transformed(elements, [&](std::int64_t n) { return mapCycles(chip, work, n); }),
                   {vertexType(work), mapCodeBytes(work.function), kStateSimple, 0});
   return lowered;

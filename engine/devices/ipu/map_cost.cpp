@@ -1,200 +1,265 @@
 #include "engine/devices/ipu/map_cost.h"
 
 #include <algorithm>
-#include <numeric>
-#include <vector>
+#include <initializer_list>
 
 #include "engine/devices/ipu/rounding.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
 namespace {
 
-/// A vertex of PopLibs (C: popops' and popnn's tables of cycles per loop; where a loop does not say how many
-/// elements it takes, four cycles of loads, store and branch are added). In place, half, whole number: as the
-/// first where empty.
-struct VertexRow {
-  const char* name;
+using ops::MapFunction;
+
+/// The pace of one function's inner loop by type: float32, float16, both again where the result overwrites
+/// the operand, and whole numbers. Where one of the last three has no cycles, the loop is as fast as the
+/// first one of its type.
+struct FunctionRow {
   Pace single, half;
-  Pace singleInPlace = {}, halfInPlace = {}, whole = {};
+  Pace singleInPlace = {0, 1}, halfInPlace = {0, 1}, whole = {0, 1};
 };
 
-constexpr VertexRow kVertices[] = {
-    {"add", {3, 2}, {3, 4}, {}, {}, {7, 1}},
-    {"subtract", {3, 2}, {3, 4}, {}, {}, {7, 1}},
-    {"multiply", {3, 2}, {3, 4}, {}, {}, {7, 1}},
-    {"divide", {10, 2}, {21, 4}, {}, {}, {277, 1}},
-    {"remainder", {133, 2}, {300, 4}, {}, {}, {292, 1}},
-    {"atan2", {272, 2}, {578, 4}},
-    {"pow", {312, 1}, {325, 1}},
-    {"maximum", {4, 2}, {4, 4}, {}, {}, {7, 1}},
-    {"minimum", {4, 2}, {4, 4}, {}, {}, {7, 1}},
-    {"equal", {14, 4}, {9, 4}},
-    {"not_equal", {14, 4}, {9, 4}},
-    {"less", {14, 4}, {9, 4}},
-    {"greater", {14, 4}, {9, 4}},
-    {"select", {5, 1}, {5, 1}},
-    {"and", {5, 4}, {5, 4}, {}, {}, {7, 1}},
-    {"or", {5, 4}, {5, 4}, {}, {}, {7, 1}},
-    {"not", {21, 1}, {21, 1}, {}, {}, {5, 2}},
-    {"shift", {7, 1}, {7, 1}},
-    {"negate", {2, 2}, {2, 4}, {3, 2}, {3, 4}, {6, 1}},
-    {"square", {2, 2}, {2, 4}, {}, {}, {5, 2}},
-    {"abs", {5, 1}, {5, 1}, {5, 2}, {5, 4}, {6, 1}},
-    {"sign", {9, 2}, {9, 4}, {}, {}, {9, 1}},
-    {"ceil", {6, 2}, {6, 4}},
-    {"floor", {6, 2}, {6, 4}},
-    {"round", {6, 2}, {6, 4}},
-    {"reciprocal", {6, 2}, {15, 4}},
-    {"sqrt", {10, 2}, {23, 4}, {}, {}, {114, 1}},
-    {"rsqrt", {8, 2}, {19, 4}},
-    {"cbrt", {31, 2}, {21, 4}},
-    {"exp", {6, 2}, {4, 4}},
-    {"expm1", {8, 1}, {9, 4}},
-    {"log", {12, 2}, {4, 4}, {14, 2}, {6, 4}},
-    {"log1p", {184, 2}, {184, 4}},
-    {"sin", {2304, 1}, {26, 1}},
-    {"cos", {2304, 1}, {26, 1}},
-    {"tan", {5100, 1}, {5700, 1}},
-    {"asin", {106, 1}, {106, 1}},
-    {"tanh", {12, 2}, {4, 4}, {10, 2}, {2, 4}},
-    {"sigmoid", {12, 2}, {6, 4}, {10, 2}, {4, 4}},
-    {"relu", {3, 2}, {3, 4}, {2, 2}, {2, 4}},
-    {"relu_gradient", {3, 2}, {3, 4}},
-    {"erf", {18, 1}, {16, 1}},
-    {"gelu", {22, 1}, {16, 1}},
-    {"scaled_add", {3, 2}, {3, 4}},
-    {"cast", {1, 2}, {1, 4}},
-    {"fill", {1, 2}, {1, 4}},
-    {"copy", {1, 2}, {1, 4}},
-};
-
-/// Functions without a vertex of their own are taken in by one that is generated from an expression (X: the
-/// sum of what they are made of, each with its loads and stores, which is more rather than less than it
-/// takes).
-struct MadeOf {
-  const char* name;
-  std::vector<const char*> parts;
-};
-
-const std::vector<MadeOf>& madeOf() {
-  static const std::vector<MadeOf> list{
-      {"max", {"maximum"}},
-      {"min", {"minimum"}},
-      {"xor", {"or", "and", "not"}},
-      {"acos", {"asin", "subtract"}},
-      {"atan", {"atan2"}},
-      {"sinh", {"exp", "reciprocal", "subtract", "multiply"}},
-      {"cosh", {"exp", "reciprocal", "add", "multiply"}},
-      {"asinh", {"square", "add", "sqrt", "add", "log"}},
-      {"acosh", {"square", "subtract", "sqrt", "add", "log"}},
-      {"atanh", {"add", "subtract", "divide", "log", "multiply"}},
-      {"tan_gradient", {"square", "add", "multiply"}},
-      {"asin_gradient", {"square", "subtract", "rsqrt", "multiply"}},
-      {"acos_gradient", {"square", "subtract", "rsqrt", "multiply", "negate"}},
-      {"atan_gradient", {"square", "add", "divide"}},
-      {"sinh_gradient", {"exp", "reciprocal", "add", "multiply", "multiply"}},
-      {"cosh_gradient", {"exp", "reciprocal", "subtract", "multiply", "multiply"}},
-      {"asinh_gradient", {"square", "add", "rsqrt", "multiply"}},
-      {"acosh_gradient", {"square", "subtract", "rsqrt", "multiply"}},
-      {"atanh_gradient", {"square", "subtract", "divide"}},
-      {"reciprocal_gradient", {"square", "multiply", "negate"}},
-      {"tanh_gradient", {"square", "subtract", "multiply"}},
-      {"sigmoid_gradient", {"subtract", "multiply", "multiply"}},
-      {"erf_gradient", {"square", "exp", "multiply", "multiply"}},
-      {"gelu_gradient", {"erf", "square", "exp", "multiply", "add", "multiply"}},
-      {"elu", {"expm1", "multiply", "select"}},
-      {"elu_gradient", {"exp", "multiply", "multiply", "select"}},
-      {"celu", {"divide", "expm1", "multiply", "select"}},
-      {"celu_gradient", {"divide", "exp", "multiply", "select"}},
-      {"selu", {"expm1", "multiply", "multiply", "select"}},
-      {"selu_gradient", {"exp", "multiply", "multiply", "multiply", "select"}},
-      {"softplus", {"exp", "add", "log"}},
-      {"softplus_gradient", {"sigmoid", "multiply"}},
-      {"softsign", {"abs", "add", "divide"}},
-      {"softsign_gradient", {"abs", "add", "square", "divide"}},
-      {"leaky_relu", {"multiply", "select"}},
-      {"leaky_relu_gradient", {"multiply", "select"}},
-      {"prelu", {"multiply", "select"}},
-      {"prelu_gradient", {"multiply", "multiply", "select"}},
-      {"thresholded_relu", {"greater", "multiply"}},
-      {"thresholded_relu_gradient", {"greater", "multiply"}},
-      {"shrink", {"add", "greater", "select"}},
-      {"hard_sigmoid", {"multiply", "add", "maximum", "minimum"}},
-      {"hard_sigmoid_gradient", {"multiply", "add", "greater", "less", "multiply"}},
-      {"hard_swish", {"multiply", "add", "maximum", "minimum", "multiply"}},
-      {"hard_swish_gradient", {"multiply", "add", "maximum", "minimum", "multiply", "add"}},
-      {"square_scaled_add", {"square", "scaled_add"}},
-      {"quantize", {"divide", "round", "maximum", "minimum", "cast"}},
-      {"dequantize", {"cast", "subtract", "multiply"}},
-      {"complex_multiply_add", {"multiply", "scaled_add", "multiply", "scaled_add"}},
-      {"adam", {"scaled_add", "square", "scaled_add", "sqrt", "add", "divide", "scaled_add"}},
-      {"adamw", {"multiply", "scaled_add", "square", "scaled_add", "sqrt", "add", "divide", "scaled_add"}},
-  };
-  return list;
-}
-
-/// A loop that is not written in assembly: 5 cycles more per vector than an addition (C: PopLibs' generic
-/// loops; R that it is one).
-constexpr VertexRow kOther = {"", {8, 2}, {8, 4}, {}, {}, {12, 1}};
-
-const VertexRow* vertexOf(const std::string& name) {
-  for (const VertexRow& row : kVertices) {
-    if (name == row.name) return &row;
-  }
-  return nullptr;
-}
-
-bool isWhole(ElementType type) {
-  return type >= ElementType::int8 && type <= ElementType::uint64;
-}
-
-Pace paceOf(const VertexRow& row, ElementType type, bool inPlace) {
-  if (isWhole(type)) return row.whole.cycles > 0 ? row.whole : row.single;
-  const bool half = isHalf(type);
+constexpr Pace paceOf(const FunctionRow& row, ElementType type, bool inPlace) {
+  if (type >= ElementType::int8 && type <= ElementType::uint64)
+    return row.whole.cycles > 0 ? row.whole : row.single;
+  const bool half = type == ElementType::float16;
   const Pace own = half ? row.halfInPlace : row.singleInPlace;
   return inPlace && own.cycles > 0 ? own : half ? row.half : row.single;
 }
 
-/// Sums and extremes of more than two operands take them in one by one; other functions read all they have at
-/// once.
-bool takesPairs(const std::string& function) {
-  for (const char* known : {"add", "multiply", "maximum", "minimum", "max", "min"}) {
-    if (function == known) return true;
+/// The row of a vertex that is generated from an expression: the sum of the vertices of its parts. This
+/// counts a load and a store for each part, which is more rather than less than the generated loop takes
+/// (grade X).
+constexpr FunctionRow madeOf(std::initializer_list<FunctionRow> parts) {
+  constexpr std::int64_t kBlock = 4;  // elements: a whole number of steps of every part's loop
+  FunctionRow sum{{0, kBlock}, {0, kBlock}, {0, 1}, {0, 1}, {0, kBlock}};
+  for (const FunctionRow& part : parts) {
+    sum.single.cycles += paceOf(part, ElementType::float32, true).cyclesFor(kBlock);
+    sum.half.cycles += paceOf(part, ElementType::float16, true).cyclesFor(kBlock);
+    sum.whole.cycles += paceOf(part, ElementType::int32, true).cyclesFor(kBlock);
   }
-  return false;
+  return sum;
+}
+
+/// PopLibs has a vertex for this function, but no operator asks for it alone.
+constexpr FunctionRow kExpm1 = {{8, 1}, {9, 4}};
+
+/// Vertices of PopLibs (grade C: the tables of cycles per loop in popops and popnn; where a loop does not say
+/// how many elements it takes, four cycles for loads, store and branch are added), and functions made of
+/// them.
+constexpr FunctionRow rowOf(MapFunction function) {
+  using enum MapFunction;
+  switch (function) {
+    case add:
+    case subtract:
+    case multiply:
+      return {{3, 2}, {3, 4}, {}, {}, {7, 1}};
+    case divide:
+      return {{10, 2}, {21, 4}, {}, {}, {277, 1}};
+    case remainder:
+      return {{133, 2}, {300, 4}, {}, {}, {292, 1}};
+    case atan:  // atan2(x, 1), of which a block of four elements is counted
+      return {{2 * 272, 4}, {578, 4}};
+    case pow:
+      return {{312, 1}, {325, 1}};
+    case maximum:
+    case minimum:
+      return {{4, 2}, {4, 4}, {}, {}, {7, 1}};
+    case equal:
+    case notEqual:
+    case less:
+    case greater:
+      return {{14, 4}, {9, 4}};
+    case select:
+      return {{5, 1}, {5, 1}};
+    case logicalAnd:
+    case logicalOr:
+      return {{5, 4}, {5, 4}, {}, {}, {7, 1}};
+    case logicalNot:
+      return {{21, 1}, {21, 1}, {}, {}, {5, 2}};
+    case shift:
+      return {{7, 1}, {7, 1}};
+    case negate:
+      return {{2, 2}, {2, 4}, {3, 2}, {3, 4}, {6, 1}};
+    case square:
+      return {{2, 2}, {2, 4}, {}, {}, {5, 2}};
+    case abs:
+      return {{5, 1}, {5, 1}, {5, 2}, {5, 4}, {6, 1}};
+    case sign:
+      return {{9, 2}, {9, 4}, {}, {}, {9, 1}};
+    case ceil:
+    case floor:
+    case round:
+      return {{6, 2}, {6, 4}};
+    case reciprocal:
+      return {{6, 2}, {15, 4}};
+    case sqrt:
+      return {{10, 2}, {23, 4}, {}, {}, {114, 1}};
+    case rsqrt:
+      return {{8, 2}, {19, 4}};
+    case exp:
+      return {{6, 2}, {4, 4}};
+    case log:
+      return {{12, 2}, {4, 4}, {14, 2}, {6, 4}};
+    case sin:
+    case cos:
+      return {{2304, 1}, {26, 1}};
+    case tan:
+      return {{5100, 1}, {5700, 1}};
+    case asin:
+      return {{106, 1}, {106, 1}};
+    case tanh:
+      return {{12, 2}, {4, 4}, {10, 2}, {2, 4}};
+    case sigmoid:
+      return {{12, 2}, {6, 4}, {10, 2}, {4, 4}};
+    case relu:
+      return {{3, 2}, {3, 4}, {2, 2}, {2, 4}};
+    case reluGradient:
+      return {{3, 2}, {3, 4}};
+    case erf:
+      return {{18, 1}, {16, 1}};
+    case gelu:
+      return {{22, 1}, {16, 1}};
+    case scaledAdd:
+      return {{3, 2}, {3, 4}};
+    case cast:
+    case fill:
+    case copy:
+      return {{1, 2}, {1, 4}};
+
+    case logicalXor:
+      return madeOf({rowOf(logicalOr), rowOf(logicalAnd), rowOf(logicalNot)});
+    case acos:
+      return madeOf({rowOf(asin), rowOf(subtract)});
+    case sinh:
+      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(subtract), rowOf(multiply)});
+    case cosh:
+      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(add), rowOf(multiply)});
+    case asinh:
+      return madeOf({rowOf(square), rowOf(add), rowOf(sqrt), rowOf(add), rowOf(log)});
+    case acosh:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(sqrt), rowOf(add), rowOf(log)});
+    case atanh:
+      return madeOf({rowOf(add), rowOf(subtract), rowOf(divide), rowOf(log), rowOf(multiply)});
+    case tanGradient:
+      return madeOf({rowOf(square), rowOf(add), rowOf(multiply)});
+    case asinGradient:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply)});
+    case acosGradient:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply), rowOf(negate)});
+    case atanGradient:
+      return madeOf({rowOf(square), rowOf(add), rowOf(divide)});
+    case sinhGradient:
+      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(add), rowOf(multiply), rowOf(multiply)});
+    case coshGradient:
+      return madeOf({rowOf(exp), rowOf(reciprocal), rowOf(subtract), rowOf(multiply), rowOf(multiply)});
+    case asinhGradient:
+      return madeOf({rowOf(square), rowOf(add), rowOf(rsqrt), rowOf(multiply)});
+    case acoshGradient:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(rsqrt), rowOf(multiply)});
+    case atanhGradient:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(divide)});
+    case reciprocalGradient:
+      return madeOf({rowOf(square), rowOf(multiply), rowOf(negate)});
+    case tanhGradient:
+      return madeOf({rowOf(square), rowOf(subtract), rowOf(multiply)});
+    case sigmoidGradient:
+      return madeOf({rowOf(subtract), rowOf(multiply), rowOf(multiply)});
+    case erfGradient:
+      return madeOf({rowOf(square), rowOf(exp), rowOf(multiply), rowOf(multiply)});
+    case geluGradient:
+      return madeOf({rowOf(erf), rowOf(square), rowOf(exp), rowOf(multiply), rowOf(add), rowOf(multiply)});
+    case elu:
+      return madeOf({kExpm1, rowOf(multiply), rowOf(select)});
+    case eluGradient:
+      return madeOf({rowOf(exp), rowOf(multiply), rowOf(multiply), rowOf(select)});
+    case celu:
+      return madeOf({rowOf(divide), kExpm1, rowOf(multiply), rowOf(select)});
+    case celuGradient:
+      return madeOf({rowOf(divide), rowOf(exp), rowOf(multiply), rowOf(select)});
+    case selu:
+      return madeOf({kExpm1, rowOf(multiply), rowOf(multiply), rowOf(select)});
+    case seluGradient:
+      return madeOf({rowOf(exp), rowOf(multiply), rowOf(multiply), rowOf(multiply), rowOf(select)});
+    case softplus:
+      return madeOf({rowOf(exp), rowOf(add), rowOf(log)});
+    case softplusGradient:
+      return madeOf({rowOf(sigmoid), rowOf(multiply)});
+    case softsign:
+      return madeOf({rowOf(abs), rowOf(add), rowOf(divide)});
+    case softsignGradient:
+      return madeOf({rowOf(abs), rowOf(add), rowOf(square), rowOf(divide)});
+    case leakyRelu:
+    case leakyReluGradient:
+    case prelu:
+      return madeOf({rowOf(multiply), rowOf(select)});
+    case preluGradient:
+      return madeOf({rowOf(multiply), rowOf(multiply), rowOf(select)});
+    case thresholdedRelu:
+    case thresholdedReluGradient:
+      return madeOf({rowOf(greater), rowOf(multiply)});
+    case shrink:
+      return madeOf({rowOf(add), rowOf(greater), rowOf(select)});
+    case hardSigmoid:
+      return madeOf({rowOf(multiply), rowOf(add), rowOf(maximum), rowOf(minimum)});
+    case hardSigmoidGradient:
+      return madeOf({rowOf(multiply), rowOf(add), rowOf(greater), rowOf(less), rowOf(multiply)});
+    case hardSwish:
+      return madeOf({rowOf(multiply), rowOf(add), rowOf(maximum), rowOf(minimum), rowOf(multiply)});
+    case hardSwishGradient:
+      return madeOf(
+          {rowOf(multiply), rowOf(add), rowOf(maximum), rowOf(minimum), rowOf(multiply), rowOf(add)});
+    case squareScaledAdd:
+      return madeOf({rowOf(square), rowOf(scaledAdd)});
+    case quantize:
+      return madeOf({rowOf(divide), rowOf(round), rowOf(maximum), rowOf(minimum), rowOf(cast)});
+    case dequantize:
+      return madeOf({rowOf(cast), rowOf(subtract), rowOf(multiply)});
+    case complexMultiplyAdd:
+      return madeOf({rowOf(multiply), rowOf(scaledAdd), rowOf(multiply), rowOf(scaledAdd)});
+    case adam:
+      return madeOf({rowOf(scaledAdd), rowOf(square), rowOf(scaledAdd), rowOf(sqrt), rowOf(add),
+                     rowOf(divide), rowOf(scaledAdd)});
+    case adamStep:
+      return madeOf({rowOf(multiply), rowOf(sqrt), rowOf(add), rowOf(divide)});
+    case overlap:
+      // The corners of the intersection, its sides (not below 0) and its area; the areas of both boxes; the
+      // area of the union; the quotient and its comparison with the threshold.
+      return madeOf({rowOf(maximum), rowOf(maximum), rowOf(minimum), rowOf(minimum), rowOf(subtract),
+                     rowOf(subtract), rowOf(maximum), rowOf(maximum), rowOf(multiply), rowOf(subtract),
+                     rowOf(subtract), rowOf(multiply), rowOf(subtract), rowOf(subtract), rowOf(multiply),
+                     rowOf(add), rowOf(subtract), rowOf(divide), rowOf(greater)});
+  }
+  PIPESCOPE_CHECK(false, "an elementwise function that is not in the enumeration");
+}
+
+/// Whether a vertex of more than two operands takes them in one by one. Vertices of other functions read all
+/// their operands at once.
+bool takesPairs(MapFunction function) {
+  using enum MapFunction;
+  return function == add || function == multiply || function == maximum || function == minimum;
 }
 
 }  // namespace
 
-MapPace mapPace(const std::string& function, ElementType type, bool inPlace) {
-  if (const VertexRow* row = vertexOf(function)) return {paceOf(*row, type, inPlace), 'C', 1};
-  for (const MadeOf& made : madeOf()) {
-    if (function != made.name) continue;
-    // Steps of the parts' loops differ in length: four elements are whole steps of all.
-    MapPace sum{{0, 4}, 'X', 0};
-    for (const char* part : made.parts) {
-      sum.pace.cycles += mapPace(part, type, true).pace.cyclesFor(4);
-      ++sum.parts;
-    }
-    return sum;
-  }
-  return {paceOf(kOther, type, inPlace), 'R', 1};
+Pace mapPace(MapFunction function, ElementType type, bool inPlace) {
+  return paceOf(rowOf(function), type, inPlace);
 }
 
 std::int64_t mapCycles(const Chip& chip, const ops::Map& work, std::int64_t elements) {
   const bool half = isHalf(work.type);
   const std::int64_t each = ceilDiv(elements, chip.workers);
-  const Pace pace = mapPace(work.function, work.type, work.inPlace).pace;
+  const Pace pace = mapPace(work.function, work.type, work.inPlace);
   const std::int64_t inner = ceilDiv(ceilDiv(elements, pace.elements), chip.workers) * pace.cycles;
-  if (work.function == "scaled_add") {
+  if (work.function == MapFunction::scaledAdd) {
     return 50 +
            chip.workers * (21 + 3 * ceilDiv(ceilDiv(elements, chip.vectorWidth(work.type)), chip.workers));
   }
-  // A vertex over two axes, of which workers take rows (C).
-  if (work.function == "select") return 11 + chip.workers * (11 + each * pace.cycles);
-  std::int64_t start = work.function == "exp" ? 33 : 17;
-  if (work.function == "cast") start = 37;
-  if (work.function == "fill") start = 26;
+  // The vertex works on two axes, and its workers take rows (C).
+  if (work.function == MapFunction::select) return 11 + chip.workers * (11 + each * pace.cycles);
+  std::int64_t start = work.function == MapFunction::exp ? 33 : 17;
+  if (work.function == MapFunction::cast) start = 37;
+  if (work.function == MapFunction::fill) start = 26;
   if (work.operands > 1) start = half ? 26 : 29;
   if (work.operands > 1 && work.inPlace) start = half ? 55 : 58;
   const std::int64_t passes = takesPairs(work.function) ? std::max<std::int64_t>(1, work.operands - 1) : 1;

@@ -6,9 +6,27 @@
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/plan_cost.h"
 #include "engine/devices/ipu/rounding.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
 namespace {
+
+/// What the vertex of a pooling does.
+struct PoolRow {
+  std::int64_t loop = 0;  ///< cycles of an element of the window before those of its row of results
+  bool gradientReadsInput =
+      false;  ///< the gradient reads the input and the result beside the result's gradient
+};
+
+constexpr PoolRow rowOf(ops::PoolFunction function) {
+  switch (function) {
+    case ops::PoolFunction::max:
+      return {4, true};
+    case ops::PoolFunction::average:
+      return {5, false};
+  }
+  PIPESCOPE_CHECK(false, "a pooling that is not in the enumeration");
+}
 
 struct Extent {
   std::int64_t inputs = 1, outputs = 1, window = 1;  ///< positions
@@ -149,7 +167,7 @@ class PoolPlan {
     if (work_.backward)
       width =
           std::min(ceilDiv(width, std::min(work_.stride.back(), work_.kernel.back())), work_.output.back());
-    const std::int64_t loop = work_.backward ? 7 + 5 * width : (work_.function == "max" ? 4 : 5) + 3 * width;
+    const std::int64_t loop = work_.backward ? 7 + 5 * width : rowOf(work_.function).loop + 3 * width;
     const std::int64_t item = 23 + share.groups * ((work_.backward ? 21 : 11) + grains_ * (3 + loop));
     const auto items = static_cast<std::int64_t>(window * static_cast<double>(item));
     return 13 + chip_.workers * (34 + rows * (15 + items));
@@ -166,10 +184,8 @@ class PoolPlan {
         inputs *= std::min(work_.field[i], (share.field[i] - 1) * stride + kernel);
       }
     }
-    // A gradient of a maximum takes the input, what was made of it and its gradient; one of an average the
-    // last.
     if (!work_.backward) return inputs * bytes_;
-    return (work_.function == "max" ? inputs + 2 * outputs : outputs) * bytes_;
+    return (rowOf(work_.function).gradientReadsInput ? inputs + 2 * outputs : outputs) * bytes_;
   }
 
   const Chip& chip_;
@@ -194,7 +210,7 @@ base::Result<LoweredWork> lower(const ops::Pool& work, const LoweringContext& co
   lowered.exchange(chip, "Pool/Exchange", received, 1, plan.rowBytes());
   lowered.compute(chip, "Pool/OnTileCopy", {{0, plan.tiles(), plan.arrangement()}},
                   {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});
-  const std::string name = work.function + (work.backward ? "PoolGradient" : "Pool");
+  const std::string name = std::string(toString(work.function)) + (work.backward ? "PoolGradient" : "Pool");
   const std::size_t last = lowered.compute(chip, "Pool", {{0, plan.tiles(), plan.compute()}},
                                            {"popnn::" + name + (isHalf(work.type) ? "<half>" : "<float>"),
                                             kCodePooling, kStateSimple, 12 * chip.workers});

@@ -9,6 +9,7 @@
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/reduce_cost.h"
 #include "engine/devices/ipu/rounding.h"
+#include "profiler/base/check.h"
 
 namespace pipescope::devices::ipu {
 namespace {
@@ -20,7 +21,27 @@ constexpr double kSmallPieces = 2.75 / 4;
 /// From so many partial results of an output on, two stages add them.
 constexpr std::int64_t kTwoStages = 16;
 
-/// What a tile reduces by itself: of `outputs` results `depth` elements each, in `pieces` pieces of memory.
+/// Instructions that take a vector of elements into the results. (C: PopLibs' loops add, multiply, square and
+/// add, or compare in one instruction. R: the position of an extremum is kept by the same number.)
+constexpr std::int64_t instructionsPerVector(ops::ReduceFunction function) {
+  using enum ops::ReduceFunction;
+  switch (function) {
+    case sum:
+    case mean:
+    case max:
+    case min:
+    case product:
+    case absSum:
+    case squareSum:
+    case argmax:
+    case argmin:
+      return 1;
+  }
+  PIPESCOPE_CHECK(false, "a reduction that is not in the enumeration");
+}
+
+/// What a tile reduces by itself: `outputs` results of `depth` elements each, which lie in `pieces` pieces of
+/// memory.
 struct LocalPart {
   std::int64_t outputs = 1, depth = 1, pieces = 1;
 };
@@ -46,14 +67,15 @@ LocalPart localPart(const ops::Reduce& work, std::int64_t elements) {
 }
 
 std::int64_t localCycles(const Chip& chip, const ops::Reduce& work, const LocalPart& local) {
-  const std::int64_t width = chip.vectorWidth(work.type);
+  const std::int64_t width = chip.vectorWidth(work.type), instructions = instructionsPerVector(work.function);
   if (work.contiguous) {
-    // Each piece costs 12 cycles and its elements as they load.
-    const std::int64_t each = 12 + ceilDiv(ceilDiv(local.outputs * local.depth, local.pieces), width);
+    // A piece costs 12 cycles besides its vectors.
+    const std::int64_t vectors = ceilDiv(ceilDiv(local.outputs * local.depth, local.pieces), width);
+    const std::int64_t each = 12 + vectors * instructions;
     return 33 + chip.workers * (20 + each * ceilDiv(local.pieces, chip.workers));
   }
   const bool whole = local.depth >= work.depth;
-  return scatteredReduceCycles(chip, {local.depth, local.outputs}, isHalf(work.type),
+  return scatteredReduceCycles(chip, {local.depth * instructions, local.outputs}, isHalf(work.type),
                                whole && isHalf(work.type));
 }
 
@@ -75,7 +97,8 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
   const bool half = isHalf(work.type);
-  const std::string type = "popops::Reduce<" + work.function + (half ? ",half>" : ",float>");
+  const std::string type =
+      std::string("popops::Reduce<") + toString(work.function) + (half ? ",half>" : ",float>");
   LoweredWork lowered;
   const TileRuns elements = spreadEvenly(chip, work.outputs * work.depth, bytes);
   const Spread spread = spreadOf(elements);

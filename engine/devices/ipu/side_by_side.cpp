@@ -112,9 +112,12 @@ base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& p
     const std::int64_t tiles =
         others == 0 ? left : std::clamp<std::int64_t>(wanted / 2 * 2, 1, left - others);
     Planner::Share& share = context.planner.share(tiles);
-    const LoweringContext own{
-        share.chip,   share.planner,       context.memoryProportion, context.hostBytesPerSecond,
-        context.what, context.halfPartials};
+    const LoweringContext own{.chip = share.chip,
+                              .planner = share.planner,
+                              .memoryProportion = context.memoryProportion,
+                              .hostBytesPerSecond = context.hostBytesPerSecond,
+                              .what = context.what,
+                              .halfPartials = context.halfPartials};
     PIPESCOPE_ASSIGN(LoweredWork work, lower(product, own));
     parts.push_back({firstTile, std::move(work), 0, {}});
     firstTile += tiles;

@@ -29,7 +29,8 @@ std::vector<Work> convWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{convContraction(*plan, Contraction::Phase::forward, type), 1, "Convolve"}};
   if (call.has(2))
-    work.push_back({Map{"add", graph::elementCount(convOutputShape(*plan)), 2, type, true}, 1, "Bias"});
+    work.push_back(
+        {Map{MapFunction::add, graph::elementCount(convOutputShape(*plan)), 2, type, true}, 1, "Bias"});
   return work;
 }
 

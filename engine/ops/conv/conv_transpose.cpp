@@ -129,7 +129,7 @@ std::vector<Work> transposedWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{contractionOf(plan, Contraction::Phase::forward, type), 1, "Convolve"}};
   if (call.has(2))
-    work.push_back({Map{"add", graph::elementCount(outputShape(plan)), 2, type, true}, 1, "Bias"});
+    work.push_back({Map{MapFunction::add, graph::elementCount(outputShape(plan)), 2, type, true}, 1, "Bias"});
   return work;
 }
 

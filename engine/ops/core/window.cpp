@@ -120,7 +120,7 @@ Result<Window> windowOf(const OperatorCall& call, const Shape& input,
   return w;
 }
 
-Pool poolOf(const TensorType& x, const Window& window, const char* function) {
+Pool poolOf(const TensorType& x, const Window& window, PoolFunction function) {
   Pool pool;
   pool.function = function;
   pool.batch = x.shape[0];

@@ -36,7 +36,7 @@ Result<Window> windowOf(const OperatorCall& call, const Shape& input,
                         const std::vector<std::int64_t>& kernel);
 
 /// The Work of pooling an input by a function.
-Pool poolOf(const TensorType& x, const Window& window, const char* function);
+Pool poolOf(const TensorType& x, const Window& window, PoolFunction function);
 /// Batch, channels, the window's output.
 Shape pooledShape(const OperatorCall& call, const Window& window);
 /// Adds the gradient operator of a pooling that needs its input and output: x, y, dy → dx. Attributes are the

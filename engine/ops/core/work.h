@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/graph/tensor_type.h"
+#include "engine/ops/core/functions.h"
 
 namespace pipescope::ops {
 
@@ -34,7 +35,7 @@ struct Contraction {
 
 /// Elementwise: one result element from one element of each operand.
 struct Map {
-  std::string function;  ///< add, multiply, relu, exp, tanh, gelu … : names as in ops/README.md
+  MapFunction function = MapFunction::add;
   std::int64_t elements = 0;
   std::int64_t operands = 1;
   ElementType type = ElementType::float32;
@@ -42,7 +43,7 @@ struct Map {
 };
 
 struct Reduce {
-  std::string function;                 ///< sum, max, mean, square_sum …
+  ReduceFunction function = ReduceFunction::sum;
   std::int64_t outputs = 1, depth = 1;  ///< depth elements make one output
   bool contiguous = true;               ///< reduced axis is the innermost
   ElementType type = ElementType::float32;
@@ -52,7 +53,7 @@ struct Reduce {
 };
 
 struct Pool {
-  std::string function;  ///< max, average
+  PoolFunction function = PoolFunction::max;
   bool backward = false;
   std::int64_t batch = 1, channels = 1;
   std::vector<std::int64_t> field, kernel, output, stride;

@@ -64,9 +64,9 @@ Result<Kernel> detKernel(const OperatorCall& call) {
 std::vector<Work> detWork(const OperatorCall& call) {
   const std::int64_t n = call.input(0).shape.back(), all = call.input(0).elements();
   if (n == 0) return {};
-  return {
-      {Map{"scaled_add", std::max<std::int64_t>(1, all / 3), 2, call.input(0).element, true}, n, "Eliminate"},
-      {Reduce{"product", all / (n * n), n, false, call.input(0).element}, 1, "Product"}};
+  return {{Map{MapFunction::scaledAdd, std::max<std::int64_t>(1, all / 3), 2, call.input(0).element, true}, n,
+           "Eliminate"},
+          {Reduce{ReduceFunction::product, all / (n * n), n, false, call.input(0).element}, 1, "Product"}};
 }
 
 Status detGradient(GradientBuilder& builder) {
@@ -118,8 +118,8 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
 
 std::vector<Work> detGradientWork(const OperatorCall& call) {
   const std::int64_t n = call.input(0).shape.back(), all = call.input(0).elements();
-  return {{Map{"scaled_add", all, 2, call.input(0).element, true}, 2 * n, "Solve"},
-          {Map{"multiply", all, 2, call.input(0).element, true}, 1, "Scale"}};
+  return {{Map{MapFunction::scaledAdd, all, 2, call.input(0).element, true}, 2 * n, "Solve"},
+          {Map{MapFunction::multiply, all, 2, call.input(0).element, true}, 1, "Scale"}};
 }
 
 }  // namespace

@@ -125,9 +125,11 @@ std::vector<Work> workOfPlan(const EinsumPlan& plan, ElementType type, Contracti
     return {{c, 1, ""}};
   }
   std::vector<Work> work;
-  if (operands > 2) work.push_back({Map{"multiply", all, 2, type, true}, operands - 1, "Product"});
+  if (operands > 2) work.push_back({Map{MapFunction::multiply, all, 2, type, true}, operands - 1, "Product"});
   if (all > outputs) {
-    work.push_back({Reduce{"sum", outputs, all / std::max<std::int64_t>(1, outputs), true, type}, 1, "Sum"});
+    work.push_back(
+        {Reduce{ReduceFunction::sum, outputs, all / std::max<std::int64_t>(1, outputs), true, type}, 1,
+         "Sum"});
   } else if (operands == 1) {
     work.push_back({Rearrange{all, 1, type}, 1, ""});
   }

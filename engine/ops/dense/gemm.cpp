@@ -177,10 +177,10 @@ std::vector<Work> gemmWork(const OperatorCall& call) {
   c.padding = {0, 0};
   c.type = type;
   std::vector<Work> work{{c, 1, "MatMul"}};
-  if (plan->alpha != 1) work.push_back({Map{"multiply", p.m * p.n, 1, type, true}, 1, "Alpha"});
+  if (plan->alpha != 1) work.push_back({Map{MapFunction::multiply, p.m * p.n, 1, type, true}, 1, "Alpha"});
   if (plan->bias && plan->beta != 1)
-    work.push_back({Map{"multiply", call.input(2).elements(), 1, type, false}, 1, "Beta"});
-  if (plan->bias) work.push_back({Map{"add", p.m * p.n, 2, type, true}, 1, "Bias"});
+    work.push_back({Map{MapFunction::multiply, call.input(2).elements(), 1, type, false}, 1, "Beta"});
+  if (plan->bias) work.push_back({Map{MapFunction::add, p.m * p.n, 2, type, true}, 1, "Bias"});
   return work;
 }
 

@@ -219,7 +219,7 @@ std::vector<Work> gridSampleWork(const OperatorCall& call) {
   const TensorType& y = call.outputs[0];
   const std::int64_t reads = y.elements() * tapsEach(call);
   return {{Gather{reads, 1, call.input(0).elements(), y.element}, 1, "Read"},
-          {Map{"scaled_add", reads, 2, y.element, false}, 1, "Weigh"}};
+          {Map{MapFunction::scaledAdd, reads, 2, y.element, false}, 1, "Weigh"}};
 }
 
 Status gridSampleGradient(GradientBuilder& builder) {
@@ -323,7 +323,7 @@ std::vector<Work> gridGradientWork(const OperatorCall& call) {
   const TensorType& dy = call.input(0);
   const std::int64_t reads = dy.elements() * tapsEach(call);
   return {{Gather{reads, 1, call.input(1).elements(), dy.element}, 1, "Read"},
-          {Map{"scaled_add", 2 * reads, 2, dy.element, false}, 1, "Weigh"}};
+          {Map{MapFunction::scaledAdd, 2 * reads, 2, dy.element, false}, 1, "Weigh"}};
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ std::vector<Work> nmsWork(const OperatorCall& call) {
   const Shape& scores = call.input(1).shape;
   const std::int64_t kept = call.outputs[0].elements() / 3;
   return {{Sort{scores[0] * scores[1], scores[2], scores[2], ElementType::float32}, 1, "Sort"},
-          {Map{"overlap", kept * scores[2], 8, ElementType::float32, false}, 1, "Overlap"}};
+          {Map{MapFunction::overlap, kept * scores[2], 8, ElementType::float32, false}, 1, "Overlap"}};
 }
 
 }  // namespace

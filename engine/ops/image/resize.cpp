@@ -143,7 +143,8 @@ std::vector<Work> passesWork(const ResizePlan& plan, ElementType element) {
     if (plan.moves) {
       work.push_back({Rearrange{pass.outElements(), pass.inner, element}, 1, "Pass"});
     } else {
-      work.push_back({Map{"scaled_add", pass.outElements() * pass.axis.taps, 2, element, false}, 1, "Pass"});
+      work.push_back(
+          {Map{MapFunction::scaledAdd, pass.outElements() * pass.axis.taps, 2, element, false}, 1, "Pass"});
     }
   }
   return work;

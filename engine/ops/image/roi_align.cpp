@@ -168,7 +168,7 @@ std::vector<Work> roiAlignWork(const OperatorCall& call) {
   const std::int64_t reads = readsOf(*roiAlignPlanOf(call, call.input(0).shape, 1));
   const ElementType type = call.input(0).element;
   return {{Gather{reads, 1, call.input(0).elements(), type}, 1, "Read"},
-          {Map{"scaled_add", reads, 2, type, false}, 1, "Weigh"}};
+          {Map{MapFunction::scaledAdd, reads, 2, type, false}, 1, "Weigh"}};
 }
 
 Status roiAlignGradient(GradientBuilder& builder) {

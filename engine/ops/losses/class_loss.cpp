@@ -62,10 +62,11 @@ Shape lossShapeOf(const LossPlan& plan, const Shape& labels) {
 
 void addReductionWork(const OperatorCall& call, const LossPlan& plan, std::vector<Work>& work) {
   const ElementType type = call.input(0).element;
-  if (call.has(2)) work.push_back({Map{"multiply", plan.labels(), 2, type, true}, 1, "Weight"});
+  if (call.has(2)) work.push_back({Map{MapFunction::multiply, plan.labels(), 2, type, true}, 1, "Weight"});
   if (plan.reduction == Reduction::none) return;
-  const char* kind = plan.reduction == Reduction::mean ? "mean" : "sum";
-  work.push_back({Reduce{kind, 1, plan.labels(), true, type}, 1, "Reduce"});
+  const ReduceFunction function =
+      plan.reduction == Reduction::mean ? ReduceFunction::mean : ReduceFunction::sum;
+  work.push_back({Reduce{function, 1, plan.labels(), true, type}, 1, "Reduce"});
 }
 
 Result<std::vector<TensorType>> inferScoresGradient(const OperatorCall& call) {

@@ -46,7 +46,7 @@ std::vector<Work> negativeLogLikelihoodLossLossWork(const OperatorCall& call) {
   const LossPlan plan = *lossPlanOf(call, 0);
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{Gather{plan.labels(), 1, call.input(0).elements(), type}, 1, "Pick"},
-                         {Map{"negate", plan.labels(), 1, type, true}, 1, "Nll"}};
+                         {Map{MapFunction::negate, plan.labels(), 1, type, true}, 1, "Nll"}};
   addReductionWork(call, plan, work);
   return work;
 }
@@ -83,7 +83,7 @@ std::vector<Work> negativeLogLikelihoodLossGradientWork(const OperatorCall& call
   const LossPlan plan = *lossPlanOf(call, 1);
   const ElementType type = call.input(1).element;
   const std::int64_t all = call.input(1).elements();
-  return {{Map{"fill", all, 1, type, false}, 1, "Zero"},
+  return {{Map{MapFunction::fill, all, 1, type, false}, 1, "Zero"},
           {Scatter{plan.labels(), 1, all, false, type}, 1, "Spread"}};
 }
 

@@ -37,8 +37,8 @@ struct Squared {
     return T(2) * (x - t);
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"subtract", n, 2, type, false}, 1, "Difference"},
-            {Map{"square", n, 1, type, true}, 1, "Square"}};
+    return {{Map{MapFunction::subtract, n, 2, type, false}, 1, "Difference"},
+            {Map{MapFunction::square, n, 1, type, true}, 1, "Square"}};
   }
 };
 struct Probabilities {
@@ -54,9 +54,9 @@ struct Probabilities {
     return (x - t) / (spread < T(1e-12) ? T(1e-12) : spread);
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"log", n, 1, type, false}, 2, "Log"},
-            {Map{"multiply", n, 2, type, true}, 2, "Weigh"},
-            {Map{"add", n, 2, type, true}, 1, "Add"}};
+    return {{Map{MapFunction::log, n, 1, type, false}, 2, "Log"},
+            {Map{MapFunction::multiply, n, 2, type, true}, 2, "Weigh"},
+            {Map{MapFunction::add, n, 2, type, true}, 1, "Add"}};
   }
 };
 struct Logits {
@@ -71,9 +71,9 @@ struct Logits {
     return lanes::sigmoid(x) - t;
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"softplus", n, 1, type, false}, 1, "Softplus"},
-            {Map{"multiply", n, 2, type, false}, 1, "Target"},
-            {Map{"subtract", n, 2, type, true}, 1, "Subtract"}};
+    return {{Map{MapFunction::softplus, n, 1, type, false}, 1, "Softplus"},
+            {Map{MapFunction::multiply, n, 2, type, false}, 1, "Target"},
+            {Map{MapFunction::subtract, n, 2, type, true}, 1, "Subtract"}};
   }
 };
 
@@ -116,8 +116,9 @@ std::vector<Work> pairLossesLossWork(const OperatorCall& call) {
   std::vector<Work> work = Op::work(count, type);
   const Result<Reduction> reduction = reductionOf(call);
   if (*reduction != Reduction::none)
-    work.push_back(
-        {Reduce{*reduction == Reduction::mean ? "mean" : "sum", 1, count, true, type}, 1, "Reduce"});
+    work.push_back({Reduce{*reduction == Reduction::mean ? ReduceFunction::mean : ReduceFunction::sum, 1,
+                           count, true, type},
+                    1, "Reduce"});
   return work;
 }
 
@@ -188,10 +189,11 @@ std::vector<Work> pairLossesGradientWork(const OperatorCall& call) {
   const std::int64_t count = call.input(1).elements();
   const std::string loss = graph::stringAttribute(call.node, "loss", Squared::kType);
   std::vector<Work> work;
-  if (loss == Logits::kType) work.push_back({Map{"sigmoid", count, 1, type, false}, 1, "Sigmoid"});
-  work.push_back({Map{"subtract", count, 2, type, false}, 1, "Difference"});
-  if (loss == Probabilities::kType) work.push_back({Map{"divide", count, 2, type, true}, 1, "Divide"});
-  work.push_back({Map{"multiply", count, 1, type, true}, 1, "Scale"});
+  if (loss == Logits::kType) work.push_back({Map{MapFunction::sigmoid, count, 1, type, false}, 1, "Sigmoid"});
+  work.push_back({Map{MapFunction::subtract, count, 2, type, false}, 1, "Difference"});
+  if (loss == Probabilities::kType)
+    work.push_back({Map{MapFunction::divide, count, 2, type, true}, 1, "Divide"});
+  work.push_back({Map{MapFunction::multiply, count, 1, type, true}, 1, "Scale"});
   return work;
 }
 

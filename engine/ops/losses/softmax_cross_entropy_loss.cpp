@@ -78,14 +78,16 @@ std::vector<Work> softmaxCrossEntropyLossLossWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   const std::int64_t scores = call.input(0).elements();
   const bool neighbours = plan->inner == 1;
-  std::vector<Work> work{{Reduce{"max", plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
-                         {Map{"subtract", scores, 2, type, false}, 1, "Shift"},
-                         {Map{"exp", scores, 1, type, false}, 1, "Exp"},
-                         {Reduce{"sum", plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
-                         {Map{"log", plan->labels(), 1, type, true}, 1, "Log"},
-                         {Gather{plan->labels(), 1, scores, type}, 1, "Pick"},
-                         {Map{"subtract", plan->labels(), 2, type, true}, 1, "Nll"}};
-  if (call.requestedOutputs > 1) work.push_back({Map{"subtract", scores, 2, type, true}, 1, "LogProb"});
+  std::vector<Work> work{
+      {Reduce{ReduceFunction::max, plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
+      {Map{MapFunction::subtract, scores, 2, type, false}, 1, "Shift"},
+      {Map{MapFunction::exp, scores, 1, type, false}, 1, "Exp"},
+      {Reduce{ReduceFunction::sum, plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
+      {Map{MapFunction::log, plan->labels(), 1, type, true}, 1, "Log"},
+      {Gather{plan->labels(), 1, scores, type}, 1, "Pick"},
+      {Map{MapFunction::subtract, plan->labels(), 2, type, true}, 1, "Nll"}};
+  if (call.requestedOutputs > 1)
+    work.push_back({Map{MapFunction::subtract, scores, 2, type, true}, 1, "LogProb"});
   addReductionWork(call, *plan, work);
   return work;
 }
@@ -159,14 +161,15 @@ std::vector<Work> gradLossWork(const OperatorCall& call) {
   const ElementType type = call.input(1).element;
   const std::int64_t scores = call.input(1).elements();
   const bool neighbours = plan->inner == 1;
-  std::vector<Work> work{{Reduce{"max", plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
-                         {Map{"subtract", scores, 2, type, false}, 1, "Shift"},
-                         {Map{"exp", scores, 1, type, true}, 1, "Exp"},
-                         {Reduce{"sum", plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
-                         {Map{"divide", scores, 2, type, true}, 1, "Normalise"},
-                         {Scatter{plan->labels(), 1, scores, true, type}, 1, "OneHot"}};
+  std::vector<Work> work{
+      {Reduce{ReduceFunction::max, plan->labels(), plan->classes, neighbours, type}, 1, "Max"},
+      {Map{MapFunction::subtract, scores, 2, type, false}, 1, "Shift"},
+      {Map{MapFunction::exp, scores, 1, type, true}, 1, "Exp"},
+      {Reduce{ReduceFunction::sum, plan->labels(), plan->classes, neighbours, type}, 1, "Sum"},
+      {Map{MapFunction::divide, scores, 2, type, true}, 1, "Normalise"},
+      {Scatter{plan->labels(), 1, scores, true, type}, 1, "OneHot"}};
   const bool scaled = call.has(0) || call.has(3) || plan->reduction == Reduction::mean;
-  if (scaled) work.push_back({Map{"multiply", scores, 2, type, true}, 1, "Scale"});
+  if (scaled) work.push_back({Map{MapFunction::multiply, scores, 2, type, true}, 1, "Scale"});
   return work;
 }
 

@@ -16,28 +16,28 @@ template <class T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
 
 struct Plus {
-  static constexpr const char* kWork = "add";
+  static constexpr MapFunction kWork = MapFunction::add;
   template <class T>
   static T apply(T a, T b) {
     return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
   }
 };
 struct Minus {
-  static constexpr const char* kWork = "subtract";
+  static constexpr MapFunction kWork = MapFunction::subtract;
   template <class T>
   static T apply(T a, T b) {
     return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
   }
 };
 struct Times {
-  static constexpr const char* kWork = "multiply";
+  static constexpr MapFunction kWork = MapFunction::multiply;
   template <class T>
   static T apply(T a, T b) {
     return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
   }
 };
 struct Over {
-  static constexpr const char* kWork = "divide";
+  static constexpr MapFunction kWork = MapFunction::divide;
   template <class T>
   static T apply(T a, T b) {
     // The smallest number ÷ −1 wraps to itself.

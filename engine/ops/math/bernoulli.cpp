@@ -148,7 +148,7 @@ Result<Kernel> multinomialKernel(const OperatorCall& call) {
 
 std::vector<Work> multinomialWork(const OperatorCall& call) {
   const TensorType& x = call.input(0);
-  return {{Map{"exp", x.elements(), 1, x.element, false}, 1, "Exp"},
+  return {{Map{MapFunction::exp, x.elements(), 1, x.element, false}, 1, "Exp"},
           {Random{call.outputs[0].elements(), call.outputs[0].element}, 1, "Draw"}};
 }
 

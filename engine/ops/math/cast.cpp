@@ -55,7 +55,7 @@ Result<Kernel> castKernel(const OperatorCall& call) {
 std::vector<Work> castWork(const OperatorCall& call) {
   const Result<ElementType> type = targetOf(call);
   if (*type == call.input(0).element) return {};
-  return {{Map{"cast", call.input(0).elements(), 1, *type, false}, 1, ""}};
+  return {{Map{MapFunction::cast, call.input(0).elements(), 1, *type, false}, 1, ""}};
 }
 
 Status castGradient(GradientBuilder& builder) {

@@ -60,8 +60,8 @@ std::vector<Work> clipWork(const OperatorCall& call) {
   std::vector<Work> work;
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  if (call.has(1)) work.push_back({Map{"maximum", all, 1, type, true}, 1, "Min"});
-  if (call.has(2)) work.push_back({Map{"minimum", all, 1, type, true}, 1, "Max"});
+  if (call.has(1)) work.push_back({Map{MapFunction::maximum, all, 1, type, true}, 1, "Min"});
+  if (call.has(2)) work.push_back({Map{MapFunction::minimum, all, 1, type, true}, 1, "Max"});
   return work;
 }
 
@@ -98,7 +98,7 @@ Result<Kernel> gradClipKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradClipWork(const OperatorCall& call) {
-  return {{Map{"select", call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::select, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
 }
 
 }  // namespace

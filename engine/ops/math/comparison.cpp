@@ -11,7 +11,7 @@ namespace {
 
 struct IsEqual {
   using Test = IsEqual;
-  static constexpr const char* kWork = "equal";
+  static constexpr MapFunction kWork = MapFunction::equal;
   static constexpr bool kSwapped = false;
   template <class T>
   static bool apply(T a, T b) {
@@ -20,7 +20,7 @@ struct IsEqual {
 };
 struct IsLess {
   using Test = IsLess;
-  static constexpr const char* kWork = "less";
+  static constexpr MapFunction kWork = MapFunction::less;
   static constexpr bool kSwapped = false;
   template <class T>
   static bool apply(T a, T b) {
@@ -36,11 +36,11 @@ struct IsLessOrEqual : IsLess {
 };
 /// a > b is b < a.
 struct IsGreater : IsLess {
-  static constexpr const char* kWork = "greater";
+  static constexpr MapFunction kWork = MapFunction::greater;
   static constexpr bool kSwapped = true;
 };
 struct IsGreaterOrEqual : IsLessOrEqual {
-  static constexpr const char* kWork = "greater";
+  static constexpr MapFunction kWork = MapFunction::greater;
   static constexpr bool kSwapped = true;
 };
 
@@ -125,7 +125,7 @@ Result<Kernel> isInfKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> testWork(const OperatorCall& call) {
-  return {{Map{"equal", call.input(0).elements(), 1, call.input(0).element, false}, 1, ""}};
+  return {{Map{MapFunction::equal, call.input(0).elements(), 1, call.input(0).element, false}, 1, ""}};
 }
 
 }  // namespace

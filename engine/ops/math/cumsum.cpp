@@ -67,7 +67,7 @@ Result<Kernel> cumSumKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> cumSumWork(const OperatorCall& call) {
-  return {{Map{"add", call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::add, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
 }
 
 Status cumSumGradient(GradientBuilder& builder) {

@@ -134,7 +134,7 @@ std::vector<Work> dropoutWork(const OperatorCall& call) {
   if (identity) return {};
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Random{all, type}, 1, "Mask"}, {Map{"multiply", all, 2, type, true}, 1, "Apply"}};
+  return {{Random{all, type}, 1, "Mask"}, {Map{MapFunction::multiply, all, 2, type, true}, 1, "Apply"}};
 }
 
 Status dropoutGradient(GradientBuilder& builder) {

@@ -70,7 +70,7 @@ Result<Kernel> geluKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> geluWork(const OperatorCall& call) {
-  return {{Map{"gelu", call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::gelu, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
 Status geluGradient(GradientBuilder& builder) {
@@ -105,7 +105,7 @@ Result<Kernel> gradGeluKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradGeluWork(const OperatorCall& call) {
-  return {{Map{"gelu_gradient", call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::geluGradient, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
 }
 
 }  // namespace

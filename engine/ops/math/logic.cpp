@@ -24,7 +24,7 @@ Result<Broadcast> pairPlan(const OperatorCall& call) {
   return Broadcast(shape, {call.input(0).shape, call.input(1).shape});
 }
 
-Work pairWork(const OperatorCall& call, const char* function) {
+Work pairWork(const OperatorCall& call, MapFunction function) {
   const std::int64_t elements = call.outputs.empty() ? 0 : call.outputs[0].elements();
   return {Map{function, elements, 2, call.input(0).element, false}, 1, ""};
 }
@@ -32,15 +32,15 @@ Work pairWork(const OperatorCall& call, const char* function) {
 // --- bools -------------------------------------------------------------------------------------------
 
 struct Both {
-  static constexpr const char* kWork = "and";
+  static constexpr MapFunction kWork = MapFunction::logicalAnd;
   static bool apply(bool a, bool b) { return a && b; }
 };
 struct Either {
-  static constexpr const char* kWork = "or";
+  static constexpr MapFunction kWork = MapFunction::logicalOr;
   static bool apply(bool a, bool b) { return a || b; }
 };
 struct OneOf {
-  static constexpr const char* kWork = "xor";
+  static constexpr MapFunction kWork = MapFunction::logicalXor;
   static bool apply(bool a, bool b) { return a != b; }
 };
 
@@ -85,7 +85,7 @@ Result<Kernel> notKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> notWork(const OperatorCall& call) {
-  return {{Map{"not", call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::logicalNot, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
 // --- BitShift ------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ Result<Kernel> shiftKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> shiftWork(const OperatorCall& call) {
-  return {pairWork(call, "shift")};
+  return {pairWork(call, MapFunction::shift)};
 }
 
 // --- Mod: the sign follows the divisor, with fmod = 1 the dividend ---------------------------------------
@@ -172,7 +172,7 @@ Result<Kernel> modKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> modWork(const OperatorCall& call) {
-  return {pairWork(call, "remainder")};
+  return {pairWork(call, MapFunction::remainder)};
 }
 
 template <class Op>

@@ -32,8 +32,8 @@ struct Momentum {
             {"norm_coefficient", AttributeKind::real}};
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"scaled_add", n, 2, type, true}, 2, "Velocity"},
-            {Map{"scaled_add", n, 2, type, true}, 1, "Step"}};
+    return {{Map{MapFunction::scaledAdd, n, 2, type, true}, 2, "Velocity"},
+            {Map{MapFunction::scaledAdd, n, 2, type, true}, 1, "Step"}};
   }
   template <class T>
   static T update(const Step& s, T x, T g, const T* old, T* state) {
@@ -53,10 +53,10 @@ struct Adagrad {
             {"norm_coefficient", AttributeKind::real}};
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"square_scaled_add", n, 2, type, true}, 1, "Squares"},
-            {Map{"sqrt", n, 1, type, false}, 1, "Sqrt"},
-            {Map{"divide", n, 2, type, true}, 1, "Divide"},
-            {Map{"scaled_add", n, 2, type, true}, 1, "Step"}};
+    return {{Map{MapFunction::squareScaledAdd, n, 2, type, true}, 1, "Squares"},
+            {Map{MapFunction::sqrt, n, 1, type, false}, 1, "Sqrt"},
+            {Map{MapFunction::divide, n, 2, type, true}, 1, "Divide"},
+            {Map{MapFunction::scaledAdd, n, 2, type, true}, 1, "Step"}};
   }
   template <class T>
   static T update(const Step& s, T x, T g, const T* old, T* state) {
@@ -78,7 +78,7 @@ struct Adam {
             {"norm_coefficient_post", AttributeKind::real}};
   }
   static std::vector<Work> work(std::int64_t n, ElementType type) {
-    return {{Map{"adam", n, 4, type, true}, 1, ""}};
+    return {{Map{MapFunction::adam, n, 4, type, true}, 1, ""}};
   }
   template <class T>
   static T update(const Step& s, T x, T g, const T* old, T* state) {

@@ -130,7 +130,7 @@ Result<Kernel> powKernel(const OperatorCall& call) {
 
 std::vector<Work> powWork(const OperatorCall& call) {
   const std::int64_t elements = call.outputs.empty() ? 0 : call.outputs[0].elements();
-  return {{Map{"pow", elements, 2, call.input(0).element, false}, 1, ""}};
+  return {{Map{MapFunction::pow, elements, 2, call.input(0).element, false}, 1, ""}};
 }
 
 Status powGradient(GradientBuilder& builder) {
@@ -184,8 +184,8 @@ Result<Kernel> powGradientKernel(const OperatorCall& call) {
 
 std::vector<Work> powGradientWork(const OperatorCall& call) {
   const std::int64_t elements = call.input(2).elements();
-  return {{Map{"pow", elements, 2, call.input(0).element, false}, 1, "Power"},
-          {Map{"multiply", elements, 2, call.input(0).element, true}, 2, "Scale"}};
+  return {{Map{MapFunction::pow, elements, 2, call.input(0).element, false}, 1, "Power"},
+          {Map{MapFunction::multiply, elements, 2, call.input(0).element, true}, 2, "Scale"}};
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Result<Kernel> preluKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> preluWork(const OperatorCall& call) {
-  return {{Map{"prelu", call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::prelu, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
 }
 
 Status preluGradient(GradientBuilder& builder) {
@@ -69,7 +69,8 @@ Result<Kernel> preluGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> preluGradientWork(const OperatorCall& call) {
-  return {{Map{"prelu_gradient", call.input(0).elements(), 3, call.input(0).element, false}, 1, ""}};
+  return {
+      {Map{MapFunction::preluGradient, call.input(0).elements(), 3, call.input(0).element, false}, 1, ""}};
 }
 
 }  // namespace

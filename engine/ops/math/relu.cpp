@@ -43,7 +43,7 @@ Result<Kernel> reluKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> reluWork(const OperatorCall& call) {
-  return {{Map{"relu", call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::relu, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
 Status reluGradient(GradientBuilder& builder) {
@@ -71,7 +71,7 @@ Result<Kernel> gradReluKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradReluWork(const OperatorCall& call) {
-  return {{Map{"relu_gradient", call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::reluGradient, call.input(0).elements(), 2, call.input(0).element, true}, 1, ""}};
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace pipescope::ops {
 namespace {
 
 struct Absolute {
-  static constexpr const char *kType = "Abs", *kWork = "abs";
+  static constexpr const char* kType = "Abs";
+  static constexpr MapFunction kWork = MapFunction::abs;
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
@@ -21,7 +22,8 @@ struct Absolute {
   }
 };
 struct Negative {
-  static constexpr const char *kType = "Neg", *kWork = "negate";
+  static constexpr const char* kType = "Neg";
+  static constexpr MapFunction kWork = MapFunction::negate;
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_floating_point_v<T>) return -x;
@@ -29,7 +31,8 @@ struct Negative {
   }
 };
 struct SignOf {
-  static constexpr const char *kType = "Sign", *kWork = "sign";
+  static constexpr const char* kType = "Sign";
+  static constexpr MapFunction kWork = MapFunction::sign;
   template <class T>
   static T apply(T x) {
     if (x > T(0)) return T(1);
@@ -100,9 +103,9 @@ void addSigned(OperatorRegistry& registry, Status (*gradient)(GradientBuilder&),
                 .inPlaceInput = 0});
 }
 
-PIPESCOPE_UNARY(Floor, "floor", std::floor(x), input, T(0), "fill")
-PIPESCOPE_UNARY(Ceil, "ceil", std::ceil(x), input, T(0), "fill")
-PIPESCOPE_UNARY(Round, "round", rounded(x), input, T(0), "fill")
+PIPESCOPE_UNARY(Floor, floor, std::floor(x), input, T(0), fill)
+PIPESCOPE_UNARY(Ceil, ceil, std::ceil(x), input, T(0), fill)
+PIPESCOPE_UNARY(Round, round, rounded(x), input, T(0), fill)
 
 }  // namespace
 

@@ -4,8 +4,8 @@
 // and dy, and its name in Work; then attributes, which the expressions call p.a, p.b, p.c, with their
 // defaults:
 //
-//   PIPESCOPE_UNARY(Exp, "exp", lanes::exp(x), output, dy * r, "multiply")
-//   PIPESCOPE_UNARY(Elu, "elu", …, input, …, "elu_gradient", {"alpha", 1.0})
+//   PIPESCOPE_UNARY(Exp, exp, lanes::exp(x), output, dy * r, multiply)
+//   PIPESCOPE_UNARY(Elu, elu, …, input, …, eluGradient, {"alpha", 1.0})
 //
 // It makes the operators Exp and GradExp (r, dy → dx); register them with addUnary<Exp>(registry).
 #include <array>
@@ -124,21 +124,22 @@ void addUnary(OperatorRegistry& registry) {
 
 }  // namespace pipescope::ops
 
-#define PIPESCOPE_UNARY(type, work, valueOf, reference, gradientOf, gradientWork, ...)        \
-  struct type {                                                                               \
-    static constexpr const char *kType = #type, *kWork = work, *kGradientWork = gradientWork; \
-    static constexpr UnaryReference kReference = UnaryReference::reference;                   \
-    static const std::vector<UnaryAttribute>& attributes() {                                  \
-      static const std::vector<UnaryAttribute> all{__VA_ARGS__};                              \
-      return all;                                                                             \
-    }                                                                                         \
-    template <class T>                                                                        \
-    static T value(T x, [[maybe_unused]] const UnaryParameters<T>& p) {                       \
-      return valueOf;                                                                         \
-    }                                                                                         \
-    template <class T>                                                                        \
-    static T slope([[maybe_unused]] T r, [[maybe_unused]] T dy,                               \
-                   [[maybe_unused]] const UnaryParameters<T>& p) {                            \
-      return gradientOf;                                                                      \
-    }                                                                                         \
+#define PIPESCOPE_UNARY(type, work, valueOf, reference, gradientOf, gradientWork, ...)                 \
+  struct type {                                                                                        \
+    static constexpr const char* kType = #type;                                                        \
+    static constexpr MapFunction kWork = MapFunction::work, kGradientWork = MapFunction::gradientWork; \
+    static constexpr UnaryReference kReference = UnaryReference::reference;                            \
+    static const std::vector<UnaryAttribute>& attributes() {                                           \
+      static const std::vector<UnaryAttribute> all{__VA_ARGS__};                                       \
+      return all;                                                                                      \
+    }                                                                                                  \
+    template <class T>                                                                                 \
+    static T value(T x, [[maybe_unused]] const UnaryParameters<T>& p) {                                \
+      return valueOf;                                                                                  \
+    }                                                                                                  \
+    template <class T>                                                                                 \
+    static T slope([[maybe_unused]] T r, [[maybe_unused]] T dy,                                        \
+                   [[maybe_unused]] const UnaryParameters<T>& p) {                                     \
+      return gradientOf;                                                                               \
+    }                                                                                                  \
   };

@@ -15,34 +15,34 @@ T softplus(T x) {
   return (x > T(0) ? x : T(0)) + (x != x ? x : std::log1p(lanes::exp(-std::fabs(x))));
 }
 
-PIPESCOPE_UNARY(LeakyRelu, "leaky_relu", x<T(0) ? p.a * x : x, input, r> T(0) ? dy : p.a* dy,
-                "leaky_relu_gradient", {"alpha", 0.01})
-PIPESCOPE_UNARY(Elu, "elu", x<T(0) ? p.a * std::expm1(x) : x, input, r> T(0) ? dy : dy* p.a* lanes::exp(r),
-                "elu_gradient", {"alpha", 1.0})
-PIPESCOPE_UNARY(Selu, "selu", x > T(0) ? p.b * x : p.b * (p.a * std::expm1(x)), input,
-                r > T(0) ? p.b * dy : dy * p.b * p.a * lanes::exp(r), "selu_gradient",
+PIPESCOPE_UNARY(LeakyRelu, leakyRelu, x<T(0) ? p.a * x : x, input, r> T(0) ? dy : p.a* dy, leakyReluGradient,
+                {"alpha", 0.01})
+PIPESCOPE_UNARY(Elu, elu, x<T(0) ? p.a * std::expm1(x) : x, input, r> T(0) ? dy : dy* p.a* lanes::exp(r),
+                eluGradient, {"alpha", 1.0})
+PIPESCOPE_UNARY(Selu, selu, x > T(0) ? p.b * x : p.b * (p.a * std::expm1(x)), input,
+                r > T(0) ? p.b * dy : dy * p.b * p.a * lanes::exp(r), seluGradient,
                 {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875})
-PIPESCOPE_UNARY(Celu, "celu",
+PIPESCOPE_UNARY(Celu, celu,
                 x<T(0) ? p.a * std::expm1(x / p.a) : x, input, r> T(0) ? dy : dy* lanes::exp(r / p.a),
-                "celu_gradient", {"alpha", 1.0})
-PIPESCOPE_UNARY(HardSigmoid, "hard_sigmoid", within(p.a* x + p.b, T(0), T(1)), input,
-                p.a* r + p.b > T(0) && p.a * r + p.b < T(1) ? p.a * dy : T(0), "hard_sigmoid_gradient",
+                celuGradient, {"alpha", 1.0})
+PIPESCOPE_UNARY(HardSigmoid, hardSigmoid, within(p.a* x + p.b, T(0), T(1)), input,
+                p.a* r + p.b > T(0) && p.a * r + p.b < T(1) ? p.a * dy : T(0), hardSigmoidGradient,
                 {"alpha", 0.2}, {"beta", 0.5})
-PIPESCOPE_UNARY(HardSwish, "hard_swish", x* within(x / T(6) + T(0.5), T(0), T(1)), input,
+PIPESCOPE_UNARY(HardSwish, hardSwish, x* within(x / T(6) + T(0.5), T(0), T(1)), input,
                 r <= T(-3)  ? T(0)
                 : r >= T(3) ? dy
                             : dy * (r / T(3) + T(0.5)),
-                "hard_swish_gradient")
-PIPESCOPE_UNARY(ThresholdedRelu, "thresholded_relu", x <= p.a ? T(0) : x, input, r <= p.a ? T(0) : dy,
-                "thresholded_relu_gradient", {"alpha", 1.0})
-PIPESCOPE_UNARY(Softplus, "softplus", softplus(x), input, dy* lanes::sigmoid(r), "softplus_gradient")
-PIPESCOPE_UNARY(Shrink, "shrink",
+                hardSwishGradient)
+PIPESCOPE_UNARY(ThresholdedRelu, thresholdedRelu, x <= p.a ? T(0) : x, input, r <= p.a ? T(0) : dy,
+                thresholdedReluGradient, {"alpha", 1.0})
+PIPESCOPE_UNARY(Softplus, softplus, softplus(x), input, dy* lanes::sigmoid(r), softplusGradient)
+PIPESCOPE_UNARY(Shrink, shrink,
                 x<-p.b ? x + p.a : x> p.b ? x - p.a
                 : x != x                  ? x
                                           : T(0),
-                input, r<-p.b || r> p.b ? dy : T(0), "select", {"bias", 0.0}, {"lambd", 0.5})
-PIPESCOPE_UNARY(Softsign, "softsign", x / (T(1) + std::fabs(x)), input,
-                dy / ((T(1) + std::fabs(r)) * (T(1) + std::fabs(r))), "softsign_gradient")
+                input, r<-p.b || r> p.b ? dy : T(0), select, {"bias", 0.0}, {"lambd", 0.5})
+PIPESCOPE_UNARY(Softsign, softsign, x / (T(1) + std::fabs(x)), input,
+                dy / ((T(1) + std::fabs(r)) * (T(1) + std::fabs(r))), softsignGradient)
 
 }  // namespace
 

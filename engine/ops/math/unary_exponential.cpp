@@ -7,13 +7,13 @@ namespace {
 template <class T>
 constexpr T kTwoOverSqrtPi = T(1.12837916709551257390);
 
-PIPESCOPE_UNARY(Exp, "exp", lanes::exp(x), output, dy* r, "multiply")
-PIPESCOPE_UNARY(Log, "log", lanes::log(x), input, dy / r, "divide")
-PIPESCOPE_UNARY(Sqrt, "sqrt", std::sqrt(x), output, T(0.5) * dy / r, "divide")
-PIPESCOPE_UNARY(Reciprocal, "reciprocal", T(1) / x, output, -dy* r* r, "reciprocal_gradient")
-PIPESCOPE_UNARY(Erf, "erf", lanes::erf(x), input, dy* kTwoOverSqrtPi<T>* lanes::exp(-r* r), "erf_gradient")
-PIPESCOPE_UNARY(Tanh, "tanh", lanes::tanh(x), output, dy*(T(1) - r * r), "tanh_gradient")
-PIPESCOPE_UNARY(Sigmoid, "sigmoid", lanes::sigmoid(x), output, dy* r*(T(1) - r), "sigmoid_gradient")
+PIPESCOPE_UNARY(Exp, exp, lanes::exp(x), output, dy* r, multiply)
+PIPESCOPE_UNARY(Log, log, lanes::log(x), input, dy / r, divide)
+PIPESCOPE_UNARY(Sqrt, sqrt, std::sqrt(x), output, T(0.5) * dy / r, divide)
+PIPESCOPE_UNARY(Reciprocal, reciprocal, T(1) / x, output, -dy* r* r, reciprocalGradient)
+PIPESCOPE_UNARY(Erf, erf, lanes::erf(x), input, dy* kTwoOverSqrtPi<T>* lanes::exp(-r* r), erfGradient)
+PIPESCOPE_UNARY(Tanh, tanh, lanes::tanh(x), output, dy*(T(1) - r * r), tanhGradient)
+PIPESCOPE_UNARY(Sigmoid, sigmoid, lanes::sigmoid(x), output, dy* r*(T(1) - r), sigmoidGradient)
 
 }  // namespace
 

@@ -4,18 +4,17 @@
 namespace pipescope::ops {
 namespace {
 
-PIPESCOPE_UNARY(Sin, "sin", std::sin(x), input, dy* std::cos(r), "cos")
-PIPESCOPE_UNARY(Cos, "cos", std::cos(x), input, -dy* std::sin(r), "sin")
-PIPESCOPE_UNARY(Tan, "tan", std::tan(x), output, dy*(T(1) + r * r), "tan_gradient")
-PIPESCOPE_UNARY(Asin, "asin", std::asin(x), input, dy / std::sqrt(T(1) - r * r), "asin_gradient")
-PIPESCOPE_UNARY(Acos, "acos", std::acos(x), input, -dy / std::sqrt(T(1) - r * r), "acos_gradient")
-PIPESCOPE_UNARY(Atan, "atan", std::atan(x), input, dy / (T(1) + r * r), "atan_gradient")
-PIPESCOPE_UNARY(Sinh, "sinh", std::sinh(x), input, dy* std::cosh(r), "sinh_gradient")
-PIPESCOPE_UNARY(Cosh, "cosh", std::cosh(x), input, dy* std::sinh(r), "cosh_gradient")
-PIPESCOPE_UNARY(Asinh, "asinh", std::asinh(x), input, dy / std::sqrt(r * r + T(1)), "asinh_gradient")
-PIPESCOPE_UNARY(Acosh, "acosh", std::acosh(x), input, dy / std::sqrt((r - T(1)) * (r + T(1))),
-                "acosh_gradient")
-PIPESCOPE_UNARY(Atanh, "atanh", std::atanh(x), input, dy / (T(1) - r * r), "atanh_gradient")
+PIPESCOPE_UNARY(Sin, sin, std::sin(x), input, dy* std::cos(r), cos)
+PIPESCOPE_UNARY(Cos, cos, std::cos(x), input, -dy* std::sin(r), sin)
+PIPESCOPE_UNARY(Tan, tan, std::tan(x), output, dy*(T(1) + r * r), tanGradient)
+PIPESCOPE_UNARY(Asin, asin, std::asin(x), input, dy / std::sqrt(T(1) - r * r), asinGradient)
+PIPESCOPE_UNARY(Acos, acos, std::acos(x), input, -dy / std::sqrt(T(1) - r * r), acosGradient)
+PIPESCOPE_UNARY(Atan, atan, std::atan(x), input, dy / (T(1) + r * r), atanGradient)
+PIPESCOPE_UNARY(Sinh, sinh, std::sinh(x), input, dy* std::cosh(r), sinhGradient)
+PIPESCOPE_UNARY(Cosh, cosh, std::cosh(x), input, dy* std::sinh(r), coshGradient)
+PIPESCOPE_UNARY(Asinh, asinh, std::asinh(x), input, dy / std::sqrt(r * r + T(1)), asinhGradient)
+PIPESCOPE_UNARY(Acosh, acosh, std::acosh(x), input, dy / std::sqrt((r - T(1)) * (r + T(1))), acoshGradient)
+PIPESCOPE_UNARY(Atanh, atanh, std::atanh(x), input, dy / (T(1) - r * r), atanhGradient)
 
 }  // namespace
 

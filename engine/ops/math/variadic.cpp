@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kVariadicMostInputs = 1 << 20;
 
 struct Sum {
-  static constexpr const char *kType = "Sum", *kWork = "add";
+  static constexpr const char* kType = "Sum";
+  static constexpr MapFunction kWork = MapFunction::add;
   template <class T>
   static T apply(T a, T b) {
     return a + b;
@@ -26,14 +27,16 @@ struct Mean : Sum {
   static constexpr const char* kType = "Mean";
 };
 struct Max {
-  static constexpr const char *kType = "Max", *kWork = "maximum";
+  static constexpr const char* kType = "Max";
+  static constexpr MapFunction kWork = MapFunction::maximum;
   template <class T>
   static T apply(T a, T b) {
     return a > b || a != a ? a : b;
   }
 };
 struct Min {
-  static constexpr const char *kType = "Min", *kWork = "minimum";
+  static constexpr const char* kType = "Min";
+  static constexpr MapFunction kWork = MapFunction::minimum;
   template <class T>
   static T apply(T a, T b) {
     return a < b || a != a ? a : b;
@@ -98,7 +101,8 @@ std::vector<Work> variadicWork(const OperatorCall& call) {
   const std::int64_t elements = call.outputs.empty() ? call.input(0).elements() : call.outputs[0].elements();
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{Map{Op::kWork, elements, 2, type, true}, steps, ""}};
-  if (std::is_same_v<Op, Mean>) work.push_back({Map{"multiply", elements, 1, type, true}, 1, "Scale"});
+  if (std::is_same_v<Op, Mean>)
+    work.push_back({Map{MapFunction::multiply, elements, 1, type, true}, 1, "Scale"});
   return work;
 }
 
@@ -145,7 +149,7 @@ Result<Kernel> scaleKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> scaleWork(const OperatorCall& call) {
-  return {{Map{"multiply", call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
+  return {{Map{MapFunction::multiply, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
 // --- GradExtremum ------------------------------------------------------------------------------------
@@ -190,9 +194,10 @@ Result<Kernel> extremumKernel(const OperatorCall& call) {
 std::vector<Work> extremumWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Map{"equal", all, 2, type, false}, static_cast<std::int64_t>(call.inputs.size()) - 2, "Equal"},
-          {Map{"divide", all, 2, type, true}, 1, "Share"},
-          {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+  return {{Map{MapFunction::equal, all, 2, type, false}, static_cast<std::int64_t>(call.inputs.size()) - 2,
+           "Equal"},
+          {Map{MapFunction::divide, all, 2, type, true}, 1, "Share"},
+          {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
 }
 
 template <class Op>

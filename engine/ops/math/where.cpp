@@ -36,7 +36,7 @@ Result<Kernel> whereKernel(const OperatorCall& call) {
 
 std::vector<Work> whereWork(const OperatorCall& call) {
   const std::int64_t elements = call.outputs.empty() ? 0 : call.outputs[0].elements();
-  return {{Map{"select", elements, 3, call.input(1).element, false}, 1, ""}};
+  return {{Map{MapFunction::select, elements, 3, call.input(1).element, false}, 1, ""}};
 }
 
 Status whereGradient(GradientBuilder& builder) {
@@ -74,7 +74,7 @@ Result<Kernel> gradWhereKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradWhereWork(const OperatorCall& call) {
-  return {{Map{"select", call.input(1).elements(), 2, call.input(1).element, true}, 1, ""}};
+  return {{Map{MapFunction::select, call.input(1).elements(), 2, call.input(1).element, true}, 1, ""}};
 }
 
 }  // namespace

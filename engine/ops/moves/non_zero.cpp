@@ -53,7 +53,7 @@ Result<Kernel> nonZeroKernel(const OperatorCall& call) {
 
 std::vector<Work> nonZeroWork(const OperatorCall& call) {
   const TensorType& x = call.input(0);
-  return {{Map{"not_equal", x.elements(), 1, x.element, false}, 1, "Compare"},
+  return {{Map{MapFunction::notEqual, x.elements(), 1, x.element, false}, 1, "Compare"},
           {Scatter{call.outputs[0].elements(), 1, call.outputs[0].elements(), false, ElementType::int64}, 1,
            "Positions"}};
 }

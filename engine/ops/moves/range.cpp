@@ -81,7 +81,7 @@ Result<Kernel> rangeKernel(const OperatorCall& call) {
 
 std::vector<Work> rangeWork(const OperatorCall& call) {
   const TensorType& y = call.outputs[0];
-  return {{Map{"scaled_add", y.elements(), 1, y.element, false}, 1, ""}};
+  return {{Map{MapFunction::scaledAdd, y.elements(), 1, y.element, false}, 1, ""}};
 }
 
 }  // namespace

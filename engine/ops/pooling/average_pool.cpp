@@ -146,7 +146,7 @@ Result<Kernel> averageKernel(const OperatorCall& call) {
 }
 
 Work averagePoolPoolWork(const AveragePlan& plan, const Shape& x, ElementType type, bool backward) {
-  Pool pool = poolOf({type, x}, plan.window, "average");
+  Pool pool = poolOf({type, x}, plan.window, PoolFunction::average);
   pool.backward = backward;
   return {pool, 1, ""};
 }
@@ -155,7 +155,8 @@ std::vector<Work> averageWork(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   const AveragePlan plan = *averagePoolPlanOf(call, x);
   if (call.node.op == "GlobalAveragePool")
-    return {{Reduce{"mean", plan.planes, plan.window.inputs(), true, call.input(0).element}, 1, ""}};
+    return {{Reduce{ReduceFunction::mean, plan.planes, plan.window.inputs(), true, call.input(0).element}, 1,
+             ""}};
   return {averagePoolPoolWork(plan, x, call.input(0).element, false)};
 }
 
@@ -221,8 +222,9 @@ Result<Kernel> gradientKernel(const OperatorCall& call) {
 std::vector<Work> averagePoolGradientWork(const OperatorCall& call) {
   const AveragePlan plan = *averagePoolPlanOf(call, inputShape(call));
   if (graph::intAttribute(call.node, "global", 0) != 0) {
-    return {{Map{"multiply", graph::elementCount(inputShape(call)), 1, call.input(0).element, false}, 1,
-             "Spread"}};
+    return {
+        {Map{MapFunction::multiply, graph::elementCount(inputShape(call)), 1, call.input(0).element, false},
+         1, "Spread"}};
   }
   return {averagePoolPoolWork(plan, inputShape(call), call.input(0).element, true)};
 }

@@ -96,9 +96,9 @@ Result<Kernel> lpKernel(const OperatorCall& call) {
 std::vector<Work> lpWork(const OperatorCall& call) {
   const LpPlan plan = *lpPoolPlanOf(call);
   const ElementType type = call.input(0).element;
-  return {{Map{"pow", call.input(0).elements(), 1, type, false}, 1, "Power"},
-          {poolOf(call.input(0), plan.window, "average"), 1, "Sum"},
-          {Map{"pow", plan.outputs(), 1, type, true}, 1, "Root"}};
+  return {{Map{MapFunction::pow, call.input(0).elements(), 1, type, false}, 1, "Power"},
+          {poolOf(call.input(0), plan.window, PoolFunction::average), 1, "Sum"},
+          {Map{MapFunction::pow, plan.outputs(), 1, type, true}, 1, "Root"}};
 }
 
 Status lpGradient(GradientBuilder& builder) {

@@ -33,7 +33,7 @@ Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
 }
 
 Work maxPoolPoolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
-  Pool pool = poolOf(call.input(0), plan.window, "max");
+  Pool pool = poolOf(call.input(0), plan.window, PoolFunction::max);
   pool.backward = backward;
   return {pool, 1, ""};
 }

@@ -37,9 +37,9 @@ Result<Kernel> dynamicKernel(const OperatorCall& call) {
 
 std::vector<Work> dynamicWork(const OperatorCall& call) {
   const TensorType& x = call.input(0);
-  return {{Reduce{"min", 1, x.elements(), true, x.element}, 1, "Min"},
-          {Reduce{"max", 1, x.elements(), true, x.element}, 1, "Max"},
-          {Map{"quantize", x.elements(), 1, x.element, false}, 1, "Quantize"}};
+  return {{Reduce{ReduceFunction::min, 1, x.elements(), true, x.element}, 1, "Min"},
+          {Reduce{ReduceFunction::max, 1, x.elements(), true, x.element}, 1, "Max"},
+          {Map{MapFunction::quantize, x.elements(), 1, x.element, false}, 1, "Quantize"}};
 }
 
 }  // namespace

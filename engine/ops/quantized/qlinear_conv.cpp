@@ -133,7 +133,8 @@ std::vector<Work> qlinearConvWork(const OperatorCall& call) {
   c.type = call.input(0).element;
   c.accumulate = ElementType::int32;
   const std::int64_t elements = call.outputs[0].elements();
-  return {{c, 1, "Convolve"}, {Map{"quantize", elements, 1, ElementType::int32, false}, 1, "Quantize"}};
+  return {{c, 1, "Convolve"},
+          {Map{MapFunction::quantize, elements, 1, ElementType::int32, false}, 1, "Quantize"}};
 }
 
 }  // namespace

@@ -126,7 +126,8 @@ std::vector<Work> qlinearMatMulWork(const OperatorCall& call) {
   c.type = call.input(0).element;
   c.accumulate = ElementType::int32;
   const std::int64_t elements = graph::elementCount(plan.result);
-  return {{c, 1, "Product"}, {Map{"quantize", elements, 1, ElementType::int32, false}, 1, "Quantize"}};
+  return {{c, 1, "Product"},
+          {Map{MapFunction::quantize, elements, 1, ElementType::int32, false}, 1, "Quantize"}};
 }
 
 }  // namespace

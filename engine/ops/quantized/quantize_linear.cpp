@@ -50,7 +50,7 @@ Result<QuantizationPlan> quantizationPlan(const OperatorCall& call, std::size_t 
 
 namespace {
 
-std::vector<Work> mapWork(const OperatorCall& call, const char* function) {
+std::vector<Work> mapWork(const OperatorCall& call, MapFunction function) {
   return {{Map{function, call.input(0).elements(), 1, call.input(0).element, false}, 1, ""}};
 }
 
@@ -130,11 +130,11 @@ Result<Kernel> dequantizeKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> quantizeWork(const OperatorCall& call) {
-  return mapWork(call, "quantize");
+  return mapWork(call, MapFunction::quantize);
 }
 
 std::vector<Work> dequantizeWork(const OperatorCall& call) {
-  return mapWork(call, "dequantize");
+  return mapWork(call, MapFunction::dequantize);
 }
 
 }  // namespace

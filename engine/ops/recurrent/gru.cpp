@@ -156,10 +156,10 @@ struct Gru {
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     const ElementType type = call.input(0).element;
     const std::int64_t units = plan.batch * plan.hidden;
-    return {{Map{"sigmoid", 2 * units, 2, type, true}, 1, "Gates"},
-            {Map{"tanh", units, 2, type, true}, 1, "Cell"},
-            {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
-            {Map{"add", 2 * units, 2, type, true}, 1, "Sum"}};
+    return {{Map{MapFunction::sigmoid, 2 * units, 2, type, true}, 1, "Gates"},
+            {Map{MapFunction::tanh, units, 2, type, true}, 1, "Cell"},
+            {Map{MapFunction::multiply, 3 * units, 2, type, true}, 1, "State"},
+            {Map{MapFunction::add, 2 * units, 2, type, true}, 1, "Sum"}};
   }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,

@@ -109,10 +109,10 @@ struct Lstm {
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     const ElementType type = call.input(0).element;
     const std::int64_t units = plan.batch * plan.hidden;
-    return {{Map{"sigmoid", 3 * units, 2, type, true}, 1, "Gates"},
-            {Map{"tanh", 2 * units, 2, type, true}, 1, "Cell"},
-            {Map{"multiply", 3 * units, 2, type, true}, 1, "State"},
-            {Map{"add", units, 2, type, true}, 1, "Sum"}};
+    return {{Map{MapFunction::sigmoid, 3 * units, 2, type, true}, 1, "Gates"},
+            {Map{MapFunction::tanh, 2 * units, 2, type, true}, 1, "Cell"},
+            {Map{MapFunction::multiply, 3 * units, 2, type, true}, 1, "State"},
+            {Map{MapFunction::add, units, 2, type, true}, 1, "Sum"}};
   }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,

@@ -242,7 +242,8 @@ std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& p
       {productOf(plan.rows(), plan.input, plan.width(), type, Phase::forward), plan.directions, "Input"},
       {productOf(plan.batch, plan.hidden, plan.width(), type, Phase::forward), steps, "Recurrent"}};
   if (call.has(3))
-    work.push_back({Map{"add", plan.rows() * plan.width(), 2, type, true}, plan.directions, "Bias"});
+    work.push_back(
+        {Map{MapFunction::add, plan.rows() * plan.width(), 2, type, true}, plan.directions, "Bias"});
   for (Work each : cell) {
     each.repeat = steps;
     work.push_back(std::move(each));
@@ -270,7 +271,8 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
   work.push_back({productOf(plan.rows(), plan.hidden, width, type, Phase::weightGradient), plan.directions,
                   "RecurrentWeight"});
   if (call.has(3))
-    work.push_back({Reduce{"sum", width, plan.rows(), false, type}, plan.directions, "BiasGradient"});
+    work.push_back(
+        {Reduce{ReduceFunction::sum, width, plan.rows(), false, type}, plan.directions, "BiasGradient"});
   return work;
 }
 

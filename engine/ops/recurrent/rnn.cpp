@@ -51,7 +51,7 @@ struct Rnn {
   static Result<RecurrentPlan> planOf(const OperatorCall& call) { return recurrentPlan(call, 1, {"Tanh"}); }
   static std::int64_t recurrentBiases(const RecurrentPlan&) { return 1; }
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
-    return {{Map{"tanh", plan.batch * plan.hidden, 2, call.input(0).element, true}, 1, "Cell"}};
+    return {{Map{MapFunction::tanh, plan.batch * plan.hidden, 2, call.input(0).element, true}, 1, "Cell"}};
   }
   template <class T>
   static void parameterGradients(const RecurrentPlan& plan, std::int64_t d, const KernelArguments& a,

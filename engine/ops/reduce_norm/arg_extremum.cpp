@@ -55,8 +55,8 @@ std::vector<Work> argWork(const OperatorCall& call) {
     const std::size_t axis = *axisAttribute(call, 0, call.input(0).shape.size());
     return Rows::around(call.input(0).shape, axis, axis + 1);
   }();
-  return {{Reduce{kLargest ? "argmax" : "argmin", rows.outer * rows.inner, rows.depth, rows.inner == 1,
-                  call.input(0).element},
+  return {{Reduce{kLargest ? ReduceFunction::argmax : ReduceFunction::argmin, rows.outer * rows.inner,
+                  rows.depth, rows.inner == 1, call.input(0).element},
            1, ""}};
 }
 

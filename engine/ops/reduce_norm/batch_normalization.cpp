@@ -160,15 +160,16 @@ std::vector<Work> batchNormalizationNormWork(const OperatorCall& call) {
   const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
   std::vector<Work> work;
   if (plan.training) {
-    work.push_back({Reduce{"mean", channels, plan.perChannel(), false, type}, 1, "Mean"});
-    work.push_back({Reduce{"square_sum", channels, plan.perChannel(), false, type}, 1, "Variance"});
-    work.push_back({Map{"scaled_add", channels, 2, type, false}, 2, "Running"});
+    work.push_back({Reduce{ReduceFunction::mean, channels, plan.perChannel(), false, type}, 1, "Mean"});
+    work.push_back(
+        {Reduce{ReduceFunction::squareSum, channels, plan.perChannel(), false, type}, 1, "Variance"});
+    work.push_back({Map{MapFunction::scaledAdd, channels, 2, type, false}, 2, "Running"});
   }
-  work.push_back({Map{"rsqrt", channels, 1, type, false}, 1, "InverseDeviation"});
-  work.push_back({Map{"multiply", channels, 2, type, true}, 1, "Factor"});
-  work.push_back({Map{"subtract", all, 2, type, true}, 1, "Centre"});
-  work.push_back({Map{"multiply", all, 2, type, true}, 1, "Scale"});
-  work.push_back({Map{"add", all, 2, type, true}, 1, "Bias"});
+  work.push_back({Map{MapFunction::rsqrt, channels, 1, type, false}, 1, "InverseDeviation"});
+  work.push_back({Map{MapFunction::multiply, channels, 2, type, true}, 1, "Factor"});
+  work.push_back({Map{MapFunction::subtract, all, 2, type, true}, 1, "Centre"});
+  work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"});
+  work.push_back({Map{MapFunction::add, all, 2, type, true}, 1, "Bias"});
   return work;
 }
 
@@ -293,11 +294,12 @@ std::vector<Work> batchNormalizationGradientWork(const OperatorCall& call) {
   const BatchNormalizationNormPlan plan = *batchNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
-  std::vector<Work> work{{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
-                         {Reduce{"sum", channels, plan.perChannel(), false, type}, 1, "GradBias"},
-                         {Reduce{"sum", channels, plan.perChannel(), false, type}, 1, "GradScale"},
-                         {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
-  if (!call.has(3)) work.push_back({Map{"scaled_add", all, 2, type, true}, 2, "Centre"});
+  std::vector<Work> work{
+      {Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
+      {Reduce{ReduceFunction::sum, channels, plan.perChannel(), false, type}, 1, "GradBias"},
+      {Reduce{ReduceFunction::sum, channels, plan.perChannel(), false, type}, 1, "GradScale"},
+      {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
+  if (!call.has(3)) work.push_back({Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"});
   return work;
 }
 

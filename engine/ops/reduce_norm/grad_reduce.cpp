@@ -121,17 +121,17 @@ std::vector<Work> gradReduceWork(const OperatorCall& call) {
   const std::string function = graph::stringAttribute(call.node, "function", "ReduceSum");
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  if (function == "ReduceSum") return {{Map{"copy", all, 1, type, false}, 1, "Spread"}};
-  if (function == "ReduceMean") return {{Map{"multiply", all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceSum") return {{Map{MapFunction::copy, all, 1, type, false}, 1, "Spread"}};
+  if (function == "ReduceMean") return {{Map{MapFunction::multiply, all, 1, type, false}, 1, "Spread"}};
   if (function == "ReduceLogSumExp") {
-    return {{Map{"subtract", all, 2, type, false}, 1, "Shift"},
-            {Map{"exp", all, 1, type, true}, 1, "Exp"},
-            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
+    return {{Map{MapFunction::subtract, all, 2, type, false}, 1, "Shift"},
+            {Map{MapFunction::exp, all, 1, type, true}, 1, "Exp"},
+            {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
   }
   if (function == "ReduceMax" || function == "ReduceMin")
-    return {{Map{"equal", all, 2, type, false}, 1, "Equal"},
-            {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
-  return {{Map{"multiply", all, 2, type, false}, 1, "Scale"}};
+    return {{Map{MapFunction::equal, all, 2, type, false}, 1, "Equal"},
+            {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
+  return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};
 }
 
 }  // namespace

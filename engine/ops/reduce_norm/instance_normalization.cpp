@@ -65,12 +65,12 @@ std::vector<Work> instanceNormalizationNormWork(const OperatorCall& call) {
   const InstancePlan plan = *instanceNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
-  return {{Reduce{"mean", rows, plan.depth, true, type}, 1, "Mean"},
-          {Reduce{"square_sum", rows, plan.depth, true, type}, 1, "Variance"},
-          {Map{"rsqrt", rows, 1, type, true}, 1, "InverseDeviation"},
-          {Map{"subtract", all, 2, type, false}, 1, "Centre"},
-          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
-          {Map{"add", all, 2, type, true}, 1, "Bias"}};
+  return {{Reduce{ReduceFunction::mean, rows, plan.depth, true, type}, 1, "Mean"},
+          {Reduce{ReduceFunction::squareSum, rows, plan.depth, true, type}, 1, "Variance"},
+          {Map{MapFunction::rsqrt, rows, 1, type, true}, 1, "InverseDeviation"},
+          {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
+          {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"},
+          {Map{MapFunction::add, all, 2, type, true}, 1, "Bias"}};
 }
 
 Status instanceNormalizationNormGradient(GradientBuilder& builder) {
@@ -130,11 +130,11 @@ std::vector<Work> instanceNormalizationGradientWork(const OperatorCall& call) {
   const InstancePlan plan = *instanceNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
-  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
-          {Reduce{"sum", rows, plan.depth, true, type}, 2, "Sums"},
-          {Reduce{"sum", plan.channels, plan.samples, false, type}, 2, "GradScaleBias"},
-          {Map{"multiply", all, 2, type, true}, 1, "Scale"},
-          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"}};
+  return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
+          {Reduce{ReduceFunction::sum, rows, plan.depth, true, type}, 2, "Sums"},
+          {Reduce{ReduceFunction::sum, plan.channels, plan.samples, false, type}, 2, "GradScaleBias"},
+          {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"},
+          {Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"}};
 }
 
 }  // namespace

@@ -88,13 +88,14 @@ std::vector<Work> layerNormalizationNormWork(const OperatorCall& call) {
   const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  std::vector<Work> work{{Reduce{"mean", plan.rows, plan.depth, true, type}, 1, "Mean"},
-                         {Reduce{"square_sum", plan.rows, plan.depth, true, type}, 1, "Variance"},
-                         {Map{"rsqrt", plan.rows, 1, type, true}, 1, "InverseDeviation"},
-                         {Map{"subtract", all, 2, type, false}, 1, "Centre"},
-                         {Map{"multiply", all, 2, type, true}, 1, "Normalise"},
-                         {Map{"multiply", all, 2, type, true}, 1, "Scale"}};
-  if (call.has(2)) work.push_back({Map{"add", all, 2, type, true}, 1, "Bias"});
+  std::vector<Work> work{
+      {Reduce{ReduceFunction::mean, plan.rows, plan.depth, true, type}, 1, "Mean"},
+      {Reduce{ReduceFunction::squareSum, plan.rows, plan.depth, true, type}, 1, "Variance"},
+      {Map{MapFunction::rsqrt, plan.rows, 1, type, true}, 1, "InverseDeviation"},
+      {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
+      {Map{MapFunction::multiply, all, 2, type, true}, 1, "Normalise"},
+      {Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"}};
+  if (call.has(2)) work.push_back({Map{MapFunction::add, all, 2, type, true}, 1, "Bias"});
   return work;
 }
 
@@ -193,14 +194,14 @@ std::vector<Work> layerNormalizationGradientWork(const OperatorCall& call) {
   const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Map{"multiply", all, 2, type, false}, 1, "Whitened"},
-          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradScale"},
-          {Reduce{"sum", plan.depth, plan.rows, false, type}, 1, "GradBias"},
-          {Map{"multiply", all, 2, type, false}, 1, "Scale"},
-          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Sum"},
-          {Reduce{"sum", plan.rows, plan.depth, true, type}, 1, "Product"},
-          {Map{"scaled_add", all, 2, type, true}, 2, "Centre"},
-          {Map{"multiply", all, 2, type, true}, 1, "InverseDeviation"}};
+  return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
+          {Reduce{ReduceFunction::sum, plan.depth, plan.rows, false, type}, 1, "GradScale"},
+          {Reduce{ReduceFunction::sum, plan.depth, plan.rows, false, type}, 1, "GradBias"},
+          {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"},
+          {Reduce{ReduceFunction::sum, plan.rows, plan.depth, true, type}, 1, "Sum"},
+          {Reduce{ReduceFunction::sum, plan.rows, plan.depth, true, type}, 1, "Product"},
+          {Map{MapFunction::scaledAdd, all, 2, type, true}, 2, "Centre"},
+          {Map{MapFunction::multiply, all, 2, type, true}, 1, "InverseDeviation"}};
 }
 
 const std::vector<AttributeRule>& layerNormalizationAttributes() {

@@ -65,11 +65,11 @@ std::vector<Work> lpNormalizationNormWork(const OperatorCall& call) {
   const LpPlan plan = *lpNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t rows = plan.rows.outer * plan.rows.inner;
-  std::vector<Work> work{
-      {Reduce{plan.squares ? "square_sum" : "abs_sum", rows, plan.rows.depth, plan.rows.inner == 1, type}, 1,
-       "Length"}};
-  if (plan.squares) work.push_back({Map{"sqrt", rows, 1, type, true}, 1, "Sqrt"});
-  work.push_back({Map{"divide", call.input(0).elements(), 2, type, true}, 1, "Normalise"});
+  std::vector<Work> work{{Reduce{plan.squares ? ReduceFunction::squareSum : ReduceFunction::absSum, rows,
+                                 plan.rows.depth, plan.rows.inner == 1, type},
+                          1, "Length"}};
+  if (plan.squares) work.push_back({Map{MapFunction::sqrt, rows, 1, type, true}, 1, "Sqrt"});
+  work.push_back({Map{MapFunction::divide, call.input(0).elements(), 2, type, true}, 1, "Normalise"});
   return work;
 }
 
@@ -115,10 +115,10 @@ std::vector<Work> lpNormalizationGradientWork(const OperatorCall& call) {
   const LpPlan plan = *lpNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t rows = plan.rows.outer * plan.rows.inner, all = call.input(0).elements();
-  return {{Map{"multiply", all, 2, type, false}, 1, "Product"},
-          {Reduce{"sum", rows, plan.rows.depth, plan.rows.inner == 1, type}, 1, "Sum"},
-          {Map{"scaled_add", all, 2, type, false}, 1, "Subtract"},
-          {Map{"divide", all, 2, type, true}, 1, "Normalise"}};
+  return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
+          {Reduce{ReduceFunction::sum, rows, plan.rows.depth, plan.rows.inner == 1, type}, 1, "Sum"},
+          {Map{MapFunction::scaledAdd, all, 2, type, false}, 1, "Subtract"},
+          {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
 }
 
 const std::vector<AttributeRule>& lpNormalizationAttributes() {

@@ -83,10 +83,10 @@ std::vector<Work> lrnWork(const OperatorCall& call) {
   const LrnPlan plan = *lrnPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Map{"square", all, 1, type, false}, 1, "Square"},
-          {Map{"add", all, 2, type, true}, plan.size, "Sum"},
-          {Map{"pow", all, 1, type, true}, 1, "Power"},
-          {Map{"multiply", all, 2, type, false}, 1, "Scale"}};
+  return {{Map{MapFunction::square, all, 1, type, false}, 1, "Square"},
+          {Map{MapFunction::add, all, 2, type, true}, plan.size, "Sum"},
+          {Map{MapFunction::pow, all, 1, type, true}, 1, "Power"},
+          {Map{MapFunction::multiply, all, 2, type, false}, 1, "Scale"}};
 }
 
 Status lrnGradient(GradientBuilder& builder) {
@@ -140,9 +140,9 @@ std::vector<Work> lrnGradientWork(const OperatorCall& call) {
   const LrnPlan plan = *lrnPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  work.push_back({Map{"multiply", all, 2, type, true}, 2, "Product"});
-  work.push_back({Map{"add", all, 2, type, true}, plan.size, "GradSum"});
-  work.push_back({Map{"scaled_add", all, 2, type, true}, 1, "Subtract"});
+  work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 2, "Product"});
+  work.push_back({Map{MapFunction::add, all, 2, type, true}, plan.size, "GradSum"});
+  work.push_back({Map{MapFunction::scaledAdd, all, 2, type, true}, 1, "Subtract"});
   return work;
 }
 

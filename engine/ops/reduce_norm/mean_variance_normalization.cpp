@@ -79,11 +79,11 @@ std::vector<Work> meanVarianceNormalizationNormWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), outputs = plan.reduce.outputs;
   const bool neighbours = plan.reduce.contiguous();
-  return {{Reduce{"mean", outputs, plan.reduce.depth, neighbours, type}, 1, "Mean"},
-          {Reduce{"square_sum", outputs, plan.reduce.depth, neighbours, type}, 1, "Variance"},
-          {Map{"sqrt", outputs, 1, type, true}, 1, "Deviation"},
-          {Map{"subtract", all, 2, type, false}, 1, "Centre"},
-          {Map{"divide", all, 2, type, true}, 1, "Normalise"}};
+  return {{Reduce{ReduceFunction::mean, outputs, plan.reduce.depth, neighbours, type}, 1, "Mean"},
+          {Reduce{ReduceFunction::squareSum, outputs, plan.reduce.depth, neighbours, type}, 1, "Variance"},
+          {Map{MapFunction::sqrt, outputs, 1, type, true}, 1, "Deviation"},
+          {Map{MapFunction::subtract, all, 2, type, false}, 1, "Centre"},
+          {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
 }
 
 Status meanVarianceNormalizationNormGradient(GradientBuilder& builder) {
@@ -140,10 +140,11 @@ std::vector<Work> meanVarianceNormalizationGradientWork(const OperatorCall& call
   const MvnPlan plan = *meanVarianceNormalizationPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), outputs = plan.reduce.outputs;
-  return {{Map{"multiply", all, 2, type, false}, 1, "Product"},
-          {Reduce{"sum", outputs, plan.reduce.depth, plan.reduce.contiguous(), type}, 2, "Sums"},
-          {Map{"scaled_add", all, 2, type, false}, 2, "Centre"},
-          {Map{"divide", all, 2, type, true}, 1, "Normalise"}};
+  return {
+      {Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
+      {Reduce{ReduceFunction::sum, outputs, plan.reduce.depth, plan.reduce.contiguous(), type}, 2, "Sums"},
+      {Map{MapFunction::scaledAdd, all, 2, type, false}, 2, "Centre"},
+      {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
 }
 
 }  // namespace

@@ -57,10 +57,12 @@ struct Adding {
   }
 };
 struct SumOf : Adding {
-  static constexpr const char *kType = "ReduceSum", *kWork = "sum";
+  static constexpr const char* kType = "ReduceSum";
+  static constexpr ReduceFunction kWork = ReduceFunction::sum;
 };
 struct MeanOf : Adding {
-  static constexpr const char *kType = "ReduceMean", *kWork = "mean";
+  static constexpr const char* kType = "ReduceMean";
+  static constexpr ReduceFunction kWork = ReduceFunction::mean;
   template <class T>
   static T finish(T sum, std::int64_t count) {
     if constexpr (std::is_integral_v<T>) {  // count may exceed T, and nothing has no mean
@@ -72,35 +74,40 @@ struct MeanOf : Adding {
   }
 };
 struct LogSumOf : Adding {
-  static constexpr const char *kType = "ReduceLogSum", *kWork = "sum";
+  static constexpr const char* kType = "ReduceLogSum";
+  static constexpr ReduceFunction kWork = ReduceFunction::sum;
   template <class T>
   static T finish(T sum, std::int64_t) {
     return lanes::log(sum);
   }
 };
 struct AbsoluteSum : Adding {
-  static constexpr const char *kType = "ReduceL1", *kWork = "abs_sum";
+  static constexpr const char* kType = "ReduceL1";
+  static constexpr ReduceFunction kWork = ReduceFunction::absSum;
   template <class T>
   static T take(T x) {
     return magnitude(x);
   }
 };
 struct SquareSum : Adding {
-  static constexpr const char *kType = "ReduceSumSquare", *kWork = "square_sum";
+  static constexpr const char* kType = "ReduceSumSquare";
+  static constexpr ReduceFunction kWork = ReduceFunction::squareSum;
   template <class T>
   static T take(T x) {
     return times(x, x);
   }
 };
 struct Length : SquareSum {
-  static constexpr const char *kType = "ReduceL2", *kWork = "square_sum";
+  static constexpr const char* kType = "ReduceL2";
+  static constexpr ReduceFunction kWork = ReduceFunction::squareSum;
   template <class T>
   static T finish(T sum, std::int64_t) {
     return static_cast<T>(std::sqrt(sum));
   }
 };
 struct ProductOf : Adding {
-  static constexpr const char *kType = "ReduceProd", *kWork = "product";
+  static constexpr const char* kType = "ReduceProd";
+  static constexpr ReduceFunction kWork = ReduceFunction::product;
   template <class T>
   static T start() {
     return T(1);
@@ -111,7 +118,8 @@ struct ProductOf : Adding {
   }
 };
 struct Largest : Adding {
-  static constexpr const char *kType = "ReduceMax", *kWork = "max";
+  static constexpr const char* kType = "ReduceMax";
+  static constexpr ReduceFunction kWork = ReduceFunction::max;
   template <class T>
   static T start() {
     if constexpr (std::is_floating_point_v<T>) return -std::numeric_limits<T>::infinity();
@@ -123,7 +131,8 @@ struct Largest : Adding {
   }
 };
 struct Smallest : Adding {
-  static constexpr const char *kType = "ReduceMin", *kWork = "min";
+  static constexpr const char* kType = "ReduceMin";
+  static constexpr ReduceFunction kWork = ReduceFunction::min;
   template <class T>
   static T start() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::infinity();
@@ -264,9 +273,9 @@ std::vector<Work> reduceWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{Reduce{Op::kWork, plan.outputs, plan.depth, plan.contiguous(), type}, 1, ""}};
   if constexpr (std::is_same_v<Op, Length>)
-    work.push_back({Map{"sqrt", plan.outputs, 1, type, true}, 1, "Sqrt"});
+    work.push_back({Map{MapFunction::sqrt, plan.outputs, 1, type, true}, 1, "Sqrt"});
   if constexpr (std::is_same_v<Op, LogSumOf>)
-    work.push_back({Map{"log", plan.outputs, 1, type, true}, 1, "Log"});
+    work.push_back({Map{MapFunction::log, plan.outputs, 1, type, true}, 1, "Log"});
   return work;
 }
 
@@ -311,12 +320,12 @@ std::vector<Work> logSumExpWork(const OperatorCall& call) {
   const ReducePlan plan = *reducePlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
-  return {{Reduce{"max", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Max"},
-          {Map{"subtract", all, 2, type, false}, 1, "Shift"},
-          {Map{"exp", all, 1, type, true}, 1, "Exp"},
-          {Reduce{"sum", plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Sum"},
-          {Map{"log", plan.outputs, 1, type, true}, 1, "Log"},
-          {Map{"add", plan.outputs, 2, type, true}, 1, "Unshift"}};
+  return {{Reduce{ReduceFunction::max, plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Max"},
+          {Map{MapFunction::subtract, all, 2, type, false}, 1, "Shift"},
+          {Map{MapFunction::exp, all, 1, type, true}, 1, "Exp"},
+          {Reduce{ReduceFunction::sum, plan.outputs, plan.depth, plan.contiguous(), type}, 1, "Sum"},
+          {Map{MapFunction::log, plan.outputs, 1, type, true}, 1, "Log"},
+          {Map{MapFunction::add, plan.outputs, 2, type, true}, 1, "Unshift"}};
 }
 
 // --- The gradient: GradReduce of grad_reduce.cpp ----------------------------------------------------

@@ -122,20 +122,21 @@ std::vector<Work> softmaxWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), outputs = rows.outer * rows.inner;
   const bool neighbours = rows.inner == 1;
-  std::vector<Work> work{{Reduce{"max", outputs, rows.depth, neighbours, type}, 1, "Max"},
-                         {Map{"subtract", all, 2, type, false}, 1, "Shift"},
-                         {Map{"exp", all, 1, type, !kLog}, 1, "Exp"},
-                         {Reduce{"sum", outputs, rows.depth, neighbours, type}, 1, "Sum"}};
-  if (kLog) work.push_back({Map{"log", outputs, 1, type, true}, 1, "Log"});
-  work.push_back({Map{kLog ? "subtract" : "divide", all, 2, type, true}, 1, "Normalise"});
+  std::vector<Work> work{{Reduce{ReduceFunction::max, outputs, rows.depth, neighbours, type}, 1, "Max"},
+                         {Map{MapFunction::subtract, all, 2, type, false}, 1, "Shift"},
+                         {Map{MapFunction::exp, all, 1, type, !kLog}, 1, "Exp"},
+                         {Reduce{ReduceFunction::sum, outputs, rows.depth, neighbours, type}, 1, "Sum"}};
+  if (kLog) work.push_back({Map{MapFunction::log, outputs, 1, type, true}, 1, "Log"});
+  work.push_back(
+      {Map{kLog ? MapFunction::subtract : MapFunction::divide, all, 2, type, true}, 1, "Normalise"});
   return work;
 }
 
 std::vector<Work> hardmaxWork(const OperatorCall& call) {
   const Rows rows = *rowsOf(call);
   const ElementType type = call.input(0).element;
-  return {{Reduce{"max", rows.outer * rows.inner, rows.depth, rows.inner == 1, type}, 1, "Max"},
-          {Map{"equal", call.input(0).elements(), 2, type, false}, 1, "Equal"}};
+  return {{Reduce{ReduceFunction::max, rows.outer * rows.inner, rows.depth, rows.inner == 1, type}, 1, "Max"},
+          {Map{MapFunction::equal, call.input(0).elements(), 2, type, false}, 1, "Equal"}};
 }
 
 template <bool kLog>
@@ -212,13 +213,14 @@ std::vector<Work> softmaxGradientWork(const OperatorCall& call) {
   const std::int64_t all = call.input(0).elements();
   std::vector<Work> work;
   if (kLog) {
-    work.push_back({Map{"exp", all, 1, type, false}, 1, "Exp"});
+    work.push_back({Map{MapFunction::exp, all, 1, type, false}, 1, "Exp"});
   } else {
-    work.push_back({Map{"multiply", all, 2, type, false}, 1, "Product"});
+    work.push_back({Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"});
   }
-  work.push_back({Reduce{"sum", rows.outer * rows.inner, rows.depth, rows.inner == 1, type}, 1, "Sum"});
-  work.push_back({Map{"multiply", all, 2, type, true}, 1, "Scale"});
-  work.push_back({Map{"subtract", all, 2, type, true}, 1, "Subtract"});
+  work.push_back(
+      {Reduce{ReduceFunction::sum, rows.outer * rows.inner, rows.depth, rows.inner == 1, type}, 1, "Sum"});
+  work.push_back({Map{MapFunction::multiply, all, 2, type, true}, 1, "Scale"});
+  work.push_back({Map{MapFunction::subtract, all, 2, type, true}, 1, "Subtract"});
   return work;
 }
 

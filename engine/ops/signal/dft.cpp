@@ -26,7 +26,7 @@ Result<std::int64_t> lengthFrom(const OperatorCall& call, std::size_t index, con
 Work transformWork(std::int64_t count, std::int64_t length, ElementType type) {
   const auto steps =
       static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(std::max<std::int64_t>(length, 2)))));
-  return {Map{"complex_multiply_add", count * length, 2, type, true}, steps, "Transform"};
+  return {Map{MapFunction::complexMultiplyAdd, count * length, 2, type, true}, steps, "Transform"};
 }
 
 // --- DFT: input, [dft_length] → output -------------------------------------------------

@@ -52,7 +52,7 @@ Result<Kernel> windowKernel(const OperatorCall& call) {
 
 std::vector<Work> windowWork(const OperatorCall& call) {
   const TensorType& y = call.outputs[0];
-  return {{Map{"cos", y.elements(), 1, y.element, false}, 1, ""}};
+  return {{Map{MapFunction::cos, y.elements(), 1, y.element, false}, 1, ""}};
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
+#include "engine/compile/model/record_compilation.h"
 #include "engine/config/configuration.h"
 #include "engine/config/key.h"
 #include "engine/devices/core/device_files.h"
@@ -53,7 +55,7 @@ base::Result<std::string> pathOf(const std::string& key, bool training) {
   for (const char* table :
        {"", "model.", training ? "training." : "inference.", "execution.", "training.", "data."}) {
     const std::string path = table + key;
-    for (const config::Key& known : config::keys()) {
+    for (const config::Key& known : app::configurationKeys().all()) {
       if (known.path == path) return path;
     }
   }
@@ -63,7 +65,7 @@ base::Result<std::string> pathOf(const std::string& key, bool training) {
 base::Result<Configuration> configurationOf(const Point& point, bool training) {
   using config::Origin;
   // All blocks are one stage: each card has the whole model.
-  PIPESCOPE_ASSIGN(Configuration c, Configuration::parse("[[stages]]\nblocks = [\"*\"]\n", "point"));
+  PIPESCOPE_ASSIGN(Configuration c, app::parseConfiguration("[[stages]]\nblocks = [\"*\"]\n", "point"));
   for (const auto& [key, value] : point.parameters) {
     PIPESCOPE_ASSIGN(const std::string path, pathOf(key, training));
     PIPESCOPE_TRY(c.setText(path, value, Origin::flag));
@@ -90,11 +92,11 @@ struct Call {
 };
 
 base::Result<Call> runCall(const Configuration& configuration) {
-  PIPESCOPE_ASSIGN(const app::Compilation compilation, app::compileRun(configuration));
+  PIPESCOPE_ASSIGN(const compile::Compilation compilation, app::compileRun(configuration));
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  const app::RecordedCompilation recorded =
-      app::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
+  const compile::RecordedCompilation recorded =
+      compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
   // The first call finds nothing prepared by the host.
   emulator.call(recorded.executables.front(), {});

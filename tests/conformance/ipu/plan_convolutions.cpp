@@ -83,7 +83,8 @@ void addConvolution(PlanAssembler& plan, const std::string& name, const ops::Con
              {gradient});
     const std::int64_t count = graph::elementCount(weightShape(forward));
     plan.add(model::Pass::backward, name + "update", "ScaledAdd",
-             {{ops::Map{"scaled_add", count, 2, forward.type, true}, 1, ""}}, {weights, gradient}, {weights});
+             {{ops::Map{ops::MapFunction::scaledAdd, count, 2, forward.type, true}, 1, ""}},
+             {weights, gradient}, {weights});
   }
 }
 
@@ -105,14 +106,16 @@ base::Result<LayerPlan> planConvolution(LayerOptions& options) {
                        count = graph::elementCount(outputShape(forward));
     const auto biases = plan.kept("biases", forward.type, {channels});
     if (phases.forward) {
-      plan.add(model::Pass::forward, "bias", "Add", {{ops::Map{"add", count, 2, forward.type, true}, 1, ""}},
-               {output, biases}, {output});
+      plan.add(model::Pass::forward, "bias", "Add",
+               {{ops::Map{ops::MapFunction::add, count, 2, forward.type, true}, 1, ""}}, {output, biases},
+               {output});
     }
     if (phases.update) {
-      plan.add(model::Pass::backward, "biasUpdate", "ReduceSum",
-               {{ops::Reduce{"sum", channels, count / channels, false, forward.type}, 1, ""},
-                {ops::Map{"scaled_add", channels, 2, forward.type, true}, 1, "Update"}},
-               {deltas}, {biases});
+      plan.add(
+          model::Pass::backward, "biasUpdate", "ReduceSum",
+          {{ops::Reduce{ops::ReduceFunction::sum, channels, count / channels, false, forward.type}, 1, ""},
+           {ops::Map{ops::MapFunction::scaledAdd, channels, 2, forward.type, true}, 1, "Update"}},
+          {deltas}, {biases});
     }
   }
   return LayerPlan{plan.finish(), 0};
@@ -180,7 +183,7 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   const auto averaged = [&](std::size_t i, bool backward) {
     const ops::Contraction& c = parts[i];
     ops::Pool pool;
-    pool.function = "average";
+    pool.function = ops::PoolFunction::average;
     pool.backward = backward;
     pool.batch = c.batch;
     pool.type = c.type;
@@ -228,7 +231,7 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
         graph::elementCount(outputShape(level[0])) / level[0].outputChannels * parts[i].outputChannels;
     plan.add(Pass::forward, nameOf(i) + "enlarge", "Resize",
              {{ops::Rearrange{count, 4, whole.type}, 1, ""},
-              {ops::Map{"add", count, 2, whole.type, true}, 1, "Add"}},
+              {ops::Map{ops::MapFunction::add, count, 2, whole.type, true}, 1, "Add"}},
              {outs[i]}, {outputs[0]});
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -262,8 +265,8 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
     plan.add(Pass::backward, "wu", "MultiConv", together(Phase::weightGradient), joined(ins, deltaOf),
              changes);
     plan.add(Pass::backward, "update", "ScaledAdd",
-             {{ops::Map{"scaled_add", count, 2, whole.type, true}, 1, ""}}, joined(weights, changes),
-             weights);
+             {{ops::Map{ops::MapFunction::scaledAdd, count, 2, whole.type, true}, 1, ""}},
+             joined(weights, changes), weights);
   }
   return LayerPlan{plan.finish(), 0};
 }

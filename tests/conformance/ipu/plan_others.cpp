@@ -25,7 +25,7 @@ base::Result<LayerPlan> planPooling(LayerOptions& options) {
   pool.batch = options.number("batch-size", 1);
   pool.channels = options.number("channels", 1);
   const std::string function = options.choice("pooling-type", {"max", "avg", "average", "sum"}, "max");
-  pool.function = function == "max" ? "max" : "average";
+  pool.function = function == "max" ? ops::PoolFunction::max : ops::PoolFunction::average;
   options.ignore({"fwd-chans-per-group", "bwd-chans-per-group"});
   const Phases phases = phasesOf(options, true);
   PIPESCOPE_TRY(options.status());
@@ -66,7 +66,9 @@ base::Result<LayerPlan> planReduction(LayerOptions& options) {
                             std::to_string(shape.size()));
   }
   ops::Reduce reduce;
-  reduce.function = operation == "SQUARE_ADD" ? "square_sum" : operation == "ADD" ? "sum" : "max";
+  reduce.function = operation == "SQUARE_ADD" ? ops::ReduceFunction::squareSum
+                    : operation == "ADD"      ? ops::ReduceFunction::sum
+                                              : ops::ReduceFunction::max;
   reduce.type = type;
   graph::Shape kept;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -89,7 +91,7 @@ base::Result<LayerPlan> planReduction(LayerOptions& options) {
   const auto input = plan.kept("input", type, shape), output = plan.temporary("output", type, kept);
   std::vector<ops::Work> work{{reduce, 1, ""}};
   if (scale != 1 || update)
-    work.push_back({ops::Map{"scaled_add", reduce.outputs, 2, type, true}, 1, "Update"});
+    work.push_back({ops::Map{ops::MapFunction::scaledAdd, reduce.outputs, 2, type, true}, 1, "Update"});
   plan.add(Pass::forward, "reduce", "Reduce", work, {input}, {output});
   return LayerPlan{plan.finish(), 0};
 }

@@ -42,7 +42,7 @@ base::Result<LayerPlan> planProduct(LayerOptions& options) {
   plan.add(model::Pass::forward, "matmul", "MatMul", {{product(1, m, k, n, type, partials), 1, ""}},
            {left, right}, {result});
   plan.add(model::Pass::forward, "accumulate", "ScaledAdd",
-           {{ops::Map{"scaled_add", m * n, 2, type, true}, 1, ""}}, {sum, result}, {sum});
+           {{ops::Map{ops::MapFunction::scaledAdd, m * n, 2, type, true}, 1, ""}}, {sum, result}, {sum});
   return LayerPlan{plan.finish(), 0};
 }
 
@@ -69,7 +69,8 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
     plan.add(model::Pass::forward, "fwd", "MatMul", {{forward, 1, ""}}, {input, weights}, {output});
     if (bias) {
       plan.add(model::Pass::forward, "bias", "Add",
-               {{ops::Map{"add", groups * batch * out, 2, type, true}, 1, ""}}, {output, biases}, {output});
+               {{ops::Map{ops::MapFunction::add, groups * batch * out, 2, type, true}, 1, ""}},
+               {output, biases}, {output});
     }
   }
   if (training) deltas = plan.kept("zDeltas", type, {groups, batch, out});
@@ -83,12 +84,12 @@ base::Result<LayerPlan> planFullyConnected(LayerOptions& options) {
     plan.add(model::Pass::backward, "wu", "MatMul",
              {{planProductsInPhase(forward, Phase::weightGradient), 1, ""}}, {input, deltas}, {gradient});
     plan.add(model::Pass::backward, "update", "ScaledAdd",
-             {{ops::Map{"scaled_add", groups * in * out, 2, type, true}, 1, ""}}, {weights, gradient},
-             {weights});
+             {{ops::Map{ops::MapFunction::scaledAdd, groups * in * out, 2, type, true}, 1, ""}},
+             {weights, gradient}, {weights});
     if (bias) {
       plan.add(model::Pass::backward, "biasUpdate", "ReduceSum",
-               {{ops::Reduce{"sum", groups * out, batch, false, type}, 1, ""},
-                {ops::Map{"scaled_add", groups * out, 2, type, true}, 1, "Update"}},
+               {{ops::Reduce{ops::ReduceFunction::sum, groups * out, batch, false, type}, 1, ""},
+                {ops::Map{ops::MapFunction::scaledAdd, groups * out, 2, type, true}, 1, "Update"}},
                {deltas}, {biases});
     }
   }

@@ -29,7 +29,8 @@ struct Recurrent {
   ops::Work move(std::int64_t columns, const char* label) const {
     return {ops::Rearrange{batch * columns, columns < 16 ? columns : 16, type}, sequence, label};
   }
-  ops::Work map(const char* function, std::int64_t count, std::int64_t operands, const char* label) const {
+  ops::Work map(ops::MapFunction function, std::int64_t count, std::int64_t operands,
+                const char* label) const {
     return {ops::Map{function, count * batch * output, operands, type, true}, sequence, label};
   }
 };
@@ -38,17 +39,17 @@ struct Recurrent {
 std::vector<ops::Work> cellWork(const Recurrent& r) {
   std::vector<ops::Work> work;
   work.push_back(r.move(r.gates * r.output, "Product"));
-  work.push_back(r.map("add", r.gates, 2, "Bias"));
+  work.push_back(r.map(ops::MapFunction::add, r.gates, 2, "Bias"));
   if (r.gates == 1) {
-    work.push_back(r.map("tanh", 1, 1, "Tanh"));
+    work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Tanh"));
     return work;
   }
-  work.push_back(r.map("sigmoid", r.gates - 1, 1, "Gates"));
-  work.push_back(r.map("tanh", 1, 1, "Candidate"));
-  work.push_back(r.map("multiply", r.gates == 4 ? 2 : 1, 2, "Multiply"));
-  work.push_back(r.map("add", 1, 2, "Cell"));
-  if (r.gates == 4) work.push_back(r.map("tanh", 1, 1, "Output"));
-  work.push_back(r.map("multiply", 1, 2, "State"));
+  work.push_back(r.map(ops::MapFunction::sigmoid, r.gates - 1, 1, "Gates"));
+  work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Candidate"));
+  work.push_back(r.map(ops::MapFunction::multiply, r.gates == 4 ? 2 : 1, 2, "Multiply"));
+  work.push_back(r.map(ops::MapFunction::add, 1, 2, "Cell"));
+  if (r.gates == 4) work.push_back(r.map(ops::MapFunction::tanh, 1, 1, "Output"));
+  work.push_back(r.map(ops::MapFunction::multiply, 1, 2, "State"));
   if (r.gates == 3) work.push_back(r.move(r.output, "Reset"));
   work.push_back(r.move(r.output, "Save"));
   return work;
@@ -58,9 +59,9 @@ std::vector<ops::Work> cellGradient(const Recurrent& r) {
   std::vector<ops::Work> work;
   work.push_back(r.move((r.gates + 1) * r.output, "Restore"));
   work.push_back(r.move(r.output, "Gradient"));
-  work.push_back(r.map("multiply", r.gates, 2, "Gates"));
-  work.push_back(r.map("multiply", r.gates, 2, "NonLinearity"));
-  work.push_back(r.map("add", 2, 2, "Cell"));
+  work.push_back(r.map(ops::MapFunction::multiply, r.gates, 2, "Gates"));
+  work.push_back(r.map(ops::MapFunction::multiply, r.gates, 2, "NonLinearity"));
+  work.push_back(r.map(ops::MapFunction::add, 2, 2, "Cell"));
   work.push_back(r.move(r.gates * r.output, "Product"));
   work.push_back(r.move(r.input, "Save"));
   return work;
@@ -122,7 +123,8 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
       // Each step adds to the weights' gradients.
       plan.add(Pass::backward, "wu", "MatMul",
                {work(r.batch, in, g * r.output, Phase::weightGradient, r.sequence),
-                {ops::Map{"scaled_add", in * g * r.output, 2, r.type, true}, r.sequence, "Accumulate"}},
+                {ops::Map{ops::MapFunction::scaledAdd, in * g * r.output, 2, r.type, true}, r.sequence,
+                 "Accumulate"}},
                {input, saved}, {deltasIn, deltasOut});
     }
   }

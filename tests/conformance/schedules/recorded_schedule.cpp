@@ -26,13 +26,17 @@ void must(const base::Status& status) {
 
 }  // namespace
 
+app::ScheduleTable tableOf(const compile::FixedRun& run) {
+  return must(app::scheduleTable(run));
+}
+
 double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
 
-app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
-                       const std::vector<double>& backward) {
-  app::FixedRun run;
+compile::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
+                           const std::vector<double>& backward) {
+  compile::FixedRun run;
   run.schedule = schedule;
   run.microBatches = microBatches;
   run.training = !backward.empty();
@@ -41,13 +45,13 @@ app::FixedRun fixedRun(const std::string& schedule, int microBatches, const std:
   return run;
 }
 
-app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
-                         const std::vector<double>& forward, const std::vector<double>& backward) {
-  app::FixedRun run;
+compile::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
+                             const std::vector<double>& forward, const std::vector<double>& backward) {
+  compile::FixedRun run;
   run.schedule = schedule;
   run.microBatches = microBatches;
   const schedules::ScheduleDefinition* definition = must(schedules::findSchedule(schedule));
-  const int chunks = must(schedules::chunksOf(*definition, 0));
+  const int chunks = must(schedules::chunksPerDevice(*definition, 0));
   const int stages = definition->pipes > 1 ? devices : devices * chunks;
   for (int s = 0; s < stages; ++s) {
     const std::size_t i = static_cast<std::size_t>(s);
@@ -58,11 +62,11 @@ app::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatc
 
 namespace {
 
-void emulate(const app::FixedRun& run, int calls, record::Sink& sink) {
-  const app::Compilation compilation = must(app::compileFixed(run));
+void emulate(const compile::FixedRun& run, int calls, record::Sink& sink) {
+  const compile::Compilation compilation = must(compile::compileFixed(run));
   record::Recorder recorder(sink);
-  const app::RecordedCompilation recorded =
-      app::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
+  const compile::RecordedCompilation recorded =
+      compile::recordCompilation(recorder, compilation, emulate::RecordLevel::steps);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::steps);
   for (int call = 0; call < calls; ++call) emulator.call(recorded.executables.front(), {});
   must(recorder.finish(model::ProfileState::complete));
@@ -81,18 +85,18 @@ RecordedSchedule readBack(std::shared_ptr<model::ProfileSource> source) {
 
 }  // namespace
 
-RecordedSchedule record(const app::FixedRun& run, int calls) {
+RecordedSchedule record(const compile::FixedRun& run, int calls) {
   static int number = 0;
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() /
       ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
   emulate(run, calls, *must(store::ProfileWriter::create(path)));
   RecordedSchedule read = readBack(must(store::ProfileReader::open(path)));
-  std::filesystem::remove(path);  // the open reader keeps it
+  std::filesystem::remove(path);  // the open reader keeps the file
   return read;
 }
 
-RecordedSchedule recordInMemory(const app::FixedRun& run, int calls) {
+RecordedSchedule recordInMemory(const compile::FixedRun& run, int calls) {
   const auto profile = std::make_shared<record::MemoryProfile>();
   emulate(run, calls, *profile);
   return readBack(profile);

@@ -1,5 +1,5 @@
-// Schedules against simulations written independently of the emulator, and what must hold for every one of
-// them.
+// Compares schedules with simulations that were written independently of the emulator, and checks properties
+// of all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double popartByFormula(int g, const std::vector<double>& f, const std::vector<do
   return total;
 }
 
-/// End of (stage, micro-batch) by the recurrence of GPipe, transfers of x between stages.
+/// The end of (stage, micro-batch) by the recurrence of GPipe, with transfers of x between stages.
 double gpipeByRecurrence(int g, const std::vector<double>& f, const std::vector<double>& b, double x) {
   const auto n = f.size();
   std::vector<std::vector<double>> fe(n, std::vector<double>(static_cast<std::size_t>(g))), be = fe;
@@ -52,8 +52,8 @@ double gpipeByRecurrence(int g, const std::vector<double>& f, const std::vector<
   return end;
 }
 
-/// Placements, transfers and waits of a device cover the run without overlap; on devices whose transfers do
-/// not hold them up (dependency schedules) transfers are left out.
+/// Checks that placements, transfers and waits of a device cover the run without overlap. Transfers are
+/// ignored if they do not delay devices (dependency schedules).
 void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   for (const model::Device& device : recorded.catalog->devices) {
     std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -63,7 +63,7 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
     for (const model::Wait& w : recorded.waits) {
       if (w.device == device.id) spans.emplace_back(w.start.count, w.end.count);
     }
-    std::map<std::int64_t, std::int64_t> exchanges;  // those of one cycle share a start
+    std::map<std::int64_t, std::int64_t> exchanges;  // transfers of one cycle start together
     for (const model::Transfer& t : recorded.transfers) {
       const auto lane = [&](model::LaneId id) { return recorded.catalog->lanes[id].device; };
       if (withTransfers && (lane(t.fromLane) == device.id || lane(t.toLane) == device.id)) {
@@ -82,7 +82,7 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   }
 }
 
-/// `exchange`: the longest a transfer takes; nothing else of the path may be charged to transfers.
+/// `exchange` is the longest time of a transfer. No more of the path may be charged to transfers.
 void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
   for (const model::Wait& w : recorded.waits) {
     EXPECT_LT(w.start, w.end);
@@ -90,7 +90,7 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
     ASSERT_TRUE(w.waitedFor.valid());
     const model::Placement& bound = recorded.placements[static_cast<std::size_t>(w.waitedFor.value)];
     EXPECT_EQ(bound.id, w.waitedFor);
-    EXPECT_LE(bound.end, w.end);  // what was waited for is over when the wait is
+    EXPECT_LE(bound.end, w.end);  // what was waited for has ended when the wait ends
   }
   for (const model::Run& run : recorded.catalog->runs) {
     const auto path = analysis::criticalPath(*recorded.file, *recorded.catalog, run.id);
@@ -109,7 +109,7 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
   }
 }
 
-/// A micro-batch reaches each stage after the stage before (forward) or behind (backward) has done it; its
+/// A micro-batch reaches a stage after the previous (forward) or the next (backward) stage has done it. Its
 /// weight gradients follow its input gradients.
 void expectDependencies(const RecordedSchedule& recorded, int pipes) {
   std::map<std::tuple<std::int64_t, int, int, model::Pass, int>, const model::Placement*> done;
@@ -127,7 +127,7 @@ void expectDependencies(const RecordedSchedule& recorded, int pipes) {
   }
 }
 
-/// The counters of micro-batches and stash entries are what the placements give.
+/// Checks that the counters of micro-batches and stash entries follow from the placements.
 void expectMemoryIsReplayed(const RecordedSchedule& recorded) {
   const auto counters = recorded.file->rows<model::Counter>();
   const auto samples = recorded.file->rows<model::CounterSample>();
@@ -174,7 +174,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
   for (const schedules::ScheduleDefinition& definition : schedules::scheduleRegistry().all()) {
     const std::string& schedule = definition.name;
     SCOPED_TRACE(schedule);
-    app::FixedRun run = laidOutRun(schedule, stages, microBatches, forward, backward);
+    compile::FixedRun run = laidOutRun(schedule, stages, microBatches, forward, backward);
     run.exchange = exchange;
     run.deviceIterations = 2;
     run.call = 1.5;
@@ -186,7 +186,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
     expectDependencies(recorded, definition.pipes);
     expectMemoryIsReplayed(recorded);
     const RecordedSchedule flush = [&] {
-      app::FixedRun once = laidOutRun(schedule, stages, microBatches, forward, backward);
+      compile::FixedRun once = laidOutRun(schedule, stages, microBatches, forward, backward);
       once.exchange = exchange;
       return recordInMemory(once);
     }();
@@ -202,7 +202,7 @@ TEST_P(RandomSchedules, EqualTheirFormulaAndAreWhole) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedules, testing::Range(0, 24));
 
 TEST(ScheduleProperties, LostTimesAddUpToTheStep) {
-  app::FixedRun run = fixedRun("popart", 9, {1, 2, 1, 1}, {2, 4, 3, 2});
+  compile::FixedRun run = fixedRun("popart", 9, {1, 2, 1, 1}, {2, 4, 3, 2});
   run.exchange = 0.5;
   run.deviceIterations = 3;
   run.call = 4;
@@ -236,8 +236,8 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
     if (group.cause == model::WaitCause::fill) fill += group.ticksPerIteration;
     if (group.cause == model::WaitCause::drain) drain += group.ticksPerIteration;
   }
-  // Device 0 in cycles 2…13 (2,3,6×6,4,4,2,2 long) is busy 1,1,1,1,3,3,2,2,2,2,2,2; the waits of cycle 3 are
-  // for stage 3.
+  // Device 0 in cycles 2…13 (which take 2,3,6×6,4,4,2,2) is busy for 1,1,1,1,3,3,2,2,2,2,2,2. The waits of
+  // cycle 3 are for stage 3.
   EXPECT_DOUBLE_EQ(slower / 1e6, (2 - 1) + (6 - 1) * 2 + (6 - 3) * 2 + (6 - 2) * 2 + (4 - 2) * 2);
   EXPECT_DOUBLE_EQ(fill, 0);
   EXPECT_DOUBLE_EQ(drain, 0);
@@ -245,10 +245,10 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
 
 TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
   const auto refusal = [](std::vector<int> devices, int microBatches, bool training) {
-    app::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
-                                 std::vector<double>(training ? devices.size() : 0, 1));
+    compile::FixedRun run = fixedRun("popart", microBatches, std::vector<double>(devices.size(), 1),
+                                     std::vector<double>(training ? devices.size() : 0, 1));
     run.deviceOfStage = devices;
-    const auto compiled = app::compileFixed(run);
+    const auto compiled = compile::compileFixed(run);
     return compiled.ok() ? std::string() : compiled.error().message;
   };
   EXPECT_NE(refusal({0, 1, 2, 3}, 6, true).find("at least 7"), std::string::npos);
@@ -260,15 +260,15 @@ TEST(ScheduleProperties, MinimumMicroBatchesAreNamed) {
             std::string::npos);  // counted 3 forward stages, as PopTorch does
   EXPECT_NE(refusal({0, 1, 2, 3}, 3, false).find("at least 4"), std::string::npos);
   EXPECT_EQ(refusal({0}, 1, true), "");
-  app::FixedRun gpipe = fixedRun("gpipe", 1, {1, 1, 1, 1}, {1, 1, 1, 1});
-  EXPECT_TRUE(app::compileFixed(gpipe).ok());
+  compile::FixedRun gpipe = fixedRun("gpipe", 1, {1, 1, 1, 1}, {1, 1, 1, 1});
+  EXPECT_TRUE(compile::compileFixed(gpipe).ok());
   gpipe.schedule = "no-such";
-  EXPECT_NE(app::compileFixed(gpipe).error().message.find("popart"), std::string::npos);
+  EXPECT_NE(compile::compileFixed(gpipe).error().message.find("popart"), std::string::npos);
 }
 
 TEST(ScheduleProperties, StagesThatRevisitADeviceAddUpInACycle) {
   // Devices 0,1,2,1: in a full cycle device 1 does F of stage 1, F and B of stage 3, and B of stage 1.
-  app::FixedRun run = fixedRun("popart", 8, {1, 1, 1, 1}, {2, 2, 2, 2});
+  compile::FixedRun run = fixedRun("popart", 8, {1, 1, 1, 1}, {2, 2, 2, 2});
   run.deviceOfStage = {0, 1, 2, 1};
   const RecordedSchedule recorded = recordInMemory(run);
   double longest = 0;

@@ -69,7 +69,7 @@ TEST(ScheduleTables, PopartCyclesCellByCell) {
   }
 }
 
-/// Micro-batches on a device after the forward of each cycle.
+/// Number of micro-batches on a device after the forward pass of each cycle.
 std::vector<int> liveByCycle(const RecordedSchedule& recorded, int device, int cycles) {
   std::vector<int> live;
   for (int cycle = 0; cycle < cycles; ++cycle) {
@@ -94,7 +94,7 @@ TEST(ScheduleTables, LiveMicroBatchesAndStash) {
     const std::vector<int> live = liveByCycle(four, device, 14);
     EXPECT_EQ(*std::max_element(live.begin(), live.end()), peaks[d]);
     EXPECT_EQ(four.catalog->stages[d].stashEntries, stash[d]);
-    // The counter that the profile carries has the same peak.
+    // The counter in the profile has the same peak.
     double peak = 0;
     const auto samples = four.file->rows<model::CounterSample>();
     ASSERT_TRUE(samples.ok());
@@ -181,7 +181,7 @@ TEST(ScheduleTables, CycleTimesOfPopart) {
 
 TEST(ScheduleTables, ShardedTakesTheSumOfEverything) {
   // T = D·(G·Σ(F+B) + ΣU)
-  app::FixedRun run = fixedRun("sharded", 5, {1, 2, 3}, {2, 4, 1});
+  compile::FixedRun run = fixedRun("sharded", 5, {1, 2, 3}, {2, 4, 1});
   run.deviceIterations = 3;
   for (auto& stage : run.stages) stage.update = 0.5;
   const RecordedSchedule recorded = record(run);

@@ -6,8 +6,8 @@
 
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/passes/pass.h"
+#include "engine/compile/passes/pass_keys.h"
 #include "engine/compile/precision.h"
-#include "engine/config/configuration.h"
 #include "engine/graph/validate.h"
 #include "engine/ops/standard_operators.h"
 
@@ -193,10 +193,11 @@ TEST(CommonSubexpressions, LeavesHalfResultsThatAreRoundedAtRandom) {
 
 TEST(Passes, HaveKeysThatAreOn) {
   ASSERT_GE(passRegistry().all().size(), 5u);
+  const std::vector<config::Key> keys = passKeys(passRegistry());
   int last = -1;
   for (const PassDefinition& pass : passRegistry().all()) {
-    const config::Key* key = config::findKey("compile." + pass.name);
-    ASSERT_NE(key, nullptr) << pass.name;
+    const auto key = std::ranges::find(keys, "compile." + pass.name, &config::Key::path);
+    ASSERT_NE(key, keys.end()) << pass.name;
     EXPECT_EQ(std::get<bool>(key->fallback), true) << pass.name;
     EXPECT_NE(pass.doc, "");
     EXPECT_GT(pass.order, last);

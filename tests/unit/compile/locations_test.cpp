@@ -41,7 +41,7 @@ PlanOptions adamw(int replicas, std::int64_t microBatches = 4) {
     return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}};
   };
   options.optimizer.work = [](const graph::TensorType& type) {
-    return std::vector<ops::Work>{{ops::Map{"adamw", type.elements(), 4}, 1, ""}};
+    return std::vector<ops::Work>{{ops::Map{ops::MapFunction::adam, type.elements(), 4}, 1, ""}};
   };
   for (TensorLocation* at : {&options.locations.weights, &options.locations.optimizerState,
                              &options.locations.activations, &options.locations.accumulators})
@@ -138,7 +138,8 @@ TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
   options.optimizer.work = [elementwise](const graph::TensorType& type) {
     std::vector<ops::Work> work = elementwise(type);
     for (int norm = 0; norm < 2; ++norm)
-      work.push_back({ops::Reduce{"square_sum", 1, type.elements(), true, type.element}, 1, "Norm"});
+      work.push_back(
+          {ops::Reduce{ops::ReduceFunction::squareSum, 1, type.elements(), true, type.element}, 1, "Norm"});
     return work;
   };
   EXPECT_EQ(collectives(firstStage(options), model::Pass::update), Collectives()) << "whole on every replica";

@@ -35,7 +35,7 @@ struct PlanPassesMaker {
   }
 };
 
-ops::Work map(const std::string& function, std::int64_t operands = 1, std::int64_t elements = 64,
+ops::Work map(ops::MapFunction function, std::int64_t operands = 1, std::int64_t elements = 64,
               const std::string& label = "") {
   return {ops::Map{function, elements, operands, ElementType::float32, true}, 1, label};
 }
@@ -63,9 +63,10 @@ TEST(InPlace, TakesOverAnInputWhoseLifeEnds) {
   PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"), b = make.tensor("b"),
              c = make.tensor("c");
-  make.add(Pass::forward, "first", {map("relu")}, {x}, {a});   // the backward pass reads x again
-  make.add(Pass::forward, "second", {map("tanh")}, {a}, {b});  // last reader of a
-  make.add(Pass::backward, "third", {map("multiply", 2)}, {b, x}, {c});
+  make.add(Pass::forward, "first", {map(ops::MapFunction::relu)}, {x},
+           {a});  // the backward pass reads x again
+  make.add(Pass::forward, "second", {map(ops::MapFunction::tanh)}, {a}, {b});  // last reader of a
+  make.add(Pass::backward, "third", {map(ops::MapFunction::multiply, 2)}, {b, x}, {c});
   const PassEffect effect = runPlanPasses("in_place", make.plan);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(1));
@@ -81,8 +82,8 @@ TEST(InPlace, SwitchedOffTakesAllOffersBackButUpdates) {
   PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), a = make.tensor("a"),
              sum = make.tensor("sum", TensorUse::accumulator);
-  make.add(Pass::forward, "relu", {map("relu")}, {x}, {a});
-  make.add(Pass::backward, "accumulate", {map("add", 2)}, {a, sum}, {sum});
+  make.add(Pass::forward, "relu", {map(ops::MapFunction::relu)}, {x}, {a});
+  make.add(Pass::backward, "accumulate", {map(ops::MapFunction::add, 2)}, {a, sum}, {sum});
   runPlanPasses("outline", make.plan);
   EXPECT_FALSE(make.inPlace(0));
   EXPECT_TRUE(make.inPlace(0, 1)) << "an accumulator is written where it is, whatever passes are on";
@@ -94,12 +95,13 @@ TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
              small = make.tensor("small", TensorUse::activation, {1}), x = make.tensor("x", TensorUse::input),
              sent = make.tensor("sent");
   const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c"), d = make.tensor("d");
-  make.add(Pass::forward, "weight", {map("relu")}, {w}, {a});
-  make.add(Pass::forward, "broadcast", {map("exp")}, {small}, {b});
+  make.add(Pass::forward, "weight", {map(ops::MapFunction::relu)}, {w}, {a});
+  make.add(Pass::forward, "broadcast", {map(ops::MapFunction::exp)}, {small}, {b});
   make.add(Pass::forward, "make", {product()}, {x}, {sent});
-  make.add(Pass::forward, "leaves", {map("relu")}, {sent}, {c});
+  make.add(Pass::forward, "leaves", {map(ops::MapFunction::relu)}, {sent}, {c});
   make.add(Pass::forward, "view", {}, {a}, {d});
-  make.add(Pass::forward, "of_view", {map("relu")}, {d}, {make.tensor("e")});  // d is a under another name
+  make.add(Pass::forward, "of_view", {map(ops::MapFunction::relu)}, {d},
+           {make.tensor("e")});  // d is a under another name
   make.add(Pass::backward, "again", {product()}, {a}, {make.tensor("f")});
   make.plan.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
   EXPECT_EQ(runPlanPasses("in_place", make.plan).changes, 0);
@@ -108,8 +110,8 @@ TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
 TEST(FuseElementwise, JoinsBiasAndActivation) {
   PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
-  make.add(Pass::forward, "layer/linear", {product(), map("add", 2, 64, "Bias")}, {x}, {y});
-  make.add(Pass::forward, "layer/relu", {map("relu")}, {y}, {z});
+  make.add(Pass::forward, "layer/linear", {product(), map(ops::MapFunction::add, 2, 64, "Bias")}, {x}, {y});
+  make.add(Pass::forward, "layer/relu", {map(ops::MapFunction::relu)}, {y}, {z});
   const PassEffect effect = runPlanPasses("fuse_elementwise", make.plan);
   ASSERT_EQ(make.operators().size(), 1u);
   const PlanOperator& op = make.operators()[0];
@@ -130,9 +132,9 @@ TEST(FuseElementwise, JoinsLongChainsIntoOne) {
   PlanPassesMaker make;
   const auto x = make.tensor("x", TensorUse::input), r = make.tensor("r", TensorUse::input);
   const auto a = make.tensor("a"), b = make.tensor("b"), c = make.tensor("c");
-  make.add(Pass::forward, "scale", {map("multiply")}, {x}, {a});
-  make.add(Pass::forward, "add", {map("add", 2)}, {a, r}, {b});
-  make.add(Pass::forward, "relu", {map("relu")}, {b}, {c});
+  make.add(Pass::forward, "scale", {map(ops::MapFunction::multiply)}, {x}, {a});
+  make.add(Pass::forward, "add", {map(ops::MapFunction::add, 2)}, {a, r}, {b});
+  make.add(Pass::forward, "relu", {map(ops::MapFunction::relu)}, {b}, {c});
   runPlanPasses("fuse_elementwise", make.plan);
   ASSERT_EQ(make.operators().size(), 1u);
   ASSERT_EQ(make.operators()[0].chains.size(), 1u);
@@ -144,8 +146,9 @@ TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
   const auto joined = [](bool readTwice, bool sent, bool otherBlock, std::int64_t elements) {
     PlanPassesMaker make;
     const auto x = make.tensor("x", TensorUse::input), y = make.tensor("y"), z = make.tensor("z");
-    make.add(Pass::forward, "linear", {product(), map("add", 2)}, {x}, {y});
-    make.add(Pass::forward, "relu", {map("relu", 1, elements)}, {y}, {z}, otherBlock ? "B" : "A");
+    make.add(Pass::forward, "linear", {product(), map(ops::MapFunction::add, 2)}, {x}, {y});
+    make.add(Pass::forward, "relu", {map(ops::MapFunction::relu, 1, elements)}, {y}, {z},
+             otherBlock ? "B" : "A");
     if (readTwice) make.add(Pass::backward, "gradient", {product()}, {y}, {make.tensor("g")});
     if (sent)
       make.plan.boundaries = {{"y", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
@@ -164,14 +167,14 @@ void addLayer(PlanPassesMaker& make, Pass pass, const std::string& block, std::i
   const auto x = make.tensor(block + "/x"), w = make.tensor(block + "/w", TensorUse::weight);
   const auto y = make.tensor(block + "/y"), z = make.tensor(block + "/z"), out = make.tensor(block + "/out");
   make.add(pass, "Linear", {product(channels)}, {x, w}, {y}, block);
-  make.add(pass, "Relu", {map("relu")}, {y}, {z}, block);
-  make.add(pass, "Add", {map("add", 2)}, {z, x}, {out}, block);
+  make.add(pass, "Relu", {map(ops::MapFunction::relu)}, {y}, {z}, block);
+  make.add(pass, "Add", {map(ops::MapFunction::add, 2)}, {z, x}, {out}, block);
 }
 
 TEST(Outline, MakesCallsOfBlocksThatAreAlike) {
   PlanPassesMaker make;
   addLayer(make, Pass::forward, "layer0");
-  make.add(Pass::forward, "stash", {map("copy")}, {make.tensor("s")}, {make.tensor("t")}, "");
+  make.add(Pass::forward, "stash", {map(ops::MapFunction::copy)}, {make.tensor("s")}, {make.tensor("t")}, "");
   addLayer(make, Pass::forward, "layer1");
   addLayer(make, Pass::forward, "other", 16);
   addLayer(make, Pass::recompute, "layer0");
@@ -195,8 +198,9 @@ TEST(Outline, LooksAtHowTensorsAreConnected) {
   const auto x = make.tensor("x"), w = make.tensor("w", TensorUse::weight), y = make.tensor("y"),
              z = make.tensor("z");
   make.add(Pass::forward, "Linear", {product()}, {x, w}, {y}, "layer1");
-  make.add(Pass::forward, "Relu", {map("relu")}, {y}, {z}, "layer1");
-  make.add(Pass::forward, "Add", {map("add", 2)}, {z, z}, {make.tensor("out")}, "layer1");  // not z + x
+  make.add(Pass::forward, "Relu", {map(ops::MapFunction::relu)}, {y}, {z}, "layer1");
+  make.add(Pass::forward, "Add", {map(ops::MapFunction::add, 2)}, {z, z}, {make.tensor("out")},
+           "layer1");  // not z + x
   runPlanPasses("outline", make.plan);
   EXPECT_TRUE(make.stage().passes[0].calls.empty());
 }

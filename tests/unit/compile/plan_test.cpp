@@ -45,7 +45,7 @@ PlanOptions trainingOptions(std::vector<std::int64_t> stash, bool recompute) {
     return std::vector<OptimizerCost::State>{{"moment1", type}, {"moment2", type}};
   };
   options.optimizer.work = [](const graph::TensorType& type) {
-    return std::vector<ops::Work>{{ops::Map{"add", type.elements(), 4}, 1, ""}};
+    return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 4}, 1, ""}};
   };
   return options;
 }

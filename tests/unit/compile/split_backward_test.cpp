@@ -40,7 +40,7 @@ ExecutablePlan splitBackwardPlan(bool split, std::vector<std::int64_t> weightEnt
   options.weightEntries = std::move(weightEntries);
   options.optimizer.states = [](const graph::TensorType&) { return std::vector<OptimizerCost::State>(); };
   options.optimizer.work = [](const graph::TensorType& type) {
-    return std::vector<ops::Work>{{ops::Map{"add", type.elements(), 4}, 1, ""}};
+    return std::vector<ops::Work>{{ops::Map{ops::MapFunction::add, type.elements(), 4}, 1, ""}};
   };
   auto built =
       buildPlan(twoBlocks(), {{{"A"}, 0}, {{"B"}, 1}, {{"C"}, 2}}, options, ops::standardOperators());

@@ -6,18 +6,21 @@
 #include <set>
 #include <sstream>
 
-#include "engine/config/configuration.h"
+#include "engine/config/configuration_help.h"
+#include "engine/config/nearest.h"
+#include "engine/config/setting_key.h"
+#include "tests/unit/config/core_table.h"
 
 namespace pipescope::config {
 namespace {
 
 std::string refusal(const std::string& toml) {
-  const auto parsed = Configuration::parse(toml, "run.toml");
+  const auto parsed = Configuration::parse(coreTable(), toml, "run.toml");
   return parsed.ok() ? "" : parsed.error().message;
 }
 
 TEST(Configuration, ReadsTablesAndArraysOfTables) {
-  const auto c = Configuration::parse(R"(
+  const auto c = Configuration::parse(coreTable(), R"(
 [training]
 epochs = 3
 learning_rate = 1
@@ -44,7 +47,7 @@ input = [1, 28, 28]
 }
 
 TEST(Configuration, PrecedenceIsDefaultFileEnvironmentFlag) {
-  auto c = Configuration::parse("[training]\nepochs = 2\n", "run.toml");
+  auto c = Configuration::parse(coreTable(), "[training]\nepochs = 2\n", "run.toml");
   ASSERT_TRUE(c.ok());
   ASSERT_TRUE(c->setText("training.epochs", "9", Origin::flag).ok());
   const auto environment = [](const char* name) -> const char* {
@@ -82,7 +85,7 @@ TEST(Configuration, RefusalsSayWhereWhatAndWhatToDo) {
 }
 
 TEST(Configuration, TextValuesAreCheckedLikeTheFile) {
-  Configuration c;
+  Configuration c(coreTable());
   EXPECT_NE(c.setText("training.epochs", "many", Origin::flag).error().message.find("a whole number"),
             std::string::npos);
   EXPECT_NE(c.setText("training.epochs", "1\nother = 2", Origin::flag).error().message.find("a whole number"),
@@ -99,9 +102,10 @@ TEST(Configuration, TextValuesAreCheckedLikeTheFile) {
 }
 
 TEST(Configuration, MissingAndAbsurdFiles) {
-  EXPECT_NE(Configuration::read("/nonexistent/run.toml").error().message.find("/nonexistent/run.toml"),
-            std::string::npos);
-  EXPECT_FALSE(Configuration::read("/").ok());
+  EXPECT_NE(
+      Configuration::read(coreTable(), "/nonexistent/run.toml").error().message.find("/nonexistent/run.toml"),
+      std::string::npos);
+  EXPECT_FALSE(Configuration::read(coreTable(), "/").ok());
 }
 
 TEST(Configuration, PathsInAFileStartAtItsFolder) {
@@ -109,25 +113,68 @@ TEST(Configuration, PathsInAFileStartAtItsFolder) {
       std::filesystem::temp_directory_path() / ("pipescope_paths_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "run.toml") << "[model]\nonnx = \"m/../net.onnx\"\n[data]\ndirectory = \"/data\"\n";
-  const auto read = Configuration::read((folder / "run.toml").string());
+  const auto read = Configuration::read(coreTable(), (folder / "run.toml").string());
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->text("model.onnx"), (folder / "net.onnx").string());
   EXPECT_EQ(read->text("data.directory"), "/data");
   std::filesystem::remove_all(folder);
 }
 
-TEST(Keys, AreUniqueDocumentedAndInTheHelpPage) {
-  std::set<std::string> paths, flags;
-  for (const Key& key : keys()) {
-    EXPECT_TRUE(paths.insert(key.path).second) << key.path;
-    EXPECT_FALSE(key.help.empty()) << key.path;
-    for (const std::string& flag : key.flags) EXPECT_TRUE(flags.insert(flag).second) << flag;
-  }
-  std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/resources/help/configuration.md");
-  std::stringstream page;
-  page << file.rdbuf();
-  EXPECT_EQ(page.str(), configurationHelp())
-      << "Regenerate it: pipescope run --help-keys > resources/help/configuration.md";
+TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
+  EXPECT_EQ(nearest("pod5", {"mk2", "pod4", "bow"}), "pod4");
+  EXPECT_EQ(nearest("something else", {"mk2"}), "");
+  EXPECT_EQ(suggestion("rellu", {"relu", "gelu"}), "; did you mean relu?");
+  EXPECT_EQ(suggestion("something else", {"mk2", "bow"}), "; known are mk2, bow");
+}
+
+/// A table where the text key "shape" decides what "size" and "edge" mean.
+KeyTable shapes() {
+  Key shape{.path = "shape",
+            .fallback = std::string("square"),
+            .help = "A shape.",
+            .choices = {"circle", "square"}};
+  SettingKeys settings("", "shape");
+  settings.add("circle", {.name = "size", .fallback = 2.5, .most = 10, .help = "Its radius."});
+  settings.add("square", {.name = "size", .fallback = 4.0, .least = 1, .most = 20, .help = "Its edge."});
+  settings.add("circle", {.name = "dashed", .fallback = false, .help = "Interrupted.", .hasFlag = true});
+  std::vector<Key> keys = settings.take();
+  keys.insert(keys.begin(), shape);
+  return KeyTable(std::move(keys));
+}
+
+TEST(SettingKeys, JoinWhatSeveralThingsHave) {
+  const KeyTable table = shapes();
+  EXPECT_EQ(table.paths(), (std::vector<std::string>{"shape", "size", "dashed"}));
+  EXPECT_EQ(table.find("size")->help, "circle: Its radius. square: Its edge.");
+  EXPECT_EQ(table.find("size")->least, 0);
+  EXPECT_EQ(table.find("size")->most, 20);
+  EXPECT_EQ(table.find("dashed")->flags, (std::vector<std::string>{"dashed"}));
+  const std::string page = configurationHelp(table);
+  EXPECT_NE(page.find("| circle `2.5`; square `4.0` | 0 … 20 |"), std::string::npos) << page;
+}
+
+TEST(SettingKeys, DefaultAndMeaningFollowTheChoice) {
+  const KeyTable table = shapes();
+  Configuration c(table);
+  EXPECT_EQ(c.real("size"), 4.0);
+  EXPECT_TRUE(c.checkApplies().ok());
+  EXPECT_EQ(c.dump().size(), 2u);  // squares are never dashed
+  ASSERT_TRUE(c.setText("shape", "circle", Origin::flag).ok());
+  EXPECT_EQ(c.real("size"), 2.5);
+  EXPECT_EQ(c.dump().size(), 3u);
+  EXPECT_EQ(c.dump()[1].value, "2.5");
+  EXPECT_EQ(c.dump()[1].origin, "default");
+  ASSERT_TRUE(c.setText("size", "3", Origin::flag).ok());
+  EXPECT_EQ(c.dump()[1].value, "3.0");
+  EXPECT_EQ(c.dump()[1].origin, "flag");
+}
+
+TEST(SettingKeys, SettingsOfAnotherChoiceAreRefused) {
+  const KeyTable table = shapes();
+  Configuration c(table);
+  ASSERT_TRUE(c.setText("dashed", "true", Origin::flag).ok());
+  EXPECT_EQ(c.checkApplies().error().message,
+            "dashed is given, but shape square has no such setting: leave it out.");
 }
 
 }  // namespace

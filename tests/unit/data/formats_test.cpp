@@ -385,7 +385,7 @@ TEST(Images, RefuseWithTheFilesName) {
 
 TEST(Registry, KnowsEveryFormat) {
   expectError(openDataset("tiff", {}), ErrorKind::badInput,
-              {"no data-set format 'tiff'", "cifar10", "cifar100", "idx", "images", "numpy", "synthetic",
+              {"no data-set format 'tiff'", "cifar10", "cifar100", "mnist", "images", "numpy", "synthetic",
                "tensor_proto"});
 }
 

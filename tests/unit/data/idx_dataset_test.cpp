@@ -173,16 +173,16 @@ TEST(DatasetRegistry, OpensByName) {
   writeTrainingSet(folder);
   DatasetRequest request;
   request.directory = folder.path();
-  const auto dataset = openDataset("idx", request);
+  const auto dataset = openDataset("mnist", request);
   ASSERT_TRUE(dataset.ok()) << dataset.error().message;
   EXPECT_EQ((*dataset)->size(), 2);
   request.fields = {{"x", {graph::ElementType::float32, {5}}}};
-  expectError(openDataset("idx", request), ErrorKind::badInput, {"the model takes 5 float32"});
+  expectError(openDataset("mnist", request), ErrorKind::badInput, {"the model takes 5 float32"});
   request.fields.push_back({"labels", {graph::ElementType::int32, {4}}, 10, -1, 1, true});
-  expectError(openDataset("idx", request), ErrorKind::badInput,
+  expectError(openDataset("mnist", request), ErrorKind::badInput,
               {"one label per image, the model takes 4 int32"});
   expectError(openDataset("cifar", request), ErrorKind::badInput,
-              {"no data-set format 'cifar'", "cifar10", "idx", "synthetic"});
+              {"no data-set format 'cifar'", "cifar10", "mnist", "synthetic"});
 }
 
 TEST(DatasetRegistry, EveryFormatIsDocumented) {

@@ -54,11 +54,13 @@ StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = Ele
   const auto x = make.tensor("x", {elements}, TensorUse::input, type),
              r = make.tensor("r", {elements}, TensorUse::input, type),
              y = make.tensor("y", {elements}, TensorUse::activation, type);
-  const auto map = [&](const char* function, std::int64_t operands) {
-    return ops::Work{ops::Map{function, elements, operands, type, true}, 1, function};
+  const auto map = [&](ops::MapFunction function, std::int64_t operands) {
+    return ops::Work{ops::Map{function, elements, operands, type, true}, 1, toString(function)};
   };
-  make.add(Pass::forward, "layer", "Mul+Add+Relu", {map("multiply", 1), map("add", 2), map("relu", 1)},
-           {x, r}, {y});
+  make.add(
+      Pass::forward, "layer", "Mul+Add+Relu",
+      {map(ops::MapFunction::multiply, 1), map(ops::MapFunction::add, 2), map(ops::MapFunction::relu, 1)},
+      {x, r}, {y});
   StagePlan stage = make.stage();
   if (chained) stage.passes[0].operators[0].chains = {{0, 3}};
   return stage;
@@ -100,10 +102,10 @@ StagePlan layerStage(int layers, std::int64_t width, bool calls) {
     const auto s = make.tensor(name + "/s", {64, width}, TensorUse::activation, type);
     make.add(Pass::forward, name + "/linear", "Gemm", {{product(64, width, width, type), 1, ""}}, {x, w},
              {y});
-    make.add(Pass::forward, name + "/relu", "Relu", {{ops::Map{"relu", 64 * width, 1, type, true}, 1, ""}},
-             {y}, {z});
+    make.add(Pass::forward, name + "/relu", "Relu",
+             {{ops::Map{ops::MapFunction::relu, 64 * width, 1, type, true}, 1, ""}}, {y}, {z});
     make.add(Pass::forward, name + "/softmax", "Softmax",
-             {{ops::Map{"exp", 64 * width, 1, type, true}, 1, ""}}, {z}, {s});
+             {{ops::Map{ops::MapFunction::exp, 64 * width, 1, type, true}, 1, ""}}, {z}, {s});
     wanted.calls.push_back({"layer/function", name, static_cast<std::size_t>(i) * 3, 3});
     x = s;
   }

@@ -25,7 +25,7 @@ class CardLowering {
  public:
   explicit CardLowering(const std::string& card) : card_(cardOf(card)), fabric_(card_) {}
   base::Result<gaudi::Kernel> tryLower(const ops::WorkItem& item) const {
-    return gaudi::lowerWork(item, {card_, fabric_, {}, 0, "layer"});
+    return gaudi::lowerWork(item, {.card = card_, .fabric = fabric_, .what = "layer"});
   }
   gaudi::Kernel lower(const ops::WorkItem& item) const {
     auto lowered = tryLower(item);

@@ -100,24 +100,57 @@ TEST(GaudiKernels, OperandsThatSramDoesNotHoldComeAgain) {
 TEST(GaudiKernels, MapsTakeWholeVectors) {
   const CardLowering gaudi2("gaudi2");
   // 128 bf16 lanes: 24 × 128 elements are one vector for each TPC; one more is a second one for one of them.
-  const auto map = [&](const char* function, std::int64_t elements, ElementType type = kGaudiKernelHalf) {
+  const auto map = [&](ops::MapFunction function, std::int64_t elements,
+                       ElementType type = kGaudiKernelHalf) {
     return gaudi2.lower(ops::Map{function, elements, 2, type, false});
   };
-  EXPECT_DOUBLE_EQ(map("add", 24 * 128).arithmetic, (1 + 4) / 1.8e9);
-  EXPECT_DOUBLE_EQ(map("add", 24 * 128 + 1).arithmetic, (2 + 4) / 1.8e9);
-  EXPECT_DOUBLE_EQ(map("add", 24 * 64, ElementType::float32).arithmetic, (1 + 4) / 1.8e9);
-  EXPECT_EQ(map("add", 10).units, 1);
-  EXPECT_TRUE(map("add", 10).elementwise);
+  EXPECT_DOUBLE_EQ(map(ops::MapFunction::add, 24 * 128).arithmetic, (1 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(map(ops::MapFunction::add, 24 * 128 + 1).arithmetic, (2 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(map(ops::MapFunction::add, 24 * 64, ElementType::float32).arithmetic, (1 + 4) / 1.8e9);
+  EXPECT_EQ(map(ops::MapFunction::add, 10).units, 1);
+  EXPECT_TRUE(map(ops::MapFunction::add, 10).elementwise);
+  // Each operand beyond two takes an instruction more.
+  const auto operands = [&](std::int64_t count) {
+    return gaudi2.lower(ops::Map{ops::MapFunction::add, 24 * 128, count, kGaudiKernelHalf, false}).arithmetic;
+  };
+  EXPECT_DOUBLE_EQ(operands(1), (1 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(operands(3), (2 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(operands(5), (4 + 4) / 1.8e9);
   // Special functions are computed in float32.
-  EXPECT_DOUBLE_EQ(map("exp", 24 * 128).arithmetic, (20 + 4) / 1.8e9);
-  EXPECT_DOUBLE_EQ(map("exp", 24 * 64, ElementType::float32).arithmetic, (10 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(map(ops::MapFunction::exp, 24 * 128).arithmetic, (20 + 4) / 1.8e9);
+  EXPECT_DOUBLE_EQ(map(ops::MapFunction::exp, 24 * 64, ElementType::float32).arithmetic, (10 + 4) / 1.8e9);
+}
+
+TEST(GaudiKernels, EveryFunctionHasAPrice) {
+  const CardLowering gaudi2("gaudi2");
+  // One vector for each TPC: from one instruction to some dozens.
+  for (const ops::MapFunction function : ops::allMapFunctions()) {
+    const double instructions =
+        gaudi2.lower(ops::Map{function, 24 * 64, 2, ElementType::float32, false}).arithmetic * 1.8e9 - 4;
+    EXPECT_GT(instructions, 0.99) << toString(function);
+    EXPECT_LT(instructions, 60) << toString(function);
+  }
+}
+
+TEST(GaudiKernels, PoolingsTakeAnInstructionForEachElementOfAWindow) {
+  const CardLowering gaudi2("gaudi2");
+  // 24 vectors of 128 results, windows of 2 x 3: six instructions forward, twelve backward.
+  for (const ops::PoolFunction function : {ops::PoolFunction::max, ops::PoolFunction::average}) {
+    ops::Pool pool{function, false, 1, 24 * 128, {2, 3}, {2, 3}, {1, 1}, {1, 1}, kGaudiKernelHalf};
+    EXPECT_DOUBLE_EQ(gaudi2.lower(pool).arithmetic, (6 + 4) / 1.8e9);
+    pool.backward = true;
+    EXPECT_DOUBLE_EQ(gaudi2.lower(pool).arithmetic, (12 + 4) / 1.8e9);
+  }
 }
 
 TEST(GaudiKernels, ReductionsAreBarriersUnlessLocalMemoryHoldsARow) {
   const CardLowering gaudi("gaudi");
-  EXPECT_FALSE(gaudi.lower(ops::Reduce{"sum", 1000, 1024, true, kGaudiKernelHalf}).barrier);
-  EXPECT_TRUE(gaudi.lower(ops::Reduce{"sum", 1000, 100000, true, kGaudiKernelHalf}).barrier);
-  EXPECT_TRUE(gaudi.lower(ops::Reduce{"sum", 1000, 1024, false, kGaudiKernelHalf}).barrier);
+  EXPECT_FALSE(
+      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, true, kGaudiKernelHalf}).barrier);
+  EXPECT_TRUE(
+      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 100000, true, kGaudiKernelHalf}).barrier);
+  EXPECT_TRUE(
+      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, false, kGaudiKernelHalf}).barrier);
 }
 
 TEST(GaudiKernels, RandomRowsBelowAVectorAreSlower) {
@@ -139,9 +172,11 @@ TEST(GaudiKernels, MovesOfWholeLinesNeedNoDma) {
 
 TEST(GaudiKernels, OtherKinds) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_EQ(
-      gaudi2.lower(ops::Pool{"max", false, 2, 8, {8, 8}, {2, 2}, {4, 4}, {2, 2}, kGaudiKernelHalf}).engine,
-      Engine::tpc);
+  EXPECT_EQ(gaudi2
+                .lower(ops::Pool{
+                    ops::PoolFunction::max, false, 2, 8, {8, 8}, {2, 2}, {4, 4}, {2, 2}, kGaudiKernelHalf})
+                .engine,
+            Engine::tpc);
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Random{24 * 64, ElementType::float32}).arithmetic, (10 + 4) / 1.8e9);
   // Eight elements: three levels, six rounds of four instructions.
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Sort{1, 8, 8, ElementType::float32}).arithmetic, (24 + 4) / 1.8e9);
@@ -160,11 +195,12 @@ TEST(GaudiKernels, RefusesWhatAGaudiCannotDo) {
             "layer: gaudi does not compute in float16; use --precision bfloat16 or float32.");
   EXPECT_EQ(gaudi2.refusal(product(8, 8, 8, ElementType::int32)),
             "layer: the MME of gaudi2 does not multiply int32; use --precision bfloat16 or float32.");
-  EXPECT_EQ(gaudi2.refusal(ops::Map{"add", 8, 2, ElementType::float64, false}),
+  EXPECT_EQ(gaudi2.refusal(ops::Map{ops::MapFunction::add, 8, 2, ElementType::float64, false}),
             "layer: Gaudis do not compute in float64; use --precision bfloat16 or float32.");
-  EXPECT_EQ(gaudi2.refusal(ops::Map{"add", 0, 2, kGaudiKernelHalf, false}),
+  EXPECT_EQ(gaudi2.refusal(ops::Map{ops::MapFunction::add, 0, 2, kGaudiKernelHalf, false}),
             "layer: the number of elements is 0, but must be at least 1.");
-  EXPECT_EQ(gaudi2.refusal(ops::Reduce{"sum", std::int64_t{1} << 40, 1 << 20, true, kGaudiKernelHalf}),
+  EXPECT_EQ(gaudi2.refusal(ops::Reduce{ops::ReduceFunction::sum, std::int64_t{1} << 40, 1 << 20, true,
+                                       kGaudiKernelHalf}),
             "layer: the number of elements is 1.15e+18, but must be at most 4.4e+12.");
   EXPECT_EQ(gaudi2.refusal(ops::HostCopy{true, base::Bytes(8), true}),
             "layer: Gaudis have no streaming memory besides their HBM; leave optimizer state and activations "

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "engine/devices/gaudi/buckets.h"
 #include "gaudi_fixtures.h"
 
 namespace pipescope::devices {
@@ -70,7 +71,8 @@ Ticks busyOn(const LoweredSegment& segment, LaneRole lane) {
 }
 
 /// x·w, then a function of it: large enough that the product's result passes through SRAM in slices.
-StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n, const char* function = "gelu") {
+StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n,
+                        ops::MapFunction function = ops::MapFunction::gelu) {
   StageMaker maker(0, 0);
   const auto x = maker.tensor("x", {rows, k}, TensorUse::input, kGaudiStageHalf),
              w = maker.tensor("w", {k, n}, TensorUse::weight, kGaudiStageHalf),
@@ -144,7 +146,7 @@ TEST(GaudiStage, SlicesAndCopiesTakeTurnsOnTheDmaLane) {
     maker.add(Pass::forward, "turn" + name, "Transpose", {{ops::Rearrange{n * n, 1, kGaudiStageHalf}, 1, ""}},
               {y}, {t});
     maker.add(Pass::forward, "relu" + name, "Relu",
-              {{ops::Map{"relu", n * n, 1, kGaudiStageHalf, false}, 1, ""}}, {t}, {z});
+              {{ops::Map{ops::MapFunction::relu, n * n, 1, kGaudiStageHalf, false}, 1, ""}}, {t}, {z});
     x = z;
   }
   const auto system = systemOf("gaudi");
@@ -164,11 +166,11 @@ TEST(GaudiStage, ElementwiseChainsAreOneKernel) {
   const auto a = maker.tensor("a", {1 << 24}, TensorUse::input, kGaudiStageHalf),
              b = maker.tensor("b", {1 << 24}, TensorUse::activation, kGaudiStageHalf),
              c = maker.tensor("c", {1 << 24}, TensorUse::activation, kGaudiStageHalf);
-  const auto map = [](const char* name) {
-    return ops::Work{ops::Map{name, 1 << 24, 1, kGaudiStageHalf, false}, 1, ""};
+  const auto map = [](ops::MapFunction function) {
+    return ops::Work{ops::Map{function, 1 << 24, 1, kGaudiStageHalf, false}, 1, ""};
   };
-  maker.add(Pass::forward, "one", "Abs", {map("abs")}, {a}, {b});
-  maker.add(Pass::forward, "two", "Relu", {map("relu")}, {b}, {c});
+  maker.add(Pass::forward, "one", "Abs", {map(ops::MapFunction::abs)}, {a}, {b});
+  maker.add(Pass::forward, "two", "Relu", {map(ops::MapFunction::relu)}, {b}, {c});
   const auto system = systemOf("gaudi2");
   const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
   expectGaudiStageSound(*system, device);
@@ -184,10 +186,11 @@ TEST(GaudiStage, SaysHowManyProposedChainsItTook) {
   StageMaker maker(0, 0);
   const auto a = maker.tensor("a", {1 << 20}, TensorUse::input, kGaudiStageHalf),
              b = maker.tensor("b", {1 << 20}, TensorUse::activation, kGaudiStageHalf);
-  const auto map = [](const char* name) {
-    return ops::Work{ops::Map{name, 1 << 20, 1, kGaudiStageHalf, false}, 1, name};
+  const auto map = [](ops::MapFunction function) {
+    return ops::Work{ops::Map{function, 1 << 20, 1, kGaudiStageHalf, false}, 1, toString(function)};
   };
-  maker.add(Pass::forward, "one", "Abs+Relu", {map("abs"), map("relu")}, {a}, {b});
+  maker.add(Pass::forward, "one", "Abs+Relu", {map(ops::MapFunction::abs), map(ops::MapFunction::relu)}, {a},
+            {b});
   StagePlan stage = maker.stage();
   const auto system = systemOf("gaudi2");
   EXPECT_EQ(lowerGaudiStage(*system, stage).claims.at(0).changes, 0);
@@ -217,12 +220,14 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
   const std::int64_t all = 1 << 26, channels = 64;
   const auto x = maker.tensor("x", {all}, TensorUse::input, kGaudiStageHalf),
              y = maker.tensor("y", {all}, TensorUse::activation, kGaudiStageHalf);
-  maker.add(Pass::forward, "norm", "BatchNormalization",
-            {{ops::Reduce{"mean", channels, all / channels, false, kGaudiStageHalf}, 1, "Mean"},
-             {ops::Reduce{"square_sum", channels, all / channels, false, kGaudiStageHalf}, 1, "Variance"},
-             {ops::Map{"subtract", all, 2, kGaudiStageHalf, true}, 1, "Centre"},
-             {ops::Map{"multiply", all, 2, kGaudiStageHalf, true}, 1, "Scale"}},
-            {x}, {y});
+  maker.add(
+      Pass::forward, "norm", "BatchNormalization",
+      {{ops::Reduce{ops::ReduceFunction::mean, channels, all / channels, false, kGaudiStageHalf}, 1, "Mean"},
+       {ops::Reduce{ops::ReduceFunction::squareSum, channels, all / channels, false, kGaudiStageHalf}, 1,
+        "Variance"},
+       {ops::Map{ops::MapFunction::subtract, all, 2, kGaudiStageHalf, true}, 1, "Centre"},
+       {ops::Map{ops::MapFunction::multiply, all, 2, kGaudiStageHalf, true}, 1, "Scale"}},
+      {x}, {y});
   const auto system = systemOf("gaudi2");
   const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
   expectGaudiStageSound(*system, device);
@@ -274,13 +279,62 @@ TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
   EXPECT_GT(backward.segments[0].ticks, backward.segments[1].ticks);
 }
 
+/// Name of each kernel with the index of its operator.
+std::vector<std::string> kernelsOf(const gaudi::KernelList& list) {
+  std::vector<std::string> names;
+  for (const gaudi::ListedKernel& kernel : list.kernels)
+    names.push_back(kernel.kernel.name + "@" + std::to_string(kernel.op));
+  return names;
+}
+
+TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
+  const StagePlan stage = withBuckets();
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::Fabric fabric(card);
+  const gaudi::StageUses uses(stage);
+  auto list = gaudi::listKernels(stage.passes[0], uses,
+                                 {.card = card, .fabric = fabric, .replication = stage.replication})
+                  .value();
+  ASSERT_THAT(kernelsOf(list), ::testing::ElementsAre("Gemm@0", "Gemm@1", "Gemm@2"));
+  gaudi::packBuckets(card, stage, uses, list);
+  EXPECT_THAT(kernelsOf(list),
+              ::testing::ElementsAre("Gemm@0", "Gemm@1", "PackBucket@1", "Gemm@2", "PackBucket@2"));
+  // Operators keep the kernels that they had.
+  EXPECT_THAT(list.first, ::testing::ElementsAre(0, 1, 3));
+  EXPECT_THAT(list.end, ::testing::ElementsAre(1, 2, 4));
+  EXPECT_EQ(list.kernels[2].bucket, 0);
+  EXPECT_EQ(list.kernels[4].bucket, 1);
+  EXPECT_EQ(list.kernels[2].kernel.starts, 2);
+  EXPECT_EQ(list.kernels[2].kernel.bucketWritten, 2 * 2 * 4096 * 4096);
+  EXPECT_EQ(list.kernels[4].kernel.bucketWritten, 2 * 4096 * 4096);
+}
+
+TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
+  const StagePlan stage = withBuckets();
+  const gaudi::Card card = testing::cardOf("gaudi2");
+  const gaudi::StageUses uses(stage);
+  gaudi::KernelList list;
+  list.kernels.resize(1);
+  list.kernels[0].kernel.name = "Update";
+  list.kernels[0].op = 0;
+  list.first = {0};
+  list.end = {1};
+  gaudi::unpackBuckets(card, stage, uses, list);
+  EXPECT_THAT(kernelsOf(list), ::testing::ElementsAre("UnpackBucket@-1", "UnpackBucket@-1", "Update@0"));
+  EXPECT_EQ(list.kernels[0].path, "stage0/all_reduce0");
+  EXPECT_EQ(list.kernels[1].path, "stage0/all_reduce1");
+  EXPECT_EQ(list.kernels[0].kernel.bucketRead, 2 * 2 * 4096 * 4096);
+  EXPECT_THAT(list.first, ::testing::ElementsAre(2));
+  EXPECT_THAT(list.end, ::testing::ElementsAre(3));
+}
+
 TEST(GaudiStage, SaysWhatTakesTheMemoryWhereItDoesNotFit) {
   StageMaker maker(0, 0);
   const auto w = maker.tensor("large/weight", {1 << 15, 1 << 20}, TensorUse::weight, kGaudiStageHalf);
   const auto x = maker.tensor("x", {1 << 20}, TensorUse::input, kGaudiStageHalf),
              y = maker.tensor("y", {1 << 20}, TensorUse::activation, kGaudiStageHalf);
-  maker.add(Pass::forward, "use", "Add", {{ops::Map{"add", 1 << 20, 2, kGaudiStageHalf, false}, 1, ""}},
-            {x, w}, {y});
+  maker.add(Pass::forward, "use", "Add",
+            {{ops::Map{ops::MapFunction::add, 1 << 20, 2, kGaudiStageHalf, false}, 1, ""}}, {x, w}, {y});
   const auto system = systemOf("gaudi");
   const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
   ASSERT_EQ(device.memory[0].overflow.size(), 1U);

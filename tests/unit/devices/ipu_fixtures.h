@@ -98,7 +98,11 @@ class Lowering {
   explicit Lowering(ipu::Chip chip, double proportion = 0.6)
       : chip_(std::move(chip)), planner_(chip_), proportion_(proportion) {}
   base::Result<ipu::LoweredWork> tryLower(const ops::WorkItem& item) {
-    return ipu::lowerWork(item, {chip_, planner_, proportion_, chip_.hostBytesPerSecond, "layer"});
+    return ipu::lowerWork(item, {.chip = chip_,
+                                 .planner = planner_,
+                                 .memoryProportion = proportion_,
+                                 .hostBytesPerSecond = chip_.hostBytesPerSecond,
+                                 .what = "layer"});
   }
   ipu::LoweredWork lower(const ops::WorkItem& item) {
     auto lowered = tryLower(item);
@@ -162,20 +166,21 @@ inline compile::StagePlan linearStage(int index, int device, std::int64_t batch,
   const auto dw = make.tensor("fc/dw", {in, out}, TensorUse::gradient, type);
   const auto dx = make.tensor("x/dx", {batch, in}, TensorUse::gradient, type);
   ops::Contraction c = product(batch, in, out, type);
-  const auto map = [&](const char* function, std::int64_t n, std::int64_t operands, bool inPlace) {
+  const auto map = [&](ops::MapFunction function, std::int64_t n, std::int64_t operands, bool inPlace) {
     return ops::Work{ops::Map{function, n, operands, type, inPlace}, 1, ""};
   };
   if (fromHost)
     make.add(Pass::hostIn, "x", "HostLoad",
              {{ops::HostCopy{true, base::Bytes(batch * in * graph::sizeOf(type))}, 1, ""}}, {}, {x});
   make.add(Pass::forward, "fc", "Gemm", {{c, 1, ""}}, {x, weight}, {z});
-  make.add(Pass::forward, "relu", "Relu", {map("relu", batch * out, 1, true)}, {z}, {y});
-  make.add(Pass::backward, "relu", "GradRelu", {map("relu_gradient", batch * out, 2, true)}, {dy, y}, {dz});
+  make.add(Pass::forward, "relu", "Relu", {map(ops::MapFunction::relu, batch * out, 1, true)}, {z}, {y});
+  make.add(Pass::backward, "relu", "GradRelu", {map(ops::MapFunction::reluGradient, batch * out, 2, true)},
+           {dy, y}, {dz});
   make.add(Pass::backward, "fc", "GradGemm", {{phase(c, 2), 1, "Weight"}, {phase(c, 1), 1, "Input"}},
            {dz, x, weight}, {dw, dx});
-  make.add(Pass::backward, "fc/weight/accumulate", "Accumulate", {map("add", in * out, 2, true)}, {dw, sum},
-           {sum});
-  make.add(Pass::update, "fc/weight/update", "adamw", {map("adamw", in * out, 3, true)},
+  make.add(Pass::backward, "fc/weight/accumulate", "Accumulate",
+           {map(ops::MapFunction::add, in * out, 2, true)}, {dw, sum}, {sum});
+  make.add(Pass::update, "fc/weight/update", "adamw", {map(ops::MapFunction::adam, in * out, 3, true)},
            {sum, weight, moment}, {weight});
   return make.stage();
 }

@@ -27,7 +27,7 @@ std::int64_t benchmarkCycles(Lowering& mk2, const ops::Contraction& c, bool trai
   std::int64_t updated = c.groups * c.inputChannels * c.outputChannels;
   for (const std::int64_t extent : c.kernel) updated *= extent;
   if (!training) updated = c.field[0] * c.outputChannels;
-  return cycles + mk2.lower(ops::Map{"scaled_add", updated, 2, c.type, true}).cycles();
+  return cycles + mk2.lower(ops::Map{ops::MapFunction::scaledAdd, updated, 2, c.type, true}).cycles();
 }
 
 struct Row {

@@ -43,7 +43,7 @@ std::int32_t stepOf(const LoweredMemory& memory, const std::string& name, Pass p
   return -1;
 }
 
-ops::Work map(const char* function, std::int64_t elements, bool inPlace = false) {
+ops::Work map(ops::MapFunction function, std::int64_t elements, bool inPlace = false) {
   return {ops::Map{function, elements, 1, graph::ElementType::float32, inPlace}, 1, ""};
 }
 
@@ -197,7 +197,7 @@ TEST(StageLowering, RepeatsTakeSoManyTimesAsLong) {
     StageMaker make(0, 0);
     const auto a = make.tensor("a", {1000}, TensorUse::input);
     const auto b = make.tensor("b", {1000}, TensorUse::activation);
-    ops::Work work = map("relu", 1000);
+    ops::Work work = map(ops::MapFunction::relu, 1000);
     work.repeat = repeat;
     make.add(Pass::forward, "op", "Relu", {work}, {a}, {b});
     const StagePlan stage = make.stage();
@@ -250,7 +250,7 @@ TEST(StageLowering, LivesFollowUse) {
   EXPECT_EQ(only("relu/y").end, back + 1);
   // Comes from the next device: there when its pass begins. Leaves: there until its pass ends.
   EXPECT_EQ(only("relu/dy").first, back);
-  EXPECT_EQ(only("x/dx").end, stepOf(memory, "fc/weight/update/Adamw", Pass::update));
+  EXPECT_EQ(only("x/dx").end, stepOf(memory, "fc/weight/update/Adam", Pass::update));
   EXPECT_LT(only("x/dx").end, end);
   // Weights, moments and sums are always live, as is what the gradient's arrival needs in code.
   for (const char* name : {"fc/weight", "fc/weight/moment", "fc/weight/accumulator"}) {
@@ -272,10 +272,10 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   const auto y = make.tensor("y", {5000}, TensorUse::activation);
   const auto z = make.tensor("z", {5000}, TensorUse::activation);
   const auto dz = make.tensor("dz", {5000}, TensorUse::gradient);
-  make.add(Pass::forward, "first", "Exp", {map("exp", 5000)}, {x}, {y});
-  make.add(Pass::forward, "second", "Exp", {map("exp", 5000)}, {y}, {z});
-  make.add(Pass::recompute, "first", "Exp", {map("exp", 5000)}, {x}, {y});
-  make.add(Pass::backward, "second", "GradExp", {map("multiply", 5000)}, {y}, {dz});
+  make.add(Pass::forward, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
+  make.add(Pass::forward, "second", "Exp", {map(ops::MapFunction::exp, 5000)}, {y}, {z});
+  make.add(Pass::recompute, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
+  make.add(Pass::backward, "second", "GradExp", {map(ops::MapFunction::multiply, 5000)}, {y}, {dz});
   const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   const LoweredVariable* variable = find(device.memory[0], "y");
@@ -293,9 +293,9 @@ TEST(StageLowering, ViewsShareMemory) {
   const auto y = make.tensor("y", {40, 100}, TensorUse::activation);
   const auto flat = make.tensor("flat", {4000}, TensorUse::activation);
   const auto z = make.tensor("z", {4000}, TensorUse::activation);
-  make.add(Pass::forward, "exp", "Exp", {map("exp", 4000)}, {x}, {y});
+  make.add(Pass::forward, "exp", "Exp", {map(ops::MapFunction::exp, 4000)}, {x}, {y});
   make.add(Pass::forward, "flatten", "Flatten", {}, {y}, {flat});
-  make.add(Pass::forward, "log", "Log", {map("log", 4000)}, {flat}, {z});
+  make.add(Pass::forward, "log", "Log", {map(ops::MapFunction::log, 4000)}, {flat}, {z});
   const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   EXPECT_TRUE(find(device.memory[0], "flat")->lives.empty());
@@ -323,7 +323,8 @@ TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
     auto at = make.tensor("x", {1472 * 64}, TensorUse::input);
     for (int i = 0; i < layers; ++i) {
       const auto next = make.tensor("y" + std::to_string(i), {1472 * 64}, TensorUse::activation);
-      make.add(Pass::forward, "layer" + std::to_string(i), "Exp", {map("exp", 1472 * 64)}, {at}, {next});
+      make.add(Pass::forward, "layer" + std::to_string(i), "Exp", {map(ops::MapFunction::exp, 1472 * 64)},
+               {at}, {next});
       at = next;
     }
     const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
@@ -397,7 +398,7 @@ TEST(StageLowering, DevicesMustBeThere) {
 
 TEST(StageLowering, ProportionCanDifferByDevice) {
   SystemOptions options;
-  options.availableMemoryProportionOf[1] = 0.05;
+  options.settings = {{"available_memory_proportion", 0.05, 1}};
   const auto system = systemOf("pod4", options);
   const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true),
                   tight = linearStage(0, 1, 512, 2048, 2048, true);
@@ -460,14 +461,14 @@ TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
 
 TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   SystemOptions options;
-  options.ioTiles = 32;
+  options.settings = {{"io_tiles", 32.0}};
   const auto plain = systemOf("mk2"), with = systemOf("mk2", options);
   constexpr std::int64_t bytes = 3'200'000;
   StageMaker make(0, 0);
   const auto x = make.tensor("x", {bytes / 4}, TensorUse::input),
              y = make.tensor("y", {bytes / 4}, TensorUse::activation);
   make.add(Pass::hostIn, "x", "HostLoad", {{ops::HostCopy{true, Bytes(bytes)}, 1, ""}}, {}, {x});
-  make.add(Pass::forward, "relu", "Relu", {map("relu", bytes / 4)}, {x}, {y});
+  make.add(Pass::forward, "relu", "Relu", {map(ops::MapFunction::relu, bytes / 4)}, {x}, {y});
   make.add(Pass::hostOut, "y/out", "HostStore", {{ops::HostCopy{false, Bytes(bytes / 2)}, 1, ""}}, {y}, {});
   const StagePlan stage = make.stage();
   const LoweredDevice a = lowerStageLowering(*plain, {stage}), b = lowerStageLowering(*with, {stage});

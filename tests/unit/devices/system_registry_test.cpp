@@ -28,8 +28,8 @@ TEST(SystemRegistry, MakesEveryEmbeddedSystem) {
     const auto system = systemOf(name);
     ASSERT_NE(system, nullptr) << name;
     EXPECT_EQ(system->name(), name);
-    EXPECT_EQ(system->family(),
-              name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1" ? "gaudi" : "ipu");
+    const bool gaudi = name.find("gaudi") == 0 || name.find("hls-") == 0 || name == "dl1";
+    EXPECT_EQ(system->family(), name == "fixed" ? "fixed" : gaudi ? "gaudi" : "ipu");
     EXPECT_FALSE(system->description().empty());
   }
 }
@@ -96,11 +96,68 @@ TEST(SystemRegistry, RefusesCountsThatAreNotThere) {
 
 TEST(SystemRegistry, RefusesMemoryProportionsOutOfRange) {
   SystemOptions options;
-  options.availableMemoryProportion = 0;
+  options.settings = {{"available_memory_proportion", 0.0}};
   EXPECT_THAT(refusalOf("pod4", options), HasSubstr("available memory proportion is 0"));
-  options.availableMemoryProportion = 0.6;
-  options.availableMemoryProportionOf[1] = 1.5;
+  options.settings = {{"available_memory_proportion", 0.6}, {"available_memory_proportion", 1.5, 1}};
   EXPECT_THAT(refusalOf("pod4", options), HasSubstr("available memory proportion is 1.5"));
+}
+
+TEST(SystemRegistry, RefusesSettingsOfOtherFamilies) {
+  SystemOptions options;
+  options.settings = {{"partials_type", "float16"}, {"io_tiles", 32.0}};
+  EXPECT_TRUE(checkSettings("pod4", options).ok());
+  EXPECT_EQ(
+      refusalOf("hls-1", options),
+      "Option partials_type is for IPUs, but system hls-1 has none: leave it out, or choose another system.");
+  options.settings = {{"io_tiles", 32.0}};
+  EXPECT_EQ(
+      checkSettings("fixed", options).error().message,
+      "Option io_tiles is for IPUs, but system fixed has none: leave it out, or choose another system.");
+  options.settings = {{"available_memory_proportion", 0.5, 3}};
+  EXPECT_THAT(refusalOf("gaudi2", options), HasSubstr("available_memory_proportion is for IPUs"));
+}
+
+TEST(SystemRegistry, IoTilesLeaveSomeToCompute) {
+  SystemOptions options;
+  options.settings = {{"io_tiles", 1472.0}};
+  EXPECT_EQ(refusalOf("mk2", options), "1472 I/O tiles leave none of the 1472 tiles of mk2 to compute.");
+}
+
+TEST(SystemRegistry, SystemsSayWhatPagesMustKnow) {
+  const auto ipu = systemOf("pod4")->facts(), hpu = systemOf("hls-1")->facts(),
+             fixed = systemOf("fixed")->facts();
+  EXPECT_EQ(ipu.deviceNoun, "IPU");
+  EXPECT_EQ(ipu.accelerator, "ipu");
+  EXPECT_EQ(ipu.tickNoun, "cycles");
+  EXPECT_FALSE(ipu.costsGiven);
+  EXPECT_EQ(hpu.deviceNoun, "HPU");
+  EXPECT_EQ(hpu.accelerator, "hpu");
+  EXPECT_EQ(hpu.tickNoun, "");
+  EXPECT_EQ(fixed.deviceNoun, "device");
+  EXPECT_EQ(fixed.accelerator, "");
+  EXPECT_EQ(fixed.tickNoun, "cost units");
+  EXPECT_TRUE(fixed.costsGiven);
+}
+
+TEST(SystemRegistry, FixedIsASystemWithGivenCosts) {
+  EXPECT_TRUE(hasGivenCosts("fixed"));
+  EXPECT_TRUE(hasGivenCosts("fixed:3"));
+  EXPECT_FALSE(hasGivenCosts("pod4"));
+  EXPECT_FALSE(hasGivenCosts("podd4"));
+  EXPECT_EQ(systemOf("fixed")->devices().size(), 1u);
+  EXPECT_EQ(systemOf("fixed:3")->devices().size(), 3u);
+  EXPECT_EQ(systemOf("fixed")->figures().size(), 1u);
+  compile::StagePlan stage;
+  const auto lowered = systemOf("fixed")->lower({&stage});
+  ASSERT_FALSE(lowered.ok());
+  EXPECT_EQ(lowered.error().message, "Stage 0 has no costs: add a [[fixed.stages]] entry for it.");
+  const TemporaryFolder folder;
+  folder.write("devices/teaching.toml", "family = \"fixed\"\n");
+  EXPECT_TRUE(hasGivenCosts("teaching", folder.path()));
+  folder.write("devices/odd.toml",
+               "family = \"fixed\"\n[figures]\nclock = { value = 2e9, unit = \"Hz\", grade = \"R\", source = "
+               "\"a wish\" }\n");
+  EXPECT_THAT(refusalOf("odd", withFolder(folder)), HasSubstr("unknown figure \"clock\""));
 }
 
 TEST(SystemRegistry, UsersAddChipsAndSystems) {
@@ -188,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultyFile{"family = \"ipu\"\n[figures]\n", "is missing; add tiles = { value"},
         FaultyFile{"[figures]\n", "key \"family\" is missing"},
         FaultyFile{"family = \"abacus\"\nbase = \"mk2\"\n",
-                   "unknown family \"abacus\"; known are gaudi, ipu"},
+                   "unknown family \"abacus\"; known are fixed, gaudi, ipu"},
         FaultyFile{"base = \"bad\"\n", "longer than 8 or goes in a circle"},
         FaultyFile{"base = \"nowhere\"\n", "There is no chip \"nowhere\""}));
 

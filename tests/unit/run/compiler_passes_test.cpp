@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/memory/peak_attribution.h"
 #include "profiler/analysis/memory/unit_liveness.h"
@@ -41,7 +42,7 @@ class CompilerPassesTest : public RunFixture {
         << "]\n[training]\nmicro_batch_size = 2\ngradient_accumulation = 8\n"
            "[inference]\nmicro_batch_size = 2\ndevice_iterations = 8\n"
            "[data]\ndataset = \"synthetic\"\nsamples = 64\ntest_samples = 64\n";
-    auto read = config::Configuration::read(file);
+    auto read = app::readConfiguration(file);
     EXPECT_TRUE(read.ok()) << read.error().message;
     config::Configuration configuration = std::move(read).value();
     for (const auto& [key, value] : changes) {

@@ -2,6 +2,7 @@
 // save in memory, and that no bit of the numbers changes.
 #include <gmock/gmock.h>
 
+#include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/pipeline/stages.h"
 #include "run_fixture.h"
@@ -173,7 +174,7 @@ config::Configuration phased(const std::string& data, const std::string& strateg
     if (line.rfind("device =", 0) != 0) text += line + "\n";
     if (pairs && line == "[[stages]]") text += "phase = " + std::to_string(stage++ / 2) + "\n";
   }
-  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  auto parsed = app::parseConfiguration(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   changes["execution.strategy"] = strategy;
   changes["data.directory"] = data;
@@ -286,20 +287,20 @@ TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
       "\"linear\"\n"
       "name = \"a\"\nblock = \"A\"\nin_features = 784\nout_features = 10\n";
   const std::string text = "[model]\nname = \"m\"\n[execution]\nstrategy = \"parallel_phased\"\n";
-  const auto none = config::Configuration::parse(text + layers, "m.toml");
+  const auto none = app::parseConfiguration(text + layers, "m.toml");
   ASSERT_TRUE(none.ok()) << none.error().message;
   EXPECT_NE(refusal(*none).find("needs its phases listed"), std::string::npos);
   const auto odd =
-      config::Configuration::parse(text + layers + "[[stages]]\nblocks = [\"A\"]\ndevice = 1\n", "m.toml");
+      app::parseConfiguration(text + layers + "[[stages]]\nblocks = [\"A\"]\ndevice = 1\n", "m.toml");
   ASSERT_TRUE(odd.ok()) << odd.error().message;
   EXPECT_NE(refusal(*odd).find("Phase 0 is on device 1: with parallel_phased"), std::string::npos);
-  const auto fixed = config::Configuration::parse(
+  const auto fixed = app::parseConfiguration(
       "[system]\nname = \"fixed\"\n[execution]\nstrategy = \"serial_phased\"\n[[fixed.stages]]\nforward = "
       "1\n",
       "f.toml");
   ASSERT_TRUE(fixed.ok()) << fixed.error().message;
   EXPECT_NE(refusal(*fixed).find("use a model"), std::string::npos);
-  const auto costs = config::Configuration::parse(
+  const auto costs = app::parseConfiguration(
       "[system]\nname = \"fixed\"\n[execution]\noffload_optimizer = true\n[[fixed.stages]]\nforward = 1\n",
       "f.toml");
   ASSERT_TRUE(costs.ok()) << costs.error().message;
@@ -309,7 +310,7 @@ TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
 /// Token scores with the token embedding's weights: first and last stage on one device, another between them.
 TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
   const auto tied = [&](const std::string& stages, const std::string& schedule) {
-    auto parsed = config::Configuration::parse(
+    auto parsed = app::parseConfiguration(
         "[model]\nname = \"tied\"\nbuilder = \"decoder\"\nlayers = 2\nhidden = 16\nheads = 2\nfeed_forward = "
         "32\n"
         "sequence = 8\nvocabulary = 64\ntie_embeddings = true\n" +

@@ -5,6 +5,7 @@
 
 #include "app/run/execute/infer_model.h"
 #include "app/run/io/host_memory.h"
+#include "app/run/request/configuration_keys.h"
 #include "engine/data/npy_file.h"
 #include "run_fixture.h"
 
@@ -20,7 +21,7 @@ class OnnxRun : public RunFixture {
  protected:
   static config::Configuration of(const std::string& model, const std::string& toml = "",
                                   const std::map<std::string, std::string>& changes = {}) {
-    auto read = config::Configuration::parse(toml, "test.toml");
+    auto read = app::parseConfiguration(toml, "test.toml");
     EXPECT_TRUE(read.ok()) << read.error().message;
     config::Configuration configuration = std::move(read).value();
     std::map<std::string, std::string> all = {{"data.directory", (folder() / "digits").string()},
@@ -74,7 +75,7 @@ TEST_F(OnnxRun, TrainsInTwoStagesAndSavesWeights) {
 }
 
 TEST_F(OnnxRun, TheSampleTrainsInStagesAndItsWeightsInfer) {
-  auto read = config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/onnx/train.toml");
+  auto read = app::readConfiguration(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/onnx/train.toml");
   ASSERT_TRUE(read.ok()) << read.error().message;
   config::Configuration sample = std::move(read).value();
   for (const auto& [key, value] :
@@ -205,7 +206,7 @@ TEST_F(NamedInputs, SayWhatTheDataHasAndTheModelWants) {
 }
 
 TEST_F(NamedInputs, WithoutADataSetSamplesAreMadeUpVisibly) {
-  auto read = config::Configuration::parse("", "test.toml");
+  auto read = app::parseConfiguration("", "test.toml");
   ASSERT_TRUE(read.ok());
   const auto of = [&](const fs::path& model) {
     config::Configuration configuration = *read;
@@ -219,7 +220,7 @@ TEST_F(NamedInputs, WithoutADataSetSamplesAreMadeUpVisibly) {
   config::Configuration made = of(data() / "model.onnx");
   const auto result = run(made);
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_THAT(result->notices, ::testing::Contains(HasSubstr("samples are synthetic")));
+  EXPECT_THAT(result->notices, ::testing::Contains(HasSubstr("Training on random data")));
   EXPECT_EQ(counter(RunFixture::read(), "loss").size(), 1U) << "one call's worth";
   ASSERT_TRUE(made.setText("execution.numerics", "false", config::Origin::flag).ok());
   EXPECT_TRUE(run(made).ok());
@@ -228,7 +229,7 @@ TEST_F(NamedInputs, WithoutADataSetSamplesAreMadeUpVisibly) {
   ASSERT_TRUE(digits.setText("execution.numerics", "false", config::Origin::flag).ok());
   const auto fits = run(digits);
   ASSERT_TRUE(fits.ok()) << fits.error().message;
-  EXPECT_THAT(fits->notices, ::testing::Not(::testing::Contains(HasSubstr("synthetic"))));
+  EXPECT_THAT(fits->notices, ::testing::Not(::testing::Contains(HasSubstr("random data"))));
   // Who asks for digits gets them, or a sentence.
   made = with({{"data.dataset", "mnist"}, {"data.directory", (folder() / "digits").string()}});
   EXPECT_THAT(refusal(made), HasSubstr("the model takes 2 float32"));

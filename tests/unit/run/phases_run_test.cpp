@@ -1,13 +1,15 @@
 // Phases of several stages: where they are, and what cannot be.
 #include <gmock/gmock.h>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
 
 namespace pipescope::app {
 namespace {
 
 /// Six layers; each stage as given: "phase = 0\ndevice = 2".
-base::Result<Compilation> sixStages(const std::string& strategy, const std::vector<std::string>& stages) {
+base::Result<compile::Compilation> sixStages(const std::string& strategy,
+                                             const std::vector<std::string>& stages) {
   std::string text =
       "[model]\nname = \"m\"\ninput = [8]\n[execution]\nnumerics = false\nmode = \"training\"\nstrategy = "
       "\"" +
@@ -19,7 +21,7 @@ base::Result<Compilation> sixStages(const std::string& strategy, const std::vect
   }
   for (std::size_t i = 0; i < stages.size(); ++i)
     text += "[[stages]]\nblocks = [\"l" + std::to_string(i) + "\"]\n" + stages[i] + "\n";
-  const auto parsed = config::Configuration::parse(text, "m.toml");
+  const auto parsed = app::parseConfiguration(text, "m.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   return compileRun(*parsed);
 }
@@ -27,7 +29,7 @@ base::Result<Compilation> sixStages(const std::string& strategy, const std::vect
 TEST(Phases, GroupsOfDevicesAlternate) {
   const std::vector<std::string> three{"phase = 0", "phase = 0", "phase = 1",
                                        "phase = 1", "phase = 2", "phase = 2"};
-  const auto devicesOf = [](const base::Result<Compilation>& made) {
+  const auto devicesOf = [](const base::Result<compile::Compilation>& made) {
     EXPECT_TRUE(made.ok()) << made.error().message;
     std::vector<int> devices;
     for (const compile::StagePlan& stage : made->executables.front().plan.stages)

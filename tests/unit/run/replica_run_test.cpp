@@ -1,4 +1,5 @@
 // Replicas of the MNIST sample: equal numbers however the global batch is cut, and every refusal.
+#include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "run_fixture.h"
 
@@ -240,7 +241,7 @@ TEST_F(ReplicaRunTest, ScalesNameDevicesOnce) {
   const auto scaled = [&](const std::string& entries) {
     std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
     std::string text((std::istreambuf_iterator<char>(file)), {});
-    auto parsed = config::Configuration::parse(text + entries, "pipelined.toml");
+    auto parsed = app::parseConfiguration(text + entries, "pipelined.toml");
     EXPECT_TRUE(parsed.ok()) << parsed.error().message;
     for (const auto& [key, value] : globalBatch(10, 4, 2))
       EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok());

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "app/run/execute/run.h"
+#include "app/run/request/configuration_keys.h"
 #include "engine/data/digit_set.h"
 #include "profiler/analysis/catalog.h"
 #include "profiler/store/profile_reader.h"
@@ -34,7 +35,7 @@ class RunFixture : public testing::Test {
   static config::Configuration sample(const std::string& name,
                                       const std::map<std::string, std::string>& changes = {}) {
     auto read =
-        config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/" + name + ".toml");
+        app::readConfiguration(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/" + name + ".toml");
     EXPECT_TRUE(read.ok()) << read.error().message;
     config::Configuration configuration = std::move(read).value();
     std::map<std::string, std::string> all = {{"data.directory", (folder() / "digits").string()},

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "run_fixture.h"
 
@@ -176,7 +177,7 @@ TEST_F(RunTest, RefusalsComeBeforeAnythingIsWritten) {
 }
 
 std::string refusalOf(const std::string& toml) {
-  const auto parsed = config::Configuration::parse(toml, "run.toml");
+  const auto parsed = app::parseConfiguration(toml, "run.toml");
   if (!parsed.ok()) return parsed.error().message;
   base::SilentProgress progress;
   const auto result = runConfiguration(*parsed, {"/nonexistent-folder/p.pop", ""}, progress);

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "app/run/request/configuration_keys.h"
 #include "profiler/sections/section.h"
 #include "run_fixture.h"
 
@@ -18,7 +19,7 @@ config::Configuration laidOut(const std::string& data, const std::string& schedu
   for (std::string line; std::getline(file, line);) {
     if (line.rfind("device =", 0) != 0) text += line + "\n";
   }
-  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  auto parsed = app::parseConfiguration(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   const std::map<std::string, std::string> changes = {{"data.directory", data},
                                                       {"execution.schedule", schedule},
@@ -161,7 +162,7 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
 }
 
 std::string fixedRefusal(const std::string& text) {
-  auto parsed = config::Configuration::parse("[system]\nname = \"fixed\"\n" + text, "fixed.toml");
+  auto parsed = app::parseConfiguration("[system]\nname = \"fixed\"\n" + text, "fixed.toml");
   if (!parsed.ok()) return parsed.error().message;
   base::SilentProgress progress;
   const auto result = runConfiguration(*parsed, {"/nonexistent-folder/p.pop", ""}, progress);
@@ -188,8 +189,7 @@ TEST(FixedSchedules, AreRefusedWithTheKey) {
 }
 
 TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
-  auto parsed =
-      config::Configuration::read(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/fixed/imbalanced.toml");
+  auto parsed = app::readConfiguration(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/fixed/imbalanced.toml");
   ASSERT_TRUE(parsed.ok());
   ASSERT_TRUE(run(*parsed).ok());
   const Read profile = read();

@@ -5,27 +5,28 @@
 #include <map>
 #include <sstream>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
+#include "app/run/request/configuration_keys.h"
 
 namespace pipescope::app {
 namespace {
 
 using Changes = std::map<std::string, std::string>;
 
-CompiledExecutable sample(const Changes& changes) {
+compile::CompiledExecutable sample(const Changes& changes) {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  auto parsed = config::Configuration::parse(text, "pipelined.toml");
+  auto parsed = app::parseConfiguration(text, "pipelined.toml");
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   for (const auto& [key, value] : changes)
     EXPECT_TRUE(parsed->setText(key, value, config::Origin::flag).ok()) << key;
   EXPECT_TRUE(parsed->setText("execution.mode", "training", config::Origin::flag).ok());
   auto compiled = compileRun(*parsed);
   EXPECT_TRUE(compiled.ok()) << compiled.error().message;
-  return compiled.ok() ? compiled->executables.front() : CompiledExecutable{};
+  return compiled.ok() ? compiled->executables.front() : compile::CompiledExecutable{};
 }
 
-std::int64_t ticksOf(const CompiledExecutable& made, int stage, model::Pass wanted) {
+std::int64_t ticksOf(const compile::CompiledExecutable& made, int stage, model::Pass wanted) {
   std::int64_t ticks = 0;
   for (const devices::LoweredDevice& device : made.lowered) {
     for (const devices::LoweredPass& pass : device.passes)
@@ -44,7 +45,7 @@ std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
 /// §5.10: one more forward on every stage but the last; kept are stage inputs alone, instead of all
 /// activations.
 TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
-  const CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
+  const compile::CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
   ASSERT_EQ(pipeline.plan.stages.size(), 4u);
   for (int stage = 0; stage < 4; ++stage) {
     const auto s = static_cast<std::size_t>(stage);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/run/request/configuration_keys.h"
 #include "engine/data/npy_file.h"
 #include "run_fixture.h"
 
@@ -36,12 +37,12 @@ class TrainingRun : public RunFixture {
   /// A builder's model on synthetic data, two stages.
   static config::Configuration model(const std::string& keys, const Changes& changes = {}) {
     auto parsed =
-        config::Configuration::parse("[model]\n" + keys +
-                                         "\n[training]\nmicro_batch_size = 2\ngradient_accumulation = "
-                                         "4\nlearning_rate = 0.01\noptimizer = \"adam\"\n"
-                                         "[inference]\nmicro_batch_size = 2\ndevice_iterations = 4\n"
-                                         "[data]\ndataset = \"synthetic\"\nsamples = 16\ntest_samples = 8\n",
-                                     "model.toml");
+        app::parseConfiguration("[model]\n" + keys +
+                                    "\n[training]\nmicro_batch_size = 2\ngradient_accumulation = "
+                                    "4\nlearning_rate = 0.01\noptimizer = \"adam\"\n"
+                                    "[inference]\nmicro_batch_size = 2\ndevice_iterations = 4\n"
+                                    "[data]\ndataset = \"synthetic\"\nsamples = 16\ntest_samples = 8\n",
+                                "model.toml");
     EXPECT_TRUE(parsed.ok()) << parsed.error().message;
     for (const auto& [key, value] : changes) {
       const base::Status set = parsed->setText(key, value, config::Origin::flag);
@@ -180,8 +181,9 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
       {{{"training.automatic_loss_scaling", "true"}}, "needs execution.precision float16"},
       {{{"training.loss_scaling_period", "2"}}, "automatic_loss_scaling is off"},
       {{{"training.reduction", "sum"}, {"training.mean_strategy", "post"}}, "leave one of them out"},
-      {{{"training.lr_gamma", "0.5"}}, "the learning-rate schedule constant has no such setting"},
-      {{{"training.nesterov", "true"}}, "training.nesterov is given, but adamw has no such setting"},
+      {{{"training.lr_gamma", "0.5"}}, "training.lr_schedule constant has no such setting"},
+      {{{"training.nesterov", "true"}},
+       "training.nesterov is given, but training.optimizer adamw has no such setting"},
       {{{"training.optimizer", "sgd"}, {"training.nesterov", "true"}}, "nesterov needs momentum"},
       {{{"execution.save_weights", "w.bin"}}, "saved in an .npz file"},
       {{{"execution.load_weights", "w.onnx"}}, "loaded from an .npz file"},
@@ -190,7 +192,7 @@ TEST_F(TrainingRun, RefusesSettingsThatDoNothing) {
       {{{"execution.save_weights", "w.npz"}, {"execution.numerics", "false"}},
        "without numerics there are no weights"},
       {{{"execution.metrics", "/nowhere/at/all.jsonl"}}, "Cannot write the metrics file"},
-      {{{"model.hidden", "3"}}, "model.hidden is a setting of a builder"},
+      {{{"model.hidden", "3"}}, "model.hidden is given, but model.builder is not"},
       {{{"model.builder", "bert"}}, "exclude each other"},
       {{{"execution.layers_per_stage", "[2, 2]"}}, "exclude each other"},
   };

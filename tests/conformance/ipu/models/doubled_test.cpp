@@ -72,10 +72,10 @@ struct Emulated {
 };
 
 Emulated emulate(const std::string& toml) {
-  const app::Compilation compilation = compileModel(toml);
+  const compile::Compilation compilation = compileModel(toml);
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
-  const auto recorded = app::recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
+  const auto recorded = compile::recordCompilation(recorder, compilation, emulate::RecordLevel::stages);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::stages);
   Emulated result;
   result.ticksPerSecond = compilation.system->devices().front().ticksPerSecond;

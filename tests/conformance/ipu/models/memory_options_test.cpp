@@ -1,12 +1,13 @@
 // Options of how an IPU does its products: available_memory_proportion, partials_type.
 #include <gmock/gmock.h>
 
+#include "app/run/request/configuration_keys.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
+using compile::Compilation;
 using ::testing::HasSubstr;
 
 std::string twoStages(const std::string& first, const std::string& second,
@@ -45,7 +46,7 @@ std::int64_t forwardTicks(const Compilation& model, std::size_t device) {
 }
 
 std::string refusalOf(const std::string& toml) {
-  auto read = config::Configuration::parse(toml, "model.toml");
+  auto read = app::parseConfiguration(toml, "model.toml");
   if (!read.ok()) return read.error().message;
   const auto compiled = app::compileRun(*read);
   EXPECT_FALSE(compiled.ok());
@@ -79,7 +80,7 @@ TEST(ProductOptions, RefusalsSayWhatToDo) {
               HasSubstr("gives device 0 available_memory_proportion 0.5 and 0.4"));
   const std::string fixed =
       "[system]\nname = \"fixed\"\n[[fixed.stages]]\nforward = 1\n[execution]\npartials_type = \"float16\"\n";
-  EXPECT_THAT(refusalOf(fixed), HasSubstr("execution.partials_type is for IPUs, but system fixed has none"));
+  EXPECT_THAT(refusalOf(fixed), HasSubstr("Option partials_type is for IPUs, but system fixed has none"));
   EXPECT_THAT(refusalOf(twoStages("available_memory_proportion = 2", "")),
               HasSubstr("available_memory_proportion"));
 }

@@ -1,4 +1,5 @@
 #include "model_checks.h"
+#include "app/run/request/configuration_keys.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
+using compile::Compilation;
 using devices::LoweredDevice;
 using devices::LoweredMemory;
 using devices::MemorySpaceInfo;
@@ -31,7 +32,7 @@ Compilation compile(base::Result<config::Configuration> read,
 
 template <class F>
 void forEachDevice(const Compilation& compilation, F f) {
-  for (const app::CompiledExecutable& executable : compilation.executables) {
+  for (const compile::CompiledExecutable& executable : compilation.executables) {
     for (const LoweredDevice& device : executable.lowered)
       f(device, compilation.system->devices()[static_cast<std::size_t>(device.device)]);
   }
@@ -68,11 +69,11 @@ const MemorySpaceInfo& spaceOf(const devices::DeviceInfo& info, const LoweredMem
 }  // namespace
 
 Compilation compileModel(const std::string& toml, const std::map<std::string, std::string>& changes) {
-  return compile(config::Configuration::parse(toml, "model.toml"), changes);
+  return compile(app::parseConfiguration(toml, "model.toml"), changes);
 }
 
 Compilation compileFile(const std::string& file, const std::map<std::string, std::string>& changes) {
-  return compile(config::Configuration::read(file), changes);
+  return compile(app::readConfiguration(file), changes);
 }
 
 std::int64_t overflowBytes(const Compilation& compilation) {

@@ -7,17 +7,18 @@
 #include <cstdio>
 #include <map>
 
-#include "app/run/request/compilation.h"
+#include "app/run/request/compile_run.h"
 #include "model_checks.h"
 
 namespace pipescope::conformance {
 namespace {
 
-using app::Compilation;
 using base::Bytes;
+using compile::Compilation;
 using ::testing::HasSubstr;
 
-double comparePoint(const std::string& point, double ours, double theirs) {
+/// Prints the point; returns ln(ours / theirs).
+[[nodiscard]] double comparePoint(const std::string& point, double ours, double theirs) {
   const double error = std::log(ours / theirs);
   std::printf("%-72s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
   return error;
@@ -86,16 +87,17 @@ TEST(ModelPoints, MemoryOfBertLargeOnTwoIpus) {
                   {353.9, 8.08, 12.6, 12.3, 16.3, 403.2, 291170}};
   for (std::size_t ipu = 0; ipu < 2; ++ipu) {
     const MemoryOfTiles ours = memoryOf(model.executables[0].lowered[ipu].memory.at(0), 1472);
-    const auto category = [&](const std::string& name, double theirs) {
-      comparePoint("8.5 BERT-Large, IPU" + std::to_string(ipu) + ", MB of " + name,
-                   ours.byCategory.at(name) / 1e6, theirs);
+    // `within` is the error that the model has today, rounded up. Code and state are known to be far off.
+    const auto category = [&](const std::string& name, double theirs, double within) {
+      const std::string point = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", MB of " + name;
+      EXPECT_LE(std::abs(comparePoint(point, ours.byCategory.at(name) / 1e6, theirs)), within) << point;
     };
     const auto& m = measured[ipu];
-    category("variables", m.variables);
-    category("vertex code", m.vertexCode);
-    category("vertex state", m.vertexState);
-    category("exchange code", m.exchangeCode);
-    category("control code", m.controlCode);
+    category("variables", m.variables, 0.2);
+    category("vertex code", m.vertexCode, 1.0);
+    category("vertex state", m.vertexState, 1.0);
+    category("exchange code", m.exchangeCode, 1.6);
+    category("control code", m.controlCode, 2.6);
     const std::string name = "8.5 BERT-Large, IPU" + std::to_string(ipu) + ", ";
     EXPECT_LE(std::abs(comparePoint(name + "MB in all", ours.total / 1e6, m.total)), 0.25);
     EXPECT_LE(std::abs(comparePoint(name + "B on the largest tile", ours.largestTile, m.largestTile)), 0.25);
@@ -126,7 +128,8 @@ struct InferencePoint {
   double within = 0.182;  ///< of ln: ±20 %
 };
 
-/// Prints all; each is held to ±20 %, or to what was reached where that is said.
+/// Prints all points. Each is held to ±20 %, or to the error that the point states. A model that ran out of
+/// memory must not fit here either, and one that ran must fit.
 void compareThroughput(const std::string& name, const char* toml, const Changes& options,
                        const std::vector<InferencePoint>& points) {
   std::vector<double> errors;
@@ -134,13 +137,12 @@ void compareThroughput(const std::string& name, const char* toml, const Changes&
     const Throughput ours = throughputOf(toml, batch, options);
     const std::string point = name + ", batch " + std::to_string(batch) + ", items/s";
     if (measured == 0) {
-      std::printf("%-72s %13.1f measured out of memory: %s\n", point.c_str(), ours.perSecond,
-                  ours.fits ? "fits here" : "nor does it fit here");
+      EXPECT_FALSE(ours.fits) << point << ": measured out of memory";
       continue;
     }
     errors.push_back(std::abs(comparePoint(point, ours.perSecond, measured)));
     EXPECT_LE(errors.back(), within) << point;
-    if (!ours.fits) std::printf("%-72s does not fit here\n", point.c_str());
+    EXPECT_TRUE(ours.fits) << point;
   }
   std::sort(errors.begin(), errors.end());
   std::printf("%-72s median |ln| %.2f, worst %.2f\n", name.c_str(), errors[errors.size() / 2], errors.back());

@@ -1,5 +1,5 @@
 #pragma once
-// Published points: what is emulated, what was measured, and the error between them on one line of the test's
+// Compares the emulation with published measurements, and prints each comparison as a line of the test's
 // output.
 #include <cmath>
 #include <cstdio>
@@ -12,14 +12,10 @@
 namespace pipescope::conformance {
 
 /// Prints the point; returns ln(ours / theirs).
-inline double comparePoint(const std::string& point, double ours, double theirs) {
+[[nodiscard]] inline double comparePoint(const std::string& point, double ours, double theirs) {
   const double error = std::log(ours / theirs);
   std::printf("%-64s %13.1f measured %13.1f  ln %+.2f\n", point.c_str(), ours, theirs, error);
   return error;
-}
-
-inline void sayNotModelled(const std::string& point, const std::string& why) {
-  std::printf("%-64s not modelled: %s\n", point.c_str(), why.c_str());
 }
 
 /// One chip with its plans.
@@ -48,7 +44,11 @@ class EmulatedChip {
     return c;
   }
   devices::ipu::LoweringContext context() {
-    return {chip_, planner_, 0.6, chip_.hostBytesPerSecond, "point"};
+    return {.chip = chip_,
+            .planner = planner_,
+            .memoryProportion = 0.6,
+            .hostBytesPerSecond = chip_.hostBytesPerSecond,
+            .what = "point"};
   }
   const devices::ipu::Chip& chip() const { return chip_; }
 

@@ -58,11 +58,11 @@ TEST(ValidationPoints, OneVertexOnEveryTileOfABow) {
 
 TEST(ValidationPoints, AdditionsOnABow) {
   EmulatedChip bow("bow");
-  const LoweredWork add = bow.lower(ops::Map{"add", 1024 * 1472, 2, kSingle, false});
+  const LoweredWork add = bow.lower(ops::Map{ops::MapFunction::add, 1024 * 1472, 2, kSingle, false});
   EXPECT_LE(std::abs(comparePoint("8.1 Bow, add of 1,024 fp32 on every tile, cycles",
                                   static_cast<double>(add.cycles()), 1860)),
             0.05);
-  const LoweredWork tiny = bow.lower(ops::Map{"add", 10, 2, kSingle, false});
+  const LoweredWork tiny = bow.lower(ops::Map{ops::MapFunction::add, 10, 2, kSingle, false});
   // Launch and two cycle counters of 45 each.
   const double cycles = static_cast<double>(spreadOf(tiny.steps[0].cycles).most) + 3 * 45;
   EXPECT_LE(std::abs(comparePoint("8.1 Bow, add of [5,2] fp32 with two counters, cycles", cycles, 329.5)),
@@ -139,25 +139,25 @@ TEST_F(TwoProducts, CyclesOfTheIpuModel) {
   EXPECT_LE(std::abs(comparePoint("8.4 tutorial 4, cycles of both products", total, 34655)), 0.25);
   const struct {
     const char *step, *name;
-    double measured;
-  } points[] = {{"first/Convolve", "first convolve", 15200},
-                {"first/Reduce", "first reduce", 3450},
-                {"second/Convolve", "second convolve", 7850},
-                {"second/Reduce", "second reduce", 2350}};
-  for (const auto& [step, name, measured] : points) {
+    double measured, within;  // within: the error that the model has today, rounded up
+  } points[] = {{"first/Convolve", "first convolve", 15200, 0.5},
+                {"first/Reduce", "first reduce", 3450, 0.7},
+                {"second/Convolve", "second convolve", 7850, 0.5},
+                {"second/Reduce", "second reduce", 2350, 1.1}};
+  for (const auto& [step, name, measured, within] : points) {
     const auto ours = static_cast<double>(ticksOf(step));
-    if (ours > 0) {
-      comparePoint(std::string("8.4 tutorial 4, ") + name + ", cycles", ours, measured);
-    } else {
-      std::printf("8.4 tutorial 4: the plan has no %s (measured %.0f cycles)\n", name, measured);
-    }
+    ASSERT_GT(ours, 0) << "the plan has no step " << step;
+    const double error = comparePoint(std::string("8.4 tutorial 4, ") + name + ", cycles", ours, measured);
+    EXPECT_LE(std::abs(error), within) << name;
   }
   // The share of tile cycles that compute.
   double busy = 0;
   for (const devices::LoweredStep& step : device_.passes[0].segments[0].steps) {
     if (step.kind == model::StepKind::compute) busy += step.meanTicks;
   }
-  comparePoint("8.4 tutorial 4, share of tile cycles that compute", 100 * busy / total, 89 * 0.81);
+  const double share =
+      comparePoint("8.4 tutorial 4, share of tile cycles that compute", 100 * busy / total, 89 * 0.81);
+  EXPECT_LE(std::abs(share), 0.25);
 }
 
 TEST_F(TwoProducts, MemoryOfTheIpuModel) {
@@ -173,7 +173,8 @@ TEST_F(TwoProducts, MemoryOfTheIpuModel) {
   EXPECT_LE(std::abs(total), 0.25);
   const double gapped = comparePoint("8.4 tutorial 4, MB in all with gaps", (whole + gaps) / 1e6, 307);
   EXPECT_LE(std::abs(gapped), 0.25);
-  comparePoint("8.4 tutorial 4, MB always live", alwaysLive / 1e6, 3.2);
+  const double always = comparePoint("8.4 tutorial 4, MB always live", alwaysLive / 1e6, 3.2);
+  EXPECT_LE(std::abs(always), 0.55);
   const double live = comparePoint("8.4 tutorial 4, MB not always live at the peak", peak / 1e6, 56);
   EXPECT_LE(std::abs(live), 0.25);
 }
@@ -186,22 +187,13 @@ TEST(ValidationPoints, MatrixTimesVectorOnTheIpuModel) {
   const double error = comparePoint("8.4 tutorial 6, matrix times vector, compute cycles",
                                     static_cast<double>(computeCycles(vector)), 3800);
   EXPECT_LE(std::abs(error), 0.35);
-  comparePoint("8.4 tutorial 6, planned cycles without host", static_cast<double>(vector.cycles()), 3996);
+  const double planned =
+      comparePoint("8.4 tutorial 6, planned cycles without host", static_cast<double>(vector.cycles()), 3996);
+  EXPECT_LE(std::abs(planned), 0.45);
   const LoweredWork host = mk2.lower(ops::HostCopy{true, base::Bytes(4 * (10000 * 1000 + 1000 + 10000))});
   const double copies =
       comparePoint("8.4 tutorial 6, host exchange, cycles", static_cast<double>(host.cycles()), 6'663'551);
   EXPECT_LE(std::abs(copies), 0.01);
-}
-
-TEST(ValidationPoints, WhatIsNotModelled) {
-  sayNotModelled("8.3 BabelStream and STREAM on GC2",
-                 "hand-written vertices; elementwise work is checked by 8.1");
-  sayNotModelled("8.3 Gaussian blur and its weak scaling",
-                 "a stencil with hand-written vertices and halo exchange");
-  sayNotModelled("8.4 tutorial 4, vertices, edges and graph variables",
-                 "a layer is emulated per tile, not per vertex");
-  sayNotModelled("8.4 lightweight profile of two vertices", "cycle counters in a user's own vertices");
-  sayNotModelled("8.6 ResNet-50 fp8", "no model is built in fp8");
 }
 
 }  // namespace

@@ -1,0 +1,10 @@
+#pragma once
+#include "app/run/execute/run.h"
+#include "app/run/execute/run_context.h"
+
+namespace pipescope::app {
+
+/// Emulates the calls of a system whose costs are given. Nothing is computed.
+base::Status runFixed(RunContext& context, RunResult& result);
+
+}  // namespace pipescope::app

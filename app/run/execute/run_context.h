@@ -1,0 +1,36 @@
+#pragma once
+// What the executables of a run share, and the emulation of one call.
+#include <chrono>
+#include <string>
+
+#include "app/run/io/metrics_file.h"
+#include "engine/compile/model/record_compilation.h"
+#include "engine/config/configuration.h"
+#include "engine/emulate/emulator.h"
+#include "engine/numerics/session.h"
+#include "profiler/base/progress.h"
+
+namespace pipescope::app {
+
+struct RunContext {
+  const config::Configuration& configuration;
+  const compile::Compilation& compilation;
+  const compile::RecordedCompilation& recorded;
+  record::Recorder& recorder;
+  emulate::Emulator& emulator;
+  base::Executor& executor;
+  base::Progress& progress;
+  MetricsFile* metrics = nullptr;  ///< never null in a run
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+};
+
+/// Nanoseconds since the run began.
+std::int64_t wallNow(const RunContext& context);
+/// Emulates one call, records it, and commits the rows from time to time. Fails only where the profile cannot
+/// be written.
+base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable, std::string name,
+                                     std::int64_t samples, std::int64_t wallStart, std::int64_t wallEnd);
+/// Gives an error of kind `cancelled` once the user has asked to stop.
+base::Status checkCancelled(const base::Progress& progress);
+
+}  // namespace pipescope::app

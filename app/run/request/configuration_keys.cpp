@@ -1,0 +1,55 @@
+#include "app/run/request/configuration_keys.h"
+
+#include "engine/builders/builder_keys.h"
+#include "engine/compile/passes/pass_keys.h"
+#include "engine/data/dataset_keys.h"
+#include "engine/devices/system_registry.h"
+#include "engine/optimizers/optimizer_keys.h"
+
+namespace pipescope::app {
+namespace {
+
+/// system.accelerator takes the accelerators that can be emulated.
+config::Key acceleratorKey() {
+  config::Key key;
+  key.path = "system.accelerator";
+  key.fallback = std::string("auto");
+  key.flags = {"accelerator"};
+  key.choices = {"auto"};
+  key.help = "Kind of device; auto takes what the system has. Without system.name the system is";
+  for (const devices::Accelerator& each : devices::accelerators()) {
+    key.help += (key.choices.size() > 1 ? ", " : " ") + each.usualSystem + " for " + each.name;
+    key.choices.push_back(each.name);
+  }
+  key.help += ".";
+  return key;
+}
+
+}  // namespace
+
+config::KeyTable joinKeys(const KeyOwners& owners) {
+  std::vector<config::Key> keys = config::coreKeys();
+  config::insertAfter(keys, "model.input", builders::builderKeys(owners.builders));
+  config::insertAfter(keys, "execution.require_fit", compile::passKeys(owners.passes));
+  config::insertAfter(keys, "training.clip_norm", optimizers::learningRateKeys());
+  config::insertAfter(keys, "training.loss", optimizers::optimizerKeys(owners.optimizers));
+  config::insertAfter(keys, "data.directory", data::datasetKeys(owners.datasets));
+  config::insertAfter(keys, "system.name", {acceleratorKey()});
+  return config::KeyTable(std::move(keys));
+}
+
+const config::KeyTable& configurationKeys() {
+  static const config::KeyTable keys = joinKeys({builders::builderRegistry(), compile::passRegistry(),
+                                                 data::datasetRegistry(), optimizers::optimizerRegistry()});
+  return keys;
+}
+
+base::Result<config::Configuration> parseConfiguration(std::string_view toml, const std::string& file) {
+  return config::Configuration::parse(configurationKeys(), toml, file);
+}
+
+base::Result<config::Configuration> readConfiguration(const std::string& file) {
+  return config::Configuration::read(configurationKeys(), file);
+}
+
+}  // namespace pipescope::app

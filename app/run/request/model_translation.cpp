@@ -1,0 +1,184 @@
+#include "app/run/request/model_translation.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "app/run/request/device_settings.h"
+#include "app/run/request/model_choice.h"
+#include "app/run/request/optimizer_choice.h"
+#include "app/run/request/training_options.h"
+#include "app/run/request/user_folders.h"
+#include "engine/compile/passes/pass.h"
+#include "engine/devices/system_registry.h"
+
+namespace pipescope::app {
+namespace {
+
+using config::Configuration;
+
+std::variant<double, std::string> settingValue(const config::Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  return std::get<std::string>(value);
+}
+
+/// What an entry of [[stages]] asks of the device that holds the stage.
+std::vector<devices::FamilySetting> deviceSettings(const config::Settings& stage) {
+  constexpr const char* kProportion = "available_memory_proportion";
+  if (stage.real(kProportion) <= 0) return {};
+  return {{kProportion, stage.real(kProportion)}};
+}
+
+compile::LayoutRequest layoutRequest(const Configuration& c) {
+  compile::LayoutRequest layout;
+  layout.strategy = compile::strategyOf(c.text("execution.strategy"));
+  layout.schedule = c.text("execution.schedule");
+  layout.layersPerStage = c.integers("execution.layers_per_stage");
+  layout.chunks = static_cast<int>(c.integer("execution.chunks"));
+  layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");
+  for (const config::Settings& stage : c.tables("stages")) {
+    layout.stages.push_back({stage.texts("blocks"), static_cast<int>(stage.integer("device")),
+                             static_cast<int>(stage.integer("phase")), deviceSettings(stage)});
+  }
+  return layout;
+}
+
+compile::RecomputeRequest recomputeRequest(const Configuration& c) {
+  using Mode = compile::RecomputeRequest::Mode;
+  compile::RecomputeRequest recompute;
+  const std::string& asked = c.text("execution.recompute");
+  if (asked != "auto") recompute.mode = asked == "none" ? Mode::never : Mode::always;
+  recompute.checkpoints = c.texts("execution.checkpoints");
+  return recompute;
+}
+
+/// Phased strategies keep all kinds of tensors off the chip unless a key says otherwise.
+compile::TensorLocations tensorLocations(const Configuration& c) {
+  const bool phased = compile::isPhased(compile::strategyOf(c.text("execution.strategy")));
+  const auto location = [&](const char* kind, bool shards) {
+    const std::string key = std::string("execution.offload_") + kind;
+    compile::TensorLocation at;
+    at.offChip = c.given(key) || !phased ? c.boolean(key) : true;
+    at.sharded = shards && c.boolean(std::string("execution.shard_") + kind);
+    at.leastOffChip = c.integer("execution.offload_least_elements");
+    at.leastSharded = c.integer("execution.shard_least_elements");
+    return at;
+  };
+  compile::TensorLocations where;
+  where.weights = location("weights", true);
+  where.optimizerState = location("optimizer", true);
+  where.accumulators = location("accumulators", true);
+  where.activations = location("activations", false);
+  return where;
+}
+
+emulate::OutputRule outputRule(const Configuration& c) {
+  using Mode = emulate::OutputRule::Mode;
+  const std::string& mode = c.text("training.output_mode");
+  if (mode == "final") return {Mode::final, 1};
+  if (mode == "sum") return {Mode::sum, 1};
+  if (mode == "every_n") return {Mode::everyN, c.integer("training.output_period")};
+  return {Mode::all, 1};
+}
+
+base::Result<compile::ExecutableRequest> executableRequest(const Configuration& c,
+                                                           model::ExecutableKind kind) {
+  const bool training = kind == model::ExecutableKind::training;
+  const std::string table = training ? "training." : "inference.";
+  compile::ExecutableRequest executable;
+  executable.kind = kind;
+  PIPESCOPE_ASSIGN(graph::Graph forward, buildGraph(c, training));
+  executable.forward = std::make_shared<const graph::Graph>(std::move(forward));
+  executable.microBatchSize = c.integer(table + "micro_batch_size");
+  executable.deviceIterations = c.integer(table + "device_iterations");
+  executable.replicas = replicaRequest(c, training);
+  if (!training) return executable;
+  executable.microBatches = c.integer("training.gradient_accumulation");
+  executable.output = outputRule(c);
+  return executable;
+}
+
+/// The executables that execution.mode asks for. Validation between epochs needs one that infers.
+std::vector<model::ExecutableKind> executableKinds(const Configuration& c) {
+  using enum model::ExecutableKind;
+  const std::string& mode = c.text("execution.mode");
+  if (mode == "inference") return {inference};
+  if (mode == "all") return {training, inference};
+  if (c.integer("training.validation_interval") > 0) return {training, validation};
+  return {training};
+}
+
+base::Status addTraining(const Configuration& c, compile::ModelRequest& request) {
+  PIPESCOPE_ASSIGN(request.update.optimizer, chooseOptimizer(c));
+  PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
+  request.update.normReplicas = c.integer("training.norm_replicas");
+  return {};
+}
+
+}  // namespace
+
+devices::SystemOptions systemOptions(const Configuration& c) {
+  devices::SystemOptions options;
+  options.userFolder = userConfigurationFolder();
+  for (const devices::Accelerator& accelerator : devices::accelerators()) {
+    for (const std::string& name : accelerator.settings) {
+      const std::string key = "execution." + name;
+      if (c.given(key)) options.settings.push_back({name, settingValue(c.value(key))});
+    }
+  }
+  return options;
+}
+
+compile::ReplicaRequest replicaRequest(const Configuration& c, bool training) {
+  const char* key = training ? "training.replication_factor" : "inference.replication_factor";
+  compile::ReplicaRequest replicas;
+  replicas.count = static_cast<int>(c.integer(key));
+  const bool fills = training || c.text("execution.mode") == "inference";
+  replicas.fillsDevices = fills && !c.given(key);
+  if (!training) return replicas;
+  replicas.inputGroup = c.integer("training.input_replica_grouping");
+  replicas.compares = c.boolean("training.check_replicas");
+  return replicas;
+}
+
+base::Result<std::vector<emulate::DeviceScale>> deviceScales(const Configuration& c) {
+  std::vector<emulate::DeviceScale> scales;
+  std::set<std::int64_t> seen;
+  for (const config::Settings& entry : c.tables("device_scale")) {
+    const std::int64_t device = entry.integer("device");
+    if (!seen.insert(device).second)
+      return base::badInput(fmt::format("[[device_scale]] names device {} twice: leave one out.", device));
+    scales.push_back({static_cast<int>(device), entry.real("compute"), entry.real("link")});
+  }
+  return scales;
+}
+
+base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
+  compile::ModelRequest request;
+  for (const model::ExecutableKind kind : executableKinds(c)) {
+    PIPESCOPE_ASSIGN(compile::ExecutableRequest executable, executableRequest(c, kind));
+    if (kind == model::ExecutableKind::training) PIPESCOPE_TRY(addTraining(c, request));
+    request.executables.push_back(std::move(executable));
+  }
+  request.layout = layoutRequest(c);
+  request.precision = precisionOf(c);
+  PIPESCOPE_ASSIGN(request.float32Operators, keptInFloat32(c));
+  request.stochasticRounding = c.boolean("execution.stochastic_rounding");
+  request.recompute = recomputeRequest(c);
+  request.locations = tensorLocations(c);
+  for (const compile::PassDefinition& pass : compile::passRegistry().all()) {
+    if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
+  }
+  request.overlapIo = c.boolean("execution.overlap_io");
+  request.loaderRate = c.real("data.loader_rate");
+  request.recordAllReplicas = c.text("execution.record_replicas") == "all";
+  request.computesNumbers = c.boolean("execution.numerics");
+  request.system = c.text("system.name");
+  request.systemOptions = systemOptions(c);
+  request.devices = c.integer("system.devices");
+  PIPESCOPE_ASSIGN(request.scales, deviceScales(c));
+  return request;
+}
+
+}  // namespace pipescope::app

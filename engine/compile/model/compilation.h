@@ -1,0 +1,33 @@
+#pragma once
+// What compiling a model gives: everything that runs, before any data is touched.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/compile/passes/pass.h"
+#include "engine/devices/core/device_family.h"
+#include "engine/emulate/executable.h"
+#include "engine/schedules/schedule.h"
+
+namespace pipescope::compile {
+
+/// One executable, compiled for its devices but not yet recorded.
+struct CompiledExecutable {
+  ExecutablePlan plan;
+  std::vector<devices::LoweredDevice> lowered;
+  schedules::Order order;
+  emulate::ExecutableFacts facts;
+  std::shared_ptr<const graph::Graph> graph;  ///< null where costs are given: nothing can be computed
+  std::vector<PassReport> passes;             ///< what the compiler's passes did; none where costs are given
+};
+
+struct Compilation {
+  std::shared_ptr<const devices::System> system;
+  int devicesUsed = 0;
+  std::vector<CompiledExecutable> executables;
+  std::vector<std::string> notices;  ///< sentences for the user: idle devices, numbers of phases …
+  /// Sentences that say where something does not fit; none: everything fits.
+  std::vector<std::string> overflow() const;
+};
+
+}  // namespace pipescope::compile

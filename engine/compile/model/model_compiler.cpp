@@ -1,0 +1,274 @@
+#include "engine/compile/model/model_compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "engine/compile/distributed_norm.h"
+#include "engine/compile/gradients.h"
+#include "engine/compile/loss_scaling.h"
+#include "engine/compile/model/pass_savings.h"
+#include "engine/compile/model/replica_count.h"
+#include "engine/compile/model/tensor_placement.h"
+#include "engine/compile/model/update_cost.h"
+#include "engine/compile/precision.h"
+#include "engine/compile/recompute.h"
+#include "engine/devices/system_registry.h"
+#include "engine/ops/standard_operators.h"
+#include "engine/schedules/phases.h"
+
+namespace pipescope::compile {
+namespace {
+
+/// A graph on its way to a plan.
+struct StagedGraph {
+  graph::Graph graph;
+  std::vector<StageSpec> stages;
+  std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
+};
+
+class ModelCompiler {
+ public:
+  ModelCompiler(const ModelRequest& request, base::Executor& executor)
+      : request_(request), executor_(executor) {}
+
+  base::Result<Compilation> compile() {
+    for (const ExecutableRequest& executable : request_.executables) PIPESCOPE_TRY(add(executable));
+    PIPESCOPE_TRY(checkScales(request_.scales, result_.devicesUsed));
+    notePhases();
+    noteIdleDevices();
+    return std::move(result_);
+  }
+
+ private:
+  base::Status add(const ExecutableRequest& asked) {
+    const bool training = asked.kind == model::ExecutableKind::training;
+    PIPESCOPE_ASSIGN(StagedGraph staged, stageGraph(asked, training));
+    PassRunner passes = makePasses(staged.stages);
+    PIPESCOPE_TRY(passes.runOn(staged.graph));
+    CompiledExecutable executable;
+    PIPESCOPE_ASSIGN(schedules::Shape shape, shapeOf(staged.stages, training));
+    executable.facts = facts(asked, training && recomputes(shape.stages));
+    shape.microBatches = static_cast<int>(executable.facts.microBatches);
+    PIPESCOPE_ASSIGN(executable.order, schedules::makeOrder(executable.facts.schedule, shape));
+    PIPESCOPE_ASSIGN(const Replication replicas, replication(asked, shape, executable.order));
+    executable.facts.replicas = replicas.replicas;
+    PIPESCOPE_TRY(makeSystem(replicas, staged.stages));
+    if (training && recomputes(shape.stages)) PIPESCOPE_TRY(addRecompute(staged, executable.order));
+    PIPESCOPE_ASSIGN(const PlanOptions options, planOptions(asked, executable, shape, replicas));
+    PIPESCOPE_ASSIGN(executable.plan,
+                     buildPlan(staged.graph, staged.stages, options, ops::standardOperators()));
+    passes.runOn(executable.plan);
+    PIPESCOPE_TRY(lower(executable));
+    addSavings(passes, executable.plan, *result_.system, executable.lowered);
+    executable.passes = passes.reports();
+    executable.graph = std::make_shared<const graph::Graph>(std::move(staged.graph));
+    result_.executables.push_back(std::move(executable));
+    return {};
+  }
+
+  /// The graph in the types that are computed, placed into stages, with its gradients.
+  base::Result<StagedGraph> stageGraph(const ExecutableRequest& asked, bool training) const {
+    const ops::OperatorRegistry& operators = ops::standardOperators();
+    StagedGraph staged;
+    PIPESCOPE_ASSIGN(staged.graph,
+                     withPrecision(*asked.forward, request_.precision, operators, request_.float32Operators));
+    if (training) {
+      PIPESCOPE_ASSIGN(staged.graph,
+                       distributeBatchNorm(staged.graph, request_.update.normReplicas, operators));
+    }
+    if (training && scalesLoss(request_.update)) {
+      const double scale = request_.update.numbers.lossScale.initial;
+      PIPESCOPE_ASSIGN(ScaledLoss scaled, scaleLoss(staged.graph, scale, operators));
+      staged.graph = std::move(scaled.graph);
+      staged.root = scaled.root;
+    }
+    PIPESCOPE_ASSIGN(staged.stages, layOutStages(request_.layout, staged.graph));
+    if (training) {
+      PIPESCOPE_ASSIGN(staged.graph, addGradients(staged.graph, operators, staged.root));
+    }
+    return staged;
+  }
+
+  PassRunner makePasses(const std::vector<StageSpec>& stages) const {
+    return PassRunner({ops::standardOperators(), stageOfBlocks(stages), request_.stochasticRounding},
+                      [this](const std::string& name) { return !request_.passesOff.contains(name); });
+  }
+
+  base::Result<schedules::Shape> shapeOf(const std::vector<StageSpec>& stages, bool training) const {
+    if (request_.layout.strategy == Strategy::pipelined && request_.layout.schedule == "sharded") {
+      return base::badInput(
+          "execution.schedule = \"sharded\" belongs to execution.strategy = \"sharded\": set the strategy "
+          "instead.");
+    }
+    schedules::Shape shape;
+    shape.stages = static_cast<int>(stages.size());
+    shape.training = training;
+    for (const StageSpec& stage : stages) shape.deviceOfStage.push_back(stage.device);
+    PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule,
+                     schedules::findSchedule(scheduleOf(request_.layout)));
+    if (schedule->pipes > 1) {
+      shape.stages *= schedule->pipes;
+      PIPESCOPE_ASSIGN(shape.deviceOfStage, schedules::layOut(*schedule, shape.stages, 0));
+    }
+    return shape;
+  }
+
+  bool recomputes(int stages) const {
+    if (!request_.recompute.checkpoints.empty()) return true;
+    if (request_.recompute.mode != RecomputeRequest::Mode::automatic)
+      return request_.recompute.mode == RecomputeRequest::Mode::always;
+    return request_.layout.strategy == Strategy::pipelined && stages > 1;
+  }
+
+  emulate::ExecutableFacts facts(const ExecutableRequest& asked, bool recomputes) const {
+    const bool training = asked.kind == model::ExecutableKind::training;
+    const bool named = !request_.recompute.checkpoints.empty();
+    emulate::ExecutableFacts facts;
+    facts.strategy = toString(request_.layout.strategy);
+    facts.schedule = scheduleOf(request_.layout);
+    facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
+    facts.overlapIo = request_.overlapIo;
+    facts.loaderRate = request_.loaderRate;
+    facts.microBatchSize = asked.microBatchSize;
+    facts.deviceIterations = asked.deviceIterations;
+    facts.microBatches = training ? asked.microBatches : asked.deviceIterations;
+    facts.iterations = training ? asked.deviceIterations : 1;
+    facts.output = asked.output;
+    facts.inputGroup = asked.replicas.inputGroup;
+    facts.scales = request_.scales;
+    facts.recordAllReplicas = request_.recordAllReplicas;
+    return facts;
+  }
+
+  base::Result<Replication> replication(const ExecutableRequest& asked, const schedules::Shape& shape,
+                                        const schedules::Order& order) const {
+    Replication replication;
+    replication.devicesPerReplica = schedules::deviceCount(shape);
+    PIPESCOPE_ASSIGN(replication.replicas, countReplicas(request_, asked, replication.devicesPerReplica));
+    replication.atOnce = order.update == schedules::UpdateOrder::concurrent;
+    replication.mirrored = order.pipes > 1;
+    return replication;
+  }
+
+  /// All executables run on one system, which the first one makes.
+  base::Status makeSystem(const Replication& replication, const std::vector<StageSpec>& stages) {
+    const int used = replication.replicas * replication.devicesPerReplica;
+    result_.devicesUsed = std::max(result_.devicesUsed, used);
+    if (!result_.system) {
+      devices::SystemOptions options = request_.systemOptions;
+      options.devices = request_.devices;
+      PIPESCOPE_ASSIGN(const auto settings, deviceSettings(request_.layout, stages));
+      options.settings.insert(options.settings.end(), settings.begin(), settings.end());
+      options.oneAtATime =
+          scheduleOf(request_.layout) == "sharded" && request_.layout.strategy != Strategy::parallelPhased;
+      PIPESCOPE_ASSIGN(result_.system, devices::makeSystem(request_.system, options));
+    }
+    return checkDevices(replication, used);
+  }
+
+  base::Status checkDevices(const Replication& replication, int used) const {
+    const auto available = static_cast<int>(result_.system->devices().size());
+    if (used <= available) return {};
+    if (replication.replicas > 1) {
+      return base::badInput(fmt::format(
+          "{} replicas of {} devices use {}, but system {} has {}: choose a larger one with --system, or "
+          "fewer replicas.",
+          replication.replicas, replication.devicesPerReplica, used, result_.system->name(), available));
+    }
+    return base::badInput(
+        fmt::format("The stages use {} devices, but system {} has {}: choose a larger one with --system, "
+                    "or put more blocks into a stage.",
+                    used, result_.system->name(), available));
+  }
+
+  base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
+    std::vector<bool> stashes;
+    for (std::size_t s = 0; s < staged.stages.size(); ++s) stashes.push_back(order.stashEntries[s] > 0);
+    PIPESCOPE_ASSIGN(staged.graph,
+                     withRecompute(staged.graph, staged.stages, stashes, request_.recompute.checkpoints));
+    return {};
+  }
+
+  base::Result<PlanOptions> planOptions(const ExecutableRequest& asked, const CompiledExecutable& executable,
+                                        const schedules::Shape& shape, const Replication& replicas) const {
+    const bool training = asked.kind == model::ExecutableKind::training;
+    const schedules::Order& order = executable.order;
+    PlanOptions options;
+    options.name = model::toString(asked.kind);
+    options.kind = asked.kind;
+    options.microBatches = executable.facts.microBatches;
+    options.stashEntries = order.stashEntries;
+    options.weightEntries = order.weightEntries;
+    options.splitBackward = order.splitBackward;
+    options.pipes = order.pipes;
+    options.deviceOfStage = shape.deviceOfStage;
+    options.replication = replicas;
+    options.gradientBuckets = result_.system->gradientBuckets();
+    options.lastStagesKeep = lastStagesKeep(shape.stages);
+    PIPESCOPE_ASSIGN(options.locations, placeTensors(request_, *result_.system, training, replicas.replicas));
+    if (!training) return options;
+    options.accumulator = request_.update.numbers.accumulator;
+    options.optimizer = updateCost(request_.update, options.microBatches * replicas.replicas);
+    return options;
+  }
+
+  /// Stages whose backward passes follow their forward passes at once.
+  int lastStagesKeep(int stages) const {
+    if (request_.layout.separateBackwardPhase) return 0;
+    if (!isPhased(request_.layout.strategy)) return 1;
+    const std::vector<int> phases = phaseOfStages(request_.layout, stages);
+    return static_cast<int>(std::ranges::count(phases, phases.back()));
+  }
+
+  base::Status lower(CompiledExecutable& executable) const {
+    std::map<int, std::vector<const StagePlan*>> byDevice;
+    for (const StagePlan& stage : executable.plan.stages) byDevice[stage.device].push_back(&stage);
+    std::vector<std::vector<const StagePlan*>> held;
+    for (auto& [device, stages] : byDevice) held.push_back(std::move(stages));
+    std::vector<std::optional<base::Result<devices::LoweredDevice>>> lowered(held.size());
+    executor_.parallelFor(held.size(), [&](std::size_t i) { lowered[i] = result_.system->lower(held[i]); });
+    for (std::optional<base::Result<devices::LoweredDevice>>& device : lowered) {
+      if (!device->ok()) return device->error();
+      executable.lowered.push_back(std::move(*device).value());
+    }
+    return {};
+  }
+
+  void notePhases() {
+    if (!isPhased(request_.layout.strategy)) return;
+    const auto stages = static_cast<int>(result_.executables.front().plan.stages.size());
+    const int count = phaseOfStages(request_.layout, stages).back() + 1;
+    result_.notices.push_back(
+        schedules::phaseNumbers(count, request_.layout.separateBackwardPhase).describe());
+  }
+
+  void noteIdleDevices() {
+    std::set<int> used;
+    for (const CompiledExecutable& executable : result_.executables) {
+      const Replication& replication = executable.plan.replication;
+      for (const StagePlan& stage : executable.plan.stages) {
+        for (const int device : replication.group(stage.device, 0)) used.insert(device);
+      }
+    }
+    const std::size_t available = result_.system->devices().size();
+    if (used.size() < available) {
+      result_.notices.push_back(fmt::format("{} of the {} devices of {} hold no stage and stay idle.",
+                                            available - used.size(), available, result_.system->name()));
+    }
+  }
+
+  const ModelRequest& request_;
+  base::Executor& executor_;
+  Compilation result_;
+};
+
+}  // namespace
+
+base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
+  PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
+  return ModelCompiler(request, executor).compile();
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,15 @@
+#pragma once
+// From a model to everything that runs: validates the request, lays out stages, adds gradients, runs the
+// compiler's passes, and lowers each stage for its device.
+#include "engine/compile/model/compilation.h"
+#include "engine/compile/model/model_request.h"
+#include "profiler/base/executor.h"
+#include "profiler/base/result.h"
+
+namespace pipescope::compile {
+
+/// Every refusal is a sentence that names the key, block, layer or stage. Devices are lowered side by side on
+/// `executor`; the result does not depend on it.
+base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor);
+
+}  // namespace pipescope::compile

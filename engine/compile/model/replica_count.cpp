@@ -1,0 +1,82 @@
+#include "engine/compile/model/replica_count.h"
+
+#include <fmt/format.h>
+
+namespace pipescope::compile {
+namespace {
+
+base::Status checkGroup(const char* key, std::int64_t group, int replicas) {
+  if (replicas % group == 0) return {};
+  return base::badInput(fmt::format(
+      "{} is {}, which does not divide the {} replicas: neighbouring replicas make groups of that size.", key,
+      group, replicas));
+}
+
+base::Status checkTrainingReplicas(const ModelRequest& request, const ReplicaRequest& asked, int replicas) {
+  PIPESCOPE_TRY(checkGroup("training.input_replica_grouping", asked.inputGroup, replicas));
+  PIPESCOPE_TRY(checkGroup("training.norm_replicas", request.update.normReplicas, replicas));
+  if (asked.compares && (replicas == 1 || !request.computesNumbers)) {
+    return base::badInput(
+        "training.check_replicas compares the weights of several replicas that compute: set "
+        "training.replication_factor above 1 and numerics on, or leave it out.");
+  }
+  if (request.update.normReplicas > 1 && !request.scales.empty()) {
+    return base::badInput(
+        "training.norm_replicas couples replicas within each micro-batch, which is emulated for replicas of "
+        "equal speed only: leave out [[device_scale]], or set norm_replicas to 1.");
+  }
+  return {};
+}
+
+base::Result<int> replicasOfDevices(std::int64_t devices, int devicesPerReplica) {
+  if (devices < devicesPerReplica) {
+    return base::badInput(
+        fmt::format("system.devices is {}, but the stages need {}: raise it, or use fewer stages.", devices,
+                    devicesPerReplica));
+  }
+  if (devices % devicesPerReplica != 0) {
+    return base::badInput(fmt::format(
+        "system.devices is {}, which does not divide into replicas of {} devices: use {} or {}, or say with "
+        "training.replication_factor how many replicas there are.",
+        devices, devicesPerReplica, devices / devicesPerReplica * devicesPerReplica,
+        (devices / devicesPerReplica + 1) * devicesPerReplica));
+  }
+  return static_cast<int>(devices / devicesPerReplica);
+}
+
+}  // namespace
+
+base::Result<int> countReplicas(const ModelRequest& request, const ExecutableRequest& executable,
+                                int devicesPerReplica) {
+  const bool training = executable.kind == model::ExecutableKind::training;
+  int replicas = executable.replicas.count;
+  if (request.devices > 0 && executable.replicas.fillsDevices) {
+    PIPESCOPE_ASSIGN(replicas, replicasOfDevices(request.devices, devicesPerReplica));
+  } else if (request.devices > 0 && replicas * devicesPerReplica > request.devices) {
+    return base::badInput(
+        fmt::format("{} replicas of {} devices need {}, but system.devices is {}: raise it, or lower "
+                    "{}.replication_factor.",
+                    replicas, devicesPerReplica, replicas * devicesPerReplica, request.devices,
+                    training ? "training" : "inference"));
+  }
+  if (training) PIPESCOPE_TRY(checkTrainingReplicas(request, executable.replicas, replicas));
+  if (replicas > numerics::kMostReplicas && request.computesNumbers) {
+    return base::badInput(
+        fmt::format("{} replicas are too many to compute in one process, which takes {}: use --no-numerics "
+                    "for time and memory only.",
+                    replicas, numerics::kMostReplicas));
+  }
+  return replicas;
+}
+
+base::Status checkScales(const std::vector<emulate::DeviceScale>& scales, int devicesUsed) {
+  for (const emulate::DeviceScale& scale : scales) {
+    if (scale.device < devicesUsed) continue;
+    return base::badInput(
+        fmt::format("[[device_scale]] names device {}, but the run uses devices 0 to {} only.", scale.device,
+                    devicesUsed - 1));
+  }
+  return {};
+}
+
+}  // namespace pipescope::compile

@@ -1,0 +1,55 @@
+#include "engine/config/nearest.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "engine/config/key.h"
+
+namespace pipescope::config {
+namespace {
+
+/// Levenshtein distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t bestDistance = std::string::npos;
+  for (const std::string& candidate : known) {
+    // A key in the wrong table is one step further away than its own name.
+    const std::size_t whole = distance(word, candidate);
+    const std::size_t own = distance(lastPart(word), lastPart(candidate)) + 1;
+    const std::size_t d = std::min(whole, own);
+    if (d < bestDistance) {
+      bestDistance = d;
+      best = candidate;
+    }
+  }
+  const std::size_t tolerance = std::max<std::size_t>(2, lastPart(word).size() / 2);
+  return bestDistance <= tolerance ? best : std::string();
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  if (known.empty()) return "; it takes none";
+  const std::string near = nearest(word, known);
+  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
+                      : fmt::format("; did you mean {}?", near);
+}
+
+}  // namespace pipescope::config

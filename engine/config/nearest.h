@@ -1,0 +1,16 @@
+#pragma once
+// Suggestions for words that are not known.
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pipescope::config {
+
+/// The known key or word with the smallest edit distance to `word`; empty if none is near.
+std::string nearest(std::string_view word, const std::vector<std::string>& known);
+
+/// What to add to a refusal of `word`: "; did you mean relu?", or all known words if none is near, or
+/// "; it takes none" if there are none.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace pipescope::config

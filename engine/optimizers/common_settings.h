@@ -1,0 +1,37 @@
+#pragma once
+// Settings that several rules share. A rule whose setting means something else writes its own.
+#include "engine/optimizers/optimizer.h"
+
+namespace pipescope::optimizers {
+
+/// Below 1: a share that was kept in full would never forget.
+inline constexpr double kMostDecay = 0.9999999;
+/// Smallest epsilon of rules that would otherwise divide by 0.
+inline constexpr double kLeastEpsilon = 1e-38;
+
+inline OptimizerSetting weightDecay(double fallback) {
+  return {.name = "weight_decay",
+          .fallback = fallback,
+          .most = 1e6,
+          .help = "Decay of the weights.",
+          .hasFlag = true};
+}
+inline OptimizerSetting momentum(double fallback) {
+  return {.name = "momentum",
+          .fallback = fallback,
+          .most = kMostDecay,
+          .help = "Share of the velocity that an update keeps.",
+          .hasFlag = true};
+}
+inline OptimizerSetting beta1() {
+  return {.name = "beta1", .fallback = 0.9, .most = kMostDecay, .help = "Decay of the first moment."};
+}
+inline OptimizerSetting beta2(const char* help = "Decay of the second moment.") {
+  return {.name = "beta2", .fallback = 0.999, .most = kMostDecay, .help = help};
+}
+inline OptimizerSetting epsilon(double fallback, double least,
+                                const char* help = "Added to the root of the second moment.") {
+  return {.name = "epsilon", .fallback = fallback, .least = least, .most = 1, .help = help};
+}
+
+}  // namespace pipescope::optimizers
