@@ -201,7 +201,7 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   EXPECT_NE(text.find("Device 0 waits 29 cost units per step because stage 2 is slower."), std::string::npos)
       << text;
   const std::string json = sections::toJson(*section);
-  EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host: call."), std::string::npos)
+  EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host's call."), std::string::npos)
       << json;
   // What the bubble would be: 8 micro-batches of 6 units in the slowest stage, four stages,
   // exchange of 0.25.
