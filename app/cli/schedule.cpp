@@ -52,7 +52,7 @@ base::Result<std::string> table(const ScheduleOptions& options) {
   run.training = !options.inference;
   run.exchange = options.exchange;
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(options.schedule));
-  PIPESCOPE_ASSIGN(run.chunks, schedules::chunksOf(*schedule, options.chunks));
+  PIPESCOPE_ASSIGN(run.chunks, schedules::chunksPerDevice(*schedule, options.chunks));
   // The devices of one pipe's stages: a chunk is a stage, but a second pipe has the stages of the first.
   const int stages = schedule->pipes > 1 ? options.stages : options.stages * run.chunks;
   std::vector<int> devices;

@@ -1,4 +1,5 @@
-// The Python module: profiles by libpva's names (profiler/analysis/pva), tables as NumPy columns, runs.
+// The extension module _pipescope: opens profiles under libpva's names (profiler/analysis/pva), returns
+// tables as NumPy columns, and runs configurations.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
@@ -33,7 +34,7 @@ pva::Report openReport(const std::string& path) {
   return *report;
 }
 
-/// Ctrl-C ends a run as it ends the command's: with the profile so far.
+/// Lets Ctrl-C end a run, which then keeps the profile that it has recorded so far.
 class Interruptible : public base::Progress {
  public:
   void report(double, std::string_view) override {}
@@ -185,10 +186,11 @@ void definePrograms(py::module_& m) {
           [](const pva::Program& p) {
             return py::array_t<std::int64_t>(py::cast(must(p.estimatedCyclesByTile())));
           },
-          "Cycles of each tile in one execution; empty without --record tiles")
+          "Cycles of each tile in one execution. Empty unless the run had --record tiles.")
       .def("accept", &pva::Program::accept, py::arg("visitor"));
   using Visitor = pva::ProgramVisitor;
-  py::class_<Visitor, PythonVisitor>(m, "ProgramVisitor", "Subclass it and override visit… members")
+  py::class_<Visitor, PythonVisitor>(m, "ProgramVisitor",
+                                     "Derive a class from it and override its visit… methods.")
       .def(py::init<>())
       .def("visitOnTileExecute", &Visitor::visitOnTileExecute)
       .def("visitDoExchange", &Visitor::visitDoExchange)
@@ -254,7 +256,7 @@ void defineExecution(py::module_& m) {
             return must(e.steps(run, most));
           },
           py::arg("run"), py::arg("most") = 10'000'000,
-          "Steps of a run; refused where there are more than `most`");
+          "Returns the steps of a run. Raises an error if there are more than `most`.");
 }
 
 void defineReport(py::module_& m) {
@@ -300,7 +302,7 @@ void defineReport(py::module_& m) {
       .def_readonly("compute", &pva::InstrumentationSettings::compute)
       .def_readonly("externalExchange", &pva::InstrumentationSettings::externalExchange);
   using pva::Report;
-  py::class_<Report>(m, "Report", "A profile; everything is read when it is asked for")
+  py::class_<Report>(m, "Report", "An open profile. It reads each part when you ask for it.")
       .def_property_readonly("executables", &Report::executables)
       .def_property_readonly("compilation", [](const Report& r) { return must(r.compilation()); })
       .def_property_readonly("execution", [](const Report& r) { return must(r.execution()); })
@@ -323,28 +325,30 @@ void defineReport(py::module_& m) {
             return tableColumns(r.source(), table, start, stop);
           },
           py::arg("name"), py::arg("start") = 0, py::arg("stop") = -1,
-          "Rows [start, stop) of a table as {column: NumPy array or list of texts}; only their blocks are "
-          "read");
+          "Returns the rows [start, stop) of a table as {column: NumPy array or list of texts}. Reads only "
+          "the "
+          "blocks that hold these rows.");
 }
 
 }  // namespace
 
-PYBIND11_MODULE(pipescope, m) {
-  m.doc() = "Profiles of models on emulated IPUs and Gaudis, by the names of libpva.";
+PYBIND11_MODULE(_pipescope, m) {
+  m.doc() = "Opens and makes profiles of models on emulated IPUs and Gaudis. The names are those of libpva.";
   m.attr("__version__") = base::version();
   defineTarget(m);
   defineMemory(m);
   definePrograms(m);
   defineExecution(m);
   defineReport(m);
-  m.def("openReport", &openReport, py::arg("path"), "Opens a profile.pop");
+  m.def("openReport", &openReport, py::arg("path"), "Opens the profile at `path` and returns a Report.");
   m.def(
       "run",
       [](const std::string& config, const std::string& output, const py::dict& settings) {
         return run(config, output, settings);
       },
       py::arg("config"), py::arg("output") = "profile.pop", py::arg("settings") = py::dict(),
-      "Runs a configuration file and opens the profile; settings: {key: value} as for --set");
+      "Runs a configuration file and opens the profile that it writes. `settings` is {key: value}, as for "
+      "--set.");
 }
 
 }  // namespace pipescope::python

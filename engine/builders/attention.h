@@ -1,6 +1,6 @@
 #pragma once
-// Attention over heads, as BERT, ViT and decoders share it. Hidden states are matrices of (batch · positions)
-// × width.
+// Attention with several heads, shared by BERT, ViT and decoders. Hidden states are matrices of (batch ·
+// positions) × width.
 #include "engine/builders/model_writer.h"
 
 namespace pipescope::builders {
@@ -20,13 +20,14 @@ TensorId splitKeys(ModelWriter& writer, const std::string& name, TensorId x, con
 /// batch × heads × positions × size → (batch · positions) × (heads · size).
 TensorId mergeHeads(ModelWriter& writer, const std::string& name, TensorId x, const AttentionShape& shape);
 
-/// softmax(q·k / √size)·v of split heads, each group of queries with its own keys; dropout on the softmax.
-/// `mask` (positions × positions, bool) says what may be seen; not valid: everything.
+/// Computes softmax(q·k / √size)·v for split heads. Each group of query heads has its own key head. Dropout
+/// applies to the softmax. `mask` (positions × positions, bool) is true where a query may see a key; without
+/// a valid mask it sees all.
 TensorId attend(ModelWriter& writer, TensorId query, TensorId key, TensorId value, TensorId mask,
                 const AttentionShape& shape, double dropout);
 
-/// Query, key and value of `x`, attended to, merged and projected: the plain attention of encoders. Weights
-/// are "query", "key", "value" and "output" below the present path.
+/// The plain attention of encoders: projects `x` to query, key and value, attends, merges the heads and
+/// projects the result. The weights are called "query", "key", "value" and "output" below the current path.
 TensorId selfAttention(ModelWriter& writer, TensorId x, const AttentionShape& shape,
                        const graph::Initializer& initializer, double dropout);
 

@@ -1,5 +1,5 @@
-// BERT (Devlin et al., NAACL 2019): post-norm encoder with learned positions; heads for SQuAD (start and end
-// of the answer), masked tokens, and classification of the sequence by its first token.
+// BERT (Devlin et al., NAACL 2019): an encoder with post-norm and learned positions. Its heads are SQuAD
+// (start and end of the answer), masked tokens, and classification of the sequence by its first token.
 #include <fmt/format.h>
 
 #include "engine/builders/attention.h"
@@ -61,7 +61,7 @@ class Bert {
     }
     x = w_.node("Add", "add_positions", {x, places});
     if (const std::int64_t types = s_.integer("token_types"); types > 0) {
-      // All tokens are of the first type: samples hold no types.
+      // All tokens have the first type, because samples contain no types.
       const TensorId table = w_.parameter("types/weight", {types, hidden}, normal_);
       const TensorId type =
           w_.node("Gather", "types", {table, w_.integers("types/first", {0})}, {{"axis", std::int64_t{0}}});
@@ -90,7 +90,7 @@ class Bert {
     TensorId scores = w_.linear("answer", x, to(2));
     scores = w_.reshape("answer/positions", scores, {shape_.batch, shape_.positions, 2});
     w_.output(scores);
-    // Positions are the classes; start and end have a label each.
+    // The positions are the classes. Start and end have one label each.
     if (w_.training()) w_.crossEntropy(scores, {shape_.batch, 2});
   }
 
@@ -104,7 +104,7 @@ class Bert {
     } else {
       x = w_.linear("tokens", x, to(s_.integer("vocabulary")));
     }
-    // In training a call returns its loss alone: scores for every token would be gigabytes.
+    // In training a call returns only the loss, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()});
     w_.output(x);
   }

@@ -14,19 +14,13 @@ using base::badInput;
 using base::Result;
 using base::Status;
 
-std::string builderSuggestion(const std::string& word, const std::vector<std::string>& known) {
-  const std::string near = config::nearest(word, known);
-  return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
-                      : fmt::format("; did you mean {}?", near);
-}
-
-Status checkBuilderNames(const ModelRequest& request, const BuilderDefinition& definition) {
+Status checkSettingNames(const ModelRequest& request, const BuilderDefinition& definition) {
   std::vector<std::string> known;
   for (const BuilderKey& key : definition.keys) known.push_back(key.name);
   for (const auto& [name, value] : request.settings) {
     if (std::ranges::find(known, name) != known.end()) continue;
     return badInput(fmt::format("model.{} is given, but the builder {} has no such setting{}", name,
-                                definition.name, builderSuggestion(name, known)));
+                                definition.name, config::suggestion(name, known)));
   }
   return {};
 }
@@ -48,12 +42,12 @@ Status checkValue(const BuilderKey& key, const Setting& value) {
       fmt::format("model.{} is \"{}\"; it must be one of {}", key.name, *text, fmt::join(key.choices, ", ")));
 }
 
-Result<const BuilderDefinition*> find(const BuilderRegistry& registry, const std::string& name) {
+Result<const BuilderDefinition*> findBuilder(const BuilderRegistry& registry, const std::string& name) {
   const auto found = registry.definitions().find(name);
   if (found != registry.definitions().end()) return &found->second;
   std::vector<std::string> known;
   for (const auto& [each, definition] : registry.definitions()) known.push_back(each);
-  return badInput(fmt::format("the builder {} is not known{}", name, builderSuggestion(name, known)));
+  return badInput(fmt::format("the builder {} is not known{}", name, config::suggestion(name, known)));
 }
 
 }  // namespace
@@ -74,8 +68,8 @@ void BuilderRegistry::add(BuilderDefinition definition) {
 }
 
 Result<graph::Graph> buildModel(const ModelRequest& request, const ops::OperatorRegistry& registry) {
-  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, find(builderRegistry(), request.builder));
-  PIPESCOPE_TRY(checkBuilderNames(request, *definition));
+  PIPESCOPE_ASSIGN(const BuilderDefinition* definition, findBuilder(builderRegistry(), request.builder));
+  PIPESCOPE_TRY(checkSettingNames(request, *definition));
   if (request.microBatch < 1)
     return badInput(fmt::format("the micro-batch size is {}; it must be at least 1", request.microBatch));
   std::map<std::string, Setting> values;

@@ -1,9 +1,9 @@
-// Decoder-only language models: grouped and multi-query attention (Shazeer 2019; Ainslie et al. 2023), rotary
-// positions (Su et al.: RoFormer, 2021, the halves turned as in Llama), gated feed-forward (Shazeer: "GLU
-// variants improve transformer", 2020), blocks whose attention and feed-forward run side by side (GPT-J,
-// Falcon). Training reads all positions at once; inference is either the prefill of a prompt, which scores
-// the token after it, or the decoding of one token after `cache` earlier ones, whose keys and values are
-// kept.
+// Decoder-only language models. They have grouped or multi-query attention (Shazeer 2019; Ainslie et al.
+// 2023), rotary positions (Su et al.: RoFormer, 2021, with the halves turned as in Llama), a gated
+// feed-forward layer (Shazeer: "GLU variants improve transformer", 2020), and optionally blocks whose
+// attention and feed-forward layer run in parallel (GPT-J, Falcon). Training reads all positions at once.
+// Inference is either the prefill of a prompt, which scores the next token, or the decoding of one token
+// after `cache` earlier ones, whose keys and values are kept.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -94,7 +94,7 @@ class Decoder {
     return drop("dropout", w_.reshape("rows", x, {rows(), hidden_}));
   }
 
-  /// The causal mask and the turns of the positions: one constant for all layers.
+  /// Makes the causal mask and the rotations of the positions as constants that all layers share.
   void makeShared() {
     const std::int64_t n = shape_.positions;
     if (n > 1) {
@@ -117,7 +117,7 @@ class Decoder {
     sines_ = w_.floats("rotary/sines", {n, 1, rotary_ / 2}, sines);
   }
 
-  /// batch × positions × heads × size, turned by position.
+  /// Rotates x (batch × positions × heads × size) by position.
   TensorId turned(const std::string& name, TensorId x, std::int64_t heads) {
     x = w_.reshape(name + "/split", x, {shape_.batch, shape_.positions, heads, shape_.headSize});
     if (rotary_ == 0) return x;
@@ -156,7 +156,7 @@ class Decoder {
     return w_.resident(name, {ElementType::float32, shape});
   }
 
-  /// One token's query over the cached keys and its own: neither cache is copied.
+  /// Attends with the query of one token over the cached keys and its own key, without copying either cache.
   TensorId attendCache(TensorId query, TensorId key, TensorId value) {
     const std::int64_t b = shape_.batch, heads = shape_.keyHeads, size = shape_.headSize;
     const TensorId keys = cacheOf("key_cache", {b, heads, size, cached_}),
@@ -205,7 +205,7 @@ class Decoder {
     w_.block("head");
     const ModelWriter::Scope scope(w_, "head");
     if (!w_.training() && shape_.positions > 1) {
-      // Only the token after the prompt is asked for.
+      // Only the token after the prompt is wanted.
       x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
       x = w_.node("Gather", "last", {x, w_.integers("last/index", {shape_.positions - 1})},
                   {{"axis", std::int64_t{1}}});
@@ -220,7 +220,7 @@ class Decoder {
     } else {
       x = project("tokens", x, vocabulary, "head_bias");
     }
-    // In training a call returns its loss alone: scores for every token would be gigabytes.
+    // In training a call returns only the loss, because scores for every token would take gigabytes.
     if (w_.training()) return w_.crossEntropy(x, {rows()});
     w_.output(x);
   }

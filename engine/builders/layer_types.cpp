@@ -16,7 +16,7 @@ const graph::TensorType& currentType(const LayerContext& context) {
   return context.graph.tensor(context.current).type;
 }
 
-/// Shape of one sample as it comes in, "10x12x12".
+/// Shape of one sample before this layer, "10x12x12".
 std::string incoming(const LayerContext& context) {
   const graph::TensorType& type = currentType(context);
   std::string text;
@@ -45,7 +45,7 @@ Status append(LayerContext& context, const std::string& op, std::vector<TensorId
   return {};
 }
 
-/// Weight and bias of a layer whose every result sums `fanIn` products.
+/// Adds weight and bias of a layer whose results are sums of `fanIn` products.
 std::pair<TensorId, TensorId> addWeights(LayerContext& context, Shape weight, std::int64_t fanIn) {
   const graph::Initializer initializer{graph::Initializer::Kind::uniform,
                                        1 / std::sqrt(static_cast<double>(fanIn))};

@@ -1,5 +1,5 @@
 #pragma once
-// What each type of layer is made of.
+// The table of layer types.
 #include <map>
 #include <string>
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace pipescope::builders {
 
-/// A model under construction, as a layer's build function sees it.
+/// The model under construction, as the build function of a layer sees it.
 struct LayerContext {
   const LayerSpec& layer;
   const std::map<std::string, std::int64_t>& parameters;  ///< checked; every key of the type has a value
   const LayersModel& model;
   const ops::OperatorRegistry& registry;
   graph::Graph& graph;
-  graph::TensorId current;   ///< result of the layer before; build functions move it on
-  std::string currentLayer;  ///< who made it, for sentences
+  graph::TensorId current;   ///< result of the previous layer; a build function replaces it
+  std::string currentLayer;  ///< the layer that made `current`, for error sentences
 };
 
 struct LayerKey {

@@ -1,7 +1,6 @@
 #include "engine/builders/layers.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -18,29 +17,22 @@ using base::Status;
 
 constexpr std::int64_t kMostParameter = 1'000'000'000;
 
-/// ", did you mean relu?" or the list of what is known.
-std::string layersSuggestion(const std::string& word, const std::vector<std::string>& known) {
-  const std::string near = config::nearest(word, known);
-  if (!near.empty()) return fmt::format("; did you mean {}?", near);
-  return known.empty() ? "; it takes none" : fmt::format("; known are {}", fmt::join(known, ", "));
-}
-
 Result<const LayerType*> typeOf(const LayerSpec& layer) {
   for (const LayerType& type : allLayerTypes()) {
     if (type.name == layer.type) return &type;
   }
   return badInput(fmt::format("layer {}: type {} is not known{}", layer.name, layer.type,
-                              layersSuggestion(layer.type, layerTypes())));
+                              config::suggestion(layer.type, layerTypes())));
 }
 
-/// The layer's parameters, every key of its type filled in.
+/// The parameters of the layer with a value for every key of its type.
 Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& layer, const LayerType& type) {
   std::vector<std::string> known;
   for (const LayerKey& key : type.keys) known.push_back(key.name);
   for (const auto& [name, value] : layer.parameters) {
     if (std::ranges::find(known, name) == known.end()) {
       return badInput(fmt::format("layer {}: {} has no key {}{}", layer.name, type.name, name,
-                                  layersSuggestion(name, known)));
+                                  config::suggestion(name, known)));
     }
   }
   std::map<std::string, std::int64_t> values;
@@ -59,7 +51,7 @@ Result<std::map<std::string, std::int64_t>> checkedParameters(const LayerSpec& l
   return values;
 }
 
-Status checkLayersNames(const std::vector<LayerSpec>& layers) {
+Status checkLayerOrder(const std::vector<LayerSpec>& layers) {
   std::set<std::string> names;
   for (const LayerSpec& layer : layers) {
     if (layer.name.empty())
@@ -83,7 +75,7 @@ Status checkModel(const LayersModel& model) {
     if (extent < 1)
       return badInput(fmt::format("the shape of a sample holds {}; every extent must be at least 1", extent));
   }
-  return checkLayersNames(model.layers);
+  return checkLayerOrder(model.layers);
 }
 
 }  // namespace

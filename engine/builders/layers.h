@@ -1,5 +1,5 @@
 #pragma once
-// A model from a list of simple layers, as [[model.layers]] gives it.
+// Makes a model from a list of simple layers, as [[model.layers]] gives it.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace pipescope::builders {
 
-/// One layer. Its node is called `name`, its result "<name>/out", its weights "<name>/weight" and
+/// One layer. Its node is called `name`, its result "<name>/out" and its weights "<name>/weight" and
 /// "<name>/bias".
 struct LayerSpec {
-  std::string type;   ///< conv, maxpool, relu, flatten, linear; cross_entropy as the last one
+  std::string type;   ///< conv, maxpool, relu, flatten or linear; cross_entropy as the last layer
   std::string name;   ///< unique name path, "layer1/conv"
   std::string block;  ///< "B1"
-  /// Only what was given. conv: in_channels, out_channels, kernel_size, stride, padding; maxpool:
-  /// kernel_size, stride, padding; linear: in_features, out_features. Where a key may be left out, 0 means
-  /// the same.
+  /// Only the parameters that the user gave. conv has in_channels, out_channels, kernel_size, stride and
+  /// padding; maxpool has kernel_size, stride and padding; linear has in_features and out_features. If a key
+  /// is optional, 0 means that it is not given.
   std::map<std::string, std::int64_t> parameters;
 };
 
@@ -31,12 +31,12 @@ struct LayersModel {
   graph::ElementType labels = graph::ElementType::int32;
 };
 
-/// Types that LayerSpec::type may say, sorted.
+/// The layer types that LayerSpec::type may name, sorted.
 std::vector<std::string> layerTypes();
 
-/// The forward graph: inputs "samples" (micro-batch × sample) and, with a loss, "labels" (micro-batch); its
-/// output is the last layer's before the loss. Weights start as PyTorch's defaults do: uniform within
-/// ±1/√fan_in, biases too. Errors name the layer and both figures.
+/// Returns the forward graph. Its inputs are "samples" (micro-batch × sample) and, with a loss, "labels"
+/// (micro-batch). Its output is the last layer before the loss. Weights and biases start with PyTorch's
+/// default, uniform within ±1/√fan_in. Errors name the layer and both figures.
 base::Result<graph::Graph> buildLayers(const LayersModel& model, const ops::OperatorRegistry& registry);
 
 }  // namespace pipescope::builders

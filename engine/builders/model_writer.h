@@ -1,5 +1,6 @@
 #pragma once
-// What builders write a graph with: name paths, blocks, weights, and the few layers that all of them share.
+// The tool that builders write a graph with: name paths, blocks, weights, and the layers that several
+// builders share.
 #include <string>
 #include <vector>
 
@@ -10,13 +11,13 @@ namespace pipescope::builders {
 using graph::Shape;
 using graph::TensorId;
 
-/// Appends to a graph. The first failure is kept: after it nothing more is added, ids are not valid, and
-/// finish() returns it. So builders need no check after every layer.
+/// Appends to a graph. After the first failure nothing more is added, all ids are invalid and finish()
+/// returns the error, so that builders need not check after every layer.
 class ModelWriter {
  public:
   explicit ModelWriter(const BuildContext& context) : context_(context) {}
 
-  /// Names below `path` while it lives.
+  /// Puts all names below `path` for its lifetime.
   class Scope {
    public:
     Scope(ModelWriter& writer, const std::string& path) : writer_(writer), before_(writer.path_) {
@@ -30,7 +31,7 @@ class ModelWriter {
     ModelWriter& writer_;
     std::string before_;
   };
-  /// Nodes from here on belong to this block.
+  /// Sets the block of all following nodes.
   void block(const std::string& name) { block_ = name; }
 
   TensorId input(const std::string& name, graph::TensorType type);
@@ -43,17 +44,17 @@ class ModelWriter {
   TensorId integers(const std::string& name, const std::vector<std::int64_t>& values);
   TensorId constant(const std::string& name, graph::TensorType type, std::vector<std::byte> bytes);
 
-  /// Memory that stays on the device from call to call and has no value before the run: a model that has some
+  /// Memory that stays on the device between calls and has no value before the run. A model with such memory
   /// can be emulated, but not computed.
   TensorId resident(const std::string& name, graph::TensorType type) {
     return graph_.addTensor(pathOf(name), std::move(type), graph::TensorRole::constant);
   }
-  /// An input below the present path.
+  /// Adds an input whose name lies below the current path.
   TensorId cacheInput(const std::string& name, graph::TensorType type) {
     return input(pathOf(name), std::move(type));
   }
 
-  /// A node of one output, "<path>/<name>" and "<path>/<name>/out".
+  /// Adds the node "<path>/<name>" with the one output "<path>/<name>/out".
   TensorId node(const std::string& op, const std::string& name, std::vector<TensorId> inputs,
                 graph::Attributes attributes = {});
   std::vector<TensorId> nodes(const std::string& op, const std::string& name, std::vector<TensorId> inputs,
@@ -61,8 +62,8 @@ class ModelWriter {
 
   TensorId reshape(const std::string& name, TensorId x, const Shape& shape);
   TensorId transpose(const std::string& name, TensorId x, const std::vector<std::int64_t>& order);
-  /// x·Wᵀ + b of a matrix; the weight is out × in. `initializer` is the weight's; biases start as zeros
-  /// unless `uniformBias` is above 0.
+  /// x·Wᵀ + b for a matrix x. The weight is outputs × inputs and starts from `initializer`. Biases start as
+  /// zeros unless `uniformBias` is above 0.
   struct Linear {
     std::int64_t outputs = 1;
     bool bias = true;
@@ -71,18 +72,18 @@ class ModelWriter {
   };
   TensorId linear(const std::string& name, TensorId x, const Linear& linear);
   TensorId layerNorm(const std::string& name, TensorId x, double epsilon);
-  /// Weight only: x / √(mean of x² + ε) · w.
+  /// Normalises without a bias: x / √(mean of x² + ε) · w.
   TensorId rmsNorm(const std::string& name, TensorId x, double epsilon);
   /// gelu, relu, silu or tanh.
   TensorId activation(const std::string& name, TensorId x, const std::string& kind);
-  /// In training and with a ratio above 0; otherwise x itself.
+  /// Returns x itself outside training or if the ratio is 0.
   TensorId dropout(const std::string& name, TensorId x, double ratio);
 
-  /// Adds labels and the mean cross entropy; `scores` are rows × classes × …
+  /// Adds the input "labels" and the mean cross entropy. `scores` are rows × classes × ….
   void crossEntropy(TensorId scores, const Shape& labels);
   void output(TensorId id) { graph_.outputs.push_back(id); }
   void moves(const graph::StateUpdate& update) { graph_.stateUpdates.push_back(update); }
-  /// Extents of a tensor; {1} after a failure.
+  /// Extents of a tensor, or {1} after a failure.
   Shape shapeOf(TensorId id) const;
   void fail(std::string sentence);
   base::Result<graph::Graph> finish();

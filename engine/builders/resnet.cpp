@@ -1,6 +1,6 @@
 // Residual networks (He, Zhang, Ren, Sun: "Deep residual learning for image recognition", CVPR 2016) and
-// ResNeXt (Xie et al., CVPR 2017), in torchvision's form: the stride of a bottleneck is in its 3×3
-// convolution.
+// ResNeXt (Xie et al., CVPR 2017) as torchvision implements them: the 3×3 convolution of a bottleneck has the
+// stride.
 #include <fmt/format.h>
 
 #include <array>
@@ -94,7 +94,7 @@ class ResNet {
                 std::int64_t stride, std::int64_t groups) {
     const Shape shape = w_.shapeOf(x);
     const std::int64_t channels = shape.size() > 1 ? shape[1] : 1;
-    // He et al., "Delving deep into rectifiers", for the fan-out, as torchvision does.
+    // The deviation of He et al., "Delving deep into rectifiers", for the fan-out, as in torchvision.
     const double deviation = std::sqrt(2.0 / static_cast<double>(filters / groups * kernel * kernel));
     const TensorId weight = w_.parameter(name + "/weight", {filters, channels / groups, kernel, kernel},
                                          {Initializer::Kind::normal, deviation, {}});

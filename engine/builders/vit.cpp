@@ -1,4 +1,5 @@
-// Vision transformer (Dosovitskiy et al., ICLR 2021), in torchvision's form: pre-norm encoder, class token.
+// Vision transformer (Dosovitskiy et al., ICLR 2021) as torchvision implements it: an encoder with pre-norm
+// and a class token.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -82,7 +83,7 @@ class Vit {
   void head(TensorId x) {
     w_.block("head");
     const ModelWriter::Scope scope(w_, "head");
-    // Only the class token is read, so only it is normalised: the same numbers for less work.
+    // Only the class token is read, so only the class token is normalised. The numbers are the same.
     x = w_.reshape("positions", x, {shape_.batch, shape_.positions, hidden_});
     x = w_.node("Gather", "class", {x, w_.integers("class/index", {0})}, {{"axis", std::int64_t{1}}});
     x = w_.layerNorm("norm", w_.reshape("class/rows", x, {shape_.batch, hidden_}), kVitEpsilon);

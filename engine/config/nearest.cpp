@@ -46,6 +46,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
+  if (known.empty()) return "; it takes none";
   const std::string near = nearest(word, known);
   return near.empty() ? fmt::format("; known are {}", fmt::join(known, ", "))
                       : fmt::format("; did you mean {}?", near);

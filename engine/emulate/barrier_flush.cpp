@@ -7,7 +7,7 @@ namespace pipescope::emulate {
 BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part,
                            const devices::System& system, TimelineWriter& writer)
     : FlushBase(executable, part, writer), next_(executable.order.devices.size(), 0) {
-  if (executable.order.sync != schedules::Sync::barrier || part.boundaries.empty()) return;
+  if (executable.order.progression != schedules::Progression::barrier || part.boundaries.empty()) return;
   std::vector<devices::Flow> flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   flowTicks_ = ticksBeside(system, flows, part.beside);
@@ -60,7 +60,7 @@ int BarrierFlush::microBatchOn(const BoundaryFlow& boundary, int slot) const {
   return -1;
 }
 
-/// PopART issues every boundary's copy in every cycle, even before there is anything to send.
+/// PopART runs the copies of all boundaries in every cycle, even before there is anything to send.
 void BarrierFlush::exchange(int slot, int iteration, int slowest) {
   if (flowTicks_.empty()) return;
   for (int d = 0; d < devices(); ++d) {

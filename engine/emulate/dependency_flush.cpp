@@ -7,13 +7,13 @@ namespace {
 
 std::vector<devices::Flow> flowsOf(const Executable& executable, const ReplicaPart& part) {
   std::vector<devices::Flow> flows;
-  if (executable.order.sync != schedules::Sync::dependency) return flows;
+  if (executable.order.progression == schedules::Progression::barrier) return flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   return flows;
 }
 
 FlowLists besideOf(const Executable& executable, const ReplicaPart& part) {
-  return executable.order.sync == schedules::Sync::dependency ? part.beside : FlowLists();
+  return executable.order.progression == schedules::Progression::barrier ? FlowLists() : part.beside;
 }
 
 std::vector<double> slowdownsOf(const ReplicaPart& part) {
@@ -26,7 +26,7 @@ bool isForward(const schedules::Task& task) {
   return task.pass == model::Pass::forward;
 }
 
-/// left · to ÷ from, rounded up.
+/// left · to ÷ from, rounded up
 Ticks scaled(Ticks left, Ticks to, Ticks from) {
   __extension__ using Wide = __int128;
   const Wide product = static_cast<Wide>(left.count) * to.count;
@@ -37,7 +37,8 @@ Ticks scaled(Ticks left, Ticks to, Ticks from) {
 
 bool DependencyFlush::Later::operator()(const Event& a, const Event& b) const {
   if (a.time != b.time) return a.time > b.time;
-  if (a.task != b.task) return a.task;  // what has arrived by then is there when a block ends
+  // At equal times transfers end first, so that their bytes are there when a block ends.
+  if (a.task != b.task) return a.task;
   return a.id > b.id;
 }
 
@@ -47,12 +48,12 @@ DependencyFlush::DependencyFlush(const Executable& executable, const ReplicaPart
       stagesOfPipe_(static_cast<int>(part.stages.size()) / executable.order.pipes),
       links_(system, flowsOf(executable, part), slowdownsOf(part), besideOf(executable, part)),
       flowOf_(part.stages.size() * 2, kNoFlow) {
-  if (executable.order.sync != schedules::Sync::dependency) return;
+  if (executable.order.progression == schedules::Progression::barrier) return;
   const auto microBatches = static_cast<std::size_t>(executable.facts.microBatches);
   next_.resize(executable.order.devices.size());
   end_.resize(next_.size());
   arrivals_.resize(part.stages.size() * 2 * microBatches);
-  if (executable.order.oneAtATime) left_.resize(microBatches);
+  if (executable.order.progression == schedules::Progression::oneAtATime) left_.resize(microBatches);
   active_.resize(static_cast<std::size_t>(links_.groups()));
   for (std::size_t i = 0; i < part.boundaries.size(); ++i) {
     const BoundaryFlow& boundary = part.boundaries[i];
@@ -164,7 +165,7 @@ void DependencyFlush::waitFor(const Arrival& arrival, int device, const schedule
 
 void DependencyFlush::blockEnds(int device, int iteration) {
   const auto d = static_cast<std::size_t>(device);
-  // Until all is sent the device counts as busy: what is sent may be for itself.
+  // The device counts as busy until all is sent, because it may send to itself.
   for (std::size_t i = next_[d]; i < end_[d]; ++i) send(device, tasks(device)[i], iteration);
   next_[d] = end_[d];
   if (++blocks_ % 4096 == 0) writer_.commitIfDue();
@@ -234,7 +235,7 @@ void DependencyFlush::retime(Ticks now) {
     for (std::size_t i = 0; i < active.size(); ++i) {
       Sending& sending = sending_[static_cast<std::size_t>(active[i])];
       if (sending.ticks == ticks[i]) continue;
-      // What is left of it goes on at the new pace.
+      // The rest of the transfer continues at the new pace.
       sending.end =
           now + (sending.ticks.count < 0 ? ticks[i] : scaled(sending.end - now, ticks[i], sending.ticks));
       sending.ticks = ticks[i];

@@ -7,7 +7,7 @@
 
 namespace pipescope::emulate {
 
-/// One call: its devices' clocks from the host's call to the last device's end.
+/// One call, from the call by the host to the end of the last device.
 class Emulator::Call {
  public:
   Call(Emulator& emulator, const Executable& executable, model::RunId run, const Loader& loader)
@@ -33,11 +33,11 @@ class Emulator::Call {
     }
     return end();
   }
-  /// Of the first replica.
+  /// What the first replica computed.
   const ComputeSpan& computed() const { return parts_.front()->writer.computed(); }
 
  private:
-  /// All devices wait for the last of all replicas.
+  /// Lets all devices wait for the last device of all replicas. Returns its end.
   Ticks end() {
     const Where where{-1, -1, static_cast<int>(executable_.facts.iterations) - 1, -1, 0};
     RunningPart* last = parts_.front().get();
@@ -68,7 +68,7 @@ Emulator::~Emulator() = default;
 Loader Emulator::loaderOf(const Executable& executable, Ticks called) {
   const ExecutableFacts& facts = executable.facts;
   if (facts.loaderRate <= 0) return {};
-  // As PyTorch's loader: a worker has so many prepared before it waits for one to be taken.
+  // A worker of PyTorch's loader prepares so many micro-batches before it waits for one to be taken.
   constexpr double kAhead = 2;
   const auto ticksPerSecond = static_cast<double>(system_.devices().front().ticksPerSecond);
   Loader loader{called, static_cast<double>(facts.microBatchSize) / facts.loaderRate * ticksPerSecond};

@@ -10,18 +10,18 @@
 
 namespace pipescope::emulate {
 
-/// Runs calls one after another on the clock that its devices share. What it places, transfers and waits for
-/// goes to the recorder; with RecordLevel::off only the clock moves.
+/// Runs calls one after another. All devices share one clock. Placements, transfers and waits go to the
+/// recorder; with RecordLevel::off only the clock moves.
 class Emulator {
  public:
   Emulator(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
            RecordLevel level);
   ~Emulator();
 
-  /// One call from the host: call overhead, then facts.iterations flushes with their weight updates. The
-  /// run's samples and wall times are recorded as given. Returns the recorded run.
+  /// Runs one call from the host: the overhead of the call, then facts.iterations flushes with their weight
+  /// updates. The samples and wall times of `run` are recorded as given. Returns the recorded run.
   model::Run call(const Executable& executable, model::Run run);
-  /// What devices computed in the last call, whatever is recorded.
+  /// What the devices computed in the last call. It is known at every RecordLevel.
   const ComputeSpan& computed() const { return computed_; }
 
  private:
@@ -33,10 +33,10 @@ class Emulator {
   Ticks now_;
   ComputeSpan computed_;
   model::RunId nextRun_{0};
-  /// The input pipeline of the executable in a call from `called` on.
+  /// The input pipeline of the executable for a call that starts at `called`.
   Loader loaderOf(const Executable& executable, Ticks called);
   std::map<model::ExecutableId, Ticks>
-      loaded_;  ///< when each executable's has prepared what was wanted so far
+      loaded_;  ///< By executable: when its input pipeline has prepared everything that was asked for so far.
 };
 
 }  // namespace pipescope::emulate

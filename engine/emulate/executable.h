@@ -1,5 +1,5 @@
 #pragma once
-// What the emulator runs: an order, and for each stage and pass the recorded segments with their lengths.
+// What the emulator runs: an order, and the recorded segments of each stage and pass with their lengths.
 #include <map>
 #include <string>
 #include <utility>
@@ -17,13 +17,13 @@ using base::Ticks;
 
 enum class RecordLevel { off, stages, steps, tiles };
 
-/// Ids of what recordSystem wrote, by index in devices::System.
+/// Ids of the rows that recordSystem wrote, indexed as in devices::System.
 struct SystemIds {
   std::vector<model::DeviceId> devices;
   std::vector<std::map<model::LaneRole, model::LaneId>> lanes;  ///< by device
   std::map<std::pair<int, int>, model::LinkId> links;
   std::vector<std::vector<model::MemorySpaceId>> memory;  ///< by device and space
-  model::MemorySpaceId host;                              ///< none: the system has no links to a host
+  model::MemorySpaceId host;                              ///< not valid if the system has no links to a host
 };
 /// Records target, devices, lanes, links and memory spaces.
 SystemIds recordSystem(record::Recorder& recorder, const devices::System& system, int devicesUsed);
@@ -38,77 +38,79 @@ using SegmentRefs = std::vector<SegmentRef>;
 
 struct StageSegments {
   SegmentRefs hostIn, forward, hostOut, recompute, backward, weight;
-  SegmentRefs update;      ///< once per iteration: collectives, loads, the update, stores, in order
-  SegmentRefs overlapped;  ///< collectives beside the last micro-batch's backward pass
+  SegmentRefs update;      ///< once per iteration, in order: collectives, loads, the update, stores
+  SegmentRefs overlapped;  ///< collectives that run beside the backward pass of the last micro-batch
 };
 
-/// Bytes per micro-batch over a boundary between two stages on different devices.
+/// What a stage sends per micro-batch to a stage on another device.
 struct BoundaryFlow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
   Bytes bytes;
   devices::Flow flow;
   model::LaneId fromLane, toLane;
-  model::LinkId link;   ///< none: the way leads over several
-  double slowdown = 1;  ///< of its time, where a device's links are scaled
+  model::LinkId link;   ///< not valid if the way leads over several links
+  double slowdown = 1;  ///< factor of its time, if the links of a device are scaled
 };
 
 /// Ticks × slowdown, rounded up.
 Ticks slower(Ticks ticks, double slowdown);
 
-/// Bytes of a device's first memory space, sums over units: what the counter live_bytes adds up.
+/// Live bytes in the first memory space of a device, summed over its units. The counter live_bytes is made of
+/// them.
 struct LiveBytes {
-  Bytes always;                                       ///< always live, stash rings left out
-  std::map<std::pair<int, model::Pass>, Bytes> peak;  ///< largest not-always-live of (stage, pass)
+  Bytes always;                                       ///< always live, without stash rings
+  std::map<std::pair<int, model::Pass>, Bytes> peak;  ///< largest not-always-live bytes of (stage, pass)
 };
 
-/// Which micro-batches of a call send their outputs to the host (PopTorch's output modes).
+/// Says which micro-batches of a call send their outputs to the host (the output modes of PopTorch).
 struct OutputRule {
   enum class Mode { all, final, sum, everyN } mode = Mode::all;
   std::int64_t period = 1;
-  /// `microBatch` of `iteration` in a call of `iterations` × `microBatches`.
+  /// True for micro-batch `microBatch` of `iteration`, in a call of `iterations` × `microBatches`.
   bool returns(std::int64_t iteration, std::int64_t microBatch, std::int64_t iterations,
                std::int64_t microBatches) const;
 };
 
-/// A device that is slower (or faster) than its kind: 0.9 takes 1 ÷ 0.9 times as long.
+/// A device whose speed differs from its kind. At 0.9 it takes 1 ÷ 0.9 times as long.
 struct DeviceScale {
   int device = 0;
-  double compute = 1;  ///< all that the device does by itself
-  double link = 1;     ///< its transfers to other devices, and collectives that it takes part in
+  double compute = 1;  ///< for all work that the device does by itself
+  double link = 1;     ///< for its transfers to other devices and the collectives that it takes part in
 };
 
-/// Facts of an executable that its plan does not hold.
+/// Facts about an executable that its plan does not hold.
 struct ExecutableFacts {
   std::string strategy, schedule, recompute;
   std::int64_t microBatchSize = 1, microBatches = 1, deviceIterations = 1, replicas = 1;
-  /// Flushes per call: D in training; 1 in inference, where the D micro-batches are one flush.
+  /// Flushes per call: D in training. In inference it is 1, because the D micro-batches form one flush.
   std::int64_t iterations = 1;
   OutputRule output;
-  std::int64_t inputGroup = 1;  ///< neighbouring replicas that get the same input
+  std::int64_t inputGroup = 1;  ///< so many neighbouring replicas get the same input
   std::vector<DeviceScale> scales;
-  bool recordAllReplicas = false;  ///< otherwise one of each speed
-  bool overlapIo = false;          ///< host loads and stores go on beside the compute (I/O tiles)
-  /// Samples per second that the host's input pipeline prepares for each replica; 0: it never holds a device
-  /// up.
+  bool recordAllReplicas = false;  ///< false: record one replica of each speed
+  bool overlapIo = false;          ///< host copies run at the same time as the compute (I/O tiles)
+  /// Samples per second that the input pipeline of the host prepares for each replica. 0: it never delays a
+  /// device.
   double loaderRate = 0;
-  /// Rows of an iteration's input.
+  /// Rows of the input of one iteration.
   std::int64_t rows() const { return microBatchSize * microBatches * (replicas / inputGroup); }
 };
 
-/// One recorded replica, which stands for all of the same speed: its segments, links and counters.
+/// One recorded replica, which stands for all replicas of the same speed.
 struct ReplicaPart {
   int replica = 0;
   std::int64_t members = 1;
-  int firstDevice = 0;  ///< indices of devices below count from here
+  int firstDevice = 0;  ///< indices of devices below are relative to it
   std::vector<StageSegments> stages;
   std::vector<BoundaryFlow> boundaries;
-  /// Flows of the boundaries of other replicas that share a link with these: all replicas are taken to go in
-  /// step.
+  /// Flows of other replicas that share a link with the flows of the boundaries. Replicas are assumed to run
+  /// in step.
   std::vector<std::vector<devices::Flow>> beside;
-  std::vector<SegmentRef> sync;  ///< by device: the external sync before an exchange; id none: costs nothing
-  // Counters by device; empty in inference and where nothing is recorded. Those that a device has no use for
-  // are none.
+  /// by device: the external sync before an exchange; it costs nothing if its id is not valid
+  std::vector<SegmentRef> sync;
+  // Counters by device. They are empty in inference and if nothing is recorded; a counter that a device does
+  // not need is not valid.
   std::vector<model::CounterId> liveMicroBatches, stashCounters, liveBytesCounters;
   std::vector<LiveBytes> liveBytes;  ///< by device
 };
@@ -119,16 +121,16 @@ struct Executable {
   ExecutableFacts facts;
   schedules::Order order;
   std::vector<int> deviceOfStage;
-  std::vector<int> chunkOfStage;  ///< earlier stages on the same device
+  std::vector<int> chunkOfStage;  ///< by stage: how many earlier stages are on the same device
   std::vector<std::int64_t> stashEntries;
   std::vector<Bytes> stashBytesPerEntry;  ///< by stage
-  std::vector<ReplicaPart> parts;         ///< ascending replicas; the first is replica 0
+  std::vector<ReplicaPart> parts;         ///< ascending; the first one is replica 0
   bool mirrored = false;                  ///< see compile::Replication
 };
 
-/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness, unit
-/// memory. `lowered` has one entry per device of the first replica that holds a stage; those of other
-/// replicas are copies of it, slower where facts.scales say so.
+/// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness and
+/// memory of units. `lowered` has one entry for each device of the first replica that holds a stage. Other
+/// replicas get copies, which are slower if facts.scales says so.
 Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                             const compile::ExecutablePlan& plan,
                             const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,

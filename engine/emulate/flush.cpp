@@ -18,7 +18,7 @@ void FlushBase::placeTasks(int device, std::size_t first, std::size_t end, int i
   const std::vector<schedules::Task>& all = tasks(device);
   const ExecutableFacts& facts = executable_.facts;
   DeviceClock& clock = writer_.clock(device);
-  clock.ready = clock.free;  // also where a task takes no time
+  clock.ready = clock.free;  // needed if a task takes no time
   clock.readyBy = clock.last;
   for (std::size_t i = first; i < end; ++i) {
     if (all[i].pass != model::Pass::forward) continue;
@@ -49,13 +49,13 @@ void FlushBase::loadBeside(int device, const schedules::Task& task, int iteratio
   const SegmentRefs& loads = segments(task.stage).hostIn;
   if (loads.empty()) return;
   const auto d = static_cast<std::size_t>(device);
-  // There is room for one micro-batch besides the one that is computed.
+  // There is room for one micro-batch besides the one in computation.
   const Ticks room = room_[d].count < 0 ? writer_.clock(device).free : room_[d];
   Ticks start = std::max(loading_[d], room);
   if (loader_.ticksPerMicroBatch > 0) start = std::max(start, prepared(task, iteration));
   model::PlacementId last;
   for (const SegmentRef& load : loads) {
-    last = writer_.placeBeside(device, load, start, where(task, iteration));
+    last = writer_.placeOnOwnLane(device, load, start, where(task, iteration));
     start += load.ticks;
   }
   loading_[d] = start;
@@ -67,7 +67,7 @@ void FlushBase::storeBeside(int device, const schedules::Task& task, int iterati
   const auto d = static_cast<std::size_t>(device);
   Ticks start = std::max(storing_[d], writer_.clock(device).free);
   for (const SegmentRef& store : segments(task.stage).hostOut) {
-    lastStore_[d] = writer_.placeBeside(device, store, start, where(task, iteration));
+    lastStore_[d] = writer_.placeOnOwnLane(device, store, start, where(task, iteration));
     start += store.ticks;
   }
   storing_[d] = start;

@@ -1,6 +1,6 @@
 #pragma once
-// One flush of a pipeline: all micro-batches of an iteration through an order's tasks, by either sync
-// discipline.
+// One flush of a pipeline: all micro-batches of an iteration pass through the tasks of an order, either with
+// barriers or by dependencies.
 #include <cstdint>
 
 #include "engine/emulate/link_contention.h"
@@ -9,15 +9,17 @@
 
 namespace pipescope::emulate {
 
-/// The host's input pipeline during one call: it prepares a micro-batch after the other, whatever devices do.
+/// The input pipeline of the host during one call. It prepares one micro-batch after another, whatever the
+/// devices do.
 struct Loader {
   Ticks start;
-  double ticksPerMicroBatch = 0;  ///< 0: it never holds a device up
-  /// When the first `microBatches` are prepared. From the start on, so that roundings do not add up.
+  double ticksPerMicroBatch = 0;  ///< 0: it never delays a device
+  /// When the first `microBatches` are prepared. The time is computed from the start, so that rounding errors
+  /// do not add up.
   Ticks prepared(std::int64_t microBatches) const;
 };
 
-/// What both disciplines share: how a task becomes placements.
+/// What both kinds of flush share: how a task becomes placements.
 class FlushBase {
  public:
   FlushBase(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer)
@@ -34,10 +36,10 @@ class FlushBase {
 
   void setLoader(const Loader& loader) { loader_ = loader; }
 
-  /// Devices wait for host stores that go on beside.
+  /// Makes devices wait for host stores that still run beside the compute.
   void finishStores(int iteration);
 
-  /// When the stage's last backward pass began: that of the last micro-batch, after a flush.
+  /// When the last backward pass of the stage began. After a flush it is that of the last micro-batch.
   Ticks backwardStart(int stage) const { return backwardStart_[static_cast<std::size_t>(stage)]; }
 
  protected:
@@ -52,10 +54,10 @@ class FlushBase {
             executable_.chunkOfStage[static_cast<std::size_t>(task.stage)]};
   }
 
-  /// Tasks first … end−1 of a device from its free time on: host loads, compute, host stores.
+  /// Places the tasks first … end−1 of a device from its free time on: host loads, compute, host stores.
   void placeTasks(int device, std::size_t first, std::size_t end, int iteration);
-  /// Loads of streaming memory with which a task begins: they need nothing of other devices. placeTasks then
-  /// leaves them out.
+  /// Places the loads from streaming memory with which a task begins. They need nothing from other devices.
+  /// placeTasks then leaves them out.
   void placeLoads(int device, std::size_t task, int iteration);
 
   const Executable& executable_;
@@ -65,23 +67,23 @@ class FlushBase {
 
  private:
   std::vector<Ticks> backwardStart_;  ///< by stage
-  std::vector<std::size_t> loaded_;   ///< by device: segments that placeLoads has placed of its next task
-  /// By device: until when its host loads and stores go on, and since when there is room for the next load.
+  std::vector<std::size_t> loaded_;   ///< by device: how many segments of its next task placeLoads has placed
+  /// By device: until when its host loads and stores run, and since when there is room for the next load.
   std::vector<Ticks> loading_, storing_, room_;
   std::vector<model::PlacementId> lastStore_;
   Loader loader_;
-  /// When the host has prepared the task's micro-batch.
+  /// When the host has prepared the micro-batch of the task.
   Ticks prepared(const schedules::Task& task, int iteration) const;
-  /// The compute part of a task: forward, recompute and backward, or weight gradients.
+  /// Places the compute of a task: forward, recompute and backward, or weight gradients.
   void placeCompute(int device, const schedules::Task& task, int iteration);
-  /// A list of the task but for what placeLoads has placed of it.
+  /// Places the segments of a task that placeLoads has not placed yet.
   void placeRest(int device, const SegmentRefs& segments, const Where& where);
-  /// Host loads and stores beside the compute, on I/O tiles.
+  /// These place host loads and stores on lanes of their own, beside the compute (I/O tiles).
   void loadBeside(int device, const schedules::Task& task, int iteration);
   void storeBeside(int device, const schedules::Task& task, int iteration);
 };
 
-/// A barrier and all boundary copies after every slot.
+/// A flush whose slots end with a barrier and all boundary copies.
 class BarrierFlush : public FlushBase {
  public:
   BarrierFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
@@ -91,16 +93,17 @@ class BarrierFlush : public FlushBase {
  private:
   void exchange(int slot, int iteration, int slowest);
   void waitForSlowest(int slot, int iteration, int slowest);
-  /// The micro-batch that the boundary's sender has just finished; −1: none, its copy carries nothing.
+  /// The micro-batch that the sender of the boundary has just finished, or −1 if its copy carries nothing.
   int microBatchOn(const BoundaryFlow& boundary, int slot) const;
 
-  std::vector<Ticks> flowTicks_;  ///< of part_.boundaries, in order
+  std::vector<Ticks> flowTicks_;  ///< in the order of part_.boundaries
   Ticks exchangeTicks_;
   std::vector<std::size_t> next_;
 };
 
-/// A task starts when its device is free and its inputs have arrived. Where transfers under way at the same
-/// time share links, events are taken in the order of time; otherwise any order gives the same times.
+/// A flush in which a task starts when its device is free and its inputs have arrived. If concurrent
+/// transfers share links, events are processed in the order of time. Otherwise any order gives the same
+/// times.
 class DependencyFlush : public FlushBase {
  public:
   DependencyFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
@@ -109,26 +112,27 @@ class DependencyFlush : public FlushBase {
 
  private:
   struct Arrival {
-    Ticks sent, arrived;  ///< when the producer ended, and when its bytes are here
+    Ticks sent, arrived;  ///< when the producer ended, and when its bytes have arrived
     model::PlacementId source;
     int device = -1;
-    std::int32_t flush = -1;  ///< it is of this flush; otherwise not known yet
+    std::int32_t flush = -1;  ///< the flush it belongs to; in another flush the arrival is not known yet
   };
   /// A transfer under way.
   struct Sending {
     int flow = -1;
     schedules::Task task;
     Ticks start, end,
-        ticks;  ///< expected end; what it would take from start to end among those now under way
+        ticks;  ///< expected end, and the whole length if the set of transfers stays as it is
     model::PlacementId source;
     int device = -1;
     std::uint32_t changes = 0;
   };
   struct Event {
     Ticks time;
-    int id = 0;                 ///< device, or place in sending_
-    std::uint32_t changes = 0;  ///< of the transfer when this was foreseen
-    bool task = false;          ///< a device's block ends; otherwise a transfer does
+    int id = 0;  ///< device, or index into sending_
+    /// `changes` of the transfer when this event was made; the event is void if it differs
+    std::uint32_t changes = 0;
+    bool task = false;  ///< true: a block of a device ends; false: a transfer ends
   };
   struct Later {
     bool operator()(const Event& a, const Event& b) const;
@@ -138,15 +142,16 @@ class DependencyFlush : public FlushBase {
   void push(Event event);
   void runOrdered(int iteration);
   void runUnordered(int iteration);
-  /// Starts the device's next block if its inputs' arrivals are known.
+  /// Starts the next block of the device if the arrivals of all its inputs are known.
   void start(int device, int iteration);
-  /// The input that a task waits for, if any. False: it is not known yet.
+  /// Sets `needed` to the input that the task waits for, or to null. Returns false if that input is not known
+  /// yet.
   bool input(const schedules::Task& task, const Arrival*& needed) const;
   void waitFor(const Arrival& arrival, int device, const schedules::Task& task, int iteration);
   void blockEnds(int device, int iteration);
   void send(int device, const schedules::Task& task, int iteration);
   void transferEnds(int sending, int iteration);
-  /// Transfers of a group whose members have changed take as long as they do together.
+  /// Recomputes the ends of the transfers in all groups whose members have changed.
   void retime(Ticks now);
   void arrive(const schedules::Task& task, const Arrival& arrival, int iteration);
   std::size_t index(int stage, model::Pass pass, int microBatch) const;
@@ -154,18 +159,19 @@ class DependencyFlush : public FlushBase {
   bool lastOfPipe(int stage) const { return (stage + 1) % stagesOfPipe_ == 0; }
 
   int stagesOfPipe_;
-  std::int64_t blocks_ = 0;  ///< done so far
+  std::int64_t blocks_ = 0;  ///< so far
   std::int32_t flush_ = -1;
   LinkContention links_;
-  std::vector<int> flowOf_;              ///< by stage and direction: index of its boundary; kNoFlow
-  std::vector<std::size_t> next_, end_;  ///< by device: its block; nothing runs where they are equal
-  std::vector<Arrival> arrivals_;  ///< of (stage, forward | backward, micro-batch) as the neighbour sees it
-  std::vector<Arrival> left_;      ///< end of a micro-batch's last task, for one-at-a-time orders
-  std::vector<Event> events_;      ///< a heap where transfers share links
+  std::vector<int> flowOf_;  ///< by stage and direction: index of its boundary, or kNoFlow
+  /// by device: tasks of its current block; none runs if both are equal
+  std::vector<std::size_t> next_, end_;
+  std::vector<Arrival> arrivals_;  ///< by stage, direction and micro-batch, as the neighbour sees it
+  std::vector<Arrival> left_;      ///< by micro-batch: end of its last task, for one-at-a-time orders
+  std::vector<Event> events_;      ///< a heap if transfers share links
   std::vector<Sending> sending_;
-  std::vector<int> unused_;               ///< places in sending_
-  std::vector<std::vector<int>> active_;  ///< by group of links: places in sending_, ascending flow
-  std::vector<int> changed_;              ///< groups
+  std::vector<int> unused_;               ///< free indices of sending_
+  std::vector<std::vector<int>> active_;  ///< by group of links: indices into sending_, by ascending flow
+  std::vector<int> changed_;              ///< groups whose members have changed
 };
 
 }  // namespace pipescope::emulate

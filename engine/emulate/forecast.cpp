@@ -25,7 +25,7 @@ class Forecaster {
     const std::int64_t tasks = stages * g * (executable_.order.splitBackward ? 3 : 2);
     std::optional<Flush> two, four;
     constexpr std::int64_t kMostTasks = 150'000;
-    // Twice the stages: a number of micro-batches that every schedule's divisibility rule takes.
+    // The divisibility rules of all schedules accept twice the number of stages.
     const std::int64_t step = 2 * stages;
     if (tasks <= kMostTasks || g < 2 * step) {
       two = flush(2 * g);
@@ -48,13 +48,13 @@ class Forecaster {
 
   double bubble(const Flush& flush) const { return 1 - flush.busy / (devices_ * flush.ticks); }
 
-  /// `more` micro-batches after `now`, each as long as the last `step` were.
+  /// Extends `now` by `more` micro-batches that take as long as the last `step` did.
   static Flush further(const Flush& now, const Flush& before, std::int64_t step, std::int64_t more) {
     const double times = static_cast<double>(more) / static_cast<double>(step);
     return {now.ticks + (now.ticks - before.ticks) * times, now.busy + (now.busy - before.busy) * times};
   }
 
-  /// None where the schedule refuses so many.
+  /// Returns nothing if the schedule refuses this number.
   std::optional<Flush> flush(std::int64_t microBatches) const {
     schedules::Shape shape;
     shape.stages = static_cast<int>(stageCount());
@@ -67,7 +67,7 @@ class Forecaster {
     longer.order = std::move(order).value();
     longer.facts.microBatches = microBatches;
     longer.facts.iterations = 1;
-    longer.parts.resize(1);  // replicas only meet outside the flush
+    longer.parts.resize(1);  // Replicas meet outside the flush only.
     longer.parts[0].liveMicroBatches.clear();
     longer.parts[0].liveBytesCounters.clear();
     record::MemoryProfile nowhere;

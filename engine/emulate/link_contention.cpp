@@ -51,7 +51,7 @@ void LinkContention::findGroups() {
     while (parent[static_cast<std::size_t>(flow)] != flow) flow = parent[static_cast<std::size_t>(flow)];
     return flow;
   };
-  std::map<std::int64_t, int> firstOn;  // link → a flow that uses it
+  std::map<std::int64_t, int> firstOn;  // link → the first flow that uses it
   groups_.assign(flows_.size(), kAlone);
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     std::vector<std::int64_t> links = system_.linksOf(flows_[i]);

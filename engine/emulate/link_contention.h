@@ -1,6 +1,6 @@
 #pragma once
-// How long transfers take that share links: solved per set of concurrent ones by the device family, and
-// remembered by that set.
+// Computes how long transfers take that share links. The device family answers once for each set of
+// concurrent transfers, and the answer is remembered.
 #include <unordered_map>
 #include <vector>
 
@@ -10,27 +10,28 @@ namespace pipescope::emulate {
 
 using FlowLists = std::vector<std::vector<devices::Flow>>;
 
-/// Ticks of the first list's flows, all started together with those of the others.
+/// Ticks of `flows` if all of them and all flows in `beside` start together.
 std::vector<base::Ticks> ticksBeside(const devices::System& system, std::vector<devices::Flow> flows,
                                      const FlowLists& beside);
 
 class LinkContention {
  public:
-  /// `slowdowns`: factor of each flow's time; none: 1. `beside`: lists like `flows` that go in step with
-  /// them, so that with each flow its counterparts are under way too (other replicas over the same links).
+  /// `slowdowns` has a factor for the time of each flow; empty: all are 1. Each list in `beside` is like
+  /// `flows` and runs in step with it: while a flow is under way, its counterparts in all lists are too
+  /// (other replicas over the same links).
   LinkContention(const devices::System& system, std::vector<devices::Flow> flows,
                  std::vector<double> slowdowns = {}, FlowLists beside = {});
 
-  /// Flows in one group share links, directly or through others of the group; flows of different groups never
-  /// meet. kAlone: the flow meets nobody, itself included.
+  /// Two flows are in one group if they share links, directly or through other flows of the group. Flows of
+  /// different groups do not affect each other. A flow that is kAlone does not even share links with itself.
   static constexpr int kAlone = -1;
   int groupOf(int flow) const { return groups_[static_cast<std::size_t>(flow)]; }
   int groups() const { return groupCount_; }
   base::Ticks alone(int flow) const { return alone_[static_cast<std::size_t>(flow)]; }
-  /// Ticks of each of several flows of one group that go on together, in the order given. `flows` is
-  /// ascending; a flow may be there several times.
+  /// Ticks of several flows of one group that are under way at the same time, in the given order. `flows` is
+  /// ascending; a flow may occur several times.
   const std::vector<base::Ticks>& together(const std::vector<int>& flows);
-  /// Sets solved so far.
+  /// Number of sets that were solved so far.
   std::size_t solved() const { return known_.size(); }
 
  private:

@@ -1,25 +1,25 @@
 #pragma once
-// Counters of what a device holds over time: micro-batches, stash entries, bytes.
+// Counts what a device holds over time: micro-batches, stash entries and bytes.
 #include <vector>
 
 #include "engine/emulate/timeline_writer.h"
 
 namespace pipescope::emulate {
 
-/// A micro-batch is held from the start of its forward to the end of its last pass; so is its stash entry.
-/// Live bytes are those always live without stash rings, stash entries in use, and, while a pass runs, its
-/// peak of not-always-live bytes.
+/// A device holds a micro-batch and its stash entry from the start of its forward pass to the end of its last
+/// pass. Live bytes are the always-live bytes without stash rings, plus the stash entries in use, plus, while
+/// a pass runs, the largest not-always-live bytes of that pass.
 class LiveCounters {
  public:
   LiveCounters(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer);
 
   void enter(int device, int stage) { change(device, stage, 1); }
   void leave(int device, int stage) { change(device, stage, -1); }
-  /// A pass starts now.
+  /// Notes that a pass starts now.
   void during(int device, int stage, model::Pass pass);
-  /// The device's pass has ended now.
+  /// Notes that the pass of the device has ended now.
   void after(int device);
-  /// Writes what is still open, at the end of a flush.
+  /// Writes what is still open at the end of a flush.
   void finish();
 
  private:
@@ -28,8 +28,8 @@ class LiveCounters {
     Bytes stashBytes;
     Bytes written{-1};
     Ticks idleSince;
-    Bytes idleBytes;    ///< of the stash then
-    bool idle = false;  ///< since idleSince, not written yet
+    Bytes idleBytes;    ///< stash bytes since idleSince
+    bool idle = false;  ///< the device is idle since idleSince, and this is not written yet
   };
   void change(int device, int stage, int by);
   void writeIdle(int device);

@@ -1,6 +1,6 @@
 #pragma once
-// The program tree of one device as PopVision's users know it: what the host calls, with its loops, the
-// passes of its stages, their steps; and the functions that calls share.
+// The tree of programs of one device as users of PopVision know it: what the host calls with its loops, the
+// passes of stages and their steps, and the functions that calls share.
 //
 //   Sequence training
 //     Repeat (device iterations)
@@ -13,7 +13,8 @@
 //   Function encoder/layer0/forward/function
 //     OnTileExecute … (the code, under the names of its first call)
 //
-// A pipeline's ramps run parts of the inner loop's body, which are not programs of their own here.
+// The ramps of a pipeline run parts of the body of the inner loop. The tree has no programs of their own for
+// them.
 #include <map>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@
 
 namespace pipescope::emulate {
 
-/// Debug contexts of name paths, each part recorded once.
+/// Records the debug contexts of name paths, each part of a path once.
 class NameTree {
  public:
   explicit NameTree(record::Recorder& recorder) : recorder_(recorder) {}
@@ -37,25 +38,28 @@ class NameTree {
 class ProgramTree {
  public:
   struct Loops {
-    std::string name;  ///< of the executable
+    std::string name;  ///< name of the executable
     std::int64_t iterations = 1, microBatches = 1;
   };
   ProgramTree(record::Recorder& recorder, NameTree& names, model::ExecutableId executable,
               model::DeviceId device, const Loops& loops);
 
-  /// The sequence of a pass; what runs once per iteration lies outside the loop over micro-batches.
+  /// Begins the sequence of a pass. A pass that runs once per iteration lies outside the loop over
+  /// micro-batches.
   void beginPass(const devices::LoweredPass& pass);
-  /// A step of that pass, within its call if it is in one. `op`: index into the pass's operators.
+  /// Adds a step of that pass, within its call if it belongs to one. `op` is the recorded operator of the
+  /// step.
   model::ProgramId addStep(const devices::LoweredStep& step, model::OperatorId op);
-  /// An exchange with other devices, or the sync before it, once per micro-batch.
+  /// Adds an exchange with other devices, or the sync before it, once per micro-batch.
   model::ProgramId addExternal(const char* kind, const std::string& path);
-  /// The program of the pass's step of this name; where none ran (it takes no time), one is added.
+  /// Returns the program of the step of this name in its pass. If none ran, because the step takes no time,
+  /// it adds one.
   model::ProgramId programOf(const devices::LivenessStep& step);
 
  private:
   model::ProgramId add(model::ProgramId parent, const std::string& kind, const std::string& path,
                        model::OperatorId op = {}, std::int64_t count = 1, model::ProgramId target = {});
-  /// The step, and what Poplar has around it.
+  /// Adds the program of the step and the programs that Poplar has around it.
   model::ProgramId addUnder(model::ProgramId parent, const devices::LoweredStep& step, model::OperatorId op);
 
   record::Recorder& recorder_;
@@ -65,10 +69,10 @@ class ProgramTree {
   model::ProgramId root_, iteration_, microBatch_;
   const devices::LoweredPass* pass_ = nullptr;
   model::ProgramId sequence_;
-  std::map<int, model::ProgramId> calls_;  ///< of the pass, by its index
+  std::map<int, model::ProgramId> calls_;  ///< of the current pass, by index
   struct Function {
     model::ProgramId id;
-    const devices::LoweredPass* pass = nullptr;  ///< its first call: whose steps its body is made of
+    const devices::LoweredPass* pass = nullptr;  ///< of its first call, whose steps make up its body
     int call = 0;
   };
   std::map<std::string, Function> functions_;

@@ -237,7 +237,7 @@ class ExecutableRecorder {
     const std::size_t count = result_.order.devices.size();
     part_.sync.resize(count);
     const Ticks ticks = system_.syncTicks(static_cast<int>(count));
-    if (ticks.count <= 0 || count < 2 || result_.order.sync != schedules::Sync::barrier) return;
+    if (ticks.count <= 0 || count < 2 || result_.order.progression != schedules::Progression::barrier) return;
     for (std::size_t d = 0; d < count; ++d) {
       const int device = part_.firstDevice + static_cast<int>(d);
       model::Segment row;

@@ -9,7 +9,7 @@
 namespace pipescope::emulate {
 namespace {
 
-/// What makes replicas alike.
+/// Replicas with equal signatures have equal times.
 using Signature = std::pair<std::vector<double>, std::vector<std::int64_t>>;
 
 Signature signatureOf(const devices::System& system, const compile::ExecutablePlan& plan,
@@ -33,7 +33,7 @@ bool isScaled(model::Pass pass) {
   return pass != model::Pass::hostIn && pass != model::Pass::hostOut && pass != model::Pass::remote;
 }
 
-/// Steps keep following each other without gap.
+/// Slows a segment down so that its steps still follow each other without a gap.
 void slowDown(devices::LoweredSegment& segment, double slowdown) {
   segment.ticks = slower(segment.ticks, slowdown);
   for (devices::LoweredStep& step : segment.steps) {

@@ -1,5 +1,6 @@
 #pragma once
-// Which replicas are emulated: those of equal speed are alike to the tick, so one of them stands for all.
+// Decides which replicas are emulated. Replicas of equal speed have equal times to the tick, so one stands
+// for all.
 #include <map>
 #include <set>
 #include <vector>
@@ -8,23 +9,23 @@
 
 namespace pipescope::emulate {
 
-/// All that a stage sends to another on another device per micro-batch.
+/// All that a stage sends per micro-batch to a stage on another device.
 struct StageFlow {
   int fromStage = 0, toStage = 0;
   model::TransferKind kind = model::TransferKind::activation;
   devices::Flow flow;
 };
-/// In the order of the plan's boundaries, of the replica that begins with this device.
+/// Flows of the replica that begins with `firstDevice`, in the order of the boundaries of the plan.
 std::vector<StageFlow> stageFlows(const compile::ExecutablePlan& plan, int firstDevice);
 
-/// Flows of all replicas, and which of them meet on links.
+/// The flows of all replicas, and which replicas share links.
 class FlowsOfReplicas {
  public:
   FlowsOfReplicas(const devices::System& system, const compile::ExecutablePlan& plan);
   const std::vector<devices::Flow>& of(int replica) const {
     return flows_[static_cast<std::size_t>(replica)];
   }
-  /// Flows of each other replica that shares a link with this one.
+  /// The flows of each other replica that shares a link with this one.
   std::vector<std::vector<devices::Flow>> beside(int replica) const;
 
  private:
@@ -34,21 +35,22 @@ class FlowsOfReplicas {
 };
 
 struct ReplicaClass {
-  int replica = 0;  ///< its first
+  int replica = 0;  ///< the first replica of the class
   std::int64_t members = 1;
 };
 
-/// Ascending by their first replica. Equal are replicas whose devices are scaled alike and whose transfers,
-/// alone and all together, take equally long. With facts.recordAllReplicas each is a class.
+/// Returns the classes of equal replicas, ascending by first replica. Replicas are equal if their devices
+/// have the same scales and their transfers take equally long, both alone and all together. With
+/// facts.recordAllReplicas each replica is a class of its own.
 std::vector<ReplicaClass> replicaClasses(const devices::System& system, const compile::ExecutablePlan& plan,
                                          const ExecutableFacts& facts, const FlowsOfReplicas& flows);
 
-/// Scale of a device; 1 where nothing is said.
+/// The scale of a device, with factors of 1 if none is configured.
 DeviceScale scaleOf(const ExecutableFacts& facts, int device);
 
-/// What the first replica's device does, on the device of the same place in another replica: with its number,
-/// and as much slower as facts.scales say. Host and streaming memory are not slower; a collective is as slow
-/// as the slowest link among the devices of this place.
+/// Copies what a device of the first replica does to the device at the same place in another replica, slowed
+/// down as facts.scales says. Host copies and streaming memory are not slowed down. A collective is as slow
+/// as the slowest link among the devices at this place.
 devices::LoweredDevice onReplica(const devices::LoweredDevice& first, int replica,
                                  const compile::Replication& replication, const ExecutableFacts& facts);
 

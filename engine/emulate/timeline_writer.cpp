@@ -21,8 +21,8 @@ void TimelineWriter::place(int device, const SegmentRefs& segments, const Where&
   }
 }
 
-model::PlacementId TimelineWriter::placeBeside(int device, const SegmentRef& segment, Ticks start,
-                                               const Where& where) {
+model::PlacementId TimelineWriter::placeOnOwnLane(int device, const SegmentRef& segment, Ticks start,
+                                                  const Where& where) {
   return record_ ? recorder_.add(rowOf(device, segment, start, where)) : model::PlacementId();
 }
 

@@ -1,36 +1,35 @@
 #pragma once
-// Writes what the emulator decides: placements, transfers and waits of one call, and each device's position
-// in time.
+// Writes the placements, transfers and waits of one call, and keeps the clock of each device.
 #include <vector>
 
 #include "engine/emulate/executable.h"
 
 namespace pipescope::emulate {
 
-/// Where a device stands: it is busy or explained up to `free`.
+/// The position of a device in time. Up to `free` its time is filled with work or waits.
 struct DeviceClock {
   Ticks free;
-  model::PlacementId last;  ///< placement that ended last; none before the first
-  /// The same without loads and stores of streaming memory: when results are there to be sent.
+  model::PlacementId last;  ///< placement that ended last; not valid before the first
+  /// The same without loads and stores of streaming memory: the time when results can be sent.
   Ticks ready;
   model::PlacementId readyBy;
-  int stage = -1;  ///< first stage the device holds; −1: none
+  int stage = -1;  ///< first stage on the device; −1: none
 };
 
-/// What a micro-batch's work belongs to.
+/// The place of some work in the run.
 struct Where {
   int stage = -1, microBatch = -1, iteration = -1, slot = -1, chunk = 0;
 };
 
-/// What devices compute, from the first start to the last end.
+/// The compute of all devices, from the first start to the last end.
 struct ComputeSpan {
   Ticks start{INT64_MAX}, end{INT64_MIN};
-  Ticks busy;  ///< sum over devices
+  Ticks busy;  ///< summed over devices
 };
 
 class TimelineWriter {
  public:
-  /// `part`'s devices have the clocks, by their place in it.
+  /// `clocks` are those of the devices of `part`, by their index in it.
   TimelineWriter(record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
                  const ReplicaPart& part, std::vector<DeviceClock>& clocks)
       : recorder_(recorder),
@@ -40,24 +39,25 @@ class TimelineWriter {
         part_(part),
         clocks_(clocks) {}
 
-  /// Places the segments one after another from the device's free time on.
+  /// Places the segments one after another, from the free time of the device on.
   void place(int device, const SegmentRefs& segments, const Where& where);
-  /// Places a segment on a lane of its own, beside what the device's clock stands for; moves no clock.
-  model::PlacementId placeBeside(int device, const SegmentRef& segment, Ticks start, const Where& where);
-  /// The device idles until `until`, which nothing does if it is already there.
+  /// Places a segment on a lane of its own, which the clock of the device does not cover. Moves no clock.
+  model::PlacementId placeOnOwnLane(int device, const SegmentRef& segment, Ticks start, const Where& where);
+  /// Lets the device wait until `until`. Does nothing if its clock is already there.
   void wait(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
             int waitedForDevice, const Where& where);
-  /// The same for what a device of another replica has done; its index in the system.
+  /// The same for something that a device of another replica has done. `systemDevice` is its index in the
+  /// system.
   void waitForReplica(int device, Ticks until, model::WaitCause cause, model::PlacementId waitedFor,
                       int systemDevice, const Where& where);
   /// Records a transfer; moves no clock.
   void transfer(const BoundaryFlow& flow, Ticks start, Ticks end, model::PlacementId source,
                 const Where& where);
-  /// A device is taken up to `until` by transfers that transfer() recorded.
+  /// Moves the clock of a device to `until`, because of transfers that transfer() has recorded.
   void occupied(int device, Ticks until);
   void count(model::CounterId counter, Ticks time, double value);
 
-  /// Hands rows on where many have gathered. An error stays with the recorder, which reports it at its next
+  /// Hands recorded rows on if many have gathered. The recorder keeps an error and reports it at its next
   /// commit.
   void commitIfDue() { (void)recorder_.commitIfDue(true); }
   bool records() const { return record_; }

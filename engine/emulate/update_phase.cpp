@@ -11,7 +11,7 @@ RunningPart::RunningPart(const Executable& executable, const ReplicaPart& own, c
   for (std::size_t s = executable.deviceOfStage.size(); s-- > 0;)
     clocks[static_cast<std::size_t>(executable.deviceOfStage[s])].stage = static_cast<int>(s);
   for (DeviceClock& clock : clocks) clock.free = now;
-  if (executable.order.sync == schedules::Sync::barrier) {
+  if (executable.order.progression == schedules::Progression::barrier) {
     barrier = std::make_unique<BarrierFlush>(executable, own, system, writer);
   } else {
     dependency = std::make_unique<DependencyFlush>(executable, own, system, writer);
@@ -58,7 +58,7 @@ void UpdatePhase::run(int iteration) {
 void UpdatePhase::meetMirrored(int iteration) {
   const int count = static_cast<int>(executable_.order.devices.size());
   for (int device = 0; 2 * device < count; ++device) {
-    // Who of both, in any replica, is done last.
+    // The device of the two that is done last, in any replica.
     RunningPart* last = parts_.front().get();
     int slowest = device;
     for (const auto& part : parts_) {
@@ -137,7 +137,7 @@ void UpdatePhase::finishOverlapped(int device, int iteration) {
     free = start + one.ticks;
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const SegmentRef& segment = segments(*parts_[p], one.stage).overlapped[one.index];
-      last[p] = parts_[p]->writer.placeBeside(device, segment, start, whereOf(one.stage));
+      last[p] = parts_[p]->writer.placeOnOwnLane(device, segment, start, whereOf(one.stage));
     }
   }
   const Where where = whereOf(all.back().stage);

@@ -1,6 +1,6 @@
 #pragma once
-// What follows a flush: gradients summed over replicas, then weight updates. Here, and only here, replicas
-// wait for each other.
+// What follows a flush: sums of gradients over replicas, then weight updates. Replicas wait for each other
+// here and nowhere else.
 #include <memory>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace pipescope::emulate {
 
-/// A recorded replica under way: its devices' clocks and its flush.
+/// A recorded replica while it runs: the clocks of its devices and its flush.
 struct RunningPart {
   RunningPart(const Executable& executable, const ReplicaPart& part, const devices::System& system,
               record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
@@ -20,13 +20,13 @@ struct RunningPart {
   int systemDevice(int device) const { return part.firstDevice + device; }
   /// The device that is done last.
   int slowest() const;
-  /// All devices wait for the slowest.
+  /// Lets all devices wait for the slowest.
   void align(model::WaitCause cause, const Where& where);
 
   const ReplicaPart& part;
   std::vector<DeviceClock> clocks;
   TimelineWriter writer;
-  std::unique_ptr<BarrierFlush> barrier;  ///< one of the two, by the order's sync
+  std::unique_ptr<BarrierFlush> barrier;  ///< one of the two is set, by the progression of the order
   std::unique_ptr<DependencyFlush> dependency;
 };
 using RunningParts = std::vector<std::unique_ptr<RunningPart>>;
@@ -37,23 +37,25 @@ class UpdatePhase {
   void run(int iteration);
 
  private:
-  /// Each device waits for the one that holds the same stages: it has sums to give, too.
+  /// Lets each device wait for the device that holds the same stages and also has gradients to add
+  /// (DualPipe).
   void meetMirrored(int iteration);
-  /// One device's place in all replicas. True where it did anything.
+  /// Runs the update of one device in all replicas. Returns false if the device has nothing to update.
   bool updateDevice(int device, int iteration);
-  /// A collective that runs beside the last micro-batch's backward pass.
+  /// A collective that runs beside the backward pass of the last micro-batch.
   struct Overlapped {
     int stage = 0;
-    std::size_t index = 0;        ///< in the stage's list
-    Ticks ready, ticks;           ///< when all replicas have its gradients; how long the slowest takes
-    RunningPart* late = nullptr;  ///< whose gradients come last
+    std::size_t index = 0;  ///< in the list of the stage
+    Ticks ready, ticks;  ///< when all replicas have its gradients; how long it takes in the slowest replica
+    RunningPart* late = nullptr;  ///< the replica whose gradients come last
   };
-  /// Those of all stages of the device, as they become ready.
+  /// The collectives of all stages of the device, in the order in which they become ready.
   std::vector<Overlapped> overlappedOf(int device) const;
-  /// A device has one lane for them: one at a time, whatever stage they are of. Afterwards the device has
-  /// waited for the last.
+  /// Places these collectives one after another, because a device has one lane for them. Afterwards the
+  /// device has waited for the last one.
   void finishOverlapped(int device, int iteration);
-  /// Place `index` of the stage's list in all replicas; at a collective they wait for the last of them.
+  /// Places item `index` of the list of the stage in all replicas. At a collective the replicas wait for the
+  /// last of them.
   void placeAll(int device, int stage, std::size_t index, const Where& where);
   const StageSegments& segments(const RunningPart& part, int stage) const {
     return part.part.stages[static_cast<std::size_t>(stage)];

@@ -1,6 +1,6 @@
 #pragma once
-// The graph: tensors and nodes in topological order. Operator types, attribute names and meanings are ONNX's;
-// operators that only gradients need are named Grad… (engine/ops/README.md).
+// The graph: tensors and nodes in topological order. Operator types, attribute names and their meanings are
+// those of ONNX. Operators that only gradients need are called Grad… (engine/ops/README.md).
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -26,8 +26,9 @@ struct TensorValue {
   std::vector<std::byte> bytes;
 };
 
-/// A graph is the body of If, Loop and Scan: its inputs are the operator's own, then the tensors of the outer
-/// graph that it reads, which stand at the end of the node's inputs too.
+/// A graph attribute is the body of an If, Loop or Scan. Its inputs are those that the operator defines,
+/// followed by the tensors of the outer graph that it reads. The inputs of the node end with the same
+/// tensors.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
                  std::vector<std::string>, std::shared_ptr<const TensorValue>, std::shared_ptr<const Graph>>;
@@ -46,44 +47,45 @@ struct Tensor {
   std::string name;
   TensorType type;
   TensorRole role = TensorRole::activation;
-  NodeId producer;  ///< none for inputs, parameters, constants
+  NodeId producer;  ///< not valid for inputs, parameters and constants
 };
 
 struct Node {
   NodeId id;
   std::string op;     ///< "Conv", "Gemm", "GradConvWeight" …
-  std::string name;   ///< unique; the name path of the layer it came from, "layer1/conv"
-  std::string block;  ///< block it belongs to; gradients carry their forward node's
+  std::string name;   ///< unique; the path of the layer that it came from, "layer1/conv"
+  std::string block;  ///< the block it belongs to; a gradient node has the block of its forward node
   model::Pass pass = model::Pass::forward;
-  std::vector<TensorId> inputs;   ///< an id that is not valid: optional input left out
+  std::vector<TensorId> inputs;   ///< an id that is not valid stands for an optional input that is left out
   std::vector<TensorId> outputs;  ///< likewise
   Attributes attributes;
 };
 
-/// What a parameter starts from. Values are drawn when numerics asks, never before.
+/// The initial value of a parameter. Values are drawn when numerics needs them.
 struct Initializer {
   enum class Kind { zeros, ones, uniform, values, normal } kind = Kind::zeros;
-  double bound = 0;                           ///< uniform in [−bound, bound); normal: standard deviation
-  std::shared_ptr<const TensorValue> values;  ///< of kind values: of the parameter's type
+  double bound = 0;  ///< uniform: values lie in [−bound, bound); normal: standard deviation
+  std::shared_ptr<const TensorValue> values;  ///< of kind `values`; they have the type of the parameter
 };
 
-/// A parameter that the forward pass moves and no optimizer, as the running statistics of a batch norm. A
-/// node computes result = keep·parameter + (1 − keep)·statistic; each micro-batch does so with a parameter of
-/// zeros, and then, in ascending order, parameter ← keep·parameter + scale·result.
+/// A parameter that the forward pass updates instead of an optimizer, such as the running statistics of a
+/// batch norm. A node computes result = keep·parameter + (1 − keep)·statistic. Each micro-batch does so with
+/// a parameter of zeros. Afterwards, in ascending order of micro-batches, parameter ← keep·parameter +
+/// scale·result.
 struct StateUpdate {
   TensorId parameter, result;
   double keep = 0.9;
-  double scale = 1;  ///< n / (n − 1) where the statistic is a variance that is to become an unbiased one
+  double scale = 1;  ///< n / (n − 1) if the statistic is a variance that shall become unbiased
 };
 
 class Graph {
  public:
   TensorId addTensor(std::string name, TensorType type, TensorRole role);
   TensorId addParameter(std::string name, TensorType type, Initializer initializer);
-  /// A tensor whose value the graph holds, in row-major order and host byte order; as many bytes as the type
-  /// needs.
+  /// Adds a tensor whose value the graph holds. `bytes` are in row-major order and host byte order, as many
+  /// as the type needs.
   TensorId addConstant(std::string name, TensorType type, std::vector<std::byte> value);
-  /// Appends a node whose inputs exist; its outputs get this node as producer.
+  /// Appends a node whose inputs exist. The outputs get this node as their producer.
   NodeId addNode(Node node);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -91,15 +93,16 @@ class Graph {
   const Tensor& tensor(TensorId id) const;
   const Node& node(NodeId id) const;
   const Initializer& initializer(TensorId parameter) const;
-  /// The bytes of a constant; null where the tensor is none.
+  /// The bytes of a constant, or null if the tensor has none.
   const std::vector<std::byte>* constantValue(TensorId id) const;
 
-  std::vector<TensorId> inputs;  ///< what the host streams in, in the data set's order (samples, then labels)
-  std::vector<TensorId> outputs;  ///< what a call returns: predictions
+  /// streamed in by the host, in the order of the data set (samples, then labels)
+  std::vector<TensorId> inputs;
+  std::vector<TensorId> outputs;  ///< what a call returns, for example predictions
   std::optional<TensorId> loss;   ///< scalar, mean over the micro-batch
   /// parameter → its gradient for one micro-batch; filled by compile's gradients.
   std::map<TensorId, TensorId> parameterGradients;
-  std::vector<StateUpdate> stateUpdates;  ///< of training
+  std::vector<StateUpdate> stateUpdates;  ///< training only
 
  private:
   std::vector<Tensor> tensors_;
@@ -108,7 +111,7 @@ class Graph {
   std::map<TensorId, std::vector<std::byte>> constants_;
 };
 
-/// The attribute, or the fallback where the node does not have it (or has it with another type).
+/// These return the fallback if the node does not have the attribute or has it with another type.
 std::int64_t intAttribute(const Node& node, const std::string& name, std::int64_t fallback);
 double floatAttribute(const Node& node, const std::string& name, double fallback);
 std::string stringAttribute(const Node& node, const std::string& name, const std::string& fallback);
@@ -117,7 +120,7 @@ std::vector<std::int64_t> intsAttribute(const Node& node, const std::string& nam
 std::vector<double> floatsAttribute(const Node& node, const std::string& name, std::vector<double> fallback);
 std::vector<std::string> stringsAttribute(const Node& node, const std::string& name,
                                           std::vector<std::string> fallback);
-/// Null where the node does not have it.
+/// Returns null if the node does not have the attribute.
 const TensorValue* tensorAttribute(const Node& node, const std::string& name);
 const Graph* graphAttribute(const Node& node, const std::string& name);
 

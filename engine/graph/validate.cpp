@@ -15,7 +15,8 @@ bool isProduced(TensorRole role) {
   return role == TensorRole::activation || role == TensorRole::gradient;
 }
 
-/// Extents that are not negative and whose bytes fit in 2⁶², so that sums of a few stay in 64 bits.
+/// Checks that extents are not negative and that the bytes stay below 2⁶², so that sums of a few sizes fit 64
+/// bits.
 Status checkType(const Tensor& tensor) {
   std::int64_t bytes = sizeOf(tensor.type.element);
   for (const std::int64_t extent : tensor.type.shape) {

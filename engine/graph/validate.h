@@ -4,10 +4,11 @@
 
 namespace pipescope::graph {
 
-/// Checks what every reader of a graph relies on: names are unique and not empty, extents are not negative,
-/// sizes fit, every node reads only what stands before it (so there are no cycles), forward never reads
-/// backward, an activation has a producer, loss is a scalar, and a gradient has its parameter's type. The
-/// error names node and tensor. Shapes against operators are checked by ops::checkShapes.
+/// Checks the rules that every reader of a graph relies on. Names are unique and not empty. Extents are not
+/// negative and sizes fit. Every node reads only tensors that exist before it, so there are no cycles.
+/// Forward nodes never read backward ones. An activation has a producer, the loss is a scalar, and a gradient
+/// has the type of its parameter. The error names the node and the tensor. ops::checkShapes checks shapes
+/// against operators.
 base::Status validate(const Graph& graph);
 
 }  // namespace pipescope::graph

@@ -10,8 +10,8 @@
 namespace pipescope::numerics {
 namespace {
 
-/// Size of a large page; buffers of several of them start at one. Kernels walk over rows that lie far apart:
-/// with small pages, looking up addresses takes a good part of their time.
+/// Buffers of several large pages start at a large page. Kernels visit rows that are far apart, and with
+/// small pages they would spend much of their time on address translation.
 constexpr std::size_t kLargePage = std::size_t{2} << 20, kLeastLarge = 2 * kLargePage;
 
 }  // namespace
@@ -22,7 +22,7 @@ AlignedBuffer::AlignedBuffer(std::int64_t bytes) : size_(static_cast<std::size_t
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, whole)));
   if (!memory_) throw std::bad_alloc();
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // A wish: where the system does not grant it, nothing changes.
+  // This is only a hint. If the system ignores it, nothing changes.
   if (alignment == kLargePage) static_cast<void>(madvise(memory_.get(), whole, MADV_HUGEPAGE));
 #endif
   std::fill_n(memory_.get(), size_, std::byte{0});

@@ -12,7 +12,7 @@ constexpr std::int64_t alignedBytes(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Zeroed memory that starts at a multiple of 64 bytes; in large pages where it is large.
+/// Zeroed memory that starts at a multiple of 64 bytes. Large buffers use large pages.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -35,7 +35,7 @@ class AlignedBuffer {
   std::size_t size_ = 0;
 };
 
-/// The same bytes as values; the span's start must be aligned for T.
+/// Views bytes as values. The start of the span must be aligned for T.
 template <class T>
 std::span<T> valuesOf(std::span<std::byte> bytes) {
   return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

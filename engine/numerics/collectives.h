@@ -1,5 +1,6 @@
 #pragma once
-// What replicas do together. Sums are in ascending order of replica, so they are the same bits everywhere.
+// What replicas do together. Sums are formed in ascending order of replicas, so they have the same bits
+// everywhere.
 #include <cstdint>
 #include <span>
 
@@ -8,11 +9,12 @@ namespace pipescope::numerics {
 class Collectives {
  public:
   virtual ~Collectives() = default;
-  /// `parts` are the same values of each replica of a group, ascending; afterwards each holds their sum.
+  /// `parts` holds the same values of each replica of a group, in ascending order of replicas. Afterwards
+  /// each part holds the sum.
   virtual void allReduceSum(std::span<const std::span<float>> parts) const = 0;
 };
 
-/// Replicas that live in this process.
+/// Collectives of replicas that run in this process.
 class InProcessCollectives : public Collectives {
  public:
   void allReduceSum(std::span<const std::span<float>> parts) const override;

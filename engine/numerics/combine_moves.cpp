@@ -40,12 +40,12 @@ class MoveCombiner {
     return node.op == "Slice" || node.op == "Transpose" || renames(node);
   }
 
-  /// Whether a move alone reads what this one makes.
+  /// True if only one node reads the output of this one, and that node is a move.
   bool nextMove(std::size_t node) const {
     const std::optional<std::size_t> next = readers_.only(nodes_[node].outputs[0]);
     return next && isMove(nodes_[*next]) && nodes_[*next].inputs[0] == nodes_[node].outputs[0];
   }
-  /// The move that makes a tensor, which nobody else reads.
+  /// The move that makes a tensor, if nobody else reads the tensor.
   std::optional<std::size_t> moveBehind(TensorId id) const {
     const std::optional<std::size_t> producer = id.valid() ? readers_.producer(id) : std::nullopt;
     if (!producer || !readers_.only(id) || !isMove(nodes_[*producer])) return std::nullopt;
@@ -58,7 +58,7 @@ class MoveCombiner {
     return graph::intsAttribute(node, "perm", reversed);
   }
 
-  /// The view of the node's output, from that of its input.
+  /// Turns the view of the input of a node into the view of its output.
   bool follow(const Node& node, StridedView& view) const {
     if (renames(node)) return view.reshape(shapeOf(node.outputs[0]));
     if (node.op == "Slice") {
@@ -74,7 +74,7 @@ class MoveCombiner {
     while (const std::optional<std::size_t> before = moveBehind(nodes_[chain.back()].inputs[0]))
       chain.push_back(*before);
     const auto copies = [this](std::size_t i) { return !renames(nodes_[i]); };
-    // From as early a node on as one view covers all that follows.
+    // Start with the earliest node from which one view covers all that follows.
     for (; std::ranges::count_if(chain, copies) >= 2; chain.pop_back()) {
       StridedView view(shapeOf(nodes_[chain.back()].inputs[0]));
       if (!std::ranges::all_of(chain.rbegin(), chain.rend(),
@@ -89,7 +89,8 @@ class MoveCombiner {
     }
   }
 
-  /// The view of the node's input, from that of its output: gradients flow back through views.
+  /// Turns the view of the output of a node into the view of its input, because gradients flow back through
+  /// views.
   bool goBack(const Node& node, StridedView& view) const {
     if (renames(node)) return view.reshape(shapeOf(node.inputs[0]));
     if (node.op != "Transpose") return false;

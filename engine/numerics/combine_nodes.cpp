@@ -14,20 +14,21 @@ using graph::Node;
 using graph::TensorId;
 using Ints = std::vector<std::int64_t>;
 
-/// Whether a constant holds nothing but zero bits: +0, false.
+/// True if a constant holds only zero bits (+0 or false).
 bool isZero(const Graph& graph, TensorId id) {
   const std::vector<std::byte>* bytes = id.valid() ? graph.constantValue(id) : nullptr;
   return bytes && std::ranges::all_of(*bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-/// Whether a node hands its first input on as it is: dropout that is known to drop nothing.
+/// True if a node returns its first input unchanged: a dropout that drops nothing.
 bool passesOn(const Graph& graph, const Node& node) {
   if (node.op != "Dropout" && node.op != "GradDropout") return false;
   const bool off = node.inputs.size() < 3 || !node.inputs[2].valid() || isZero(graph, node.inputs[2]);
   return off || isZero(graph, node.inputs[1]);
 }
 
-/// The nodes without those that pass their input on; who read their output reads the input.
+/// The nodes without those that return their input unchanged. Whoever reads their output then reads the
+/// input.
 std::vector<Node> withoutPassing(const Graph& graph) {
   const NodeReaders readers(graph, graph.nodes());
   std::map<TensorId, TensorId> same;
@@ -71,13 +72,13 @@ class Combiner {
   bool isMatrix(TensorId id) const {
     return id.valid() && typeOf(id).shape.size() == 2 && typeOf(id).element == graph::ElementType::float32;
   }
-  /// Whether an input of the graph or a weight: there before the first node runs.
+  /// True for an input of the graph or a weight, which exists before the first node runs.
   bool isRoot(TensorId id) const { return !readers_.producer(id); }
   static bool swapsAxes(const Node& node) {
     return node.op == "Transpose" && graph::intsAttribute(node, "perm", {1, 0}) == Ints{1, 0};
   }
 
-  /// A weight's Transpose that products alone read, as their right factor: they take the weight as it is.
+  /// If only products read a transposed weight, as their right factor, they take the weight as it is.
   void throughTransposed(std::size_t transpose) {
     const TensorId weight = nodes_[transpose].inputs[0], turned = nodes_[transpose].outputs[0];
     if (!isMatrix(weight) || !swapsAxes(nodes_[transpose]) || readers_.kept(turned)) return;
@@ -102,7 +103,7 @@ class Combiner {
     dropped_[transpose] = true;
   }
 
-  /// dWᵀ = xᵀ·dy, transposed: dW = dyᵀ·x at once.
+  /// dWᵀ = xᵀ·dy followed by a Transpose becomes dW = dyᵀ·x.
   void turnWeightGradient(const Node& forward) {
     const TensorId x = forward.inputs[0];
     for (const std::size_t reader : readers_.of(x)) {
@@ -111,7 +112,7 @@ class Combiner {
       const std::optional<std::size_t> next = readers_.only(node.outputs[0]);
       if (!next || !swapsAxes(nodes_[*next]) || !isMatrix(node.outputs[0])) continue;
       const graph::Shape& target = typeOf(nodes_[*next].outputs[0]).shape;
-      // Vectors: their products have other shapes.
+      // Products with vectors have other shapes.
       if (typeOf(x).shape.size() < 2 || typeOf(node.inputs[1]).shape.size() != typeOf(x).shape.size())
         continue;
       std::swap(node.inputs[0], node.inputs[1]);
@@ -121,7 +122,7 @@ class Combiner {
     }
   }
 
-  /// MatMul and the Add of a vector behind it.
+  /// Combines a MatMul with the Add of a vector that follows it.
   void withBias(std::size_t product) {
     Node& node = nodes_[product];
     if (!isMatrix(node.inputs[1]) || node.inputs.size() != 2 || !node.outputs[0].valid()) return;
@@ -131,8 +132,8 @@ class Combiner {
     const TensorId bias = sum.inputs[0] == node.outputs[0] ? sum.inputs[1] : sum.inputs[0];
     const graph::TensorType& result = typeOf(sum.outputs[0]);
     if (!isRoot(bias) || result != typeOf(node.outputs[0]) || result.shape.empty()) return;
-    // One number for each column; a column is not the last axis where W is a vector, which isMatrix()
-    // excludes.
+    // The bias needs one number for each column. If W were a vector, columns would not be the last axis, but
+    // isMatrix() excludes this.
     if (typeOf(bias).elements() != result.shape.back() || typeOf(bias).shape.empty() ||
         typeOf(bias).shape.back() != result.shape.back())
       return;
@@ -143,7 +144,7 @@ class Combiner {
     dropped_[*next] = true;
   }
 
-  /// Where a slice's gradient lies; none where it is no plain piece along one axis.
+  /// Where the gradient of a slice belongs. None if it is not a plain piece along one axis.
   struct Piece {
     std::size_t axis = 0;
     std::int64_t begin = 0, length = 0;
@@ -167,7 +168,7 @@ class Combiner {
     return piece;
   }
 
-  /// Sum of GradSlices whose pieces lie side by side and leave nothing out.
+  /// Combines a Sum of GradSlices whose pieces are adjacent and cover everything.
   void sideBySide(std::size_t sum) {
     Node& node = nodes_[sum];
     std::vector<Piece> pieces;
@@ -199,7 +200,7 @@ class Combiner {
 
   const Graph& graph_;
   std::vector<Node> nodes_;
-  const NodeReaders readers_;  ///< of the nodes before anything was combined
+  const NodeReaders readers_;  ///< of the nodes before any were combined
   std::vector<bool> dropped_;
 };
 

@@ -1,22 +1,23 @@
 #pragma once
-// Loss scaling: gradients of small losses survive half precision because the loss is multiplied first.
+// Loss scaling. The loss is multiplied by a factor so that small gradients survive half precision.
 #include <cstdint>
 #include <string>
 
 namespace pipescope::numerics {
 
 struct LossScaleOptions {
-  /// The constant of the graph that the loss is multiplied by (compile::scaleLoss); empty: none.
+  /// Name of the constant in the graph that multiplies the loss (compile::scaleLoss); empty: no loss scaling.
   std::string tensor;
   double initial = 1;
   bool automatic = false;
-  /// Automatic: after every `period` updates, the scale is halved where more than this part of the gradients'
-  /// elements was above the edge, otherwise doubled (PopART's automatic loss scaling).
+  /// Automatic scaling looks at the gradients after every `period` updates. It halves the scale if the
+  /// fraction of elements above the edge exceeds `threshold`, and otherwise doubles it (PopART's automatic
+  /// loss scaling).
   std::int64_t period = 1;
   double threshold = 1e-7;
 };
 
-/// Gradients of |g| above an eighth of float16's largest number count as large.
+/// A gradient counts as large if |g| exceeds an eighth of the largest float16 number.
 inline constexpr float kLossScaleEdge = 0.125F * 65504.0F;
 
 class LossScale {
@@ -26,7 +27,7 @@ class LossScale {
   double value() const { return value_; }
   void restore(double value) { value_ = value; }
   bool counts() const { return options_.automatic; }
-  /// The elements of one update's gradients; adapts the scale where a period has ended.
+  /// Takes the counts of one update and adapts the scale at the end of a period.
   void update(std::int64_t above, std::int64_t below) {
     if (!options_.automatic) return;
     above_ += above;
@@ -34,7 +35,7 @@ class LossScale {
     if (++updates_ % options_.period != 0) return;
     const std::int64_t all = above_ + below_;
     const bool large = all > 0 && static_cast<double>(above_) / static_cast<double>(all) > options_.threshold;
-    // Within what float32 holds, and never below 1 in 2²⁴.
+    // The limits keep the scale within the range of float32.
     if (large && value_ > kLeast) value_ /= 2;
     if (!large && value_ < kMost) value_ *= 2;
     above_ = below_ = 0;

@@ -13,7 +13,7 @@ bool meet(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-/// Offset for buffer `own` among `placed`, which are sorted by offset.
+/// Finds the offset of buffer `own` among the buffers in `placed`, which are sorted by offset.
 std::int64_t bestOffset(std::span<const Lifetime> lifetimes, const std::vector<std::int64_t>& offsets,
                         const std::vector<std::size_t>& placed, std::size_t own) {
   const std::int64_t need = alignedBytes(lifetimes[own].bytes);

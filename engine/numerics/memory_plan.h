@@ -12,13 +12,13 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<std::int64_t> offsets;  ///< of each buffer, multiples of 64
+  std::vector<std::int64_t> offsets;  ///< of each buffer; multiples of 64
   std::int64_t bytes = 0;             ///< of the whole arena
 };
 
-/// Places buffers so that those that live at the same time do not overlap: largest first, each in the
-/// smallest gap that holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net inference",
-/// 2020: greedy by size).
+/// Places buffers so that those needed at the same time do not overlap. It places the largest buffer first,
+/// each in the smallest gap that holds it (Pisarchyk, Lee: "Efficient memory management for deep neural net
+/// inference", 2020: greedy by size).
 MemoryPlan planMemory(std::span<const Lifetime> lifetimes);
 
 }  // namespace pipescope::numerics

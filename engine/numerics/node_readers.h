@@ -1,5 +1,5 @@
 #pragma once
-// Who reads what in a list of nodes: what passes over a program's nodes share.
+// An index of which node reads and which node makes each tensor, for passes over the nodes of a program.
 #include <optional>
 #include <set>
 #include <vector>
@@ -10,7 +10,7 @@ namespace pipescope::numerics {
 
 class NodeReaders {
  public:
-  /// Nodes stand at the index that is their number.
+  /// `nodes` must be stored at the index that is their number.
   NodeReaders(const graph::Graph& graph, const std::vector<graph::Node>& nodes)
       : readers_(graph.tensors().size()), producers_(graph.tensors().size()) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -27,11 +27,12 @@ class NodeReaders {
     for (const graph::StateUpdate& update : graph.stateUpdates) kept_.insert(update.result);
   }
 
-  /// Once for each input that the tensor is.
+  /// The nodes that read the tensor. A node occurs once for each input that is this tensor.
   const std::vector<std::size_t>& of(graph::TensorId id) const { return readers_[at(id)]; }
-  /// Whether more than nodes reads it: outputs, the loss, gradients of weights, running statistics.
+  /// True if something besides nodes needs the tensor: an output, the loss, a weight gradient, running
+  /// statistics.
   bool kept(graph::TensorId id) const { return kept_.contains(id); }
-  /// The node that alone reads a tensor which nothing else needs; none otherwise.
+  /// The only node that reads the tensor. None if several nodes read it or something else needs it.
   std::optional<std::size_t> only(graph::TensorId id) const {
     if (kept(id) || of(id).size() != 1) return std::nullopt;
     return of(id).front();
@@ -47,7 +48,7 @@ class NodeReaders {
   std::set<graph::TensorId> kept_;
 };
 
-/// The nodes that are not dropped, numbered anew.
+/// Returns the nodes that are not dropped, with new numbers.
 inline std::vector<graph::Node> withoutDropped(std::vector<graph::Node> nodes,
                                                const std::vector<bool>& dropped) {
   std::vector<graph::Node> result;

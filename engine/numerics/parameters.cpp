@@ -38,8 +38,8 @@ Parameters& Parameters::operator=(const Parameters& other) {
 
 namespace {
 
-/// Values first … first + values.size() − 1 of the normal distribution, by pairs of words (Box and Muller: "A
-/// note on the generation of random normal deviates", 1958).
+/// Draws values first … first + values.size() − 1 of the normal distribution from pairs of words (Box and
+/// Muller: "A note on the generation of random normal deviates", 1958).
 void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t first,
                 std::span<float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -52,7 +52,7 @@ void drawNormal(const ops::RandomSequence& random, double deviation, std::size_t
   }
 }
 
-/// In pieces, so that half weights need no float32 copy of the whole.
+/// Draws in pieces, so that half-precision weights need no float32 copy of the whole tensor.
 void draw(const graph::Initializer& initializer, const graph::Tensor& tensor,
           const ops::RunIdentity& identity, std::span<std::byte> bytes) {
   using Kind = graph::Initializer::Kind;
@@ -122,7 +122,7 @@ std::size_t Parameters::find(const std::string& name) const {
 }
 
 namespace {
-/// FNV-1a over words of eight bytes, with a shift so that high bits reach low ones.
+/// FNV-1a over words of eight bytes, with a shift that spreads high bits to low ones.
 class Hash {
  public:
   void add(std::uint64_t word) {

@@ -10,30 +10,30 @@
 
 namespace pipescope::numerics {
 
-/// Named weights in one block of memory. Copying copies the values: that is how weights are saved and given
-/// to another executable.
+/// Named weights in one block of memory. Copying a Parameters copies the values, which is how weights are
+/// saved and handed to another executable.
 class Parameters {
  public:
   Parameters() = default;
-  /// Zeros for every parameter of the graph, in the order of its tensors.
+  /// Makes zeros for every parameter of the graph, in the order of its tensors.
   explicit Parameters(const graph::Graph& graph);
   Parameters(const Parameters& other);
   Parameters& operator=(const Parameters& other);
   Parameters(Parameters&&) noexcept = default;
   Parameters& operator=(Parameters&&) noexcept = default;
 
-  /// Draws every value from the graph's initializers; keyed by seed and name, so a graph of other micro-batch
-  /// size or another split starts from the same weights. float32 only.
+  /// Draws all values from the initializers of the graph. The numbers are keyed by seed and name, so a graph
+  /// with another micro-batch size or another split starts with the same weights. float32 only.
   base::Status initialize(const graph::Graph& graph, std::uint64_t seed);
-  /// Takes values by name. Every parameter here must be in `other` with the same type; more in `other` are
-  /// ignored.
+  /// Copies values by name. `other` must hold every parameter of this object with the same type; it may hold
+  /// more.
   base::Status assignFrom(const Parameters& other);
 
   std::size_t count() const { return entries_.size(); }
   std::int64_t elements() const;
   const std::string& name(std::size_t index) const { return entries_[index].name; }
   const graph::TensorType& type(std::size_t index) const { return entries_[index].type; }
-  /// Index of a name; count() where there is none.
+  /// Index of a name, or count() if there is none.
   std::size_t find(const std::string& name) const;
   std::span<std::byte> bytes(std::size_t index) {
     return memory_.part(entries_[index].offset, entries_[index].type.bytes().count);
@@ -44,7 +44,7 @@ class Parameters {
   std::span<float> floats(std::size_t index) { return valuesOf<float>(bytes(index)); }
   std::span<const float> floats(std::size_t index) const { return valuesOf<float>(bytes(index)); }
 
-  /// A hash of names, types and bits: equal for bit-equal weights only (but for chance).
+  /// A hash of names, types and bits. Weights with equal hashes are bit-equal, except by chance.
   std::uint64_t hash() const;
 
  private:

@@ -65,7 +65,7 @@ base::Status Program::runStep(const Step& step, const Bindings& bindings, Worksp
   return step.kernel.run(arguments);
 }
 
-/// Sums a step's input over each group of replicas, into the step's output.
+/// Sums the input of a step over each group of replicas and writes the sum to the outputs of the step.
 void Program::exchange(const Step& step, std::span<const Bindings> bindings,
                        std::span<Workspace* const> workspaces) const {
   const InProcessCollectives collectives;

@@ -12,17 +12,17 @@
 
 namespace pipescope::numerics {
 
-/// What one run of a program reads and writes besides its arena.
+/// What a run of a program reads and writes outside its arena.
 struct Bindings {
   std::span<const std::span<const std::byte>> inputs;   ///< of one micro-batch, in the order of Graph::inputs
   std::span<const std::span<const std::byte>> weights;  ///< in the order of Program::weights()
   std::span<const std::span<std::byte>>
-      gradients;  ///< in the order of Program::gradients(); none: in the arena
+      gradients;  ///< in the order of Program::gradients(); if empty, gradients lie in the arena
   ops::RunIdentity identity;
-  base::Executor* executor = nullptr;  ///< what kernels may split their work over; null: nothing
+  base::Executor* executor = nullptr;  ///< kernels may split their work over it; null: they do not
 };
 
-/// Memory of one run at a time: the arena and lists that are filled anew for each node.
+/// The memory of one run: the arena, and lists that are filled again for each node.
 class Workspace {
  public:
   std::span<const std::byte> arena() const { return arena_.bytes(); }
@@ -34,31 +34,32 @@ class Workspace {
   std::vector<std::span<std::byte>> outputs_;
 };
 
-/// A graph made ready to compute one micro-batch: kernels in order, every tensor at its place. Immutable: any
-/// number of workspaces may run it at once.
+/// A graph that is ready to compute one micro-batch. It has its kernels in order, and every tensor has a
+/// place. A program is immutable; several workspaces may run it at the same time.
 class Program {
  public:
-  /// The graph must outlive nothing: what is needed is copied. Errors: what ops::checkShapes and kernels
-  /// refuse, weights without a value, tensors without elements.
+  /// The program copies what it needs, so the graph need not outlive it. Errors: what ops::checkShapes and
+  /// kernels refuse, weights without a value, tensors without elements.
   static base::Result<Program> create(const graph::Graph& graph, const ops::OperatorRegistry& registry);
 
-  /// Weights as tensors of the graph (parameters only), ascending.
+  /// Ids of the weights (parameters only), ascending.
   const std::vector<graph::TensorId>& weights() const { return weights_; }
-  /// Parameters that have a gradient, ascending.
+  /// Ids of the parameters that have a gradient, ascending.
   const std::vector<graph::TensorId>& gradients() const { return gradients_; }
   std::int64_t arenaBytes() const { return arenaBytes_; }
 
   Workspace makeWorkspace() const;
-  /// Fails where an operator refuses a value (a label outside its classes).
+  /// Error: an operator refuses a value, for example a label outside its classes.
   base::Status run(const Bindings& bindings, Workspace& workspace) const;
-  /// Whether replicas must run together because they exchange values within a micro-batch (ReplicaSum).
+  /// True if replicas must run together because they exchange values within a micro-batch (ReplicaSum).
   bool exchanges() const { return exchanges_; }
-  /// The same micro-batch of all replicas, in ascending order: in step at each exchange.
+  /// Runs the same micro-batch of all replicas, which meet at each exchange. Replicas are in ascending order.
   base::Status runTogether(std::span<const Bindings> bindings, std::span<Workspace* const> workspaces) const;
-  /// Gives a constant another value between runs; as many bytes as it has. False: it has no constant of the
-  /// name.
+  /// Replaces the value of a constant between runs by one with as many bytes. Returns false if there is no
+  /// such constant.
   bool setConstant(const std::string& name, std::span<const std::byte> value);
-  /// Graph output `index`, or the loss, after a run; valid until the workspace's next one.
+  /// These return output `index` of the graph and the loss after a run. The bytes are valid until the next
+  /// run in the workspace.
   std::span<const std::byte> output(const Workspace& workspace, const Bindings& bindings,
                                     std::size_t index) const;
   std::span<const std::byte> loss(const Workspace& workspace, const Bindings& bindings) const;
@@ -71,17 +72,17 @@ class Program {
 
  private:
   friend class ProgramBuilder;
-  /// Where a tensor is.
+  /// The place of a tensor.
   struct Place {
     enum class Kind : std::uint8_t { none, input, weight, constant, gradient, arena } kind = Kind::none;
-    std::int64_t at = 0;  ///< index, or offset in the arena
+    std::int64_t at = 0;  ///< an index, or an offset in the arena
     std::int64_t bytes = 0;
   };
   struct Step {
     ops::Kernel kernel;
     std::vector<Place> inputs, outputs;
     std::int64_t scratch = 0;  ///< offset in the arena
-    std::int64_t group = 0;    ///< ReplicaSum: replicas that sum up together; 0: any other operator
+    std::int64_t group = 0;    ///< ReplicaSum: number of replicas that are summed; 0 for any other operator
   };
   base::Status runStep(const Step& step, const Bindings& bindings, Workspace& workspace) const;
   void exchange(const Step& step, std::span<const Bindings> bindings,
@@ -91,7 +92,7 @@ class Program {
   std::span<std::byte> write(const Place& place, const Bindings& bindings, Workspace& workspace) const;
 
   std::vector<Step> steps_;
-  /// A gradient that serves several parameters is copied to all but the first at the end.
+  /// If several parameters share one gradient, it is copied to all but the first at the end.
   std::vector<std::pair<Place, Place>> copies_;
   std::vector<std::vector<std::byte>> constants_;
   std::vector<std::string> constantNames_;

@@ -49,10 +49,10 @@ base::Result<Program> ProgramBuilder::build() {
   return std::move(program_);
 }
 
-/// Inputs, weights, constants and the gradients of weights have memory of their own.
+/// Inputs, weights, constants and weight gradients have memory outside the arena.
 Status ProgramBuilder::placeOutside() {
   for (const graph::Tensor& tensor : graph_.tensors()) {
-    // A constant may be empty: the shape of a scalar, say.
+    // A constant may be empty, for example the shape of a scalar.
     if (tensor.type.elements() == 0 && tensor.role != graph::TensorRole::constant)
       return badInput(fmt::format("tensor {} ({}) has no elements to compute", tensor.name,
                                   graph::toString(tensor.type)));
@@ -124,7 +124,8 @@ Status ProgramBuilder::makeKernels() {
   return {};
 }
 
-/// The Relu that alone reads what the node makes, where the node's kernel can do its work; null: none.
+/// The Relu that alone reads the output of the node, if the kernel of the node can compute it too; otherwise
+/// null.
 const graph::Node* ProgramBuilder::reluBehind(const graph::Node& node) const {
   if (!definitionOf(node).kernelWithRelu || !node.outputs[0].valid()) return nullptr;
   const auto output = static_cast<std::size_t>(node.outputs[0].value);
@@ -143,7 +144,7 @@ std::int64_t ProgramBuilder::takeOver(const graph::Node& node) const {
       std::ranges::count(node.inputs, input) != 1)
     return -1;
   const std::int64_t buffer = place(input).at;
-  // The buffer may hold other tensors by now: all of them must have had their last use.
+  // The buffer may hold several tensors by now. All of them must have had their last use.
   if (buffers_[static_cast<std::size_t>(buffer)].last > node.id.value) return -1;
   return place(input).bytes == place(node.outputs[0]).bytes ? buffer : -1;
 }
@@ -183,7 +184,7 @@ void ProgramBuilder::makeSteps() {
   std::vector<bool> done(nodes_.size(), false);
   for (const graph::Node& node : nodes_) {
     const auto index = static_cast<std::size_t>(node.id.value);
-    // A Relu within another node's kernel works on the same memory.
+    // A Relu within the kernel of another node works on the same memory.
     if (done[index]) {
       PIPESCOPE_CHECK(place(node.inputs[0]).at == place(node.outputs[0]).at, node.name);
       continue;

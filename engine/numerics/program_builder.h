@@ -4,7 +4,7 @@
 
 namespace pipescope::numerics {
 
-/// Gives every tensor of a graph its place and every node its kernel.
+/// Gives a place to every tensor of a graph and a kernel to every node.
 class ProgramBuilder {
  public:
   ProgramBuilder(const graph::Graph& graph, const ops::OperatorRegistry& registry);
@@ -18,7 +18,7 @@ class ProgramBuilder {
   void findLastUses();
   base::Status makeKernels();
   const graph::Node* reluBehind(const graph::Node& node) const;
-  /// Buffer of the input whose memory the node's first output takes over; −1: none.
+  /// The buffer of the input whose memory the first output of the node reuses, or −1 if there is none.
   std::int64_t takeOver(const graph::Node& node) const;
   void makeBuffers();
   void placeInArena();
@@ -28,15 +28,17 @@ class ProgramBuilder {
 
   const graph::Graph& graph_;
   const ops::OperatorRegistry& registry_;
-  std::vector<graph::Node> nodes_;  ///< of the graph, some of them combined
+  std::vector<graph::Node> nodes_;  ///< of the graph, partly combined
   Program program_;
-  std::vector<Place> places_;          ///< by tensor; of arena ones, `at` is the buffer until placeInArena()
-  std::vector<std::int64_t> lastUse_;  ///< by tensor: last node that reads it; one past the last node: kept
-  std::vector<std::int64_t> readers_;  ///< by tensor: how many inputs of nodes it is
-  std::vector<ops::Kernel> kernels_;   ///< by node
-  std::vector<const graph::Node*> reluOf_;  ///< by node: the Relu that its kernel does too, or null
+  /// by tensor; before placeInArena(), `at` of a tensor in the arena is its buffer
+  std::vector<Place> places_;
+  /// by tensor: the last node that reads it, or one past the last node if it is kept
+  std::vector<std::int64_t> lastUse_;
+  std::vector<std::int64_t> readers_;       ///< by tensor: how many inputs of nodes are this tensor
+  std::vector<ops::Kernel> kernels_;        ///< by node
+  std::vector<const graph::Node*> reluOf_;  ///< by node: the Relu that its kernel also computes, or null
   std::vector<Lifetime> buffers_;
-  std::vector<std::int64_t> scratch_;  ///< by node: its buffer, −1: none
+  std::vector<std::int64_t> scratch_;  ///< by node: buffer of its scratch memory, or −1
 };
 
 }  // namespace pipescope::numerics

@@ -57,8 +57,7 @@ Result<std::unique_ptr<Session>> Session::create(const graph::Graph& graph,
                                                  base::Executor& executor, SessionOptions options) {
   PIPESCOPE_TRY(checkTypes(graph));
   if (options.replicas < 1 || options.replicas > kMostReplicas)
-    return badInput(
-        fmt::format("{} replicas in one process; give 1 to {}", options.replicas, kMostReplicas));
+    return badInput(fmt::format("{} replicas in one process; give 1 to {}", options.replicas, kMostReplicas));
   if (options.inputGroup < 1 || options.replicas % options.inputGroup != 0) {
     return badInput(fmt::format("groups of {} replicas with the same input do not divide {} replicas",
                                 options.inputGroup, options.replicas));
@@ -243,8 +242,8 @@ Status Session::runWave(const Rows& rows, std::size_t first, std::size_t count, 
   const auto body = [&](std::size_t task) {
     statuses_[task] = runTask(rows, first + task * each, task * each, keep, results);
   };
-  executor_.parallelFor(statuses_.size(), std::ref(body));  // by reference: nothing to allocate
-  // The first micro-batch that failed, whichever thread came to it first.
+  executor_.parallelFor(statuses_.size(), std::ref(body));  // The reference avoids an allocation.
+  // Reports the error of the first micro-batch that failed, whichever thread ran it.
   for (Status& status : statuses_) PIPESCOPE_TRY(std::move(status));
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Computes a model: weights, optimizer state and steps. The order of every sum is canonical, so losses,
-// outputs and weights are the same bits for any number of threads and whatever the emulated devices do.
+// Computes a model: weights, optimizer state and steps. The order of every sum is fixed, so losses, outputs
+// and weights have the same bits for any number of threads and any emulated devices.
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,66 +16,67 @@
 
 namespace pipescope::numerics {
 
-/// Rows of one call: per graph input, the rows of all its micro-batches one after another. Values start where
-/// their type allows; `rowsOf` makes one from values.
+/// The rows of one call. Each graph input has the rows of all micro-batches one after another. The start of a
+/// span must be aligned for its type; `rowsOf` makes a span from values.
 using Rows = std::vector<std::span<const std::byte>>;
 template <class T>
 std::span<const std::byte> rowsOf(std::span<const T> values) {
   return std::as_bytes(values);
 }
 
-/// What a call gives back. Reused from call to call, it allocates nothing.
+/// The results of a call. An object that is used again for the next call allocates nothing.
 struct Results {
-  std::vector<float> losses;  ///< per micro-batch of the rows, ascending; empty where the graph has no loss
-  /// Per graph output: rows of the kept micro-batches, ascending.
+  std::vector<float> losses;  ///< by micro-batch of the rows; empty if the graph has no loss
+  /// By graph output: the rows of the kept micro-batches, in ascending order.
   std::vector<std::vector<std::byte>> outputs;
 
   template <class T>
   std::span<const T> output(std::size_t index) const {
     return valuesOf<T>(std::span<const std::byte>(outputs[index]));
   }
-  /// False where a loss is NaN or infinite.
+  /// False if a loss is NaN or infinite.
   bool lossesFinite() const;
 };
 
-/// Which micro-batches' outputs are kept; `last`: the last one of each replica.
+/// Which micro-batches keep their outputs. `last` is the last micro-batch of each replica.
 enum class Keep { none, last, all };
 
 class Session {
  public:
-  /// For training the graph holds gradients (compile::addGradients) and `optimizer` is given; for inference
-  /// it is null. Weights start from the graph's initializers. `executor` must outlive the session.
+  /// For training, the graph must hold gradients (compile::addGradients) and `optimizer` must be given. For
+  /// inference, it is null. Weights start from the initializers of the graph. `executor` must outlive the
+  /// session.
   static base::Result<std::unique_ptr<Session>> create(const graph::Graph& graph,
                                                        const ops::OperatorRegistry& registry,
                                                        std::unique_ptr<optimizers::Optimizer> optimizer,
                                                        base::Executor& executor, SessionOptions options = {});
   ~Session();
 
-  /// One weight update from as many micro-batches as the rows hold: forward and backward of each, gradients
-  /// added in ascending order, then the optimizer. A NaN loss is returned as it is, and the weights are then
-  /// what it made of them: look at lossesFinite(). Errors: rows that do not divide, an operator that refuses
-  /// a value; weights are then untouched.
+  /// Computes one weight update from all micro-batches in the rows: forward and backward pass of each,
+  /// gradients added in ascending order, then the optimizer. A NaN loss is not an error, and it spoils the
+  /// weights; check lossesFinite(). Errors: rows that do not divide into micro-batches, or an operator that
+  /// refuses a value. Weights are then unchanged.
   base::Status trainStep(const Rows& rows, Keep keep, Results& results);
-  /// Forward only of as many micro-batches as the rows hold. A graph with gradients is refused: infer with a
+  /// Runs the forward pass for all micro-batches in the rows. A graph with gradients is refused: use a
   /// forward graph and parameters().assignFrom().
   base::Status infer(const Rows& rows, Keep keep, Results& results);
 
   Parameters& parameters() { return parameters_; }
   const Parameters& parameters() const { return parameters_; }
-  /// Hashes of the replicas' weights: one where they share them.
+  /// Hashes of the weights of all replicas, or one hash if they share their weights.
   std::vector<std::uint64_t> replicaHashes() const;
-  /// To be called after weights were assigned in training.
+  /// Must be called after weights were assigned in training.
   void weightsChanged() {
     if (updater_) updater_->weightsChanged();
   }
   /// Null in inference.
   optimizers::Optimizer* optimizer() { return updater_ ? &updater_->optimizer() : nullptr; }
-  /// Null in inference: loss scale, gradient norm, the optimizer's state.
+  /// Loss scale, gradient norm and the state of the optimizer. Null in inference.
   Updater* updater() { return updater_.get(); }
-  /// Updates so far.
+  /// Number of updates so far.
   std::int64_t steps() const { return steps_; }
   void restoreSteps(std::int64_t steps) { steps_ = steps; }
-  /// Arena of one worker.
+  /// Bytes of the arena of one worker.
   std::int64_t arenaBytes() const { return program_.arenaBytes(); }
 
  private:
@@ -87,16 +88,17 @@ class Session {
           base::Executor& executor, SessionOptions options);
   base::Result<std::size_t> countMicroBatches(const Rows& rows) const;
   void prepare(std::size_t microBatches, Keep keep, Results& results) const;
-  /// Micro-batches [first, first + count) side by side; their gradients go to slots 0 … count − 1.
+  /// Runs micro-batches [first, first + count) in parallel. Their gradients go to slots 0 … count − 1.
   base::Status runWave(const Rows& rows, std::size_t first, std::size_t count, Keep keep, Results& results);
-  /// One micro-batch, or with exchanges the same one of all replicas, from `slot` on.
+  /// Runs one micro-batch, or the same micro-batch of all replicas if they exchange values. Gradients go to
+  /// the slots from `slot` on.
   base::Status runTask(const Rows& rows, std::size_t first, std::size_t slot, Keep keep, Results& results);
   Bindings bind(const Rows& rows, std::size_t microBatch, std::size_t slot, Worker& worker);
   void collect(const Bindings& bindings, std::size_t microBatch, std::size_t slot, Keep keep,
                Results& results, const Worker& worker);
-  /// Running statistics, from the wave's micro-batches of the first replica.
+  /// Updates running statistics from the micro-batches of the first replica in this wave.
   void moveStates(std::size_t first, std::size_t count);
-  /// Which block of the rows a micro-batch reads: micro-batches are numbered [step][replica].
+  /// The block of the rows that a micro-batch reads. Micro-batches are numbered [step][replica].
   std::size_t rowBlock(std::size_t microBatch) const;
   std::size_t replicas() const { return static_cast<std::size_t>(options_.replicas); }
 
@@ -106,8 +108,9 @@ class Session {
   base::Executor& executor_;
   SessionOptions options_;
   Parameters parameters_;
-  std::vector<std::span<const std::byte>> weights_;  ///< into parameters_, or zeros_ for moved states
-  /// With weights of their own: those of the second replica on, and where they are.
+  /// point into parameters_, or into zeros_ for running statistics
+  std::vector<std::span<const std::byte>> weights_;
+  /// Weights of the second and later replicas, if each has its own, and pointers to them.
   std::vector<std::unique_ptr<Parameters>> others_;
   std::vector<std::vector<std::span<const std::byte>>> otherWeights_;
   std::int64_t steps_ = 0;
@@ -117,7 +120,7 @@ class Session {
   std::vector<std::unique_ptr<Worker>> idle_;
   std::vector<base::Status> statuses_;
 
-  // Training only.
+  // A running statistic. Training only.
   struct State {
     std::size_t parameter = 0;
     double keep = 0, scale = 1;

@@ -6,8 +6,8 @@
 
 namespace pipescope::numerics {
 
-/// How the mean over micro-batches is formed: their sum divided at the end, or a running mean, which cannot
-/// overflow a half accumulator: s ← f/(f+1)·s + g/(f+1) for f = 0, 1 …
+/// How the mean over micro-batches is formed. `post` divides the sum at the end. `running` keeps a running
+/// mean, which cannot overflow a half-precision accumulator: s ← f/(f+1)·s + g/(f+1) for f = 0, 1 …
 enum class MeanStrategy : std::uint8_t { post, running };
 
 /// Most replicas that one process computes.
@@ -15,26 +15,26 @@ inline constexpr std::int64_t kMostReplicas = 64;
 
 struct SessionOptions {
   std::uint64_t seed = 42;
-  bool meanGradient = true;  ///< the optimizer gets the mean over micro-batches; false: their sum
-  /// Memory for gradients of micro-batches that are computed at the same time.
+  bool meanGradient = true;  ///< hand the mean over micro-batches to the optimizer; false: their sum
+  /// Memory for the gradients of micro-batches that run in parallel.
   std::int64_t gradientBytes = std::int64_t{256} << 20;
-  /// Replicas of the model: micro-batch k of the rows is replica k mod R's.
+  /// Number of replicas R. Micro-batch k of the rows belongs to replica k mod R.
   std::int64_t replicas = 1;
-  /// Neighbouring replicas that get the same rows; divides the replicas.
+  /// So many neighbouring replicas get the same rows. It divides the number of replicas.
   std::int64_t inputGroup = 1;
-  /// Each replica has weights and optimizer state of its own, and updates them by its own sum; otherwise they
-  /// share one, which is the same as long as the sums are.
+  /// Each replica has its own weights and optimizer state and updates them by its own sum. Otherwise replicas
+  /// share their weights, which gives the same result as long as their sums are equal.
   bool ownWeights = false;
   MeanStrategy meanStrategy = MeanStrategy::post;
-  /// Type that sums of gradients are kept in: float32 or float16.
+  /// Type of the sums of gradients: float32 or float16.
   graph::ElementType accumulator = graph::ElementType::float32;
-  /// Results and weights in half precision are rounded up or down at random, without bias.
+  /// Round half-precision results and weights up or down at random, without bias.
   bool stochasticRounding = false;
-  /// Half weights have a float32 copy that the optimizer moves.
+  /// Keep a float32 copy of half-precision weights, which the optimizer updates.
   bool masterWeights = false;
-  /// Gradients whose norm over all parameters is larger are scaled down to it; 0: never.
+  /// Gradients are scaled down if their norm over all parameters exceeds this value. 0: never.
   double clipNorm = 0;
-  /// False: parameters of at most one axis (biases, norms) have no weight decay.
+  /// False: parameters with at most one axis (biases, norms) have no weight decay.
   bool decayVectors = true;
   LossScaleOptions lossScale;
 };

@@ -10,7 +10,8 @@ namespace {
 
 thread_local bool insideBody = false;
 
-/// Looks at a condition before a thread sleeps: some tens of microseconds, about what waking it up costs.
+/// How often a thread checks a condition before it sleeps. It takes some tens of microseconds, about as long
+/// as waking a thread up.
 constexpr int kLooks = 1500;
 
 /// Tells the processor that this thread is waiting.
@@ -78,7 +79,7 @@ void ThreadPool::parallelFor(std::size_t count, const std::function<void(std::si
   }
   if (wake) wake_.notify_all();
   takeIndices(body, count);
-  // Only for workers that came: one that wakes up late finds nothing to do, and nobody waits for it.
+  // Waits only for workers that came in time. One that wakes up late finds nothing to do.
   lookOut([this] { return active_ == 0; });
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return active_ == 0; });

@@ -74,7 +74,7 @@ void Updater::addReplica(Parameters& own) {
 
 void Updater::weightsChanged() {
   for (std::size_t replica = 1; replica < replicas_.size(); ++replica) {
-    // In place: what reads them knows where they are.
+    // The values are copied in place, because others hold pointers to them.
     for (std::size_t i = 0; i < parameters_.count(); ++i)
       std::ranges::copy(std::as_const(parameters_).bytes(i), replicas_[replica].parameters->bytes(i).begin());
     for (std::size_t gradient = 0; gradient < gradientParameters_.size(); ++gradient) {
@@ -97,7 +97,7 @@ std::size_t Updater::slotsFor(std::size_t all) {
   const auto affordable =
       static_cast<std::size_t>(options_.gradientBytes / std::max<std::int64_t>(1, slotBytes_));
   std::size_t count = std::min(all, std::max(executor_.threads(), affordable));
-  // A whole step of all replicas at a time.
+  // The slots hold whole steps: the same micro-batch of all replicas.
   const auto replicas = static_cast<std::size_t>(options_.replicas);
   count = std::max<std::size_t>(1, count / replicas) * replicas;
   while (slots_.size() < count) slots_.emplace_back(slotBytes_);
@@ -115,7 +115,7 @@ std::span<float> Updater::accumulator(std::size_t replica, const Range& range) {
       .subspan(range.first, range.count);
 }
 
-/// One micro-batch's part onto a sum; micro-batch within its replica.
+/// Adds the part of one micro-batch to a sum. `microBatch` counts within its replica.
 void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotIndex, std::int64_t microBatch,
                      std::int64_t step) {
   const graph::ElementType type = typeOf(range);
@@ -144,7 +144,7 @@ void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotI
   roundTo(options_.accumulator, sum, random ? &*random : nullptr);
 }
 
-/// a ← a + g for the slots in ascending order, each onto its replica's sum; a starts from zero.
+/// Adds the slots in ascending order, each to the sum of its replica. A sum starts from zero.
 void Updater::add(std::size_t index, std::size_t first, std::size_t count, std::int64_t step) {
   const Range& range = ranges_[index];
   const auto replicas = static_cast<std::size_t>(options_.replicas);
@@ -164,7 +164,7 @@ void Updater::countLarge(std::size_t index, std::size_t count) {
   const auto values = std::span(wide).first(range.count);
   for (std::size_t slotIndex = 0; slotIndex < count; ++slotIndex) {
     readFloats(typeOf(range), slot(slotIndex, range.gradient), range.first, values);
-    // Written so that a NaN counts as large.
+    // The comparison counts a NaN as large.
     const std::int64_t small =
         std::ranges::count_if(values, [](float g) { return std::abs(g) <= kLossScaleEdge; });
     sums.below += small;
@@ -172,12 +172,10 @@ void Updater::countLarge(std::size_t index, std::size_t count) {
   }
 }
 
-/// The sum over replicas, ascending.
+/// Sums over replicas in ascending order.
 void Updater::reduce(const Range& range) {
-  constexpr std::size_t kMost = 64;
   if (accumulators_.size() == 1) return;
-  std::array<std::span<float>, kMost> parts;
-  PIPESCOPE_CHECK(accumulators_.size() <= kMost, "too many replicas in one process");
+  std::array<std::span<float>, kMostReplicas> parts;
   for (std::size_t replica = 0; replica < accumulators_.size(); ++replica)
     parts[replica] = accumulator(replica, range);
   collectives_.allReduceSum(std::span(parts).first(accumulators_.size()));
@@ -196,9 +194,10 @@ optimizers::Update Updater::updateOf(const Range& range, std::span<float> weight
   return update;
 }
 
-/// Measures or updates a range. Half weights without a master copy are widened, moved and rounded.
+/// Measures or updates a range. Half-precision weights without a master copy are widened, updated and
+/// rounded.
 void Updater::runRule(std::size_t index, bool measure) {
-  const std::size_t count = measure ? 1 : replicas_.size();  // the sums are the same on all
+  const std::size_t count = measure ? 1 : replicas_.size();  // All replicas have the same sums.
   for (std::size_t replica = 0; replica < count; ++replica) runRuleOf(replica, index, measure);
 }
 
@@ -236,7 +235,8 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   writeFloats(type, weights, range.first, own.parameters->bytes(parameter), random ? &*random : nullptr);
 }
 
-/// The norm over all gradients; what is above the bound goes into the divisor (as PyTorch's clip_grad_norm_).
+/// Computes the norm over all gradients. If it exceeds the limit, the factor goes into the divisor (as in
+/// PyTorch's clip_grad_norm_).
 void Updater::clip() {
   const auto body = [&](std::size_t i) {
     double square = 0;
@@ -255,7 +255,7 @@ void Updater::clip() {
   if (factor < 1) divisor_ /= factor;
 }
 
-/// The steps that need all of a gradient, one after another.
+/// Runs the steps that need whole gradients, one after another.
 void Updater::finish() {
   if (options_.clipNorm > 0) clip();
   if (const std::size_t count = optimizer_->sumCount(); count > 0) {

@@ -1,5 +1,5 @@
 #pragma once
-// From the gradients of micro-batches to new weights: accumulation, the sum over replicas, loss scale,
+// Turns the gradients of micro-batches into new weights: accumulation, the sum over replicas, loss scale,
 // clipping, the optimizer, rounding.
 #include <array>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace pipescope::numerics {
 
-/// One tensor of an optimizer's state: "layer1/conv/weight/moment1".
+/// One tensor of the state of an optimizer, for example "layer1/conv/weight/moment1".
 struct NamedState {
   std::string name;
   graph::TensorType type;
@@ -23,41 +23,43 @@ struct NamedState {
 
 class Updater {
  public:
-  /// `parameters` must outlive the updater and stay at its address.
+  /// `parameters` must outlive the updater and must not move.
   Updater(const graph::Graph& graph, const Program& program, Parameters& parameters,
           std::unique_ptr<optimizers::Optimizer> optimizer, base::Executor& executor,
           const SessionOptions& options);
 
-  /// How many micro-batches of `all` may be computed before accumulate() is called.
+  /// How many of `all` micro-batches may be computed before accumulate() must be called.
   std::size_t slotsFor(std::size_t all);
-  /// Where the micro-batch of a slot puts gradient `index` of the program.
+  /// Where the micro-batch in a slot writes gradient `index` of the program.
   std::span<std::byte> slot(std::size_t slot, std::size_t index);
 
-  /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in slots 0 …; after
-  /// the last one updates the weights. `step` counts updates, this one included.
+  /// Adds the gradients of micro-batches first … first + count − 1 of `all`, which are in the slots 0 ….
+  /// After the last of `all` it updates the weights. `step` is the number of updates, including this one.
   void accumulate(std::size_t first, std::size_t count, std::size_t all, std::int64_t step);
-  /// Weights were assigned from outside: master copies start from them.
+  /// Tells the updater that weights were assigned from outside. Master copies then start from them.
   void weightsChanged();
-  /// A further replica with weights and state of its own, which its own sums update: ascending, from the
-  /// second on. `own` must outlive the updater; weightsChanged() gives it the first one's values.
+  /// Adds a replica with weights and state of its own, which its own sums update. Replicas are added in
+  /// ascending order, starting with the second. `own` must outlive the updater. weightsChanged() gives it the
+  /// values of the first replica.
   void addReplica(Parameters& own);
 
   optimizers::Optimizer& optimizer() { return *optimizer_; }
   LossScale& lossScale() { return lossScale_; }
-  /// Norm of the last update's gradients before clipping; 0 where nothing clips.
+  /// Norm of the last gradients before clipping, or 0 if clipping is off.
   double gradientNorm() const { return norm_; }
   std::vector<NamedState> state();
 
  private:
-  /// A part of one gradient: what one task adds up and updates, of a length that does not depend on threads.
+  /// A part of one gradient, which one task adds up and updates. Its length does not depend on the number of
+  /// threads.
   struct Range {
     std::size_t gradient = 0;  ///< index into Program::gradients()
     std::size_t first = 0, count = 0;
   };
   struct Sums {
-    std::int64_t above = 0, below = 0;  ///< the loss scale's edge
-    double square = 0;                  ///< of the gradient's elements
-    std::array<double, 4> rule{};       ///< the optimizer's
+    std::int64_t above = 0, below = 0;  ///< elements above and below the edge of the loss scale
+    double square = 0;                  ///< sum of the squares of the elements
+    std::array<double, 4> rule{};       ///< sums that the optimizer asks for
   };
 
   const std::string& nameOf(const Range& range) const {
@@ -66,7 +68,7 @@ class Updater {
   graph::ElementType typeOf(const Range& range) const {
     return parameters_.type(gradientParameters_[range.gradient]).element;
   }
-  /// The sum of a replica's gradients; that of a single micro-batch is its gradient itself, where it lies.
+  /// The sum of the gradients of a replica. If there is a single micro-batch, it is the gradient itself.
   std::span<float> accumulator(std::size_t replica, const Range& range);
   bool isGradient(const Range& range) const {
     return single_ && typeOf(range) == graph::ElementType::float32;
@@ -76,11 +78,11 @@ class Updater {
               std::int64_t step);
   void countLarge(std::size_t index, std::size_t count);
   void reduce(const Range& range);
-  /// What a replica keeps of its own; one for all where they share their weights.
+  /// What each replica has of its own. If replicas share their weights, there is only one.
   struct Replica {
     Parameters* parameters = nullptr;
-    std::vector<std::vector<AlignedBuffer>> state;  ///< per gradient, per state tensor
-    std::vector<AlignedBuffer> masters;             ///< per gradient; empty where the weight is its own
+    std::vector<std::vector<AlignedBuffer>> state;  ///< by gradient and state tensor
+    std::vector<AlignedBuffer> masters;             ///< by gradient; empty if the weight has no master copy
   };
   void makeState(Replica& replica) const;
   optimizers::Update updateOf(const Range& range, std::span<float> weights,
@@ -98,18 +100,18 @@ class Updater {
   InProcessCollectives collectives_;
   LossScale lossScale_;
 
-  std::vector<std::int64_t> slotOffsets_, sumOffsets_;  ///< within a slot and an accumulator, by gradient
+  std::vector<std::int64_t> slotOffsets_, sumOffsets_;  ///< by gradient, within a slot and an accumulator
   std::vector<std::size_t> gradientParameters_;
   std::int64_t slotBytes_ = 0, sumBytes_ = 0;
   std::vector<AlignedBuffer> slots_, accumulators_;  ///< accumulators by replica
   std::vector<Replica> replicas_;                    ///< at least one
   std::vector<std::vector<optimizers::StateTensor>> stateTypes_;
   std::vector<Range> ranges_;
-  std::vector<Sums> sums_;                       ///< per range
-  std::vector<std::array<double, 4>> ruleSums_;  ///< per gradient
+  std::vector<Sums> sums_;                       ///< by range
+  std::vector<std::array<double, 4>> ruleSums_;  ///< by gradient
   double divisor_ = 1, norm_ = 0;
   std::int64_t step_ = 0;
-  bool single_ = false;  ///< the update comes from one micro-batch of one replica, whose sum is not rounded
+  bool single_ = false;  ///< The update uses one micro-batch of one replica, whose sum is not rounded.
 };
 
 }  // namespace pipescope::numerics

@@ -22,8 +22,8 @@ void narrowed(std::span<const float> from, Half* to, const ops::RandomSequence* 
   }
 }
 
-/// In pieces, so that nothing is allocated. Random words are counted from the first value, so with them there
-/// is one piece only: as long as the ranges that updates are cut into.
+/// Works in pieces, so that nothing is allocated. Random words are counted from the first value, so with them
+/// there is one piece, as long as the ranges into which updates are cut.
 template <class Half>
 void roundThrough(std::span<float> values, const ops::RandomSequence* random) {
   std::array<Half, 8192> half;

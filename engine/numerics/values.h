@@ -1,5 +1,5 @@
 #pragma once
-// Tensors of any floating-point type seen as float32.
+// Reads and writes tensors of any floating-point type as float32.
 #include <span>
 
 #include "engine/graph/tensor_type.h"
@@ -10,17 +10,17 @@ class RandomSequence;
 
 namespace pipescope::numerics {
 
-/// True for float32, float16 and bfloat16: types that weights and gradients may have.
+/// True for float32, float16 and bfloat16, the types that weights and gradients may have.
 bool isTrainable(graph::ElementType type);
 
-/// Elements first … first + to.size() − 1 of a tensor, widened.
+/// Reads elements first … first + to.size() − 1 of a tensor as float32.
 void readFloats(graph::ElementType type, std::span<const std::byte> tensor, std::size_t first,
                 std::span<float> to);
-/// Writes elements from `first` on, rounded to the type: to nearest even, or stochastically by the words of
-/// `random`.
+/// Writes elements from `first` on, rounded to the type. Rounding is to nearest even, or stochastic with the
+/// words of `random`.
 void writeFloats(graph::ElementType type, std::span<const float> from, std::size_t first,
                  std::span<std::byte> tensor, const ops::RandomSequence* random = nullptr);
-/// Rounds to the type and back, in place: what storing the values in that type leaves of them.
+/// Rounds values to the type and back, in place, as if they were stored in that type.
 void roundTo(graph::ElementType type, std::span<float> values, const ops::RandomSequence* random = nullptr);
 
 }  // namespace pipescope::numerics

@@ -14,7 +14,7 @@ using base::Result;
 using base::Status;
 
 bool matches(const std::string& pattern, const std::string& text) {
-  // Greedy with one place to go back to: linear but for the product of the lengths.
+  // Greedy search that remembers one place to go back to. Its time grows with the product of the lengths.
   std::size_t p = 0, t = 0, star = std::string::npos, kept = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -36,12 +36,12 @@ bool matches(const std::string& pattern, const std::string& text) {
 
 namespace {
 
-/// Without the slash that PyTorch begins its nodes' names with.
+/// The name without the slash with which PyTorch begins the names of nodes.
 std::string bare(const std::string& name) {
   return name.substr(std::min(name.find_first_not_of('/'), name.size()));
 }
 
-/// The shortest beginning of a node's path that a layer's pattern fits: "" where none does.
+/// The shortest beginning of the path of a node that fits the pattern of a layer, or "" if none fits.
 std::string layerOf(const std::string& pattern, const std::string& node) {
   for (std::size_t end = 0; end <= node.size(); ++end) {
     if (end < node.size() && node[end] != '/') continue;
@@ -99,7 +99,7 @@ class Assigner {
     }
   }
 
-  /// Numbers blocks in the order of rules and, within one, of layers.
+  /// Numbers blocks in the order of rules and, within a rule, of layers.
   void nameBlocks() {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       first_.push_back(static_cast<int>(names_.size()));
@@ -165,7 +165,7 @@ class Assigner {
   const graph::Graph& graph_;
   const std::vector<BlockRule>& rules_;
   std::vector<int> blocks_;                                 ///< by node; −1: not known yet
-  std::vector<bool> byReader_;                              ///< by node: it has its block from a reader
+  std::vector<bool> byReader_;                              ///< by node: its block comes from a reader
   std::vector<std::map<std::string, std::size_t>> layers_;  ///< by rule: layer → its number
   std::vector<int> first_;                                  ///< by rule
   std::vector<std::string> names_;

@@ -1,5 +1,5 @@
 #pragma once
-// Which block each node of a graph belongs to, by the names of nodes.
+// Assigns the nodes of a graph to blocks by their names.
 #include <string>
 #include <vector>
 
@@ -8,25 +8,26 @@
 
 namespace pipescope::onnx {
 
-/// True where the text is what the pattern says: * any text, ? any one byte, all else itself.
+/// True if the text fits the pattern: * stands for any text, ? for any one byte, everything else for itself.
 bool matches(const std::string& pattern, const std::string& text);
 
-/// One rule. A slash at the beginning of names and patterns counts for nothing. Exactly one of `nodes`,
-/// `prefix` and `matching` is given.
+/// One rule. A slash at the beginning of names and patterns is ignored. Exactly one of `nodes`, `prefix` and
+/// `matching` must be given.
 struct BlockRule {
-  std::string name;                ///< of the block; of the blocks "name0", "name1" … with `matching`
-  std::vector<std::string> nodes;  ///< patterns of whole node names
-  std::string prefix;              ///< a layer: the node of that name and all below it ("encoder/layer.0")
-  /// Pattern of a layer's name; a node belongs to the layer whose path it begins with. Every `every` layers,
-  /// in the order in which they appear, are a block.
+  std::string name;                ///< name of the block; `matching` makes the blocks "name0", "name1" …
+  std::vector<std::string> nodes;  ///< patterns for whole node names
+  std::string prefix;  ///< a layer: the node with this name and all nodes below it ("encoder/layer.0")
+  /// Pattern for names of layers. A node belongs to the layer whose path its name begins with. Each block
+  /// consists of `every` layers, in the order in which they appear.
   std::string matching;
   std::int64_t every = 1;
 };
 
-/// The graph with the block of every node set: the first rule that its name fulfils; a node that fulfils none
-/// goes with what it reads (the last of those blocks in the order of rules and layers), or, where it reads
-/// weights and inputs only, with its first reader. Without rules all are of block "model". Errors: a rule
-/// that no node fulfils, a rule that says nothing or two things, no node at all to take a block from.
+/// Returns the graph with a block for every node. The first rule that fits the name of a node decides. If
+/// none fits, the node joins what it reads (the last of those blocks, in the order of rules and layers). If
+/// it reads only weights and inputs, it joins its first reader. Without rules all nodes are in the block
+/// "model". Errors: a rule that fits no node, a rule that gives nothing or two things, no block at all for a
+/// node to join.
 base::Result<graph::Graph> assignBlocks(const graph::Graph& graph, const std::vector<BlockRule>& rules);
 
 }  // namespace pipescope::onnx

@@ -13,7 +13,7 @@ using base::Result;
 
 namespace {
 
-/// Scratch of kernels starts at a multiple of this.
+/// Alignment of the scratch memory of kernels.
 constexpr std::size_t kAlignment = 64;
 
 struct AlignedFree {
@@ -21,7 +21,8 @@ struct AlignedFree {
 };
 using Scratch = std::unique_ptr<std::byte[], AlignedFree>;
 
-/// A tensor without elements has an address too: without one it would count as left out.
+/// A tensor without elements needs an address too, because a null address stands for an input that is left
+/// out.
 std::span<const std::byte> spanOf(const std::vector<std::byte>& bytes) {
   static constexpr std::byte kNothing{};
   return bytes.empty() ? std::span(&kNothing, 0) : std::span(bytes);
@@ -41,7 +42,7 @@ graph::Node nodeOf(const ModelNode& from, const Values& inputs) {
   return node;
 }
 
-/// One run: the kernel, its outputs, its scratch.
+/// One evaluation: the kernel, its outputs and its scratch memory.
 class Run {
  public:
   Run(const ModelNode& node, const ops::OperatorCall& call, const Evaluation& evaluation)
@@ -51,7 +52,7 @@ class Run {
     const ops::OperatorDefinition* definition = evaluation_.registry.find(node_.op);
     if (!definition->kernel)
       return badInput(fmt::format("{}: this operator can be emulated, but not computed.", call_.title()));
-    // Making a kernel may take memory by the extents of what it gives.
+    // Making a kernel may already take memory in proportion to the extents of its result.
     PIPESCOPE_TRY(checkMemory(0));
     if (allEmpty()) {
       makeOutputs();
@@ -109,7 +110,7 @@ class Run {
       }
       auto value = std::make_shared<TensorValue>();
       value->type = call_.outputs[i];
-      // One byte more than needed, so that a tensor without elements has an address too.
+      // One extra byte, so that a tensor without elements has an address too.
       const auto bytes = static_cast<std::size_t>(value->type.bytes().count);
       value->bytes.reserve(bytes + 1);
       value->bytes.resize(bytes);
@@ -152,7 +153,7 @@ Result<Values> evaluate(const ModelNode& node, const Values& inputs, const Evalu
   try {
     return Run(node, call, evaluation)(inputs);
   } catch (const std::bad_alloc&) {
-    // Below the limit, but this machine, or this process, has not got it.
+    // The size is below the limit, but the machine or the process does not have so much memory.
     std::string outputs;
     for (const TensorType& type : call.outputs)
       outputs += (outputs.empty() ? "" : ", ") + graph::toString(type);

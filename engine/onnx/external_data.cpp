@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file that a location means, or why it may not be read.
+/// Finds the file that a location means. Error: why it may not be read.
 base::Result<fs::path> locate(const fs::path& folder, const std::string& location, const std::string& what) {
   const fs::path relative(location);
   const auto refuse = [&](const std::string& why) {

@@ -13,7 +13,7 @@ using graph::TensorId;
 
 using Pair = std::pair<TensorId, TensorId>;
 
-/// The node that makes a tensor, where it is of this operator.
+/// The node that makes a tensor, if it has this operator; otherwise null.
 const graph::Node* made(const Graph& graph, TensorId id, const char* op) {
   const graph::NodeId producer = graph.tensor(id).producer;
   if (!producer.valid()) return nullptr;
@@ -21,7 +21,7 @@ const graph::Node* made(const Graph& graph, TensorId id, const char* op) {
   return node.op == op ? &node : nullptr;
 }
 
-/// Whether a constant is one number, near `value`.
+/// True if a constant is a single number close to `value`.
 bool is(const Graph& graph, TensorId id, double value) {
   const std::vector<std::byte>* bytes = graph.constantValue(id);
   const graph::TensorType& type = graph.tensor(id).type;
@@ -40,14 +40,14 @@ bool is(const Graph& graph, TensorId id, double value) {
   return std::fabs(own - value) < kNear;
 }
 
-/// The other operand, where one of the two is this number.
+/// The other operand, if one of the two is this number.
 std::optional<TensorId> besides(const Graph& graph, Pair pair, double value) {
   if (is(graph, pair.second, value)) return pair.first;
   if (is(graph, pair.first, value)) return pair.second;
   return std::nullopt;
 }
 
-/// x of erf(x ÷ √2) + 1.
+/// Returns x if the tensor is erf(x ÷ √2) + 1.
 std::optional<TensorId> gateArgument(const Graph& graph, TensorId id) {
   const graph::Node* sum = made(graph, id, "Add");
   if (!sum) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<TensorId> gateArgument(const Graph& graph, TensorId id) {
   return std::nullopt;
 }
 
-/// x, where the pair is x and a gate of x.
+/// Returns x if the pair is x and such a gate of x.
 std::optional<TensorId> gated(const Graph& graph, Pair pair) {
   for (const auto& [x, gate] : {pair, Pair{pair.second, pair.first}}) {
     if (gateArgument(graph, gate) == x) return x;
@@ -69,7 +69,7 @@ std::optional<TensorId> gated(const Graph& graph, Pair pair) {
   return std::nullopt;
 }
 
-/// As geluArgument(), by values alone.
+/// Like geluArgument(), but compares values only.
 std::optional<TensorId> matched(const Graph& graph, TensorId left, TensorId right) {
   // (x·gate)·½
   if (const auto whole = besides(graph, {left, right}, 0.5)) {
@@ -77,7 +77,7 @@ std::optional<TensorId> matched(const Graph& graph, TensorId left, TensorId righ
     if (!product) return std::nullopt;
     return gated(graph, {product->inputs[0], product->inputs[1]});
   }
-  // (x·½)·gate, x·(gate·½)
+  // (x·½)·gate or x·(gate·½)
   for (const auto& [half, other] : {Pair{left, right}, Pair{right, left}}) {
     const graph::Node* product = made(graph, half, "Mul");
     const auto rest = product ? besides(graph, {product->inputs[0], product->inputs[1]}, 0.5) : std::nullopt;
@@ -92,7 +92,7 @@ std::optional<TensorId> matched(const Graph& graph, TensorId left, TensorId righ
 std::optional<TensorId> geluArgument(const Graph& graph, TensorId left, TensorId right) {
   if (!left.valid() || !right.valid()) return std::nullopt;
   const std::optional<TensorId> x = matched(graph, left, right);
-  // Constants of more axes than x would give their shape to the result.
+  // A constant with more axes than x would change the shape of the result.
   const auto rank = [&graph](TensorId id) { return graph.tensor(id).type.shape.size(); };
   if (!x || std::max(rank(left), rank(right)) != rank(*x)) return std::nullopt;
   return x;

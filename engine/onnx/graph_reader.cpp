@@ -18,7 +18,7 @@ using Names = std::set<std::string>;
 
 namespace {
 
-/// Names that a graph reads from around it.
+/// Names that a graph reads from outside.
 Names freeNames(const ::onnx::GraphProto& graph) {
   Names known, read;
   for (const auto& input : graph.input()) known.insert(input.name());
@@ -35,7 +35,7 @@ Names freeNames(const ::onnx::GraphProto& graph) {
   return read;
 }
 
-/// What the file says of a value's type.
+/// What the file declares about a value.
 Result<ModelValue> readValueInfo(const ::onnx::ValueInfoProto& info) {
   ModelValue value{info.name(), {}, {}};
   const std::string what = fmt::format("value {}", shownName(info.name()));
@@ -157,7 +157,7 @@ class GraphReader : public UpgradeContext {
     return {};
   }
 
-  /// A new value of this graph.
+  /// Adds a value to this graph.
   Status define(const std::string& name) {
     if (name.empty()) return badInput("a value has no name.");
     const ValueId id(static_cast<std::int64_t>(graph_.values.size()));
@@ -249,7 +249,7 @@ class GraphReader : public UpgradeContext {
     return setConstant(node.output(0), std::move(made));
   }
 
-  /// Everything that a node reads of its own graph, through its bodies too.
+  /// Everything in its own graph that a node reads, also through its bodies.
   Names readsOf(const RawNode& node) const {
     Names names(node.inputs.begin(), node.inputs.end());
     if (node.source >= 0) {
@@ -261,7 +261,7 @@ class GraphReader : public UpgradeContext {
     return names;
   }
 
-  /// An order in which every node stands after what it reads, as near to the file's as can be.
+  /// An order in which every node comes after what it reads, as close to the order of the file as possible.
   Result<std::vector<std::size_t>> orderNodes() const {
     std::unordered_map<std::string, std::size_t> maker;
     for (std::size_t i = 0; i < raw_.size(); ++i) {
@@ -348,7 +348,8 @@ class GraphReader : public UpgradeContext {
 std::string operatorName(const ::onnx::NodeProto& node) {
   const std::string& domain = node.domain();
   const bool own = domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
-  // Operators that only gradients need trust the graph they are made for; a file may not name them.
+  // Operators that only gradients need rely on the graph that they are made for, so a file must not name
+  // them.
   if (own && node.op_type().starts_with("Grad")) return shownName("ai.onnx." + node.op_type());
   return shownName(own ? node.op_type() : domain + "." + node.op_type());
 }

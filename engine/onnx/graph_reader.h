@@ -1,5 +1,5 @@
 #pragma once
-// GraphProto → ModelGraph; used by the reader only.
+// Turns a GraphProto into a ModelGraph. Only the reader uses it.
 #include <filesystem>
 #include <set>
 #include <string>
@@ -15,24 +15,23 @@ class NodeProto;
 
 namespace pipescope::onnx {
 
-/// What holds for a whole file.
+/// State for a whole file.
 struct FileContext {
-  std::filesystem::path folder;  ///< of external data
+  std::filesystem::path folder;  ///< folder of external data
   std::int64_t opset = 17;
-  std::set<std::string> nodeNames;  ///< taken so far, sub-graphs included
+  std::set<std::string> nodeNames;  ///< names in use so far, also in sub-graphs
 };
 
-/// The name under which an operator is known here: its type, with the domain before it where that is not
-/// ONNX's own.
+/// The name of an operator in this program: its type, preceded by the domain unless it is ONNX's own.
 std::string operatorName(const ::onnx::NodeProto& node);
 
-/// Attributes but for graphs. Errors: kinds that are not supported, attributes given twice.
+/// Reads attributes except graphs. Errors: a kind that is not supported, an attribute that is given twice.
 base::Result<graph::Attributes> readAttributes(const ::onnx::NodeProto& node, const std::string& title,
                                                const std::filesystem::path& folder);
 
 base::Result<ModelGraph> readGraph(const ::onnx::GraphProto& proto, FileContext& context);
 
-/// Text that can be shown: without control characters and broken UTF-8.
+/// Removes control characters and broken UTF-8, so that the text can be shown.
 std::string shownName(const std::string& name);
 
 }  // namespace pipescope::onnx

@@ -24,7 +24,7 @@ bool isFloating(ElementType element) {
   return element <= ElementType::float64;
 }
 
-/// Inputs of operators that hold settings in floating point, not weights.
+/// Inputs of operators that hold floating-point settings and not weights.
 bool holdsSettings(const std::string& op, std::size_t input) {
   struct Places {
     const char* op;
@@ -108,7 +108,7 @@ TensorId Instantiator::idOf(Slot& slot) {
   return slot.id;
 }
 
-/// Inputs with the extents that the options give; what [model.assume] says of a whole-number input fixes it.
+/// Adds inputs with the extents that the options give. A value in [model.assume] fixes a whole-number input.
 Status Instantiator::addInputs(Frame& frame) {
   for (const ValueId input : frame.graph.inputs) {
     const ModelValue& value = frame.graph.value(input);
@@ -155,7 +155,7 @@ Status Instantiator::addInputs(Frame& frame) {
   return {};
 }
 
-/// Weights that stand where some operator learns, or are a training batch norm's statistics.
+/// Weights that some operator learns, or that are statistics of a training batch norm.
 std::set<ValueId> Instantiator::learningWeights(const ModelGraph& graph) const {
   std::set<ValueId> learning;
   for (const ModelNode& node : graph.nodes) {
@@ -220,7 +220,7 @@ Status Instantiator::addNode(Frame& frame, const ModelNode& node) {
   return appendTo(frame, node, movesStatistics(node) ? Statistics::learned : Statistics::fixed);
 }
 
-/// Values that [model.assume] gives take the place of what the node makes.
+/// A value in [model.assume] replaces what the node makes.
 void Instantiator::assume(Frame& frame, const ModelNode& node) {
   for (const ValueId output : node.outputs) {
     if (!output.valid()) continue;
@@ -233,9 +233,9 @@ void Instantiator::assume(Frame& frame, const ModelNode& node) {
   }
 }
 
-/// PyTorch's export stores weights of equal values once and reads them through Identity. Where all elements
-/// are one number (biases of zeros, scales of ones), that is how they start, not that they are tied: each is
-/// a weight of its own. Other values are taken for one weight in several places, unless nothing is trained.
+/// PyTorch's export stores weights with equal values once and reads the others through Identity. If all
+/// elements are one number (biases of zeros, scales of ones), the weights only start alike and are separate
+/// weights. Other values are taken as one weight that is used in several places, unless nothing is trained.
 bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data) {
   if (node.op != "Identity" || !frame.path.empty() || !data.id.valid() || node.outputs.empty() ||
       !node.outputs[0].valid())
@@ -256,8 +256,8 @@ bool Instantiator::untied(Frame& frame, const ModelNode& node, const Slot& data)
   return true;
 }
 
-/// Inference: dropout passes its input on, batch norm uses the statistics that it has. Shape and Size are
-/// known once types are.
+/// In inference, dropout returns its input and batch norm uses its stored statistics. Shape and Size are
+/// known as soon as types are.
 Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
   if (node.inputs.empty() || !node.inputs[0].valid() || !frame.at(node.inputs[0]).given()) return false;
   const Slot data = frame.at(node.inputs[0]);
@@ -306,7 +306,7 @@ Result<bool> Instantiator::simplified(Frame& frame, const ModelNode& node) {
 
 Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
   if (isRandom(node.op)) {
-    // Dropout of a constant in training and random tensors are drawn anew for every micro-batch.
+    // In training, dropout of a constant and random tensors are drawn again for every micro-batch.
     return false;
   }
   Values inputs;
@@ -315,7 +315,7 @@ Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
     if (slot && slot->given() && !slot->known) return false;
     inputs.push_back(slot ? slot->known : nullptr);
   }
-  // What cannot be folded is refused as a node, or stays one.
+  // A node that cannot be folded is refused later or stays a node.
   const Result<Values> outputs = evaluate(node, inputs, {registry_, {}, options_.maxFoldedBytes});
   if (!outputs.ok()) return false;
   for (std::size_t i = 0; i < outputs->size(); ++i) {
@@ -326,8 +326,8 @@ Result<bool> Instantiator::folded(Frame& frame, const ModelNode& node) {
   return true;
 }
 
-/// Exporters store equal initializers once, so that a fresh model's bias and its norm's mean are the same
-/// zeros. The bias is trained; the mean stays what the file says.
+/// Exporters store equal initializers once, so that the bias of a new model and the mean of its norm may be
+/// the same zeros. The bias is trained; the mean stays as the file has it.
 TensorId Instantiator::settingOf(TensorId id) {
   if (!id.valid() || instance_.graph.tensor(id).role != TensorRole::parameter) return id;
   const auto [copy, isNew] = settings_.try_emplace(id);
@@ -350,7 +350,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId input = node.inputs[i];
     const Slot* slot = input.valid() ? &frame.at(input) : nullptr;
-    // Old exporters give an empty tensor where Resize's regions or scales are left out.
+    // Old exporters write an empty tensor for regions or scales of Resize that are left out.
     const bool empty = slot && slot->known && slot->known->bytes.empty() && node.op == "Resize";
     const TensorId id = slot && !empty ? idOf(frame.at(input)) : TensorId();
     made.inputs.push_back(statistics == Statistics::fixed && holdsSettings(node.op, i) ? settingOf(id) : id);
@@ -364,7 +364,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
                                                      : fmt::format("{}/output_{}", node.name, i))));
   }
   if (made.op == "Mul" && made.inputs.size() == 2) {
-    // As PopTorch and others do it: one operator, and one pass over memory instead of five.
+    // One operator is one pass over memory instead of five. PopTorch does the same.
     if (const std::optional<TensorId> x = geluArgument(instance_.graph, made.inputs[0], made.inputs[1])) {
       made.op = "Gelu";
       made.inputs = {*x};
@@ -384,7 +384,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
   return {};
 }
 
-/// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), the variance as of a
+/// ONNX: running = momentum·running + (1 − momentum)·(statistic of the batch), with the variance of a
 /// population.
 void Instantiator::addStateUpdates(const Frame&, const ModelNode& node, const std::vector<TensorId>& inputs,
                                    const std::vector<TensorId>& outputs) {

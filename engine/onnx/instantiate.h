@@ -1,6 +1,6 @@
 #pragma once
-// A model with concrete extents → graph::Graph, which compile and Program take: shapes inferred by our own
-// operators, constants folded, conditions decided, loops unrolled, dead nodes dropped.
+// Turns a model with concrete extents into a graph::Graph for compile and Program. It infers shapes with our
+// own operators, folds constants, decides conditions, unrolls loops and drops dead nodes.
 #include <map>
 #include <set>
 #include <string>
@@ -13,47 +13,47 @@
 namespace pipescope::onnx {
 
 struct InstantiateOptions {
-  /// Extent of every input's axis 0 where the file leaves it open; and of every axis of the same symbol.
+  /// The extent of axis 0 of every input if the file leaves it open, and of every axis with the same symbol.
   std::int64_t microBatch = 1;
-  /// [model.assume]: symbols of the inputs' shapes, and values of whole-number tensors that the graph would
-  /// only know while it runs (a trip count, a computed shape), by name.
+  /// [model.assume]: extents for symbols in the shapes of inputs, and values of whole-number tensors that
+  /// would be known only at run time (a trip count, a computed shape), by name.
   std::map<std::string, std::vector<std::int64_t>> assumed;
-  /// Training keeps dropout and batch statistics where the file asks for them (training_mode); inference
-  /// turns both off.
+  /// Training keeps dropout and batch statistics if the file asks for them (training_mode). Inference turns
+  /// both off.
   bool training = false;
-  /// Patterns (blocks.h) of initializers that are not trained.
+  /// Patterns (blocks.h) for initializers that are not trained.
   std::vector<std::string> frozen;
-  /// What an Identity makes of a weight is a weight of its own, whatever it holds; otherwise only where it
-  /// holds one number throughout. For inference alone: in training others may really be tied.
+  /// True: the Identity of a weight is a weight of its own. False: only if all elements of the weight are
+  /// equal. True is for inference only, because in training the two may really be tied.
   bool untied = false;
-  /// Nodes that unrolling may make; beyond, a sentence.
+  /// Limit of the nodes that unrolling may make. More is an error.
   std::size_t maxNodes = 200'000;
-  /// Larger results of constants stay nodes: their memory is then planned.
+  /// Results of constant nodes that are larger stay nodes, so that their memory is planned.
   std::int64_t maxFoldedBytes = std::int64_t{1} << 28;
 };
 
 struct Instance {
   graph::Graph graph;
-  /// Parameter of the graph → initializer of the file, or what an Identity makes of one
+  /// Parameter of the graph → initializer of the file, or the output of the Identity of one
   /// (InstantiateOptions::untied).
   std::map<std::string, std::string> weightOf;
 };
 
-/// Initializers in floating-point types of at least one axis become parameters, named as in the file;
-/// scalars, frozen ones and those that only stand where no operator learns (limits of Clip, ratios …) become
-/// constants. Running statistics of batch norms in training mode become parameters with a StateUpdate. All
-/// nodes are of block "model" (assignBlocks gives others). Errors: inputs without declared type, extents that
-/// are neither given nor assumed, nodes whose shape depends on data, what operators refuse; each names the
-/// node.
+/// Makes the graph. Floating-point initializers with at least one axis become parameters with their name in
+/// the file. Scalars, frozen initializers and those that only non-learning inputs read (limits of Clip,
+/// ratios …) become constants. Running statistics of batch norms in training mode become parameters with a
+/// StateUpdate. All nodes are in the block "model"; assignBlocks gives them others. Errors, which name the
+/// node: an input without a declared type, an extent that is neither given nor assumed, a node whose shape
+/// depends on data, what operators refuse.
 base::Result<Instance> instantiate(const Model& model, const ops::OperatorRegistry& registry,
                                    const InstantiateOptions& options);
 
-/// A copy of a forward graph with the nodes to keep and, where given, the blocks of all its nodes.
+/// Copies a forward graph with the nodes to keep and, if `blocks` is given, with a block for each of its
+/// nodes.
 graph::Graph copyOf(const graph::Graph& graph, const std::vector<bool>& keep,
                     const std::vector<std::string>* blocks);
 
-/// The graph without nodes that neither an output nor the loss nor a state needs, and without their tensors.
-/// Inputs stay.
+/// Returns the graph without the nodes, and their tensors, that no output, loss or state needs. Inputs stay.
 graph::Graph withoutDeadNodes(const graph::Graph& graph);
 
 }  // namespace pipescope::onnx

@@ -1,5 +1,5 @@
 #pragma once
-// Builds the graph of instantiate(); used there and in unroll.cpp only.
+// Builds the graph of instantiate(). Only instantiate.cpp and unroll.cpp use it.
 #include <string>
 #include <vector>
 
@@ -8,8 +8,8 @@
 
 namespace pipescope::onnx {
 
-/// What a value of the model has become: a tensor of the graph, a known value, or both once a node needs the
-/// known value as a tensor. Neither: left out.
+/// What a value of the model has become: a tensor of the graph, a known value, or both if a node needs the
+/// known value as a tensor. If it has neither, it is left out.
 struct Slot {
   graph::TensorId id;
   std::shared_ptr<const TensorValue> known;
@@ -23,7 +23,7 @@ class Instantiator {
   base::Result<Instance> run();
 
  private:
-  /// A graph of the model being walked through, with the path of the loops and branches around it.
+  /// A graph of the model during the walk, with the path of the loops and branches around it.
   struct Frame {
     const ModelGraph& graph;
     std::string path;
@@ -37,35 +37,36 @@ class Instantiator {
   base::Status addNodes(Frame& frame);
   base::Status addNode(Frame& frame, const ModelNode& node);
   base::Status addOutputs(Frame& frame);
-  /// True where inference makes the node simpler than it stands in the file.
+  /// Replaces a node by something simpler in inference. Returns true if it did.
   base::Result<bool> simplified(Frame& frame, const ModelNode& node);
   bool untied(Frame& frame, const ModelNode& node, const Slot& data);
   base::Result<bool> folded(Frame& frame, const ModelNode& node);
-  /// Whether a batch norm's mean and variance are weights that training moves, or what the file says.
+  /// Whether the mean and variance of a batch norm are weights that training updates, or fixed values of the
+  /// file.
   enum class Statistics { fixed, learned };
   base::Status appendTo(Frame& frame, const ModelNode& node, Statistics statistics);
   void addStateUpdates(const Frame& frame, const ModelNode& node, const std::vector<graph::TensorId>& inputs,
                        const std::vector<graph::TensorId>& outputs);
   void assume(Frame& frame, const ModelNode& node);
-  /// Refuses assumptions that nothing in the model asks for.
+  /// Error: an assumption that nothing in the model needs.
   base::Status checkAssumptions() const;
-  /// Refuses running statistics that something else reads too.
+  /// Error: running statistics that something else also reads.
   base::Status checkStatistics() const;
 
-  // unroll.cpp
+  // These are in unroll.cpp.
   base::Status addIf(Frame& frame, const ModelNode& node);
   base::Status addLoop(Frame& frame, const ModelNode& node);
   base::Status addScan(Frame& frame, const ModelNode& node);
-  /// Walks through a body with these values for its own inputs; gives those of its outputs.
+  /// Walks through a body with the given values for its inputs, and returns those of its outputs.
   base::Result<std::vector<Slot>> addBody(Frame& outer, const ModelGraph& body, const std::string& path,
                                           const std::vector<Slot>& inputs);
-  /// One more node of the graph that is not in the file.
+  /// Adds a node that is not in the file.
   base::Result<Slot> addOwn(const std::string& op, const std::string& name, std::vector<Slot> inputs,
                             graph::Attributes attributes);
   base::Result<Slot> stack(const std::string& name, std::vector<Slot> slices, std::int64_t axis);
 
   graph::TensorId idOf(Slot& slot);
-  /// A constant copy of a trained weight for a place that only holds a setting.
+  /// Returns a constant copy of a trained weight for an input that only holds a setting.
   graph::TensorId settingOf(graph::TensorId id);
   graph::TensorType typeOf(const Slot& slot) const;
   std::string unique(const std::string& name);

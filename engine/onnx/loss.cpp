@@ -20,7 +20,7 @@ bool isLossNode(const ModelNode& node) {
   return node.op == "SoftmaxCrossEntropyLoss" || node.op == "NegativeLogLikelihoodLoss";
 }
 
-/// The graph's input that a value comes from, through a Cast at most.
+/// The input of the graph that a value comes from, possibly through a Cast.
 ValueId inputBehind(const ModelGraph& graph, ValueId value) {
   for (const ModelNode& node : graph.nodes) {
     if (node.op == "Cast" && !node.outputs.empty() && node.outputs[0] == value && !node.inputs.empty())
@@ -29,7 +29,7 @@ ValueId inputBehind(const ModelGraph& graph, ValueId value) {
   return std::ranges::find(graph.inputs, value) != graph.inputs.end() ? value : ValueId();
 }
 
-/// Labels come as int32: another type of the file's is behind a Cast.
+/// Labels come as int32. If the file uses another type, a Cast follows.
 void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
   ModelValue& value = graph.values[static_cast<std::size_t>(labels.value)];
   if (value.element == ElementType::int32) return;
@@ -40,13 +40,13 @@ void takeLabelsAsInt32(ModelGraph& graph, ValueId labels) {
   value.element = ElementType::int32;
   graph.values.push_back(std::move(made));
   for (ModelNode& node : graph.nodes) std::ranges::replace(node.inputs, labels, cast);
-  // ONNX's numbers of the two types that a loss of the file may read.
+  // ONNX's numbers of the two types that a loss in a file may read.
   const std::int64_t to = asked == ElementType::int64 ? 7 : 6;
   ModelNode node{"Cast", "labels/Cast", {labels}, {cast}, {{"to", to}}, {}};
   graph.nodes.insert(graph.nodes.begin(), std::move(node));
 }
 
-/// What a value is computed from, itself included.
+/// Everything that a value is computed from, including itself.
 std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
   std::set<ValueId> found{value};
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -60,8 +60,9 @@ std::set<ValueId> behind(const ModelGraph& graph, ValueId value) {
   return found;
 }
 
-/// An output that the file says to be one real number, beside one that is none: a loss made of other
-/// operators. Inputs that only it reads are labels; they come last, and are left out where the loss is.
+/// Uses an output that the file declares as one real number, next to another output, as a loss that is made
+/// of other operators. Inputs that only this output reads are labels; they come last, or are left out with
+/// the loss.
 bool useScalarLoss(ModelGraph& graph, bool training) {
   const auto isScalar = [&graph](ValueId id) {
     const ModelValue& value = graph.value(id);
@@ -84,7 +85,7 @@ bool useScalarLoss(ModelGraph& graph, bool training) {
   return true;
 }
 
-/// The model's own loss: outputs become its scores and, in training, the loss.
+/// Uses the loss node of the model. Outputs become its scores and, in training, the loss.
 Status useOwnLoss(Model& model, bool training) {
   ModelGraph& graph = model.graph;
   const auto found = std::ranges::find_if(graph.nodes, [&](const ModelNode& node) {
@@ -115,7 +116,7 @@ Status useOwnLoss(Model& model, bool training) {
   return {};
 }
 
-/// Adds loss nodes behind the predictions.
+/// Adds loss nodes after the predictions.
 class LossWriter {
  public:
   LossWriter(const Model& model, graph::Graph& graph, const ops::OperatorRegistry& registry)
@@ -160,7 +161,7 @@ class LossWriter {
     return {};
   }
 
-  /// −(t·ln p + (1 − t)·ln(1 − p)), the logarithms at least −100.
+  /// −(t·ln p + (1 − t)·ln(1 − p)), with logarithms of at least −100.
   Result<TensorId> binaryCrossEntropy(TensorId p, TensorId t) {
     const TensorId one = constant("loss/one", 1), least = constant("loss/least", -100);
     PIPESCOPE_ASSIGN(const TensorId q, add("Sub", "loss/rest", {one, p}, {}));

@@ -1,5 +1,5 @@
 #pragma once
-// The loss that a model is trained with: its own, or one put behind its first output.
+// The loss that a model is trained with. It is either the model's own or is added after the first output.
 #include <string>
 #include <vector>
 
@@ -15,13 +15,16 @@ struct TrainingModelOptions {
   std::string loss = "cross_entropy";
 };
 
-/// instantiate(), as training or inference wants it: outputs are the predictions alone, and in training
-/// `loss` is set and "labels" is the last input. Losses are means over the micro-batch: cross_entropy and nll
-/// (of log-probabilities) take classes along axis 1 and labels (int32) without that axis; mse and bce (of
-/// probabilities; logarithms are cut at −100 as in PyTorch) take one label (float32) for each prediction.
-/// "model": the graph's own SoftmaxCrossEntropyLoss or NegativeLogLikelihoodLoss, whose scores are the
-/// predictions; else an output declared as one float32, beside the first other one, the predictions: inputs
-/// that only the loss reads come last then. Errors: no such node, predictions that do not fit the loss.
+/// Like instantiate(), with a loss. Outputs are the predictions alone; in training `loss` is set and "labels"
+/// is the last input. All losses are means over the micro-batch.
+/// - cross_entropy and nll (of log-probabilities) take classes along axis 1, and int32 labels without that
+///   axis.
+/// - mse and bce (of probabilities, with logarithms cut at −100 as in PyTorch) take one float32 label for
+///   each prediction.
+/// - "model" takes the SoftmaxCrossEntropyLoss or NegativeLogLikelihoodLoss of the graph, whose scores become
+///   the predictions. If there is none, it takes an output that is declared as one float32; the first other
+///   output then holds the predictions, and inputs that only the loss reads come last.
+/// Errors: the model has no such node, or the predictions do not fit the loss.
 base::Result<Instance> instantiateWithLoss(const Model& model, const ops::OperatorRegistry& registry,
                                            const TrainingModelOptions& options);
 

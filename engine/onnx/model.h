@@ -1,6 +1,6 @@
 #pragma once
-// A model as it was read from an ONNX file, free of protobuf: operators of opset 17, values by index, outer
-// values that a sub-graph reads made explicit, nodes in an order in which they can run.
+// A model as it was read from an ONNX file, without protobuf. Operators have opset 17, values have indices,
+// the outer values that a sub-graph reads are listed, and nodes are in an order in which they can run.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -21,7 +21,8 @@ using graph::TensorValue;
 /// Index into ModelGraph::values.
 using ValueId = base::Id<struct OnnxValueTag>;
 
-/// One extent of a declared shape: a number, or a symbol ("batch", or empty: nameless) to be bound later.
+/// One extent of a declared shape: either a number or a symbol that gets its value later. The symbol may be
+/// empty.
 struct Dimension {
   std::optional<std::int64_t> extent;
   std::string symbol;
@@ -29,29 +30,29 @@ struct Dimension {
 
 struct ModelValue {
   std::string name;
-  std::optional<ElementType> element;           ///< where the file says it
-  std::optional<std::vector<Dimension>> shape;  ///< likewise
+  std::optional<ElementType> element;           ///< if the file declares it
+  std::optional<std::vector<Dimension>> shape;  ///< if the file declares it
 };
 
 struct ModelGraph;
 
 struct ModelNode {
-  std::string op;                        ///< ONNX's name; its meaning is opset 17's
+  std::string op;                        ///< name in ONNX; it means what it means in opset 17
   std::string name;                      ///< unique in the model
-  std::vector<ValueId> inputs, outputs;  ///< not valid: left out
+  std::vector<ValueId> inputs, outputs;  ///< an id that is not valid is left out
   graph::Attributes attributes;
-  /// Bodies of If, Loop and Scan by attribute name.
+  /// The graphs of an If, Loop or Scan, by attribute name.
   std::map<std::string, std::shared_ptr<const ModelGraph>> bodies;
 };
 
 struct ModelGraph {
   std::string name;
   std::vector<ModelValue> values;
-  std::vector<ValueId> inputs;  ///< the graph's own, without those that have an initializer
-  /// Values of the enclosing graph that this one, or a graph within it, reads: outer, inner.
+  std::vector<ValueId> inputs;  ///< without those that have an initializer
+  /// Values of the enclosing graph that this graph, or a graph within it, reads: the outer and the inner id.
   std::vector<std::pair<ValueId, ValueId>> captured;
   std::vector<ValueId> outputs;
-  /// Initializers and Constant nodes. `weights` are those of the file's initializers.
+  /// Values of initializers and Constant nodes. `weights` are the ids of the file's initializers.
   std::map<ValueId, std::shared_ptr<const TensorValue>> constants;
   std::vector<ValueId> weights;
   std::vector<ModelNode> nodes;
@@ -60,15 +61,15 @@ struct ModelGraph {
 };
 
 struct Model {
-  std::string file;  ///< for sentences
+  std::string file;  ///< name for error sentences
   std::int64_t opset = 17;
   ModelGraph graph;
 };
 
-/// Operators that hold graphs; the interpreter and instantiate() carry them out themselves.
+/// True for operators that hold graphs. The interpreter and instantiate() run them themselves.
 bool isControlFlow(const std::string& op);
 
-/// True for operators whose result differs from run to run, which must not be folded.
+/// True for operators whose result differs from run to run, so that they must not be folded.
 bool isRandom(const std::string& op);
 
 }  // namespace pipescope::onnx

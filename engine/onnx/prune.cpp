@@ -25,7 +25,7 @@ std::vector<bool> neededNodes(const Graph& graph) {
   return nodes;
 }
 
-/// Copies tensors when they are first asked for.
+/// Copies tensors when they are needed for the first time.
 class Copier {
  public:
   explicit Copier(const Graph& from) : from_(from), ids_(from.tensors().size()) {}

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kNoModel =
     " is no ONNX model, or it is cut or damaged, or its graphs are nested too deeply.";
 
-/// Protobuf prints its complaints on standard error; ours are sentences.
+/// Protobuf would print its messages on standard error. Ours are error sentences.
 void silenceProtobuf() {
   static std::once_flag once;
   std::call_once(once, [] { google::protobuf::SetLogHandler(nullptr); });
@@ -59,7 +59,7 @@ bool parse(Proto& proto, std::span<const std::byte> bytes) {
   return proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
-/// Operators that nobody here knows, with the first node of each; sub-graphs included.
+/// Collects unknown operators with the first node of each, also in sub-graphs.
 void collectUnknown(const ::onnx::GraphProto& graph, const ops::OperatorRegistry& registry,
                     std::map<std::string, std::string>& unknown) {
   for (const auto& node : graph.node()) {
@@ -89,7 +89,7 @@ Result<std::int64_t> opsetOf(const ::onnx::ModelProto& proto) {
   std::int64_t opset = -1;
   for (const auto& import : proto.opset_import()) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
-    // The operators for training have one version only, and need no other opset.
+    // Operators for training have one version only, so their opset does not matter.
     if (import.domain() == "ai.onnx.preview.training" && opset < 0) opset = 17;
   }
   if (opset < 0) return badInput("the file names no opset: it is no ONNX model, or damaged.");
@@ -112,7 +112,7 @@ Result<Model> convert(const ::onnx::ModelProto& proto, const fs::path& folder, c
   return model;
 }
 
-/// The sentence with the file before it.
+/// Puts the name of the file before the sentence.
 base::Error within(const std::string& name, base::Error error) {
   error.message = fmt::format("{}: {}", name, error.message);
   return error;
@@ -148,7 +148,7 @@ Result<TensorValue> readTensorFile(const fs::path& file) {
 
 namespace {
 Status writeMessage(const google::protobuf::MessageLite& proto, const fs::path& file) {
-  // Beside the target, then renamed: a full disk leaves no half file under the name.
+  // The file is written next to the target and then renamed, so that a full disk leaves no half file there.
   const fs::path partial = file.string() + ".part";
   std::ofstream stream(partial, std::ios::binary | std::ios::trunc);
   const bool written = stream && proto.SerializeToOstream(&stream) && stream.flush();
@@ -173,7 +173,7 @@ Status writeTensorFile(const fs::path& file, const std::string& name, const Tens
 namespace {
 using Weights = std::map<std::string, std::pair<TensorType, std::span<const std::byte>>>;
 
-/// Weights that an Identity made of an initializer become initializers in its place; how many.
+/// Turns weights that an Identity makes of an initializer into initializers. Returns how many there were.
 std::size_t replaceIdentities(::onnx::GraphProto& graph, const Weights& weights) {
   std::size_t found = 0;
   for (int i = graph.node_size(); i-- > 0;) {

@@ -1,6 +1,7 @@
 #pragma once
-// ONNX files → Model. Every fault of a file is a sentence: truncated or foreign bytes, cycles, unknown names,
-// operators, types and attributes that are not supported (by name), external data outside the model's folder.
+// Reads ONNX files. Every fault of a file is an error with a sentence: truncated or foreign bytes, cycles,
+// unknown names, operators, types and attributes that are not supported (by name), external data outside the
+// folder of the model.
 #include <filesystem>
 #include <span>
 
@@ -10,20 +11,21 @@
 
 namespace pipescope::onnx {
 
-/// Reads a file of at most 2 GiB (protobuf's limit; larger models keep their weights as external data).
+/// Reads a file of at most 2 GiB, the limit of protobuf. Larger models keep their weights as external data.
 base::Result<Model> readModel(const std::filesystem::path& file, const ops::OperatorRegistry& registry);
 
-/// The same from bytes; `folder` holds external data (empty: refused), `name` is for sentences.
+/// Reads a model from bytes. `folder` holds external data; if it is empty, external data is refused. `name`
+/// is for error sentences.
 base::Result<Model> parseModel(std::span<const std::byte> bytes, const std::filesystem::path& folder,
                                const std::string& name, const ops::OperatorRegistry& registry);
 
-/// The model with new values for some initializers, by name and of the same type, written into `target`; all
-/// else is as in `source`, but external data moves into the file.
+/// Writes the model in `source` to `target` with new values for some initializers. Values are found by name
+/// and must have the same type. External data moves into the file; everything else stays as it is.
 base::Status writeWithWeights(
     const std::filesystem::path& source, const std::filesystem::path& target,
     const std::map<std::string, std::pair<TensorType, std::span<const std::byte>>>& weights);
 
-/// A file that holds one TensorProto (input_0.pb, output_0.pb).
+/// Reads a file that holds one TensorProto (input_0.pb, output_0.pb).
 base::Result<TensorValue> readTensorFile(const std::filesystem::path& file);
 base::Status writeTensorFile(const std::filesystem::path& file, const std::string& name,
                              const TensorValue& value);

@@ -1,5 +1,5 @@
 #pragma once
-// Scan's lists of axes and directions, as instantiate() and the interpreter read them.
+// Reads the lists of axes and directions of a Scan for instantiate() and the interpreter.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,11 +9,13 @@
 
 namespace pipescope::onnx {
 
-/// A list of `count` whole numbers; zeros where the node does not have it. Another length is an error.
+/// Reads a list of `count` whole numbers, which are zeros if the node does not have the attribute. Error:
+/// another length.
 base::Result<std::vector<std::int64_t>> scanList(const ModelNode& node, const std::string& name,
                                                  std::size_t count);
 
-/// The same of directions: true is reverse. Entries but 0 and 1 are an error.
+/// Reads a list of directions, where true means reverse. Error: another length, or an entry that is neither 0
+/// nor 1.
 base::Result<std::vector<bool>> scanDirections(const ModelNode& node, const std::string& name,
                                                std::size_t count);
 

@@ -5,7 +5,7 @@
 namespace pipescope::onnx {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence at `at`; 0 where there is none.
+/// Length of the well-formed UTF-8 sequence at `at`, or 0 if there is none.
 std::size_t sequenceAt(const std::string& text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : static_cast<unsigned char>(0);

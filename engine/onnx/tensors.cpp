@@ -28,7 +28,7 @@ constexpr TypePair kTypes[] = {
     {Proto::UINT32, ElementType::uint32},     {Proto::UINT64, ElementType::uint64},
     {Proto::BOOL, ElementType::boolean}};
 
-/// Bytes that a shape needs; a sentence where an extent is negative or the product does not fit.
+/// Bytes that a shape needs. Error: a negative extent, or a product that does not fit.
 Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what) {
   std::int64_t bytes = graph::sizeOf(type.element);
   bool empty = false;
@@ -45,7 +45,7 @@ Result<std::int64_t> bytesNeeded(const TensorType& type, const std::string& what
   return bytes;
 }
 
-/// Elements of a typed list, each narrowed to T.
+/// Reads the elements of a typed list, each narrowed to T.
 template <class T, class List>
 std::vector<std::byte> narrowed(const List& list) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(list.size()) * sizeof(T));
@@ -116,7 +116,7 @@ Result<std::vector<std::byte>> externalData(const Proto& proto, const std::files
   return readExternal(folder, location, offset, length, what);
 }
 
-/// A boolean is 0 or 1 for every kernel, whatever byte the file holds.
+/// Makes every boolean 0 or 1, because kernels rely on that and a file may hold any byte.
 void normalizeBooleans(TensorValue& value) {
   if (value.type.element != ElementType::boolean) return;
   for (std::byte& byte : value.bytes) byte = byte == std::byte{0} ? byte : std::byte{1};

@@ -1,4 +1,4 @@
-// If, Loop and Scan of a graph with fixed shapes: a branch is chosen, a loop unrolled.
+// If, Loop and Scan in a graph with fixed shapes: chooses a branch or unrolls a loop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::shared_ptr<const TensorValue> scalar(ElementType element, T value) {
   return made;
 }
 
-/// A condition that is known; a sentence where it is computed while the model runs.
+/// The value of a condition. Error: it is only computed while the model runs.
 Result<bool> conditionOf(const ModelNode& node, const Slot& slot) {
   if (slot.known && slot.known->type.element == ElementType::boolean && slot.known->bytes.size() == 1)
     return slot.known->bytes[0] != std::byte{0};
@@ -56,7 +56,7 @@ Result<std::vector<Slot>> Instantiator::addBody(Frame& outer, const ModelGraph& 
   Frame frame{body, path, std::vector<Slot>(body.values.size())};
   for (std::size_t i = 0; i < inputs.size(); ++i) frame.at(body.inputs[i]) = inputs[i];
   for (const auto& [from, to] : body.captured) {
-    // A constant that becomes a tensor does so once, in the graph that holds it.
+    // A constant becomes a tensor only once, in the graph that holds it.
     if (outer.at(from).known) idOf(outer.at(from));
     frame.at(to) = outer.at(from);
   }

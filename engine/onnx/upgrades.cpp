@@ -36,7 +36,7 @@ std::string title(const RawNode& node) {
   return node.op + " " + node.name;
 }
 
-/// Takes an attribute away; none where it is not there or of another kind.
+/// Removes an attribute and returns it. Returns nothing if it is missing or of another kind.
 template <class T>
 std::optional<T> take(RawNode& node, const std::string& name) {
   const auto found = node.attributes.find(name);
@@ -63,7 +63,7 @@ ElementType elementOfInput(const RawNode& node, const UpgradeContext& context) {
   return value && value->element ? *value->element : ElementType::float32;
 }
 
-/// A scalar of the type of input 0; other types than float32 and float64 through a CastLike.
+/// Makes a scalar of the type of input 0. Types other than float32 and float64 go through a CastLike.
 void realToInput(RawNode& node, Nodes& before, UpgradeContext& context, const std::string& attribute,
                  std::size_t index) {
   const std::optional<double> value = take<double>(node, attribute);
@@ -117,7 +117,7 @@ Result<Nodes> topKToInput(RawNode node, UpgradeContext& context) {
   return Nodes{std::move(node)};
 }
 
-/// Up to opset 9 the mask is of the data's type, from opset 10 it is boolean.
+/// The mask has the type of the data up to opset 9 and is boolean from opset 10.
 Result<Nodes> dropoutRatioToInput(RawNode node, UpgradeContext& context, bool typedMask) {
   if (const std::optional<double> ratio = take<double>(node, "ratio")) {
     const std::string name =
@@ -140,7 +140,8 @@ Result<Nodes> dropoutBefore12(RawNode node, UpgradeContext& context) {
   return dropoutRatioToInput(std::move(node), context, false);
 }
 
-/// Before opset 13 Softmax and its kin see a matrix: the axes before `axis` are rows, the others columns.
+/// Before opset 13 Softmax and similar operators see a matrix: the axes before `axis` are rows, the others
+/// columns.
 Result<Nodes> coercedSoftmax(RawNode node, UpgradeContext& context) {
   const std::int64_t axis = take<std::int64_t>(node, "axis").value_or(1);
   const ModelValue* data = node.inputs.empty() ? nullptr : context.valueOf(node.inputs[0]);
@@ -164,7 +165,7 @@ Result<Nodes> coercedSoftmax(RawNode node, UpgradeContext& context) {
   return nodes;
 }
 
-/// Upsample and Resize before opset 11 place samples "asymmetrically" and round down.
+/// Before opset 11 Upsample and Resize place samples "asymmetrically" and round down.
 void resizeAsBefore11(RawNode& node) {
   node.op = "Resize";
   const std::string scales = node.inputs.size() > 1 ? node.inputs[1] : "";
@@ -188,8 +189,8 @@ Result<Nodes> resizeBefore11(RawNode node, UpgradeContext&) {
   return Nodes{std::move(node)};
 }
 
-/// Before opset 14 more than one output meant training. The fourth and fifth output, what the backward pass
-/// would have kept, do not exist any more.
+/// Before opset 14 more than one output meant training. The fourth and fifth output, which the backward pass
+/// would have used, no longer exist.
 Result<Nodes> batchNormalizationBefore14(RawNode node, UpgradeContext&) {
   if (take<std::int64_t>(node, "spatial").value_or(1) != 1) {
     return badInput(
@@ -197,7 +198,7 @@ Result<Nodes> batchNormalizationBefore14(RawNode node, UpgradeContext&) {
   }
   while (!node.outputs.empty() && node.outputs.back().empty()) node.outputs.pop_back();
   if (node.outputs.size() > 3) {
-    // Nobody reads them in exported models; where somebody does, that name is not found.
+    // Exported models do not read these outputs. If one does, its reader reports an unknown name.
     node.outputs.resize(3);
   }
   if (node.outputs.size() > 1) node.attributes["training_mode"] = std::int64_t{1};
@@ -248,8 +249,8 @@ constexpr Upgrade kUpgrades[] = {
     {"Scan", 8, 8, scanBefore9},
 };
 
-/// Operators that changed between opsets 1 and 7, with the opset of their last change up to 7. What has not
-/// changed since a model's opset means the same in it.
+/// Operators that changed between opsets 1 and 7, each with the opset of its last change. An operator that
+/// has not changed since the opset of a model has the same meaning in it.
 struct Changed {
   std::int64_t opset;
   std::set<std::string> ops;

@@ -1,6 +1,6 @@
 #pragma once
-// Brings nodes of older opsets up to opset 17: one table, so that operators implement opset 17 only.
-// Source of the rules: ONNX's Changelog.md (the versions of each operator) and its version converter's notes.
+// Raises nodes of older opsets to opset 17 with one table, so that operators implement opset 17 only. Source
+// of the rules: ONNX's Changelog.md (the versions of each operator) and the notes of its version converter.
 #include <functional>
 #include <set>
 #include <string>
@@ -11,31 +11,31 @@
 
 namespace pipescope::onnx {
 
-/// A node as the file has it: values by name.
+/// A node as it is in the file, with values by name.
 struct RawNode {
   std::string op, name;
-  std::vector<std::string> inputs, outputs;  ///< empty: left out
+  std::vector<std::string> inputs, outputs;  ///< an empty name is left out
   graph::Attributes attributes;
-  int source = -1;  ///< index among the file's nodes, which holds the bodies; −1: added by an upgrade
+  int source = -1;  ///< index among the nodes of the file, which hold the bodies; −1: added by an upgrade
 };
 
-/// What an upgrade may ask of the graph around the node, and add to it.
+/// What an upgrade may ask about the graph around the node, and add to it.
 class UpgradeContext {
  public:
   virtual ~UpgradeContext() = default;
-  /// What the file says of a value; none where it says nothing.
+  /// What the file declares about a value, or null.
   virtual const ModelValue* valueOf(const std::string& name) const = 0;
-  /// Adds a constant and returns its name, "<near>/<word>" made unique.
+  /// Adds a constant and returns its name: "<near>/<word>", made unique.
   virtual std::string addConstant(const std::string& near, const std::string& word, TensorValue value) = 0;
   /// A new name for a value.
   virtual std::string freshName(const std::string& near, const std::string& word) = 0;
 };
 
-/// The nodes of opset 17 that do what `node` does in `opset`, mostly one. Errors: opsets and corners that
-/// cannot be expressed.
+/// Returns the nodes of opset 17 that do what `node` does in `opset`; mostly one. Errors: opsets and special
+/// cases that cannot be expressed.
 base::Result<std::vector<RawNode>> upgradeNode(RawNode node, std::int64_t opset, UpgradeContext& context);
 
-/// Operators that older opsets know by a name that opset 17 does not.
+/// True for operators that older opsets know by a name that opset 17 does not have.
 bool isRenamed(const std::string& op);
 
 }  // namespace pipescope::onnx

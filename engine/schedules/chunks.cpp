@@ -74,7 +74,8 @@ Order TaskList::take() {
       if (task.pass == (split ? model::Pass::weightGradient : model::Pass::backward)) --live[s];
     }
   }
-  // A single micro-batch needs no ring; without a backward pass nothing is kept.
+  // A stage that never holds more than one micro-batch needs no ring. Without a backward pass nothing is
+  // kept.
   for (std::vector<std::int64_t>* entries : {&order_.stashEntries, &order_.weightEntries}) {
     for (std::int64_t& count : *entries) count = count > 1 && shape_.training ? count : 0;
   }

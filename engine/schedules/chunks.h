@@ -1,6 +1,6 @@
 #pragma once
-// Neighbouring stages on one device are one chunk: they run one after another as one piece. What schedules
-// that know chunks only (1F1B and its relatives) share.
+// Helpers of the schedules that only know chunks (1F1B and its relatives). A chunk is a run of neighbouring
+// stages on one device, which computes them as one piece.
 #include <string>
 #include <vector>
 
@@ -13,13 +13,14 @@ struct Chunk {
   std::vector<int> stages;  ///< ascending
 };
 
-/// Neighbours on one device merged, in the order of the data.
+/// Merges neighbouring stages on one device into chunks, in the order in which data flows.
 std::vector<Chunk> chunksOf(const Shape& shape);
 
-/// Refused unless no two chunks share a device: `schedule` cannot come back to one.
+/// Returns an error that names `schedule` if two chunks are on the same device.
 base::Status requireOwnDevices(const std::vector<Chunk>& chunks, const std::string& schedule);
 
-/// Appends a chunk's tasks of one micro-batch to its device.
+/// Collects the tasks of each device in order. Each call adds the tasks of all stages of a chunk for one
+/// micro-batch.
 class TaskList {
  public:
   explicit TaskList(const Shape& shape);
@@ -27,12 +28,13 @@ class TaskList {
   void forward(const Chunk& chunk, int microBatch) { add(chunk, model::Pass::forward, microBatch); }
   void backward(const Chunk& chunk, int microBatch) { add(chunk, model::Pass::backward, microBatch); }
   void weight(const Chunk& chunk, int microBatch) { add(chunk, model::Pass::weightGradient, microBatch); }
-  /// What is added to the device from here on, up to end(), is one block.
+  /// Tasks that are added to the device between begin() and end() form one block.
   void begin(int device);
   void end(int device);
 
-  /// The order of what was added; stash entries are counted: as many as there are micro-batches at once
-  /// between the start of a stage's forward and the end of its last use, and likewise for weight gradients.
+  /// Returns the collected order. It also counts stash entries: the largest number of micro-batches that lie,
+  /// at the same time, between the start of a stage's forward pass and the end of its last pass. Entries of
+  /// weight gradients are counted likewise.
   Order take();
 
  private:

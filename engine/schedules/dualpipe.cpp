@@ -1,17 +1,20 @@
-// DualPipe (DeepSeek-AI 2024): p devices, p even, hold the model twice, and micro-batches, m even and at
-// least 2p, enter from both ends: m/2 go through the devices upwards, m/2 downwards. Stages 0 … p−1 are the
-// first pipe, stage s on device s; p … 2p−1 the second, stage p + j on device p − 1 − j. Rules of the device
-// at distance r from its nearer end (h = p/2); direction 0 is the one that enters at that end, 1 the other;
-// each takes micro-batches in ascending order. [F B] is one block, an overlapped pair: it starts when both
-// inputs are there, and both results leave at its end; B is a whole backward, also one block, and B* only the
-// input gradients, whose weight gradients W come later, in the order in which they were put off.
+// DualPipe (DeepSeek-AI 2024). p devices, where p is even, hold the model twice. m micro-batches, where m is
+// even and at least 2p, enter from both ends: m/2 go up through the devices and m/2 go down. Stages 0 … p−1
+// are the first pipe, stage s on device s. Stages p … 2p−1 are the second pipe, stage p + j on device p − 1 −
+// j.
+//
+// The rules below are those of the device at distance r from its nearer end, with h = p/2. Direction 0 enters
+// at that end, direction 1 at the other. Each direction takes micro-batches in ascending order. [F B] is an
+// overlapped pair, one block: it starts when both inputs are there, and both results leave at its end. B is a
+// whole backward pass, also one block. B* computes input gradients only; the weight gradients W follow later,
+// in the order in which they were put off.
 //   1  2(h − r − 1) × F0             5  (h − r − 1) × (B1 [F1 B0])
 //   2  (r + 1) × (F0 F1)             6  (r + 1) × (B1 B0), their second half B*
 //   3  (h − r − 1) × (B1* W F1)      7  (h − r − 1) × (W B0*)
-//   4  (m/2 − p + r + 1) × ([F0 B1] [F1 B0]); the middle devices' first pair is not a block
+//   4  (m/2 − p + r + 1) × ([F0 B1] [F1 B0]); the first pair of the middle devices is not a block
 //   8  the rest of W
-// Checked by brute force with pairs that take F + B and W = B/2: T = m(F + B) + (p/2 − 1)(FB + B − 3W)
-// exactly; p + 1 micro-batches live on every device.
+// A simulation of these rules, with pairs that take F + B and with W = B/2, gives T = m(F + B) + (p/2 − 1)(FB
+// + B − 3W) exactly, and p + 1 live micro-batches on every device.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +26,7 @@
 namespace pipescope::schedules {
 namespace {
 
-/// The tasks of one device.
+/// Collects the tasks of one device.
 class Dual {
  public:
   Dual(TaskList& tasks, int device, int p, int m)
@@ -48,7 +51,7 @@ class Dual {
       pair(1, 0);
     });
     repeat(apart, [&](int) { backward(1), pair(1, 0); });
-    // Backwards alternate in direction; from the middle one on only input gradients.
+    // Backward passes alternate in direction. From the middle one on they compute input gradients only.
     for (int i = 0; i < 2 * (r + 1); ++i) i <= r ? backward(1 - i % 2) : inputGradients(1 - i % 2);
     repeat(apart, [&](int) { weights(), inputGradients(0); });
     while (!putOff_.empty()) weights();
@@ -63,7 +66,7 @@ class Dual {
   static void repeat(int times, Body body) {
     for (int i = 0; i < times; ++i) body(i);
   }
-  /// The pipe of a direction: the first enters at device 0.
+  /// Index of the pipe of a direction. The first pipe enters at device 0.
   std::size_t pipe(int direction) const {
     return static_cast<std::size_t>(device_ < p_ / 2 ? direction : 1 - direction);
   }
@@ -140,15 +143,13 @@ base::Result<Order> makeDualPipe(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(dualpipe) {
-  ScheduleDefinition definition;
-  definition.name = "dualpipe";
-  definition.doc =
-      "DualPipe: the model twice, micro-batches from both ends, overlapped pairs of forward and backward";
-  definition.make = makeDualPipe;
-  definition.layout = Layout::vee;
-  definition.pipes = 2;
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add({.name = "dualpipe",
+                .doc = "DualPipe: the model twice, micro-batches from both ends, overlapped pairs of forward "
+                       "and backward",
+                .make = makeDualPipe,
+                .layout = Layout::vee,
+                .pipes = 2,
+                .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

@@ -1,5 +1,5 @@
-// GPipe (Huang et al. 2019): all forwards in order, then all backwards, here in ascending order of
-// micro-batch; any order of the backwards takes equally long.
+// GPipe (Huang et al. 2019): all forward passes, then all backward passes. The backward passes here take
+// micro-batches in ascending order; any other order takes the same time.
 #include "engine/schedules/chunks.h"
 
 namespace pipescope::schedules {
@@ -7,8 +7,7 @@ namespace {
 
 base::Result<Order> makeGpipe(const Shape& shape) {
   TaskList tasks(shape);
-  // A device with several stages finishes one before it begins the next: its stages' inputs arrive in that
-  // order.
+  // A device with several stages finishes one before it begins the next, because inputs arrive in that order.
   for (int s = 0; s < shape.stages; ++s) {
     const Chunk stage{shape.deviceOfStage[static_cast<std::size_t>(s)], {s}};
     for (int k = 0; k < shape.microBatches; ++k) tasks.forward(stage, k);
@@ -23,9 +22,9 @@ base::Result<Order> makeGpipe(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(gpipe) {
-  registry.add({"gpipe",
-                "GPipe: all forwards, then all backwards; a task starts when its inputs have arrived",
-                makeGpipe});
+  registry.add({.name = "gpipe",
+                .doc = "GPipe: all forwards, then all backwards; a task starts when its inputs have arrived",
+                .make = makeGpipe});
 }
 
 }  // namespace pipescope::schedules

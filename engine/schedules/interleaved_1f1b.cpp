@@ -1,7 +1,8 @@
-// Interleaved 1F1B (Narayanan et al. 2021, Megatron-LM): device s of p holds v chunks of the model, s, s + p,
-// …; micro-batches go in groups of p through each chunk in turn, so m must be a multiple of p. The k-th
-// forward of a device is of chunk (k mod pv) div p and micro-batch (k div pv)·p + k mod p; backwards take
-// chunks in reverse. Warm-up min(2(p − s − 1) + (v − 1)p, mv) forwards, then one of each, then the rest.
+// Interleaved 1F1B (Narayanan et al. 2021, Megatron-LM). Device s of p holds the v chunks s, s + p, … of the
+// model. Groups of p micro-batches go through each chunk in turn, so m must be a multiple of p. The k-th
+// forward pass of a device belongs to chunk (k mod pv) div p and micro-batch (k div pv)·p + k mod p. Backward
+// passes take the chunks in reverse. A device starts with min(2(p − s − 1) + (v − 1)p, mv) forward passes,
+// then alternates forward and backward passes, then finishes the remaining backward passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 namespace pipescope::schedules {
 namespace {
 
-/// Devices p; refused unless chunk c is on the device of chunk c mod p, and p of them differ.
+/// Returns the number of devices p. Error: chunk c is not on the device of chunk c mod p, or the first p
+/// chunks share a device.
 base::Result<int> devicesOf(const std::vector<Chunk>& chunks) {
   int p = 0;
   const int count = static_cast<int>(chunks.size());
@@ -66,12 +68,10 @@ base::Result<Order> makeInterleaved1f1b(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(interleaved_1f1b) {
-  ScheduleDefinition definition;
-  definition.name = "interleaved-1f1b";
-  definition.doc = "1F1B over several chunks of the model on each device: a smaller bubble, more copies";
-  definition.make = makeInterleaved1f1b;
-  definition.layout = Layout::wrapped;
-  registry.add(std::move(definition));
+  registry.add({.name = "interleaved-1f1b",
+                .doc = "1F1B over several chunks of the model on each device: a smaller bubble, more copies",
+                .make = makeInterleaved1f1b,
+                .layout = Layout::wrapped});
 }
 
 }  // namespace pipescope::schedules

@@ -1,6 +1,6 @@
-// 1F1B, also called PipeDream-flush (Narayanan et al. 2021): the device of the s-th of p chunks warms up with
-// w = min(p − 1 − s, m) forwards, then does m − w pairs of a forward and a backward, then w backwards. Stash
-// min(p − s, m).
+// 1F1B, also called PipeDream-flush (Narayanan et al. 2021). The device of the s-th of p chunks starts with w
+// = min(p − 1 − s, m) forward passes, then alternates m − w forward and backward passes, then finishes with w
+// backward passes. It stashes min(p − s, m) micro-batches.
 #include <algorithm>
 
 #include "engine/schedules/chunks.h"
@@ -29,8 +29,9 @@ base::Result<Order> make1f1b(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(one_f_one_b) {
-  registry.add(
-      {"1f1b", "1F1B (PipeDream-flush): a backward as soon as it can, so that little is stashed", make1f1b});
+  registry.add({.name = "1f1b",
+                .doc = "1F1B (PipeDream-flush): a backward as soon as it can, so that little is stashed",
+                .make = make1f1b});
 }
 
 }  // namespace pipescope::schedules

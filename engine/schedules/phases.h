@@ -1,16 +1,16 @@
 #pragma once
-// Numbers of phases as PopTorch's phased execution gives them (source: graphcore/poptorch, phased execution).
+// Numbers of phases in phased execution (source: graphcore/poptorch, phased execution).
 #include <string>
 #include <vector>
 
 namespace pipescope::schedules {
 
-/// What is on the chip while a phase does not run.
+/// When the tensors of a phase are on the chip.
 enum class PhaseLiveness {
   alwaysLive,
-  afterForward,           ///< off the chip after the forward pass
-  afterForwardNoOverlap,  ///< likewise, loads and stores in numbers of their own (serial only)
-  afterEachPhase,         ///< off the chip after each phase (serial only)
+  afterForward,           ///< They leave the chip after the forward pass.
+  afterForwardNoOverlap,  ///< The same, but loads and stores have phase numbers of their own (serial only).
+  afterEachPhase,         ///< They leave the chip after each phase (serial only).
 };
 
 struct PhaseNumbers {
@@ -19,9 +19,10 @@ struct PhaseNumbers {
   std::string describe() const;
 };
 
-/// A forward phase has number index · k, with k = 2 where loads and stores have numbers between them, 4 where
-/// they have after each phase; Q is the largest + 1, and 3 more where liveness is not alwaysLive, otherwise 1
-/// more with a separate backward phase; the backward phase of φ is 2Q − 2 − φ.
+/// The forward pass of phase i has the number i · k. k is 2 if loads and stores have numbers of their own, 4
+/// if they have so after each phase, and 1 otherwise. Q is the largest such number plus 1, plus 3 if liveness
+/// is not alwaysLive, or else plus 1 if the backward phase is separate. The backward pass of a phase with the
+/// number φ has the number 2Q − 2 − φ.
 PhaseNumbers phaseNumbers(int phases, bool separateBackward,
                           PhaseLiveness liveness = PhaseLiveness::alwaysLive);
 

@@ -1,9 +1,11 @@
-// PopART's implicit pipelining, by its cycle rule. Source: graphcore/popart, pipeline transform: stage s (0 …
-// S−1, S = 2N−1 in training, the loss stage holding forward and backward) runs in cycle c iff e(s) ≤ c < e(s)
-// + G, on micro-batch c − e(s); e numbers the stages after neighbours on the same device are merged. On a
-// device, stages run in ascending order within a cycle. Minimum micro-batches as PopTorch checks them:
-// forward stages are counted as 1 + changes of device in program order, starting from device 0; training
-// needs 2·forward − 1, inference forward.
+// The implicit pipelining of PopART. Source: graphcore/popart, pipeline transform. Stage s (0 … S−1, where S
+// = 2N−1 in training and the loss stage holds forward and backward) runs in cycle c if e(s) ≤ c < e(s) + G,
+// on micro-batch c − e(s). e numbers the stages after neighbours on the same device are merged. Within a
+// cycle a device runs its stages in ascending order.
+//
+// The minimum number of micro-batches is the one that PopTorch checks: it counts forward stages as 1 + the
+// changes of device in program order, starting from device 0. Training needs 2·forward − 1 micro-batches,
+// inference needs forward.
 #include <fmt/format.h>
 
 #include "engine/schedules/schedule.h"
@@ -14,11 +16,11 @@ namespace {
 struct NumberedStage {
   int stage = 0;
   model::Pass pass = model::Pass::forward;
-  int start = 0;  ///< e(s), the cycle of micro-batch 0
+  int start = 0;  ///< e(s): the cycle of micro-batch 0
 };
 
-/// Stages in PopART's numbering: forward 0 … N−1, then, in training, the gradients of N−1 … 0. The loss stage
-/// has one number for both, which the merging of neighbours on one device gives by itself.
+/// Stages as PopART numbers them: forward 0 … N−1, then, in training, the gradients of N−1 … 0. Merging
+/// neighbours on one device gives both passes of the loss stage the same number.
 std::vector<NumberedStage> numberedStages(const Shape& shape) {
   std::vector<NumberedStage> all;
   for (int s = 0; s < shape.stages; ++s) all.push_back({s, model::Pass::forward});
@@ -40,7 +42,7 @@ base::Status checkMicroBatches(const Shape& shape) {
     forward += next != device ? 1 : 0;
     device = next;
   }
-  if (forward == 1) return {};  // one device: no pipeline
+  if (forward == 1) return {};  // One device needs no pipeline.
   const int needed = shape.training ? 2 * forward - 1 : forward;
   if (shape.microBatches >= needed) return {};
   if (shape.training) {
@@ -62,7 +64,6 @@ base::Result<Order> makePopart(const Shape& shape) {
   PIPESCOPE_TRY(checkMicroBatches(shape));
   const std::vector<NumberedStage> stages = numberedStages(shape);
   Order order;
-  order.sync = Sync::barrier;
   order.update = UpdateOrder::serial;
   order.slots = shape.microBatches + stages.back().start;
   order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
@@ -79,7 +80,8 @@ base::Result<Order> makePopart(const Shape& shape) {
     for (int s = 0; s < shape.stages; ++s) {
       const int apart = stages[stages.size() - 1 - static_cast<std::size_t>(s)].start -
                         stages[static_cast<std::size_t>(s)].start;
-      order.stashEntries[static_cast<std::size_t>(s)] = apart == 0 ? 0 : apart + 1;  // both cycles included
+      // The count includes both cycles.
+      order.stashEntries[static_cast<std::size_t>(s)] = apart == 0 ? 0 : apart + 1;
     }
   }
   return order;
@@ -88,9 +90,10 @@ base::Result<Order> makePopart(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(popart) {
-  registry.add({"popart",
-                "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
-                makePopart});
+  registry.add({.name = "popart",
+                .doc = "PopART/PopTorch pipelining: a barrier and all inter-device copies after every cycle",
+                .make = makePopart,
+                .progression = Progression::barrier});
 }
 
 }  // namespace pipescope::schedules

@@ -6,8 +6,9 @@
 
 namespace pipescope::schedules {
 
-std::string toString(Sync sync) {
-  return sync == Sync::barrier ? "barrier" : "dependency";
+std::string toString(Progression progression) {
+  if (progression == Progression::oneAtATime) return "one at a time";
+  return progression == Progression::barrier ? "barrier" : "dependency";
 }
 
 const ScheduleRegistry& scheduleRegistry() {
@@ -43,13 +44,14 @@ base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape) {
   PIPESCOPE_CHECK(static_cast<int>(shape.deviceOfStage.size()) == shape.stages, "a device for each stage");
   PIPESCOPE_ASSIGN(const ScheduleDefinition* definition, findSchedule(schedule));
   PIPESCOPE_ASSIGN(Order order, definition->make(shape));
+  order.progression = definition->progression;
   order.pipes = definition->pipes;
   order.splitBackward = definition->splitBackward && shape.training;
   order.weightEntries.resize(static_cast<std::size_t>(shape.stages), 0);
   return order;
 }
 
-base::Result<int> chunksOf(const ScheduleDefinition& schedule, int chunks) {
+base::Result<int> chunksPerDevice(const ScheduleDefinition& schedule, int chunks) {
   const int own = schedule.layout == Layout::own ? 1 : 2;
   if (chunks == 0 || chunks == own) return own;
   if (schedule.layout == Layout::own) {
@@ -72,7 +74,7 @@ base::Result<int> chunksOf(const ScheduleDefinition& schedule, int chunks) {
 }
 
 base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int stages, int chunks) {
-  PIPESCOPE_ASSIGN(const int each, chunksOf(schedule, chunks));
+  PIPESCOPE_ASSIGN(const int each, chunksPerDevice(schedule, chunks));
   if (stages % each != 0) {
     return base::badInput(
         fmt::format("The {} schedule puts {} stages on each device, which {} stages cannot be dealt out to: "

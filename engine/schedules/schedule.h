@@ -1,6 +1,6 @@
 #pragma once
-// A pipeline schedule says what each device does in which order, and what it synchronises on. It knows no
-// times: engine/emulate is the only place where those are computed.
+// A pipeline schedule says what each device does, in which order, and what its tasks wait for. It knows no
+// times: only engine/emulate computes those.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,74 +13,76 @@
 namespace pipescope::schedules {
 
 struct Shape {
-  int stages = 1;        ///< N, forward stages; all chunks of all pipes
+  int stages = 1;        ///< N, the number of forward stages, over all chunks and pipes
   int microBatches = 1;  ///< per flush: G in training, device iterations in inference
   bool training = true;
   std::vector<int> deviceOfStage;  ///< as many as stages
 };
 
-/// One micro-batch through one stage. A backward task includes its recompute, and its weight gradients unless
-/// the order splits them off.
+/// One micro-batch in one stage. A backward task includes its recompute. It also includes the weight
+/// gradients, unless the order makes them tasks of their own.
 struct Task {
   int stage = 0;
   int microBatch = 0;
-  int slot = -1;                            ///< pipeline cycle; −1 where the schedule has none
+  int slot = -1;                            ///< pipeline cycle; −1 if the schedule has no cycles
   model::Pass pass = model::Pass::forward;  ///< forward, backward or weightGradient
-  /// One block with the task before it: the block starts when the inputs of all its tasks are there, and what
-  /// they make leaves when the last of them ends.
+  /// The task belongs to the same block as the task before it. A block starts when the inputs of all its
+  /// tasks are there. Its results leave when its last task ends.
   bool joined = false;
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// What holds a task back besides its device being busy.
-enum class Sync {
-  barrier,     ///< all devices start a slot together; all boundary copies follow each slot, wanted or not
-  dependency,  ///< a task starts when its inputs have arrived
+/// What a task waits for besides its device.
+enum class Progression {
+  oneAtATime,  ///< A micro-batch enters when the previous one has left the last device, also in inference.
+  barrier,     ///< All devices start a slot together. All boundary copies follow each slot, even empty ones.
+  dependency,  ///< A task starts when its inputs have arrived.
 };
-std::string toString(Sync sync);
+/// "one at a time", "barrier" or "dependency".
+std::string toString(Progression progression);
 
-/// How weight updates follow the flush.
+/// When devices update their weights.
 enum class UpdateOrder {
-  serial,      ///< device after device, when all have drained; the next iteration starts after the last
-  concurrent,  ///< each device after its own last backward
+  serial,  ///< One device after another, once all have drained. The next iteration starts after the last one.
+  concurrent,  ///< Each device after its own last backward pass.
 };
 
 struct Order {
-  Sync sync = Sync::dependency;
+  Progression progression = Progression::dependency;  ///< makeOrder copies it from the definition.
   UpdateOrder update = UpdateOrder::concurrent;
-  /// A micro-batch enters only when the one before has left the last device: sharded execution, also in
-  /// inference, where no backward pass holds the first device back.
-  bool oneAtATime = false;
   /// Weight gradients are tasks of their own; backward tasks make input gradients only.
   bool splitBackward = false;
-  /// Ways through the devices. Stages are numbered pipe by pipe, equally many each, and data flows between
-  /// neighbours of one pipe only; a micro-batch goes through one pipe.
+  /// Number of independent ways through the devices. Stages are numbered pipe by pipe, and each pipe has the
+  /// same number of stages. A micro-batch goes through one pipe, and data flows only between neighbours of
+  /// that pipe.
   int pipes = 1;
-  int slots = 0;                           ///< pipeline cycles of a flush; 0 where there are none
+  int slots = 0;                           ///< pipeline cycles of a flush; 0 if the schedule has none
   std::vector<std::vector<Task>> devices;  ///< tasks by device, in order
-  /// By stage: ring entries for what its forward pass leaves to its backward (and weight-gradient) pass; 0:
-  /// none is stashed, because there is never more than one micro-batch.
+  /// By stage: how many micro-batches the stash between its forward pass and its backward (or
+  /// weight-gradient) pass must hold. It is 0 if there is never more than one, because then nothing is
+  /// stashed.
   std::vector<std::int64_t> stashEntries;
-  /// By stage: ring entries for what its backward pass leaves to its weight-gradient pass; 0: none needed.
+  /// By stage: the same for tensors that the backward pass leaves to the weight-gradient pass.
   std::vector<std::int64_t> weightEntries;
 };
 
-/// How stages lie on devices unless somebody says where they are.
+/// Where stages are if the configuration does not place them.
 enum class Layout {
-  own,      ///< a device for each stage
-  wrapped,  ///< `chunks` rounds: stage s on device s mod p
-  vee,      ///< two chunks, there and back: stage s on device s, then on 2p − 1 − s
+  own,      ///< each stage has a device of its own
+  wrapped,  ///< stage s is on device s mod p, in `chunks` rounds
+  vee,      ///< two chunks, there and back: stage s < p is on device s, a later one on device 2p − 1 − s
 };
 
 struct ScheduleDefinition {
   std::string name, doc;
-  /// The order, or a sentence with the rule that the shape breaks.
+  /// Returns the order, or an error that states the rule which the shape breaks.
   std::function<base::Result<Order>(const Shape&)> make;
-  /// False for the one that a strategy picks by itself (sharded).
+  Progression progression = Progression::dependency;
+  /// False if users cannot choose the schedule, because a strategy chooses it by itself (sharded).
   bool pipelined = true;
   Layout layout = Layout::own;
-  /// Ways through the devices. With two, devices hold the model twice: stages of the second pipe have the
-  /// work of those of the first.
+  /// See Order::pipes. With two pipes each device holds the model twice, and the stages of the second pipe do
+  /// the same work as those of the first.
   int pipes = 1;
   /// Backward passes are split into input and weight gradients.
   bool splitBackward = false;
@@ -95,27 +97,28 @@ class ScheduleRegistry {
   std::vector<ScheduleDefinition> definitions_;
 };
 
-/// Calls every schedule's registration (generated).
+/// Calls the registration function of every schedule (generated by the build).
 void registerSchedules(ScheduleRegistry& registry);
 /// All schedules, made once.
 const ScheduleRegistry& scheduleRegistry();
 
-/// An unknown name is refused with the known ones.
+/// Errors: an unknown name, with the list of known ones.
 base::Result<const ScheduleDefinition*> findSchedule(std::string_view name);
 /// "1f1b, gpipe, …".
 std::string scheduleNames();
 
-/// The order of a named schedule; errors: unknown name, impossible shape, the schedule's rule.
+/// Returns the order of a named schedule. Errors: an unknown name, an impossible shape, a rule of the
+/// schedule that the shape breaks.
 base::Result<Order> makeOrder(std::string_view schedule, const Shape& shape);
 
-/// Devices of `stages` stages where nobody says otherwise. `chunks` stages on each device; 0: as the schedule
-/// wants it (two where it needs several). Refused: chunks that the schedule cannot have, or that do not
-/// divide the stages.
+/// Returns the device of each stage for a configuration that does not place stages. `chunks` is the number of
+/// stages on each device; 0 takes the default of the schedule (two if it needs several). Errors: a number of
+/// chunks that the schedule cannot have, or one that does not divide the stages.
 base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int stages, int chunks);
-/// The chunks that layOut takes: `chunks`, or the schedule's own where it is 0.
-base::Result<int> chunksOf(const ScheduleDefinition& schedule, int chunks);
+/// Returns how many chunks layOut puts on each device: `chunks`, or the schedule's default if it is 0.
+base::Result<int> chunksPerDevice(const ScheduleDefinition& schedule, int chunks);
 
-/// Tasks of a device with several stages are given stage by stage; devices = highest index + 1.
+/// Highest device index + 1.
 int deviceCount(const Shape& shape);
 
 }  // namespace pipescope::schedules

@@ -1,5 +1,5 @@
 // Sharded execution (PopTorch ShardedExecution) and TensorFlow's sequential pipeline: one micro-batch at a
-// time, one device at a time. Step time is D·(G·Σ(F+B) + ΣU).
+// time and one device at a time. The step time is D·(G·Σ(F+B) + ΣU).
 #include "engine/schedules/chunks.h"
 
 namespace pipescope::schedules {
@@ -15,7 +15,6 @@ base::Result<Order> makeSharded(const Shape& shape) {
   }
   Order order = tasks.take();
   order.update = UpdateOrder::serial;
-  order.oneAtATime = true;
   return order;
 }
 
@@ -28,14 +27,19 @@ base::Result<Order> makeTfSequential(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(sharded) {
-  registry.add(
-      {"sharded", "One micro-batch and one device at a time (the sharded strategy)", makeSharded, false});
+  registry.add({.name = "sharded",
+                .doc = "One micro-batch and one device at a time (the sharded strategy)",
+                .make = makeSharded,
+                .progression = Progression::oneAtATime,
+                .pipelined = false});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_sequential) {
-  registry.add({"tf-sequential",
-                "TensorFlow for IPU, sequential: one micro-batch and one device at a time, nothing stashed",
-                makeTfSequential});
+  registry.add(
+      {.name = "tf-sequential",
+       .doc = "TensorFlow for IPU, sequential: one micro-batch and one device at a time, nothing stashed",
+       .make = makeTfSequential,
+       .progression = Progression::oneAtATime});
 }
 
 }  // namespace pipescope::schedules

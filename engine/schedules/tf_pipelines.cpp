@@ -1,8 +1,10 @@
-// The slotted schedules of TensorFlow for IPU. Source: graphcore/tensorflow, pipeline schedules; 2N stages,
-// because the last stage's forward and backward are separate. A barrier and all copies follow every slot.
+// The slotted schedules of TensorFlow for IPU. Source: graphcore/tensorflow, pipeline schedules. There are 2N
+// stages, because the last stage has separate forward and backward passes. A barrier and all copies follow
+// every slot.
 //   grouped:     F(k) of stage i in slot k + i,  B(k) in slot k + 2N − 1 − i;  G + 2N − 1 slots
 //   interleaved: F(k) of stage i in slot 2k + i, B(k) in slot 2k + 2N − 1 − i; 2(G + N − 1) slots
-// In one slot a device does its backwards, then its forwards (grouped), or one of them (interleaved).
+// Within a slot a device runs its backward passes and then its forward passes (grouped), or one of them
+// (interleaved).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,16 +26,15 @@ base::Status checkMultiple(const Shape& shape, const char* name, int multiple, c
       shape.microBatches, (shape.microBatches / multiple + 1) * multiple));
 }
 
-/// Micro-batches enter every `period` slots; F(k) of stage i is in slot period·k + i.
+/// A micro-batch enters every `period` slots. F(k) of stage i is in slot period·k + i.
 Order slotted(const Shape& shape, int period) {
   const int n = shape.stages, g = shape.microBatches;
   Order order;
-  order.sync = Sync::barrier;
   order.devices.resize(static_cast<std::size_t>(deviceCount(shape)));
   order.stashEntries.assign(static_cast<std::size_t>(n), 0);
   const int last = period * (g - 1);
   order.slots = last + (shape.training ? 2 * n : n);
-  // By slot, stages in descending number of the 2N: backwards first.
+  // Within a slot the 2N stages run in descending order, so that backward passes come first.
   for (int slot = 0; slot < order.slots; ++slot) {
     for (int numbered = (shape.training ? 2 * n : n) - 1; numbered >= 0; --numbered) {
       const int since = slot - numbered;
@@ -45,7 +46,8 @@ Order slotted(const Shape& shape, int period) {
           {stage, since / period, slot, forward ? model::Pass::forward : model::Pass::backward, false});
     }
   }
-  // FIFO depth: forwards of the stage between a micro-batch's forward and its backward.
+  // The depth of the FIFO is the number of forward passes of the stage between the forward and the backward
+  // pass of a micro-batch.
   for (int i = 0; shape.training && i < n; ++i)
     order.stashEntries[static_cast<std::size_t>(i)] = 2 * (n - 1 - i) / period;
   return order;
@@ -58,7 +60,7 @@ base::Result<Order> makeGrouped(const Shape& shape) {
   return slotted(shape, 1);
 }
 
-base::Result<Order> makeTfPipelinesInterleaved(const Shape& shape) {
+base::Result<Order> makeInterleaved(const Shape& shape) {
   PIPESCOPE_TRY(checkMultiple(shape, "tf-interleaved", shape.stages, "the number of stages"));
   const std::set<int> devices(shape.deviceOfStage.begin(), shape.deviceOfStage.end());
   if (shape.training && static_cast<int>(devices.size()) < shape.stages) {
@@ -73,16 +75,18 @@ base::Result<Order> makeTfPipelinesInterleaved(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_grouped) {
-  registry.add({"tf-grouped",
-                "TensorFlow for IPU, grouped: as popart, but the barrier follows the forward half",
-                makeGrouped});
+  registry.add({.name = "tf-grouped",
+                .doc = "TensorFlow for IPU, grouped: as popart, but the barrier follows the forward half",
+                .make = makeGrouped,
+                .progression = Progression::barrier});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(tf_interleaved) {
   registry.add(
-      {"tf-interleaved",
-       "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
-       makeTfPipelinesInterleaved});
+      {.name = "tf-interleaved",
+       .doc = "TensorFlow for IPU, interleaved: a device does forward or backward in a slot; half the stash",
+       .make = makeInterleaved,
+       .progression = Progression::barrier});
 }
 
 }  // namespace pipescope::schedules

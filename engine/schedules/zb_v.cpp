@@ -1,13 +1,13 @@
-// ZB-V (Qi et al. 2023): two chunks on each device, laid out as a V: device d holds the d-th and the
-// (2p − 1 − d)-th of 2p, so that the loss is on device 0, where the micro-batch entered. Rules of device d,
-// F0, B0, W0 for the chunk on the way there and F1, B1, W1 for the one on the way back, each taken in
-// ascending micro-batch:
+// ZB-V (Qi et al. 2023). The 2p chunks lie on the p devices as a V: device d holds chunk d and chunk 2p − 1 −
+// d, so that the loss is computed on device 0, where micro-batches enter. In the rules of device d, F0, B0
+// and W0 belong to the chunk on the way there, F1, B1 and W1 to the chunk on the way back. Each takes
+// micro-batches in ascending order.
 //   warm-up    2(p − d) − 1 × F0;  d × (F1 F0);  (p − d) × (F1 B1 W1)
-//   steady     (F0) B0 W0 F1 B1 W1, F0 left out when all are done, until F1 has caught up with F0
+//   steady     (F0) B0 W0 F1 B1 W1 until F1 has caught up with F0; F0 is left out when all are done
 //   cool-down  d × (B0 B1);  (p − d) × (B0, a pending W0);  pending W1, then pending W0
-// They are stated for m ≥ 2p − 1; with fewer micro-batches the tasks of those that are not there drop out.
-// Checked by brute force: at F = B = W and m ≥ 2p − 1 no device has a gap, the makespan of an isolated flush
-// is 6m + p − 1, and no device holds more than 2p chunks' activations, as much as p whole stages'.
+// The rules hold for m ≥ 2p − 1. With fewer micro-batches the tasks of the missing ones are left out. A
+// simulation shows for F = B = W and m ≥ 2p − 1 that no device has a gap, that an isolated flush takes 6m + p
+// − 1, and that no device holds more activations than those of 2p chunks, which is as much as p whole stages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace pipescope::schedules {
 namespace {
 
-/// The tasks of one device.
+/// Collects the tasks of one device.
 class Vee {
  public:
   Vee(TaskList& tasks, const Chunk& there, const Chunk& back, int microBatches)
@@ -61,7 +61,8 @@ class Vee {
 };
 
 base::Result<Order> makeZbV(const Shape& shape) {
-  // Stages, not merged chunks: the two at the V's tip are neighbours on one device, but pieces of their own.
+  // This counts stages and not merged chunks, because the two stages at the tip of the V are neighbours on
+  // one device and still separate pieces.
   const int p = shape.stages / 2;
   bool vee = shape.stages >= 2 && shape.stages % 2 == 0 && deviceCount(shape) == p;
   for (int s = 0; vee && s < shape.stages; ++s)
@@ -80,7 +81,7 @@ base::Result<Order> makeZbV(const Shape& shape) {
       Vee(tasks, there, back, shape.microBatches).training(p, d);
       continue;
     }
-    // Inference: what comes back goes first, as soon as it can be there.
+    // In inference the chunk on the way back runs as soon as its input can be there.
     const int lead = std::min(2 * (p - d) - 1, shape.microBatches);
     for (int k = 0; k < lead; ++k) tasks.forward(there, k);
     for (int k = 0; k < shape.microBatches; ++k) {
@@ -94,13 +95,12 @@ base::Result<Order> makeZbV(const Shape& shape) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_v) {
-  ScheduleDefinition definition;
-  definition.name = "zb-v";
-  definition.doc = "Zero bubble V: two chunks on each device, there and back; stash as 1F1B's first stage";
-  definition.make = makeZbV;
-  definition.layout = Layout::vee;
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-v",
+       .doc = "Zero bubble V: two chunks on each device, there and back; stash as 1F1B's first stage",
+       .make = makeZbV,
+       .layout = Layout::vee,
+       .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

@@ -1,10 +1,12 @@
-// Zero-bubble schedules H1 and H2 (Qi et al. 2023): the backward pass is split into input gradients (B),
-// which the stage before waits for, and weight gradients (W), which nobody waits for and which fill the gaps.
-//   H1: order of 1F1B; W(j) of the s-th chunk follows B(j + s), the rest comes at the end. Holds min(p, m)
-//       micro-batches everywhere.
-//   H2: 2(p − 1 − s) forwards of warm-up, W(j) follows B(j + 2s): no gaps within a device where F = B = W,
+// The zero-bubble schedules H1 and H2 (Qi et al. 2023). The backward pass is split into input gradients (B),
+// which the previous stage waits for, and weight gradients (W), which nobody waits for and which fill the
+// gaps.
+//   H1: the order of 1F1B. W(j) of the s-th chunk follows B(j + s); the rest comes at the end. Every device
+//       holds min(p, m) micro-batches.
+//   H2: 2(p − 1 − s) forward passes of warm-up; W(j) follows B(j + 2s). A device has no gaps if F = B = W,
 //   but
-//       spans are shifted by a device each; here as an isolated flush. Holds min(2p − 1, m).
+//       each device starts later than the one before it. An isolated flush is shown. A device holds
+//       min(2p − 1, m) micro-batches.
 #include <algorithm>
 
 #include "engine/schedules/chunks.h"
@@ -12,7 +14,7 @@
 namespace pipescope::schedules {
 namespace {
 
-base::Result<Order> make(const Shape& shape, const char* name, int factor) {
+base::Result<Order> makeZeroBubble(const Shape& shape, const char* name, int factor) {
   const std::vector<Chunk> chunks = chunksOf(shape);
   PIPESCOPE_TRY(requireOwnDevices(chunks, name));
   const int p = static_cast<int>(chunks.size()), m = shape.microBatches;
@@ -38,22 +40,20 @@ base::Result<Order> make(const Shape& shape, const char* name, int factor) {
 }  // namespace
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_h1) {
-  ScheduleDefinition definition;
-  definition.name = "zb-h1";
-  definition.doc =
-      "Zero bubble H1: weight gradients fill the gaps of 1F1B, with as much stashed as its first stage";
-  definition.make = [](const Shape& shape) { return make(shape, "zb-h1", 1); };
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-h1",
+       .doc =
+           "Zero bubble H1: weight gradients fill the gaps of 1F1B, with as much stashed as its first stage",
+       .make = [](const Shape& shape) { return makeZeroBubble(shape, "zb-h1", 1); },
+       .splitBackward = true});
 }
 
 PIPESCOPE_REGISTER_SCHEDULE(zb_h2) {
-  ScheduleDefinition definition;
-  definition.name = "zb-h2";
-  definition.doc = "Zero bubble H2: no gaps within a device, for twice the stash; shown as an isolated flush";
-  definition.make = [](const Shape& shape) { return make(shape, "zb-h2", 2); };
-  definition.splitBackward = true;
-  registry.add(std::move(definition));
+  registry.add(
+      {.name = "zb-h2",
+       .doc = "Zero bubble H2: no gaps within a device, for twice the stash; shown as an isolated flush",
+       .make = [](const Shape& shape) { return makeZeroBubble(shape, "zb-h2", 2); },
+       .splitBackward = true});
 }
 
 }  // namespace pipescope::schedules

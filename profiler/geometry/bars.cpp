@@ -7,7 +7,7 @@
 
 namespace pipescope::geometry {
 namespace {
-constexpr int kBarPadding = 4, kSetOff = 5;
+constexpr int kBarPadding = 4, kBarSetOff = 5;
 double positive(double value) {
   return std::isfinite(value) ? std::max(0.0, value) : 0.0;
 }
@@ -53,7 +53,7 @@ Shapes StackedBars::draw(const TextMeasure& measure) const {
       const BarPart& part = bars_[b].parts[p];
       const Box box = boxOf({static_cast<int>(b), static_cast<int>(p)});
       if (box.width <= 0) continue;
-      const Box inner{box.x, box.y, box.width >= kSetOff ? box.width - 1 : box.width, box.height};
+      const Box inner{box.x, box.y, box.width >= kBarSetOff ? box.width - 1 : box.width, box.height};
       part.hatched ? shapes.hatch(part.role, inner) : shapes.fill(part.role, inner);
       std::string text = fitText(part.label, box.width - 2 * kBarPadding, measure);
       // A figure that is cut off says something else.

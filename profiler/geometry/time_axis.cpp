@@ -56,6 +56,18 @@ std::string cyclesLabel(double value, double step) {
 
 }  // namespace
 
+const char* axisUnit(const TimeScale& scale) {
+  switch (scale.unit) {
+    case TimeUnit::cycles:
+      return "cycles";
+    case TimeUnit::time:
+      return "time";
+    case TimeUnit::costUnits:
+      break;
+  }
+  return "cost units";
+}
+
 std::string groupedNumber(std::int64_t number) {
   std::string text = std::to_string(number);
   const std::size_t first = number < 0 ? 1 : 0;

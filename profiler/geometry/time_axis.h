@@ -21,6 +21,8 @@ struct TimeScale {
   friend bool operator==(const TimeScale&, const TimeScale&) = default;
 };
 
+/// What an axis with these times is called: "cycles", "time" or "cost units".
+const char* axisUnit(const TimeScale& scale);
 /// "1,234,567".
 std::string groupedNumber(std::int64_t number);
 /// "12,345 cycles", "9.28 µs", "3.5 units": three significant digits unless ticks are exact.

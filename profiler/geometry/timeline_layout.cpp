@@ -39,7 +39,11 @@ class Builder {
     group.subtitle = subtitle(device);
     group.collapsed = options_.collapsed.count(index) > 0;
     for (std::size_t t = 0; t < device.tracks.size(); ++t) {
-      add({RowKind::activity, index, static_cast<int>(t), 0, 0, 0, metrics_.activity, device.tracks[t].name});
+      add({.kind = RowKind::activity,
+           .device = index,
+           .track = static_cast<int>(t),
+           .height = metrics_.activity,
+           .label = device.tracks[t].name});
       if (group.collapsed) continue;
       addSteps(index, static_cast<int>(t), device.tracks[t]);
       if (options_.tiles && device.units > 1 && !device.stages.empty())
@@ -53,7 +57,7 @@ class Builder {
     layout_.groups.push_back(std::move(group));
   }
 
-  /// Counters that belong to no device.
+  /// Adds the counters that belong to no device.
   void addWhole() {
     if (!options_.counters || !model_.counters) return;
     TimelineGroup group;
@@ -69,7 +73,7 @@ class Builder {
     layout_.groups.push_back(std::move(group));
   }
 
-  /// What the host's own clock says of the calls, in a band of its own: each lies where its call lies.
+  /// Adds a row with the wall time of each call. A call lies at its emulated time.
   void addWall() {
     const auto measured = [](const model::Run& run) { return run.wallEndNs > run.wallStartNs; };
     if (!std::any_of(trace_.runs.begin(), trace_.runs.end(), measured)) return;
@@ -79,7 +83,7 @@ class Builder {
     group.firstRow = static_cast<int>(layout_.rows.size());
     group.title = "Host";
     group.subtitle = "wall time";
-    add({RowKind::wall, kHost, 0, 0, 0, 0, metrics_.activity, "calls"});
+    add({.kind = RowKind::wall, .device = kHost, .height = metrics_.activity, .label = "calls"});
     group.rows = 1;
     group.height = y_ - metrics_.rowGap - group.y;
     y_ += metrics_.groupGap - metrics_.rowGap;
@@ -88,8 +92,11 @@ class Builder {
 
   void addTiles(int index, int track, const analysis::DeviceTrace& device) {
     const bool recorded = model_.tiles && model_.tiles->recorded;
-    add({RowKind::tiles, index, track, 0, 0, 0, recorded ? metrics_.tiles : metrics_.noTiles,
-         device.unitName + "s"});
+    add({.kind = RowKind::tiles,
+         .device = index,
+         .track = track,
+         .height = recorded ? metrics_.tiles : metrics_.noTiles,
+         .label = device.unitName + "s"});
   }
 
   void addCounters(int index, model::DeviceId device) {
@@ -99,7 +106,11 @@ class Builder {
       if (counter.device != device) continue;
       std::string name = counter.name;
       std::replace(name.begin(), name.end(), '_', ' ');
-      add({RowKind::counter, index, 0, static_cast<int>(i), 0, 0, metrics_.counter, std::move(name)});
+      add({.kind = RowKind::counter,
+           .device = index,
+           .lane = static_cast<int>(i),
+           .height = metrics_.counter,
+           .label = std::move(name)});
     }
   }
 
@@ -119,8 +130,12 @@ class Builder {
     if (options_.steps == StepRows::flat) {
       for (std::size_t lane = 0; lane < from.flatLanes.size(); ++lane) {
         const auto name = trace_.laneNames.find(from.flatLanes[lane]);
-        add({RowKind::flat, device, track, static_cast<int>(lane), 0, 0, metrics_.step,
-             name == trace_.laneNames.end() ? "" : name->second});
+        add({.kind = RowKind::flat,
+             .device = device,
+             .track = track,
+             .lane = static_cast<int>(lane),
+             .height = metrics_.step,
+             .label = name == trace_.laneNames.end() ? std::string() : name->second});
       }
     }
     if (options_.steps != StepRows::flame) return;
@@ -129,8 +144,13 @@ class Builder {
       const auto name = trace_.laneNames.find(flame.lane);
       for (int level = 0; level < flame.depth; ++level) {
         const bool named = level == 0 && name != trace_.laneNames.end();
-        add({RowKind::flame, device, track, static_cast<int>(lane), level, 0, metrics_.step,
-             named ? name->second : std::string()});
+        add({.kind = RowKind::flame,
+             .device = device,
+             .track = track,
+             .lane = static_cast<int>(lane),
+             .level = level,
+             .height = metrics_.step,
+             .label = named ? name->second : std::string()});
       }
     }
   }
@@ -142,8 +162,11 @@ class Builder {
       const analysis::TransferLane& row = from.transferLanes[lane];
       const int peer = trace_.deviceIndex(row.peer);
       const std::string name = peer < 0 ? "host" : at(trace_.devices, peer).name;
-      add({RowKind::transfer, device, 0, static_cast<int>(lane), 0, 0, height,
-           (row.outgoing ? "→ " : "← ") + name});
+      add({.kind = RowKind::transfer,
+           .device = device,
+           .lane = static_cast<int>(lane),
+           .height = height,
+           .label = (row.outgoing ? "→ " : "← ") + name});
     }
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// A stretch of a timeline as shapes, and what lies where.
+// A part of a timeline as shapes, and what lies where on it.
 #include <optional>
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace pipescope::geometry {
 
-/// Something on a timeline that can be pointed at.
+/// Something on a timeline that users can point at.
 struct TimelineItem {
   enum class Kind { none, pass, wait, group, step, transfer, far, counter, wall };
   Kind kind = Kind::none;
@@ -32,6 +32,14 @@ struct TimelineWindow {
   int height = 0;  ///< visible pixels
 };
 
+/// The boxes of a placement in a row, with the index of the widest. Empty where the row shows nothing of it.
+struct PlacementBoxes {
+  const analysis::FlameRow* row = nullptr;
+  const WidestIndex* index = nullptr;
+  explicit operator bool() const { return row != nullptr; }
+};
+
+/// A trace with its rows: what to draw, and what lies where.
 class TimelineScene {
  public:
   TimelineScene() = default;
@@ -42,69 +50,50 @@ class TimelineScene {
   const TimelineModel* model() const { return model_.get(); }
   bool empty() const { return !model_; }
 
-  /// Shapes of the window; y is relative to its top. Cost depends on its pixels.
+  /// Shapes of the window; y is relative to its top. The cost depends on its pixels.
   Shapes draw(const TimelineWindow& window, const TextMeasure& measure) const;
 
-  /// The innermost item at a point of the window; where several share the pixel, the longest.
+  // What lies where
+  /// The innermost item at a point of the window. Where several share the pixel, the longest.
   TimelineItem itemAt(const TimelineWindow& window, int x, int y) const;
   /// Where an item is drawn, at least one pixel wide; nothing if it lies outside the window.
   std::optional<Box> boxOf(const TimelineWindow& window, const TimelineItem& item) const;
   /// The next (+1) or previous (−1) item of the same row; none at the end.
   TimelineItem neighbour(const TimelineItem& item, int direction) const;
+  /// The start or end, within `reach` pixels of `x`, of an item in the row under `y`. Where there is none,
+  /// the time at `x`.
+  Ticks snap(const TimelineWindow& window, int x, int y, int reach) const;
+  /// The row that shows a transfer on a device; −1: none.
+  int transferRow(int device, int transfer) const;
 
-  /// What the item is called in a box: "F3", the part of a name path, "activation 3".
-  std::string labelOf(const TimelineItem& item) const;
-
-  /// The whole name path of a group or step: "layer1/conv/Convolve".
-  std::string pathOf(const TimelineItem& item) const;
-
-  /// The box of a group or step; null for others.
-  const analysis::FlameBox* flameBox(const TimelineItem& item) const;
-  /// What single tiles do in a step; empty where it was not recorded.
-  std::vector<analysis::UnitRun> unitsOf(const TimelineItem& step) const;
-
+  // Items
   TimelineItem passItem(const analysis::PlacementPlace& place) const;
   TimelineItem waitItem(int device, int index) const;
   TimelineItem transferItem(int transfer) const;
-  /// The first step of a program on a device (−1: on any) that ends after `from`, or the first of all; none
-  /// where no row shows one.
-  TimelineItem stepOf(model::ProgramId program, int device, Ticks from) const;
-  /// The placement whose end a wait waited for; none if it lies in another run or is the host.
-  TimelineItem waitedFor(const TimelineItem& wait) const;
+  /// A box of a placement that the row shows.
+  TimelineItem boxItem(int row, std::size_t placement, std::size_t box) const;
 
-  /// The transfers that brought a pass its input and took its output away; indices into Trace::transfers.
-  std::vector<int> transfersOf(const TimelineItem& pass) const;
-
-  /// The next (+1) or previous (−1) item like this one: a pass of the same kind, a wait of the same cause, a
-  /// step of the same name, a transfer of the same kind, on the same row; none at the end.
-  TimelineItem nextLike(const TimelineItem& item, int direction) const;
-
-  /// Times at which something on the row under `y` begins or ends near `x`: the closest within `reach`
-  /// pixels; the time at `x` itself where there is none.
-  Ticks snap(const TimelineWindow& window, int x, int y, int reach) const;
-
-  /// The next (+1), previous (−1) or first (0: at or after `from`) step or group whose name contains the text
-  /// (small letters); passes over whatever is not shown. Looks at one placement of each row and segment at a
-  /// time.
-  TimelineItem find(const std::string& text, const TimelineItem& from, int direction) const;
-
-  /// Arrows that explain the item: its transfer, a pass's input and output, what a wait waited for.
-  std::vector<Arrow> arrows(const TimelineWindow& window, const TimelineItem& item) const;
+  // Contents
+  /// What the item is called in a box: "F3", the part of a name path, "activation 3".
+  std::string labelOf(const TimelineItem& item) const;
+  /// The whole name path of a group or step: "layer1/conv/Convolve". Empty for other items.
+  std::string pathOf(const TimelineItem& item) const;
+  /// The box of a group or step; null for other items.
+  const analysis::FlameBox* flameBox(const TimelineItem& item) const;
+  /// What single tiles do in a step. Empty where that was not recorded.
+  std::vector<analysis::UnitRun> unitsOf(const TimelineItem& step) const;
+  const analysis::TraceTrack& track(const TimelineRow& row) const;
+  PlacementBoxes boxesOf(const TimelineRow& row, const analysis::TracePlacement& placement) const;
 
  private:
-  friend class RowDrawer;
-  const analysis::TraceTrack& track(const TimelineRow& row) const;
-  const analysis::FlameRow* flameRow(const TimelineRow& row, const analysis::TracePlacement& placement,
-                                     const WidestIndex** index) const;
   TimelineItem activityItem(int row, std::size_t index) const;
   TimelineItem wallItem(int row, std::ptrdiff_t run) const;
   TimelineItem counterItem(int row, std::ptrdiff_t point) const;
-  TimelineItem boxItem(int row, std::size_t placement, std::size_t box) const;
   TimelineItem stepItemAt(int row, const TimeView& view, int x) const;
+  TimelineItem transferItemAt(int row, const TimeView& view, int x) const;
   TimelineItem nextBox(const TimelineItem& item, int direction) const;
+  /// The row of a kind, device, track and lane; −1: not shown.
   int rowOf(RowKind kind, int device, int track, int lane) const;
-  int centreOf(const TimelineWindow& window, int row) const;
-  void addTransferArrow(const TimelineWindow& window, int transfer, std::vector<Arrow>& arrows) const;
 
   std::shared_ptr<const TimelineModel> model_;
   TimelineLayout layout_;
@@ -113,8 +102,5 @@ class TimelineScene {
 
 /// "F3", "R3", "B3", "U": what a pass of a micro-batch is called in a box.
 std::string passLabel(model::Pass pass, int microBatch);
-
-/// The whole time of `view` on a strip: a thin lane per device, showing what it mostly does.
-Shapes overview(const TimelineModel& model, const TimeView& view, int height, bool byMicroBatch);
 
 }  // namespace pipescope::geometry

@@ -1,6 +1,5 @@
 #pragma once
-// The rows of one commit: first coded, then written within a transaction of the caller's, which is short that
-// way.
+// The rows of one commit. They are coded first and written afterwards, so that the transaction is short.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -21,10 +20,10 @@ namespace pipescope::store {
 struct TableTotals {
   std::int64_t rows = 0;
   std::int64_t blocks = 0;
-  std::uint32_t rowsCrc32 = 0;  ///< of plain rows, running; 0 for blocks, which have their own
+  std::uint32_t rowsCrc32 = 0;  ///< running checksum of plain rows; 0 for blocks, which have their own
 };
 
-/// What a profile holds: store_table and store_state.
+/// What a profile holds: the tables store_table and store_state.
 struct Totals {
   std::array<TableTotals, model::kTableCount> tables;
   std::int64_t commits = 0;  ///< the profile's revision
@@ -43,16 +42,16 @@ struct BlockRecord {
   model::BlockInfo info;
   std::string ranges;
   std::int64_t payload = 0;      ///< id in store_payload
-  std::int64_t priorBytes = 0;   ///< the payload begins with priors of so many bytes
+  std::int64_t priorBytes = 0;   ///< length of the priors at the beginning of the payload
   std::int64_t offset = 0;       ///< where in the payload the block begins
-  std::int64_t bytes = 0;        ///< how many it takes there
-  std::int64_t rawBytes = 0;     ///< once decompressed
-  std::uint32_t bytesCrc32 = 0;  ///< of the priors, then of its own
+  std::int64_t bytes = 0;        ///< length of the block in the payload
+  std::int64_t rawBytes = 0;     ///< length after decompression
+  std::uint32_t bytesCrc32 = 0;  ///< of the priors followed by the bytes of the block
 };
 
 std::uint32_t checksumOf(const BlockRecord& block);
 std::uint32_t checksumOf(std::int64_t number, const std::string& name, const TableTotals& totals);
-/// Of store_state's row.
+/// Checksum of the row of store_state.
 std::uint32_t checksumOfState(const Totals& totals);
 
 /// A row of store_payload and its blocks.
@@ -61,29 +60,29 @@ struct PreparedPayload {
   std::vector<BlockRecord> blocks;
 };
 
-/// One commit's blocks, coded. Plain rows are written as they are.
+/// The coded blocks of one commit. Plain rows are not coded.
 class Batch {
  public:
-  /// Codes the block rows of all sets, one after the other, and counts all rows into `totals`, whose copy is
-  /// thrown away if the commit fails. Its LevelNodes are left out: those that `makeNodes` returns are
-  /// written, sorted in their place; it runs while blocks are coded. `path` is for the sentence of a row that
-  /// is too long.
+  /// Codes the block rows of all sets in order, and counts all rows into `totals`, which is a copy that the
+  /// caller drops if the commit fails. LevelNodes in the sets are ignored. `makeNodes` runs while blocks are
+  /// coded, and the nodes that it returns are sorted and written instead. `path` is for the error sentence
+  /// about a row that is too long.
   static base::Result<Batch> prepare(std::span<const model::RowSet> sets,
                                      const std::function<std::span<model::LevelNode>()>& makeNodes,
                                      BlockCoder& coder, const std::string& path, Totals& totals);
 
-  /// Within a transaction: adds rows and blocks.
+  /// Adds rows and blocks. Call it within a transaction.
   base::Status write(Database& database) const;
   std::int64_t payloadBytes() const;
 
  private:
-  model::RowSet rows_;  // the plain ones
+  model::RowSet rows_;  // plain rows only
   std::vector<PreparedPayload> payloads_;
 };
 
-/// Within a transaction: brings store_table up to date.
+/// Updates store_table. Call it within a transaction.
 base::Status writeTables(Database& database, const Totals& totals);
-/// Within a transaction: counts the commit, stamps it with the time and writes store_state's row.
+/// Counts the commit, sets its time and writes the row of store_state. Call it within a transaction.
 base::Status writeState(Database& database, Totals& totals);
 
 }  // namespace pipescope::store

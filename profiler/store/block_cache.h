@@ -9,16 +9,16 @@
 
 namespace pipescope::store {
 
-/// Decoded blocks, immutable and shared, of all readers that use it; the least recently used go first once
-/// they take more than `capacity` bytes. What somebody still holds lives on, but is no longer counted.
-/// Thread-safe.
+/// A cache of decoded blocks, which are immutable and shared by all readers that use the cache. If the blocks
+/// take more than `capacity` bytes, the least recently used ones are dropped. A dropped block lives on while
+/// somebody holds it, but no longer counts. Thread-safe.
 class BlockCache {
  public:
   struct Key {
     std::uint64_t reader = 0;
     std::size_t table = 0;
-    std::int64_t block = 0;  ///< id of a block; of a plain table how many rows were read
-    bool columns = false;    ///< its integer columns instead of its rows
+    std::int64_t block = 0;  ///< id of a block; for a plain table, how many rows were read
+    bool columns = false;    ///< true: the integer columns of the block; false: its rows
     friend constexpr auto operator<=>(const Key&, const Key&) = default;
   };
   using Value = std::shared_ptr<const void>;
@@ -27,13 +27,13 @@ class BlockCache {
 
   explicit BlockCache(std::size_t capacity = kDefaultCapacity) : capacity_(capacity) {}
 
-  /// The cache that all readers of this process share unless they are given another.
+  /// The cache that all readers of this process share unless they are given another one.
   static const std::shared_ptr<BlockCache>& ofProcess();
 
-  /// Null: not there.
+  /// Returns null if the cache does not have it.
   Value find(const Key& key);
-  /// Keeps the value, unless it alone is larger than the capacity. Returns what is now shared: the value of
-  /// another thread that was faster, or this one.
+  /// Keeps the value, unless it alone exceeds the capacity. Returns the value to share: this one, or that of
+  /// another thread that inserted it first.
   Value insert(const Key& key, Value value, std::size_t bytes);
   /// Drops all blocks of a reader.
   void forget(std::uint64_t reader);

@@ -16,8 +16,8 @@
 namespace pipescope::store {
 namespace {
 
-// Levels above 1 gain almost nothing on such columns and cost several times as much; what repeats in them is
-// long, and short matches take more time than bytes.
+// Higher levels save almost nothing on such columns and take several times as long. Repetitions in them are
+// long; short matches cost more time than they save bytes.
 constexpr int kLevel = 1, kLeastMatch = 7;
 
 void appendReal(std::string& out, double value) {
@@ -32,12 +32,12 @@ double readReal(ByteReader& in) {
   return std::bit_cast<double>(bits);
 }
 
-// Decoding needs much memory for a moment; it goes from block to block, because fresh pages cost as much as
-// all of the decoding.
+// Decoding needs much memory for a moment. The memory is passed from block to block, because new pages cost
+// as much as all of the decoding.
 struct Spare {
   std::vector<ColumnData> columns;
   std::unique_ptr<char[]> bytes;
-  std::size_t capacity = 0;  // of bytes
+  std::size_t capacity = 0;  // bytes
 };
 Spare& spare() {
   thread_local Spare memory;
@@ -49,7 +49,7 @@ std::vector<ColumnData> spareColumns(std::size_t count) {
   spare().columns.clear();
   columns.resize(count);
   for (ColumnData& column : columns) {
-    column.reals.clear(), column.texts.clear();  // old integers stay: new ones are written over them
+    column.reals.clear(), column.texts.clear();  // old integers stay because new ones overwrite them
     column.constant = false;
     column.extremes.reset();
   }
@@ -73,13 +73,13 @@ ColumnRange rangeOf(const ColumnData& column) {
   return range;
 }
 
-// Of the middle of a block: the beginning is where predictions have nothing to go by yet.
+// The sample comes from the middle of a block, because predictions have nothing to build on at the beginning.
 constexpr std::size_t kSample = 2048;
 std::span<const std::int64_t> sampleOf(std::span<const std::int64_t> values) {
   return values.size() > 2 * kSample ? values.subspan(values.size() / 2, kSample) : values;
 }
 
-// Constant values of a sample need not be those of the whole.
+// A column that is constant in the sample may vary in the whole block.
 void appendIntegers(std::span<const std::int64_t> values, IntegerCoding coding, std::string& raw) {
   if (isConstant(values)) {
     coding = IntegerCoding::constant;
@@ -103,7 +103,8 @@ struct BlockEncoder::Compressor {
 
   std::size_t compress(std::string_view bytes) { return compress(bytes, {}); }
 
-  /// `parts`: where parts end that have little in common; each gets statistics of its own within the frame.
+  /// `parts` holds the ends of parts that have little in common. Each part gets its own statistics within the
+  /// frame.
   std::size_t compress(std::string_view bytes, std::span<const std::size_t> parts) {
     buffer.resize(ZSTD_compressBound(bytes.size()) + 8 * parts.size());
     ZSTD_CCtx_reset(context, ZSTD_reset_session_only);
@@ -156,7 +157,7 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
     if (columns[c].type == model::ColumnType::integer)
       sizes[c] = sizeWith(columns[c].integers, chosen.columns[c].coding);
   }
-  // Those without a length first: the others build on their differences.
+  // Predictions without a length come first, because the others build on their differences.
   for (const bool withLength : {false, true}) {
     for (const Prediction& prediction : predictions) {
       const std::size_t c = prediction.column;
@@ -174,7 +175,7 @@ BlockCoding BlockEncoder::choose(const std::vector<ColumnData>& columns, std::si
   }
   for (const Prediction& prediction : chosen.used) {
     if (!mayHavePriors(prediction)) continue;
-    // What these rows leave behind is what a neighbour would begin with.
+    // A neighbouring block would begin with the values at the end of these rows.
     const std::vector<Priors> priors{priorsOf(columns, rows, prediction)};
     const std::size_t cost = encodePriors(priors).size();
     residualsOf(columns, rows, prediction, chosen.used, priors, compressor_->residuals);
@@ -217,7 +218,7 @@ std::string BlockEncoder::encodePriors(const std::vector<Priors>& priors) {
 base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& columns, std::size_t rows,
                                                 const BlockCoding& coding, std::span<const Priors> priors) {
   PIPESCOPE_CHECK(coding.columns.size() == columns.size(), "a coding of these columns");
-  // A frame of several parts costs a few bytes each: too short ones stay with their neighbours.
+  // Each part of a frame costs a few bytes, so a short part stays with its neighbour.
   constexpr std::size_t kLeastPart = 1024;
   const auto compressedSize = [&](std::string_view bytes) { return compressor_->compress(bytes); };
   std::string& raw = compressor_->raw;
@@ -234,7 +235,8 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
         raw.push_back(static_cast<char>(part));
       std::vector<std::int64_t>& residuals = compressor_->residuals;
       residualsOf(columns, rows, *choice.prediction, coding.used, priors, residuals);
-      // Nothing foretells the first row, whose number may need many more bytes than all others.
+      // Nothing predicts the first row. Its number may need many more bytes than all others, so it is stored
+      // apart.
       appendVarint(raw, zigZag(residuals.empty() ? 0 : std::exchange(residuals.front(), 0)));
       appendIntegers(residuals, choice.coding, raw);
     } else if (const auto [low, high] = extremesOf(columns[c]); low == high) {
@@ -244,7 +246,7 @@ base::Result<EncodedBlock> BlockEncoder::encode(const std::vector<ColumnData>& c
     }
     if (raw.size() >= (cuts.empty() ? 0 : cuts.back()) + kLeastPart) cuts.push_back(raw.size());
   }
-  // The payload lies in an SQL row that must not be longer than kMostBytes either.
+  // The payload is stored in an SQL row, which must not be longer than kMostBytes either.
   if (ZSTD_compressBound(raw.size()) + 1024 > static_cast<std::size_t>(kMostBytes)) {
     return base::refused(
         fmt::format("a block of {} bytes, which is more than {} MiB", raw.size(), kMostBytes >> 20));
@@ -299,7 +301,7 @@ base::Result<std::vector<Priors>> decodePriors(std::string_view frame) {
   constexpr std::size_t kMostKeys = 4 * kMostRowsPerPayload;  // of all columns
   constexpr unsigned long long kMostRawBytes = 20 * kMostKeys;
   const unsigned long long claimed = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (claimed > kMostRawBytes) return malformed();  // also where it is unknown
+  if (claimed > kMostRawBytes) return malformed();  // also if it is unknown
   const auto size = static_cast<std::size_t>(claimed);
   const auto bytes = std::make_unique_for_overwrite<char[]>(size + 1);
   if (ZSTD_decompressDCtx(decompressor(), bytes.get(), size, frame.data(), frame.size()) != size)

@@ -1,5 +1,5 @@
 #pragma once
-// A block: all columns of some rows, coded column by column and compressed as one zstd frame.
+// Codes a block: all columns of some rows, coded column by column and compressed as one zstd frame.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -19,46 +19,47 @@ namespace pipescope::store {
 
 struct EncodedBlock {
   std::string bytes;          ///< the zstd frame
-  std::int64_t rawBytes = 0;  ///< its size once decompressed
-  std::string ranges;         ///< smallest and largest value of each column; see decodeRanges
+  std::int64_t rawBytes = 0;  ///< length after decompression
+  std::string ranges;         ///< smallest and largest value of each column; decodeRanges reads them
 };
 
-/// How the columns of a table's blocks are coded: what a sample compressed best with.
+/// How the columns of the blocks of a table are coded. A sample decides what compresses best.
 struct BlockCoding {
   struct Column {
-    IntegerCoding coding = IntegerCoding::plainBytes;  ///< of the values, or of the differences
+    /// coding of the values, or of the differences if they are predicted
+    IntegerCoding coding = IntegerCoding::plainBytes;
     std::optional<Prediction> prediction;
-    /// How many blocks have to share the prediction's priors before they save more bytes than they take.
+    /// How many blocks must share the priors of the prediction before these save more bytes than they take.
     std::size_t priorsPayFrom = kNever;
     static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
   };
   std::vector<Column> columns;
-  std::vector<Prediction> used;  ///< those of the columns
+  std::vector<Prediction> used;  ///< the predictions of all columns
 
-  /// True where blocks that are so many have priors of some column.
+  /// True if so many blocks have priors for some column.
   bool mayHavePriors(std::size_t blocks) const {
     return std::ranges::any_of(columns, [&](const Column& column) { return blocks >= column.priorsPayFrom; });
   }
 };
 
-/// Keeps the compressor's memory between blocks. One thread at a time.
+/// Encodes blocks and keeps the memory of the compressor between them. For one thread at a time.
 class BlockEncoder {
  public:
   BlockEncoder();
   ~BlockEncoder();
   BlockEncoder(BlockEncoder&&) noexcept;
-  /// Tries on a sample of the columns. `predictions`: what may be tried.
+  /// Chooses a coding by trying it on a sample of the columns. `predictions` are those that it may try.
   BlockCoding choose(const std::vector<ColumnData>& columns, std::size_t rows,
                      const std::vector<Prediction>& predictions = {});
-  /// Fails where a block is longer than kMostBytes. `coding`: of a block with columns of these types.
+  /// Error: a block is longer than kMostBytes. `coding` must belong to a block with columns of these types.
   base::Result<EncodedBlock> encode(const std::vector<ColumnData>& columns, std::size_t rows,
                                     const BlockCoding& coding, std::span<const Priors> priors = {});
-  /// What `blocks` blocks that are coded like this should share, by some of their rows.
+  /// The priors that so many blocks with this coding should share, computed from some of their rows.
   std::vector<Priors> priors(const std::vector<ColumnData>& columns, std::size_t rows,
                              const BlockCoding& coding, std::size_t blocks) const;
-  /// One zstd frame; nothing for no priors.
+  /// Returns one zstd frame, or nothing if there are no priors.
   std::string encodePriors(const std::vector<Priors>& priors);
-  /// Memory for the columns of the next block.
+  /// Memory to use for the columns of the next block.
   std::vector<ColumnData>& scratch();
 
  private:
@@ -66,25 +67,25 @@ class BlockEncoder {
   std::unique_ptr<Compressor> compressor_;
 };
 
-/// Columns and the bytes that their texts point into.
+/// Columns together with the bytes that their texts point into.
 struct DecodedBlock {
   std::unique_ptr<char[]> bytes;
   std::size_t capacity = 0;  ///< of bytes
   std::vector<ColumnData> columns;
 };
 
-/// Reads a payload of `rows` rows with columns of these types. Allocates no more than `rawBytes` (at most
-/// kMostBytes) and the rows need. The error says only what is wrong ("its columns are malformed"); the caller
-/// knows where.
+/// Reads a payload of `rows` rows with columns of these types. Allocates at most `rawBytes` (which may not
+/// exceed kMostBytes) and what the rows need. The error only says what is wrong ("its columns are
+/// malformed"); the caller knows where.
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types,
                                        DecodedPart part = DecodedPart::all,
                                        std::span<const Priors> priors = {});
 /// Reads what encodePriors wrote.
 base::Result<std::vector<Priors>> decodePriors(std::string_view frame);
-/// Gives a block's memory back, for the next one that this thread decodes.
+/// Returns the memory of a block, which the next block that this thread decodes uses again.
 void recycle(DecodedBlock block);
-/// The second half of decodeBlock: columns from decompressed bytes.
+/// The second half of decodeBlock: reads columns from decompressed bytes.
 base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std::size_t rows,
                                                     const std::vector<model::ColumnType>& types,
                                                     DecodedPart part = DecodedPart::all,
@@ -93,7 +94,7 @@ base::Result<std::vector<ColumnData>> decodeColumns(std::string_view bytes, std:
 using model::ColumnRange;
 std::vector<ColumnRange> rangesOf(const std::vector<ColumnData>& columns);
 std::string encodeRanges(const std::vector<ColumnData>& columns, const std::vector<ColumnRange>& ranges);
-/// False: malformed.
+/// Returns false if the bytes are malformed.
 bool decodeRanges(std::string_view bytes, const std::vector<model::ColumnType>& types,
                   std::vector<ColumnRange>& ranges);
 

@@ -9,7 +9,8 @@
 namespace pipescope::store {
 namespace {
 
-constexpr std::size_t kRowsOfPiece = 16'384;  // by one thread: fewer take little longer than sharing them out
+// A thread codes at least so many rows, because fewer take hardly longer than sharing them out.
+constexpr std::size_t kRowsOfPiece = 16'384;
 
 bool same(const BlockCoding& a, const BlockCoding& b) {
   return std::equal(
@@ -32,7 +33,7 @@ void BlockCoder::giveBack(std::unique_ptr<BlockEncoder> encoder) {
   encoders_.push_back(std::move(encoder));
 }
 
-/// For every table that is due, by the longest of its blocks.
+/// Chooses codings for the tables that are due, each by its longest block.
 void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor& executor) {
   constexpr std::size_t kRowsThatTell = 2048;
   struct Due {
@@ -51,7 +52,7 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
   for (const Due& due : all) {
     if (due.payload == nullptr) continue;
     const Table& table = tables_[due.payload->table];
-    // A few rows say little about what follows.
+    // A few rows do not predict well what follows.
     const bool isLonger = table.sampledRows < kRowsThatTell && due.longest->rows > 4 * table.sampledRows;
     if (isLonger || table.rowsSince > table.interval) chosen.push_back(due);
   }
@@ -70,7 +71,7 @@ void BlockCoder::choose(const std::vector<PayloadJob>& payloads, base::Executor&
   });
 }
 
-/// What the blocks of a payload share, where that pays.
+/// Finds the priors that the blocks of a payload share, if they pay off.
 void BlockCoder::findPriors(PayloadJob& payload, BlockEncoder& encoder) const {
   const BlockCoding& coding = tables_[payload.table].coding;
   if (!coding.mayHavePriors(payload.blocks.size())) return;
@@ -102,8 +103,8 @@ void BlockCoder::code(std::vector<PayloadJob>& payloads, const std::function<voi
       ofPiece += payloads[p].blocks[b].rows;
     }
   }
-  // First a piece of each payload: whoever takes it finds the priors, too, which the others of the payload
-  // wait for.
+  // A piece of each payload comes first. The thread that takes it also finds the priors, which the other
+  // pieces of the payload wait for.
   std::ranges::stable_sort(pieces, {}, &Piece::first);
   choose(payloads, executor);
   std::vector<std::once_flag> priorsFound(payloads.size());

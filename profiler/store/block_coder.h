@@ -1,5 +1,5 @@
 #pragma once
-// Codes the blocks of a commit, several at a time.
+// Codes the blocks of a commit on several threads.
 #include <array>
 #include <functional>
 #include <memory>
@@ -19,33 +19,34 @@ struct BlockJob {
   std::size_t rows = 0;
   FillColumns toColumns;
   base::Result<EncodedBlock> result = EncodedBlock{};
-  std::uint32_t crc32 = 0;  ///< result: of the payload's priors, then of its own bytes
+  /// result: checksum of the priors of the payload followed by the bytes of the block
+  std::uint32_t crc32 = 0;
 };
 
 /// Blocks of a table that share a payload.
 struct PayloadJob {
   std::size_t table = 0;
-  const std::vector<Prediction>* predictions = nullptr;  ///< what may pay off for the table
-  std::size_t firstRows = 0;                             ///< some rows that the payload begins with
-  FillColumns firstColumns;                              ///< of these
+  const std::vector<Prediction>* predictions = nullptr;  ///< predictions to try for the table
+  std::size_t firstRows = 0;  ///< how many rows at the beginning of the payload `firstColumns` gives
+  FillColumns firstColumns;   ///< fills in the columns of these rows
   std::vector<BlockJob> blocks;
-  std::vector<Priors> priors;  ///< of all of its blocks
-  std::string priorBytes;      ///< result: the same, coded
+  std::vector<Priors> priors;  ///< priors of all its blocks
+  std::string priorBytes;      ///< result: these priors, coded
   std::uint32_t priorsCrc32 = 0;
 };
 
-/// Remembers of each table what its columns were last coded best with, and tries anew from time to time:
-/// where blocks are much longer than the one that was tried, after 131,072 rows, and less and less often as
-/// long as the answer stays the same. The bytes do not depend on the threads.
+/// Remembers for each table which coding of its columns was best, and tries again from time to time: if
+/// blocks are much longer than the one that was tried, after 131,072 rows, and less and less often while the
+/// answer stays the same. The bytes do not depend on the number of threads.
 class BlockCoder {
  public:
   explicit BlockCoder(std::size_t threads) : threads_(threads) {}
-  /// Codes every job; `beside` is something else to do meanwhile. Where there are few rows, on this thread
-  /// alone.
+  /// Codes every job. `beside` is other work to do at the same time. If there are few rows, everything runs
+  /// on this thread.
   void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside = {});
-  /// On this thread alone; may be what is done beside jobs of other tables.
+  /// Codes on this thread alone. `beside` of code() may call it.
   void codeHere(std::vector<PayloadJob>& payloads) { code(payloads, {}, alone_); }
-  /// Processor time of its own threads.
+  /// Processor time of the threads that the coder started.
   double seconds() const { return threads_.seconds(); }
 
  private:
@@ -54,7 +55,7 @@ class BlockCoder {
   struct Table {
     BlockCoding coding;
     std::size_t rowsSince = 0, interval = kShortestInterval;
-    std::size_t sampledRows = 0;  ///< of the block that the coding was chosen by
+    std::size_t sampledRows = 0;  ///< rows of the block that the coding was chosen with
   };
   void code(std::vector<PayloadJob>& payloads, const std::function<void()>& beside, base::Executor& executor);
   void choose(const std::vector<PayloadJob>& payloads, base::Executor& executor);
@@ -66,7 +67,7 @@ class BlockCoder {
   base::SerialExecutor alone_;
   std::array<Table, model::kTableCount> tables_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<BlockEncoder>> encoders_;  // that nobody uses now
+  std::vector<std::unique_ptr<BlockEncoder>> encoders_;  // free encoders
 };
 
 }  // namespace pipescope::store

@@ -8,16 +8,16 @@ namespace pipescope::store {
 class Checksum {
  public:
   Checksum() = default;
-  /// Goes on from the value of an earlier checksum.
+  /// Continues from the value of an earlier checksum.
   explicit Checksum(std::uint32_t value) : value_(value) {}
 
-  /// The bytes themselves.
+  /// Adds the bytes themselves.
   Checksum& bytes(std::string_view data);
-  /// Eight bytes, least significant first.
+  /// Adds eight bytes, least significant first.
   Checksum& integer(std::int64_t number);
-  /// The value's eight bytes, after canonical().
+  /// Adds the eight bytes of canonical(number).
   Checksum& real(double number);
-  /// The length as an integer, then the bytes.
+  /// Adds the length as an integer, then the bytes.
   Checksum& text(std::string_view data);
 
   std::uint32_t value() const { return value_; }
@@ -26,7 +26,7 @@ class Checksum {
   std::uint32_t value_ = 0;
 };
 
-/// What SQLite gives back for a REAL: one not-a-number, no negative zero.
+/// The value that SQLite returns for a REAL: it has one not-a-number and no negative zero.
 double canonical(double number);
 
 }  // namespace pipescope::store

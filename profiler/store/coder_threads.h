@@ -11,24 +11,24 @@
 
 namespace pipescope::store {
 
-/// The calling thread and a few of its own, which are started when they are first needed. One caller of
-/// parallelFor at a time.
+/// Runs work on the calling thread and on threads of its own, which are started when they are first needed.
+/// Only one thread may call parallelFor at a time.
 class CoderThreads final : public base::Executor {
  public:
-  /// The caller's is one of them.
+  /// `threads` includes the thread of the caller.
   explicit CoderThreads(std::size_t threads) : wanted_(threads) {}
   ~CoderThreads() override;
   std::size_t threads() const override { return wanted_; }
   void parallelFor(std::size_t count, const std::function<void(std::size_t)>& body) override;
-  /// Runs the task on a thread of its own when there is nothing to share out; at once where there is no such
-  /// thread. False: as many wait as may, and this one is dropped. What still waits at the end is not run.
-  /// Thread-safe.
+  /// Runs the task on a thread of its own when no parallelFor needs it. If there is no such thread, the task
+  /// runs at once. Returns false and drops the task if too many wait already. Tasks that still wait at the
+  /// end do not run. Thread-safe.
   bool later(std::function<void()> task);
-  /// Processor time of its own threads, without the caller's.
+  /// Processor time of its own threads, without that of the caller.
   double seconds() const;
 
   static constexpr std::size_t kMostLater =
-      8;  ///< each may hold memory that the next block to be decoded could have
+      8;  ///< A waiting task may hold memory that the next block could be decoded into.
 
  private:
   void start();

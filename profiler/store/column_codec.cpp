@@ -21,7 +21,8 @@ std::vector<std::int64_t> deltas(std::span<const std::int64_t> values) {
   return result;
 }
 
-// All first bytes, then all second bytes …: neighbours that differ little leave long runs of equal bytes.
+// Appends all first bytes, then all second bytes, and so on. If neighbours differ little, this makes long
+// runs of equal bytes.
 void appendShuffled(std::string& out, std::span<const std::int64_t> values, std::int64_t base,
                     std::size_t width) {
   const std::size_t start = out.size();
@@ -47,7 +48,8 @@ void encodeBytes(std::span<const std::int64_t> values, std::string& out) {
   appendShuffled(out, values, smallest, width);
 }
 
-// Small numbers of either sign are small here, whatever the extremes are: their high bytes are all zero.
+// Small numbers of either sign become small unsigned numbers, whose high bytes are all zero whatever the
+// extremes are.
 void encodeZigZagBytes(std::span<const std::int64_t> values, std::string& out) {
   thread_local std::vector<std::int64_t> numbers;
   numbers.resize(values.size());
@@ -125,12 +127,12 @@ void joinPlanes(const char* planes, std::size_t count, ToValue toValue, std::int
   }
 }
 
-/// toValue(number): the value that is stored as this number.
+/// toValue(number) returns the value that is stored as this number.
 template <class ToValue>
 bool readShuffled(ByteReader& in, std::size_t count, std::size_t width, ToValue toValue, std::int64_t* into) {
   const std::string_view bytes = in.take(std::uint64_t{count} * width);
   if (in.failed()) return false;
-  // One loop a width: the compiler knows how many planes there are.
+  // There is one loop for each width, so that the compiler knows the number of byte planes.
   using Join = void (*)(const char*, std::size_t, ToValue, std::int64_t*);
   static constexpr auto kJoins = []<std::size_t... W>(std::index_sequence<W...>) {
     return std::array<Join, sizeof...(W)>{&joinPlanes<W, ToValue>...};
@@ -235,7 +237,7 @@ bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>
     if (index < 0 || static_cast<std::uint64_t>(index) >= entries) return false;
     texts.push_back(dictionary[static_cast<std::size_t>(index)]);
     total += static_cast<std::int64_t>(texts.back().size());
-    if (total > kMostBytes) return false;  // a few bytes that claim to be a very long column
+    if (total > kMostBytes) return false;  // A few bytes may claim to be a very long column.
   }
   return true;
 }
@@ -244,7 +246,7 @@ bool decodeTexts(ByteReader& in, std::size_t rows, std::vector<std::string_view>
 
 Extremes extremesOf(std::span<const std::int64_t> values) {
   if (values.empty()) return {};
-  // Without std::min and std::max, whose references keep compilers from using vectors.
+  // The references of std::min and std::max would keep compilers from using vector instructions.
   std::int64_t smallest = values[0], largest = values[0];
   for (const std::int64_t value : values) {
     smallest = value < smallest ? value : smallest;
@@ -299,7 +301,7 @@ IntegerCoding chooseIntegerCoding(std::span<const std::int64_t> values,
     buffer.clear();
     encodeIntegers(values, candidate, buffer);
     const std::size_t size = compressedSize(buffer);
-    // Varints are several times slower both ways: they have to be worth it.
+    // Varints take several times as long in both directions, so they must save enough bytes.
     const bool varint = candidate == IntegerCoding::plainVarint || candidate == IntegerCoding::deltaVarint;
     if (smallest == 0 || size < (varint ? smallest - smallest / 16 : smallest))
       best = candidate, smallest = size;

@@ -8,25 +8,25 @@
 
 namespace pipescope::store {
 
-/// Puts columns into the cache, made small, by one of `threads`: the fresh memory that they take costs as
-/// much as decoding them, and who asked for them need not wait for it. Columns that come faster than they can
-/// be kept are not; who asks for them again gives another chance. Thread-safe.
+/// Puts columns in compact form into the cache, on one of `threads`. The new memory for them costs as much as
+/// decoding them, and whoever asked for them need not wait for that. Columns that arrive too fast are not
+/// kept; they get another chance when they are asked for again. Thread-safe.
 class ColumnKeeper {
  public:
   ColumnKeeper(std::shared_ptr<BlockCache> cache, CoderThreads& threads);
-  /// What still waits is not kept.
+  /// Columns that still wait are not kept.
   ~ColumnKeeper();
   ColumnKeeper(const ColumnKeeper&) = delete;
   ColumnKeeper& operator=(const ColumnKeeper&) = delete;
 
-  /// False: not kept.
+  /// Returns false if the columns will not be kept.
   bool keep(const BlockCache::Key& key, std::shared_ptr<const model::ColumnBlock> block);
 
  private:
-  /// What tasks need, which may outlive the keeper.
+  /// What the tasks need. They may outlive the keeper.
   struct Shared {
-    std::mutex mutex;                   // held while a block is kept
-    std::shared_ptr<BlockCache> cache;  // null: the keeper is gone
+    std::mutex mutex;                   // locked while a block is put into the cache
+    std::shared_ptr<BlockCache> cache;  // null if the keeper is gone
   };
   const std::shared_ptr<Shared> shared_;
   CoderThreads& threads_;

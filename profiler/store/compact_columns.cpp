@@ -40,7 +40,7 @@ void unpack(const std::byte* from, std::int64_t base, std::vector<std::int64_t>&
   }
 }
 
-constexpr std::size_t kMapped = std::size_t{16} << 10;  // a process may have some ten thousand mappings
+constexpr std::size_t kMapped = std::size_t{16} << 10;  // A process may have some ten thousand mappings.
 
 }  // namespace
 
@@ -144,7 +144,7 @@ std::shared_ptr<const model::ColumnBlock> ColumnPool::adopted(std::vector<Column
 
 void ColumnPool::giveBack(std::unique_ptr<model::ColumnBlock> block) {
   constexpr std::size_t kMostSpareRows = std::size_t{1}
-                                         << 19;  // as many as a question to a whole training step holds
+                                         << 19;  // enough for a question about a whole training step
   const std::lock_guard lock(mutex_);
   if (spareRows_ + block->rows > kMostSpareRows) return;
   spareRows_ += block->rows;
@@ -165,7 +165,7 @@ RecentColumns::Block RecentColumns::find(const BlockCache::Key& key) {
 }
 
 void RecentColumns::keep(const BlockCache::Key& key, Block block) {
-  Entry oldest;  // freed without the lock
+  Entry oldest;  // freed outside the lock
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= kMost) oldest = std::move(entries_.front()), entries_.erase(entries_.begin());
   entries_.push_back({key, std::move(block)});

@@ -1,7 +1,6 @@
 #pragma once
-// Decoded integer columns in as few bytes as their numbers need: what the cache keeps. Fresh memory costs
-// more than decoding, so what is kept is small, and what is handed out comes from memory that was used
-// before.
+// Keeps decoded integer columns in as few bytes as their numbers need, for the cache. New memory costs more
+// than decoding, so the cached form is small, and columns are handed out in memory that was used before.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,19 +18,19 @@ namespace pipescope::store {
 class CompactColumns {
  public:
   explicit CompactColumns(const model::ColumnBlock& block);
-  /// The columns as numbers, into memory that is used again.
+  /// Writes the columns as numbers into `block`, whose memory is used again.
   void expand(model::ColumnBlock& block) const;
-  /// How much memory it takes.
+  /// Bytes of memory that it takes.
   std::size_t bytes() const;
 
  private:
   struct Column {
     std::int64_t base = 0;   ///< the smallest number
     std::uint8_t width = 0;  ///< bytes of number − base: 0 (all are equal), 1, 2, 4 or 8
-    std::size_t offset = 0;  ///< in bytes_
+    std::size_t offset = 0;  ///< offset in the memory of all columns
   };
-  /// Much memory comes from the system by itself: a thread's heap that grows by a block each time stops all
-  /// other threads that need fresh memory.
+  /// Memory that comes directly from the system. If it came from the heap of a thread and that heap grew by a
+  /// block each time, all other threads that need new memory would have to wait.
   class Pages {
    public:
     explicit Pages(std::size_t size);
@@ -50,15 +49,16 @@ class CompactColumns {
   std::optional<Pages> pages_;
 };
 
-/// Column blocks that come back when nobody holds them any more. Thread-safe; outlived by its blocks.
+/// Column blocks that return to the pool when nobody holds them any more. Thread-safe. Blocks may outlive the
+/// pool.
 class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
  public:
   /// The pool that all readers of this process share.
   static const std::shared_ptr<ColumnPool>& ofProcess();
   std::shared_ptr<const model::ColumnBlock> expanded(const CompactColumns& columns);
-  /// Takes the numbers of decoded columns over, and leaves them memory for the next ones.
+  /// Takes the numbers of decoded columns, and leaves memory for the next ones in their place.
   std::shared_ptr<const model::ColumnBlock> adopted(std::vector<ColumnData>& columns, std::size_t rows);
-  /// Blocks that wait to be used again.
+  /// Number of blocks that wait to be used again.
   std::size_t spare() const;
 
  private:
@@ -70,12 +70,13 @@ class ColumnPool : public std::enable_shared_from_this<ColumnPool> {
   std::size_t spareRows_ = 0;  // of spare_
 };
 
-/// The last few blocks that were asked for, for questions that come back to them at once. Thread-safe.
+/// The last few blocks that were asked for, because questions often ask for the same block again at once.
+/// Thread-safe.
 class RecentColumns {
  public:
   using Block = std::shared_ptr<const model::ColumnBlock>;
-  static constexpr std::size_t kMost = 8;  // of fresh memory for more the first questions would pay
-  /// Null: not one of them.
+  static constexpr std::size_t kMost = 8;  // With more, the first questions would pay for new memory.
+  /// Returns null if the block is not one of them.
   Block find(const BlockCache::Key& key);
   void keep(const BlockCache::Key& key, Block block);
 
@@ -85,14 +86,14 @@ class RecentColumns {
     Block block;
   };
   std::mutex mutex_;
-  std::vector<Entry> entries_;  // the last one asked for at the end
+  std::vector<Entry> entries_;  // The last one that was asked for is at the end.
 };
 
-/// Which blocks were asked for before: what is read once only, as by a question about a whole table, need not
-/// be kept. Forgets all of them when there are many. Thread-safe.
+/// Remembers which blocks were asked for. A block that is read only once, for example by a question about a
+/// whole table, need not be cached. If there are many, it forgets all of them. Thread-safe.
 class SeenBlocks {
  public:
-  /// False the first time.
+  /// Returns false the first time.
   bool again(const BlockCache::Key& key);
 
  private:

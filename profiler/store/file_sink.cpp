@@ -18,23 +18,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Payloads are as full as they may be when this many rows of one table wait.
+// With so many waiting rows of one table, payloads are as full as they may be.
 constexpr std::size_t kRowsToCode = kMostRowsPerPayload;
 
-// What is at least as much is coded as it came; less is gathered first, so that blocks are long.
+// A set with at least so many rows is coded as it came. Smaller sets are gathered first, so that blocks are
+// long.
 constexpr std::size_t kRowsOfTheirOwn = kRowsToCode / 4;
 
-// Sets that are kept for the recorder: more than may be on their way when it adds them by 32,768 rows.
+// Limit of empty sets that are kept for the recorder. It is more than are in use when the recorder adds
+// 32,768 rows at a time.
 constexpr std::size_t kMostSpare = 16;
 constexpr std::size_t kMostSpareRows = kRowsToCode;
 
-// As much is written before `delay` has passed: little is held, and little is left to be written at the end
-// of a run.
+// So many bytes are written before `delay` has passed, so that little memory is held and little remains to be
+// written at the end of a run.
 constexpr std::int64_t kBytesToCommit = 4'000'000;
-// Where the disk is slow, commits are longer; coding waits for it when so much is ready.
+// On a slow disk commits are longer. Coding waits when so many bytes are ready.
 constexpr std::int64_t kMostPreparedBytes = 8 * kBytesToCommit;
 
-/// How many of the first sets are coded together: enough for all threads, few enough to be given back soon.
+/// How many of the first sets are coded together: enough for all threads, and few enough to be given back
+/// soon.
 std::size_t setsAtOnce(std::span<const model::RowSet> sets) {
   constexpr std::size_t kRowsCodedTogether = 2 * kRowsToCode;
   std::size_t count = 0, rows = 0;
@@ -59,12 +62,12 @@ struct FileSink::Impl {
 
   std::mutex mutex;
   std::condition_variable wake, done;
-  // Taken and not coded, oldest first; and empty sets whose memory is used again: they go round between the
-  // recorder and the thread.
+  // `waiting` holds sets that were taken and are not coded, oldest first. `spare` holds empty sets, which go
+  // round between the recorder and the thread so that their memory is used again.
   std::vector<model::RowSet> waiting, spare;
   std::size_t waitingRows = 0;
-  std::size_t heldRows = 0;  // taken and not coded: those that wait and those that are being coded
-  Clock::time_point oldest;  // when the first row that is not committed was taken
+  std::size_t heldRows = 0;  // taken and not coded yet, including those in coding
+  Clock::time_point oldest;  // when the oldest row that is not committed was taken
   bool uncommitted = false;  // rows were taken since the last transaction
   bool flush = false, stop = false, busy = false;
   base::Status status;  // of the thread; the first failure stays
@@ -72,10 +75,11 @@ struct FileSink::Impl {
   double blockedSeconds = 0, busySeconds = 0;
   std::thread thread;
 
-  // Of the thread: the commit that is being written while it goes on coding, and what writing took so far.
+  // Belongs to the thread: the commit that is being written while coding continues, and what writing took so
+  // far.
   struct Written {
     base::Status status;
-    double seconds = 0;  // of processor time
+    double seconds = 0;  // processor time
   };
   std::future<Written> writing;
   double writeSeconds = 0;
@@ -91,9 +95,9 @@ struct FileSink::Impl {
   void join();
 };
 
-/// The thread: codes what waits, commits when it is time, until it is told to stop.
+/// The thread codes waiting rows and commits when it is time, until it is told to stop.
 void FileSink::Impl::work() {
-  // The recorder may be waiting for rows to be coded that are fewer.
+  // The recorder may wait until rows are coded, so the limit must not exceed what it may hold.
   const std::size_t rowsToCode = std::clamp<std::size_t>(options.mostRowsHeld, 1, kRowsToCode);
   std::unique_lock lock(mutex);
   while (true) {
@@ -106,15 +110,16 @@ void FileSink::Impl::work() {
     busy = true;
     workOnce(lock, commitNow, awaited);
     busy = false;
-    if (awaited && waitingRows == 0) flush = false;  // who asked meanwhile has to wait for another turn
+    // a request that came meanwhile has to wait for another turn
+    if (awaited && waitingRows == 0) flush = false;
     busySeconds = threadSeconds() + writer->threadSeconds() + writeSeconds;
     done.notify_all();
     if (stop && !uncommitted && !writing.valid())
-      return;  // it may have been told while it coded the last rows
+      return;  // the request may have come while the last rows were coded
   }
 }
 
-/// `awaited`: somebody waits until all is written.
+/// `awaited`: somebody waits until everything is written.
 void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow, bool awaited) {
   const Clock::time_point taken = Clock::now();
   std::vector<model::RowSet> sets = std::move(waiting);
@@ -142,14 +147,14 @@ void FileSink::Impl::workOnce(std::unique_lock<std::mutex>& lock, bool commitNow
   if (status.ok() && !result.ok()) status = result;
 }
 
-/// Whether so many bytes are to be written now rather than when it is time.
+/// True if so many bytes are written now and not when the time comes.
 bool FileSink::Impl::isEnough(std::int64_t bytes) const {
   const bool isWriting =
       writing.valid() && writing.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
   return bytes >= (isWriting ? kMostPreparedBytes : kBytesToCommit);
 }
 
-/// Of the commit that was started last, if any; says once how it ended.
+/// Waits for the commit that was started last, if there is one. Returns its error once.
 base::Status FileSink::Impl::waitForCommit() {
   if (!writing.valid()) return {};
   const Written written = writing.get();
@@ -157,7 +162,7 @@ base::Status FileSink::Impl::waitForCommit() {
   return written.status;
 }
 
-/// Writes what is prepared on a thread of its own, after the commit before.
+/// Writes what is prepared on a thread of its own, after the previous commit.
 base::Status FileSink::Impl::startCommit() {
   PIPESCOPE_TRY(waitForCommit());
   writing = std::async(std::launch::async, [this, commit = writer->takePrepared()] {
@@ -167,7 +172,7 @@ base::Status FileSink::Impl::startCommit() {
   return {};
 }
 
-/// Empty sets that the recorder fills next: fresh memory costs as much as coding what lies in it.
+/// Keeps empty sets for the recorder to fill, because new memory costs as much as coding its contents.
 void FileSink::Impl::giveBack(std::span<model::RowSet> sets) {
   std::size_t rows = 0, longest = 0;
   for (model::RowSet& set : sets) {
@@ -182,10 +187,10 @@ void FileSink::Impl::giveBack(std::span<model::RowSet> sets) {
       if (longest <= kMostSpareRows && spare.size() < kMostSpare) spare.push_back(std::move(set));
     }
   }
-  done.notify_all();  // there is room again
+  done.notify_all();  // There is room again.
 }
 
-/// Takes `rows` over; leaves an empty set.
+/// Takes `rows` over and leaves an empty set.
 void FileSink::Impl::queue(model::RowSet& rows, std::size_t count) {
   const bool gathers = !waiting.empty() && (count < kRowsOfTheirOwn) && waiting.back().size() < kRowsToCode;
   if (gathers) return moveRows(rows, waiting.back());
@@ -194,7 +199,7 @@ void FileSink::Impl::queue(model::RowSet& rows, std::size_t count) {
     next = std::move(spare.back());
     spare.pop_back();
   } else {
-    // What comes next is most likely as much again; growing to it step by step takes twice the memory.
+    // The next set probably has the same size. Letting it grow step by step would take twice the memory.
     model::forEachRowType([&]<class Row>() { next.of<Row>().reserve(rows.of<Row>().size()); });
   }
   waiting.push_back(std::exchange(rows, std::move(next)));

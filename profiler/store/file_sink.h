@@ -12,32 +12,34 @@ namespace pipescope::store {
 
 struct FileSinkOptions {
   WriterOptions writer;
-  /// Rows that were taken and are not coded yet; take() waits while there are more (about 100 bytes each).
+  /// Limit of the rows that were taken and are not coded yet; take() waits if there are more. A row takes
+  /// about 100 bytes.
   std::size_t mostRowsHeld = 250'000;
-  /// Threads that code; the second one is started when there is much to do. Writing has one of its own.
+  /// Number of threads that code. The second one starts when there is much to do. A further thread writes.
   std::size_t coders = 2;
-  /// From rows taken to rows readable, at most, as long as the disk keeps up.
+  /// Longest time from taking rows until they can be read, as long as the disk keeps up.
   std::chrono::milliseconds delay{700};
 };
 
-/// Writes a profile.pop on threads of its own: take() hands rows over and returns; they are coded as they
-/// come, and written as a transaction when the oldest has waited for `delay` or 4 MB are ready, while coding
-/// goes on. The engine's thread waits only when the disk cannot keep up. One caller at a time.
+/// Writes a profile.pop on threads of its own. take() hands rows over and returns. Rows are coded as they
+/// come. They are written as one transaction when the oldest has waited for `delay` or 4 MB are ready, while
+/// coding continues. The thread of the engine waits only if the disk cannot keep up. One caller at a time.
 ///
-/// What fails is said by the next call after it, by finish() at latest; nothing is written from then on.
+/// The next call after a failure returns the error, at the latest finish(). Nothing is written after a
+/// failure.
 ///
-/// What the recording itself cost is left in the profile at its end, as properties: recorder_blocked_seconds
-/// (the engine's thread waited for the sink), recorder_thread_seconds (processor time of the sink's threads),
-/// recorder_bytes (payload of all blocks).
+/// At the end the sink writes what recording cost to the profile, as properties: recorder_blocked_seconds
+/// (time during which the thread of the engine waited for the sink), recorder_thread_seconds (processor time
+/// of the threads of the sink), and recorder_bytes (payload of all blocks).
 class FileSink : public record::Sink {
  public:
-  /// As ProfileWriter::create.
+  /// Errors are those of ProfileWriter::create.
   static base::Result<std::unique_ptr<FileSink>> create(const std::filesystem::path& path,
                                                         FileSinkOptions options = {});
-  /// Without finish(): what was taken is written, the state stays `running`.
+  /// Without a call of finish(), what was taken is written and the state stays `running`.
   ~FileSink() override;
 
-  /// Everything taken so far and `rows` are readable when it returns. After a failure the file holds what was
+  /// When it returns, everything taken so far and `rows` can be read. After a failure the file holds what was
   /// committed before.
   base::Status commit(const model::RowSet& rows) override;
   bool buffers() const override { return true; }

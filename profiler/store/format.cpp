@@ -10,7 +10,7 @@ const char* sqlType(model::ColumnType type) {
     case model::ColumnType::integer:
       return "INTEGER NOT NULL";
     case model::ColumnType::real:
-      return "REAL";  // SQLite keeps not-a-number as NULL
+      return "REAL";  // SQLite stores not-a-number as NULL.
     case model::ColumnType::text:
       return "TEXT NOT NULL";
   }

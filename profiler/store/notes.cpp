@@ -2,6 +2,7 @@
 
 #include "profiler/store/batch.h"
 #include "profiler/store/format.h"
+#include "profiler/store/lock_patience.h"
 #include "profiler/store/profile_reader.h"
 #include "profiler/store/row_columns.h"
 #include "profiler/store/writer_lock.h"
@@ -9,7 +10,6 @@
 namespace pipescope::store {
 namespace {
 
-constexpr std::chrono::milliseconds kNotesPatience{10'000};
 constexpr const char* kDoing = "writing notes";
 
 base::Status replaceRows(Database& database, const std::vector<model::Note>& notes) {
@@ -43,7 +43,7 @@ base::Status replaceRows(Database& database, const std::vector<model::Note>& not
 base::Status writeNotes(const std::filesystem::path& path, std::vector<model::Note> notes) {
   std::string absolute;
   {
-    // Its checks come first: a connection that writes is only opened on what is certainly a profile.
+    // The checks of the reader come first, so that a connection for writing is only opened on a real profile.
     PIPESCOPE_ASSIGN(const std::shared_ptr<ProfileReader> reader, ProfileReader::open(path));
     PIPESCOPE_ASSIGN(const model::SourceState state, reader->state());
     if (state.state == model::ProfileState::running)
@@ -52,7 +52,7 @@ base::Status writeNotes(const std::filesystem::path& path, std::vector<model::No
   }
   PIPESCOPE_ASSIGN(const WriterLock lock, WriterLock::acquire(absolute));
   for (std::size_t i = 0; i < notes.size(); ++i) notes[i].id = static_cast<std::int64_t>(i);
-  PIPESCOPE_ASSIGN(Database database, Database::open(absolute, Database::Mode::readWrite, kNotesPatience));
+  PIPESCOPE_ASSIGN(Database database, Database::open(absolute, Database::Mode::readWrite, kLockPatience));
   PIPESCOPE_TRY(database.execute("BEGIN IMMEDIATE"));
   base::Status status = replaceRows(database, notes);
   if (status.ok()) status = database.execute("COMMIT");

@@ -7,9 +7,9 @@
 
 namespace pipescope::store {
 
-/// Replaces the notes of a profile that nobody is writing, in one transaction; ids are given anew, from 0.
-/// Refuses (io, badInput) what ProfileReader refuses, a folder that cannot be written, and a profile whose
-/// run goes on.
+/// Replaces the notes of a profile that nobody is writing, in one transaction. Notes get new ids, from 0.
+/// Errors (io, badInput): what ProfileReader refuses, a folder that cannot be written, a profile whose run is
+/// still going on.
 base::Status writeNotes(const std::filesystem::path& path, std::vector<model::Note> notes);
 
 }  // namespace pipescope::store

@@ -1,5 +1,5 @@
 #pragma once
-// Which rows of a commit make a block, and which blocks share a payload.
+// Decides which rows of a commit form a block and which blocks share a payload.
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -14,10 +14,10 @@
 
 namespace pipescope::store {
 
-// Rows with long texts make shorter blocks and payloads, so that reading one never takes much memory.
+// Rows with long texts form shorter blocks and payloads, so that reading one never takes much memory.
 inline constexpr std::size_t kBlockTextBytes = std::size_t{8} << 20;
 
-/// Nodes of different levels are never asked for together.
+/// Nodes of different levels are never needed together, so they do not share a block.
 template <class Row>
 bool sharesBlock(const Row& first, const Row& other) {
   if constexpr (requires { first.content, first.level; }) {
@@ -27,11 +27,11 @@ bool sharesBlock(const Row& first, const Row& other) {
   }
 }
 
-inline constexpr std::size_t kLong = kShortBlock;  // rows of a segment that may have blocks of its own
+inline constexpr std::size_t kLong = kShortBlock;  // a segment with so many rows may have blocks of its own
 
-/// True where row `at` begins a segment and it, or the one before it, is long: a block that is a segment's
-/// alone says with its ranges where in the segment its rows lie, so that a question about a stretch need not
-/// read it.
+/// True if row `at` begins a segment and this segment, or the one before it, is long. The ranges of a block
+/// with rows of one segment only say where in the segment they lie, so that a question about a part of the
+/// segment need not read the block.
 template <class Row>
 bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   if constexpr (requires { rows[at].segment, rows[at].offset; }) {
@@ -43,8 +43,9 @@ bool beginsLongSegment(std::span<const Row> rows, std::size_t at) {
   }
 }
 
-/// Rows from `at` on that are certainly of one segment, whose rows follow each other: they need not be looked
-/// at one by one, which takes as long as reading all of them from memory.
+/// Number of rows from `at` on that certainly belong to one segment, because the rows of a segment are
+/// consecutive. Skipping them avoids a look at every row, which takes as long as reading all rows from
+/// memory.
 template <class Row>
 std::size_t rowsOfOneSegment(std::span<const Row> rows, std::size_t at) {
   if constexpr (requires { rows[at].segment, rows[at].offset; }) {
@@ -53,7 +54,7 @@ std::size_t rowsOfOneSegment(std::span<const Row> rows, std::size_t at) {
   return 1;
 }
 
-/// Of a long segment single moments are asked for, whose steps are few.
+/// Questions about a long segment ask for single moments with few steps, so its blocks are short.
 template <class Row>
 constexpr std::size_t mostRowsPerBlock() {
   return requires(Row row) {
@@ -76,12 +77,12 @@ std::size_t blockLength(std::span<const Row> rows) {
   return std::min(count, most);
 }
 
-/// The payloads of a batch, first described, then coded.
+/// Plans the payloads of a batch first, and codes them afterwards.
 class PayloadPlan {
  public:
   explicit PayloadPlan(Totals& totals) : totals_(totals) {}
 
-  /// Rows that follow those of the same table.
+  /// Adds rows that follow those of the same table.
   template <class Row>
   void add(std::span<const Row> rows) {
     while (!rows.empty()) {
@@ -97,10 +98,11 @@ class PayloadPlan {
     }
   }
 
-  /// Appends the payloads; `path` is for the sentence of a row that is too long. `beside`: see BlockCoder.
+  /// Codes the payloads and appends them. `path` is for the error sentence about a row that is too long;
+  /// BlockCoder explains `beside`.
   base::Status code(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads,
                     const std::function<void()>& beside);
-  /// The same on this thread alone, which may be beside.
+  /// The same on this thread alone. It may be called by `beside`.
   base::Status codeHere(BlockCoder& coder, const std::string& path, std::vector<PreparedPayload>& payloads);
 
  private:

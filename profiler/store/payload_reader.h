@@ -1,5 +1,5 @@
 #pragma once
-// The bytes of blocks, out of the payloads that they share.
+// Reads the bytes of blocks out of the payloads that they share.
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -13,9 +13,9 @@
 
 namespace pipescope::store {
 
-/// What the blocks of a payload share, read once.
+/// What the blocks of a payload share. It is read once.
 struct PayloadPriors {
-  std::uint32_t crc32 = 0;  ///< of their bytes
+  std::uint32_t crc32 = 0;  ///< of the bytes of the priors
   std::vector<Priors> priors;
 };
 
@@ -23,7 +23,7 @@ struct PayloadPriors {
 class RecentPriors {
  public:
   using Entry = std::shared_ptr<const PayloadPriors>;
-  /// Null: not among them.
+  /// Returns null if they are not among them.
   Entry find(const BlockRecord& block);
   void keep(const BlockRecord& block, Entry priors);
 
@@ -34,29 +34,29 @@ class RecentPriors {
     Entry priors;
   };
   std::mutex mutex_;
-  std::vector<Kept> kept_;  // the last one kept at the end
+  std::vector<Kept> kept_;  // The last one kept is at the end.
 };
 
-/// A block as it lies in the file.
+/// The bytes of a block as they are in the file.
 struct BlockBytes {
-  RecentPriors::Entry priors;  ///< where they are known already
-  std::string priorBytes;      ///< where they are not
+  RecentPriors::Entry priors;  ///< if they are known already
+  std::string priorBytes;      ///< otherwise
   std::string bytes;
 };
 
-/// Reads in one transaction from the first block to end(). One thread at a time.
+/// Reads within one transaction, from the first block until end(). For one thread at a time.
 class PayloadReader {
  public:
   explicit PayloadReader(const Database& database)
       : blobs_(database.handle(), database.path(), "store_payload", "payload") {}
-  /// What is not in the file any more is empty.
+  /// Returns no bytes for a block that is no longer in the file.
   base::Result<BlockBytes> read(const BlockRecord& block, RecentPriors::Entry priors,
                                 const std::string& name);
   void end() { blobs_.close(), open_ = 0; }
 
  private:
   BlobReader blobs_;
-  std::int64_t open_ = 0;  // the payload that is open
+  std::int64_t open_ = 0;  // id of the open payload; 0: none
 };
 
 }  // namespace pipescope::store

@@ -15,13 +15,13 @@ using base::wrappedDifference;
 using base::wrappedSum;
 using Values = std::vector<std::int64_t>;
 
-/// What is expected next of a key; a key that was not seen before is expected to go on as the row before.
+/// What is expected next of a key. A key that was not seen before is expected to continue the previous row.
 struct Place {
   std::int64_t value = 0;
   bool seen = false;
 };
 
-/// Where a key lies among the priors' or would.
+/// The index of a key among the priors, or the index at which it would be.
 std::size_t placeIn(const Priors& priors, std::int64_t key) {
   return static_cast<std::size_t>(std::lower_bound(priors.keys.begin(), priors.keys.end(), key) -
                                   priors.keys.begin());
@@ -55,9 +55,11 @@ struct SparsePlaces {
   }
 };
 
-constexpr std::uint64_t kPlacesPerRow = 4;  // more of them take longer to clear than to look up
+// With more places per row, clearing them takes longer than looking keys up.
+constexpr std::uint64_t kPlacesPerRow = 4;
 
-/// Calls body(places) with what suits the keys (null: one place for all rows). `priors`: null: none.
+/// Calls body(places) with the container that suits the keys. No keys: one place for all rows. `priors` may
+/// be null.
 template <class Body>
 void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, Body&& body) {
   if (keys == nullptr || keys->integers.empty()) return body(OnePlace());
@@ -67,7 +69,7 @@ void withPlaces(const ColumnData* keys, std::size_t rows, const Priors* priors, 
   if (span == 0) return body(OnePlace{priorOf(priors, smallest)});
   if (span >= kPlacesPerRow * rows) return body(SparsePlaces{IntegerView(*keys), priors, {}});
   thread_local std::vector<Place>
-      places;  // used again: a block's worth of fresh memory costs as much as the block
+      places;  // Used again, because new memory for a block costs as much as the block.
   places.assign(static_cast<std::size_t>(span) + 1, Place());
   if (priors != nullptr) {
     for (std::size_t i = placeIn(*priors, smallest); i < priors->keys.size() && priors->keys[i] <= largest;
@@ -90,14 +92,14 @@ const Prediction* find(const std::vector<Prediction>& all, std::size_t column) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// Foretold by values that are stored themselves: such a column may be the key of another.
+/// True if the column is predicted from stored values only. Such a column may be the key of another one.
 bool isSimple(const std::vector<Prediction>& all, const Prediction& p) {
   return p.base == Prediction::kNone && p.length == Prediction::kNone &&
          (p.key == Prediction::kNone || find(all, p.key) == nullptr);
 }
 
-bool predictionIsPossible(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all,
-                          const Prediction& p) {
+bool canResolve(const std::vector<ColumnData>& columns, const std::vector<Prediction>& all,
+                const Prediction& p) {
   const auto isInteger = [&](std::size_t c) {
     return c < columns.size() && columns[c].type == model::ColumnType::integer;
   };
@@ -117,7 +119,7 @@ bool predictionIsPossible(const std::vector<ColumnData>& columns, const std::vec
          (length == nullptr || length->length == Prediction::kNone);
 }
 
-/// Differences to x, in place; a row's length is lengthOf(row).
+/// Turns differences into x, in place. lengthOf(row) is the length of a row.
 template <class Places, class LengthOf>
 void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf& lengthOf) {
   std::int64_t before = 0;
@@ -130,7 +132,7 @@ void addExpected(std::span<std::int64_t> values, Places& places, const LengthOf&
   }
 }
 
-/// `lengths`, `priors`: null: none.
+/// `lengths` and `priors` may be null.
 void addExpected(ColumnData& column, const ColumnData* keys, const ColumnData* lengths,
                  const Priors* priors) {
   withPlaces(keys, column.integers.size(), priors, [&](auto places) {
@@ -241,7 +243,7 @@ void residualsOf(const std::vector<ColumnData>& columns, std::size_t rows, const
 bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows,
                         const std::vector<Prediction>& predicted, std::span<const Priors> priors) {
   for (const Prediction& p : predicted) {
-    if (!predictionIsPossible(columns, predicted, p)) return false;
+    if (!canResolve(columns, predicted, p)) return false;
   }
   for (const Prediction& p : predicted) columns[p.column].spread(rows);
   const auto columnOf = [&](std::uint8_t c) { return c == Prediction::kNone ? nullptr : &columns[c]; };
@@ -251,7 +253,7 @@ bool resolvePredictions(std::vector<ColumnData>& columns, std::size_t rows,
   for (int turn = 0; turn < 3; ++turn) {
     for (const Prediction& p : predicted) {
       if (turnOf(p) != turn) continue;
-      // A key holds its values by now; several columns may have the same one.
+      // A key already has its values here. Several columns may share it.
       if (p.key != Prediction::kNone && !columns[p.key].extremes)
         columns[p.key].extremes = extremesOf(columns[p.key]);
       addExpected(columns[p.column], columnOf(p.key), columnOf(p.length), priorsFor(priors, p));

@@ -13,7 +13,7 @@ namespace pipescope::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::milliseconds kProfilePathPatience{2'000};
+constexpr std::chrono::milliseconds kHeaderPatience{2'000};
 constexpr const char* kSiblings[] = {"-journal", "-wal", "-shm"};
 
 fs::path sibling(const fs::path& path, const char* ending) {
@@ -25,7 +25,8 @@ void removeSiblings(const fs::path& path) {
   for (const char* ending : kSiblings) fs::remove(sibling(path, ending), ignored);
 }
 
-// Makes a rename survive a power failure. A file system that cannot do it says so here and has done its best.
+// Makes a rename survive a power failure. A file system that cannot do this reports it here, and nothing more
+// can be done.
 void syncFolder(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -64,7 +65,7 @@ base::Status checkReplaceable(const fs::path& path) {
   };
   if (!fs::is_regular_file(status)) return refusal("no plain file");
   PIPESCOPE_ASSIGN(const Database file,
-                   Database::open(path.string(), Database::Mode::readOnly, kProfilePathPatience));
+                   Database::open(path.string(), Database::Mode::readOnly, kHeaderPatience));
   PIPESCOPE_ASSIGN(const FileHeader header, file.header());
   if (!header.isSqlite || header.applicationId != kApplicationId) return refusal("not a Pipescope profile");
   return {};
@@ -95,11 +96,12 @@ void removeWithSiblings(const fs::path& path) {
 }
 
 base::Status moveInto(const fs::path& closed, const fs::path& path) {
-  // An older profile whose writer was killed may have a journal beside it. It must not be taken for one of
-  // the new file; and until the very rename the old file has to stay whole, so it is rolled back first.
+  // An older profile whose writer was killed may have a journal next to it. SQLite must not take it for a
+  // journal of the new file. The old file must stay whole until the rename, so its journal is rolled back
+  // first.
   std::error_code failed;
   if (fs::exists(sibling(path, "-journal"), failed))
-    static_cast<void>(rollBack(path.string(), kProfilePathPatience));
+    static_cast<void>(rollBack(path.string(), kHeaderPatience));
   removeSiblings(path);
   fs::rename(closed, path, failed);
   if (failed) {

@@ -1,5 +1,5 @@
 #pragma once
-// What happens to names in a folder: which path may be written, and how a finished file gets there.
+// Handles the names of profile files: which path may be written, and how a finished file gets there.
 #include <filesystem>
 #include <string>
 
@@ -8,23 +8,24 @@
 
 namespace pipescope::store {
 
-/// The absolute path, links resolved, of a profile to be written. Refuses folders and folders that do not
-/// exist.
+/// The absolute path of a profile to be written, with links resolved. Errors: the path is a folder, or its
+/// folder does not exist.
 base::Result<std::filesystem::path> outputPath(const std::filesystem::path& path);
 
-/// Whether a file may be put at the path: nothing is there, or a Pipescope profile of any format.
+/// Error: something other than a Pipescope profile (of any format) is at the path.
 base::Status checkReplaceable(const std::filesystem::path& path);
 
-/// Refuses what is missing, a folder or no plain file; opening a pipe would wait for ever.
+/// Error: the file is missing, is a folder or is not a plain file. Opening a pipe would wait for ever.
 base::Status checkPlainFile(const std::filesystem::path& path);
 
-/// Removes a database file with what SQLite may have left beside it.
+/// Removes a database file and the files that SQLite may have left next to it.
 void removeWithSiblings(const std::filesystem::path& path);
 
-/// Renames a closed database over `path`, durably.
+/// Renames a closed database to `path` so that the rename survives a power failure.
 base::Status moveInto(const std::filesystem::path& closed, const std::filesystem::path& path);
 
-/// Lets SQLite undo what an interrupted writer left half done. Needs write access to file and folder.
+/// Lets SQLite undo the unfinished commit of an interrupted writer. Needs write access to the file and its
+/// folder.
 base::Status rollBack(const std::string& path, std::chrono::milliseconds patience);
 
 }  // namespace pipescope::store

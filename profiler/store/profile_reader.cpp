@@ -26,7 +26,7 @@ namespace pipescope::store {
 namespace fs = std::filesystem;
 namespace {
 
-// Reader connections can read the known tables and nothing else.
+// Connections of readers may read the known tables and nothing else.
 int authorize(void*, int action, const char* first, const char*, const char* schema, const char*) {
   static const std::set<std::string_view> readable = [] {
     std::set<std::string_view> names = {"sqlite_schema", "sqlite_master"};
@@ -97,7 +97,7 @@ std::string nameOfRows(const BlockRecord& record) {
                      model::tables()[static_cast<std::size_t>(record.table)].name);
 }
 
-/// One beside those that ask, for all readers; none where there is one processor.
+/// One thread for all readers, in addition to those that ask; none on a machine with one processor.
 CoderThreads& keeperThreads() {
   static CoderThreads threads(std::min(2U, std::thread::hardware_concurrency()));
   return threads;
@@ -118,7 +118,7 @@ struct ProfileReader::Impl {
   std::shared_ptr<BlockCache> cache;
   const std::uint64_t number = nextReaderNumber();
 
-  std::mutex databaseMutex;  // around every use of the connection
+  std::mutex databaseMutex;  // locked around every use of the connection
   Database database;
   PayloadReader payloads;
   std::int64_t lastRevision = 0;
@@ -128,7 +128,7 @@ struct ProfileReader::Impl {
   SeenBlocks seen;
   std::optional<ColumnKeeper> keeper;
 
-  mutable std::mutex snapshotMutex;  // around the pointer; what it points to never changes
+  mutable std::mutex snapshotMutex;  // locked around the pointer; what it points to never changes
   std::shared_ptr<const Snapshot> snapshot;
 
   std::shared_ptr<const Snapshot> current() const {
@@ -154,15 +154,15 @@ struct ProfileReader::Impl {
   void readAhead(std::size_t table, const std::vector<std::size_t>& blocks);
   base::Result<DecodedRows> readPlain(const TableTotals& totals, std::size_t table);
   base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block);
-  /// Refuses tables that are damaged as a whole, and blocks that do not exist.
+  /// Error: the table is damaged as a whole, or the block does not exist.
   base::Status checkPlace(const TableContent& content, std::size_t table, std::size_t block) const;
   base::Error unreadable(const std::string& what, std::string_view problem) const {
     return base::badInput(fmt::format("{}: {} cannot be read: {}.", path, what, problem));
   }
 };
 
-/// Calls attempt(needsRollback). If an interrupted writer left a half-done commit, undoes it and calls it
-/// again.
+/// Calls attempt(needsRollback). If an interrupted writer has left an unfinished commit, undoes that commit
+/// and calls again.
 template <class Attempt>
 std::invoke_result_t<Attempt, bool&> ProfileReader::Impl::tried(Attempt&& attempt) {
   const std::lock_guard lock(databaseMutex);
@@ -199,7 +199,7 @@ base::Result<Snapshot> ProfileReader::Impl::load(const Snapshot* earlier) {
   });
 }
 
-/// In one transaction: locking the file takes as long as reading a block.
+/// Reads all blocks in one transaction, because locking the file takes as long as reading a block.
 base::Result<std::vector<BlockBytes>> ProfileReader::Impl::readBytes(
     const std::vector<const BlockRecord*>& records) {
   return tried([&](bool& needsRollback) -> base::Result<std::vector<BlockBytes>> {
@@ -387,8 +387,8 @@ base::Result<std::shared_ptr<const model::ColumnBlock>> ProfileReader::Impl::kee
   return columns;
 }
 
-/// What several blocks hold, in one go. Not by several threads: waking one takes as long as decoding what it
-/// could.
+/// Reads several blocks at once. It uses one thread, because waking another takes as long as decoding its
+/// share.
 void ProfileReader::Impl::readAhead(std::size_t table, const std::vector<std::size_t>& blocks) {
   const auto now = current();
   const std::vector<BlockEntry>& entries = now->tables[table].blocks;

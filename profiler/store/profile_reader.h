@@ -8,43 +8,43 @@
 
 #include "profiler/model/source.h"
 #include "profiler/store/block_cache.h"
+#include "profiler/store/lock_patience.h"
 
 namespace pipescope::store {
 
 struct OpenOptions {
-  /// Null: the process's own cache of 256 MB.
+  /// Null: the cache of the process, with 256 MB.
   std::shared_ptr<BlockCache> cache;
-  /// How long a read waits for a commit that is under way before it fails.
-  std::chrono::milliseconds patience{10'000};
+  /// How long a read waits for a commit in progress before it fails.
+  std::chrono::milliseconds patience = kLockPatience;
 };
 
-/// Reads a profile.pop, also while another process writes it. Shows the profile as of open() or the last
-/// refresh(), whatever is added meanwhile. Nothing but the directory of blocks is read before it is asked
-/// for. Thread-safe.
+/// Reads a profile.pop, also while another process writes it. It shows the profile as of open() or the last
+/// refresh(), whatever is added meanwhile. It reads nothing but the directory of blocks until it is asked for
+/// more. Thread-safe.
 ///
-/// Blocks that damage has taken away are in the directory with 0 rows, and reading them is an error that
-/// names them.
+/// Blocks that are lost to damage are in the directory with 0 rows. Reading them is an error that names them.
 class ProfileReader : public model::ProfileSource {
  public:
-  /// Refuses with a sentence what is missing (io) or not such a profile (badInput): another kind of file, a
+  /// Errors: a file that is missing (io), or that is not such a profile (badInput): another kind of file, a
   /// foreign database such as Graphcore's profile.pop, another format, a damaged file.
   static base::Result<std::shared_ptr<ProfileReader>> open(const std::filesystem::path& path,
                                                            OpenOptions options = {});
   ~ProfileReader() override;
 
-  /// As of the last refresh. A profile whose writer is gone without closing it is incomplete.
+  /// The state as of the last refresh. A profile whose writer is gone and has not closed it is incomplete.
   base::Result<model::SourceState> state() const override;
-  /// Asks the file, which other processes may have added to: when it is not what it was, refresh() brings
-  /// more. Keeps its last answer while the file cannot be read.
+  /// Reads the revision from the file, which another process may have changed. If it differs from the last
+  /// one, refresh() brings more. While the file cannot be read, the last answer is returned.
   std::int64_t revision() const override;
 
-  /// Moves on to the file's last commit. True: there was one since.
+  /// Moves on to the last commit in the file. Returns true if there was a new one.
   base::Result<bool> refresh();
-  /// True when the path names another file than the one that was opened: a new run has replaced it.
+  /// True if the path names another file than the one that was opened, because a new run has replaced it.
   bool replaced() const;
 
   const std::string& path() const;
-  /// When the writer last committed, in UTC (2026-01-31T23:59:59Z); empty where damaged.
+  /// Time of the last commit in UTC (2026-01-31T23:59:59Z). Empty if it is damaged.
   std::string lastCommitUtc() const;
 
  protected:

@@ -16,7 +16,7 @@
 namespace pipescope::store {
 namespace fs = std::filesystem;
 
-/// Rows of one transaction, coded, and what the profile holds once it is written.
+/// The coded rows of one transaction, and what the profile holds after it.
 struct PreparedCommit {
   std::vector<Batch> batches;
   Totals totals;
@@ -29,7 +29,7 @@ struct PreparedCommit {
   }
 };
 
-// What prepares touches nothing of what writes, so that both may go on at the same time.
+// Preparing and writing share no data, so both may run at the same time.
 struct ProfileWriter::Impl {
   explicit Impl(std::size_t threads) : coder(threads) {}
 
@@ -40,12 +40,12 @@ struct ProfileWriter::Impl {
 
   BlockCoder coder;
   PreparedCommit prepared;
-  std::vector<model::LevelNode> nodes;  // of the rows that are being coded; its memory is used again
+  std::vector<model::LevelNode> nodes;  // of the rows in coding; the memory is used again
 
   std::optional<Database> database;  // of the file at `path`
   Totals totals;                     // of what is committed
-  model::PyramidBuilder pyramid;     // of the same
-  std::int64_t payloadBytes = 0;     // of the same
+  model::PyramidBuilder pyramid;     // of what is committed
+  std::int64_t payloadBytes = 0;     // of what is committed
   bool atPath = false;
 
   base::Status prepare(std::span<const model::RowSet> sets);
@@ -67,14 +67,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kNoPatience{0};
 
-/// Runs `body` between BEGIN and COMMIT; whatever fails, the file stays as it was.
+/// Runs `body` between BEGIN and COMMIT. If anything fails, the file stays as it was.
 template <class Body>
 base::Status transaction(Database& database, Body&& body) {
   PIPESCOPE_TRY(database.execute("BEGIN IMMEDIATE"));
   base::Status status = body();
   if (status.ok()) status = database.execute("COMMIT");
-  // Some failures have rolled back already; what cannot be rolled back now is by the next program that opens
-  // the file.
+  // Some failures have rolled back already. If the rollback fails now, the next program that opens the file
+  // does it.
   if (!database.autocommit()) static_cast<void>(database.execute("ROLLBACK"));
   return status;
 }
@@ -116,7 +116,7 @@ std::shared_ptr<PreparedCommit> ProfileWriter::Impl::takePrepared() {
 base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
   if (commit.batches.empty()) return {};
   Totals next = commit.totals;
-  next.commits = totals.commits;  // it was prepared before the last ones were written
+  next.commits = totals.commits;  // It was prepared before the last ones were written.
   PIPESCOPE_TRY(atPath ? commitMore(commit.batches, next) : commitFirst(commit.batches, next));
   payloadBytes += commit.payloadBytes();
   totals = next;
@@ -126,10 +126,10 @@ base::Status ProfileWriter::Impl::write(PreparedCommit& commit) {
 
 base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batches, Totals& next) {
   PIPESCOPE_ASSIGN(Database file, Database::open(temporary.string(), Database::Mode::create, kNoPatience));
-  // A failed first commit throws the file away, so its journal need not survive.
+  // A failed first commit deletes the file, so its journal need not survive.
   PIPESCOPE_TRY(file.execute("PRAGMA journal_mode = MEMORY"));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
-  // With a map of the pages, a stretch of a long payload is found without reading what lies before it.
+  // With a map of the pages, SQLite finds a part of a long payload without reading what lies before it.
   PIPESCOPE_TRY(file.execute("PRAGMA auto_vacuum = INCREMENTAL"));
   return transaction(file, [&]() -> base::Status {
     PIPESCOPE_TRY(createTables(file));
@@ -138,14 +138,15 @@ base::Status ProfileWriter::Impl::writeTemporary(const std::vector<Batch>& batch
 }
 
 base::Status ProfileWriter::Impl::commitFirst(const std::vector<Batch>& batches, Totals& next) {
-  PIPESCOPE_TRY(checkReplaceable(path));  // again: somebody may have put another file there since
+  PIPESCOPE_TRY(checkReplaceable(path));  // Another program may have put a file there since.
   removeWithSiblings(temporary);
   base::Status status = writeTemporary(batches, next);
   if (status.ok()) status = moveInto(temporary, path);
   if (!status.ok()) return removeWithSiblings(temporary), status;
   atPath = true;
   totals = next;
-  // If it cannot be opened now, the next commit tries again and says why: these rows are safe.
+  // If the file cannot be opened now, the next commit tries again and reports why. The rows of this commit
+  // are safe.
   static_cast<void>(openAtPath());
   return {};
 }
@@ -161,7 +162,8 @@ base::Status ProfileWriter::Impl::openAtPath() {
   PIPESCOPE_ASSIGN(Database file, Database::open(path.string(), Database::Mode::readWrite, options.patience));
   PIPESCOPE_TRY(file.execute("PRAGMA synchronous = FULL"));
   PIPESCOPE_TRY(
-      file.execute("PRAGMA cache_size = -32768"));  // KiB: a commit seldom spills, so its lock is short
+      // KiB; a commit that fits the cache holds its lock for a short time only
+      file.execute("PRAGMA cache_size = -32768"));
   {
     PIPESCOPE_ASSIGN(Statement commits, file.prepare("SELECT \"commits\" FROM \"store_state\"", "opening"));
     PIPESCOPE_ASSIGN(const bool found, commits.step());
@@ -176,8 +178,8 @@ base::Status ProfileWriter::Impl::commitMore(const std::vector<Batch>& batches, 
   return transaction(*database, [&] { return writeAll(*database, batches, next); });
 }
 
-/// Where the disk has no room, readers do without the last nodes, and where it has none for `lastRows`
-/// either, the profile says that it is incomplete.
+/// If the disk is full, readers do without the last nodes. If it has no room for `lastRows` either, the
+/// profile says that it is incomplete.
 base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::ProfileState state,
                                       const std::string& reason) {
   base::Status written = writeLastRows(lastRows, true, state, reason);
@@ -189,7 +191,7 @@ base::Status ProfileWriter::Impl::end(const model::RowSet& lastRows, model::Prof
   return written;
 }
 
-/// The run's last rows, the nodes of the lanes' last rows and the state, as one transaction.
+/// Writes the last rows of the run, the nodes of the last rows of lanes and the state in one transaction.
 base::Status ProfileWriter::Impl::writeLastRows(const model::RowSet& rows, bool withNodes,
                                                 model::ProfileState state, const std::string& reason) {
   forgetPrepared();
@@ -217,8 +219,8 @@ base::Status ProfileWriter::Impl::writeState(model::ProfileState state, const st
   };
   base::Status status = write();
   if (status.ok() || status.error().kind != base::ErrorKind::refused) return status;
-  // A full disk has no room for a journal, but the row itself is only overwritten: this change of one page
-  // does without.
+  // A full disk has no room for a journal. This change overwrites a row within one page, so it can do
+  // without.
   PIPESCOPE_TRY(database->execute("PRAGMA journal_mode = MEMORY"));
   return write();
 }

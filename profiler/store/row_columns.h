@@ -1,5 +1,6 @@
 #pragma once
-// Between rows and columns, and between rows and SQL: all generic over the declarations in profiler/model.
+// Conversions between rows and columns and between rows and SQL. They are generic over the declarations in
+// profiler/model.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -16,7 +17,7 @@
 
 namespace pipescope::store {
 
-/// True where the number is a value of the field's type: a file may hold any.
+/// True if the number is a value of the type of the field. A file may hold any number.
 template <class Field>
 constexpr bool fitsField(std::int64_t number) {
   if constexpr (std::is_same_v<Field, bool>) {
@@ -38,7 +39,7 @@ std::vector<model::ColumnType> columnTypesOf() {
   return types;
 }
 
-/// Binds a row's fields to the parameters of an INSERT, in order.
+/// Binds the fields of a row to the parameters of an INSERT, in order.
 template <class Row>
 void bindRow(Statement& statement, const Row& row) {
   int parameter = 0;
@@ -54,7 +55,7 @@ void bindRow(Statement& statement, const Row& row) {
   });
 }
 
-/// Adds some rows' numbers to a column, which stays one number as long as all are equal.
+/// Adds the numbers of some rows to a column. The column stays a single number as long as all are equal.
 inline void addNumbers(std::span<const std::int64_t> numbers, std::size_t rowsBefore, ColumnData& column) {
   const Extremes these = extremesOf(numbers);
   Extremes& all = *column.extremes;
@@ -66,7 +67,7 @@ inline void addNumbers(std::span<const std::int64_t> numbers, std::size_t rowsBe
   column.integers.insert(column.integers.end(), numbers.begin(), numbers.end());
 }
 
-/// The columns of some rows, into memory that is used again; texts are borrowed from the rows.
+/// Fills `columns`, whose memory is used again, with the columns of some rows. Texts point into the rows.
 template <class Row>
 void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
   static const std::vector<model::ColumnType> types = columnTypesOf<Row>();
@@ -81,8 +82,8 @@ void toColumns(std::span<const Row> rows, std::vector<ColumnData>& columns) {
     column.reals.resize(types[c] == model::ColumnType::real ? rows.size() : 0);
     column.texts.resize(types[c] == model::ColumnType::text ? rows.size() : 0);
   }
-  // As many rows as stay in the innermost cache. Row by row, because compilers that take one field of many
-  // rows at a time do it by way of the stack.
+  // The number of rows fits the innermost cache. The loop goes row by row, because compilers use the stack if
+  // it takes one field of many rows at a time.
   constexpr std::size_t kRowsAtOnce = 256, kMostColumns = 32;
   std::array<std::array<std::int64_t, kRowsAtOnce>, kMostColumns> numbers;
   PIPESCOPE_CHECK(types.size() <= kMostColumns, "room for all columns of a row");
@@ -116,7 +117,7 @@ std::vector<ColumnData> toColumns(std::span<const Row> rows) {
   return columns;
 }
 
-/// True where all integers are values of their fields' types.
+/// True if all integers are values of the types of their fields.
 template <class Row>
 bool fitFields(const std::vector<ColumnData>& columns) {
   bool fits = true;
@@ -134,7 +135,7 @@ bool fitFields(const std::vector<ColumnData>& columns) {
   return fits;
 }
 
-/// The rows of some columns. False: a number is outside its field's type.
+/// Makes rows from columns. Returns false if a number is outside the type of its field.
 template <class Row>
 bool toRows(const std::vector<ColumnData>& columns, std::size_t count, std::vector<Row>& rows) {
   if (!fitFields<Row>(columns)) return false;
@@ -158,7 +159,7 @@ bool toRows(const std::vector<ColumnData>& columns, std::size_t count, std::vect
   return true;
 }
 
-/// Row count and time range. Rows with start and end, or with a time, have one.
+/// Row count and time range. Rows with a start and an end, or with a time, have a range.
 template <class Row>
 model::BlockInfo describe(std::span<const Row> rows) {
   model::BlockInfo info;
@@ -178,7 +179,7 @@ model::BlockInfo describe(std::span<const Row> rows) {
   return info;
 }
 
-/// Adds a row to a plain table's running checksum.
+/// Adds a row to the running checksum of a plain table.
 template <class Row>
 void addToChecksum(const Row& row, Checksum& checksum) {
   Row::fields(row, [&](const char*, const auto& field, const char*, const char*) {
@@ -208,7 +209,7 @@ std::size_t textBytesOfAll(std::span<const Row> rows) {
   return bytes;
 }
 
-/// About how much memory the rows take.
+/// Approximate memory of the rows in bytes.
 template <class Row>
 std::size_t memoryOf(const std::vector<Row>& rows) {
   return sizeof(rows) + rows.size() * sizeof(Row) + textBytesOfAll(std::span<const Row>(rows));

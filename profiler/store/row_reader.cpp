@@ -52,7 +52,7 @@ base::Result<DecodedRows> readPlain(Database& database, const TableTotals& total
   select.bind(1, totals.rows);
   std::vector<Row> rows;
   Checksum checksum;
-  // Texts lie in the file at least once each: more of them than the file is long are a trick or damage.
+  // The file holds every text at least once. More text than the length of the file is damage or an attack.
   std::size_t textBytes = 0;
   const auto fileSize = static_cast<std::size_t>(database.fileSize());
   for (;;) {

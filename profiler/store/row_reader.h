@@ -10,25 +10,25 @@
 
 namespace pipescope::store {
 
-/// A shared std::vector<Row> and about how much memory it takes.
+/// A shared std::vector<Row> and its approximate memory.
 struct DecodedRows {
   std::shared_ptr<const void> rows;
   std::size_t bytes = 0;
 };
 
-/// Reading a table whose row type is known by its number only. Errors (badInput) say what is wrong, not
+/// Reads a table whose row type is only known by its number. Errors (badInput) say what is wrong, but not
 /// where.
 struct RowReader {
   std::vector<model::ColumnType> types;
-  /// A plain table: its first `totals.rows` rows, checked against their checksum.
+  /// Reads the first `totals.rows` rows of a plain table and compares them with their checksum.
   base::Result<DecodedRows> (*readPlain)(Database& database, const TableTotals& totals) = nullptr;
-  /// A block's rows out of its columns.
+  /// Makes the rows of a block from its columns.
   base::Result<DecodedRows> (*toRows)(const DecodedBlock& block, std::size_t rows) = nullptr;
-  /// Refuses columns with numbers that their fields cannot have.
+  /// Error: a number that its field cannot have.
   base::Status (*checkColumns)(const std::vector<ColumnData>& columns) = nullptr;
 };
 
-/// By table number.
+/// The reader of a table, by its number.
 const RowReader& rowReader(std::size_t table);
 
 }  // namespace pipescope::store

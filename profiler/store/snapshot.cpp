@@ -11,7 +11,7 @@
 namespace pipescope::store {
 namespace {
 
-// Reads integers out of a row whose types a damaged file may have changed.
+// Reads integers from a row whose types damage may have changed.
 class FieldReader {
  public:
   explicit FieldReader(const Statement& row) : row_(row) {}
@@ -38,7 +38,8 @@ class FieldReader {
 
 constexpr const char* kReading = "reading its directory";
 
-// No SQL row of ours takes less: higher counts in a file would only make a reader reserve memory.
+// Every SQL row of a profile takes more bytes. A count that exceeds this bound would only make a reader
+// reserve memory.
 constexpr std::int64_t kLeastRowBytes = 8;
 
 bool isDamage(const base::Error& error) {
@@ -125,7 +126,7 @@ bool isLength(std::int64_t bytes) {
   return bytes >= 0 && bytes <= kMostBytes;
 }
 
-bool snapshotIsPossible(const BlockRecord& record) {
+bool hasValidFields(const BlockRecord& record) {
   if (record.table < 0 || record.table >= static_cast<std::int64_t>(model::kTableCount)) return false;
   const model::Table& table = model::tables()[static_cast<std::size_t>(record.table)];
   constexpr std::size_t kMostRangeBytes = 21;  // a flag and two varints or reals
@@ -136,7 +137,7 @@ bool snapshotIsPossible(const BlockRecord& record) {
          isLength(record.priorBytes) && isLength(record.offset) && isLength(record.bytes);
 }
 
-// False: the row is not what was written, or cannot be.
+// Returns false if the row is not what was written, or cannot be.
 bool readRecord(const Statement& rows, BlockRecord& record) {
   FieldReader row(rows);
   record.id = row.integer();
@@ -156,8 +157,7 @@ bool readRecord(const Statement& rows, BlockRecord& record) {
   record.rawBytes = row.integer();
   record.bytesCrc32 = row.crc();
   const std::uint32_t crc = row.crc();
-  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) &&
-         snapshotIsPossible(record);
+  return row.valid() && crc == checksumOf(record) && (hasTime == 0 || hasTime == 1) && hasValidFields(record);
 }
 
 base::Status loadBlocks(Database& database, Snapshot& snapshot) {
@@ -174,7 +174,7 @@ base::Status loadBlocks(Database& database, Snapshot& snapshot) {
   for (;;) {
     const base::Result<bool> found = rows.step();
     if (!found.ok() && !isDamage(found.error())) return found.error();
-    if (!found.ok() || !*found) return {};  // what damage hides is missing below, and named there
+    if (!found.ok() || !*found) return {};  // Rows that damage hides are missing below and are named there.
     BlockRecord record;
     if (!readRecord(rows, record)) continue;
     snapshot.lastBlock = std::max(snapshot.lastBlock, record.id);
@@ -190,7 +190,7 @@ BlockEntry hole(std::int64_t firstRow, std::int64_t endRow) {
   return entry;
 }
 
-// Blocks follow each other without a gap; where they do not, a hole stands for what is missing.
+// Adds a hole wherever the rows of consecutive blocks leave a gap.
 void nameHoles(TableContent& table) {
   std::vector<BlockEntry> all;
   std::int64_t next = 0;
@@ -204,7 +204,7 @@ void nameHoles(TableContent& table) {
   table.blocks = std::move(all);
 }
 
-// What was cut off may be pages that hold nothing needed, or pages that the directory does not miss.
+// The missing end may consist of pages that nobody needs, or of pages that the directory does not miss.
 base::Status nameMissingEnd(Database& database, Snapshot& snapshot) {
   PIPESCOPE_ASSIGN(const FileHeader header, database.header());
   const std::int64_t bytes = database.fileSize();

@@ -1,5 +1,5 @@
 #pragma once
-// What a profile holds at one commit: totals, state and the directory of blocks, without any row.
+// What a profile holds at one commit: totals, state and the directory of blocks, without any rows.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,15 +12,15 @@
 
 namespace pipescope::store {
 
-/// A block of the directory, or rows that should be there and are not.
+/// A block of the directory, or a hole where rows are missing.
 struct BlockEntry {
   BlockRecord record;
-  std::string problem;  ///< of a hole: what is lost, as a sentence; empty for blocks
+  std::string problem;  ///< for a hole: a sentence that says what is lost; empty for a block
 };
 
 struct TableContent {
   TableTotals totals;
-  std::string problem;  ///< why the table cannot be read; empty: it can
+  std::string problem;  ///< why the table cannot be read, or empty
   std::vector<BlockEntry> blocks;
 };
 
@@ -33,13 +33,13 @@ struct Snapshot {
   std::int64_t lastBlock = 0;  ///< largest id seen in the directory
 };
 
-/// Refuses views, triggers, and any definition of a known table that is not the known one.
+/// Error: a view, a trigger, or a table with a known name and another definition.
 base::Status checkSchema(Database& database);
 
-/// The profile as of its last commit. `earlier` (or null) spares reading the directory again from its start.
+/// Reads the profile as of its last commit. With `earlier`, only new entries of the directory are read.
 base::Result<Snapshot> loadSnapshot(Database& database, const Snapshot* earlier);
 
-/// The revision that the file has now.
+/// Reads the current revision of the file.
 base::Result<std::int64_t> readCommits(Database& database);
 
 }  // namespace pipescope::store

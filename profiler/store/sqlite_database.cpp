@@ -15,7 +15,7 @@ std::string systemMessage(sqlite3* database) {
   return number == 0 ? sqlite3_errmsg(database) : std::strerror(number);
 }
 
-// Everything that reduces what a hostile file or a mistaken statement can do.
+// Restricts what a hostile file or a wrong statement can do.
 void harden(sqlite3* database) {
   sqlite3_extended_result_codes(database, 1);
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -24,7 +24,7 @@ void harden(sqlite3* database) {
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_limit(database, SQLITE_LIMIT_LENGTH, static_cast<int>(kMostBytes));
   sqlite3_limit(database, SQLITE_LIMIT_ATTACHED, 0);
-  sqlite3_int64 noMapping = 0;  // a mapped file that somebody cuts short would end the program
+  sqlite3_int64 noMapping = 0;  // If a mapped file were cut short, the program would end.
   sqlite3_file_control(database, "main", SQLITE_FCNTL_MMAP_SIZE, &noMapping);
 }
 
@@ -65,7 +65,7 @@ base::Error databaseError(sqlite3* database, int code, const std::string& path, 
           fmt::format("{}: the system reported an error ({}: {}); check the disk and run again.", path, doing,
                       systemMessage(database)));
     default:
-      // What we ask of a file is fixed and right: if reading it fails otherwise, the file is to blame.
+      // Our own statements are correct, so if reading fails in another way, the file is damaged.
       if (sqlite3_db_readonly(database, "main") == 1) return damaged();
       return base::internalError(
           fmt::format("{}: SQLite error {} ({}: {}).", path, code, doing, sqlite3_errmsg(database)));
@@ -184,7 +184,7 @@ base::Result<FileHeader> Database::header() const {
   header.usesWal = bytes[18] > 1 || bytes[19] > 1;
   header.userVersion = bigEndian(60);
   header.applicationId = bigEndian(68);
-  // The page count holds only where the writer that changed the file last has kept it up to date.
+  // The page count is valid only if the last writer has kept it up to date.
   const std::int64_t pageBytes = bytes[16] == 0 && bytes[17] == 1 ? 65536 : bytes[16] << 8 | bytes[17];
   if (bigEndian(24) == bigEndian(92)) header.bytes = pageBytes * bigEndian(28);
   return header;

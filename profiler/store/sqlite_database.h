@@ -1,5 +1,5 @@
 #pragma once
-// Thin owners of SQLite's connection and statement; failures become sentences that name the file.
+// Owners of SQLite connections and statements. Failures become sentences that name the file.
 #include <sqlite3.h>
 
 #include <chrono>
@@ -12,10 +12,11 @@
 
 namespace pipescope::store {
 
-/// The error a connection reports, as a sentence. `doing`: "adding rows".
+/// The error that a connection reports, as a sentence. `doing` says what was being done, for example "adding
+/// rows".
 base::Error databaseError(sqlite3* database, int code, const std::string& path, std::string_view doing);
 
-/// Parameters count from 1, columns from 0. Texts and blobs are borrowed until the next step() or reset.
+/// Parameters count from 1, columns from 0. Texts and blobs must live until the next step() or reset.
 class Statement {
  public:
   Statement(sqlite3_stmt* statement, std::string path, std::string doing)
@@ -26,9 +27,9 @@ class Statement {
   void bindText(int parameter, std::string_view text);
   void bindBlob(int parameter, std::string_view blob);
 
-  /// True: there is a row to read. False: done.
+  /// Returns true if there is a row to read, false at the end.
   base::Result<bool> step();
-  /// Runs a statement without rows to its end and makes it ready for the next binding.
+  /// Runs a statement without rows to its end and prepares it for the next binding.
   base::Status run();
 
   int type(int column) const { return sqlite3_column_type(get(), column); }
@@ -50,18 +51,17 @@ class Statement {
   int bindCode_ = SQLITE_OK;  // of the first binding that failed
 };
 
-/// Reads stretches of the blobs of one column. While it has one open, the transaction that it reads in goes
-/// on.
+/// Reads parts of the blobs of one column. While a blob is open, the read transaction continues.
 class BlobReader {
  public:
-  /// The database must outlive it.
+  /// The database must outlive the reader.
   BlobReader(sqlite3* database, std::string path, const char* table, const char* column)
       : database_(database), path_(std::move(path)), table_(table), column_(column) {}
-  /// Opens the blob in the row with this id. False: there is no such row, or no blob in it. `doing` is for
-  /// the sentences of failures.
+  /// Opens the blob in the row with this id. Returns false if there is no such row or no blob in it. `doing`
+  /// is for error sentences.
   base::Result<bool> open(std::int64_t row, std::string doing);
   std::size_t size() const { return static_cast<std::size_t>(sqlite3_blob_bytes(blob_.get())); }
-  /// Appends bytes of the open blob to `out`; refuses those behind its end.
+  /// Appends bytes of the open blob to `out`. Error: bytes behind its end.
   base::Status read(std::size_t offset, std::size_t bytes, std::string& out) const;
   /// Ends the transaction.
   void close() { blob_.reset(); }
@@ -77,35 +77,35 @@ class BlobReader {
   std::unique_ptr<sqlite3_blob, Close> blob_;
 };
 
-/// The first hundred bytes of a database file, as far as they matter here.
+/// The parts of the first hundred bytes of a database file that matter here.
 struct FileHeader {
   bool isSqlite = false;
   bool usesWal = false;
   std::uint32_t applicationId = 0;
   std::uint32_t userVersion = 0;
-  std::int64_t bytes = 0;  ///< how long the file should be; 0: the header does not know
+  std::int64_t bytes = 0;  ///< how long the file should be; 0 if the header does not say
 };
 
 class Database {
  public:
   enum class Mode { readOnly, readWrite, create };
 
-  /// `path` must be absolute. SQLite waits for other programs' locks for at most `patience`.
+  /// `path` must be absolute. SQLite waits at most `patience` for the locks of other programs.
   static base::Result<Database> open(const std::string& path, Mode mode, std::chrono::milliseconds patience);
 
   base::Status execute(const std::string& sql);
-  /// `doing` is for the sentences of failures: "adding rows".
+  /// `doing` is for error sentences: "adding rows".
   base::Result<Statement> prepare(const std::string& sql, const std::string& doing);
 
-  /// Read through SQLite's own file handle: opening the file a second time in this process and closing it
-  /// would drop the locks that another connection of the process holds (POSIX record locks).
+  /// Reads through the file handle of SQLite. Opening the file a second time in this process and closing it
+  /// would release the locks of other connections of the process (POSIX record locks).
   base::Result<FileHeader> header() const;
   std::int64_t fileSize() const;
-  /// True when the path no longer names the file that is open.
+  /// True if the path no longer names the file that is open.
   bool hasMoved() const;
   /// True outside transactions.
   bool autocommit() const { return sqlite3_get_autocommit(database_.get()) != 0; }
-  /// True when the last call failed because an interrupted writer's journal has to be rolled back first.
+  /// True if the last call failed because the journal of an interrupted writer must be rolled back first.
   bool needsRollback() const;
 
   base::Error error(int code, std::string_view doing) const;

@@ -32,7 +32,7 @@ base::Status verifyTable(const ProfileReader& reader, base::Progress& progress, 
 }  // namespace
 
 base::Result<Verification> verify(const std::filesystem::path& path, base::Progress& progress) {
-  // A cache of next to nothing: every block is read once.
+  // The cache is almost empty because every block is read once.
   OpenOptions options;
   options.cache = std::make_shared<BlockCache>(std::size_t{16} << 20);
   PIPESCOPE_ASSIGN(const std::shared_ptr<ProfileReader> reader, ProfileReader::open(path, options));

@@ -12,12 +12,12 @@ namespace pipescope::store {
 
 struct Verification {
   model::SourceState state;
-  std::int64_t tables = 0, blocks = 0, rows = 0;  ///< that were read and agree with their checksums
-  std::vector<std::string> holes;                 ///< a sentence each, in the order of tables and rows
-  std::string contentHash;                        ///< of a profile without holes
+  std::int64_t tables = 0, blocks = 0, rows = 0;  ///< counts of what was read and agrees with its checksum
+  std::vector<std::string> holes;                 ///< one sentence each, in the order of tables and rows
+  std::string contentHash;                        ///< only for a profile without holes
 };
 
-/// Reads every row of a profile once. Refuses (as ProfileReader::open) what is no profile at all.
+/// Reads every row of a profile once. Errors are those of ProfileReader::open.
 base::Result<Verification> verify(const std::filesystem::path& path, base::Progress& progress);
 
 }  // namespace pipescope::store

@@ -22,7 +22,8 @@ std::string holderOf(int descriptor) {
   return count > 0 ? fmt::format(" (process {})", text.data()) : "";
 }
 
-// The holder removes the file when it is done: a lock of a file that is no longer at its path locks nothing.
+// The holder removes the file when it is done. A lock of a file that is no longer at its path protects
+// nothing.
 bool isStillAt(int descriptor, const std::string& path) {
   struct stat opened {
   }, named{};
@@ -41,7 +42,7 @@ base::Error cannotWrite(const std::filesystem::path& profile) {
 base::Result<WriterLock> WriterLock::acquire(const std::filesystem::path& profile) {
   const std::string path = (profile.parent_path() / ("." + profile.filename().string() + ".lock")).string();
   std::string holder;
-  constexpr int kMostTries = 100;  // each lost to a writer that ended between two of our calls
+  constexpr int kMostTries = 100;  // A try fails if a writer ends between two of our calls.
   for (int i = 0; i < kMostTries; ++i) {
     WriterLock lock;
     lock.descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -6,8 +6,9 @@
 
 namespace pipescope::store {
 
-/// Keeps a second writer off a profile: a locked file `.NAME.lock` beside it, which goes with this object.
-/// The system drops the lock of a killed writer; the next writer takes the file over.
+/// Keeps a second writer away from a profile with a locked file `.NAME.lock` next to it, which is removed
+/// with this object. The system releases the lock of a killed writer, and the next writer takes the file
+/// over.
 class WriterLock {
  public:
   static base::Result<WriterLock> acquire(const std::filesystem::path& profile);

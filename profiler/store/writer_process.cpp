@@ -26,7 +26,8 @@ std::string bootId() {
   return id;
 }
 
-// Field 22 of proc(5)'s stat. The second field, the command in brackets, may hold spaces and brackets itself.
+// Field 22 of the stat file in proc(5). The second field, the command in brackets, may itself contain spaces
+// and brackets.
 std::int64_t startOf(std::int64_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -53,7 +54,7 @@ bool isDead(const WriterProcess& writer) {
   if (kill(static_cast<pid_t>(writer.pid), 0) != 0 && errno == ESRCH) return true;
   const std::int64_t start = startOf(writer.pid);
   return writer.start != 0 && start != 0 &&
-         start != writer.start;  // the id has been given to another process
+         start != writer.start;  // The id has been given to another process.
 }
 
 }  // namespace pipescope::store

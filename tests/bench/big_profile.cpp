@@ -14,7 +14,7 @@ using model::Ticks;
 
 constexpr std::int64_t kMk2Clock = 1'330'000'000, kTiles = 1472, kTileBytes = 624 * 1024;
 
-/// A number that depends on its arguments alone.
+/// A number that depends only on its arguments.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   std::uint64_t x = a * 0x9E3779B97F4A7C15ULL + b * 0xC2B2AE3D27D4EB4FULL + c * 0x165667B19E3779F9ULL + 1;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -42,7 +42,7 @@ struct Op {
   int microBatch;
 };
 
-/// One forward one backward: at most N − s micro-batches in flight on stage s.
+/// 1F1B: at most N − s micro-batches are in flight on stage s.
 std::vector<Op> order(int stage, int stages, int microBatches) {
   std::vector<Op> ops;
   const int warmUp = std::min(stages - stage, microBatches);
@@ -148,7 +148,7 @@ class Pipeline {
                 int i, int steps, Ticks offset) {
     const int part = i * kPartCount / steps;
     const auto place = u(static_cast<std::int64_t>(pass) * 10'000 + i);
-    // What the step is depends on its place in the layer, how long it takes also on the stage.
+    // The kind of the step depends on its place in the layer. Its length also depends on the stage.
     const StepKind kind = i % 3 == 0 ? StepKind::exchange : i % 3 == 1 ? StepKind::sync : StepKind::compute;
     const std::int64_t base = kind == StepKind::compute    ? 800 + pick(mix(place), 6000)
                               : kind == StepKind::exchange ? 150 + pick(mix(place), 700)
@@ -233,7 +233,7 @@ class Pipeline {
     const auto cells = ops.size() * at(shape_.microBatches);
     forwardDone_.assign(cells, Ticks(-1));
     backwardDone_.assign(cells, Ticks(-1));
-    // Rounds over the devices, each doing what it can: the rows of a round lie close together in time.
+    // In each round every device does what it can, so that the rows of a round are close together in time.
     for (bool any = true; any;) {
       any = false;
       for (int s = 0; s < shape_.devices; ++s) {
@@ -252,7 +252,7 @@ class Pipeline {
     return at(stage) * at(shape_.microBatches) + at(microBatch);
   }
 
-  /// False: what it needs is not there yet.
+  /// Returns false if an input of the operation is not there yet.
   bool placeOne(int s, const Op& op) {
     const bool first = s == 0, last = s + 1 == shape_.devices;
     Ticks ready;
@@ -352,7 +352,7 @@ base::Status recordEvents(record::Recorder& recorder, const EventShape& shape) {
     lanes.push_back(recorder.add(model::Lane{{}, device, "lane" + std::to_string(i), {}, {}}));
   const auto executable = recorder.add(model::Executable{});
   std::vector<model::ProgramId> programs;
-  std::vector<std::int64_t> lengthOf;  // of each program, about
+  std::vector<std::int64_t> lengthOf;  // approximate length of each program
   for (int i = 0; i < shape.programs; ++i) {
     lengthOf.push_back(400 + pick(mix(u(i), 5), 8000));
     const auto name = recorder.add(model::DebugContext{{}, {}, "kernel" + std::to_string(i), "program"});
@@ -387,7 +387,7 @@ base::Status recordEvents(record::Recorder& recorder, const EventShape& shape) {
       segment = model::SegmentId(i / kSegmentSteps);
     }
     const std::uint64_t random = mix(u(i));
-    // In the order of their starts, as a trace is recorded.
+    // The order of their starts, in which a trace is recorded.
     const auto lane = static_cast<std::size_t>(std::min_element(free.begin(), free.end()) - free.begin());
     std::uint64_t& program = programOf[lane];
     if (random % 64 == 0) {

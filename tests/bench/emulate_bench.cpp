@@ -1,5 +1,5 @@
-// Emulation alone: placements per second by schedule, how the time grows, and one training step on 256 IPUs.
-// What is recorded goes to a sink that drops it. Times are of one core. Usage: emulate_bench [ROUNDS]
+// Measures emulation alone: placements per second by schedule, how the time grows, and one training step on
+// 256 IPUs. The sink drops what is recorded. Times are those of one core. Usage: emulate_bench [ROUNDS]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Measure {
   std::size_t placements = 0, rows = 0;
 };
 
-/// Seconds of this thread's core: what else the machine does does not count.
+/// Processor seconds of this thread, which do not include other work of the machine.
 double coreSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -45,7 +45,7 @@ double secondsOf(const emulate::Executable& executable, emulate::Emulator& emula
   return coreSeconds() - start;
 }
 
-/// Medians of several calls, with and without recording.
+/// The medians of several calls, with and without recording.
 Measure measure(const compile::Compilation& compilation, int rounds) {
   Measure result;
   std::vector<double> off, on;
@@ -92,7 +92,7 @@ compile::FixedRun fixedRun(const std::string& schedule, int stages, int microBat
   return run;
 }
 
-/// 256 layers of a perceptron, one on each IPU.
+/// A perceptron with 256 layers, one on each IPU.
 base::Result<compile::Compilation> manyIpus(const std::string& schedule) {
   std::string toml =
       "[system]\nname = \"pod256\"\n[execution]\nnumerics = false\nmode = \"training\"\n[data]\ndataset = "
@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   for (const char* schedule : {"popart", "1f1b", "gpipe"})
     print(fmt::format("{}, step on 256 devices, G 2048", schedule),
           measure(must(compile::compileFixed(fixedRun(schedule, 256, 2048, 1))), rounds));
-  // 256 devices as 64 replicas of 4: equal ones are emulated once, each speed by itself.
+  // 256 devices as 64 replicas of 4. Equal replicas are emulated once; each speed is emulated by itself.
   for (const char* kind : {"equal", "one straggler", "all recorded"}) {
     compile::FixedRun run = fixedRun("1f1b", 4, 2048, 1);
     run.replicas = 64;

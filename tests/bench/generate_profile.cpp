@@ -1,5 +1,5 @@
-// generate_profile pipeline|events FILE [DIVISOR]: writes a profile of 10⁹ emulated steps, or of 10⁷
-// unrepeated events; DIVISOR makes it that many times smaller.
+// generate_profile pipeline|events FILE [DIVISOR]: writes a profile with 10⁹ emulated steps, or with 10⁷
+// unrepeated events. DIVISOR makes it so many times smaller.
 #include <sys/resource.h>
 
 #include <chrono>

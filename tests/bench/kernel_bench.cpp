@@ -1,5 +1,6 @@
-// Processor time of single operators, one thread: kernel_bench CASE [SECONDS] prints nanoseconds of the
-// median run; kernel_bench --list prints the cases. kernel_bench.py runs them in turn with PyTorch's.
+// Measures the processor time of single operators on one thread. kernel_bench CASE [SECONDS] prints the
+// nanoseconds of the median run; kernel_bench --list prints the cases. kernel_bench.py runs it in turn with
+// PyTorch.
 #include <fmt/format.h>
 
 #include <time.h>
@@ -89,7 +90,7 @@ T valueOrExit(base::Result<T> result) {
   std::exit(2);
 }
 
-/// Of the calling thread: other programs on the machine count less than in wall time.
+/// Processor seconds of the calling thread. Other programs affect them less than wall time.
 double threadSeconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -1,6 +1,6 @@
-// What recording costs in a run of the MNIST sample: pairs with and without it, in turn (A B, B A …), so that
-// what else the machine does falls on both; the median of the pairs' ratios counts. Then emulation alone.
-// Usage: recording_bench [PAIRS] [THREADS]
+// Measures what recording costs in a run of the MNIST sample. It runs pairs with and without recording in
+// turn (A B, B A …), so that other work of the machine affects both, and takes the median of the ratios. Then
+// it measures emulation alone. Usage: recording_bench [PAIRS] [THREADS]
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ double processorSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Of a whole run of 60,000 samples an epoch; of all threads.
+/// Seconds of a whole run of 60,000 samples per epoch, over all threads.
 Seconds runOnce(const Variant& variant, const std::string& threads, const std::string& profile) {
   auto configuration =
       pipescope::app::readConfiguration(PIPESCOPE_SOURCE_DIR "/samples/mnist/pipelined.toml");
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   const std::string profile =
       (std::filesystem::temp_directory_path() / fmt::format("pipescope_recording_bench.{}.pop", getpid()))
           .string();
-  runOnce(with, threads, profile);  // data generated, caches warm
+  runOnce(with, threads, profile);  // generates data and warms the caches up
   std::vector<double> wall, processor, speeds;
   for (int pair = 0; pair < pairs; ++pair) {
     Seconds recorded, plain;

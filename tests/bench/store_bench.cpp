@@ -1,6 +1,6 @@
 // store_bench FOLDER [write|events|first|pipeline|windows]: writes the two big profiles into the folder and
-// measures what the store promises: size, write speed, first answer after opening, random windows, memory; or
-// one of these, of files that are there. Run on a machine that does nothing else.
+// measures size, write speed, the first answer after opening, random windows, and memory. With a second
+// argument it measures one of these with existing files. Run it on an idle machine.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using model::Ticks;
 
-/// Processor time of this thread, or of the process: does not grow with what else the machine does.
+/// Processor time of this thread or of the process. It does not include other work of the machine.
 double processorSeconds(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec now{};
   clock_gettime(clock, &now);
@@ -50,7 +50,7 @@ void must(const base::Status& status) {
   std::exit(1);
 }
 
-/// Keeps rows, to hand them to a sink at a sink's speed.
+/// Keeps rows, to hand them to a sink as fast as the sink takes them.
 class Keep : public record::Sink {
  public:
   base::Status commit(const model::RowSet& rows) override { return batches.push_back(rows), base::Status(); }
@@ -58,7 +58,7 @@ class Keep : public record::Sink {
   std::vector<model::RowSet> batches;
 };
 
-/// In a child, so that the memory is the reader's alone.
+/// Runs in a child process, so that the memory is that of the reader alone.
 void inChild(const std::function<void()>& body) {
   std::fflush(stdout);
   const pid_t child = fork();
@@ -92,10 +92,10 @@ void writePipeline(const fs::path& path) {
               static_cast<double>(shape.emulatedSteps()), megabytes(path), since(start));
 }
 
-/// Two measures: with the generator, and of the sink alone.
+/// Measures with the generator, and then the sink alone.
 void writeEvents(const fs::path& path) {
   EventShape shape;
-  fs::remove(path);  // rather than while the new one takes its place
+  fs::remove(path);  // now, and not while the new one takes its place
   {
     const auto sink = must(store::FileSink::create(path));
     record::Recorder recorder(*sink);
@@ -149,7 +149,7 @@ void firstAnswer(const fs::path& path) {
       spans.size(), memoryMegabytes());
 }
 
-/// Of the first `count` windows.
+/// Prints the times of the first `count` windows.
 void printWindows(double fraction, std::vector<double> seconds, std::vector<double> busy, std::size_t count) {
   seconds.resize(count), busy.resize(count);
   std::sort(seconds.begin(), seconds.end());
@@ -171,7 +171,7 @@ void windows(const fs::path& path, double fraction, Ticks resolution) {
   const double span = static_cast<double>((run->end - run->start).count);
   std::mt19937_64 random(1);
   std::vector<double> seconds, busy;
-  std::vector<analysis::StepSpan> answer;  // used again, as a view does
+  std::vector<analysis::StepSpan> answer;  // its memory is used again, as in a view
   std::size_t spans = 0;
   constexpr std::size_t kFirst = 300, kAll = 1000;
   for (std::size_t i = 0; i < kAll; ++i) {

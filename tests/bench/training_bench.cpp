@@ -1,8 +1,9 @@
-// Training steps of an ONNX model: training_bench MODEL.onnx BATCH THREADS OPTIMIZER [key=value …], the
-// optimizer's settings, and accumulation=N for updates from N batches. Reads numbers of seconds from standard
-// input, trains for that long each time and answers with a line "SAMPLES WALL CPU LOSS": samples trained,
-// wall and processor seconds that they took, the loss of the first batch of all. training_bench.py runs it in
-// turn with PyTorch. Inputs are (i·7919 mod 1009) ÷ 1009, labels i mod classes.
+// Measures training steps of an ONNX model: training_bench MODEL.onnx BATCH THREADS OPTIMIZER [key=value …].
+// The pairs are settings of the optimizer; accumulation=N makes one update from N batches. It reads numbers
+// of seconds from standard input, trains for that long each time and answers with a line "SAMPLES WALL CPU
+// LOSS": the trained samples, the wall and processor seconds, and the loss of the very first batch.
+// training_bench.py runs it in turn with PyTorch. Inputs are (i·7919 mod 1009) ÷ 1009, labels are i mod
+// classes.
 #include <fmt/format.h>
 
 #include <time.h>

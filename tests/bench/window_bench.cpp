@@ -1,7 +1,7 @@
-// window_bench [FOLDER]: what the window takes for the largest profiles: start, first picture, frames,
-// memory. Makes the profiles in FOLDER (default: a temporary one) where they are not there yet. Offscreen,
-// software painter; a watchdog tells the longest time that the window's thread did not come back to its event
-// loop.
+// window_bench [FOLDER]: measures the window with the largest profiles: start, first picture, frames, memory.
+// It makes the profiles in FOLDER (default: a temporary one) unless they are there. It runs offscreen with
+// the software painter. A watchdog measures the longest time in which the thread of the window did not return
+// to its event loop.
 #include <QApplication>
 #include <QElapsedTimer>
 #include <QFont>
@@ -35,7 +35,7 @@ double milliseconds(const QElapsedTimer& clock) {
   return static_cast<double>(clock.nsecsElapsed()) / 1e6;
 }
 
-/// `VmRSS:` now, `VmHWM:` at most.
+/// `VmRSS:` is the present memory, `VmHWM:` the largest so far.
 double residentMiB(const std::string& what) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -44,7 +44,7 @@ double residentMiB(const std::string& what) {
   return 0;
 }
 
-/// The longest stretch in which the window's thread did not answer.
+/// Measures the longest time in which the thread of the window did not answer.
 class Watchdog {
  public:
   Watchdog() : thread_([this] { watch(); }) {}
@@ -127,7 +127,7 @@ class Bench {
   }
 
  private:
-  /// Repaints, and notes how long that took.
+  /// Repaints and notes how long it took.
   void frame(timeline::TimelineCanvas& canvas, const char* what) {
     QElapsedTimer clock;
     clock.start();
@@ -158,7 +158,7 @@ class Bench {
     worst_ = 0;
   }
 
-  /// From the whole down to single steps and back, along and down.
+  /// Zooms from the whole profile to single steps and back, and pans.
   void far(timeline::TimelineCanvas& canvas) {
     canvas.zoomToAll();
     frame(canvas, "the whole");
@@ -174,7 +174,7 @@ class Bench {
     report("from afar");
   }
 
-  /// A stretch that is read row by row, as much of the trace as is possible; false where there is none.
+  /// Finds the largest range that is read row by row. Returns false if there is none.
   bool readNear(shell::MainWindow& window, timeline::TimelineCanvas& canvas) {
     canvas.zoomToAll();
     QElapsedTimer clock;
@@ -199,7 +199,7 @@ class Bench {
     return false;
   }
 
-  /// Within what was read: a little in and out, along and down.
+  /// Zooms and pans a little within the range that was read.
   void near(timeline::TimelineCanvas& canvas) {
     frame(canvas, "first");
     for (int round = 0; round < 4; ++round) {
@@ -242,7 +242,7 @@ int run(const std::string& folder) {
 }  // namespace pipescope::bench
 
 int main(int argc, char** argv) {
-  pipescope::shell::keepHeapSmall();  // as the window's program does
+  pipescope::shell::keepHeapSmall();  // as the program of the window does
   if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   QApplication application(argc, argv);
   QApplication::setStyle(new pipescope::shell::Style);

@@ -1,5 +1,6 @@
-// Reads bytes as an ONNX model and, where they are one, does with it all that the programs do: instantiate,
-// add gradients, plan, interpret. Any crash, hang, leak or unbounded memory is a fault; sentences are not.
+// Reads bytes as an ONNX model. If they are one, does everything with it that the programs do: instantiate,
+// add gradients, plan, interpret. A crash, hang, leak or unbounded memory is a fault; an error sentence is
+// not.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -19,7 +20,8 @@ constexpr std::int64_t kMostBytes = 1 << 20;
 constexpr std::int64_t kMostSteps = 2000;
 constexpr std::int64_t kMostInputElements = 1 << 10;
 
-/// Inputs of zeros of the declared shapes, open extents 2; none where they would be large.
+/// Makes inputs of zeros with the declared shapes and with 2 for open extents. Returns false if they would be
+/// large.
 bool makeInputs(const onnx::ModelGraph& graph, std::vector<graph::TensorValue>& inputs) {
   for (const onnx::ValueId id : graph.inputs) {
     const onnx::ModelValue& declared = graph.value(id);

@@ -1,6 +1,6 @@
-// Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is bounded to 2 GiB where
-// no sanitizer needs more. With --mutate N each file is also cut and changed in N places, always the same
-// ones.
+// Runs a fuzz target over files, without libFuzzer: replay FILE-OR-FOLDER … Memory is limited to 2 GiB unless
+// a sanitizer needs more. With --mutate N each file is also cut and changed in N ways, which are always the
+// same.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Bytes read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// A copy with one byte changed, a stretch removed or a stretch doubled, or cut.
+/// Returns a copy with one byte changed, a range removed or doubled, or the end cut off.
 Bytes mutated(const Bytes& bytes, std::uint64_t& state) {
   const auto random = [&state](std::size_t below) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;

@@ -123,7 +123,7 @@ Block readBlock(Connection& file, Random& random) {
   return from[random() % from.size()];
 }
 
-/// With a payload of its own. A forged record may point outside of it.
+/// Writes the block with a payload of its own. A forged record may point outside of it.
 void writeBlock(Connection& file, Block& block, const std::string& priors, const std::string& bytes) {
   block.record.bytesCrc32 = store::Checksum().bytes(priors).bytes(bytes).value();
   block.record.payload = 1'000'000'000;
@@ -162,7 +162,7 @@ void changeBytes(std::string& bytes, Random& random) {
   }
 }
 
-/// Changes what a zstd frame holds: its decompressed size.
+/// Changes the decompressed size that a zstd frame states.
 std::size_t changeFrame(std::string& frame, Random& random) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
   std::string raw(static_cast<std::size_t>(size), ' ');
@@ -173,7 +173,7 @@ std::size_t changeFrame(std::string& frame, Random& random) {
   return raw.size();
 }
 
-/// What a forger can do who makes every checksum right.
+/// Makes changes whose checksums are all right, as a forger can.
 void changeBelowChecksums(const fs::path& path, Random& random) {
   Connection file(path);
   Block block = readBlock(file, random);
@@ -225,14 +225,14 @@ void changePages(std::string& bytes, Random& random) {
     case 1:
       bytes.replace(page, kPage, bytes.substr(other, kPage));
       break;
-    case 2:  // the page's header: kind, free blocks, cells
+    case 2:  // the header of the page: kind, free blocks, cells
       for (int i = 0; i < 2; ++i)
         bytes[page + (page == 0 ? 100 : 0) + random() % 12] = static_cast<char>(random());
       break;
     case 3:  // pointers to cells
       bytes[page + 8 + random() % 64] = static_cast<char>(random());
       break;
-    case 4:  // the file's header
+    case 4:  // the header of the file
       bytes[random() % 100] = static_cast<char>(random());
       break;
     default:
@@ -244,7 +244,7 @@ void changePages(std::string& bytes, Random& random) {
 int readByTile(const pva::Compilation& compilation) {
   const auto tiles = compilation.tiles();
   if (!tiles.ok()) return 1;
-  const auto tile = static_cast<std::int64_t>(tiles->size() / 2);  // of the second of three devices
+  const auto tile = static_cast<std::int64_t>(tiles->size() / 2);  // a tile of the second of three devices
   int refusals = !compilation.alwaysLiveVariablesForTile(tile).ok();
   const auto steps = compilation.livenessProgramSteps(1);
   for (std::size_t i = 0; steps.ok() && i < std::min<std::size_t>(3, steps->size()); ++i)
@@ -252,7 +252,7 @@ int readByTile(const pva::Compilation& compilation) {
   return refusals;
 }
 
-/// What `pipescope report` prints. Sections may have nothing to say about this profile.
+/// Computes what `pipescope report` prints. A section may have nothing to say about this profile.
 void readSections(const sections::Context& context) {
   for (const sections::SectionDefinition& definition : sections::sectionRegistry().all()) {
     const auto section = sections::makeSection(definition, context);
@@ -260,7 +260,7 @@ void readSections(const sections::Context& context) {
   }
 }
 
-/// Everything that a reader can be asked.
+/// Asks a reader everything that it can answer.
 int readAll(const fs::path& path) {
   store::OpenOptions options;
   options.cache = std::make_shared<store::BlockCache>(std::size_t{32} << 20);
@@ -325,7 +325,7 @@ double processorSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// `refusals`: of questions that the profile has no answer to.
+/// `refusals` counts questions that the profile cannot answer.
 template <class Write>
 std::string makeProfile(const fs::path& path, int refusals, Write&& write) {
   auto writer = store::ProfileWriter::create(path);
@@ -337,7 +337,7 @@ std::string makeProfile(const fs::path& path, int refusals, Write&& write) {
   return readFile(path);
 }
 
-/// A small profile, one with more rows in everything, and one whose blocks share priors.
+/// Makes a small profile, one with more rows in every table, and one whose blocks share priors.
 std::array<std::string, 3> makeProfiles(const fs::path& folder) {
   bench::PipelineShape large;
   large.devices = 3, large.microBatches = 12, large.forwardSteps = 20, large.tiles = true;
@@ -354,7 +354,8 @@ std::array<std::string, 3> makeProfiles(const fs::path& folder) {
           makeProfile(folder / "events.pop", 3, events)};
 }
 
-/// The small one most of the time: it has nearly all that the others have, and is read several times as fast.
+/// Chooses the small profile most of the time. It has nearly everything that the others have and is read
+/// several times as fast.
 std::size_t profileOf(int file) {
   return file % 16 == 15 ? 2 : file % 16 >= 13 ? 1 : 0;
 }

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QTabWidget>
 
+#include "profiler/geometry/timeline_search.h"
 #include "profiler/record/recorder.h"
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
@@ -120,7 +121,7 @@ TEST_F(CardTest, TheTraceKnowsNoTiles) {
     EXPECT_EQ(tabs->isTabVisible(tab), tabs->tabText(tab) != QStringLiteral("Tiles"));
   }
   auto* canvas = child<timeline::TimelineCanvas>();
-  canvas->select(canvas->scene().stepOf(model::ProgramId(0), 0, base::Ticks(0)));
+  canvas->select(geometry::TimelineSearch(canvas->scene()).stepOf(model::ProgramId(0), 0, base::Ticks(0)));
   EXPECT_EQ(fact(QStringLiteral("Kind")), QStringLiteral("compute"));
   EXPECT_EQ(fact(QStringLiteral("Active cards")), QString());
   EXPECT_EQ(fact(QStringLiteral("Balance")), QString());

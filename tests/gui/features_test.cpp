@@ -136,6 +136,14 @@ TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
   EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
   EXPECT_GT(canvas->scene().grid()->start, first);
   EXPECT_FALSE(next->isEnabled());
+  // The key works while the button is disabled, but there is no step after the last one.
+  for (QAction* action : window->currentPage()->actions()) {
+    if (action->text() == QStringLiteral("Next step of the pipeline")) action->trigger();
+  }
+  ASSERT_TRUE(settle());
+  EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
+  EXPECT_FALSE(canvas->scene().grid()->cells.empty());
+  EXPECT_TRUE(window->currentPage()->notice().isEmpty());
   previous->click();
   ASSERT_TRUE(settle());
   EXPECT_TRUE(says(QStringLiteral("Step 2 of 0–3")));
@@ -291,12 +299,12 @@ TEST_F(FeatureTest, MeasuringPinningAndHidingOnTheTrace) {
   ASSERT_EQ(canvas->spans().size(), 1U);
   EXPECT_LT(canvas->spans()[0].from, canvas->spans()[0].to);
   const std::size_t groups = canvas->scene().layout().groups.size();
-  canvas->changeGroup(TimelineCanvas::GroupChange::pin, 3);
+  canvas->changeGroup(timeline::GroupChange::pin, 3);
   EXPECT_EQ(canvas->scene().layout().groups.front().device, 3);
   EXPECT_GT(canvas->scene().layout().pinned, 0);
-  canvas->changeGroup(TimelineCanvas::GroupChange::hide, 1);
+  canvas->changeGroup(timeline::GroupChange::hide, 1);
   EXPECT_EQ(canvas->scene().layout().groups.size(), groups - 1);
-  canvas->changeGroup(TimelineCanvas::GroupChange::showAll, -1);
+  canvas->changeGroup(timeline::GroupChange::showAll, -1);
   EXPECT_EQ(canvas->scene().layout().groups.size(), groups);
   EXPECT_EQ(canvas->scene().layout().pinned, 0);
 }
@@ -314,6 +322,20 @@ TEST_F(FeatureTest, TilesAreSelectedOnTheMapAndByNumber) {
   ASSERT_TRUE(settle());
   EXPECT_GT(table(QStringLiteral("Details"))->model()->rowCount(), 0);
   picture("tile_map");
+}
+
+TEST_F(FeatureTest, ATileMapsColoursReachFromTheLowestToTheHighestValue) {
+  timeline::TileMap map(*palette);
+  map.setScale(0, 100);
+  const QColor lowest = map.colourOf(0), middle = map.colourOf(50), highest = map.colourOf(100);
+  EXPECT_NE(lowest, middle);
+  EXPECT_NE(middle, highest);
+  map.setScale(100, 200);
+  EXPECT_EQ(map.colourOf(100), lowest);
+  EXPECT_EQ(map.colourOf(150), middle);
+  EXPECT_EQ(map.colourOf(200), highest);
+  EXPECT_EQ(map.colourOf(50), lowest) << "below the scale";
+  EXPECT_EQ(map.colourOf(201), palette->ui(shell::Ui::error)) << "above it";
 }
 
 TEST_F(FeatureTest, AProgramStepWithoutTimeSaysSo) {

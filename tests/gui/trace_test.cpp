@@ -9,6 +9,7 @@
 #include <QTabWidget>
 #include <QToolButton>
 
+#include "profiler/geometry/timeline_links.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/range_table.h"
 #include "views/timeline/legend.h"
@@ -396,7 +397,7 @@ TEST_F(TracePageTest, TransfersShowArrowsAndTheirRate) {
   EXPECT_EQ(detail(QStringLiteral("Bytes")), QStringLiteral("225 KiB"));
   EXPECT_EQ(detail(QStringLiteral("Link")), QStringLiteral("IPU-Link"));
   EXPECT_TRUE(detail(QStringLiteral("Rate")).endsWith(QStringLiteral("GB/s")));
-  EXPECT_EQ(canvas->scene().arrows(canvas->window(), canvas->selected()).size(), 1U);
+  EXPECT_EQ(geometry::arrowsOf(canvas->scene(), canvas->window(), canvas->selected()).size(), 1U);
   EXPECT_EQ(window->selection().current().kind, shell::Selected::Kind::transfer);
 }
 

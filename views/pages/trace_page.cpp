@@ -4,6 +4,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "profiler/geometry/timeline_links.h"
+#include "profiler/geometry/timeline_search.h"
 #include "views/pages/parts/range_table.h"
 #include "views/pages/parts/text.h"
 #include "views/pages/parts/tile_table.h"
@@ -258,8 +260,8 @@ class TracePage : public shell::Page {
 
   QString find(const QString& wanted, int direction) override {
     if (wanted.isEmpty() || !model_) return {};
-    const TimelineItem found =
-        canvas_->scene().find(wanted.toLower().toStdString(), canvas_->selected(), direction);
+    const TimelineItem found = geometry::TimelineSearch(canvas_->scene())
+                                   .byName(wanted.toLower().toStdString(), canvas_->selected(), direction);
     if (!found) return tr("nothing found; steps outside of what was read are not looked at");
     canvas_->select(found);
     canvas_->reveal(found);
@@ -447,7 +449,7 @@ class TracePage : public shell::Page {
         context_.selection.clear();
       return;
     }
-    details_->show(texts(), item, static_cast<bool>(canvas_->scene().waitedFor(item)));
+    details_->show(texts(), item, static_cast<bool>(geometry::waitedFor(canvas_->scene(), item)));
     if (item.kind == TimelineItem::Kind::step) {
       tiles_->show(texts(), canvas_->scene(), item);
     } else {

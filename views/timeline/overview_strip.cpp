@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/overview.h"
 #include "views/timeline/shapes_painter.h"
 #include "views/timeline/timeline_canvas.h"
 

@@ -9,18 +9,18 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/geometry/element.h"
 #include "views/timeline/callout.h"
+#include "views/timeline/pipeline_painter.h"
 
 namespace pipescope::timeline {
 
-using geometry::at;
 using shell::Ui;
 
 namespace {
 
 constexpr int kLowest = 20, kHighest = 64, kPipelineMargin = 6;
-constexpr double kPipelineCanvasAxisSpacing = 120, kRoom = 0.01;
+/// Part of the length that is left free on both sides.
+constexpr double kRoom = 0.01;
 
 }  // namespace
 
@@ -92,7 +92,7 @@ void PipelineCanvas::zoomToAll() {
   const auto span = static_cast<double>((scene_.end() - scene_.start()).count);
   const base::Ticks room(static_cast<std::int64_t>(std::ceil(span * kRoom)));
   geometry::TimeView view(scene_.start() - room, scene_.end() + room, rowsWidth());
-  // Cells of a table keep a size that can be read; the rest is one drag away.
+  // Cells of a table stay wide enough to be read, even if only a part of them fits then.
   if (options_.grid) {
     constexpr double kCell = 22;
     const double ticks = rowsWidth() / kCell * static_cast<double>(geometry::kColumnTicks);
@@ -158,131 +158,36 @@ bool PipelineCanvas::viewportEvent(QEvent* event) {
 }
 
 void PipelineCanvas::paintEvent(QPaintEvent*) {
-  const double ratio = viewport()->devicePixelRatioF();
-  const QSize size = viewport()->size() * ratio;
-  if (stale_ || picture_.size() != size) {
-    if (picture_.size() != size) picture_ = QPixmap(size);
-    picture_.setDevicePixelRatio(ratio);
-    QPainter painter(&picture_);
-    paintAll(painter, viewport()->size(), top());
-    stale_ = false;
-  }
   QPainter painter(viewport());
-  // A drawing for a file is made of vectors.
+  if (!grid_) return painter.fillRect(viewport()->rect(), palette_.ui(Ui::surface));
+  const PipelinePainter::Content content{.palette = palette_,
+                                         .labels = labels_,
+                                         .grid = *grid_,
+                                         .scene = scene_,
+                                         .options = options_,
+                                         .metrics = metrics_,
+                                         .scale = scale_,
+                                         .view = view_,
+                                         .size = viewport()->size(),
+                                         .top = top()};
+  // A file with a drawing gets vectors, no pixels.
   if (painter.paintEngine()->type() == QPaintEngine::SVG) {
-    paintAll(painter, viewport()->size(), top());
+    PipelinePainter(content).paint(painter);
   } else {
+    const double ratio = viewport()->devicePixelRatioF();
+    const QSize size = viewport()->size() * ratio;
+    if (stale_ || picture_.size() != size) {
+      if (picture_.size() != size) picture_ = QPixmap(size);
+      picture_.setDevicePixelRatio(ratio);
+      QPainter drawing(&picture_);
+      PipelinePainter(content).paint(drawing);
+      stale_ = false;
+    }
     painter.drawPixmap(0, 0, picture_);
   }
-  if (!grid_) return;
   paintOverlay(painter);
   if (hovered_ >= 0 && describe_ && !dragging_)
-    timeline::paintCallout(painter, describe_(hovered_), pointer_, viewport()->rect(), labels_.font(),
-                           palette_);
-}
-
-void PipelineCanvas::paintAll(QPainter& painter, const QSize& size, int scrolled) const {
-  painter.fillRect(QRect(QPoint(), size), palette_.ui(Ui::surface));
-  if (!grid_) return;
-  painter.save();
-  painter.setClipRect(kGutter, metrics_.top(), size.width() - kGutter, size.height() - metrics_.top());
-  painter.translate(kGutter, metrics_.top());
-  if (!options_.grid) {
-    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kPipelineCanvasAxisSpacing))
-      painter.fillRect(QRect(static_cast<int>(std::floor(tick.x)), 0, 1, size.height()),
-                       palette_.ui(Ui::grid));
-  }
-  paintShapes(painter, scene_.draw(view_, scrolled, size.height() - metrics_.top(), labels_.measure()),
-              palette_, labels_);
-  if (const auto full = scene_.firstFull(view_)) {
-    const QColor colour = palette_.ui(Ui::accent);
-    painter.fillRect(*full, 0, 1, size.height(), colour);
-    painter.setPen(colour);
-    painter.setFont(labels_.font());
-    const QString text = tr("first full cycle");
-    const int wide = QFontMetrics(labels_.font()).horizontalAdvance(text) + 8;
-    const int y = std::min(scene_.height() - scrolled + 2, size.height() - metrics_.top() - 16);
-    const QRect label(std::min(*full + 1, view_.width() - wide), y, wide, 15);
-    painter.fillRect(label, palette_.ui(Ui::surface));  // rows may lie there too
-    painter.drawText(label.adjusted(3, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
-  }
-  for (const geometry::Arrow& arrow : scene_.pathArrows(view_, scrolled))
-    paintArrow(painter, arrow, palette_);
-  painter.restore();
-  paintHead(painter, size);
-  paintGutter(painter, size, scrolled);
-}
-
-void PipelineCanvas::paintHead(QPainter& painter, const QSize& size) const {
-  painter.fillRect(0, 0, size.width(), metrics_.top(), palette_.ui(Ui::raised));
-  painter.fillRect(0, metrics_.top() - 1, size.width(), 1, palette_.ui(Ui::border));
-  painter.setFont(labels_.font());
-  painter.setPen(palette_.ui(Ui::muted));
-  const char* const unit = scale_.unit == geometry::TimeUnit::cycles ? "cycles"
-                           : scale_.unit == geometry::TimeUnit::time ? "time"
-                                                                     : "cost units";
-  const QString name = options_.grid ? (grid_->hasSlots ? tr("pipeline cycle") : tr("column")) : tr(unit);
-  painter.drawText(QRect(8, 0, kGutter - 16, metrics_.phases), Qt::AlignVCenter | Qt::AlignRight,
-                   tr("phase"));
-  painter.drawText(QRect(8, metrics_.phases, kGutter - 16, metrics_.head), Qt::AlignVCenter | Qt::AlignRight,
-                   name);
-  painter.save();
-  painter.setClipRect(kGutter, 0, size.width() - kGutter, metrics_.top());
-  painter.translate(kGutter, 0);
-  paintShapes(painter, scene_.drawPhases(view_, labels_.measure()), palette_, labels_);
-  painter.translate(0, metrics_.phases);
-  if (options_.grid) {
-    paintShapes(painter, scene_.drawHeads(view_, labels_.measure()), palette_, labels_);
-  } else {
-    const QFontMetrics metrics(labels_.font());
-    painter.setPen(palette_.ui(Ui::muted));
-    for (const geometry::AxisTick& tick : axisTicks(view_, scale_, kPipelineCanvasAxisSpacing)) {
-      const QString text = QString::fromStdString(tick.label);
-      const int wide = metrics.horizontalAdvance(text), x = static_cast<int>(std::floor(tick.x));
-      painter.fillRect(x, metrics_.head - 6, 1, 5, palette_.ui(Ui::muted));
-      const int left = std::clamp(x - wide / 2, 2, std::max(2, view_.width() - wide - 3));
-      painter.drawText(QRect(left, 0, wide + 2, metrics_.head - 5), Qt::AlignVCenter | Qt::AlignLeft, text);
-    }
-  }
-  painter.restore();
-}
-
-void PipelineCanvas::paintGutter(QPainter& painter, const QSize& size, int scrolled) const {
-  painter.save();
-  painter.setClipRect(0, metrics_.top(), kGutter, size.height() - metrics_.top());
-  painter.fillRect(0, metrics_.top(), kGutter, size.height(), palette_.ui(Ui::raised));
-  painter.fillRect(kGutter - 1, 0, 1, size.height(), palette_.ui(Ui::border));
-  QFont bold = labels_.font();
-  bold.setBold(true);
-  for (std::size_t i = 0; i < grid_->rows.size(); ++i) {
-    const analysis::PipelineRow& row = grid_->rows[i];
-    const int y = metrics_.top() + static_cast<int>(i) * (metrics_.row + metrics_.gap) - scrolled;
-    if (y + metrics_.row < metrics_.top() || y > size.height()) continue;
-    QStringList stages;
-    for (const std::int32_t stage : row.stages) stages << QString::number(stage);
-    const QString name =
-        (stages.size() == 1 ? tr("Stage %1") : tr("Stages %1")).arg(stages.join(QStringLiteral(", ")));
-    const double span = static_cast<double>((grid_->end - grid_->start).count);
-    const QString busy =
-        span > 0 ? tr("%1 % busy").arg(100 * static_cast<double>(row.busy.count) / span, 0, 'f', 0)
-                 : QString();
-    painter.setFont(bold);
-    painter.setPen(palette_.ui(Ui::text));
-    const bool two = metrics_.row >= 30;
-    const int half = metrics_.row / 2;
-    const QFontMetrics metrics(labels_.font()), boldMetrics(bold);
-    painter.drawText(QRect(12, y, kGutter - 20, two ? half : metrics_.row), Qt::AlignLeft | Qt::AlignVCenter,
-                     boldMetrics.elidedText(name, Qt::ElideRight, kGutter - 20));
-    painter.setFont(labels_.font());
-    painter.setPen(palette_.ui(Ui::muted));
-    const QString device = QString::fromStdString(row.name);
-    const int left = two ? 12 : 16 + boldMetrics.horizontalAdvance(name);
-    painter.drawText(QRect(left, two ? y + half : y, kGutter - left - 8, two ? half : metrics_.row),
-                     (two ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter,
-                     metrics.elidedText(two ? device + QStringLiteral(" · ") + busy : device, Qt::ElideRight,
-                                        kGutter - left - 8));
-  }
-  painter.restore();
+    paintCallout(painter, describe_(hovered_), pointer_, viewport()->rect(), labels_.font(), palette_);
 }
 
 void PipelineCanvas::paintOverlay(QPainter& painter) const {

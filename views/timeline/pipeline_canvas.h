@@ -8,16 +8,16 @@
 #include "profiler/geometry/pipeline_scene.h"
 #include "profiler/geometry/time_axis.h"
 #include "views/shell/palette.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/pipeline_painter.h"
 
 namespace pipescope::timeline {
 
-/// One step of a pipeline: devices × time, or a table with equal cells.
+/// One device iteration of a pipeline: the devices against time, or a table with cells of equal width.
 class PipelineCanvas : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  static constexpr int kGutter = 150;
+  static constexpr int kGutter = PipelinePainter::kGutter;
 
   explicit PipelineCanvas(const shell::Palette& palette, QWidget* parent = nullptr);
 
@@ -25,7 +25,7 @@ class PipelineCanvas : public QAbstractScrollArea {
   void setOptions(const geometry::PipelineOptions& options);
   const geometry::PipelineOptions& options() const { return options_; }
   const geometry::PipelineScene& scene() const { return scene_; }
-  /// A heading, then lines.
+  /// What the callout says about a cell: a heading, then lines.
   void setDescriber(std::function<QStringList(int cell)> describe) { describe_ = std::move(describe); }
 
   int selected() const { return selected_; }
@@ -58,9 +58,6 @@ class PipelineCanvas : public QAbstractScrollArea {
   void reveal(int cell);
   int top() const;
   int rowsWidth() const;
-  void paintAll(QPainter& painter, const QSize& size, int scrolled) const;
-  void paintHead(QPainter& painter, const QSize& size) const;
-  void paintGutter(QPainter& painter, const QSize& size, int scrolled) const;
   void paintOverlay(QPainter& painter) const;
 
   const shell::Palette& palette_;

@@ -1,27 +1,38 @@
 #include "views/timeline/timeline_canvas.h"
 
-#include <QElapsedTimer>
+#include <QContextMenuEvent>
+#include <QKeyEvent>
+#include <QMenu>
 #include <QScrollBar>
 #include <algorithm>
-#include <cmath>
 
 #include "profiler/geometry/element.h"
+#include "profiler/geometry/timeline_links.h"
+#include "profiler/geometry/timeline_search.h"
+#include "views/timeline/callout.h"
+#include "views/timeline/timeline_keys.h"
 
 namespace pipescope::timeline {
 
 using geometry::at;
 using geometry::TimelineItem;
+using geometry::TimelineWindow;
 using geometry::TimeView;
+using shell::Ui;
 
 namespace {
 
-/// Gestures further apart than this are undone one by one.
-constexpr int kGestureMs = 600;
+/// Marks and measured spans catch edges within this many pixels.
+constexpr int kSnap = 6;
+
+QRect rectOf(const geometry::Box& box) {
+  return {box.x, box.y, box.width, box.height};
+}
 
 }  // namespace
 
 TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& range, QWidget* parent)
-    : QAbstractScrollArea(parent), palette_(palette), range_(range), labels_(font()) {
+    : QAbstractScrollArea(parent), palette_(palette), control_(range), pointer_(*this), labels_(font()) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
@@ -31,84 +42,34 @@ TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& 
   setMinimumHeight(160);
   setAccessibleName(tr("Timeline"));
   verticalScrollBar()->setSingleStep(18);
-  connect(&palette_, &shell::Palette::changed, this, &TimelineCanvas::refresh);
-  connect(&range_, &shell::TimeRange::changed, this, &TimelineCanvas::refreshRows);
+  connect(&palette, &shell::Palette::changed, this, &TimelineCanvas::refresh);
+  connect(&range, &shell::TimeRange::changed, this, &TimelineCanvas::refreshRows);
 }
 
+// --- What is shown
+// ---------------------------------------------------------------------------------------------
+
 void TimelineCanvas::setModel(std::shared_ptr<const geometry::TimelineModel> model) {
-  model_ = std::move(model);
-  nearModel_.reset();
-  selected_ = hovered_ = {};
+  control_.setTrace(model ? model->trace : nullptr);
+  scenes_.setWhole(std::move(model));
+  selection_.clear();
+  pointer_.forgetItem();
   layOut();
   Q_EMIT selectionChanged();
 }
 
 void TimelineCanvas::setNear(std::shared_ptr<const geometry::TimelineModel> model) {
-  nearModel_ = std::move(model);
-  hovered_ = {};
+  scenes_.setDetail(std::move(model));
+  pointer_.forgetItem();
   layOut();
-}
-
-bool TimelineCanvas::isNear() const {
-  if (!model_ || !model_->trace->large) return true;
-  const analysis::Trace& trace = *scene().model()->trace;
-  if (!useNear_) return !trace.far && !trace.farSteps;
-  // A window that was too wide for single rows or steps may be fine now that less of it shows.
-  constexpr double kFiner = 4;
-  const double loaded = static_cast<double>((trace.loadedTo - trace.loadedFrom).count);
-  return !(trace.far || trace.farSteps) || window().view.span() * kFiner > loaded ||
-         loaded <= TimeView::kShortest * kFiner;
-}
-
-/// The window in detail where it covers the view, else the whole from afar.
-void TimelineCanvas::chooseScene() {
-  bool fits = nearModel_ != nullptr;
-  if (fits) {
-    const analysis::Trace& trace = *nearModel_->trace;
-    const TimeView view = window().view;
-    fits = std::max(view.start(), trace.start) >= trace.loadedFrom &&
-           std::min(view.end(), trace.end) <= trace.loadedTo;
-  }
-  if (fits == useNear_) return;
-  useNear_ = fits;
-  hovered_ = {};
-  findSelectionAgain();
-}
-
-void TimelineCanvas::findSelectionAgain() {
-  const geometry::TimelineModel* now = scene().model();
-  if (!selected_ || now == nullptr || now == selectedIn_) return;
-  TimelineItem found;
-  if (selected_.kind == TimelineItem::Kind::transfer) {
-    const auto& all = now->trace->transfers;
-    const auto place =
-        std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.id == selectedTransfer_; });
-    if (place != all.end()) found = scene().transferItem(static_cast<int>(place - all.begin()));
-  } else if (selected_.kind == TimelineItem::Kind::pass) {
-    if (const auto place = now->trace->find(selectedPlacement_)) found = scene().passItem(*place);
-  }
-  if (!found) return;  // the outline stays where it was
-  selected_ = found;
-  selectedIn_ = now;
 }
 
 void TimelineCanvas::setOptions(const geometry::TimelineOptions& options) {
   if (options == options_) return;
   options_ = options;
-  // Rows move: what was selected is found again by what it is.
-  const TimelineItem before = selected_;
-  const bool known = selectedIn_ == scene().model();
   layOut();
-  selected_ = {};
-  if (known && before.kind == TimelineItem::Kind::transfer) selected_ = scene().transferItem(before.index);
-  if (known && before.kind == TimelineItem::Kind::wait)
-    selected_ = scene().waitItem(before.device, before.index);
-  if (known && before.kind == TimelineItem::Kind::pass) {
-    const auto& track = at(at(scene().model()->trace->devices, before.device).tracks, before.track);
-    selected_ =
-        scene().passItem({before.device, before.track, at(track.passes, before.index).firstPlacement});
-  }
-  hovered_ = {};
+  selection_.findRow(scene());
+  pointer_.forgetItem();
   Q_EMIT selectionChanged();
 }
 
@@ -126,22 +87,27 @@ geometry::RowMetrics TimelineCanvas::rowMetrics() const {
     metrics.step = stepHeight_;
     return metrics;
   }
-  return model_ ? geometry::fitRows(*model_, options_, viewport()->height() - kTop, metrics) : metrics;
+  const geometry::TimelineModel* model = scenes_.whole();
+  return model != nullptr ? geometry::fitRows(*model, options_, viewport()->height() - kTop, metrics)
+                          : metrics;
 }
 
 void TimelineCanvas::layOut() {
+  control_.setWidth(std::max(1, viewport()->width() - kGutter));
   metrics_ = rowMetrics();
-  geometry::TimelineLayout layout;
-  if (model_) layout = geometry::layOutTimeline(*model_, options_, metrics_);
-  near_ = nearModel_ ? geometry::TimelineScene(nearModel_, layout, options_) : geometry::TimelineScene();
-  base_ = model_ ? geometry::TimelineScene(model_, std::move(layout), options_) : geometry::TimelineScene();
-  useNear_ = false;
+  scenes_.layOut(options_, metrics_);
   const int visible = std::max(1, viewport()->height() - kTop);
   verticalScrollBar()->setPageStep(visible);
-  verticalScrollBar()->setRange(0, std::max(0, base_.layout().height - visible));
+  verticalScrollBar()->setRange(0, std::max(0, scene().layout().height - visible));
   chooseScene();
-  findSelectionAgain();
+  selection_.findByIds(scene());
   refresh();
+}
+
+void TimelineCanvas::chooseScene() {
+  if (!scenes_.choose(window().view)) return;
+  pointer_.forgetItem();
+  selection_.findByIds(scene());
 }
 
 void TimelineCanvas::changeRowHeight(int direction) {
@@ -152,223 +118,13 @@ void TimelineCanvas::changeRowHeight(int direction) {
 }
 
 void TimelineCanvas::refresh() {
-  gutterStale_ = true;
+  picture_.forgetAll();
   refreshRows();
 }
 
 void TimelineCanvas::refreshRows() {
   chooseScene();
-  pictureStale_ = true;
-  viewport()->update();
-}
-
-int TimelineCanvas::rowsWidth() const {
-  return std::max(1, viewport()->width() - kGutter);
-}
-
-geometry::TimelineWindow TimelineCanvas::window() const {
-  TimeView view = range_.view();
-  view.setWidth(rowsWidth());
-  return {view, verticalScrollBar()->value(), std::max(0, viewport()->height() - kTop)};
-}
-
-void TimelineCanvas::apply(TimeView view) {
-  if (!model_) return;
-  view.setWidth(rowsWidth());
-  view.keepWithin(model_->trace->start, model_->trace->end);
-  range_.show(view);
-}
-
-/// A burst of wheel or key events is one step of undo.
-void TimelineCanvas::rememberGesture() {
-  if (!gesture_.isValid() || gesture_.elapsed() > kGestureMs) range_.remember();
-  gesture_.start();
-}
-
-void TimelineCanvas::select(const TimelineItem& item) {
-  if (item == selected_) return;
-  selected_ = item;
-  selectedIn_ = scene().model();
-  selectedPlacement_ = {};
-  selectedTransfer_ = {};
-  if (item.kind == TimelineItem::Kind::transfer)
-    selectedTransfer_ = at(selectedIn_->trace->transfers, item.index).id;
-  if (item.kind == TimelineItem::Kind::pass) {
-    const auto& track = at(at(selectedIn_->trace->devices, item.device).tracks, item.track);
-    selectedPlacement_ = at(track.placements, at(track.passes, item.index).firstPlacement).id;
-  }
-  viewport()->update();
-  Q_EMIT selectionChanged();
-}
-
-void TimelineCanvas::reveal(const TimelineItem& item) {
-  if (!item) return;
-  if (item.row >= 0) {
-    const geometry::TimelineRow& row = at(scene().layout().rows, item.row);
-    const int top = verticalScrollBar()->value(), visible = viewport()->height() - kTop;
-    const int pinned = scene().layout().pinned;
-    if (row.y >= pinned && row.y < top + pinned) verticalScrollBar()->setValue(row.y - pinned - 8);
-    if (row.y >= pinned && row.y + row.height > top + visible)
-      verticalScrollBar()->setValue(row.y + row.height - visible + 8);
-  }
-  TimeView view = window().view;
-  const double left = view.x(item.start), right = view.x(item.end), width = view.width();
-  if (left >= 0 && right <= width) return;
-  range_.remember();
-  if (right - left > width) {
-    view.pan(left - width * 0.1);
-  } else {
-    view.pan((left + right) / 2 - width / 2);
-  }
-  apply(view);
-}
-
-void TimelineCanvas::zoomTo(base::Ticks start, base::Ticks end, double room) {
-  if (!model_) return;
-  const double length = std::max(1.0, static_cast<double>((end - start).count));
-  const base::Ticks margin(static_cast<std::int64_t>(std::ceil(length * room)));
-  range_.remember();
-  gesture_.invalidate();
-  apply(TimeView(
-      start - margin,
-      std::max(end + margin, start - margin + base::Ticks(static_cast<std::int64_t>(TimeView::kShortest))),
-      rowsWidth()));
-}
-
-void TimelineCanvas::zoomToSelection() {
-  if (selected_) zoomTo(selected_.start, selected_.end, 0.1);
-}
-
-void TimelineCanvas::zoomToAll() {
-  if (model_) zoomTo(model_->trace->start, model_->trace->end, 0);
-}
-
-void TimelineCanvas::zoomBy(double factor) {
-  if (!model_) return;
-  rememberGesture();
-  TimeView view = window().view;
-  const double x = pointer_.x() >= kGutter ? pointer_.x() - kGutter : view.width() / 2.0;
-  view.zoomAbout(x, factor, static_cast<double>((model_->trace->end - model_->trace->start).count));
-  apply(view);
-}
-
-void TimelineCanvas::panBy(double fraction) {
-  rememberGesture();
-  TimeView view = window().view;
-  view.pan(fraction * view.width());
-  apply(view);
-}
-
-bool TimelineCanvas::followWait() {
-  const bool known = !scene().empty() && selectedIn_ == scene().model();
-  const TimelineItem cause = known ? scene().waitedFor(selected_) : TimelineItem{};
-  if (!cause) return false;
-  select(cause);
-  reveal(cause);
-  return true;
-}
-
-void TimelineCanvas::selectNeighbour(int direction) {
-  const bool known = !scene().empty() && selectedIn_ == scene().model();
-  const TimelineItem next = known ? scene().neighbour(selected_, direction) : TimelineItem{};
-  if (!next) return;
-  select(next);
-  reveal(next);
-}
-
-void TimelineCanvas::resizeEvent(QResizeEvent* event) {
-  QAbstractScrollArea::resizeEvent(event);
-  layOut();  // rows keep their order: what is selected stays
-  TimeView view = range_.view();
-  view.setWidth(rowsWidth());
-  range_.show(view);
-}
-
-void TimelineCanvas::scrollContentsBy(int, int) {
-  setHovered(pointer_);
-  refresh();
-}
-
-geometry::TimelineWindow TimelineCanvas::windowAt(int y) const {
-  geometry::TimelineWindow at = window();
-  if (y >= 0 && y < scene().layout().pinned) at.top = 0;
-  return at;
-}
-
-geometry::TimelineWindow TimelineCanvas::windowOf(const TimelineItem& item) const {
-  geometry::TimelineWindow of = window();
-  const auto& rows = scene().layout().rows;
-  if (item.row >= 0 && item.row < static_cast<int>(rows.size()) &&
-      at(rows, item.row).y < scene().layout().pinned)
-    of.top = 0;
-  return of;
-}
-
-TimelineItem TimelineCanvas::itemUnder(const QPoint& position) const {
-  if (position.x() < kGutter || position.y() < kTop) return {};
-  return scene().itemAt(windowAt(position.y() - kTop), position.x() - kGutter, position.y() - kTop);
-}
-
-void TimelineCanvas::selectLike(int direction) {
-  const bool known = !scene().empty() && selectedIn_ == scene().model();
-  const TimelineItem next = known ? scene().nextLike(selected_, direction) : TimelineItem{};
-  if (!next) return;
-  select(next);
-  reveal(next);
-}
-
-bool TimelineCanvas::selectPlacement(model::PlacementId id) {
-  if (scene().empty() || !id.valid()) return false;
-  const auto place = scene().model()->trace->find(id);
-  const TimelineItem item = place ? scene().passItem(*place) : TimelineItem{};
-  if (!item) return false;
-  select(item);
-  reveal(item);
-  return true;
-}
-
-bool TimelineCanvas::selectProgram(model::ProgramId program, int device) {
-  if (scene().empty() || !program.valid()) return false;
-  const TimeView view = window().view;
-  const TimelineItem item = scene().stepOf(program, device, view.time(view.width() / 2.0));
-  if (!item) return false;
-  select(item);
-  reveal(item);
-  return true;
-}
-
-void TimelineCanvas::lightDevice(int device) {
-  if (device == lit_) return;
-  lit_ = device;
-  refresh();
-}
-
-void TimelineCanvas::measureSelection() {
-  if (!selected_ || selected_.end <= selected_.start) return;
-  spans_.push_back({selected_.start, selected_.end});
-  viewport()->update();
-}
-
-void TimelineCanvas::toggleMarker() {
-  if (!model_) return;
-  const bool onRows = pointer_.x() >= kGutter && pointer_.y() >= kTop;
-  base::Ticks time = window().view.time(window().view.width() / 2.0);
-  if (onRows) {
-    time = scene().snap(windowAt(pointer_.y() - kTop), pointer_.x() - kGutter, pointer_.y() - kTop, kSnap);
-  } else if (selected_) {
-    time = selected_.start;
-  }
-  const auto place = std::lower_bound(markers_.begin(), markers_.end(), time);
-  if (place != markers_.end() && *place == time) {
-    markers_.erase(place);
-  } else if (markers_.size() < kMostSpans) {
-    markers_.insert(place, time);
-  }
-  viewport()->update();
-}
-
-void TimelineCanvas::setFlags(std::vector<Flag> flags) {
-  flags_ = std::move(flags);
+  picture_.forgetRows();
   viewport()->update();
 }
 
@@ -377,62 +133,284 @@ void TimelineCanvas::setFrameTimeShown(bool shown) {
   viewport()->update();
 }
 
-int TimelineCanvas::currentDevice() const {
-  if (selected_) return selected_.device;
-  if (pointer_.y() < kTop || !model_) return -1;
-  const int group = scene().layout().groupAt(pointer_.y() - kTop + windowAt(pointer_.y() - kTop).top);
+void TimelineCanvas::lightDevice(int device) {
+  if (device == litDevice_) return;
+  litDevice_ = device;
+  refresh();
+}
+
+// --- What lies where
+// -------------------------------------------------------------------------------------------
+
+TimelineWindow TimelineCanvas::window() const {
+  return {control_.view(), verticalScrollBar()->value(), std::max(0, viewport()->height() - kTop)};
+}
+
+TimelineWindow TimelineCanvas::windowAt(int y) const {
+  TimelineWindow shown = window();
+  if (y >= 0 && y < scene().layout().pinned) shown.top = 0;
+  return shown;
+}
+
+TimelineWindow TimelineCanvas::windowOf(const TimelineItem& item) const {
+  TimelineWindow shown = window();
+  if (item && item.row >= 0 && at(scene().layout().rows, item.row).y < scene().layout().pinned) shown.top = 0;
+  return shown;
+}
+
+TimelineItem TimelineCanvas::itemAt(const QPoint& position) const {
+  const int x = position.x() - kGutter, y = position.y() - kTop;
+  if (x < 0 || y < 0) return {};
+  return scene().itemAt(windowAt(y), x, y);
+}
+
+int TimelineCanvas::deviceAt(const QPoint& position) const {
+  const int y = position.y() - kTop;
+  if (y < 0) return -1;
+  const int group = scene().layout().groupAt(y + windowAt(y).top);
   return group < 0 ? -1 : at(scene().layout().groups, group).device;
 }
 
-void TimelineCanvas::changeGroup(GroupChange change, int device) {
-  const bool ofAll =
-      change == GroupChange::showAll || change == GroupChange::byStage || change == GroupChange::foldAll;
-  if (!model_ || (device < 0 && !ofAll)) return;
-  geometry::TimelineOptions options = options_;
-  const auto toggle = [&](std::set<int>& set) {
-    if (set.erase(device) == 0) set.insert(device);
-  };
-  const std::vector<int> shown = geometry::shownDevices(*model_->trace, options);
-  switch (change) {
-    case GroupChange::fold:
-      toggle(options.collapsed);
-      break;
-    case GroupChange::pin:
-      toggle(options.pinned);
-      break;
-    case GroupChange::hide:
-      if (shown.size() > 1) options.hidden.insert(device);
-      break;
-    case GroupChange::up:
-    case GroupChange::down: {
-      options.order = shown;
-      const auto here = std::find(options.order.begin(), options.order.end(), device);
-      const bool up = change == GroupChange::up;
-      if (here == options.order.end() ||
-          (up ? here == options.order.begin() : here + 1 == options.order.end()))
-        return;
-      std::iter_swap(here, up ? here - 1 : here + 1);
-      break;
-    }
-    case GroupChange::showAll:
-      options.hidden.clear();
-      options.pinned.clear();
-      options.order.clear();
-      options.collapsed.clear();
-      options.byStage = false;
-      break;
-    case GroupChange::byStage:
-      options.byStage = !options.byStage;
-      options.order.clear();
-      break;
-    case GroupChange::foldAll: {
-      const bool any = options.collapsed.size() < shown.size();
-      options.collapsed = any ? std::set<int>(shown.begin(), shown.end()) : std::set<int>();
-      break;
-    }
+int TimelineCanvas::stepAt(int x) const {
+  if (scene().empty() || x < 0) return -1;
+  const base::Ticks time = window().view.time(x);
+  const auto& steps = scene().model()->trace->iterations;
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const analysis::IterationSpan& step) {
+    return step.start <= time && time < step.end;
+  });
+  return found == steps.end() ? -1 : static_cast<int>(found - steps.begin());
+}
+
+base::Ticks TimelineCanvas::snap(const QPoint& position) const {
+  const int x = position.x() - kGutter, y = position.y() - kTop;
+  return scene().snap(windowAt(y), x, y, kSnap);
+}
+
+int TimelineCanvas::currentDevice() const {
+  return selected() ? selected().device : deviceAt(pointer_.position());
+}
+
+// --- Selecting
+// -------------------------------------------------------------------------------------------------
+
+void TimelineCanvas::select(const TimelineItem& item) {
+  if (item == selected()) return;
+  selection_.set(item, scene());
+  viewport()->update();
+  Q_EMIT selectionChanged();
+}
+
+bool TimelineCanvas::goTo(const TimelineItem& item) {
+  if (!item) return false;
+  select(item);
+  reveal(item);
+  return true;
+}
+
+bool TimelineCanvas::followWait() {
+  return selection_.isIn(scene()) && goTo(geometry::waitedFor(scene(), selected()));
+}
+
+void TimelineCanvas::selectNeighbour(int direction) {
+  if (selection_.isIn(scene())) goTo(scene().neighbour(selected(), direction));
+}
+
+void TimelineCanvas::selectLike(int direction) {
+  if (selection_.isIn(scene())) goTo(geometry::TimelineSearch(scene()).nextLike(selected(), direction));
+}
+
+bool TimelineCanvas::selectPlacement(model::PlacementId id) {
+  if (scene().empty() || !id.valid()) return false;
+  const auto place = scene().model()->trace->find(id);
+  return place && goTo(scene().passItem(*place));
+}
+
+bool TimelineCanvas::selectProgram(model::ProgramId program, int device) {
+  if (scene().empty()) return false;
+  const TimeView view = window().view;
+  return goTo(geometry::TimelineSearch(scene()).stepOf(program, device, view.time(view.width() / 2.0)));
+}
+
+// --- Moving
+// ----------------------------------------------------------------------------------------------------
+
+void TimelineCanvas::reveal(const TimelineItem& item) {
+  if (!item) return;
+  if (item.row >= 0) {
+    constexpr int kRoom = 8;
+    const geometry::TimelineRow& row = at(scene().layout().rows, item.row);
+    const int top = verticalScrollBar()->value(), visible = viewport()->height() - kTop;
+    const int pinned = scene().layout().pinned;
+    if (row.y >= pinned && row.y < top + pinned) verticalScrollBar()->setValue(row.y - pinned - kRoom);
+    if (row.y >= pinned && row.y + row.height > top + visible)
+      verticalScrollBar()->setValue(row.y + row.height - visible + kRoom);
   }
-  setOptions(options);
+  control_.reveal(item.start, item.end);
+}
+
+void TimelineCanvas::zoomToSelection() {
+  if (selected()) zoomTo(selected().start, selected().end, 0.1);
+}
+
+void TimelineCanvas::zoomBy(double factor) {
+  const int x = pointer_.position().x() - kGutter;
+  control_.zoomAbout(x >= 0 ? x : window().view.width() / 2.0, factor);
+}
+
+// --- Annotations and groups
+// ------------------------------------------------------------------------------------
+
+void TimelineCanvas::measureSelection() {
+  if (!selected() || selected().end <= selected().start) return;
+  annotations_.addSpan(selected().start, selected().end);
+  viewport()->update();
+}
+
+void TimelineCanvas::toggleMarker() {
+  if (scene().empty()) return;
+  if (pointer_.isOverRows()) {
+    annotations_.toggleMarker(snap(pointer_.position()));
+  } else {
+    const TimeView view = window().view;
+    annotations_.toggleMarker(selected() ? selected().start : view.time(view.width() / 2.0));
+  }
+  viewport()->update();
+}
+
+void TimelineCanvas::setFlags(std::vector<Annotations::Flag> flags) {
+  annotations_.setFlags(std::move(flags));
+  viewport()->update();
+}
+
+void TimelineCanvas::changeGroup(GroupChange change, int device) {
+  if (scene().empty()) return;
+  const auto options = changed(options_, change, device, *scenes_.whole()->trace);
+  if (!options) return;
+  setOptions(*options);
   Q_EMIT optionsChanged();
+}
+
+void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  if (scene().empty()) return;
+  auto* menu = new QMenu(this);
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  const int device = deviceAt(event->pos());
+  addGroupChanges(*menu, options_, device,
+                  [this, device](GroupChange change) { changeGroup(change, device); });
+  for (QAction* action : actions()) menu->addAction(action);
+  menu->popup(event->globalPos());
+}
+
+// --- Painting
+// --------------------------------------------------------------------------------------------------
+
+TimelineLook TimelineCanvas::look() const {
+  return {.palette = palette_,
+          .labels = labels_,
+          .scale = scale_,
+          .view = control_.view(),
+          .size = viewport()->size()};
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*) {
+  const TimelinePicture::Content content{.look = look(),
+                                         .scene = scene(),
+                                         .window = window(),
+                                         .groupGap = metrics_.groupGap,
+                                         .litDevice = litDevice_,
+                                         .unitIsLink = unitClickable_};
+  QPainter painter(viewport());
+  picture_.paint(painter, content, viewport()->devicePixelRatioF());
+  if (scene().empty()) return;
+  paintOverlay(painter);
+  annotations_.paint(painter, content.look);
+  if (const auto stretch = pointer_.markedStretch()) {
+    const TimeView& view = content.look.view;
+    Annotations::paintSpan(painter, content.look, {view.time(stretch->first), view.time(stretch->second)});
+  }
+  if (pointer_.hovered() && describe_ && !pointer_.isDragging())
+    paintCallout(painter, describe_(pointer_.hovered()), pointer_.position(), viewport()->rect(),
+                 labels_.font(), palette_);
+  if (frameTimeShown_) paintFrameTime(painter);
+}
+
+/// Arrows of the selection, and outlines around the selected item and the one under the pointer.
+void TimelineCanvas::paintOverlay(QPainter& painter) const {
+  const TimelineItem &selected = selection_.item(), &hovered = pointer_.hovered();
+  painter.save();
+  painter.setClipRect(kGutter, kTop, viewport()->width() - kGutter, viewport()->height() - kTop);
+  painter.translate(kGutter, kTop);
+  if (selection_.isIn(scene())) {
+    for (const geometry::Arrow& arrow : arrowsOf(scene(), window(), selected))
+      paintArrow(painter, arrow, palette_);
+  }
+  painter.setBrush(Qt::NoBrush);
+  if (const auto box = scene().boxOf(windowOf(hovered), hovered); box && !(hovered == selected)) {
+    painter.setPen(palette_.ui(Ui::text));
+    painter.drawRect(rectOf(*box).adjusted(0, 0, -1, -1));
+  }
+  if (const auto box = scene().boxOf(windowOf(selected), selected)) {
+    painter.setPen(QPen(palette_.ui(Ui::surface), 1));
+    painter.drawRect(rectOf(*box).adjusted(1, 1, -2, -2));
+    QPen pen(palette_.ui(Ui::accent), 2);
+    pen.setJoinStyle(Qt::MiterJoin);
+    painter.setPen(pen);
+    painter.drawRect(rectOf(*box));
+  }
+  painter.restore();
+}
+
+void TimelineCanvas::paintFrameTime(QPainter& painter) const {
+  painter.setFont(labels_.font());
+  const QRect box(viewport()->width() - 70, viewport()->height() - 20, 66, 16);
+  painter.fillRect(box, palette_.ui(Ui::raised));
+  painter.setPen(palette_.ui(Ui::text));
+  painter.drawText(box, Qt::AlignCenter, tr("%1 ms").arg(lastDrawMs(), 0, 'f', 2));
+}
+
+// --- Events
+// ----------------------------------------------------------------------------------------------------
+
+bool TimelineCanvas::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::Leave) pointer_.leave();
+  return QAbstractScrollArea::viewportEvent(event);
+}
+
+void TimelineCanvas::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  layOut();
+  control_.showOnWidth();
+}
+
+void TimelineCanvas::scrollContentsBy(int, int) {
+  pointer_.findItem();
+  refresh();
+}
+
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  pointer_.turnWheel(*event);
+  event->accept();
+}
+
+void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton) return event->ignore();
+  pointer_.press(*event);
+}
+
+void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
+  pointer_.move(*event);
+}
+
+void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  pointer_.release(*event);
+}
+
+void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  pointer_.doubleClick(event->pos());
+}
+
+void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
+  if (!pressTimelineKey(*this, event->key(), event->modifiers())) QAbstractScrollArea::keyPressEvent(event);
 }
 
 }  // namespace pipescope::timeline

@@ -1,110 +1,114 @@
 #pragma once
 #include <QAbstractScrollArea>
-#include <QElapsedTimer>
-#include <QPixmap>
 #include <functional>
 #include <memory>
 
-#include "profiler/geometry/time_axis.h"
-#include "profiler/geometry/timeline_scene.h"
 #include "views/shell/palette.h"
 #include "views/shell/time_range.h"
-#include "views/timeline/shapes_painter.h"
+#include "views/timeline/annotations.h"
+#include "views/timeline/group_changes.h"
+#include "views/timeline/timeline_picture.h"
+#include "views/timeline/timeline_pointer.h"
+#include "views/timeline/timeline_scenes.h"
+#include "views/timeline/timeline_selection.h"
+#include "views/timeline/view_control.h"
 
 namespace pipescope::timeline {
 
-/// A timeline: names on the left, time above, rows below. Draws what profiler/geometry makes of a trace;
-/// knows nothing of files. What lies under pointer, selection and arrows is painted from a picture that only
-/// changes with the view.
+/// A timeline: names on the left, time above, rows below. It draws what profiler/geometry makes of a trace
+/// and knows nothing of files. Its parts do the work: TimelineScenes choose what to show, TimelinePicture
+/// draws the rows, TimelinePointer and timeline_keys.h answer the mouse and the keyboard.
 class TimelineCanvas : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  static constexpr int kGutter = 150, kStepBand = 18, kAxis = 22, kTop = kStepBand + kAxis;
+  static constexpr int kGutter = TimelineLook::kGutter, kStepBand = TimelineLook::kStepBand,
+                       kAxis = TimelineLook::kAxis, kTop = TimelineLook::kTop;
 
   TimelineCanvas(const shell::Palette& palette, shell::TimeRange& range, QWidget* parent = nullptr);
 
-  /// Another trace, or null. Keeps rows' options, forgets the selection.
+  /// Another trace, or null. Keeps the options of rows, forgets the selection.
   void setModel(std::shared_ptr<const geometry::TimelineModel> model);
-  /// A window of the same, large trace in full detail, or null: drawn wherever the view lies within it, the
-  /// whole from afar elsewhere.
+  /// A part of the same, large trace in full detail, or null. It is drawn wherever it covers the view.
   void setNear(std::shared_ptr<const geometry::TimelineModel> model);
-  /// The view lies in what was read one by one, as finely as that is possible.
-  bool isNear() const;
+  /// The view shows single passes and steps, or nothing finer can be read.
+  bool isNear() const { return scenes_.isFine(window().view); }
   void setOptions(const geometry::TimelineOptions& options);
   const geometry::TimelineOptions& options() const { return options_; }
-  /// `clickable`: the unit's name is a link that says so by timeUnitClicked().
+  /// `clickable`: the name of the unit is a link, and a click on it emits timeUnitClicked().
   void setTimeScale(const geometry::TimeScale& scale, bool clickable = false);
-  /// What to say about an item next to the pointer: a heading, then lines.
+  bool isUnitClickable() const { return unitClickable_; }
+  /// What the callout says about an item: a heading, then lines.
   void setDescriber(std::function<QStringList(const geometry::TimelineItem&)> describe) {
     describe_ = std::move(describe);
   }
 
   /// What is drawn now.
-  const geometry::TimelineScene& scene() const { return useNear_ ? near_ : base_; }
-  /// What the rows show; x and y of its answers are relative to (kGutter, kTop) of the viewport.
+  const geometry::TimelineScene& scene() const { return scenes_.shown(); }
+  /// What the rows show. Positions on it are relative to (kGutter, kTop) of the viewport.
   geometry::TimelineWindow window() const;
+  ViewControl& control() { return control_; }
+  Annotations& annotations() { return annotations_; }
 
-  const geometry::TimelineItem& selected() const { return selected_; }
+  // What lies at a position of the viewport.
+  geometry::TimelineItem itemAt(const QPoint& position) const;
+  /// The device whose group is there; −1: none.
+  int deviceAt(const QPoint& position) const;
+  /// The device iteration at an x of the rows, as an index into Trace::iterations; −1: none.
+  int stepAt(int x) const;
+  /// The time there, or that of an edge nearby.
+  base::Ticks snap(const QPoint& position) const;
+
+  const geometry::TimelineItem& selected() const { return selection_.item(); }
   void select(const geometry::TimelineItem& item);
-  /// Scrolls and pans, as little as needed, until the item is in sight.
+  /// Scrolls and pans, as little as needed, until the item is visible.
   void reveal(const geometry::TimelineItem& item);
-  /// Shows [start, end), with some room at both sides.
-  void zoomTo(base::Ticks start, base::Ticks end, double room = 0.04);
+  /// Shows [start, end), and `room` of its length on both sides.
+  void zoomTo(base::Ticks start, base::Ticks end, double room = 0.04) { control_.zoomTo(start, end, room); }
   void zoomToSelection();
-  void zoomToAll();
-  /// About the middle, or about the pointer if it is over the rows.
+  void zoomToAll() { control_.zoomToAll(); }
+  /// About the pointer if it is over the rows, else about the middle.
   void zoomBy(double factor);
-  void panBy(double fraction);
-  /// Higher (+1) or lower (−1) rows of steps; 0: as high as lets all devices be seen.
+  void panBy(double fraction) { control_.pan(fraction); }
+  /// Makes the rows of steps higher (+1) or lower (−1); 0: as high as lets all devices be seen.
   void changeRowHeight(int direction);
-  /// Selects what the selected wait waited for, and shows it. False where there is nothing.
+  /// Selects and shows what the selected wait waited for. False where there is nothing.
   bool followWait();
   void selectNeighbour(int direction);
-  /// The next item of the same kind or name on the row.
+  /// Selects the next item of the same kind or name in the row.
   void selectLike(int direction);
-  /// Spans that were measured (Shift+drag, snapping to edges); Esc forgets them.
-  struct Span {
-    base::Ticks from, to;
-  };
-  const std::vector<Span>& spans() const { return spans_; }
-  /// Keeps the selected item's span.
+  /// Spans that users measured with Shift and a drag, or with R.
+  const std::vector<Annotations::Span>& spans() const { return annotations_.spans(); }
+  /// Keeps the span of the selected item.
   void measureSelection();
-  /// Times that were marked (K); each says how long after the one before it lies. Esc forgets them with the
-  /// spans.
-  const std::vector<base::Ticks>& markers() const { return markers_; }
-  /// Marks the edge next to the pointer, or the selection's start, or takes the mark there away.
+  /// Times that users marked.
+  const std::vector<base::Ticks>& markers() const { return annotations_.markers(); }
+  /// Marks the edge next to the pointer, or else the start of the selection. A second call removes the mark.
   void toggleMarker();
-  /// Notes at times, drawn as flags.
-  struct Flag {
-    base::Ticks time;
-    QString text;
-  };
-  void setFlags(std::vector<Flag> flags);
-  /// Plain wheel zooms, Ctrl+wheel scrolls rows: as users of PopVision know it.
-  void setWheelZooms(bool zooms) { wheelZooms_ = zooms; }
-  /// Says how long the last frame took, in a corner.
+  /// Notes of the profile.
+  void setFlags(std::vector<Annotations::Flag> flags);
+  void setWheelZooms(bool zooms) { pointer_.setWheelZooms(zooms); }
+  /// Shows in a corner how long the last frame took.
   void setFrameTimeShown(bool shown);
-  /// What can be done with the device of a group, or with all.
-  enum class GroupChange { fold, pin, hide, up, down, showAll, byStage, foldAll };
   void changeGroup(GroupChange change, int device);
-  /// The device that keys of groups mean: of the selection, else under the pointer; −1: none.
+  /// The device that keys for groups apply to: that of the selection, else the one under the pointer; −1:
+  /// none.
   int currentDevice() const;
-  /// Selects what is at a placement, and shows it. False where this trace does not have it.
+  /// Selects the pass that a placement belongs to, and shows it. False where this trace does not have it.
   bool selectPlacement(model::PlacementId id);
   /// Selects the first step of a program on a device, from the middle of the view on. False where there is
   /// none.
   bool selectProgram(model::ProgramId program, int device);
-  /// A device that another page has selected; −1: none.
+  /// Gives a device that another page has selected a coloured edge; −1: none.
   void lightDevice(int device);
-  /// How long the last drawing of the rows took.
-  double lastDrawMs() const { return lastDrawMs_; }
+  /// How long the rows took to draw last time.
+  double lastDrawMs() const { return picture_.lastDrawMs(); }
 
  Q_SIGNALS:
   void selectionChanged();
   void stepChosen(int iteration);  ///< index into Trace::iterations
   void timeUnitClicked();
-  void optionsChanged();  ///< rows were folded, pinned, hidden or moved by the user
+  void optionsChanged();  ///< the user folded, pinned, hid or moved rows
 
  protected:
   bool viewportEvent(QEvent* event) override;
@@ -120,76 +124,34 @@ class TimelineCanvas : public QAbstractScrollArea {
   void scrollContentsBy(int dx, int dy) override;
 
  private:
-  enum class Drag { none, pressed, pan, range, measure };
-  /// Edges within this many pixels are caught when measuring.
-  static constexpr int kSnap = 6;
-  static constexpr std::size_t kMostSpans = 20;  ///< and marks
-  /// A window whose rows are where they are drawn: pinned ones do not scroll.
+  /// The window whose rows are drawn at a y below the header: pinned rows do not scroll.
   geometry::TimelineWindow windowAt(int y) const;
   geometry::TimelineWindow windowOf(const geometry::TimelineItem& item) const;
-  geometry::TimelineItem itemUnder(const QPoint& position) const;
-  void showGroupMenu(const QPoint& position, int device);
-  void paintSpans(QPainter& painter) const;
-  void paintFlags(QPainter& painter) const;
-  void paintMarkers(QPainter& painter) const;
-  void paintSpan(QPainter& painter, base::Ticks from, base::Ticks to) const;
-
+  geometry::RowMetrics rowMetrics() const;
   void layOut();
   void chooseScene();
-  void findSelectionAgain();
-  geometry::RowMetrics rowMetrics() const;
   void refresh();      ///< names and rows are out of date
-  void refreshRows();  ///< the rows' picture is out of date
-  void apply(geometry::TimeView view);
-  void rememberGesture();
-  void drawPicture();
-  void drawGutter(double ratio);
-  void paintPicture(QPainter& painter) const;
-  void paintGutter(QPainter& painter) const;
-  void paintGroup(QPainter& painter, const geometry::TimelineGroup& group) const;
-  void paintLaneNames(QPainter& painter, const geometry::TimelineGroup& group) const;
-  void paintCounterNames(QPainter& painter, const geometry::TimelineGroup& group, int indent) const;
-  void paintAxis(QPainter& painter) const;
-  void paintSteps(QPainter& painter) const;
+  void refreshRows();  ///< rows are out of date
+  bool goTo(const geometry::TimelineItem& item);
+  TimelineLook look() const;
   void paintOverlay(QPainter& painter) const;
-  void paintCallout(QPainter& painter) const;
-  void paintRange(QPainter& painter) const;
-  void setHovered(const QPoint& position);
-  void clickAt(const QPoint& position);
-  bool handleKey(int key, Qt::KeyboardModifiers modifiers);
-  int stepAt(int x) const;
-  int rowsWidth() const;
+  void paintFrameTime(QPainter& painter) const;
 
   const shell::Palette& palette_;
-  shell::TimeRange& range_;
-  geometry::TimelineScene base_, near_;
-  bool useNear_ = false;
-  std::shared_ptr<const geometry::TimelineModel> model_, nearModel_;
-  /// What is selected, by ids: traces of other windows have other indices.
-  const geometry::TimelineModel* selectedIn_ = nullptr;
-  model::PlacementId selectedPlacement_;
-  model::TransferId selectedTransfer_;
+  ViewControl control_;
+  TimelineScenes scenes_;
+  TimelineSelection selection_;
+  TimelinePicture picture_;
+  TimelinePointer pointer_;
+  Annotations annotations_;
   geometry::TimelineOptions options_;
+  geometry::RowMetrics metrics_;
   geometry::TimeScale scale_;
   std::function<QStringList(const geometry::TimelineItem&)> describe_;
   LabelFont labels_;
-  geometry::TimelineItem selected_, hovered_;
-  QPixmap picture_, gutter_;
-  bool pictureStale_ = true, gutterStale_ = true;
-  double lastDrawMs_ = 0;
-  Drag drag_ = Drag::none;
-  QPoint pressed_, pointer_{-1, -1};
-  geometry::TimeView pressedView_;
-  int pressedScroll_ = 0;
-  int stepHeight_ = 0;  ///< 0: what fits
-  geometry::RowMetrics metrics_;
-  bool unitClickable_ = false, wheelZooms_ = false, frameTimeShown_ = false;
-  int lit_ = -1;
-  std::vector<Span> spans_;
-  std::vector<base::Ticks> markers_;  ///< ascending
-  std::vector<Flag> flags_;
-  base::Ticks measureFrom_, measureTo_;
-  QElapsedTimer gesture_;
+  int stepHeight_ = 0;  ///< chosen height of a row of steps; 0: what fits
+  int litDevice_ = -1;
+  bool unitClickable_ = false, frameTimeShown_ = false;
 };
 
 }  // namespace pipescope::timeline

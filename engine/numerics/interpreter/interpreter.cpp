@@ -14,124 +14,7 @@ using graph::TensorValue;
 using onnx::ModelGraph;
 using onnx::ModelNode;
 using onnx::ValueId;
-using Values = onnx::Values;
-
-namespace {
-std::size_t indexOf(ValueId id) {
-  return static_cast<std::size_t>(id.value);
-}
-}  // namespace
-
-/// One run of one graph: waves of nodes that have all they read.
-class GraphRun {
- public:
-  GraphRun(Interpreter& owner, const ModelGraph& graph, const std::string& path)
-      : owner_(owner),
-        graph_(graph),
-        path_(path),
-        schedule_(owner.scheduleOf(graph)),
-        missing_(schedule_.missing),
-        uses_(schedule_.uses),
-        values_(graph.values.size()) {
-    for (const auto& [id, value] : graph.constants) values_[indexOf(id)] = value;
-  }
-
-  void set(ValueId id, std::shared_ptr<const TensorValue> value) { values_[indexOf(id)] = std::move(value); }
-
-  Result<Values> operator()() {
-    std::vector<std::size_t> wave = schedule_.ready;
-    while (!wave.empty()) {
-      PIPESCOPE_TRY(runWave(wave));
-      std::vector<std::size_t> next;
-      for (const std::size_t node : wave) {
-        for (const std::size_t reader : schedule_.readers[node]) {
-          if (--missing_[reader] == 0) next.push_back(reader);
-        }
-      }
-      std::ranges::sort(next);
-      wave = std::move(next);
-    }
-    Values outputs;
-    for (const ValueId id : graph_.outputs) outputs.push_back(values_[indexOf(id)]);
-    return outputs;
-  }
-
- private:
-  Status runWave(const std::vector<std::size_t>& wave) {
-    std::vector<Result<Values>> results(wave.size(), Values());
-    const auto body = [&](std::size_t i) {
-      results[i] = owner_.runNode(graph_.nodes[wave[i]], {values_, path_});
-    };
-    if (wave.size() == 1) {
-      body(0);
-    } else {
-      owner_.executor_.parallelFor(wave.size(), body);
-    }
-    for (std::size_t i = 0; i < wave.size(); ++i) {
-      if (!results[i].ok()) return results[i].error();
-      const ModelNode& node = graph_.nodes[wave[i]];
-      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-        const ValueId id = node.outputs[o];
-        if (id.valid() && uses_[indexOf(id)] > 0) values_[indexOf(id)] = (*results[i])[o];
-      }
-    }
-    for (const std::size_t index : wave) release(graph_.nodes[index]);
-    return {};
-  }
-
-  void release(const ModelNode& node) {
-    const auto drop = [this](ValueId id) {
-      if (id.valid() && --uses_[indexOf(id)] == 0) values_[indexOf(id)].reset();
-    };
-    for (const ValueId id : node.inputs) drop(id);
-    for (const auto& [name, body] : node.bodies) {
-      for (const auto& [outer, inner] : body->captured) drop(outer);
-    }
-  }
-
-  Interpreter& owner_;
-  const ModelGraph& graph_;
-  const std::string& path_;
-  const Interpreter::Schedule& schedule_;
-  std::vector<std::size_t> missing_, uses_;
-  Values values_;
-};
-
-Interpreter::Interpreter(std::shared_ptr<const onnx::Model> model, const ops::OperatorRegistry& registry,
-                         base::Executor& executor, InterpreterOptions options)
-    : model_(std::move(model)), registry_(registry), executor_(executor), options_(options) {}
-
-const Interpreter::Schedule& Interpreter::scheduleOf(const ModelGraph& graph) {
-  const std::scoped_lock lock(mutex_);
-  std::unique_ptr<const Schedule>& known = schedules_[&graph];
-  if (known) return *known;
-  auto made = std::make_unique<Schedule>();
-  made->missing.resize(graph.nodes.size());
-  made->readers.resize(graph.nodes.size());
-  made->uses.resize(graph.values.size());
-  std::vector<std::size_t> maker(graph.values.size(), graph.nodes.size());
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto read = [&](ValueId id) {
-      if (!id.valid()) return;
-      ++made->uses[indexOf(id)];
-      const std::size_t from = maker[indexOf(id)];
-      if (from == graph.nodes.size()) return;
-      ++made->missing[i];
-      made->readers[from].push_back(i);
-    };
-    for (const ValueId id : graph.nodes[i].inputs) read(id);
-    for (const auto& [name, body] : graph.nodes[i].bodies) {
-      for (const auto& [outer, inner] : body->captured) read(outer);
-    }
-    for (const ValueId id : graph.nodes[i].outputs) {
-      if (id.valid()) maker[indexOf(id)] = i;
-    }
-    if (made->missing[i] == 0) made->ready.push_back(i);
-  }
-  for (const ValueId id : graph.outputs) ++made->uses[indexOf(id)];
-  known = std::move(made);
-  return *known;
-}
+using onnx::Values;
 
 std::int64_t affordableBytes() {
   constexpr std::int64_t kMost = std::int64_t{1} << 33;
@@ -140,11 +23,22 @@ std::int64_t affordableBytes() {
   return std::min(kMost, pages / 2 * each);
 }
 
-onnx::Evaluation Interpreter::evaluation() const {
-  return {registry_, options_.identity, std::max<std::int64_t>(0, options_.maxBytes - *liveBytes_)};
+Interpreter::Interpreter(std::shared_ptr<const onnx::Model> model, const ops::OperatorRegistry& registry,
+                         base::Executor& executor, InterpreterOptions options)
+    : model_(std::move(model)), registry_(registry), executor_(executor), options_(options) {}
+
+const NodeOrder& Interpreter::orderOf(const ModelGraph& graph) {
+  const std::scoped_lock lock(mutex_);
+  std::unique_ptr<const NodeOrder>& known = orders_[&graph];
+  if (!known) known = std::make_unique<const NodeOrder>(graph);
+  return *known;
 }
 
-std::shared_ptr<const TensorValue> Interpreter::counted(std::shared_ptr<const TensorValue> value) {
+std::int64_t Interpreter::bytesLeft() const {
+  return std::max<std::int64_t>(0, options_.maxBytes - *liveBytes_);
+}
+
+ValuePointer Interpreter::counted(ValuePointer value) {
   if (!value) return value;
   const auto bytes = static_cast<std::int64_t>(value->bytes.size());
   *liveBytes_ += bytes;
@@ -152,23 +46,31 @@ std::shared_ptr<const TensorValue> Interpreter::counted(std::shared_ptr<const Te
   return {raw, [held = std::move(value), live = liveBytes_, bytes](const TensorValue*) { *live -= bytes; }};
 }
 
-Result<Values> Interpreter::runNode(const ModelNode& node, const Place& place) {
-  if (++steps_ > options_.maxSteps) {
-    return badInput(fmt::format("{} {}: more than {} nodes have run; a loop of the model does not end.",
-                                node.op, node.name, options_.maxSteps));
-  }
+Status Interpreter::countStep(const ModelNode& node) {
+  if (++steps_ <= options_.maxSteps) return {};
+  return badInput(fmt::format("{} {}: more than {} nodes have run; a loop of the model does not end.",
+                              node.op, node.name, options_.maxSteps));
+}
+
+Result<Values> Interpreter::runNode(const ModelNode& node, const Values& values, const std::string& path) {
+  PIPESCOPE_TRY(countStep(node));
   Values inputs;
-  for (const ValueId id : node.inputs) inputs.push_back(id.valid() ? place.outer[indexOf(id)] : nullptr);
-  if (node.op == "If") return runIf(node, inputs, place);
-  if (node.op == "Loop") return runLoop(node, inputs, place);
-  if (node.op == "Scan") return runScan(node, inputs, place);
+  for (const ValueId id : node.inputs)
+    inputs.push_back(id.valid() ? values[static_cast<std::size_t>(id.value)] : nullptr);
+  if (onnx::isControlFlow(node.op)) {
+    const ControlFlowCall call{node, std::move(inputs), values, path};
+    return node.op == "If"     ? runIf(call, *this)
+           : node.op == "Loop" ? runLoop(call, *this)
+                               : runScan(call, *this);
+  }
+  const onnx::Evaluation evaluation{registry_, options_.identity, bytesLeft()};
   Values outputs;
-  if (!place.path.empty() && onnx::isRandom(node.op)) {
+  if (!path.empty() && onnx::isRandom(node.op)) {
     ModelNode placed = node;
-    placed.name = place.path + node.name;
-    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(placed, inputs, evaluation()));
+    placed.name = path + node.name;
+    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(placed, inputs, evaluation));
   } else {
-    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(node, inputs, evaluation()));
+    PIPESCOPE_ASSIGN(outputs, onnx::evaluate(node, inputs, evaluation));
   }
   for (auto& output : outputs) output = counted(std::move(output));
   return outputs;
@@ -176,12 +78,12 @@ Result<Values> Interpreter::runNode(const ModelNode& node, const Place& place) {
 
 Result<Values> Interpreter::runGraph(const ModelGraph& graph, Values inputs, const Values& captured,
                                      const std::string& path) {
-  GraphRun run(*this, graph, path);
   PIPESCOPE_CHECK(inputs.size() == graph.inputs.size() && captured.size() == graph.captured.size(),
                   graph.name);
+  GraphRun run(graph, orderOf(graph), executor_);
   for (std::size_t i = 0; i < inputs.size(); ++i) run.set(graph.inputs[i], std::move(inputs[i]));
   for (std::size_t i = 0; i < captured.size(); ++i) run.set(graph.captured[i].second, captured[i]);
-  return run();
+  return run.run([&](const ModelNode& node, const Values& values) { return runNode(node, values, path); });
 }
 
 Status Interpreter::checkInputs(const std::vector<TensorValue>& inputs) const {

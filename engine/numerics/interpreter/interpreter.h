@@ -1,12 +1,15 @@
 #pragma once
-// Inference with dynamic shapes: walks a model node by node with actual values, so that shapes may depend on
-// them; If, Loop and Scan run their graphs. Slower to start a node than Program, which plans everything once.
+// Infers with an ONNX model whose shapes are dynamic. It runs the model node by node on actual values, so
+// that shapes may depend on values, and it runs the graphs of If, Loop and Scan. A node starts more slowly
+// than in a Program, which plans everything once.
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "engine/numerics/interpreter/control_flow.h"
+#include "engine/numerics/interpreter/graph_run.h"
 #include "engine/onnx/evaluate.h"
 #include "engine/onnx/model.h"
 #include "engine/ops/core/operator.h"
@@ -15,65 +18,48 @@
 
 namespace pipescope::numerics {
 
-/// Half of the machine's memory, 8 GiB at most.
+/// Half of the machine's memory, at most 8 GiB.
 std::int64_t affordableBytes();
 
 struct InterpreterOptions {
-  ops::RunIdentity identity;  ///< of random operators
-  /// Bytes of all values alive at once, without the model's own constants; beyond, a sentence.
+  ops::RunIdentity identity;  ///< keys the numbers of random operators
+  /// Limit of the bytes of all values that are alive at once, without the model's own constants.
   std::int64_t maxBytes = affordableBytes();
-  /// Nodes run in one call, those of loops each time: what ends a loop that never ends.
+  /// Limit of the nodes that one call runs, which ends endless loops. A node in a loop counts in each
+  /// iteration.
   std::int64_t maxSteps = std::int64_t{1} << 24;
 };
 
-class Interpreter {
+class Interpreter : private GraphRunner {
  public:
   /// `registry` and `executor` must outlive the interpreter.
   Interpreter(std::shared_ptr<const onnx::Model> model, const ops::OperatorRegistry& registry,
               base::Executor& executor, InterpreterOptions options = {});
 
-  /// One call: a value for each of the model's inputs, in order; gives those of its outputs. Nodes that do
-  /// not depend on each other run side by side; results do not depend on the number of threads. Errors:
-  /// inputs that are not what the model declares, what an operator refuses, limits.
+  /// Takes a value for each of the model's inputs, in order, and returns its outputs. Independent nodes run
+  /// in parallel; the results do not depend on the number of threads. Errors: an input that does not match
+  /// the model's declaration, an operator that refuses its inputs, a limit that is exceeded.
   base::Result<std::vector<graph::TensorValue>> run(const std::vector<graph::TensorValue>& inputs);
 
  private:
-  friend class GraphRun;
-  using Values = onnx::Values;
-
-  /// How a graph is run: who waits for whom. Made once per graph.
-  struct Schedule {
-    std::vector<std::size_t> missing;               ///< by node: nodes it waits for
-    std::vector<std::vector<std::size_t>> readers;  ///< by node: nodes that wait for it
-    std::vector<std::size_t> uses;                  ///< by value: reads, outputs of the graph included
-    std::vector<std::size_t> ready;                 ///< nodes that wait for none
-  };
-
   base::Status checkInputs(const std::vector<graph::TensorValue>& inputs) const;
-  const Schedule& scheduleOf(const onnx::ModelGraph& graph);
-  /// What a graph runs within: the values of the graph around it and the path of loops and branches
-  /// ("loop/3/"), by which random operators draw anew in each iteration, the same numbers as where the loop
-  /// is unrolled.
-  struct Place {
-    const Values& outer;
-    const std::string& path;
-  };
-  base::Result<Values> runGraph(const onnx::ModelGraph& graph, Values inputs, const Values& captured,
-                                const std::string& path);
-  base::Result<Values> runNode(const onnx::ModelNode& node, const Place& place);
-  base::Result<Values> runIf(const onnx::ModelNode& node, const Values& inputs, const Place& place);
-  base::Result<Values> runLoop(const onnx::ModelNode& node, const Values& inputs, const Place& place);
-  base::Result<Values> runScan(const onnx::ModelNode& node, const Values& inputs, const Place& place);
-  onnx::Evaluation evaluation() const;
-  /// The same value; its bytes count as long as somebody holds it.
-  std::shared_ptr<const graph::TensorValue> counted(std::shared_ptr<const graph::TensorValue> value);
+  const NodeOrder& orderOf(const onnx::ModelGraph& graph);
+  /// `values` are those of the graph that holds the node, `path` is that graph's place.
+  base::Result<onnx::Values> runNode(const onnx::ModelNode& node, const onnx::Values& values,
+                                     const std::string& path);
+
+  base::Result<onnx::Values> runGraph(const onnx::ModelGraph& graph, onnx::Values inputs,
+                                      const onnx::Values& captured, const std::string& path) override;
+  base::Status countStep(const onnx::ModelNode& node) override;
+  std::int64_t bytesLeft() const override;
+  ValuePointer counted(ValuePointer value) override;
 
   std::shared_ptr<const onnx::Model> model_;
   const ops::OperatorRegistry& registry_;
   base::Executor& executor_;
   InterpreterOptions options_;
   std::mutex mutex_;
-  std::map<const onnx::ModelGraph*, std::unique_ptr<const Schedule>> schedules_;
+  std::map<const onnx::ModelGraph*, std::unique_ptr<const NodeOrder>> orders_;
   std::shared_ptr<std::atomic<std::int64_t>> liveBytes_ = std::make_shared<std::atomic<std::int64_t>>(0);
   std::atomic<std::int64_t> steps_ = 0;
 };

@@ -1,4 +1,4 @@
-// Models exported from PyTorch: loss, gradients and one step of training as PyTorch has them.
+// Compares loss, gradients and one step of training of models exported from PyTorch with PyTorch's numbers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ T valueOr(base::Result<T> result) {
   return std::move(*result);
 }
 
-/// A model ready to train, with its weights as floats.
+/// A model that is ready to train, with its weights as floats.
 class Trained {
  public:
   Trained(const std::string& name, const Golden& golden) {
@@ -97,7 +97,7 @@ class Trained {
       gradients_.emplace_back(static_cast<std::size_t>(graph_.tensor(id).type.bytes().count));
   }
 
-  /// One pass forward and backward: the loss.
+  /// Runs one forward and backward pass and returns the loss.
   double run() {
     const std::vector<std::span<const std::byte>> inputs(inputs_.begin(), inputs_.end());
     const std::vector<std::span<const std::byte>> weights(weights_.begin(), weights_.end());
@@ -112,7 +112,7 @@ class Trained {
     return static_cast<double>(floats(program_->loss(workspace, bindings))[0]);
   }
 
-  /// By the name that the parameter has in the file.
+  /// The gradients by the names of the parameters in the file.
   std::map<std::string, Doubles> gradients() const {
     std::map<std::string, Doubles> all;
     for (std::size_t i = 0; i < gradients_.size(); ++i) {

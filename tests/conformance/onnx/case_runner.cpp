@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Tensors = std::vector<graph::TensorValue>;
 
-/// The values of a data set. NumPy has no bfloat16: the files hold its bits as uint16 where the model says
+/// The values of a data set. NumPy has no bfloat16, so files hold its bits as uint16 if the model says
 /// bfloat16.
 base::Result<Tensors> readTensors(const fs::path& folder, const std::string& prefix,
                                   const onnx::ModelGraph& graph, const std::vector<onnx::ValueId>& declared) {
@@ -46,7 +46,7 @@ base::Result<Tensors> interpret(const std::shared_ptr<const onnx::Model>& model,
 
 base::Result<Tensors> instantiateAndRun(const onnx::Model& model, const Tensors& inputs) {
   onnx::InstantiateOptions options;
-  options.training = true;  // dropout and batch norm as the file has them
+  options.training = true;  // keep dropout and batch norm as the file has them
   PIPESCOPE_ASSIGN(const onnx::Instance instance,
                    onnx::instantiate(model, ops::standardOperators(), options));
   PIPESCOPE_ASSIGN(const numerics::Program program,
@@ -71,7 +71,7 @@ std::string firstType(const Tensors& inputs, const Tensors& outputs) {
   return from.empty() ? "" : graph::toString(from[0].type.element);
 }
 
-/// A model that was read must run: from here on, only values may be refused.
+/// A model that could be read must run. From here on, only values may be refused.
 Outcome runDataSet(const std::shared_ptr<const onnx::Model>& model, const fs::path& folder, Way way) {
   const auto inputs = readTensors(folder, "input", model->graph, model->graph.inputs);
   if (!inputs.ok()) return {Verdict::refused, inputs.error().message};

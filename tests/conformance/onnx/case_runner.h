@@ -8,16 +8,16 @@ enum class Verdict { passed, refused, wrong, crashed };
 
 struct Outcome {
   Verdict verdict = Verdict::passed;
-  std::string sentence;  ///< why not; of a case that passed: the element type of its first input
+  std::string sentence;  ///< why it failed; for a case that passed: the element type of its first input
 };
 
-/// What runs a model: the interpreter, or a graph of fixed shapes made by instantiate() and run by Program.
+/// How to run a model: with the interpreter, or as a graph of fixed shapes from instantiate() with Program.
 enum class Way { interpreted, instantiated };
 
 /// Runs every data set of a case folder in this process.
 Outcome runCase(const std::filesystem::path& folder, Way way);
 
-/// The same in a child process of its own: a crash, a broken invariant or more than 60 s is an outcome too.
+/// Runs the case in a child process. A crash, a broken invariant or more than 60 s is an outcome too.
 Outcome runIsolated(const std::filesystem::path& folder, Way way);
 
 }  // namespace pipescope::conformance

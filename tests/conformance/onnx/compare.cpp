@@ -39,8 +39,8 @@ bool isFloating(ElementType type) {
   return type <= ElementType::float64;
 }
 
-/// ONNX's generator makes bfloat16 by cutting float32 in half; rounding to nearest is a step of 2⁻⁷ away at
-/// most.
+/// ONNX's generator makes bfloat16 by cutting float32 in half. Rounding to nearest differs by one step, 2⁻⁷,
+/// at most.
 bool close(double actual, double expected, ElementType type) {
   constexpr double kAbsolute = 1e-7;  // onnx/backend/test/runner
   const double kRelative = type == ElementType::bfloat16 ? 0x1p-7 : 1e-3;

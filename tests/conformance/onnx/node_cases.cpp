@@ -1,6 +1,6 @@
-// Runs ONNX's backend node cases (README.md) and fails on any wrong answer or crash, or too few passes:
-// conformance_onnx_nodes FOLDER [NAME-PART …] [--minimum N] [--refused] [--static]
-// [--table FILE | --write-table FILE]
+// Runs the backend node cases of ONNX (README.md) and fails on a wrong answer, a crash, or too few passes:
+// conformance_onnx_nodes FOLDER [NAME-PART …] [--minimum N] [--refused] [--static] [--table FILE |
+// --write-table FILE]
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -17,7 +17,7 @@ namespace {
 
 using Cases = std::map<std::string, OperatorCases>;
 
-/// The version of the operator that opset 17 means; 0 for operators that are not ONNX's.
+/// The version of the operator in opset 17, or 0 if it is not an operator of ONNX.
 int versionOf(const std::string& op) {
   for (const char* domain : {"", "ai.onnx.preview.training"}) {
     const auto* schema = ::onnx::OpSchemaRegistry::Schema(op, 17, domain);

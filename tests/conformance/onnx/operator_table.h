@@ -1,5 +1,6 @@
 #pragma once
-// resources/help/operators.md: what ONNX operators are supported, from the registry and from what passed.
+// Makes resources/help/operators.md, which lists the supported ONNX operators, from the registry and the
+// cases that passed.
 #include <map>
 #include <set>
 #include <string>
@@ -8,14 +9,14 @@ namespace pipescope::conformance {
 
 struct OperatorCases {
   int all = 0, passed = 0;
-  std::set<std::string> types;  ///< of the first inputs of cases that passed
+  std::set<std::string> types;  ///< types of the first inputs of cases that passed
   void add(const std::string& type) {
     ++passed;
     if (!type.empty()) types.insert(type);
   }
 };
 
-/// False, with a sentence printed, where the file is not what would be written.
+/// Returns false and prints a sentence if the file is not what would be written.
 bool isCurrent(const std::map<std::string, OperatorCases>& cases, const std::string& file);
 bool writeOperatorTable(const std::map<std::string, OperatorCases>& cases, const std::string& file);
 

@@ -18,7 +18,7 @@ const onnx::ModelNode* dropoutOf(const onnx::ModelGraph& graph) {
   return found == graph.nodes.end() ? nullptr : &*found;
 }
 
-/// The value of a node's input: a constant of the model, or one of the call's inputs.
+/// The value of an input of a node, which is a constant of the model or an input of the call.
 double scalarInput(const onnx::ModelGraph& graph, const onnx::ModelNode& node, std::size_t index,
                    const std::vector<TensorValue>& inputs, double fallback) {
   if (index >= node.inputs.size() || !node.inputs[index].valid()) return fallback;
@@ -29,7 +29,7 @@ double scalarInput(const onnx::ModelGraph& graph, const onnx::ModelNode& node, s
   return doublesOf(inputs.at(static_cast<std::size_t>(place))).at(0);
 }
 
-/// |Σ(x − p)| within six standard deviations of a sum of Bernoulli draws.
+/// True if |Σ(x − p)| is within six standard deviations of a sum of Bernoulli draws.
 bool plausibleCount(const Doubles& draws, const Doubles& probabilities) {
   double excess = 0, variance = 0;
   for (std::size_t i = 0; i < draws.size(); ++i) {

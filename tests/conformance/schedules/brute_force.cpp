@@ -9,7 +9,7 @@ namespace pipescope::tests {
 namespace {
 
 using Case = BruteForceCase;
-/// Tasks that start together, when all their inputs are there.
+/// Tasks that start together, when the inputs of all of them are there.
 using Block = std::vector<TaskName>;
 using Program = std::vector<std::vector<Block>>;  // by device
 
@@ -36,7 +36,8 @@ int slotOf(const Case& c, char kind, int stage, int k) {
   const int n = stagesOf(c);
   if (c.schedule == "tf-grouped") return kind == 'F' ? k + stage : k + 2 * n - 1 - stage;
   if (c.schedule == "tf-interleaved") return kind == 'F' ? 2 * k + stage : 2 * k + 2 * n - 1 - stage;
-  // PopART: k + the number of device changes on the way there through forwards 0 … N−1 and gradients N−1 … 0.
+  // PopART: k + the number of changes of device on the way through the forward stages 0 … N−1 and the
+  // gradients N−1 … 0.
   std::vector<int> way;
   for (int s = 0; s < n; ++s) way.push_back(c.deviceOfStage[at(s)]);
   for (int s = n - 1; s >= 0; --s) way.push_back(c.deviceOfStage[at(s)]);
@@ -47,7 +48,7 @@ int slotOf(const Case& c, char kind, int stage, int k) {
 }
 
 BruteForceResult bySlots(const Case& c) {
-  // (slot, place within the slot) → task; TensorFlow does backwards first, PopART forwards first.
+  // (slot, place within the slot) → task. TensorFlow runs backward passes first, PopART forward passes.
   std::map<std::tuple<int, int, int>, TaskName> byDevice[64];
   int slots = 0;
   for (int stage = 0; stage < stagesOf(c); ++stage) {
@@ -87,16 +88,16 @@ BruteForceResult bySlots(const Case& c) {
 
 // --- Recipes: what a device does, as text ------------------------------------------------
 
-/// Writes a device's program as words: "F0" the next forward of its chunk 0, "B1" the next input gradients of
-/// chunk 1, "W1", "V1" input and weight gradients as one block, "(F0V1)" as one block; "w" the oldest weight
-/// gradients that were put off.
+/// A recipe describes the program of a device in words. "F0" is the next forward pass of its chunk 0, "B1"
+/// the next input gradients of chunk 1, "W1" weight gradients. "V1" is input and weight gradients as one
+/// block, and "(F0V1)" is one block too. "w" is the oldest of the weight gradients that were put off.
 std::string times(int count, const std::string& words) {
   std::string text;
   for (int i = 0; i < count; ++i) text += words + " ";
   return text;
 }
 
-/// `stages` of the device's chunks; `first` the micro-batch that a chunk begins with.
+/// `stages` are those of the chunks of the device; `first` is the first micro-batch of each chunk.
 std::vector<Block> expand(const std::string& words, const std::vector<int>& stages,
                           const std::vector<int>& first, int microBatches) {
   std::vector<Block> blocks;
@@ -149,7 +150,8 @@ std::vector<Block> expand(const std::string& words, const std::vector<int>& stag
 std::vector<Block> zbvDevice(const Case& c, int d) {
   const int p = c.devices, all = std::max(2 * p - 1, c.microBatches);
   std::string words = times(2 * (p - d) - 1, "F0") + times(d, "F1 F0") + times(p - d, "F1 B1 W1");
-  // Forwards of chunk 0 are 2(p−d)−1+d = 2p−d−1 now, of chunk 1 p; one of each a round until none are left.
+  // So far there are 2(p−d)−1+d = 2p−d−1 forward passes of chunk 0 and p of chunk 1. Each round adds one of
+  // each until none are left.
   for (int f0 = 2 * p - d - 1, f1 = p; f1 < f0 || f0 < all; ++f1) {
     if (f0 < all) words += "F0 ", ++f0;
     words += "B0 W0 F1 B1 W1 ";
@@ -181,15 +183,15 @@ std::vector<Block> dualPipeDevice(const Case& c, int device) {
     if (letter == 'V' && seen++ >= r + 1) letter = 'b';
   }
   words += last + times(a, "w b0") + times(r + 1, "w");
-  // Direction 0 enters at the nearer end: the first pipe (micro-batches from 0) in the lower half.
+  // Direction 0 enters at the nearer end. In the lower half it is the first pipe, with micro-batches from 0.
   if (device < h) return expand(words, {device, 2 * p - 1 - device}, {0, m / 2}, m);
   return expand(words, {2 * p - 1 - device, device}, {m / 2, 0}, m);
 }
 
 // --- Rules of what comes next -------------------------------------------------------------
 
-/// 1F1B and zero bubble H: with as many micro-batches begun and not gone back as allowed, the next is a
-/// backward, otherwise a forward while there are any.
+/// 1F1B and zero bubble H: if as many micro-batches are in flight as allowed, a backward pass is next;
+/// otherwise a forward pass, as long as there are any.
 std::vector<Block> inFlightDevice(const Case& c, int s) {
   const int p = c.devices, m = c.microBatches;
   const int allowed = c.schedule == "zb-h2" ? 2 * (p - 1 - s) + 1 : p - s;
@@ -262,7 +264,8 @@ Program programOf(const Case& c) {
   return program;
 }
 
-/// Raises every block's start to what holds it back until nothing moves: a longest path.
+/// Moves the start of every block to the latest time that something holds it back to, until nothing changes:
+/// a longest path.
 BruteForceResult byRelaxation(const Case& c) {
   const Program program = programOf(c);
   const int pipes = c.schedule == "dualpipe" ? 2 : 1, inPipe = stagesOf(c) / pipes;
@@ -277,8 +280,8 @@ BruteForceResult byRelaxation(const Case& c) {
       }
     }
   }
-  // When what a task makes is at the device of `stage`: with the end of its block, and an exchange between
-  // devices.
+  // When the result of a task arrives at the device of `stage`: at the end of its block, plus an exchange
+  // between devices.
   std::map<TaskName, long> leaves;
   const auto arrival = [&](const TaskName& from, int stage) {
     if (!result.tasks.contains(from)) throw std::runtime_error("a task waits for one that nobody does");

@@ -1,6 +1,6 @@
 #pragma once
-// Schedules worked out from their published rules, without the engine: which tasks a device does in which
-// order, and by relaxation when each starts.
+// Computes schedules from their published rules, without the engine: which tasks a device does in which
+// order, and, by relaxation, when each starts.
 #include <map>
 #include <string>
 #include <tuple>
@@ -31,7 +31,8 @@ struct BruteForceResult {
 
 BruteForceResult bruteForce(const BruteForceCase& asked);
 
-/// Most micro-batches between the start of their F and the end of their last task, from the times.
+/// The largest number of micro-batches that are, at the same time, between the start of their F and the end
+/// of their last task.
 int peakLive(const BruteForceCase& asked, const BruteForceResult& result, int device);
 
 }  // namespace pipescope::tests

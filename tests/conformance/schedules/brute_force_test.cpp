@@ -1,5 +1,5 @@
-// Every schedule's emulated start times against a simulation of its published rule that shares no code with
-// it.
+// Compares the emulated start times of every schedule with a simulation of its published rule. The two share
+// no code.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,7 +10,7 @@
 namespace pipescope::tests {
 namespace {
 
-constexpr double kUnit = 4;  ///< costs are quarters, which the fixed device holds exactly
+constexpr double kUnit = 4;  ///< costs are quarters, which the fixed device represents exactly
 
 class Dice {
  public:
@@ -23,7 +23,7 @@ class Dice {
   std::mt19937 random_;
 };
 
-/// Own devices, sometimes neighbours on one, sometimes one that is revisited.
+/// Each stage has a device of its own, or neighbours share one, or a device is visited again.
 std::vector<int> someDevices(Dice& dice, int stages, bool mayRevisit) {
   std::vector<int> devices;
   for (int s = 0; s < stages; ++s) devices.push_back(s);
@@ -56,7 +56,7 @@ BruteForceCase someCase(const std::string& schedule, Dice& dice) {
   } else {
     c.deviceOfStage =
         someDevices(dice, n, schedule == "popart" || schedule == "gpipe" || schedule == "tf-grouped");
-    // PopTorch counts a stage for each change of device.
+    // PopTorch counts one stage for each change of device.
     if (schedule == "popart") c.microBatches = std::max(c.microBatches, 2 * n - 1);
     if (schedule == "tf-grouped") c.microBatches = 2 * n * dice.pick(1, std::max(1, 32 / (2 * n)));
     if (schedule == "tf-interleaved") c.microBatches = n * dice.pick(1, 32 / n);
@@ -97,7 +97,7 @@ compile::FixedRun runOf(const BruteForceCase& c) {
   return run;
 }
 
-/// The stages of a device, ascending: what `chunk` counts.
+/// The stages of a device in ascending order, which is what `chunk` counts.
 int stageOf(const BruteForceCase& c, int device, int chunk) {
   for (std::size_t s = 0; s < c.deviceOfStage.size(); ++s) {
     if (c.deviceOfStage[s] == device && chunk-- == 0) return static_cast<int>(s);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "app/run/request/schedule_table.h"
+#include "recorded_schedule.h"
 
 namespace pipescope::tests {
 namespace {
@@ -19,18 +20,12 @@ compile::FixedRun flush(const std::string& schedule, int devices, int microBatch
   run.microBatches = microBatches;
   const auto found = schedules::findSchedule(schedule);
   EXPECT_TRUE(found.ok());
-  const auto each = schedules::chunksOf(**found, chunks);
+  const auto each = schedules::chunksPerDevice(**found, chunks);
   EXPECT_TRUE(each.ok());
   run.chunks = *each;
   const int stages = (*found)->pipes > 1 ? devices : devices * *each;
   for (int s = 0; s < stages; ++s) run.stages.push_back({forward, 0, backward, 0, weight});
   return run;
-}
-
-app::ScheduleTable flushTablesTable(const compile::FixedRun& run) {
-  auto made = app::scheduleTable(run);
-  if (!made.ok()) ADD_FAILURE() << made.error().message;
-  return made.ok() ? std::move(made).value() : app::ScheduleTable();
 }
 
 std::string letter(const app::ScheduleSlot& slot) {
@@ -59,7 +54,7 @@ TEST(FlushTables, TensorFlowSlotsCellByCell) {
     if (words[0] == "table") {
       const int stages = std::stoi(words[2]), g = std::stoi(words[3]);
       SCOPED_TRACE(words[1] + " " + words[2]);
-      const app::ScheduleTable made = flushTablesTable(flush(words[1], stages, g, 1, 2, 1));
+      const app::ScheduleTable made = tableOf(flush(words[1], stages, g, 1, 2, 1));
       EXPECT_EQ(made.cycles, words[1] == "tf-grouped" ? g + 2 * stages - 1 : 2 * (g + stages - 1));
       shown.assign(static_cast<std::size_t>(stages),
                    std::vector<std::string>(static_cast<std::size_t>(made.cycles)));
@@ -87,8 +82,8 @@ TEST(FlushTables, StartTimes) {
   int rows = 0;
   for (const auto& words : lines("start_times.txt")) {
     if (words[0] == "table") {
-      made = flushTablesTable(flush(words[1], std::stoi(words[2]), std::stoi(words[3]), std::stod(words[4]),
-                                    std::stod(words[5]), std::stod(words[6])));
+      made = tableOf(flush(words[1], std::stoi(words[2]), std::stoi(words[3]), std::stod(words[4]),
+                           std::stod(words[5]), std::stod(words[6])));
       EXPECT_DOUBLE_EQ(made.makespan, std::stod(words[7])) << words[1];
       continue;
     }
@@ -115,8 +110,8 @@ TEST(FlushTables, MakespansAndLiveMicroBatches) {
     std::istringstream stream(line);
     for (std::string field; std::getline(stream, field, ',');) f.push_back(field);
     const app::ScheduleTable made =
-        flushTablesTable(flush(f.at(0), std::stoi(f.at(1)), std::stoi(f.at(3)), std::stod(f.at(4)),
-                               std::stod(f.at(5)), std::stod(f.at(6)), std::stoi(f.at(2))));
+        tableOf(flush(f.at(0), std::stoi(f.at(1)), std::stoi(f.at(3)), std::stod(f.at(4)), std::stod(f.at(5)),
+                      std::stod(f.at(6)), std::stoi(f.at(2))));
     EXPECT_DOUBLE_EQ(made.makespan, std::stod(f.at(7)));
     std::ostringstream peaks;
     for (const int peak : made.peakLive) peaks << (peaks.tellp() > 0 ? " " : "") << peak;
@@ -137,7 +132,7 @@ TEST(FlushTables, PublishedFormulasOverManyShapes) {
         const double f = costs.forward, b = costs.backward, w = costs.weight;
         const double full = f + b, input = b - w;  // B = b + W
         const auto span = [&](const char* schedule, int chunks = 0) {
-          return flushTablesTable(flush(schedule, p, m, f, b, w, chunks)).makespan;
+          return tableOf(flush(schedule, p, m, f, b, w, chunks)).makespan;
         };
         EXPECT_DOUBLE_EQ(span("gpipe"), (m + p - 1) * full);
         EXPECT_DOUBLE_EQ(span("1f1b"), (m + p - 1) * full);
@@ -153,9 +148,10 @@ TEST(FlushTables, PublishedFormulasOverManyShapes) {
           EXPECT_DOUBLE_EQ(span("dualpipe"), m * full + (p / 2 - 1) * (full + b - 3 * w));
         }
       }
-      // Zero bubble: no gap within a device; isolated flushes are a device's offset longer.
-      EXPECT_DOUBLE_EQ(flushTablesTable(flush("zb-h2", p, m, 1, 2, 1)).makespan, 3 * m + p - 1);
-      EXPECT_DOUBLE_EQ(flushTablesTable(flush("zb-v", p, m, 1, 2, 1)).makespan, 6 * m + p - 1);
+      // Zero bubble: a device has no gaps. An isolated flush takes longer because each device starts later
+      // than the one before it.
+      EXPECT_DOUBLE_EQ(tableOf(flush("zb-h2", p, m, 1, 2, 1)).makespan, 3 * m + p - 1);
+      EXPECT_DOUBLE_EQ(tableOf(flush("zb-v", p, m, 1, 2, 1)).makespan, 6 * m + p - 1);
     }
   }
 }
@@ -163,7 +159,7 @@ TEST(FlushTables, PublishedFormulasOverManyShapes) {
 TEST(FlushTables, NoGapWithinADeviceOfZeroBubble) {
   for (const char* schedule : {"zb-h2", "zb-v"}) {
     for (const int p : {2, 3, 4, 8}) {
-      const app::ScheduleTable made = flushTablesTable(flush(schedule, p, 2 * p - 1, 1, 2, 1));
+      const app::ScheduleTable made = tableOf(flush(schedule, p, 2 * p - 1, 1, 2, 1));
       for (int d = 0; d < p; ++d) {
         double first = 1e300, last = 0, busy = 0;
         for (const app::ScheduleSlot& slot : made.slots) {
@@ -208,7 +204,7 @@ TEST(Metamorphic, MoreMicroBatchesNeverLowerUtilisation) {
       double before = 0;
       for (const int m : {8, 16, 24, 32, 64}) {
         run.microBatches = m;
-        const double now = utilisation(flushTablesTable(run));
+        const double now = utilisation(tableOf(run));
         EXPECT_GE(now, before - 1e-12) << schedule << " m=" << m << " seed " << seed;
         before = now;
       }
@@ -221,20 +217,21 @@ TEST(Metamorphic, ScalingAllCostsScalesTheTime) {
     std::mt19937 dice(7);
     compile::FixedRun run = random(schedule, dice, 4, 16);
     run.exchange = 0.25;
-    const double one = flushTablesTable(run).makespan;
+    const double one = tableOf(run).makespan;
     for (auto& stage : run.stages) stage = {stage.forward * 3, 0, stage.backward * 3, 0, stage.weight * 3};
     run.exchange *= 3;
-    EXPECT_DOUBLE_EQ(flushTablesTable(run).makespan, 3 * one) << schedule;
+    EXPECT_DOUBLE_EQ(tableOf(run).makespan, 3 * one) << schedule;
   }
 }
 
 TEST(Metamorphic, BarriersNeverMakeItFaster) {
-  // PopART's order with dependencies only, by hand: each task waits for its device and its neighbour.
+  // PopART's order with dependencies only, computed by hand: each task waits for its device and its
+  // neighbour.
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 dice(seed);
     const int n = 2 + static_cast<int>(dice() % 5), g = 2 * n - 1 + static_cast<int>(dice() % 8);
     const compile::FixedRun run = random("popart", dice, n, g);
-    const app::ScheduleTable made = flushTablesTable(run);
+    const app::ScheduleTable made = tableOf(run);
     std::vector<double> free(static_cast<std::size_t>(n), 0);
     std::vector<std::vector<double>> forward(static_cast<std::size_t>(n),
                                              std::vector<double>(static_cast<std::size_t>(g), 0)),
@@ -264,24 +261,22 @@ TEST(Metamorphic, BarriersNeverMakeItFaster) {
 TEST(Metamorphic, ReversingABalancedPipelineChangesNothing) {
   for (const char* schedule : {"popart", "tf-grouped", "gpipe", "1f1b", "sharded"}) {
     compile::FixedRun run = flush(schedule, 4, 8, 1, 2, 1);
-    const double there = flushTablesTable(run).makespan;
+    const double there = tableOf(run).makespan;
     run.chunks = 0;
     run.deviceOfStage = {3, 2, 1, 0};
-    // PopTorch counts the way to the first stage's device as a stage too, so popart needs a micro-batch or
-    // two more.
+    // PopTorch also counts the way to the device of the first stage as a stage, so popart needs one or two
+    // more micro-batches.
     run.microBatches = 16;
     compile::FixedRun same = flush(schedule, 4, 16, 1, 2, 1);
-    EXPECT_DOUBLE_EQ(flushTablesTable(run).makespan, flushTablesTable(same).makespan) << schedule;
-    EXPECT_LT(there, flushTablesTable(same).makespan);
+    EXPECT_DOUBLE_EQ(tableOf(run).makespan, tableOf(same).makespan) << schedule;
+    EXPECT_LT(there, tableOf(same).makespan);
   }
 }
 
 TEST(Metamorphic, PeaksAreOrdered) {
   for (int p = 2; p <= 8; ++p) {
     const int m = 2 * p;
-    const auto peaks = [&](const char* schedule) {
-      return flushTablesTable(flush(schedule, p, m, 1, 2, 1)).peakLive;
-    };
+    const auto peaks = [&](const char* schedule) { return tableOf(flush(schedule, p, m, 1, 2, 1)).peakLive; };
     const std::vector<int> one = peaks("1f1b"), popart = peaks("popart"), gpipe = peaks("gpipe");
     for (std::size_t d = 0; d < one.size(); ++d) {
       EXPECT_LE(one[d], popart[d]);
@@ -303,11 +298,11 @@ TEST(Metamorphic, SplittingTheBottleneckNeverLengthensTheMainCycle) {
     *place = half;
     split.stages.insert(place, half);
     split.chunks = whole.chunks = 0;
-    // Time of one more micro-batch once all stages work: the main cycle.
+    // The time of one more micro-batch once all stages work: the main cycle.
     const auto cycle = [](compile::FixedRun run) {
-      const double less = flushTablesTable(run).makespan;
+      const double less = tableOf(run).makespan;
       ++run.microBatches;
-      return flushTablesTable(run).makespan - less;
+      return tableOf(run).makespan - less;
     };
     EXPECT_LE(cycle(split), cycle(whole) + 1e-9);
   }

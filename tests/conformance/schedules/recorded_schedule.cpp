@@ -26,6 +26,10 @@ void must(const base::Status& status) {
 
 }  // namespace
 
+app::ScheduleTable tableOf(const compile::FixedRun& run) {
+  return must(app::scheduleTable(run));
+}
+
 double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
@@ -47,7 +51,7 @@ compile::FixedRun laidOutRun(const std::string& schedule, int devices, int micro
   run.schedule = schedule;
   run.microBatches = microBatches;
   const schedules::ScheduleDefinition* definition = must(schedules::findSchedule(schedule));
-  const int chunks = must(schedules::chunksOf(*definition, 0));
+  const int chunks = must(schedules::chunksPerDevice(*definition, 0));
   const int stages = definition->pipes > 1 ? devices : devices * chunks;
   for (int s = 0; s < stages; ++s) {
     const std::size_t i = static_cast<std::size_t>(s);
@@ -88,7 +92,7 @@ RecordedSchedule record(const compile::FixedRun& run, int calls) {
       ("pipescope_schedule_" + std::to_string(getpid()) + "_" + std::to_string(number++) + ".pop");
   emulate(run, calls, *must(store::ProfileWriter::create(path)));
   RecordedSchedule read = readBack(must(store::ProfileReader::open(path)));
-  std::filesystem::remove(path);  // the open reader keeps it
+  std::filesystem::remove(path);  // the open reader keeps the file
   return read;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// A schedule on fixed costs, emulated into a profile.pop and read back from that file.
+// Emulates a schedule with given costs into a profile.pop and reads that file.
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/run/request/schedule_table.h"
 #include "engine/compile/model/fixed_compiler.h"
 #include "engine/compile/model/record_compilation.h"
 #include "profiler/analysis/catalog.h"
@@ -20,19 +21,21 @@ struct RecordedSchedule {
   const model::Run& run() const { return catalog->runs.back(); }
 };
 
-/// CHECK-fails the test on any error.
+/// Any error fails the test.
 RecordedSchedule record(const compile::FixedRun& run, int calls = 1);
 /// The same without a file.
 RecordedSchedule recordInMemory(const compile::FixedRun& run, int calls = 1);
-/// A schedule with as many stages on each of `devices` devices as it wants; costs are of a stage, weight
-/// gradients half of the backward pass.
+/// Makes a run with as many stages on each of `devices` devices as the schedule wants. Costs are those of a
+/// stage; weight gradients take half of the backward pass.
 compile::FixedRun laidOutRun(const std::string& schedule, int devices, int microBatches,
                              const std::vector<double>& forward, const std::vector<double>& backward);
 compile::FixedRun fixedRun(const std::string& schedule, int microBatches, const std::vector<double>& forward,
                            const std::vector<double>& backward);
-/// Cost units.
+/// The schedule as `pipescope schedule` shows it; a failure fails the test.
+app::ScheduleTable tableOf(const compile::FixedRun& run);
+/// Ticks as cost units.
 double units(base::Ticks ticks);
-/// From the first compute placement's start to the last's end.
+/// Units from the start of the first compute placement to the end of the last.
 double computeSpan(const RecordedSchedule& recorded);
 
 }  // namespace pipescope::tests

@@ -1,5 +1,5 @@
-// Replicas on given costs: equal ones are one, a slow one keeps the others waiting, and who waits for whom is
-// told.
+// Replicas with given costs. Equal replicas take the time of one, a slow one delays the others, and waits
+// name the replica that was waited for.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,8 +31,8 @@ std::set<std::int64_t> devicesOf(const RecordedSchedule& recorded) {
 }
 
 TEST(Replicas, EqualOnesAreRecordedOnce) {
-  // Four stages, G = 8: 33 units (execution semantics §2.4); then device after device, three for the sum of
-  // gradients and one for the update.
+  // Four stages and G = 8 take 33 units (execution semantics §2.4). Then, device after device, the sum of
+  // gradients takes three and the update one.
   const RecordedSchedule serial = record(replicated("popart", 4));
   EXPECT_DOUBLE_EQ(replicasLengthOf(serial), 33 + 4 * (3 + 1));
   EXPECT_EQ(devicesOf(serial), (std::set<std::int64_t>{0, 1, 2, 3}));
@@ -45,7 +45,7 @@ TEST(Replicas, EqualOnesAreRecordedOnce) {
   }
   EXPECT_EQ(collectives, 4);
   for (const model::Wait& wait : serial.waits) EXPECT_NE(wait.cause, model::WaitCause::collective);
-  // Each device by itself: the first one ends last.
+  // Each device continues by itself, and the first one ends last.
   EXPECT_DOUBLE_EQ(replicasLengthOf(record(replicated("1f1b", 4))), 33 + 3 + 1);
   EXPECT_DOUBLE_EQ(replicasLengthOf(record(replicated("1f1b", 1))), 33 + 1)
       << "one replica has nobody to sum with";
@@ -70,7 +70,7 @@ TEST(Replicas, AllAreRecordedWhereWanted) {
 TEST(Replicas, WaitForTheSlowestAndSayForWhom) {
   for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
     SCOPED_TRACE(schedule);
-    // Device 6, stage 2 of the second replica, at half speed.
+    // Device 6, which is stage 2 of the second replica, runs at half speed.
     compile::FixedRun run = replicated(schedule, 3);
     run.scales = {{6, 0.5, 1}};
     const RecordedSchedule slow = record(run);
@@ -79,7 +79,7 @@ TEST(Replicas, WaitForTheSlowestAndSayForWhom) {
     EXPECT_GT(flush, 33);
     const bool serial = std::string(schedule) == "popart";
     if (serial) {
-      // Device after device; the slow device's update takes two.
+      // Device after device. The update of the slow device takes two.
       EXPECT_DOUBLE_EQ(replicasLengthOf(slow), flush + 4 * 3 + 3 + 2);
     } else {
       EXPECT_DOUBLE_EQ(replicasLengthOf(slow), flush + 3 + 1);

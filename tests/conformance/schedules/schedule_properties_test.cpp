@@ -1,5 +1,5 @@
-// Schedules against simulations written independently of the emulator, and what must hold for every one of
-// them.
+// Compares schedules with simulations that were written independently of the emulator, and checks properties
+// of all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ double popartByFormula(int g, const std::vector<double>& f, const std::vector<do
   return total;
 }
 
-/// End of (stage, micro-batch) by the recurrence of GPipe, transfers of x between stages.
+/// The end of (stage, micro-batch) by the recurrence of GPipe, with transfers of x between stages.
 double gpipeByRecurrence(int g, const std::vector<double>& f, const std::vector<double>& b, double x) {
   const auto n = f.size();
   std::vector<std::vector<double>> fe(n, std::vector<double>(static_cast<std::size_t>(g))), be = fe;
@@ -52,8 +52,8 @@ double gpipeByRecurrence(int g, const std::vector<double>& f, const std::vector<
   return end;
 }
 
-/// Placements, transfers and waits of a device cover the run without overlap; on devices whose transfers do
-/// not hold them up (dependency schedules) transfers are left out.
+/// Checks that placements, transfers and waits of a device cover the run without overlap. Transfers are
+/// ignored if they do not delay devices (dependency schedules).
 void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   for (const model::Device& device : recorded.catalog->devices) {
     std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -63,7 +63,7 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
     for (const model::Wait& w : recorded.waits) {
       if (w.device == device.id) spans.emplace_back(w.start.count, w.end.count);
     }
-    std::map<std::int64_t, std::int64_t> exchanges;  // those of one cycle share a start
+    std::map<std::int64_t, std::int64_t> exchanges;  // transfers of one cycle start together
     for (const model::Transfer& t : recorded.transfers) {
       const auto lane = [&](model::LaneId id) {
         return recorded.catalog->lanes[static_cast<std::size_t>(id.value)].device;
@@ -84,7 +84,7 @@ void expectCovered(const RecordedSchedule& recorded, bool withTransfers) {
   }
 }
 
-/// `exchange`: the longest a transfer takes; nothing else of the path may be charged to transfers.
+/// `exchange` is the longest time of a transfer. No more of the path may be charged to transfers.
 void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
   for (const model::Wait& w : recorded.waits) {
     EXPECT_LT(w.start, w.end);
@@ -92,7 +92,7 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
     ASSERT_TRUE(w.waitedFor.valid());
     const model::Placement& bound = recorded.placements[static_cast<std::size_t>(w.waitedFor.value)];
     EXPECT_EQ(bound.id, w.waitedFor);
-    EXPECT_LE(bound.end, w.end);  // what was waited for is over when the wait is
+    EXPECT_LE(bound.end, w.end);  // what was waited for has ended when the wait ends
   }
   for (const model::Run& run : recorded.catalog->runs) {
     const auto path = analysis::criticalPath(*recorded.file, *recorded.catalog, run.id);
@@ -111,7 +111,7 @@ void expectCausesAndPath(const RecordedSchedule& recorded, double exchange) {
   }
 }
 
-/// A micro-batch reaches each stage after the stage before (forward) or behind (backward) has done it; its
+/// A micro-batch reaches a stage after the previous (forward) or the next (backward) stage has done it. Its
 /// weight gradients follow its input gradients.
 void expectDependencies(const RecordedSchedule& recorded, int pipes) {
   std::map<std::tuple<std::int64_t, int, int, model::Pass, int>, const model::Placement*> done;
@@ -129,7 +129,7 @@ void expectDependencies(const RecordedSchedule& recorded, int pipes) {
   }
 }
 
-/// The counters of micro-batches and stash entries are what the placements give.
+/// Checks that the counters of micro-batches and stash entries follow from the placements.
 void expectMemoryIsReplayed(const RecordedSchedule& recorded) {
   const auto counters = recorded.file->rows<model::Counter>();
   const auto samples = recorded.file->rows<model::CounterSample>();
@@ -238,8 +238,8 @@ TEST(ScheduleProperties, WaitsNameTheSlowerStage) {
     if (group.cause == model::WaitCause::fill) fill += group.ticksPerIteration;
     if (group.cause == model::WaitCause::drain) drain += group.ticksPerIteration;
   }
-  // Device 0 in cycles 2…13 (2,3,6×6,4,4,2,2 long) is busy 1,1,1,1,3,3,2,2,2,2,2,2; the waits of cycle 3 are
-  // for stage 3.
+  // Device 0 in cycles 2…13 (which take 2,3,6×6,4,4,2,2) is busy for 1,1,1,1,3,3,2,2,2,2,2,2. The waits of
+  // cycle 3 are for stage 3.
   EXPECT_DOUBLE_EQ(slower / 1e6, (2 - 1) + (6 - 1) * 2 + (6 - 3) * 2 + (6 - 2) * 2 + (4 - 2) * 2);
   EXPECT_DOUBLE_EQ(fill, 0);
   EXPECT_DOUBLE_EQ(drain, 0);

@@ -69,7 +69,7 @@ TEST(ScheduleTables, PopartCyclesCellByCell) {
   }
 }
 
-/// Micro-batches on a device after the forward of each cycle.
+/// Number of micro-batches on a device after the forward pass of each cycle.
 std::vector<int> liveByCycle(const RecordedSchedule& recorded, int device, int cycles) {
   std::vector<int> live;
   for (int cycle = 0; cycle < cycles; ++cycle) {
@@ -94,7 +94,7 @@ TEST(ScheduleTables, LiveMicroBatchesAndStash) {
     const std::vector<int> live = liveByCycle(four, device, 14);
     EXPECT_EQ(*std::max_element(live.begin(), live.end()), peaks[d]);
     EXPECT_EQ(four.catalog->stages[d].stashEntries, stash[d]);
-    // The counter that the profile carries has the same peak.
+    // The counter in the profile has the same peak.
     double peak = 0;
     const auto samples = four.file->rows<model::CounterSample>();
     ASSERT_TRUE(samples.ok());

@@ -1,5 +1,5 @@
-// Numbers that the specification states beside its tables: columns of the tutorial's figure, long inference,
-// the columns of makespans that need several schedules, idle times and limits.
+// Numbers that the specification states beside its tables: columns of the figure in the tutorial, long
+// inference, makespans that need several schedules, idle times and limits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,12 +10,6 @@
 
 namespace pipescope::tests {
 namespace {
-
-app::ScheduleTable statedNumbersTable(const compile::FixedRun& run) {
-  auto made = app::scheduleTable(run);
-  if (!made.ok()) ADD_FAILURE() << made.error().message;
-  return made.ok() ? std::move(made).value() : app::ScheduleTable();
-}
 
 std::vector<double> all(int stages, double cost) {
   return std::vector<double>(static_cast<std::size_t>(stages), cost);
@@ -34,14 +28,13 @@ std::vector<Halves> halvesOf(const app::ScheduleTable& made) {
   return cycles;
 }
 
-/// §2.2: the figure draws the forward and the backward half of a cycle as columns, where there is such a
-/// half. 3(N − 1) of them come before all are full; the fill is 2(N − 1) cycles, after which every device
+/// §2.2: the figure draws the forward half and the backward half of a cycle as columns, if there is such a
+/// half. 3(N − 1) columns come before all are full. The fill takes 2(N − 1) cycles; after it every device
 /// does both halves.
 TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
   for (int n = 2; n <= 8; ++n) {
     SCOPED_TRACE(n);
-    const std::vector<Halves> cycles =
-        halvesOf(statedNumbersTable(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
+    const std::vector<Halves> cycles = halvesOf(tableOf(fixedRun("popart", 3 * n, all(n, 1), all(n, 2))));
     std::vector<int> columns;
     for (const Halves& cycle : cycles) {
       if (cycle.forward > 0) columns.push_back(cycle.forward);
@@ -58,12 +51,12 @@ TEST(StatedNumbers, ColumnsOfTheTutorialsFigure) {
 
 /// §2.1: 100 micro-batches of inference in four stages.
 TEST(StatedNumbers, LongInference) {
-  const app::ScheduleTable made = statedNumbersTable(fixedRun("popart", 100, all(4, 1), {}));
+  const app::ScheduleTable made = tableOf(fixedRun("popart", 100, all(4, 1), {}));
   EXPECT_EQ(made.cycles, 103);
   for (const double utilisation : made.utilisation) EXPECT_NEAR(utilisation, .971, .0005);
 }
 
-/// PopART's order without its barriers: a task waits for its device and its neighbour only.
+/// The order of PopART without its barriers: a task waits only for its device and its neighbour.
 double withoutBarriers(int g, const std::vector<double>& forward, const std::vector<double>& backward) {
   const int n = static_cast<int>(forward.size());
   std::map<std::pair<int, int>, double> f, b;  // stage, micro-batch → end
@@ -73,7 +66,7 @@ double withoutBarriers(int g, const std::vector<double>& forward, const std::vec
       double& device = free[static_cast<std::size_t>(i)];
       return k < 0 || k >= g ? 0.0 : device = std::max(device, input) + cost;
     };
-    // A cycle's inputs are results of the one before, but for the loss stage's own.
+    // The inputs of a cycle are results of the previous one, except within the loss stage.
     for (int i = 0; i < n; ++i) {
       const auto s = static_cast<std::size_t>(i);
       const int k = cycle - i, j = cycle - (2 * n - 2 - i);
@@ -84,7 +77,8 @@ double withoutBarriers(int g, const std::vector<double>& forward, const std::vec
   return *std::max_element(free.begin(), free.end());
 }
 
-/// §2.4, all four columns of makespans; the barrier column holds for TensorFlow's grouped schedule, too.
+/// §2.4: all four columns of makespans. The column with barriers also holds for TensorFlow's grouped
+/// schedule.
 TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
   struct Row {
     int g;
@@ -100,13 +94,13 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
                          {8, {1, 1, 1, 1}, {2, 2, 2, 4}, 49, 49, 49, 49}}) {
     SCOPED_TRACE(testing::Message() << row.g << " micro-batches, " << row.barrier);
     const auto span = [&](const char* schedule) {
-      return statedNumbersTable(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
+      return tableOf(fixedRun(schedule, row.g, row.forward, row.backward)).makespan;
     };
     EXPECT_DOUBLE_EQ(span("popart"), row.barrier);
     EXPECT_DOUBLE_EQ(withoutBarriers(row.g, row.forward, row.backward), row.dependencies);
     EXPECT_DOUBLE_EQ(span("1f1b"), row.oneForwardOneBackward);
     EXPECT_DOUBLE_EQ(span("gpipe"), row.gpipe);
-    if (row.g % (2 * static_cast<int>(row.forward.size())) == 0) {  // what tf-grouped runs at all
+    if (row.g % (2 * static_cast<int>(row.forward.size())) == 0) {  // tf-grouped accepts this number
       EXPECT_DOUBLE_EQ(span("tf-grouped"), row.barrier);
     }
   }
@@ -115,27 +109,26 @@ TEST(StatedNumbers, MakespansOfFourWaysToRunTheSameStages) {
 /// §2.4: one device at a time.
 TEST(StatedNumbers, ShardedUsesOneDeviceAtATime) {
   for (const int n : {2, 3, 8}) {
-    for (const double utilisation :
-         statedNumbersTable(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
+    for (const double utilisation : tableOf(fixedRun("sharded", 12, all(n, 1), all(n, 2))).utilisation)
       EXPECT_DOUBLE_EQ(utilisation, 1.0 / n);
   }
 }
 
-/// §2.5: slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) in the long run; half the stash is what
-/// they buy.
+/// §2.5: in the long run slots as long as the longer pass cost 2·max(F, B) ÷ (F + B) times as much, for half
+/// the stash.
 TEST(StatedNumbers, InterleavedTradesSpeedForStash) {
   for (const auto& [forward, backward] : {std::pair{1.0, 2.0}, {1.0, 3.0}, {2.0, 2.0}}) {
-    const app::ScheduleTable grouped = statedNumbersTable(
-                                 fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
-                             interleaved = statedNumbersTable(
-                                 fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
+    const app::ScheduleTable grouped =
+                                 tableOf(fixedRun("tf-grouped", 4000, all(4, forward), all(4, backward))),
+                             interleaved =
+                                 tableOf(fixedRun("tf-interleaved", 4000, all(4, forward), all(4, backward)));
     EXPECT_NEAR(interleaved.makespan / grouped.makespan,
                 2 * std::max(forward, backward) / (forward + backward), .002);
     for (std::size_t s = 0; s < 4; ++s) EXPECT_EQ(2 * interleaved.stashEntries[s], grouped.stashEntries[s]);
   }
 }
 
-/// §3: what a flush of equal devices takes beyond its work, and its share of the whole.
+/// §3: the time that a flush on equal devices takes beyond its work, and its share of the whole.
 TEST(StatedNumbers, BubblesOfEqualDevices) {
   for (const int p : {2, 4, 8}) {
     const int m = 4 * p;
@@ -143,7 +136,7 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
       compile::FixedRun run =
           fixedRun(schedule, m, all(p * std::max(chunks, 1), 1), all(p * std::max(chunks, 1), 2));
       run.chunks = chunks;
-      return statedNumbersTable(run);
+      return tableOf(run);
     };
     for (const char* schedule : {"gpipe", "1f1b", "popart", "tf-grouped"}) {
       const app::ScheduleTable one = made(schedule, 0);
@@ -155,17 +148,17 @@ TEST(StatedNumbers, BubblesOfEqualDevices) {
   }
 }
 
-/// §3: idle units of each device where an overlapped pair takes what its parts take.
+/// §3: idle units of each device if an overlapped pair takes as long as its parts.
 TEST(StatedNumbers, IdleTimeOfDualPipe) {
   for (const auto& [p, m, idle] : {std::tuple{4, 8, 2.0}, {8, 16, 6.0}, {8, 20, 6.0}}) {
-    const app::ScheduleTable made = statedNumbersTable(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
+    const app::ScheduleTable made = tableOf(fixedRun("dualpipe", m, all(p, 1), all(p, 2)));
     EXPECT_DOUBLE_EQ(made.makespan - 3.0 * m, idle);
     for (const double u : made.utilisation) EXPECT_NEAR(made.makespan * (1 - u), idle, 1e-9);
   }
 }
 
-/// §3: from its first task to its last a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W) and holds 2p −
-/// 1 micro-batches at most.
+/// §3: from its first task to its last, a device of ZB-H2 takes m(F + B) + (p − 1)(F + b − 2W), and it holds
+/// at most 2p − 1 micro-batches.
 TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
   for (const int p : {2, 4, 8}) {
     for (const auto& [forward, input, weight] :
@@ -173,7 +166,7 @@ TEST(StatedNumbers, SpanOfADeviceUnderZeroBubble2) {
       const int m = 4 * p;
       compile::FixedRun run = fixedRun("zb-h2", m, all(p, forward), all(p, input + weight));
       for (auto& stage : run.stages) stage.weight = weight;
-      const app::ScheduleTable made = statedNumbersTable(run);
+      const app::ScheduleTable made = tableOf(run);
       double first = 1e300, last = 0;
       for (const app::ScheduleSlot& slot : made.slots) {
         if (slot.device != 0) continue;

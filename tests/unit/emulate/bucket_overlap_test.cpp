@@ -1,5 +1,5 @@
-// Buckets of gradients beside the backward pass: e_k = max(r_k, e_{k−1}) + c_k, exposed max(0, e_last −
-// T_bwd).
+// Buckets of gradients that are summed beside the backward pass. With ready times r and lengths c, the ends
+// are e_k = max(r_k, e_{k−1}) + c_k, and max(0, e_last − T_bwd) is exposed.
 #include <gtest/gtest.h>
 
 #include "engine/emulate/emulator.h"
@@ -8,8 +8,8 @@
 namespace pipescope::emulate {
 namespace {
 
-/// A card whose gradients are ready at 10, 20 and 30 of its backward pass, each with a collective of `each`
-/// ticks.
+/// A card whose gradients are ready at 10, 20 and 30 ticks of its backward pass. Each bucket has a collective
+/// of `each` ticks.
 class BucketSystem : public devices::System {
  public:
   explicit BucketSystem(std::int64_t each) : each_(each) {
@@ -65,8 +65,8 @@ class BucketSystem : public devices::System {
 };
 
 struct Overlap {
-  std::vector<std::int64_t> ends;  ///< of collectives, from the start of the last backward pass
-  std::int64_t exposed = 0;        ///< waited for them
+  std::vector<std::int64_t> ends;  ///< of the collectives, counted from the start of the last backward pass
+  std::int64_t exposed = 0;        ///< time spent waiting for them
   std::int64_t total = 0;
 };
 
@@ -140,11 +140,12 @@ TEST(BucketOverlap, FollowsTheFormula) {
 }
 
 TEST(BucketOverlap, TwoStagesOfADeviceShareItsLane) {
-  // Stage 1's gradients are ready at 10, 20, 30, stage 0's at 40, 50, 60; each collective takes 15.
+  // The gradients of stage 1 are ready at 10, 20 and 30, those of stage 0 at 40, 50 and 60. Each collective
+  // takes 15.
   const Overlap found = overlapOf(15, 1, 2);
   EXPECT_EQ(found.ends, (std::vector<std::int64_t>{25, 40, 55, 70, 85, 100}));
   EXPECT_EQ(found.exposed, 100 - 60);
-  // Short ones end before the next are ready.
+  // Short collectives end before the next gradients are ready.
   EXPECT_EQ(overlapOf(8, 1, 2).ends, (std::vector<std::int64_t>{18, 28, 38, 48, 58, 68}));
 }
 

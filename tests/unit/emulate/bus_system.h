@@ -1,6 +1,6 @@
 #pragma once
-// A device family for tests: devices on buses whose transfers slow each other, with costs and memory as
-// given.
+// A device family for tests. Its devices are on buses whose transfers slow each other down; costs and memory
+// are given.
 #include <functional>
 
 #include "engine/devices/core/device_family.h"
@@ -14,8 +14,8 @@ using base::Ticks;
 
 class BusSystem : public devices::System {
  public:
-  /// `busOf` a flow: flows on one bus take turns, byte by byte, one byte a tick; −1: a bus of its own that
-  /// nothing slows.
+  /// `busOf` returns the bus of a flow. Flows on one bus take turns, byte by byte, at one byte per tick. −1
+  /// stands for a bus of its own that nothing slows down.
   BusSystem(int count, std::vector<std::int64_t> forward, std::vector<std::int64_t> backward,
             std::function<int(const devices::Flow&)> busOf)
       : forward_(std::move(forward)), backward_(std::move(backward)), busOf_(std::move(busOf)) {
@@ -93,7 +93,7 @@ class BusSystem : public devices::System {
   std::vector<devices::LinkInfo> links_;
 };
 
-/// One call of a schedule on such devices, stages in a row, each boundary of `bytes`.
+/// One call of a schedule on such devices, with one stage on each device and `bytes` on each boundary.
 struct BusRun {
   record::MemoryProfile profile;
   emulate::ComputeSpan computed;

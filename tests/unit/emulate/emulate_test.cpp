@@ -1,4 +1,4 @@
-// Transfers that share links, counters of memory, and what does not depend on what is recorded.
+// Tests of transfers that share links, of memory counters, and of what recording must not change.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -28,15 +28,16 @@ std::vector<std::pair<std::int64_t, std::int64_t>> spans(const std::vector<model
 }
 
 TEST(Contention, TransfersUnderWayShareTheirLink) {
-  // Stages of 4, 4 and 1 ticks, 10 bytes (12 for whole floats) a boundary, one byte a tick. Stage 0 sends at
-  // 4 and 8; by hand: from 8 on both go at half pace, so the first (8 left) ends at 24, when the second has 4
-  // left and the bus for itself until stage 1 sends, at 28, as that one ends.
+  // Stages take 4, 4 and 1 ticks, each boundary has 10 bytes (12 in whole floats), and the bus carries one
+  // byte per tick. By hand: stage 0 sends at 4 and 8. From 8 on both transfers run at half pace. The first
+  // has 8 bytes left and ends at 24. The second then has 4 left and has the bus for itself until 28, when it
+  // ends and stage 1 sends.
   BusSystem system(3, {4, 4, 1}, {}, oneBus);
   BusRun run;
   emulateOn(system, "gpipe", 3, 2, false, 12, emulate::RecordLevel::stages, run);
-  // 4–24: 4 alone, then 8 left at half pace. 8–28: 16 at half pace for 8, then 4 alone. Stage 1 computes
-  // 24–28 and 28–32, sends 12 at 28 and at 32: 4 alone, 8 at half pace until 48; the other 8 of 12 until 48,
-  // 4 alone.
+  // 4–24: 4 bytes alone, then 8 at half pace. 8–28: 8 bytes in 16 ticks at half pace, then 4 alone. Stage 1
+  // computes in 24–28 and 28–32 and sends 12 bytes at 28 and at 32: 4 alone, then 8 at half pace until 48.
+  // The second transfer has sent 8 of its 12 bytes by 48 and sends 4 alone.
   EXPECT_EQ(spans(run.transfers),
             (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 24}, {8, 28}, {28, 48}, {32, 52}}));
   EXPECT_EQ(run.run.end.count, 53);
@@ -50,7 +51,8 @@ TEST(Contention, FlowsOnOtherLinksDoNotSlowEachOther) {
             (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 8}, {8, 12}, {12, 16}, {16, 20}}));
 }
 
-/// Replicas in step on one bus are as one with so many times the bytes; on buses of their own as one alone.
+/// Replicas that run in step on one bus take as long as one replica with so many times the bytes. On separate
+/// buses they take as long as one alone.
 TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
   for (const char* schedule : {"popart", "gpipe", "1f1b"}) {
     const auto spansOf = [&](auto busOf, std::int64_t bytes, int replicas, bool all) {
@@ -68,7 +70,8 @@ TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(both, expected) << schedule;
     EXPECT_EQ(spansOf(ownBus, 12, 4, false), spansOf(ownBus, 12, 1, false)) << schedule;
-    // Devices 0 to 5, two replicas of three, are on one bus; the third replica has its own.
+    // Devices 0 to 5, which are two replicas of three devices, share a bus. The third replica has its own
+    // bus.
     const auto pairs = [](const devices::Flow& flow) { return flow.from / 6; };
     BusSystem system(12, {4, 4, 1}, {5, 2, 3}, pairs);
     BusRun run;
@@ -87,8 +90,8 @@ TEST(Contention, WithoutLinksTheTimeIsAsGiven) {
             (std::vector<std::pair<std::int64_t, std::int64_t>>{{4, 16}, {8, 20}, {20, 32}, {24, 36}}));
 }
 
-/// Every byte takes a tick of the bus: between two moments at which it is idle, it carries as many bytes as
-/// ticks.
+/// Every byte takes a tick of the bus. Between two moments at which it is idle, the bus carries as many bytes
+/// as ticks pass.
 TEST(Contention, ABusyBusCarriesItsFullRate) {
   for (const char* schedule : {"1f1b", "gpipe"}) {
     for (const int stages : {3, 5, 8}) {
@@ -101,7 +104,7 @@ TEST(Contention, ABusyBusCarriesItsFullRate) {
       std::int64_t start = all.front().first, end = start, bytes = 0, periods = 0;
       std::size_t members = 0;
       const auto check = [&] {
-        // Each change of the set may round a transfer up by a tick.
+        // Each change of the set of transfers may round a transfer up by a tick.
         EXPECT_GE(end - start, bytes) << schedule;
         EXPECT_LE(end - start, bytes + static_cast<std::int64_t>(members) * 2) << schedule;
         ++periods;
@@ -162,8 +165,8 @@ TEST(Emulate, LiveBytesAreWhatThePlacementsHold) {
     const auto samples = run.profile.rows<model::CounterSample>();
     for (int d = 0; d < 4; ++d) {
       const auto device = static_cast<std::size_t>(d);
-      // At every start and end of a placement: 1000 bytes always, 100 for each micro-batch held where there
-      // is a stash, 10 or 20 while a pass runs.
+      // The expected bytes at every start and end of a placement: 1000 always, 100 for each micro-batch on
+      // the device if there is a stash, and 10 or 20 while a pass runs.
       const bool stash = run.executable.stashEntries[device] > 0;
       std::map<std::int64_t, std::int64_t> expected;
       const auto bytesAt = [&](std::int64_t time) {
@@ -217,8 +220,8 @@ TEST(Forecast, IsWhatLongerIterationsGive) {
     ASSERT_TRUE(forecast.has_value());
     EXPECT_NEAR(forecast->twice, bubble(16), 1e-12);
     EXPECT_NEAR(forecast->fourTimes, bubble(32), 1e-12);
-    // All that is left in the limit is imbalance, and on top of it the barrier's exchange; 1F1B holds too
-    // little back to hide its transfers.
+    // In the limit only imbalance is left, and the exchange of the barrier. 1F1B keeps too few micro-batches
+    // in flight to hide its transfers.
     const double slowest = 14 + (std::string(schedule) == "popart" ? 4 : 0);
     if (std::string(schedule) == "1f1b") {
       EXPECT_GT(forecast->limit, 1 - 42 / (4 * slowest));
@@ -227,7 +230,7 @@ TEST(Forecast, IsWhatLongerIterationsGive) {
     }
     EXPECT_LE(forecast->limit, forecast->fourTimes);
     EXPECT_LE(forecast->fourTimes, forecast->twice);
-    // Long iterations are extended instead of emulated: 20,000 micro-batches.
+    // Very long iterations are extrapolated and not emulated: 20,000 micro-batches.
     BusRun longRun;
     emulateOn(system, schedule, 4, 20'000, true, 4, emulate::RecordLevel::off, longRun);
     const auto extended = emulate::forecastBubble(system, ids, longRun.executable);

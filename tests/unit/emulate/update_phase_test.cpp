@@ -1,5 +1,5 @@
-// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads that a device does
-// while it would wait, stores after its results have left, and host copies on I/O tiles.
+// What follows a flush: collectives beside the backward pass as DDP overlaps them, loads during waits, stores
+// after the results have left, and host copies on I/O tiles.
 #include <gtest/gtest.h>
 
 #include "bus_system.h"
@@ -22,7 +22,7 @@ LoweredSegment segment(const std::string& name, std::int64_t ticks, LaneRole lan
   return {name, lane, Ticks(ticks), {step}};
 }
 
-/// Stages whose passes are given.
+/// Stages with given passes.
 class GivenSystem : public BusSystem {
  public:
   GivenSystem(int devices, std::vector<std::vector<LoweredPass>> stages)
@@ -51,8 +51,8 @@ LoweredPass pass(Pass kind, std::vector<LoweredSegment> segments) {
 }
 
 TEST(UpdatePhase, BucketsRunBesideTheBackwardPass) {
-  // Execution semantics §4.4: buckets ready at 10, 20, 30; each takes 8: ends 18, 28, 38, of which 8 are
-  // exposed. With 15: 25, 40, 55, of which 25.
+  // Execution semantics §4.4: buckets are ready at 10, 20 and 30. If each takes 8, they end at 18, 28 and 38,
+  // of which 8 are exposed. If each takes 15, they end at 25, 40 and 55, of which 25 are exposed.
   for (const auto& [each, ends, exposed] :
        {std::tuple<std::int64_t, std::vector<std::int64_t>, std::int64_t>{8, {18, 28, 38}, 8},
         {15, {25, 40, 55}, 25}}) {
@@ -66,7 +66,7 @@ TEST(UpdatePhase, BucketsRunBesideTheBackwardPass) {
                             pass(Pass::collective, buckets), pass(Pass::update, {segment("update", 2)})}});
     BusRun run;
     emulateOn(system, "gpipe", 1, 3, true, 4, emulate::RecordLevel::stages, run);
-    // Three micro-batches; only the last one's gradients are sums.
+    // Only the gradients of the last of three micro-batches are sums.
     const std::int64_t begin = 3 * 5 + 2 * 30;
     std::vector<std::int64_t> found;
     for (const model::Placement& p : run.placements) {
@@ -91,8 +91,8 @@ LoweredSegment remote(const std::string& name, std::int64_t ticks) {
 }
 
 TEST(UpdatePhase, LoadsComeBeforeInputsAndStoresAfterResults) {
-  // Stage 1 loads for 6 while stage 0 computes for 10; stage 0's store of 4 holds nobody up. A byte takes
-  // one.
+  // Stage 1 loads for 6 ticks while stage 0 computes for 10. The store of stage 0, which takes 4, delays
+  // nobody. A byte takes one tick.
   GivenSystem system(2, {{pass(Pass::forward, {segment("a", 10), remote("store", 4)})},
                          {pass(Pass::forward, {remote("load", 6), segment("b", 3)})}});
   BusRun run;

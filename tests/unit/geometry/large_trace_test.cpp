@@ -1,7 +1,7 @@
 // Traces that are too long to be read at once: from afar, by window, and counters.
 #include <gtest/gtest.h>
 
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline_search.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {
@@ -234,10 +234,10 @@ TEST(TimelineItems, NextLikeThisPassesOverOthers) {
   const TimelineWindow window{TimeView(Ticks(0), Ticks(800), 800), 0, scene.layout().height};
   const int y = scene.layout().rows[0].y + 5;
   const TimelineItem forward = scene.itemAt(window, 110, y);
-  const TimelineItem next = scene.nextLike(forward, 1);
+  const TimelineItem next = TimelineSearch(scene).nextLike(forward, 1);
   EXPECT_EQ(next.start, Ticks(500));
-  EXPECT_EQ(scene.nextLike(next, -1), forward);
-  EXPECT_FALSE(scene.nextLike(next, 1));
+  EXPECT_EQ(TimelineSearch(scene).nextLike(next, -1), forward);
+  EXPECT_FALSE(TimelineSearch(scene).nextLike(next, 1));
 }
 
 TEST(TimelineItems, MeasuringCatchesEdges) {
@@ -251,15 +251,15 @@ TEST(TimelineItems, MeasuringCatchesEdges) {
 
 TEST(TimelineItems, NamesAreFoundForwardsAndBackwards) {
   const TimelineScene scene = largeTraceSmallScene();
-  const TimelineItem first = scene.find("relu", {}, 0);
+  const TimelineItem first = TimelineSearch(scene).byName("relu", {}, 0);
   ASSERT_TRUE(first);
   EXPECT_EQ(scene.labelOf(first), "relu");
   EXPECT_EQ(first.start, Ticks(130));
-  const TimelineItem second = scene.find("relu", first, 1);
+  const TimelineItem second = TimelineSearch(scene).byName("relu", first, 1);
   EXPECT_EQ(second.start, Ticks(530));
-  EXPECT_EQ(scene.find("relu", second, -1), first);
-  EXPECT_FALSE(scene.find("relu", second, 1));
-  EXPECT_FALSE(scene.find("nothing of this name", {}, 0));
+  EXPECT_EQ(TimelineSearch(scene).byName("relu", second, -1), first);
+  EXPECT_FALSE(TimelineSearch(scene).byName("relu", second, 1));
+  EXPECT_FALSE(TimelineSearch(scene).byName("nothing of this name", {}, 0));
 }
 
 }  // namespace

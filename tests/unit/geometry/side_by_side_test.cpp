@@ -7,6 +7,7 @@
 
 #include "profiler/analysis/device_places.h"
 #include "profiler/analysis/timeline/far_statistics.h"
+#include "profiler/geometry/overview.h"
 #include "profiler/geometry/timeline_layout.h"
 #include "profiler/geometry/timeline_scene.h"
 #include "profiler/record/memory_profile.h"

@@ -3,7 +3,7 @@
 
 #include "profiler/analysis/timeline/far_statistics.h"
 #include "profiler/analysis/timeline/tile_times.h"
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/timeline_search.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {
@@ -172,15 +172,16 @@ TEST(StepOf, FindsThePlaceOfAProgram) {
   const TimelineItem first = scene.itemAt(tilesWhole(scene), 135, row->y + 1);
   const auto& segment = tiles.trace->segments[0];
   const model::ProgramId program = segment.steps[2].program;  // layer/relu
-  const TimelineItem found = scene.stepOf(program, 0, Ticks(0));
+  const TimelineItem found = TimelineSearch(scene).stepOf(program, 0, Ticks(0));
   ASSERT_TRUE(static_cast<bool>(found));
   EXPECT_EQ(scene.pathOf(found), "layer/relu");
   EXPECT_EQ(found.start.count, 130);
   EXPECT_EQ(first.start.count, 130);
-  EXPECT_EQ(scene.stepOf(program, 0, Ticks(300)).start.count, 530) << "the next one";
-  EXPECT_EQ(scene.stepOf(program, 0, Ticks(790)).start.count, 130) << "none follows: the first";
-  EXPECT_FALSE(static_cast<bool>(scene.stepOf(program, 1, Ticks(0))));
-  EXPECT_FALSE(static_cast<bool>(scene.stepOf({}, 0, Ticks(0))));
+  EXPECT_EQ(TimelineSearch(scene).stepOf(program, 0, Ticks(300)).start.count, 530) << "the next one";
+  EXPECT_EQ(TimelineSearch(scene).stepOf(program, 0, Ticks(790)).start.count, 130)
+      << "none follows: the first";
+  EXPECT_FALSE(static_cast<bool>(TimelineSearch(scene).stepOf(program, 1, Ticks(0))));
+  EXPECT_FALSE(static_cast<bool>(TimelineSearch(scene).stepOf({}, 0, Ticks(0))));
 }
 
 /// Where no stretch cuts a placement and nothing moves between placements, both kinds of sums are the same.
@@ -245,6 +246,13 @@ TEST(WallRows, LieWhereTheirCallsLie) {
   ASSERT_EQ(item.kind, Kind::wall);
   EXPECT_EQ(scene.labelOf(item), "call 1");
   EXPECT_EQ(item.start.count, 800);
+  // A call holds its first tick and not the tick at which it ends.
+  EXPECT_FALSE(scene.itemAt(window, 799, y));
+  EXPECT_TRUE(scene.itemAt(window, 800, y));
+  EXPECT_TRUE(scene.itemAt(window, 999, y));
+  const TimelineWindow later{TimeView(Ticks(500), Ticks(1500), 1000), 0, scene.layout().height};
+  EXPECT_TRUE(scene.itemAt(later, 499, y));
+  EXPECT_FALSE(scene.itemAt(later, 500, y)) << "the call ended at 1000";
   const Shapes shapes = scene.draw({TimeView(Ticks(800), Ticks(1000), 1000), 0, scene.layout().height}, {});
   const bool said = std::any_of(shapes.labels.begin(), shapes.labels.end(), [](const Label& label) {
     return label.text.find("12") != std::string::npos && label.text.find("host") != std::string::npos;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "profiler/geometry/timeline_scene.h"
+#include "profiler/geometry/overview.h"
+#include "profiler/geometry/timeline_links.h"
 #include "small_profile.h"
 
 namespace pipescope::geometry {
@@ -247,14 +248,14 @@ TEST(TimelineScene, NeighboursOfARow) {
 TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
   const TimelineScene scene = timelineSmallScene();
   const TimelineItem wait = itemAt(scene, 170, RowKind::activity, 0);
-  const TimelineItem cause = scene.waitedFor(wait);
+  const TimelineItem cause = waitedFor(scene, wait);
   EXPECT_EQ(cause.kind, Kind::pass);
   EXPECT_EQ(cause.device, 1);
   EXPECT_EQ(scene.labelOf(cause), "F0");
   EXPECT_EQ(cause.end, Ticks(200));
-  EXPECT_FALSE(scene.waitedFor(itemAt(scene, 50, RowKind::activity, 0))) << "the host is no placement";
-  EXPECT_FALSE(scene.waitedFor(cause));
-  const auto arrows = scene.arrows(timelineWhole(scene), wait);
+  EXPECT_FALSE(waitedFor(scene, itemAt(scene, 50, RowKind::activity, 0))) << "the host is no placement";
+  EXPECT_FALSE(waitedFor(scene, cause));
+  const auto arrows = arrowsOf(scene, timelineWhole(scene), wait);
   ASSERT_EQ(arrows.size(), 1U);
   EXPECT_EQ(arrows[0].x1, 200);
   EXPECT_EQ(arrows[0].y1, centre(scene, rowIndex(scene, RowKind::activity, 1)));
@@ -263,7 +264,7 @@ TEST(TimelineScene, AWaitLeadsToWhatItWaitedFor) {
 
 TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
   const TimelineScene scene = timelineSmallScene();
-  const auto one = scene.arrows(timelineWhole(scene), itemAt(scene, 170, RowKind::transfer, 1));
+  const auto one = arrowsOf(scene, timelineWhole(scene), itemAt(scene, 170, RowKind::transfer, 1));
   ASSERT_EQ(one.size(), 1U);
   EXPECT_EQ(one[0].x1, 160);
   EXPECT_EQ(one[0].x2, 180);
@@ -271,10 +272,10 @@ TEST(TimelineScene, ArrowsOfTransfersAndPasses) {
   EXPECT_EQ(one[0].y2, centre(scene, rowIndex(scene, RowKind::transfer, 1)));
   const TimelineItem sender = itemAt(scene, 130, RowKind::activity, 0),
                      receiver = itemAt(scene, 190, RowKind::activity, 1);
-  EXPECT_EQ(scene.transfersOf(sender), std::vector<int>{0});
-  EXPECT_EQ(scene.transfersOf(receiver), std::vector<int>{0});
-  EXPECT_TRUE(scene.transfersOf(itemAt(scene, 230, RowKind::activity, 0)).empty()) << "no gradient was sent";
-  EXPECT_TRUE(scene.arrows(timelineWhole(scene), {}).empty());
+  EXPECT_EQ(transfersOf(scene, sender), std::vector<int>{0});
+  EXPECT_EQ(transfersOf(scene, receiver), std::vector<int>{0});
+  EXPECT_TRUE(transfersOf(scene, itemAt(scene, 230, RowKind::activity, 0)).empty()) << "no gradient was sent";
+  EXPECT_TRUE(arrowsOf(scene, timelineWhole(scene), {}).empty());
 }
 
 TEST(TimelineScene, ItemsAreFoundByWhatTheyAre) {

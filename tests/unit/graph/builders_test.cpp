@@ -40,7 +40,7 @@ TEST(ResNet, HasThePublishedParameters) {
   EXPECT_EQ(count("resnet", {{"depth", n(152)}}), 60'192'808);
   EXPECT_EQ(count("resnet", {{"depth", n(50)}, {"groups", n(32)}, {"width_per_group", n(4)}}), 25'028'904);
   EXPECT_EQ(count("resnet", {{"depth", n(101)}, {"groups", n(32)}, {"width_per_group", n(8)}}), 88'791'336);
-  // In inference the running statistics are weights like the others.
+  // In inference the running statistics are weights like all others.
   EXPECT_EQ(count("resnet", {{"depth", n(50)}}, false), 25'557'032 + 53'120);
 }
 
@@ -121,7 +121,7 @@ TEST(Decoder, HasThePublishedParameters) {
   EXPECT_EQ(count("decoder", llama), 8'030'261'248);
   // 60 · (2·8192² + 2·8192·512 + 2·8192·32768 + 4·8192) + 65024·8192 + 2·8192
   EXPECT_EQ(count("decoder", falcon), 41'303'293'952);
-  // GPT-2: learned positions (the sample's length of them), biases everywhere, tied embeddings.
+  // GPT-2 has learned positions (as many as the sample has), biases everywhere and tied embeddings.
   EXPECT_EQ(count("decoder", {{"position", t("learned")},
                               {"sequence", n(1024)},
                               {"attention_bias", true},
@@ -131,7 +131,7 @@ TEST(Decoder, HasThePublishedParameters) {
 }
 
 TEST(Decoder, WeightsAreShapesOnly) {
-  // Forty thousand million weights would take 160 GB: constants (mask and turns) are all that has values.
+  // Forty thousand million weights would take 160 GB, so only constants (mask and rotations) have values.
   const auto graph = model("decoder", falcon, false);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   std::int64_t bytes = 0;

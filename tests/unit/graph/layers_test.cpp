@@ -30,7 +30,7 @@ std::string layersRefusal(const LayersModel& model) {
   return graph.ok() ? "" : graph.error().message;
 }
 
-/// The refusal of the MNIST model after one change.
+/// The error for the MNIST model after one change.
 template <class Change>
 std::string refusalAfter(Change change) {
   LayersModel model = mnist(40, true);

@@ -1,4 +1,4 @@
-// Chains of rearrangements as single moves: the same elements at the same places, whatever the chain.
+// Chains of rearrangements as single moves: whatever the chain, the same elements are at the same places.
 #include "engine/numerics/combine_moves.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include "engine/numerics/session.h"
 #include "engine/ops/moves/strided_move.h"
 #include "engine/ops/standard_operators.h"
+#include "graph_testing.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -20,8 +21,8 @@ using graph::Graph;
 using graph::TensorId;
 using Ints = std::vector<std::int64_t>;
 
-TensorId addCombineMoves(Graph& graph, const std::string& op, std::vector<TensorId> inputs,
-                         graph::Attributes attributes = {}) {
+TensorId addNode(Graph& graph, const std::string& op, std::vector<TensorId> inputs,
+                 graph::Attributes attributes = {}) {
   graph::Node node;
   node.op = op;
   node.name = op + std::to_string(graph.nodes().size());
@@ -34,7 +35,7 @@ TensorId addCombineMoves(Graph& graph, const std::string& op, std::vector<Tensor
   return made->front();
 }
 
-/// y of a graph with one input x, whose elements are 0, 1, 2 …
+/// Returns y of a graph with one input x, whose elements are 0, 1, 2 …
 std::vector<float> run(const Graph& graph) {
   base::SerialExecutor serial;
   auto session = numerics::Session::create(graph, ops::standardOperators(), nullptr, serial);
@@ -47,10 +48,6 @@ std::vector<float> run(const Graph& graph) {
   PIPESCOPE_CHECK(status.ok(), status.error().message);
   const auto y = results.output<float>(0);
   return {y.begin(), y.end()};
-}
-
-std::int64_t combineMovesCountOf(const std::vector<graph::Node>& nodes, const std::string& op) {
-  return std::ranges::count(nodes, op, &graph::Node::op);
 }
 
 std::vector<graph::Node> combined(const Graph& graph) {
@@ -66,13 +63,12 @@ TensorId input(Graph& graph, graph::Shape shape) {
 
 TensorId slice(Graph& graph, TensorId x, std::int64_t axis, std::int64_t start, std::int64_t end,
                std::int64_t step = 1) {
-  return addCombineMoves(
-      graph, "Slice", {x},
-      {{"starts", Ints{start}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
+  return addNode(graph, "Slice", {x},
+                 {{"starts", Ints{start}}, {"ends", Ints{end}}, {"axes", Ints{axis}}, {"steps", Ints{step}}});
 }
 
 TensorId reshape(Graph& graph, TensorId x, Ints shape) {
-  return addCombineMoves(graph, "Reshape", {x}, {{"shape", std::move(shape)}});
+  return addNode(graph, "Reshape", {x}, {{"shape", std::move(shape)}});
 }
 
 TEST(CombineMoves, HeadsOfAnAttentionAreOneMove) {
@@ -80,8 +76,7 @@ TEST(CombineMoves, HeadsOfAnAttentionAreOneMove) {
   Graph g;
   const TensorId x = input(g, {3, 2, 12});
   const TensorId heads = reshape(g, slice(g, x, 2, 4, 8), {3, 4, 2});
-  g.outputs = {
-      addCombineMoves(g, "Relu", {addCombineMoves(g, "Transpose", {heads}, {{"perm", Ints{1, 0, 2}}})})};
+  g.outputs = {addNode(g, "Relu", {addNode(g, "Transpose", {heads}, {{"perm", Ints{1, 0, 2}}})})};
   const std::vector<graph::Node> nodes = combined(g);
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(nodes[0].op, "StridedRead");
@@ -124,7 +119,7 @@ TEST(CombineMoves, AnyChainGivesTheSameElements) {
         Ints perm(shape.size());
         std::iota(perm.begin(), perm.end(), 0);
         std::ranges::shuffle(perm, random);
-        both([&](Graph& g, TensorId x) { return addCombineMoves(g, "Transpose", {x}, {{"perm", perm}}); });
+        both([&](Graph& g, TensorId x) { return addNode(g, "Transpose", {x}, {{"perm", perm}}); });
       } else if (kind == 2 && rank > 1) {
         const std::int64_t axis = below(shape.size() - 1);  // two neighbours become one axis
         Ints merged(shape.begin(), shape.end());
@@ -141,30 +136,31 @@ TEST(CombineMoves, AnyChainGivesTheSameElements) {
         both([&](Graph& g, TensorId x) { return reshape(g, x, split); });
       }
     }
-    alone.outputs = {addCombineMoves(alone, "Relu", {a})};
-    watched.outputs = {addCombineMoves(watched, "Relu", {b})};
+    alone.outputs = {addNode(alone, "Relu", {a})};
+    watched.outputs = {addNode(watched, "Relu", {b})};
     watched.outputs.insert(watched.outputs.end(), between.begin(), between.end());  // nothing may be combined
-    EXPECT_EQ(combineMovesCountOf(combined(watched), "StridedRead"), 0);
-    combinedChains += combineMovesCountOf(combined(alone), "StridedRead");
+    EXPECT_EQ(countOf(combined(watched), "StridedRead"), 0);
+    combinedChains += countOf(combined(alone), "StridedRead");
     ASSERT_EQ(run(alone), run(watched)) << "chain " << trial;
   }
   EXPECT_GT(combinedChains, 50);
 }
 
 TEST(CombineMoves, WhatIsNoViewStaysApart) {
-  // A transposed matrix flattened, then cut: neither one stride nor two serve.
+  // A transposed matrix is flattened and then cut. Neither one stride nor two describe that.
   Graph g;
   const TensorId x = input(g, {3, 5});
-  const TensorId flat = reshape(g, addCombineMoves(g, "Transpose", {x}, {{"perm", Ints{1, 0}}}), {15});
-  g.outputs = {addCombineMoves(g, "Relu", {slice(g, flat, 0, 1, 14)})};
-  EXPECT_EQ(combineMovesCountOf(combined(g), "StridedRead"), 0);
+  const TensorId flat = reshape(g, addNode(g, "Transpose", {x}, {{"perm", Ints{1, 0}}}), {15});
+  g.outputs = {addNode(g, "Relu", {slice(g, flat, 0, 1, 14)})};
+  EXPECT_EQ(countOf(combined(g), "StridedRead"), 0);
   const std::vector<float> y = run(g);
   ASSERT_EQ(y.size(), 13u);
   for (std::size_t i = 0; i < y.size(); ++i)
     EXPECT_EQ(y[i], static_cast<float>((i + 1) % 3 * 5 + (i + 1) / 3));
 }
 
-/// loss of Σ over products of the pieces' heads: their gradients come back through Transposes and Reshapes.
+/// The loss sums over products of the heads of pieces. Their gradients come back through Transposes and
+/// Reshapes.
 Graph attention(bool watched) {
   Graph g;
   const TensorId x = g.addTensor("x", {graph::ElementType::float32, {3, 4}}, graph::TensorRole::input);
@@ -173,17 +169,16 @@ Graph attention(bool watched) {
   g.inputs = {x, target};
   const TensorId weight = g.addParameter("weight", {graph::ElementType::float32, {4, 16}},
                                          {graph::Initializer::Kind::uniform, 0.5, nullptr});
-  const TensorId y = addCombineMoves(g, "MatMul", {x, weight});
+  const TensorId y = addNode(g, "MatMul", {x, weight});
   std::vector<TensorId> heads;
   for (std::int64_t i = 0; i < 2; ++i) {
     const TensorId own = reshape(g, slice(g, y, 1, i * 8, i * 8 + 8), {3, 4, 2});
     if (watched) g.outputs.push_back(own);
-    heads.push_back(
-        addCombineMoves(g, "Transpose", {own}, {{"perm", i == 0 ? Ints{1, 0, 2} : Ints{1, 2, 0}}}));
+    heads.push_back(addNode(g, "Transpose", {own}, {{"perm", i == 0 ? Ints{1, 0, 2} : Ints{1, 2, 0}}}));
   }
-  const TensorId scores = addCombineMoves(g, "MatMul", {heads[0], heads[1]});
+  const TensorId scores = addNode(g, "MatMul", {heads[0], heads[1]});
   g.outputs.insert(g.outputs.begin(), scores);
-  g.loss = addCombineMoves(g, "MeanSquaredErrorLoss", {scores, target});
+  g.loss = addNode(g, "MeanSquaredErrorLoss", {scores, target});
   const auto graph = compile::addGradients(g, ops::standardOperators());
   PIPESCOPE_CHECK(graph.ok(), graph.error().message);
   return *graph;
@@ -192,11 +187,11 @@ Graph attention(bool watched) {
 TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
   const Graph graph = attention(false);
   const std::vector<graph::Node> nodes = combined(graph);
-  EXPECT_EQ(combineMovesCountOf(nodes, "StridedRead"), 2);
-  EXPECT_EQ(combineMovesCountOf(nodes, "StridedWrite"), 1);
+  EXPECT_EQ(countOf(nodes, "StridedRead"), 2);
+  EXPECT_EQ(countOf(nodes, "StridedWrite"), 1);
   for (const char* gone : {"Slice", "Transpose", "Reshape", "GradSlice", "GradSplit", "Sum"})
-    EXPECT_EQ(combineMovesCountOf(nodes, gone), 0) << gone;
-  // The gradient by the weight against central differences.
+    EXPECT_EQ(countOf(nodes, gone), 0) << gone;
+  // Compares the weight gradient with central differences.
   const std::vector<float> x{0.5F, -1, 2, 0.25F, 1, 1.5F, -0.5F, 0.75F, -2, 0.125F, 1, -1}, target(36, 0.25F);
   const auto lossAndWeights = [&](std::size_t moved, float by, double rate) {
     base::SerialExecutor serial;
@@ -222,7 +217,7 @@ TEST(CombineMoves, GradientsOfPiecesAreWrittenWhereTheyBelong) {
     const double up = lossAndWeights(i, kStep, 1).first, down = lossAndWeights(i, -kStep, 1).first;
     EXPECT_NEAR(gradient[i], (up - down) / (2 * static_cast<double>(kStep)), 2e-3) << i;
   }
-  EXPECT_EQ(combineMovesCountOf(combined(attention(true)), "StridedRead"), 0) << "somebody reads the pieces";
+  EXPECT_EQ(countOf(combined(attention(true)), "StridedRead"), 0) << "somebody reads the pieces";
 }
 
 TEST(CombineNodes, DropoutThatDropsNothingIsLeftOut) {
@@ -238,11 +233,10 @@ TEST(CombineNodes, DropoutThatDropsNothingIsLeftOut) {
     const TensorId some =
         g.addConstant("half", {graph::ElementType::float32, {}}, {halfBytes.begin(), halfBytes.end()});
     const TensorId training = g.addConstant("training", {graph::ElementType::boolean, {}}, {std::byte{1}});
-    const TensorId dropped =
-        addCombineMoves(g, "Dropout", {addCombineMoves(g, "Relu", {x}), off ? none : some, training});
-    g.outputs = {addCombineMoves(g, "Neg", {dropped})};
+    const TensorId dropped = addNode(g, "Dropout", {addNode(g, "Relu", {x}), off ? none : some, training});
+    g.outputs = {addNode(g, "Neg", {dropped})};
     const std::vector<graph::Node> nodes = combined(g);
-    EXPECT_EQ(combineMovesCountOf(nodes, "Dropout"), off ? 0 : 1);
+    EXPECT_EQ(countOf(nodes, "Dropout"), off ? 0 : 1);
     if (off) {
       EXPECT_EQ(run(g), (std::vector<float>{-0.0F, -1, -2, -3, -4, -5}));
     }

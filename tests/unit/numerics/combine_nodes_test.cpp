@@ -1,5 +1,4 @@
-// What a program computes together: which nodes, and that the numbers are those of the separate nodes and of
-// loops.
+// Which nodes a program combines, and that the numbers are those of the separate nodes and of plain loops.
 #include "engine/numerics/combine_nodes.h"
 
 #include <gtest/gtest.h>
@@ -7,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/compile/gradients.h"
 #include "engine/numerics/session.h"
 #include "engine/ops/standard_operators.h"
+#include "graph_testing.h"
 
 namespace pipescope::numerics_test {
 namespace {
@@ -19,8 +18,8 @@ using graph::TensorId;
 
 constexpr std::size_t kRows = 6, kIn = 4, kOut = 6, kPiece = 2;
 
-TensorId addCombineNodes(Graph& graph, const std::string& op, const std::string& name,
-                         std::vector<TensorId> inputs, graph::Attributes attributes = {}) {
+TensorId addNode(Graph& graph, const std::string& op, const std::string& name, std::vector<TensorId> inputs,
+                 graph::Attributes attributes = {}) {
   graph::Node node;
   node.op = op;
   node.name = name;
@@ -45,7 +44,8 @@ struct Built {
   TensorId turned, product;
 };
 
-/// y = x·Wᵀ + b, cut into three; loss = mean (p₀·p₁ + p₂ − target)². `pieces`: where they begin and end.
+/// y = x·Wᵀ + b is cut into three pieces; loss = mean (p₀·p₁ + p₂ − target)². `pieces` are their beginnings
+/// and ends.
 Built attentionLike(const std::vector<std::pair<std::int64_t, std::int64_t>>& pieces,
                     bool biasFirst = false) {
   using graph::ElementType;
@@ -64,42 +64,31 @@ Built attentionLike(const std::vector<std::pair<std::int64_t, std::int64_t>>& pi
         name, type, {graph::Initializer::Kind::values, 0, std::make_shared<const graph::TensorValue>(value)});
   };
   const TensorId weight = parameter("weight", {kOut, kIn}, 0.05F), bias = parameter("bias", {kOut}, 0.1F);
-  built.turned =
-      addCombineNodes(g, "Transpose", "turn", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-  built.product = addCombineNodes(g, "MatMul", "product", {x, built.turned});
-  const TensorId y = biasFirst ? addCombineNodes(g, "Add", "bias", {bias, built.product})
-                               : addCombineNodes(g, "Add", "bias", {built.product, bias});
+  built.turned = addNode(g, "Transpose", "turn", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  built.product = addNode(g, "MatMul", "product", {x, built.turned});
+  const TensorId y = biasFirst ? addNode(g, "Add", "bias", {bias, built.product})
+                               : addNode(g, "Add", "bias", {built.product, bias});
   std::vector<TensorId> parts;
   for (const auto& [begin, end] : pieces) {
-    parts.push_back(addCombineNodes(g, "Slice", "slice" + std::to_string(parts.size()), {y},
-                                    {{"starts", std::vector<std::int64_t>{begin}},
-                                     {"ends", std::vector<std::int64_t>{end}},
-                                     {"axes", std::vector<std::int64_t>{2}}}));
+    parts.push_back(addNode(g, "Slice", "slice" + std::to_string(parts.size()), {y},
+                            {{"starts", std::vector<std::int64_t>{begin}},
+                             {"ends", std::vector<std::int64_t>{end}},
+                             {"axes", std::vector<std::int64_t>{2}}}));
   }
-  const TensorId both = addCombineNodes(g, "Mul", "both", {parts[0], parts[1]});
-  const TensorId result = addCombineNodes(g, "Add", "result", {both, parts[2]});
+  const TensorId both = addNode(g, "Mul", "both", {parts[0], parts[1]});
+  const TensorId result = addNode(g, "Add", "result", {both, parts[2]});
   g.outputs = {result};
-  g.loss = addCombineNodes(g, "MeanSquaredErrorLoss", "loss", {result, target});
+  g.loss = addNode(g, "MeanSquaredErrorLoss", "loss", {result, target});
   return built;
 }
 
-Graph combineNodesWithGradients(const Graph& forward) {
-  auto graph = compile::addGradients(forward, ops::standardOperators());
-  PIPESCOPE_CHECK(graph.ok(), graph.error().message);
-  return *graph;
-}
-
-std::int64_t combineNodesCountOf(const std::vector<graph::Node>& nodes, const std::string& op) {
-  return std::ranges::count(nodes, op, &graph::Node::op);
-}
-
-struct CombineNodesTrained {
+struct TrainedLinear {
   float loss = 0;
   std::vector<float> weight, bias;
 };
 
 /// One step of plain gradient descent at rate 1, so that the weights show the gradients.
-CombineNodesTrained trainCombineNodes(const Graph& graph) {
+TrainedLinear trainLinear(const Graph& graph) {
   base::SerialExecutor serial;
   auto rule = optimizers::createOptimizer("sgd", {{"learning_rate", 1}});
   PIPESCOPE_CHECK(rule.ok(), rule.error().message);
@@ -117,10 +106,10 @@ CombineNodesTrained trainCombineNodes(const Graph& graph) {
   return {results.losses.at(0), valuesOf("weight"), valuesOf("bias")};
 }
 
-const std::vector<std::pair<std::int64_t, std::int64_t>> kSideBySide{{0, 2}, {2, 4}, {4, 6}};
+const std::vector<std::pair<std::int64_t, std::int64_t>> kAdjacentPieces{{0, 2}, {2, 4}, {4, 6}};
 
-/// The same in loops, in double.
-void expectAsInLoops(const CombineNodesTrained& trained) {
+/// Compares with the same computation in loops and double precision.
+void expectAsInLoops(const TrainedLinear& trained) {
   const std::vector<float> x = pattern(kRows * kIn, 0.1F), target = pattern(kRows * kPiece, 0.02F),
                            w = pattern(kOut * kIn, 0.05F), b = pattern(kOut, 0.1F);
   double loss = 0;
@@ -156,32 +145,31 @@ void expectAsInLoops(const CombineNodesTrained& trained) {
 
 TEST(CombineNodes, WeightsAreTakenAsTheyAreAndBiasesAdded) {
   for (const bool biasFirst : {false, true}) {
-    const Graph graph = combineNodesWithGradients(attentionLike(kSideBySide, biasFirst).graph);
-    ASSERT_EQ(combineNodesCountOf(graph.nodes(), "GradSlice"), 3);
+    const Graph graph = withGradients(attentionLike(kAdjacentPieces, biasFirst).graph);
+    ASSERT_EQ(countOf(graph.nodes(), "GradSlice"), 3);
     const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-    EXPECT_EQ(combineNodesCountOf(nodes, "Linear"), 1);
+    EXPECT_EQ(countOf(nodes, "Linear"), 1);
     for (const char* gone : {"MatMul", "Transpose", "GradSlice", "Sum"})
-      EXPECT_EQ(combineNodesCountOf(nodes, gone), 0) << gone;
-    EXPECT_EQ(combineNodesCountOf(nodes, "GradSplit"), 1);
-    EXPECT_EQ(combineNodesCountOf(nodes, "Add"), 1) << "the other one adds no bias";
+      EXPECT_EQ(countOf(nodes, gone), 0) << gone;
+    EXPECT_EQ(countOf(nodes, "GradSplit"), 1);
+    EXPECT_EQ(countOf(nodes, "Add"), 1) << "the other one adds no bias";
     for (std::size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(nodes[i].id.value, static_cast<std::int64_t>(i));
-    expectAsInLoops(trainCombineNodes(graph));
+    expectAsInLoops(trainLinear(graph));
   }
 }
 
 TEST(CombineNodes, NumbersAreThoseOfTheSeparateNodes) {
-  const CombineNodesTrained together =
-      trainCombineNodes(combineNodesWithGradients(attentionLike(kSideBySide).graph));
-  Built apart = attentionLike(kSideBySide);
-  // Somebody else wants what lies between.
+  const TrainedLinear together = trainLinear(withGradients(attentionLike(kAdjacentPieces).graph));
+  Built apart = attentionLike(kAdjacentPieces);
+  // Something else reads a tensor between the nodes.
   apart.graph.outputs.push_back(apart.turned);
   apart.graph.outputs.push_back(apart.product);
-  const Graph graph = combineNodesWithGradients(apart.graph);
+  const Graph graph = withGradients(apart.graph);
   const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-  EXPECT_EQ(combineNodesCountOf(nodes, "Linear"), 0);
-  EXPECT_EQ(combineNodesCountOf(nodes, "MatMul"), 1);
-  EXPECT_EQ(combineNodesCountOf(nodes, "Add"), 2);
-  const CombineNodesTrained separate = trainCombineNodes(graph);
+  EXPECT_EQ(countOf(nodes, "Linear"), 0);
+  EXPECT_EQ(countOf(nodes, "MatMul"), 1);
+  EXPECT_EQ(countOf(nodes, "Add"), 2);
+  const TrainedLinear separate = trainLinear(graph);
   EXPECT_EQ(together.loss, separate.loss);
   EXPECT_EQ(together.weight, separate.weight);
   EXPECT_EQ(together.bias, separate.bias);
@@ -190,14 +178,14 @@ TEST(CombineNodes, NumbersAreThoseOfTheSeparateNodes) {
 TEST(CombineNodes, PiecesThatOverlapOrLeaveGapsAreAddedUp) {
   using Pieces = std::vector<std::pair<std::int64_t, std::int64_t>>;
   for (const Pieces& pieces : {Pieces{{0, 2}, {1, 3}, {4, 6}}, Pieces{{0, 2}, {2, 4}, {2, 4}}}) {
-    const Graph graph = combineNodesWithGradients(attentionLike(pieces).graph);
+    const Graph graph = withGradients(attentionLike(pieces).graph);
     const std::vector<graph::Node> nodes = numerics::combineNodes(graph);
-    EXPECT_EQ(combineNodesCountOf(nodes, "GradSlice"), 3);
-    EXPECT_EQ(combineNodesCountOf(nodes, "GradSplit"), 0);
+    EXPECT_EQ(countOf(nodes, "GradSlice"), 3);
+    EXPECT_EQ(countOf(nodes, "GradSplit"), 0);
   }
   // Their order does not matter.
-  const Graph turned = combineNodesWithGradients(attentionLike({{4, 6}, {0, 2}, {2, 4}}).graph);
-  EXPECT_EQ(combineNodesCountOf(numerics::combineNodes(turned), "GradSplit"), 1);
+  const Graph turned = withGradients(attentionLike({{4, 6}, {0, 2}, {2, 4}}).graph);
+  EXPECT_EQ(countOf(numerics::combineNodes(turned), "GradSplit"), 1);
 }
 
 TEST(CombineNodes, ProductOfTwoActivationsAndBiasOfAnotherShapeStay) {
@@ -206,12 +194,12 @@ TEST(CombineNodes, ProductOfTwoActivationsAndBiasOfAnotherShapeStay) {
   const TensorId a = g.addTensor("a", matrix, graph::TensorRole::input),
                  b = g.addTensor("b", {graph::ElementType::float32, {4, 1}}, graph::TensorRole::input);
   g.inputs = {a, b};
-  const TensorId product = addCombineNodes(g, "MatMul", "product", {a, a});
-  const TensorId column = addCombineNodes(g, "Add", "column", {product, b});  // a number for each row
-  const TensorId made = addCombineNodes(g, "MatMul", "second", {column, column});
-  const TensorId moving = addCombineNodes(g, "Relu", "moving", {column});
-  g.outputs = {addCombineNodes(g, "Add", "late", {made, moving})};  // made by a node: may come too late
-  EXPECT_EQ(combineNodesCountOf(numerics::combineNodes(g), "Linear"), 0);
+  const TensorId product = addNode(g, "MatMul", "product", {a, a});
+  const TensorId column = addNode(g, "Add", "column", {product, b});  // a number for each row
+  const TensorId made = addNode(g, "MatMul", "second", {column, column});
+  const TensorId moving = addNode(g, "Relu", "moving", {column});
+  g.outputs = {addNode(g, "Add", "late", {made, moving})};  // made by a node: may come too late
+  EXPECT_EQ(countOf(numerics::combineNodes(g), "Linear"), 0);
   EXPECT_EQ(numerics::combineNodes(g).size(), g.nodes().size());
 }
 

@@ -1,5 +1,5 @@
-// Training computes the same bits with and without the compiler's passes over the graph, where these do
-// change it.
+// Training computes the same bits with and without the compiler's passes over the graph, also if they change
+// it.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,8 +15,8 @@ using graph::ElementType;
 using graph::TensorId;
 using graph::TensorRole;
 
-/// tanh(x·W) twice, of which the sum goes to a loss; a shift that is made of two constants. Forward and
-/// backward nodes repeat each other.
+/// The sum of two equal tanh(x·W) goes to a loss. A shift is made of two constants. Forward and backward
+/// nodes repeat each other.
 graph::Graph repetitive() {
   graph::Graph graph;
   const TensorId x = graph.addTensor("samples", {ElementType::float32, {4, 784}}, TensorRole::input);
@@ -90,7 +90,7 @@ TEST(CompilerPasses, ChangeNodesButNoBits) {
   }
 }
 
-/// Backward nodes repeat each other too, once the forward ones are one.
+/// Backward nodes repeat each other as soon as the forward nodes are merged.
 TEST(CompilerPasses, ReachTheBackwardPass) {
   graph::Graph graph = repetitive();
   compile::PassRunner runner({ops::standardOperators(), {}, false}, [](const std::string&) { return true; });

@@ -1,4 +1,4 @@
-// Decoding one token after cached ones gives what reading them all at once gives.
+// Decoding one token after cached ones gives the same result as reading all tokens at once.
 #include <cmath>
 
 #include "engine/builders/builder.h"
@@ -50,7 +50,7 @@ TEST(Decoder, DecodesAsItReads) {
     const std::vector<std::int32_t> tokens{3, 1, 16, 8, 5, 0, 2, 9, 9, 4};
     const std::vector<std::int32_t> firsts{3, 1, 16, 8, 0, 2, 9, 9}, lasts{5, 4};
     if (std::string(name) == "gpt-2") {
-      // The table of positions is as long as the sample: the shorter prompt reads the same first rows.
+      // The table of positions is as long as the sample. The shorter prompt reads the same first rows.
       const auto rows = all->parameters().floats(all->parameters().find("embeddings/positions/weight"));
       for (numerics::Session* other : {prompt.get(), token.get()}) {
         const auto mine = other->parameters().floats(other->parameters().find("embeddings/positions/weight"));
@@ -60,7 +60,7 @@ TEST(Decoder, DecodesAsItReads) {
     numerics::Results expected, cache, actual;
     ASSERT_TRUE(all->infer({numerics::rowsOf(std::span(tokens))}, numerics::Keep::all, expected).ok());
     ASSERT_TRUE(prompt->infer({numerics::rowsOf(std::span(firsts))}, numerics::Keep::all, cache).ok());
-    // Outputs after the scores are each layer's keys and values, in the order of the caches.
+    // After the scores, the outputs are the keys and values of each layer, in the order of the caches.
     numerics::Rows rows{numerics::rowsOf(std::span(lasts))};
     ASSERT_EQ(cache.outputs.size(), 1U + 4);
     for (std::size_t i = 1; i < cache.outputs.size(); ++i) rows.push_back(cache.outputs[i]);
@@ -111,7 +111,7 @@ TEST(Decoder, SeesNoLaterTokens) {
   }
   scores.loss.reset();
   scores.inputs.resize(1);
-  graph::Graph forward;  // without the loss's node, whose labels are no input any more
+  graph::Graph forward;  // without the loss node, whose labels are then no input
   const auto copy = [&](const graph::Graph& from) {
     std::map<graph::TensorId, graph::TensorId> ids;
     for (const graph::Tensor& tensor : from.tensors()) {

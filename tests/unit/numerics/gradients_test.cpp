@@ -62,7 +62,7 @@ TEST(Gradients, OfTheTutorialsNetwork) {
 }
 
 TEST(Gradients, AddUpWhereATensorFansOut) {
-  // loss = Σ of (x·w + x·w) through two consumers of the product, and a weight used in two blocks.
+  // loss = Σ of (x·w + x·w). The product has two readers, and the weight is used in two blocks.
   graph::Graph graph;
   const TensorId x = graph.addTensor("x", {ElementType::float64, {1, 2}}, TensorRole::input);
   graph.inputs = {x};

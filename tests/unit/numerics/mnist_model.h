@@ -35,7 +35,7 @@ inline graph::Graph mnistTraining(std::int64_t microBatch) {
   return *graph;
 }
 
-/// Multiples of 2⁻²⁴ in [0, 1), as data/make_golden.py makes them.
+/// Multiples of 2⁻²⁴ in [0, 1), the same as in data/make_golden.py.
 inline std::vector<double> lcg(std::uint32_t seed, std::size_t count) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {

@@ -9,7 +9,7 @@
 namespace pipescope::optimizers {
 namespace {
 
-/// One parameter under a rule.
+/// One parameter that a rule updates.
 struct One {
   std::unique_ptr<Optimizer> rule;
   std::vector<float> weight;
@@ -47,7 +47,7 @@ std::string optimizersRefusal(const std::string& name, const std::map<std::strin
   return made.ok() ? "" : made.error().message;
 }
 
-// Figures of PopTorch's and PyTorch's rules, computed by hand in double precision.
+// Figures of the rules of PopTorch and PyTorch, computed by hand in double precision.
 TEST(AdamW, FollowsItsFormula) {
   One one("adamw", {{"learning_rate", 0.1}, {"weight_decay", 0.01}});
   EXPECT_NEAR(one.update(0.5F), 0.899000002, 1e-7);
@@ -164,7 +164,7 @@ TEST(Lamb, ScalesByTheNorms) {
 }
 
 TEST(Lamb, BoundsTheWeightNormAndTakesZeroNorms) {
-  // ‖w‖ = 5 counts as 1 only: the step is a fifth.
+  // ‖w‖ = 5 counts as 1, so the step is a fifth.
   One bounded("lamb", {{"learning_rate", 0.01}, {"max_weight_norm", 1}}, {3, 4});
   bounded.updateAll({0.3F, -0.4F});
   EXPECT_NEAR(3 - bounded.weight[0], (3 - 2.9634237) / 5, 1e-6);
@@ -202,10 +202,10 @@ TEST(Optimizers, LeaveOutDecayWhereAsked) {
     One excluded(name, {{"weight_decay", 0.5}}, {1, 2}), none(name, {{"weight_decay", 0}}, {1, 2}),
         decayed(name, {{"weight_decay", 0.5}}, {1, 2});
     excluded.decays = false;
-    none.decays = std::string(name) != "lars";  // LARS takes the adaptation away too
+    none.decays = std::string(name) != "lars";  // LARS also loses its adaptation
     for (One* each : {&excluded, &none, &decayed}) {
       each->updateAll({0.25F, 0.5F});
-      each->updateAll({-0.5F, 0.125F});  // the first step of some rules looks at signs only
+      each->updateAll({-0.5F, 0.125F});  // The first step of some rules depends on signs only.
     }
     EXPECT_EQ(excluded.weight, none.weight) << name;
     EXPECT_NE(excluded.weight, decayed.weight) << name;

@@ -1,6 +1,6 @@
-// Half precision, loss scaling, accumulation, clipping and replicas, on models whose gradients are known: the
-// loss is samples · w, so the gradient of w is the sample itself. Figures are the worked ones of the
-// execution semantics, §5.1 to §5.9.
+// Half precision, loss scaling, accumulation, clipping and replicas, on models with known gradients: the loss
+// is samples · w, so the gradient of w is the sample itself. The figures are the worked ones of the execution
+// semantics, §5.1 to §5.9.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +14,7 @@
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/core/half.h"
 #include "engine/ops/standard_operators.h"
+#include "graph_testing.h"
 #include "mnist_model.h"
 
 namespace pipescope::numerics_test {
@@ -54,7 +55,7 @@ graph::Graph dotProduct(std::int64_t n, graph::Initializer::Kind start) {
   return graph;
 }
 
-/// The graph of training in a precision, with a loss scale where it is not 1.
+/// The training graph in a precision, with a loss scale unless it is 1.
 graph::Graph training(const graph::Graph& forward, ElementType type, bool scaled) {
   auto half = compile::withPrecision(forward, type, ops::standardOperators());
   PIPESCOPE_CHECK(half.ok(), half.error().message);
@@ -77,7 +78,7 @@ SessionOptions scaledBy(double scale) {
   return options;
 }
 
-/// Values in the type of the model's samples.
+/// Values in the element type of the model's samples.
 std::vector<std::byte> encoded(const std::vector<float>& values, ElementType type) {
   std::vector<std::byte> bytes(values.size() * static_cast<std::size_t>(graph::sizeOf(type)));
   const auto count = static_cast<std::int64_t>(values.size());
@@ -203,7 +204,7 @@ TEST(LossScaling, AdaptsToLargeGradients) {
     scales.push_back(trained->updater()->lossScale().value());
   }
   EXPECT_EQ(scales, (std::vector<double>{0.5, 1, 0.5, 1}));
-  // Counts add up over micro-batches and over the updates of a period; one large element of 400 is a quarter
+  // Counts add up over micro-batches and over the updates of a period. One large element of 400 is a quarter
   // of a percent.
   for (const double threshold : {0.002, 0.003}) {
     options.lossScale.period = 2;
@@ -221,7 +222,8 @@ TEST(LossScaling, AdaptsToLargeGradients) {
 }
 
 TEST(Accumulation, RunningMeansDoNotOverflow) {
-  // §5.4: 1, 2, 6, 7 → 1, 1.5, 3, 4; and in float16 40,000 + 40,000 is infinite, their running mean is not.
+  // §5.4: 1, 2, 6, 7 has the running means 1, 1.5, 3, 4. In float16 40,000 + 40,000 is infinite, but the
+  // running mean is not.
   base::SerialExecutor executor;
   const auto trained = [&](const std::vector<float>& gradients, MeanStrategy strategy,
                            ElementType accumulator) {
@@ -240,7 +242,7 @@ TEST(Accumulation, RunningMeansDoNotOverflow) {
   EXPECT_EQ(trained({40000, 40000}, MeanStrategy::running, ElementType::float16), 40000);
   EXPECT_TRUE(std::isinf(trained({40000, 40000}, MeanStrategy::post, ElementType::float16)));
   EXPECT_EQ(trained({40000, 40000}, MeanStrategy::post, ElementType::float32), 40000);
-  // A half accumulator rounds each sum: 2048 + 1 is 2048 there.
+  // A half-precision accumulator rounds each sum: 2048 + 1 is 2048 there.
   EXPECT_EQ(trained({2048, 1, 1, 1}, MeanStrategy::post, ElementType::float16), 512);
   EXPECT_EQ(trained({2048, 1, 1, 1}, MeanStrategy::post, ElementType::float32), 512.75);
 }
@@ -298,7 +300,7 @@ TEST(Decay, LeavesOutVectors) {
   EXPECT_NE(values(*all, bias), values(*none, bias));
 }
 
-/// Largest difference of any weight.
+/// The largest difference between weights.
 double distance(const numerics::Session& a, const numerics::Session& b) {
   double most = 0;
   for (std::size_t w = 0; w < a.parameters().count(); ++w) {
@@ -374,20 +376,13 @@ graph::Graph normModel(std::int64_t batch) {
   return graph;
 }
 
-graph::Graph precisionWithGradients(base::Result<graph::Graph> forward) {
-  PIPESCOPE_CHECK(forward.ok(), forward.error().message);
-  auto graph = compile::addGradients(*forward, ops::standardOperators());
-  PIPESCOPE_CHECK(graph.ok(), graph.error().message);
-  return *graph;
-}
-
 TEST(BatchNorm, MovesItsStatisticsInOrder) {
   base::SerialExecutor serial;
   numerics::ThreadPool pool(3);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   for (base::Executor* executor : std::initializer_list<base::Executor*>{&serial, &pool}) {
     const auto trained =
-        session(precisionWithGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
+        session(withGradients(normModel(2)), optimizer("sgd", {{"learning_rate", 0}}), *executor);
     numerics::Results results;
     ASSERT_TRUE(trained->trainStep(batch.rows(), Keep::none, results).ok());
     // (1,2): mean 1.5, unbiased variance .5; then (5,8): 6.5 and 4.5.
@@ -403,23 +398,22 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
   numerics::ThreadPool pool(2);
   Batch batch{{1, 2, 5, 8}, {0, 1, 1, 0}};
   numerics::Results whole, parts;
-  const auto one =
-      session(precisionWithGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
+  const auto one = session(withGradients(normModel(4)), optimizer("sgd", {{"learning_rate", 0.5}}), pool);
   ASSERT_TRUE(one->trainStep(batch.rows(), Keep::all, whole).ok());
   SessionOptions options;
   options.replicas = 2;
   const auto two =
-      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+      session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
               optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   ASSERT_TRUE(two->trainStep(batch.rows(), Keep::all, parts).ok());
   EXPECT_LT(distance(*one, *two), 2e-6);
   EXPECT_NEAR(two->parameters().floats(two->parameters().find("mean"))[0], 0.25 * 4, 1e-6);
   EXPECT_NEAR(two->parameters().floats(two->parameters().find("variance"))[0], 0.75 + 0.25 * 10, 1e-5);
   for (std::size_t i = 0; i < 8; ++i) EXPECT_NEAR(parts.output<float>(0)[i], whole.output<float>(0)[i], 1e-5);
-  // Two groups of two among four replicas keep to themselves.
+  // Two groups of two among four replicas do not exchange values with each other.
   options.replicas = 4;
   const auto four =
-      session(precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
+      session(withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators())),
               optimizer("sgd", {{"learning_rate", 0.5}}), pool, options);
   Batch more{{1, 2, 5, 8, 30, 40, 50, 70}, {0, 1, 1, 0, 0, 1, 1, 0}};
   ASSERT_TRUE(four->trainStep(more.rows(), Keep::all, parts).ok());
@@ -428,8 +422,7 @@ TEST(BatchNorm, IsDistributedOverReplicas) {
 
 TEST(BatchNorm, RefusesGroupsThatDoNotDivide) {
   base::SerialExecutor executor;
-  const auto graph =
-      precisionWithGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
+  const auto graph = withGradients(compile::distributeBatchNorm(normModel(2), 2, ops::standardOperators()));
   SessionOptions options;
   options.replicas = 3;
   const auto made =
@@ -488,9 +481,9 @@ std::vector<float> dropoutLosses(base::Executor& executor, std::uint64_t seed, s
   SessionOptions options;
   options.seed = seed;
   options.replicas = replicas;
-  const auto trained = session(precisionWithGradients(std::move(forward)),
-                               optimizer("sgd", {{"learning_rate", 0}}), executor, options);
-  // Four equal micro-batches: only the masks tell them apart.
+  const auto trained =
+      session(withGradients(std::move(forward)), optimizer("sgd", {{"learning_rate", 0}}), executor, options);
+  // The four micro-batches are equal, so only the masks differ.
   const std::vector<std::int32_t> tokens{1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8, 1, 5, 2, 8},
       labels{0, 3, 0, 3, 0, 3, 0, 3};
   std::vector<float> losses;

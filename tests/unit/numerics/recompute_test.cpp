@@ -1,5 +1,4 @@
-// What is computed again is really computed twice, and gives the same bits: masks and stochastic rounding
-// included.
+// What is recomputed is computed twice and gives the same bits, including masks and stochastic rounding.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -80,7 +79,7 @@ TEST(Recompute, GivesTheSameBits) {
     const auto again = compile::withRecompute(*graph, *stages, stashes, {});
     ASSERT_TRUE(again.ok()) << again.error().message;
     ASSERT_TRUE(graph::validate(*again).ok());
-    // Each stage but the last does its forward work twice; dropout is among it.
+    // Every stage except the last does its forward work twice, including dropout.
     std::size_t forwards = 0, recomputes = 0, masks = 0;
     for (const graph::Node& node : again->nodes()) {
       forwards += node.pass == model::Pass::forward && node.block != asked.back().blocks[0] ? 1 : 0;
@@ -100,7 +99,8 @@ TEST(Recompute, GivesTheSameBits) {
 TEST(Recompute, CheckpointsAreKept) {
   const graph::Graph graph = mnistTraining(4);
   const std::vector<compile::StageSpec> one = {{{"B1", "B2", "B3", "B4"}, 0}};
-  const auto againOf = [&](const std::vector<bool>& stashes, const compile::Checkpoints& checkpoints) {
+  const auto recomputedNodes = [&](const std::vector<bool>& stashes,
+                                   const compile::Checkpoints& checkpoints) {
     const auto made = compile::withRecompute(graph, one, stashes, checkpoints);
     PIPESCOPE_CHECK(made.ok(), made.error().message);
     std::set<std::string> names;
@@ -109,14 +109,14 @@ TEST(Recompute, CheckpointsAreKept) {
     }
     return names;
   };
-  EXPECT_TRUE(againOf({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
-  // Only what lies before the last checkpoint; the checkpoint itself is kept.
+  EXPECT_TRUE(recomputedNodes({false}, {}).empty()) << "one micro-batch, no checkpoint: nothing";
+  // Only what lies before the last checkpoint is recomputed. The checkpoint itself is kept.
   EXPECT_EQ(
-      againOf({false}, {"layer2/conv"}),
+      recomputedNodes({false}, {"layer2/conv"}),
       (std::set<std::string>{"layer1/conv/recompute", "layer1/pool/recompute", "layer1/relu/recompute"}));
-  const std::set<std::string> all = againOf({true}, {});
+  const std::set<std::string> all = recomputedNodes({true}, {});
   EXPECT_TRUE(all.contains("layer3/relu/recompute"));
-  EXPECT_FALSE(againOf({true}, {"layer3/relu"}).contains("layer3/relu/recompute"));
+  EXPECT_FALSE(recomputedNodes({true}, {"layer3/relu"}).contains("layer3/relu/recompute"));
   const auto refused = compile::withRecompute(graph, one, {true}, {"layer9"});
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("\"layer9\", but no operator of the model is called so"),

@@ -16,7 +16,7 @@ namespace {
 using numerics::Keep;
 using numerics::Results;
 
-/// Runs indices from the last to the first: an order that no pool takes.
+/// Runs indices from the last to the first, which no pool does.
 class BackwardsExecutor : public base::Executor {
  public:
   std::size_t threads() const override { return 1; }
@@ -216,7 +216,8 @@ TEST(Session, InfersWithTrainedWeights) {
             std::vector<float>(all.end() - 80, all.end()));
   ASSERT_TRUE(inference->infer(samples, Keep::none, results).ok());
   EXPECT_TRUE(results.outputs[0].empty());
-  // The next step's forward pass has the same weights, so the same scores, whatever the micro-batch size.
+  // The forward pass of the next step has the same weights and therefore the same scores, whatever the
+  // micro-batch size.
   ASSERT_TRUE(trained->trainStep(batch.rows(), Keep::all, training).ok());
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_NEAR(training.output<float>(0)[i], all[i], 1e-5);
 }

@@ -1,4 +1,4 @@
-// What If, Loop and Scan refuse, where they are run and where they are unrolled.
+// What If, Loop and Scan refuse, both when they run and when they are unrolled.
 #include <gmock/gmock.h>
 
 #include "engine/ops/standard_operators.h"
@@ -20,7 +20,7 @@ std::string interpreted(const ::onnx::ModelProto& proto, const Tensors& inputs) 
   return outputs.ok() ? "" : outputs.error().message;
 }
 
-/// Sums rows of x (2 × 3) and takes those of y along.
+/// Sums the rows of x (2 × 3) and passes those of y through.
 ::onnx::ModelProto scan(const std::function<void(::onnx::NodeProto&)>& change = [](auto&) {}) {
   return makeModel(17, [&](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {2, 3})
@@ -69,7 +69,7 @@ TEST(ControlFlow, ScanIsRefusedAlike) {
              kRows, "its graph has 2 inputs and 2 outputs; it must have 3 and 2");
   expectBoth(scan([](auto& node) { node.mutable_attribute()->DeleteSubrange(0, 1); }), kRows,
              "its graph body is missing");
-  // Three carried values of which only two come out.
+  // Of three carried values only two are outputs.
   ::onnx::ModelProto few = scan([](auto& node) {
     node.mutable_attribute(1)->set_i(1);
     node.mutable_output()->RemoveLast();
@@ -121,7 +121,7 @@ TEST(ControlFlow, LoopIsRefusedAlike) {
   expectBoth(loop([](auto& node) { node.clear_attribute(); }), x, "its graph body is missing");
   EXPECT_THAT(unrolled(loop([](auto&) {}, {0})),
               HasSubstr("Loop loop: a loop without iterations gives an empty result"));
-  // A condition that is no bool.
+  // The condition is not a bool.
   const auto numbers = loop([](auto& node) {
     auto* body = node.mutable_attribute(0)->mutable_g();
     body->mutable_output(0)->set_name("i");
@@ -131,7 +131,7 @@ TEST(ControlFlow, LoopIsRefusedAlike) {
 }
 
 TEST(ControlFlow, ScanOutputsMustKeepTheirShape) {
-  // The carried value grows by itself in each iteration.
+  // The carried value doubles its length in each iteration.
   const auto growing = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1}).output("y").output("all").ints("trips", {}, {3});
     auto& node = g.node("Loop", {"trips", "", "x"}, {"y", "all"}, "loop");

@@ -53,7 +53,7 @@ TEST_F(Pattern, IsNotSeenWhereAFactorDiffers) {
   EXPECT_EQ(onnx::geluArgument(graph, node("Mul", {x, narrow}), half), std::nullopt);
   const TensorId shifted = node("Add", {node("Erf", {node("Div", {x, number(std::sqrt(2.0F))})}), number(2)});
   EXPECT_EQ(onnx::geluArgument(graph, node("Mul", {x, shifted}), half), std::nullopt);
-  // A constant of more axes gives the product more axes than x has.
+  // A constant with more axes than x gives the product more axes, too.
   EXPECT_EQ(onnx::geluArgument(graph, whole, number(0.5F, {1, 1, 1})), std::nullopt);
 }
 

@@ -165,7 +165,7 @@ TEST(Instantiate, InferenceTurnsThemOff) {
   EXPECT_TRUE(instance->weightOf.contains("mean"));
 }
 
-/// Two norms after each other; equal values stored once, as exporters do.
+/// Two norms in a row. Equal values are stored once, as exporters do.
 ::onnx::ModelProto sharedZeros(std::int64_t trainingMode) {
   return makeModel(17, [trainingMode](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 3}).output("y");
@@ -191,7 +191,8 @@ TEST(Instantiate, SharedZerosAreTrainedAsBiasAndKeptAsMean) {
   EXPECT_EQ(instance->weightOf, (std::map<std::string, std::string>{{"ones", "ones"}, {"zeros", "zeros"}}));
 }
 
-/// As PyTorch exports two layers of equal biases: one initializer, which the second reads through Identity.
+/// PyTorch exports two layers with equal biases with one initializer, which the second layer reads through
+/// Identity.
 ::onnx::ModelProto deduplicated(const Floats& shared) {
   return makeModel(17, [&](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {-1, 2}).output("y");

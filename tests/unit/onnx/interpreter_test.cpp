@@ -42,7 +42,7 @@ TEST(Interpreter, ShapesMayDependOnValues) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__)
-// In a process of its own: the limit of its memory stands for a machine that has no more.
+// Runs in a process of its own, whose limited memory stands for a machine that has no more.
 TEST(InterpreterDeathTest, MemoryThatTheMachineHasNotGotIsASentence) {
   const auto model = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {1}).output("y");
@@ -96,7 +96,7 @@ TEST(Interpreter, IfRunsOneBranchWithOuterValues) {
   EXPECT_EQ(valuesOf<float>((*interpret(branches(), {truth(false), x}))[0]), (Floats{1, 2, 1, 2}));
 }
 
-/// A loop of three draws, and its unrolled graph.
+/// A loop that draws three times, and its unrolled graph.
 ::onnx::ModelProto drawingLoop() {
   return makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {4}).output("all");
@@ -136,7 +136,7 @@ TEST(Interpreter, IterationsDrawAnewAndAsWhereTheyAreUnrolled) {
 }
 
 TEST(Interpreter, TablesAreNotMadeBeforeTheResultsSizeIsKnown) {
-  // A row of 2²⁴ would take tables of a quarter of a gigabyte.
+  // A row of 2²⁴ elements would need tables of a quarter of a gigabyte.
   const auto model = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {1, 2}).output("y");
     g.ints("sizes", {2}, {1, 1 << 24});
@@ -173,7 +173,7 @@ TEST(Interpreter, IfRefusesWhatIsNoBranch) {
   EXPECT_THAT(runRefusal(more, {truth(true), floatTensor({1}, {1})}), HasSubstr("it must have 0 and 2"));
 }
 
-/// sum ← sum + x; y collects the sums, as long as sum < limit and trips are left.
+/// sum ← sum + x. y collects the sums as long as sum < limit and trips are left.
 ::onnx::ModelProto summing() {
   return makeModel(17, [](GraphMaker& g) {
     g.input("trips", Proto::INT64, {}).input("x", Proto::FLOAT, {1}).input("limit", Proto::FLOAT, {1});
@@ -217,7 +217,7 @@ TEST(Interpreter, LoopsThatDoNotEndAreEnded) {
     body.output("on", Proto::BOOL).output("w", Proto::INT64);
   });
   EXPECT_THAT(runRefusal(empty, {}, options),
-              HasSubstr("Loop idle: more than 1000 nodes have run; the loop does not end"));
+              HasSubstr("Loop idle: more than 1000 nodes have run; a loop of the model does not end"));
 }
 
 TEST(Interpreter, LoopRefusesWrongCountsAndTypes) {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes ONNX files in memory, with protobuf, for tests of the reader and of what follows it.
+// Makes ONNX files in memory with protobuf, for tests of the reader and of what follows it.
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
@@ -18,7 +18,7 @@ using Names = std::vector<std::string>;
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-/// One graph being made.
+/// A graph under construction.
 class GraphMaker {
  public:
   explicit GraphMaker(::onnx::GraphProto* graph) : graph_(graph) {}
@@ -119,7 +119,7 @@ inline base::Result<onnx::Model> read(const ::onnx::ModelProto& proto,
   return onnx::parseModel(std::as_bytes(std::span(bytes)), folder, "model.onnx", ops::standardOperators());
 }
 
-/// The sentence with which a file is refused; empty where it is not.
+/// The sentence with which a file is refused, or "" if it is accepted.
 inline std::string refusal(const ::onnx::ModelProto& proto, const std::filesystem::path& folder = {}) {
   const auto model = read(proto, folder);
   return model.ok() ? "" : model.error().message;

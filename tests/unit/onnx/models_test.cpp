@@ -1,4 +1,5 @@
-// Models exported by PyTorch (tests/conformance/onnx/data/make_models.py) against what PyTorch computed.
+// Compares models exported by PyTorch (tests/conformance/onnx/data/make_models.py) with what PyTorch
+// computed.
 #include <cmath>
 #include <filesystem>
 #include <fstream>

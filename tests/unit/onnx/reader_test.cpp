@@ -312,7 +312,7 @@ TEST(Reader, BodiesDeeperThanProtobufReadsAreRefused) {
   EXPECT_THAT(refusal(model), HasSubstr("is no ONNX model, or it is cut or damaged"));
 }
 
-/// External data, in a folder of its own.
+/// Tests of external data, each in a folder of its own.
 class ExternalData : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,5 @@
-// Older opsets must compute what opset 17 says in its own words: each test writes the operation both ways.
+// A node of an older opset must compute what the same operation written in opset 17 computes. Each test
+// writes both.
 #include <gmock/gmock.h>
 
 #include "model_maker.h"
@@ -9,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using Fill = std::function<void(GraphMaker&)>;
 
-/// Outputs of one node over x [2, 3, 2] or what `x` says.
+/// Outputs of one node over x [2, 3, 2], or with the shape in `x`.
 Floats compute(std::int64_t opset, const Fill& fill, Floats x = {}, Ints shape = {2, 3, 2}) {
   if (x.empty()) x = {1, -2, 3, 4, -5, 6, 0.5F, 8, -9, 1, 2, 3};
   const auto model = makeModel(opset, [&](GraphMaker& g) {
@@ -66,7 +67,7 @@ TEST(Upgrades, SplitAndTopK) {
   EXPECT_EQ(compute(9, topK), (Floats{3, 6, 2, 8}));
 }
 
-/// Rows of the matrix that the axes before 1 make are normalised as a whole.
+/// The axes before axis 1 form the rows of a matrix, and each row is normalised as a whole.
 TEST(Upgrades, SoftmaxSawAMatrix) {
   const Fill old = [](GraphMaker& g) { g.node("Softmax", {"x"}, {"y"}); };
   const Fill now = [](GraphMaker& g) {
@@ -112,7 +113,7 @@ TEST(Upgrades, UpsampleAndResize) {
 TEST(Upgrades, DropoutPassesOnWithAMaskOfItsTime) {
   const Fill nine = [](GraphMaker& g) {
     setFloat(g.node("Dropout", {"x"}, {"a", "mask"}), "ratio", 0.3F);
-    g.node("Mul", {"a", "mask"}, {"y"});  // a float mask up to opset 9
+    g.node("Mul", {"a", "mask"}, {"y"});  // up to opset 9 the mask is a float
   };
   EXPECT_EQ(compute(9, nine, {1, -2}, {2}), (Floats{1, -2}));
   const Fill eleven = [](GraphMaker& g) { setFloat(g.node("Dropout", {"x"}, {"y"}), "ratio", 0.3F); };

@@ -17,7 +17,7 @@ TEST(Phases, AreNumberedAsPopTorchDoes) {
 }
 
 TEST(Phases, LeaveNumbersForLoadsAndStores) {
-  // Q = largest + 1 + 3 where anything leaves the chip; a separate backward phase adds nothing then.
+  // Q = largest + 1 + 3 if anything leaves the chip; a separate backward phase then adds nothing.
   EXPECT_EQ(phaseNumbers(3, false, PhaseLiveness::afterForward).backward, (Numbers{10, 9, 8}));
   EXPECT_EQ(phaseNumbers(3, true, PhaseLiveness::afterForward).backward, (Numbers{10, 9, 8}));
   const PhaseNumbers two = phaseNumbers(3, false, PhaseLiveness::afterForwardNoOverlap);

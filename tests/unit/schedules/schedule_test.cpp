@@ -1,4 +1,4 @@
-// Rules that schedules refuse by, layouts of stages, stash depths.
+// Tests of the rules by which schedules refuse shapes, of the layout of stages and of the depth of stashes.
 #include "engine/schedules/schedule.h"
 
 #include <gtest/gtest.h>
@@ -55,6 +55,23 @@ TEST(Schedules, RefuseWithTheirRuleAndTheNumberNeeded) {
   EXPECT_REFUSED(refusal("gpip", shape({0}, 1)), "known are");
 }
 
+// PopART and TensorFlow for IPU end each cycle with a barrier; sharded execution and TensorFlow's sequential
+// schedule let one micro-batch in at a time; the schedules from the literature only wait for inputs.
+TEST(Schedules, StateWhatTheirTasksWaitFor) {
+  for (const ScheduleDefinition& schedule : scheduleRegistry().all()) {
+    Progression expected = Progression::dependency;
+    if (schedule.name == "popart" || schedule.name == "tf-grouped" || schedule.name == "tf-interleaved")
+      expected = Progression::barrier;
+    if (schedule.name == "sharded" || schedule.name == "tf-sequential") expected = Progression::oneAtATime;
+    EXPECT_EQ(schedule.progression, expected) << schedule.name;
+  }
+  EXPECT_EQ(must("popart", shape({0, 1}, 4)).progression, Progression::barrier);
+  EXPECT_EQ(must("sharded", shape({0, 1}, 4)).progression, Progression::oneAtATime);
+  EXPECT_EQ(toString(Progression::oneAtATime), "one at a time");
+  EXPECT_EQ(toString(Progression::barrier), "barrier");
+  EXPECT_EQ(toString(Progression::dependency), "dependency");
+}
+
 TEST(Schedules, LayTheirStagesOut) {
   const auto laidOut = [](const char* schedule, int stages, int chunks) {
     const auto devices = layOut(**findSchedule(schedule), stages, chunks);
@@ -77,7 +94,7 @@ TEST(Schedules, LayTheirStagesOut) {
 }
 
 TEST(Schedules, NeighboursOnOneDeviceAreOneChunk) {
-  // 1F1B over devices 0, 0, 1: as over two devices, the first with two pieces of work.
+  // 1F1B over devices 0, 0, 1 is 1F1B over two devices, where the first has two pieces of work.
   const Order order = must("1f1b", shape({0, 0, 1}, 3));
   std::vector<std::tuple<int, int, model::Pass>> first;
   for (const Task& task : order.devices[0]) first.emplace_back(task.stage, task.microBatch, task.pass);
@@ -109,7 +126,7 @@ TEST(Schedules, StashDepths) {
   EXPECT_EQ(must("1f1b", shape(four, 8)).stashEntries, (Depths{4, 3, 2, 0}));
   EXPECT_EQ(must("zb-h1", shape(four, 8)).stashEntries, (Depths{4, 4, 4, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).stashEntries, (Depths{7, 7, 7, 7}));
-  // Weight gradients that are put off: stage s puts off as many as it delays, and the one under way.
+  // Weight gradients that are put off: stage s puts off as many as its delay, plus the one under way.
   EXPECT_EQ(must("zb-h1", shape(four, 8)).weightEntries, (Depths{0, 2, 3, 4}));
   EXPECT_EQ(must("zb-h2", shape(four, 8)).weightEntries, (Depths{0, 3, 5, 7}));
   EXPECT_EQ(must("1f1b", shape(four, 8)).weightEntries, (Depths{0, 0, 0, 0}));

@@ -1,4 +1,4 @@
-// Where blocks of steps end.
+// Tests where blocks of steps end.
 #include "profiler/store/format.h"
 #include "store_testing.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Rows of the blocks that segments of these lengths make.
+/// Numbers of rows of the blocks that segments with these lengths make.
 std::vector<std::int64_t> blocksOf(const std::vector<int>& segments) {
   const Folder folder;
   model::RowSet rows;
@@ -39,7 +39,7 @@ TEST(BlockCut, LongSegmentsHaveBlocksOfTheirOwn) {
   EXPECT_EQ(blocksOf(std::vector<int>(20, 480)), (Counts{kMost, kMost, 9600 - 2 * kMost}));
 }
 
-/// How many blocks the payloads of a table have, in the order of writing.
+/// Numbers of blocks in the payloads of a table, in the order of writing.
 template <class Row>
 std::vector<std::int64_t> blocksOfPayloads(const fs::path& path) {
   return selectNumbers(path, "SELECT COUNT(*) FROM store_block WHERE table_number = " +

@@ -66,7 +66,7 @@ TEST(ColumnKeeper, KeepsAllThatItIsGivenAndMayEndBeforeItIsDone) {
   {
     ColumnKeeper keeper(cache, threads);
     for (std::int64_t i = 0; i < kBlocks; ++i) {
-      while (!keeper.keep({1, 0, i, true}, blockOf(i))) std::this_thread::yield();  // as many wait as may
+      while (!keeper.keep({1, 0, i, true}, blockOf(i))) std::this_thread::yield();  // as many as may wait
     }
     while (cache->size() < kBlocks) std::this_thread::yield();
     for (std::int64_t i = 0; i < kBlocks; ++i) {
@@ -172,7 +172,8 @@ TEST(Reader, ColumnsThatAreReadOnceAreNotKeptAndExpectedOnesAreTheSame) {
 
   const auto other = ProfileReader::open(folder / "profile.pop", {.cache = cache});
   ASSERT_OK(other);
-  // More than are kept, twice the same, and one that does not exist; from several threads at once.
+  // The list has more blocks than are kept, two twice, and one that does not exist. Several threads ask for
+  // them.
   std::vector<std::size_t> blocks(kBlocks + 1);
   std::iota(blocks.begin(), blocks.end(), 0);
   blocks.push_back(1);

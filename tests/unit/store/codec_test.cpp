@@ -45,7 +45,7 @@ TEST(ByteStream, ManyVarintsAreTheSameAsOneByOne) {
     std::vector<std::int64_t> numbers(count), back(count);
     std::string bytes;
     for (std::size_t i = 0; i < count; ++i) {
-      // Mostly short ones, as there are in files; of all lengths in between.
+      // Most varints are short, as in files, but all lengths occur.
       numbers[i] =
           static_cast<std::int64_t>(random() >> (i % 13 == 12 ? random() % 64 : 58)) * (i % 2 == 0 ? 1 : -1);
       appendVarint(bytes, zigZag(numbers[i]));
@@ -76,7 +76,7 @@ TEST(ByteStream, ReadingPastTheEndFailsAndStaysFailed) {
   EXPECT_EQ(bytes.byte(), 0);
 }
 
-/// Every column that integers can be written as comes back.
+/// Checks that an integer column comes back from every coding.
 void roundTrip(const std::vector<std::int64_t>& values, bool constant) {
   for (int coding = constant ? 0 : 1; coding <= 6; ++coding) {
     if (coding == static_cast<int>(IntegerCoding::predicted)) continue;
@@ -104,7 +104,7 @@ TEST(ColumnCodec, EveryIntegerCodingKeepsAllValues) {
 }
 
 TEST(ColumnCodec, ChoosesWhatCompressesBest) {
-  // "Compressed size" here is the size itself: then the shortest coding must win.
+  // The "compressed size" is the plain size here, so the shortest coding must win.
   const auto length = [](std::string_view bytes) { return bytes.size(); };
   std::vector<std::int64_t> equal(100, 5), rising, steps, outlier(100, 1);
   for (std::int64_t i = 0; i < 100; ++i) rising.push_back(1'000'000'000 * i);
@@ -169,7 +169,7 @@ TEST(ColumnCodec, MalformedColumnsAreRefused) {
 }
 
 TEST(ColumnCodec, AShortDictionaryCannotMakeAHugeColumn) {
-  // One entry of 1 MB, 16,384 times: 16 GB if believed.
+  // One entry of 1 MB is used 16,384 times: 16 GB for a reader that believes it.
   std::string bytes = bytesOf({1, 1, 0});
   appendVarint(bytes, zigZag(1 << 20));
   bytes += std::string(1 << 20, 'x') + bytesOf({0, 0});
@@ -246,7 +246,7 @@ TEST(BlockCoder, BytesDoNotDependOnTheThreads) {
       const auto placements = makeRows<model::Placement>(3000, round);
       const auto steps = makeRows<model::Step>(2000, round);
       const std::vector<Prediction> none, predictions = predictionsFor(model::columnsOf<model::Step>());
-      std::vector<PayloadJob> payloads(7);  // rows enough to share
+      std::vector<PayloadJob> payloads(7);  // enough rows to share out
       for (std::size_t i = 0; i < payloads.size(); ++i) {
         const FillColumns fill = [&, i](std::vector<ColumnData>& columns) {
           i % 2 == 0 ? toColumns<model::Placement>(placements, columns)
@@ -327,7 +327,7 @@ TEST(Rows, ColumnsAreThoseOfTheRows) {
       rows[i].bytesIn = model::Bytes(static_cast<std::int64_t>(i % 2) * 0xffff'ffff - 77);  // four
     }
     std::vector<ColumnData> columns = toColumns(std::span<const model::Step>(rows));
-    for (ColumnData& column : columns) column.extremes.reset();  // as decoded ones have none
+    for (ColumnData& column : columns) column.extremes.reset();  // decoded columns have none
     EXPECT_TRUE(columns[1].constant);
     EXPECT_EQ(columns[8].constant, count < 700);
     EXPECT_TRUE(rowReader(model::tableIndexOf<model::Step>()).checkColumns(columns).ok());
@@ -384,7 +384,7 @@ TEST(Rows, BlocksAreKnownTheSecondTime) {
 TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
   DecodedBlock block;
   block.columns = toColumns(std::span<const model::Placement>(makeRows<model::Placement>(1, 0)));
-  for (ColumnData& column : block.columns) column.extremes.reset();  // as decoded ones have none
+  for (ColumnData& column : block.columns) column.extremes.reset();  // decoded columns have none
   const RowReader& placements = rowReader(model::tableIndexOf<model::Placement>());
   EXPECT_TRUE(placements.toRows(block, 1).ok());
   block.columns[6].integers[0] = std::int64_t{1} << 31;  // replica, of 32 bits
@@ -392,7 +392,7 @@ TEST(Rows, NumbersOutsideTheirFieldAreRefused) {
   EXPECT_THAT(placements.checkColumns(block.columns),
               FailsWith("it holds a number that its column cannot have"));
   block.columns[6].integers[0] = 0;
-  block.columns[9].integers[0] = 200;  // a pass nobody knows yet
+  block.columns[9].integers[0] = 200;  // a pass that does not exist yet
   EXPECT_TRUE(placements.toRows(block, 1).ok());
   block.columns[9].integers[0] = 256;
   EXPECT_THAT(placements.toRows(block, 1), FailsWith("it holds a number that its column cannot have"));

@@ -1,4 +1,4 @@
-// What is on the disk when a writer dies or the disk fails, at every operation on a file that there is.
+// Tests what is on the disk if a writer dies or the disk fails, at every file operation.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using Fault = FaultVfs::Fault;
 
-/// Rows of two plain tables and two in blocks: as few pages as show everything.
+/// Rows of two plain tables and of two tables in blocks, on as few pages as possible.
 model::RowSet makeBatch(std::size_t count, std::uint64_t seed) {
   model::RowSet rows;
   rows.of<model::Property>() = makeRows<model::Property>(count, seed);
@@ -27,7 +27,7 @@ const std::vector<model::RowSet>& batches() {
   return all;
 }
 
-/// What a profile with the first `count` batches holds.
+/// The rows of a profile with the first `count` batches.
 const std::vector<std::string>& expected(std::size_t count) {
   static const std::vector<std::vector<std::string>> all = [] {
     std::vector<std::vector<std::string>> states(1);
@@ -42,12 +42,13 @@ const std::vector<std::string>& expected(std::size_t count) {
 }
 
 struct Ending {
-  std::size_t commits = 0;  ///< that returned
+  std::size_t commits = 0;  ///< commits that returned
   bool finished = false;
   bool killed = false;
 };
 
-/// Writes all batches in a child that is killed at an operation; the child says by a pipe how far it came.
+/// Writes all batches in a child process that is killed at an operation. The child reports its progress
+/// through a pipe.
 Ending writeAndDie(const fs::path& path, int operation) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -75,7 +76,7 @@ Ending writeAndDie(const fs::path& path, int operation) {
   return ending;
 }
 
-/// The file after a death: everything that was committed, at most one commit more, and its state.
+/// Checks a file after a death: it holds everything that was committed, at most one commit more, and a state.
 void checkSurvivor(const fs::path& path, const Ending& ending) {
   const std::vector<std::string> found = readProfile(path);
   const std::size_t more = std::min(ending.commits + 1, batches().size());
@@ -106,7 +107,7 @@ TEST(Crash, AWriterKilledAtAnyOperationLeavesEveryCommit) {
     } else {
       EXPECT_EQ(ending.commits, 0u);
     }
-    // What the dead one left is not in the way of the next writer, which leaves one plain file.
+    // The remains of the dead writer do not disturb the next writer, which leaves one plain file.
     const FaultVfs withoutSync;
     writeProfile(path, {makeBatch(1, 3)});
     EXPECT_EQ(readProfile(path), render(makeBatch(1, 3)));
@@ -135,8 +136,8 @@ TEST(Crash, AnOlderProfileIsUntouchedUntilTheFirstCommit) {
 }
 
 TEST(Crash, AnInterruptedOlderProfileIsReplacedWithoutItsJournal) {
-  // Kill a writer in its second commit, so that a journal lies beside the file; a new profile must not take
-  // it for its own.
+  // Kills a writer in its second commit, so that a journal lies next to the file. A new profile must not take
+  // the journal for its own.
   bool journalSeen = false;
   for (int operation = 1; operation < 200; ++operation) {
     const Folder folder;
@@ -171,8 +172,8 @@ TEST(Crash, WithoutWriteAccessAnInterruptedProfileSaysWhatToDo) {
   }
 }
 
-/// Fails each operation in turn until a commit gets through; after each failure the file is as before, and
-/// the same commit then succeeds.
+/// Fails each operation in turn until a commit succeeds. After each failure the file is as before, and the
+/// same commit then succeeds.
 void failEverywhere(Fault fault) {
   for (std::size_t batch = 0; batch < batches().size(); ++batch) {
     for (int operation = 1;; ++operation) {

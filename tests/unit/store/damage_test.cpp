@@ -1,5 +1,5 @@
-// Files that were cut, changed or made to deceive: a sentence, or a profile with named holes; never other
-// rows than were written, a crash or a hang.
+// Tests files that were cut, changed or forged. Opening them gives an error sentence or a profile with named
+// holes, but never other rows than were written, a crash or a hang.
 #include <random>
 
 #include "profiler/store/batch.h"
@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Reads everything it can. Whatever is read without an error must be what was written.
+/// Reads everything that can be read. Whatever is read without an error must be what was written.
 void expectRightOrRefused(const fs::path& path, const model::RowSet& written, int& refusals) {
   const auto reader = ProfileReader::open(path);
   if (!reader.ok()) {
@@ -58,7 +58,7 @@ TEST(Damage, AFileWithoutItsLastBytesIsIncomplete) {
   const Sample sample;
   writeFile(sample.folder / "cut.pop", sample.bytes.substr(0, sample.bytes.size() - 512));
   const auto reader = ProfileReader::open(sample.folder / "cut.pop");
-  if (!reader.ok()) return;  // what was cut off was needed for opening
+  if (!reader.ok()) return;  // The missing part was needed for opening.
   EXPECT_EQ((*reader)->state()->state, model::ProfileState::incomplete);
   EXPECT_EQ((*reader)->state()->reason, "the file's end is missing: it has " +
                                             std::to_string(sample.bytes.size() - 512) + " of " +
@@ -71,7 +71,7 @@ TEST(Damage, ChangedBytesNeverChangeRows) {
   int refusals = 0;
   for (int i = 0; i < 600; ++i) {
     std::string bytes = sample.bytes;
-    // The header and the pages' own headers matter most: every third change hits one of those.
+    // The headers of the file and of its pages matter most, so every third change hits one of them.
     std::size_t place = random() % bytes.size();
     if (i % 3 == 0) place = place / 4096 * 4096 + random() % 110;
     if (place >= bytes.size()) continue;
@@ -99,7 +99,7 @@ TEST(Damage, OverwrittenPagesNeverChangeRows) {
   }
 }
 
-/// What reading a table of a profile says after some SQL has changed it.
+/// The error of reading a table after some SQL has changed the profile.
 template <class Row>
 std::string afterSql(const std::string& sql) {
   const Folder folder;
@@ -178,7 +178,7 @@ TEST(Damage, ADamagedStateIsIncomplete) {
   }
 }
 
-/// Replaces a directory row, with a checksum that is right: what a forger can do.
+/// Replaces a row of the directory and makes its checksum right, as a forger can.
 void forge(const fs::path& path, BlockRecord record) {
   const std::string crc = std::to_string(checksumOf(record));
   runSql(path,

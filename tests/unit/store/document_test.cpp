@@ -1,4 +1,4 @@
-// profiler/store/tables.md and README.md say what the code does.
+// Tests that profiler/store/tables.md and README.md agree with the code.
 #include <fmt/format.h>
 
 #include <cstdlib>

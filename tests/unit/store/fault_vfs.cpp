@@ -12,7 +12,7 @@ FaultVfs* current = nullptr;
 
 struct FaultFile {
   sqlite3_file base;
-  sqlite3_file* real;  // lies behind this struct
+  sqlite3_file* real;  // its data follows this struct
 };
 
 sqlite3_file* real(sqlite3_file* file) {
@@ -22,7 +22,7 @@ const sqlite3_io_methods& methods(sqlite3_file* file) {
   return *real(file)->pMethods;
 }
 
-// The code of an operation that fails now; SQLITE_OK: it may go on.
+// The error code of an operation that fails now, or SQLITE_OK if it may continue.
 template <class BeforeDeath>
 int fault(BeforeDeath&& beforeDeath) {
   switch (current->next()) {
@@ -63,7 +63,7 @@ int truncateFaultFile(sqlite3_file* file, sqlite3_int64 size) {
 }
 int syncFaultFile(sqlite3_file*, int) {
   return fault();
-}  // nothing is lost but by a power failure
+}  // only a power failure would lose anything
 int fileSize(sqlite3_file* file, sqlite3_int64* size) {
   return methods(file).xFileSize(real(file), size);
 }

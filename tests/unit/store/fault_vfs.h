@@ -1,5 +1,5 @@
 #pragma once
-// A layer over SQLite's file access that breaks on command: kills the process, fills the disk or fails.
+// A layer over SQLite's file access that breaks on command: it kills the process, fills the disk or fails.
 #include <sqlite3.h>
 
 #include <functional>
@@ -7,12 +7,12 @@
 
 namespace pipescope::store::testing {
 
-/// While it lives, SQLite opens files through it. One at a time.
+/// While an object lives, SQLite opens files through it. Only one may live at a time.
 class FaultVfs {
  public:
   enum class Fault {
     none,
-    kill,     ///< SIGKILL in the middle of the operation: half of a write is done
+    kill,     ///< SIGKILL in the middle of the operation, with half of a write done
     full,     ///< SQLITE_FULL
     ioError,  ///< SQLITE_IOERR
   };
@@ -22,15 +22,16 @@ class FaultVfs {
   FaultVfs(const FaultVfs&) = delete;
   FaultVfs& operator=(const FaultVfs&) = delete;
 
-  /// Does `fault` at the n-th changing operation from now (1: the next): write, sync, truncation, deletion.
+  /// Makes `fault` happen at the n-th changing operation from now (1 is the next one): a write, sync,
+  /// truncation or deletion.
   void failAt(Fault fault, int operation);
-  /// No file grows any more; what exists can be overwritten.
+  /// A full disk: no file can grow, but existing bytes can be overwritten.
   void setDiskFull(bool full) { diskFull_ = full; }
   /// Opening for writing fails.
   void setReadOnly(bool readOnly) { readOnly_ = readOnly; }
-  /// Called at every changing operation, before it.
+  /// Sets a function that is called before every changing operation.
   void setObserver(std::function<void()> observer) { observer_ = std::move(observer); }
-  /// Whether the fault asked for has happened.
+  /// True if the requested fault has happened.
   bool happened() const { return happened_; }
 
   // For the C functions that SQLite calls.

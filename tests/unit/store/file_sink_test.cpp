@@ -24,7 +24,7 @@ std::string property(const ProfileReader& reader, const std::string& key) {
 
 constexpr std::size_t kRowsOfASet = 10'000;
 
-/// Steps that nothing shortens: about half a megabyte of payload.
+/// Makes steps that compress badly: about half a megabyte of payload.
 model::RowSet makeLongSet(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto number = [&] { return static_cast<std::int64_t>(random() >> 1); };
@@ -39,7 +39,7 @@ model::RowSet makeLongSet(std::uint64_t seed) {
   return rows;
 }
 
-/// Commits only when there is much to write.
+/// Options with which the sink commits only if there is much to write.
 FileSinkOptions neverDue() {
   FileSinkOptions options;
   options.mostRowsHeld = 2 * kRowsOfASet;
@@ -100,7 +100,7 @@ TEST(FileSink, RowsThatAreBeingCodedWhenItEndsAreWrittenToo) {
           rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
         ASSERT_OK((*sink)->take(rows));
         for (int turn = 0; turn < 300 * time; ++turn)
-          std::this_thread::yield();  // into the coding, somewhere
+          std::this_thread::yield();  // into the middle of the coding
         if (finish) ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
       }
       const auto reader = ProfileReader::open(folder / "profile.pop");
@@ -123,7 +123,8 @@ TEST(FileSink, LongRunsAreWrittenBeforeTheyAreDue) {
     ASSERT_OK((*sink)->take(rows));
   }
   ASSERT_OK((*sink)->finish(model::ProfileState::complete, ""));
-  // One or more before the end, what was left then, and what recording cost.
+  // There were one or more commits before the end. The last one wrote the remaining rows and the cost of
+  // recording.
   EXPECT_GE(selectNumbers(path, "SELECT commits FROM store_state").at(0), 3);
   const auto reader = ProfileReader::open(path);
   ASSERT_OK(reader);
@@ -148,7 +149,8 @@ TEST(FileSink, CommitWaitsForRowsThatAreBeingWrittenAnyway) {
       rows.of<model::LifeInterval>().push_back({model::VariableId(i), 0, 1});
     const auto due = std::chrono::steady_clock::now() + options.delay + time * std::chrono::microseconds(200);
     ASSERT_OK((*sink)->take(rows));
-    while (std::chrono::steady_clock::now() < due) std::this_thread::yield();  // into the coding, somewhere
+    // into the middle of the coding
+    while (std::chrono::steady_clock::now() < due) std::this_thread::yield();
     ASSERT_OK((*sink)->commit({}));
     const auto reader = ProfileReader::open(folder / "profile.pop");
     ASSERT_OK(reader);
@@ -169,7 +171,8 @@ TEST(FileSink, RowsAreCodedWhileThoseBeforeAreWritten) {
   auto sink = FileSink::create(folder / "profile.pop", neverDue());
   ASSERT_OK(sink);
   std::uint64_t sets = 0;
-  for (int after = 0; after < 5 && sets < 500; after += isWriting) {  // more than is held without being coded
+  // more than may be held without being coded
+  for (int after = 0; after < 5 && sets < 500; after += isWriting) {
     model::RowSet rows = makeLongSet(sets++);
     ASSERT_OK((*sink)->take(rows));
   }

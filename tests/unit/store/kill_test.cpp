@@ -1,4 +1,4 @@
-// A recording process that is killed at random moments: every file opens, and no more than the last second is
+// Kills a recording process at random moments. Every file must open, and at most the last second may be
 // missing.
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,15 +22,15 @@ std::int64_t nowMs() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// What the child has handed over, and when.
+/// The rows that the child has handed over, and when.
 struct Handed {
   std::int64_t rows, ms;
 };
 
 constexpr int kDelayMs = 200;  // instead of 700, so that the test takes less time
 
-/// Records placements until it is killed; says by the pipe what it has handed over. `many` bytes are written
-/// before they are due, while others are coded.
+/// Records placements until it is killed, and reports through the pipe what it has handed over. With `many`,
+/// bytes are written before they are due, while others are in coding.
 [[noreturn]] void recordForever(const fs::path& path, int pipeEnd, bool many) {
   FileSinkOptions options;
   options.delay = std::chrono::milliseconds(kDelayMs);
@@ -92,7 +92,8 @@ void killOnce(int delayMs, bool many) {
   ASSERT_OK(rows);
   for (std::size_t i = 0; i < (*rows)->size(); ++i)
     ASSERT_EQ((**rows)[i].start.count, static_cast<std::int64_t>(10 * i)) << "row " << i;
-  // Rows handed over a second before the end are there (the sink was given a fifth of that).
+  // Rows that were handed over a second before the end must be there. The sink was given a fifth of that
+  // time.
   std::int64_t due = 0;
   for (const Handed& handed : all) {
     if (handed.ms <= killed - 1000) due = handed.rows;
@@ -109,7 +110,7 @@ TEST(Kill, AtRandomMomentsAtMostTheLastSecondIsMissing) {
   const int times = full != nullptr && *full != '\0' ? 200 : 10;
   std::mt19937 random(7);
   for (int i = 0; i < times && !HasFailure(); ++i) {
-    // Every fifth runs for so long that rows must be there.
+    // Every fifth process runs so long that rows must be there.
     killOnce(i % 5 == 4 ? 1100 + static_cast<int>(random() % 300) : static_cast<int>(random() % 300),
              i % 2 != 0);
   }

@@ -31,14 +31,14 @@ std::vector<ColumnData> columnsOf(const std::vector<Values>& all) {
 }
 
 TEST(Prediction, AColumnThatOthersForetellIsNothing) {
-  // Two lanes, each going on where it ended; lengths that depend on the program alone.
+  // Two lanes, each of which continues where it ended. The lengths depend on the program alone.
   const Values lane = {0, 1, 0, 1, 0, 1}, program = {3, 4, 3, 4, 3, 4}, ticks = {10, 7, 10, 7, 10, 7},
                offset = {0, 0, 10, 7, 20, 14};
   const auto columns = columnsOf({lane, offset, ticks, program});
   const Prediction length{2, 3, Prediction::kNone, Prediction::kNone}, start{1, 0, Prediction::kNone, 2};
   EXPECT_EQ(residualsOf(columns, length, {}), (Values{10, -3, 0, 0, 0, 0}));
   EXPECT_EQ(residualsOf(columns, start, {length}), (Values{0, -10, 0, 0, 0, 0}));
-  // With what another block has left behind: of one program only, and of one that this block has not.
+  // The priors of another block: for one program of this block, and for one that this block does not have.
   const std::vector<Priors> priors = {{2, {4, 9}, {6, 100}}};
   EXPECT_EQ(residualsOf(columns, length, {}, priors), (Values{10, 1, 0, 0, 0, 0}));
   EXPECT_EQ(residualsOf(columns, start, {length}, priors), (Values{0, -10, 0, 0, 0, 0}))
@@ -81,7 +81,7 @@ TEST(Prediction, AnyValuesComeBack) {
         {2, 3, 1, Prediction::kNone},
         {1, static_cast<std::uint8_t>(i % 2 == 0 ? 0 : 3), Prediction::kNone, 2}};
     std::vector<Priors> priors;
-    if (i % 3 > 0) {  // of some of the keys, and of others
+    if (i % 3 > 0) {  // for some of these keys and for others
       Priors& some = priors.emplace_back();
       some.column = i % 3 == 1 ? 3 : 2;
       some.keys = all[i % 3 == 1 ? 0 : 3];
@@ -103,7 +103,7 @@ TEST(Prediction, AnyValuesComeBack) {
 }
 
 TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
-  // Two columns of small differences, which begin far out.
+  // Two columns with small differences and large first values.
   std::vector<model::Step> steps(4096);
   std::int64_t at = std::int64_t{1} << 60;
   std::mt19937_64 random(7);
@@ -126,7 +126,7 @@ TEST(Prediction, TheFirstNumberDoesNotWidenTheOthers) {
     EXPECT_EQ(decoded->columns[2].integers, columns[2].integers);
     EXPECT_EQ(decoded->columns[9].reals.empty(), part == DecodedPart::integers);
   }
-  // One row, and rows that are all foretold.
+  // One row alone, and rows that are all predicted.
   const std::vector<model::Step> one(steps.begin(), steps.begin() + 1), same(50, steps[0]);
   for (const auto& rows : {one, same}) {
     const auto few = toColumns<model::Step>(rows);
@@ -190,7 +190,7 @@ TEST(Prediction, IsOnlyUsedWhereItPaysOff) {
   }
 }
 
-/// Programs of lengths of their own, in an order that differs from block to block.
+/// Each program has its own length. The order of programs differs from block to block.
 std::vector<model::Step> stepsOfPrograms(std::size_t count) {
   std::mt19937_64 random(11);
   std::vector<model::Step> steps(count);
@@ -236,14 +236,14 @@ TEST(Priors, LieInAFileAsTheReadmeSays) {
     for (const int byte : bytes) all.push_back(static_cast<char>(byte));
     return all;
   };
-  // Keys 6, 7, 9 and x 40, 20, 5 of the column in place 1, as varints.
+  // Keys 6, 7, 9 with x 40, 20, 5 for the column at place 1, as varints.
   const std::string raw = text({1, 3, 3, 12, 14, 18, 3, 80, 40, 10});
   std::string frame(ZSTD_compressBound(raw.size()), ' ');
   frame.resize(ZSTD_compress(frame.data(), frame.size(), raw.data(), raw.size(), 1));
   const auto priors = decodePriors(frame);
   ASSERT_OK(priors);
-  // Keys 7, 5, 7, 6; x: 1 more than the prior, 9 more than the row before, 1 more than the last of this key,
-  // 1 less than the prior.
+  // Keys 7, 5, 7, 6. x is 1 more than the prior, 9 more than in the previous row, 1 more than the last one of
+  // this key, and 1 less than the prior.
   const std::string block = text({3, 14, 10, 14, 12, 5, 0, 255, 255, 2, 3, 0, 18, 2, 1});
   const auto columns = decodeColumns(block, 4, {model::ColumnType::integer, model::ColumnType::integer},
                                      DecodedPart::all, *priors);
@@ -289,7 +289,7 @@ TEST(Priors, AFileWithThemComesBackAndItsHolesAreNamed) {
         ASSERT_EQ((*columns)->columns[3][i], rows.of<model::Step>()[block * kShortBlock + i].ticks.count);
     }
   }
-  // A byte of what all blocks share.
+  // Changes a byte of what all blocks share.
   runSql(folder / "p.pop", "UPDATE store_payload SET payload = CAST(x'00' || substr(payload, 2) AS BLOB)");
   const auto damaged = ProfileReader::open(folder / "p.pop");
   ASSERT_OK(damaged);

@@ -43,7 +43,8 @@ TEST(Reader, RefusesOtherKindsOfFiles) {
 
 TEST(Reader, RefusesGraphcoresProfileAndOtherDatabases) {
   const Folder folder;
-  // Graphcore's file is an SQLite database with tables of its own; nothing more is published about it.
+  // The profile of Graphcore is an SQLite database with tables of its own. Nothing more is published about
+  // it.
   runSql(folder / "profile.pop", "CREATE TABLE Target(id INTEGER); CREATE TABLE Programs(id INTEGER)");
   expectUnreadable(
       folder / "profile.pop",
@@ -110,7 +111,7 @@ TEST(Reader, ReadsWhereNothingCanBeWritten) {
   writeProfile(folder / "sub/profile.pop", {makeRowSet(2, 0)});
   fs::permissions(folder / "sub/profile.pop", fs::perms::owner_read);
   fs::permissions(folder / "sub", fs::perms::owner_read | fs::perms::owner_exec);
-  // Root may write in spite of that: then at least nothing must have been.
+  // Root can write in spite of the permissions. In that case the file must at least be unchanged.
   EXPECT_EQ(readProfile(folder / "sub/profile.pop"), render(makeRowSet(2, 0)));
   fs::permissions(folder / "sub", fs::perms::owner_all);
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "sub"), fs::directory_iterator()), 1);
@@ -188,7 +189,7 @@ model::RowSet countedBatch(std::int64_t first, std::int64_t count) {
   return rows;
 }
 
-/// That what the reader shows is some number of whole batches of 10; returns it.
+/// Checks that the reader shows a number of whole batches of 10 rows, and returns that number.
 std::int64_t checkWholeBatches(const ProfileReader& reader) {
   const auto placements = reader.rows<model::Placement>();
   const auto properties = reader.rows<model::Property>();
@@ -258,7 +259,7 @@ TEST(Reader, ManyThreadsReadWhileThisProcessWrites) {
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       while (!done) {
-        // The directory may move on between two reads, so each block is judged by itself.
+        // The directory may change between two reads, so each block is checked by itself.
         EXPECT_OK((*reader)->refresh());
         const auto blocks = (*reader)->blocks<model::Placement>();
         ASSERT_OK(blocks);

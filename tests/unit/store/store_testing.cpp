@@ -15,7 +15,7 @@ namespace pipescope::store::testing {
 namespace fs = std::filesystem;
 
 Folder::Folder() {
-  // In memory where that is possible: these tests sync folders some thousand times.
+  // In memory if possible, because these tests sync folders some thousand times.
   const fs::path memory = "/dev/shm";
   const fs::path parent = access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path();
   std::string name = (parent / "pipescope-store-XXXXXX").string();
@@ -45,7 +45,7 @@ void writeFile(const fs::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-// SplitMix64: small, and the same everywhere.
+// SplitMix64, which is small and gives the same numbers everywhere.
 static std::uint64_t scramble(std::uint64_t n) {
   n += 0x9e3779b97f4a7c15u;
   n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9u;
@@ -115,7 +115,7 @@ std::string textValue(std::uint64_t n) {
 model::RowSet makeRowSet(std::size_t count, std::uint64_t seed) {
   model::RowSet set;
   model::forEachRowType([&]<class Row>() {
-    // The store makes the nodes itself; pyramid_test.cpp looks at them.
+    // The store itself makes the nodes; pyramid_test.cpp checks them.
     if constexpr (!std::is_same_v<Row, model::LevelNode>) set.of<Row>() = makeRows<Row>(count, seed);
   });
   return set;
@@ -130,7 +130,7 @@ static std::string renderRow(const Row& row) {
       line += " '" + field + "'";
     } else if constexpr (std::is_same_v<Field, double>) {
       double value = field;
-      // SQLite has neither a negative zero nor kinds of not-a-number; blocks keep every bit.
+      // SQLite has no negative zero and only one not-a-number. Blocks keep every bit.
       if (Row::kStorage == model::Storage::plain && value == 0) value = 0;
       if (Row::kStorage == model::Storage::plain && std::isnan(value))
         value = std::numeric_limits<double>::quiet_NaN();

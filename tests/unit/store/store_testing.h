@@ -1,5 +1,6 @@
 #pragma once
-// Rows of every type made from the types of their fields, folders that vanish, and reading a whole profile.
+// Makes rows of every type from the types of their fields, makes folders that vanish, and reads whole
+// profiles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -15,7 +16,7 @@
 
 namespace pipescope::store::testing {
 
-/// A folder of this test's own, removed at its end.
+/// A folder for one test, removed at the end of the test.
 class Folder {
  public:
   Folder();
@@ -34,7 +35,7 @@ class Folder {
 std::string readFile(const std::filesystem::path& path);
 void writeFile(const std::filesystem::path& path, const std::string& bytes);
 
-/// The n-th of a series of values that begins with the extremes of each type. Deterministic.
+/// The n-th of a deterministic series of values, which begins with the extremes of each type.
 std::int64_t integerValue(std::uint64_t n);
 double realValue(std::uint64_t n);
 std::string textValue(std::uint64_t n);
@@ -49,7 +50,7 @@ void setField(Field& field, std::uint64_t n) {
     field = n % 2 != 0;
   } else {
     model::fromInteger(
-        field, integerValue(n));  // narrow fields keep the low bits: both ends of their range among them
+        field, integerValue(n));  // Narrow fields keep the low bits, so both ends of their range occur.
   }
 }
 
@@ -65,22 +66,22 @@ std::vector<Row> makeRows(std::size_t count, std::uint64_t seed) {
   return rows;
 }
 
-/// `count` rows in every table.
+/// Makes `count` rows in every table.
 model::RowSet makeRowSet(std::size_t count, std::uint64_t seed);
 
-/// One line a row, "table: values", of all tables in order; reals by their bits, after what SQLite does to
-/// those of plain tables.
+/// One line for each row, "table: values", of all tables in order. Reals are shown by their bits, after the
+/// changes that SQLite makes to those of plain tables.
 std::vector<std::string> render(const model::RowSet& rows);
 
-/// Opens and reads everything; a test failure with the sentence where that is impossible.
+/// Opens a profile and reads everything. If that fails, the test fails with the error sentence.
 std::vector<std::string> readProfile(const std::filesystem::path& path);
 
-/// Writes a complete profile of these batches.
+/// Writes a complete profile with these batches.
 void writeProfile(const std::filesystem::path& path, const std::vector<model::RowSet>& batches);
 
 /// Runs SQL on a file with a connection of its own, as another program would.
 void runSql(const std::filesystem::path& path, const std::string& sql);
-/// The first column of what a query finds.
+/// The first column of the result of a query.
 std::vector<std::int64_t> selectNumbers(const std::filesystem::path& path, const std::string& sql);
 
 MATCHER_P(FailsWith, sentence, "") {

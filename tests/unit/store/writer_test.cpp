@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::ErrorKind;
 
-/// That create() refuses with this sentence and leaves the file as it is.
+/// Checks that create() refuses with this sentence and leaves the file as it is.
 void expectRefused(const fs::path& path, const std::string& sentence, ErrorKind kind) {
   const auto writer = ProfileWriter::create(path);
   EXPECT_THAT(writer, FailsWith(sentence));
@@ -132,7 +132,7 @@ TEST(Writer, WithoutFinishTheStateStaysRunning) {
   EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
   const auto reader = ProfileReader::open(path);
   ASSERT_OK(reader);
-  EXPECT_EQ((*reader)->state()->state, model::ProfileState::running);  // this process lives
+  EXPECT_EQ((*reader)->state()->state, model::ProfileState::running);  // this process is alive
 }
 
 TEST(Writer, ASecondWriterOnOnePathIsRefused) {

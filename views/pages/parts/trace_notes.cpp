@@ -10,7 +10,7 @@ TraceNotes::TraceNotes(shell::PageContext& context, timeline::TimelineCanvas& ca
 
 void TraceNotes::show(std::vector<model::Note> notes) {
   notes_ = std::move(notes);
-  std::vector<timeline::TimelineCanvas::Flag> flags;
+  std::vector<timeline::Annotations::Flag> flags;
   for (const model::Note& note : notes_) flags.push_back({note.start, QString::fromStdString(note.text)});
   canvas_.setFlags(std::move(flags));
 }

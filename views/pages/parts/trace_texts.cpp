@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "profiler/geometry/element.h"
+#include "profiler/geometry/timeline_links.h"
 #include "profiler/sections/section.h"
 #include "views/pages/parts/text.h"
 
@@ -142,7 +143,7 @@ QString TraceTexts::title(const TimelineItem& item) const {
 }
 
 QString TraceTexts::waitedFor(const TimelineItem& item) const {
-  const TimelineItem cause = scene_.waitedFor(item);
+  const TimelineItem cause = geometry::waitedFor(scene_, item);
   if (cause) return tr("%1 on %2").arg(text(scene_.labelOf(cause)), device(cause.device));
   const model::Wait& row = wait(item);
   if (row.waitedForDevice.valid()) return device(trace_.deviceIndex(row.waitedForDevice));
@@ -314,7 +315,7 @@ void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
   }
   if (streamIn.count > 0) facts.push_back({tr("Stream in"), bytesText(streamIn), {}});
   if (streamOut.count > 0) facts.push_back({tr("Stream out"), bytesText(streamOut), {}});
-  for (const int transfer : scene_.transfersOf(item)) {
+  for (const int transfer : geometry::transfersOf(scene_, item)) {
     const model::Transfer& row = at(trace_.transfers, transfer);
     const bool in = trace_.deviceOfLane(row.toLane) == item.device;
     facts.push_back({in ? tr("Input") : tr("Output"),

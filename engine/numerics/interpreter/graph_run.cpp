@@ -1,0 +1,107 @@
+#include "engine/numerics/interpreter/graph_run.h"
+
+#include <algorithm>
+
+namespace pipescope::numerics {
+
+using base::Result;
+using base::Status;
+using onnx::ModelGraph;
+using onnx::ModelNode;
+using onnx::ValueId;
+using onnx::Values;
+
+namespace {
+std::size_t indexOf(ValueId id) {
+  return static_cast<std::size_t>(id.value);
+}
+}  // namespace
+
+NodeOrder::NodeOrder(const ModelGraph& graph)
+    : missing(graph.nodes.size()), readers(graph.nodes.size()), uses(graph.values.size()) {
+  const std::size_t noNode = graph.nodes.size();
+  std::vector<std::size_t> maker(graph.values.size(), noNode);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto read = [&](ValueId id) {
+      if (!id.valid()) return;
+      ++uses[indexOf(id)];
+      const std::size_t from = maker[indexOf(id)];
+      if (from == noNode) return;
+      ++missing[i];
+      readers[from].push_back(i);
+    };
+    for (const ValueId id : graph.nodes[i].inputs) read(id);
+    for (const auto& [name, body] : graph.nodes[i].bodies) {
+      for (const auto& [outer, inner] : body->captured) read(outer);
+    }
+    for (const ValueId id : graph.nodes[i].outputs) {
+      if (id.valid()) maker[indexOf(id)] = i;
+    }
+    if (missing[i] == 0) ready.push_back(i);
+  }
+  for (const ValueId id : graph.outputs) ++uses[indexOf(id)];
+}
+
+GraphRun::GraphRun(const ModelGraph& graph, const NodeOrder& order, base::Executor& executor)
+    : graph_(graph),
+      order_(order),
+      executor_(executor),
+      missing_(order.missing),
+      uses_(order.uses),
+      values_(graph.values.size()) {
+  for (const auto& [id, value] : graph.constants) set(id, value);
+}
+
+void GraphRun::set(ValueId id, std::shared_ptr<const graph::TensorValue> value) {
+  values_[indexOf(id)] = std::move(value);
+}
+
+Result<Values> GraphRun::run(const NodeFunction& runNode) {
+  std::vector<std::size_t> wave = order_.ready;
+  while (!wave.empty()) {
+    PIPESCOPE_TRY(runWave(wave, runNode));
+    std::vector<std::size_t> next;
+    for (const std::size_t node : wave) {
+      for (const std::size_t reader : order_.readers[node]) {
+        if (--missing_[reader] == 0) next.push_back(reader);
+      }
+    }
+    std::ranges::sort(next);
+    wave = std::move(next);
+  }
+  Values outputs;
+  for (const ValueId id : graph_.outputs) outputs.push_back(values_[indexOf(id)]);
+  return outputs;
+}
+
+Status GraphRun::runWave(const std::vector<std::size_t>& wave, const NodeFunction& runNode) {
+  std::vector<Result<Values>> results(wave.size(), Values());
+  const auto body = [&](std::size_t i) { results[i] = runNode(graph_.nodes[wave[i]], values_); };
+  if (wave.size() == 1) {
+    body(0);
+  } else {
+    executor_.parallelFor(wave.size(), body);
+  }
+  for (std::size_t i = 0; i < wave.size(); ++i) {
+    if (!results[i].ok()) return results[i].error();
+    const ModelNode& node = graph_.nodes[wave[i]];
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const ValueId id = node.outputs[o];
+      if (id.valid() && uses_[indexOf(id)] > 0) values_[indexOf(id)] = (*results[i])[o];
+    }
+  }
+  for (const std::size_t index : wave) release(graph_.nodes[index]);
+  return {};
+}
+
+void GraphRun::release(const ModelNode& node) {
+  const auto drop = [this](ValueId id) {
+    if (id.valid() && --uses_[indexOf(id)] == 0) values_[indexOf(id)].reset();
+  };
+  for (const ValueId id : node.inputs) drop(id);
+  for (const auto& [name, body] : node.bodies) {
+    for (const auto& [outer, inner] : body->captured) drop(outer);
+  }
+}
+
+}  // namespace pipescope::numerics
