@@ -1,5 +1,5 @@
 #pragma once
-// A command of `pipescope`: one file each, found by the build.
+// A command of `pipescope`. Each command is one file, which the build finds.
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
@@ -15,8 +15,8 @@ int exitStatus(base::ErrorKind kind);
 
 struct Command {
   std::string name, doc;
-  /// Declares options on the sub-command and returns what runs once they are parsed; that returns the exit
-  /// status. Errors go to standard error through fail().
+  /// Declares the command's options and returns the function that runs after parsing. That function returns
+  /// the exit status and reports errors through fail().
   std::function<std::function<int()>(CLI::App&)> setUp;
 };
 
@@ -32,9 +32,9 @@ void registerCommands(CommandRegistry& registry);
 
 /// Prints "pipescope: <sentence>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
-/// The program's own command line, as typed but for quoting: what a profile keeps of its origin.
+/// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();
-/// Writes to standard output; a full disk or closed pipe is an error like any other.
+/// Writes to standard output. A full disk or a closed pipe is reported like any other error.
 int print(const std::string& text);
 
 }  // namespace pipescope::cli

@@ -44,7 +44,7 @@ std::string& keptCommandLine() {
   return line;
 }
 
-/// The sentence for a first word that is no command; CLI11 would only say that one is missing.
+/// Refuses a first word that is no command. CLI11 would only say that a command is missing.
 base::Status checkCommand(int argc, char** argv, const CommandRegistry& registry) {
   if (argc < 2 || argv[1][0] == '-') return {};
   std::string known;

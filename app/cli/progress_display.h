@@ -1,5 +1,5 @@
 #pragma once
-// How progress is shown on standard error, and how Ctrl-C reaches the work.
+// Shows progress on standard error, and lets Ctrl-C stop the work.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace pipescope::cli {
 
-/// bar: one line that is rewritten (plain where standard error is no terminal); plain: a line about once a
-/// second; json: a line {"fraction", "what"} per report, at most ten a second; off: nothing.
+/// bar: one line that is rewritten; if standard error is no terminal, the same as plain. plain: about one
+/// line per second. json: a line {"fraction", "what"} for each report, at most ten per second. off: nothing.
 std::unique_ptr<base::Progress> makeProgress(const std::string& mode);
-/// Ends a bar's line, so that what follows starts on its own.
+/// Ends the line of a bar, so that later output starts on a new line.
 void finishProgress(base::Progress& progress);
 
-/// From here on the first SIGINT or SIGTERM asks the work to stop (Progress::cancelled), the second ends the
-/// program.
+/// After this call, the first SIGINT or SIGTERM asks the work to stop (Progress::cancelled), and the second
+/// ends the program.
 void catchInterrupts();
 
 }  // namespace pipescope::cli

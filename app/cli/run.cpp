@@ -23,7 +23,7 @@ struct RunOptions {
   bool training = false, inference = false, debug = false, helpKeys = false;
 };
 
-/// Every key with a flag becomes an option; booleans become --flag and --no-flag.
+/// Every key with a flag becomes an option. A key that is true or false becomes --flag and --no-flag.
 void addKeyFlags(CLI::App& command, RunOptions& options) {
   for (const config::Key& key : app::configurationKeys().all()) {
     if (key.flags.empty()) continue;
@@ -105,7 +105,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-/// A configuration, or one that says nothing but which model is meant.
+/// Reads a configuration. For an ONNX file it makes one that only names the model.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
   if (!file.ends_with(".onnx")) return app::readConfiguration(file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));

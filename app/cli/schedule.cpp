@@ -16,7 +16,7 @@ struct ScheduleOptions {
   bool inference = false;
 };
 
-/// A cost for each stage: from one for all, one for each device, or one for each stage.
+/// Makes a cost for each stage from one cost for all, one for each device, or one for each stage.
 base::Result<std::vector<double>> costs(const std::string& text, const char* flag,
                                         const std::vector<int>& deviceOfStage, int devices) {
   std::vector<double> values;
@@ -53,7 +53,7 @@ base::Result<std::string> table(const ScheduleOptions& options) {
   run.exchange = options.exchange;
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(options.schedule));
   PIPESCOPE_ASSIGN(run.chunks, schedules::chunksPerDevice(*schedule, options.chunks));
-  // The devices of one pipe's stages: a chunk is a stage, but a second pipe has the stages of the first.
+  // The devices of one pipe's stages. Each chunk is a stage; a second pipe repeats the stages of the first.
   const int stages = schedule->pipes > 1 ? options.stages : options.stages * run.chunks;
   std::vector<int> devices;
   for (int s = 0; s < stages; ++s) devices.push_back(s);

@@ -20,8 +20,8 @@ using Setting = std::variant<bool, std::int64_t, double, std::string>;
 struct BuilderKey {
   std::string name;  ///< as it is written in [model]
   Setting fallback;
-  double least = 0, most = 1e9;      ///< of numbers
-  std::vector<std::string> choices;  ///< of texts; empty: any
+  double least = 0, most = 1e9;      ///< range of a number
+  std::vector<std::string> choices;  ///< allowed texts; empty: any
   std::string help = {};             ///< a sentence for the help page
 };
 

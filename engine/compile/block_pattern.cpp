@@ -14,7 +14,7 @@ bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Takes a number from the front; false: there is none.
+/// Takes a number off the front of the text. False if there is none.
 bool takeNumber(std::string_view& text, std::uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -22,7 +22,7 @@ bool takeNumber(std::string_view& text, std::uint64_t& number) {
   return true;
 }
 
-/// A range "0..5" at the front of the pattern; taken off where there is one.
+/// Takes a range such as "0..5" off the front of the pattern, if there is one.
 bool takeRange(std::string_view& pattern, std::uint64_t& first, std::uint64_t& last) {
   std::string_view rest = pattern;
   if (!takeNumber(rest, first) || !rest.starts_with("..")) return false;

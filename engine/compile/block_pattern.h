@@ -1,5 +1,5 @@
 #pragma once
-// How a configuration names blocks: `[[stages]] blocks = ["embeddings", "encoder/layer0..5"]`.
+// Patterns that name blocks, as in `[[stages]] blocks = ["embeddings", "encoder/layer0..5"]`.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,13 +16,13 @@ namespace pipescope::compile {
 ///   like it with any text in the place of each "*": "*/attention/*".
 bool namesBlock(std::string_view pattern, std::string_view block);
 
-/// Blocks that a pattern names, in their order.
+/// The blocks that a pattern names, in the order of `blocks`.
 std::vector<std::string> blocksNamed(std::string_view pattern, const std::vector<std::string>& blocks);
 
-/// Blocks of each stage when stage s gets layers[s] of the model's layers, in order. A layer is a block whose
-/// name ends in a number ("encoder/layer3"); blocks before the first layer go to the first stage, others to
-/// the stage of the layer before them. Refused: layers that do not add up, with both sums; a stage without
-/// layers.
+/// Divides blocks into stages so that stage s gets layers[s] of the model's layers, in order. A layer is a
+/// block whose name ends in a number ("encoder/layer3"). Blocks before the first layer go to the first stage;
+/// other blocks go to the stage of the layer before them. Refused: numbers that do not add up to the model's
+/// layers, and a stage without layers.
 base::Result<std::vector<std::vector<std::string>>> blocksByLayers(const std::vector<std::string>& blocks,
                                                                    const std::vector<std::int64_t>& layers);
 

@@ -50,7 +50,7 @@ class NormPass : public GraphRewriter {
     return result_.addConstant(node.name + "/" + name, {graph::ElementType::float32, {}},
                                {bytes.begin(), bytes.end()});
   }
-  /// One number per channel, shaped to stand beside x.
+  /// Reshapes one number per channel so that it broadcasts over x.
   Result<TensorId> alongside(const Node& node, const std::string& name, TensorId vector, std::size_t rank) {
     Ints shape(rank, 1);
     shape[1] = -1;
@@ -104,7 +104,7 @@ class NormPass : public GraphRewriter {
   }
 
   std::int64_t replicas_;
-  std::map<TensorId, double> counts_;  ///< running variance → numbers that it is of
+  std::map<TensorId, double> counts_;  ///< by running variance: how many numbers it is computed from
 };
 
 }  // namespace

@@ -7,9 +7,10 @@
 
 namespace pipescope::compile {
 
-/// The forward graph of training with every batch norm taken over groups of `replicas` replicas: sums of x
-/// and of (x − mean)² are added up over the group (ReplicaSum), and the backward pass does the same with its
-/// sums. The running variance is the unbiased one of the whole group. A group of one changes nothing.
+/// Returns the forward graph of training with the statistics of every batch norm taken over groups of
+/// `replicas` replicas. The sums of x and of (x − mean)² are added up over the group (ReplicaSum), and so are
+/// the sums of the backward pass. The running variance is the unbiased variance of the whole group. A group
+/// of one replica changes nothing.
 base::Result<graph::Graph> distributeBatchNorm(const graph::Graph& forward, std::int64_t replicas,
                                                const ops::OperatorRegistry& registry);
 

@@ -18,7 +18,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::TensorId;
 
-/// Reverse-mode differentiation of one graph.
+/// Differentiates one graph in reverse mode.
 class Differentiator {
  public:
   Differentiator(const graph::Graph& forward, const ops::OperatorRegistry& registry, TensorId root)
@@ -54,7 +54,7 @@ class Differentiator {
   }
   bool trainable(TensorId id) const { return id.valid() && trainable_[static_cast<std::size_t>(id.value)]; }
 
-  /// The gradient of the loss by itself, made when somebody asks.
+  /// The gradient of the loss with respect to itself, which is 1. It is made when a node first needs it.
   TensorId one();
   Status visit(NodeId id);
   Status differentiate(NodeId id);
@@ -67,8 +67,8 @@ class Differentiator {
   std::size_t forwardNodes_;
   std::vector<bool> trainable_;
   std::map<TensorId, NodeId> firstConsumer_;
-  std::map<TensorId, std::vector<TensorId>> contributions_;  ///< one for each consumer so far
-  std::map<TensorId, TensorId> gradients_;                   ///< added up
+  std::map<TensorId, std::vector<TensorId>> contributions_;  ///< one for each consumer that was visited
+  std::map<TensorId, TensorId> gradients_;                   ///< the sum of the contributions
 };
 
 class Differentiator::Builder : public ops::GradientBuilder {
@@ -114,7 +114,7 @@ class Differentiator::Builder : public ops::GradientBuilder {
   }
 
  private:
-  /// A copy of the types: the graph's tensors move while nodes are added.
+  /// This copies the types, because adding nodes moves the graph's tensors.
   ops::OperatorCall makeCall() {
     ops::OperatorCall seen = ops::callOf(owner_.graph_, node_);
     types_.reserve(seen.inputs.size());
@@ -129,7 +129,7 @@ class Differentiator::Builder : public ops::GradientBuilder {
   ops::OperatorCall call_;
 };
 
-/// The bits of 1 in the loss's type; empty for types that no loss can have.
+/// The bytes of the number 1 in the type of the loss. Empty for types that a loss cannot have.
 std::vector<std::byte> bitsOfOne(graph::ElementType type) {
   const auto bytesOf = [](auto value) {
     const auto bytes = std::as_bytes(std::span(&value, 1));
@@ -156,7 +156,7 @@ TensorId Differentiator::one() {
   return gradient;
 }
 
-/// Adds up what the consumers of a tensor gave.
+/// Adds up the gradients that the consumers of a tensor contributed.
 Status Differentiator::collect(TensorId tensor, const std::string& block) {
   const auto found = contributions_.find(tensor);
   if (found == contributions_.end()) return {};

@@ -7,13 +7,12 @@
 
 namespace pipescope::compile {
 
-/// The graph with its backward nodes appended, in reverse order of the forward ones: pass backward, the block
-/// of their forward node, named "<forward node>/grad_weight" and so on. Where a tensor has several consumers,
-/// a Sum
-/// "<tensor>/grad_sum" adds their gradients, last consumer first. Fills parameterGradients for every
-/// parameter that the loss depends on. Nothing is computed for inputs, or where nothing trainable lies
-/// upstream. Errors: no loss, an operator without gradient on the way.
-/// `root` is what is differentiated where it is not the loss itself (a scaled loss).
+/// Returns the graph with its backward nodes, in the reverse order of the forward nodes. A backward node has
+/// pass `backward` and the block of its forward node, and is called "<forward node>/grad_weight" and so on.
+/// If a tensor has several consumers, a Sum "<tensor>/grad_sum" adds their gradients, starting with the last
+/// consumer. parameterGradients gets an entry for every parameter that the loss depends on. No gradient is
+/// computed for inputs, or where no parameter lies upstream. Errors: the graph has no loss, or an operator on
+/// the way has no gradient. `root` is differentiated instead of the loss if it is given (a scaled loss).
 base::Result<graph::Graph> addGradients(const graph::Graph& forward, const ops::OperatorRegistry& registry,
                                         std::optional<graph::TensorId> root = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// Copies a graph node by node, with changes: what passes over whole graphs share.
+// Copies a graph node by node with changes. Rewrites of whole graphs derive from it.
 #include <map>
 #include <string>
 #include <vector>
@@ -16,22 +16,22 @@ class GraphRewriter {
       : source_(source), registry_(registry) {}
   virtual ~GraphRewriter() = default;
 
-  /// The copy; its types are inferred anew.
+  /// Returns the copy, whose types are inferred again.
   base::Result<graph::Graph> run();
 
  protected:
-  /// Adds the copy of a tensor that no node makes.
+  /// Copies a tensor that no node computes.
   virtual base::Result<graph::TensorId> copyRoot(const graph::Tensor& tensor);
-  /// Adds the copy of a node, or what takes its place, and says with became() what its outputs are.
+  /// Copies a node or adds something in its place, and tells became() which tensors its outputs are now.
   virtual base::Status copyNode(const graph::Node& node);
-  /// After all nodes: loss, outputs and the rest are taken over by the caller.
+  /// Called after all nodes. The caller then copies the loss, the outputs and the rest.
   virtual base::Status finish() { return {}; }
 
   graph::TensorId of(graph::TensorId old) const { return old.valid() ? map_.at(old) : old; }
   void became(graph::TensorId old, graph::TensorId copy) { map_[old] = copy; }
-  /// A node with the given inputs; outputs that `node` leaves out stay out.
+  /// Adds a copy of `node` with the given inputs. Outputs that `node` leaves out are left out again.
   base::Status appendCopy(graph::Node node, std::vector<graph::TensorId> inputs);
-  /// A node of one output, "<of>/<suffix>", in the block and pass of `of`.
+  /// Adds a node with one output, called "<of>/<suffix>", in the block and pass of `of`.
   base::Result<graph::TensorId> add(const graph::Node& of, const std::string& suffix, const std::string& op,
                                     std::vector<graph::TensorId> inputs, graph::Attributes attributes);
 

@@ -5,15 +5,15 @@
 
 namespace pipescope::compile {
 
-/// Name of the constant that scaleLoss adds; numerics gives it each update's value.
+/// Name of the constant that scaleLoss adds. Numerics sets its value for each update.
 inline constexpr const char* kLossScaleTensor = "loss_scale";
 
 struct ScaledLoss {
-  graph::Graph graph;    ///< its loss is still the plain one
-  graph::TensorId root;  ///< loss × scale: what gradients are taken of
+  graph::Graph graph;    ///< its loss is still the unscaled one
+  graph::TensorId root;  ///< loss × scale, which is differentiated
 };
 
-/// Multiplies the loss by a scalar constant.
+/// Adds the product of the loss and a scalar constant to the graph.
 base::Result<ScaledLoss> scaleLoss(const graph::Graph& forward, double scale,
                                    const ops::OperatorRegistry& registry);
 

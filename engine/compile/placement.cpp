@@ -95,7 +95,8 @@ base::Status checkDataFlow(const graph::Graph& graph, const std::vector<StageSpe
 
 namespace {
 
-/// Patterns replaced by the blocks that they name. What names nothing stays, for checkBlocks to refuse.
+/// Replaces patterns by the blocks that they name. A pattern that names nothing stays, so that checkBlocks
+/// can refuse it.
 std::vector<StageSpec> expanded(const std::vector<std::string>& blocks, std::vector<StageSpec> stages) {
   for (StageSpec& stage : stages) {
     std::vector<std::string> all;
@@ -104,7 +105,7 @@ std::vector<StageSpec> expanded(const std::vector<std::string>& blocks, std::vec
       const bool own = named.empty() || named == std::vector<std::string>{pattern};
       if (named.empty()) named = {pattern};
       for (std::string& block : named) {
-        // Patterns of one stage may overlap; a block that is named twice as it is remains a mistake.
+        // Patterns of one stage may overlap, but naming the same block twice without patterns is a mistake.
         if (own || std::find(all.begin(), all.end(), block) == all.end()) all.push_back(std::move(block));
       }
     }

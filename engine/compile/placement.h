@@ -1,5 +1,5 @@
 #pragma once
-// Which stage and device each block of a model is on.
+// Places the blocks of a model into stages on devices.
 #include <map>
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@
 namespace pipescope::compile {
 
 struct StageSpec {
-  std::vector<std::string> blocks;  ///< asked for: also patterns (block_pattern.h)
+  std::vector<std::string> blocks;  ///< in a request also patterns (block_pattern.h)
   int device = 0;
 };
 
-/// Blocks in the order in which the forward nodes first name them.
+/// The blocks of a graph in the order in which forward nodes first name them.
 std::vector<std::string> blocksOf(const graph::Graph& graph);
 
-/// Stages as asked for; none asked for: each block is a stage on the device of its position. `device` −1: the
-/// stage's position. Refused, with the block and both stages named: a block in two stages, a block that the
-/// model does not have, a block without stage, an empty stage, stages that do not ascend along the data flow,
-/// parameters used in two stages on different devices.
+/// Resolves the patterns of a request and checks it. Without a request, each block is a stage on the device
+/// of its position. A `device` of −1 means the position of the stage. Refused, with the names of the block
+/// and of both stages: a block in two stages, an unknown block, a block without a stage, an empty stage, data
+/// that flows back to an earlier stage, and a parameter that stages on different devices use.
 base::Result<std::vector<StageSpec>> placeStages(const graph::Graph& graph,
                                                  const std::vector<StageSpec>& asked);
 

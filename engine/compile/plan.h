@@ -1,6 +1,6 @@
 #pragma once
-// What compiling a graph gives, before any device has seen it: per stage and pass, the operators with their
-// Work, and the tensors with how long each must be kept. A device family lowers this to segments and memory.
+// The plan of an executable, before any device has seen it: for each stage and pass the operators with their
+// Work, and for each tensor how long it must be kept. A device family lowers the plan to segments and memory.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace pipescope::compile {
 /// Index into StagePlan::tensors.
 using PlanTensorId = base::Id<struct PlanTensorTag>;
 
-/// What a tensor is kept for. Always-live ones are reserved for the whole program.
+/// What a tensor is kept for. Always-live tensors occupy their memory during the whole program.
 enum class TensorUse : std::uint8_t {
   weight,          ///< always live
   constant,        ///< always live
@@ -31,17 +31,19 @@ constexpr bool isAlwaysLive(TensorUse use) {
   return use <= TensorUse::stash;
 }
 
-/// Copies of a plan's devices that train together: device d of replica r is r · devicesPerReplica + d.
+/// Copies of a plan's devices that train together. Device d of replica r has the number r · devicesPerReplica
+/// + d.
 struct Replication {
   int replicas = 1;
   int devicesPerReplica = 1;
-  /// A replica's devices may reduce their gradients at the same time, and then share links; otherwise one
-  /// after another.
+  /// True if the devices of a replica reduce their gradients at the same time, so that they share links.
+  /// Otherwise they reduce one after another.
   bool atOnce = false;
-  /// A replica's devices hold the model twice, the second time in reverse order (DualPipe): device d sums
-  /// gradients with device devicesPerReplica − 1 − d, too.
+  /// True if the devices of a replica hold the model twice, the second time in reverse order (DualPipe).
+  /// Device d then also sums gradients with device devicesPerReplica − 1 − d.
   bool mirrored = false;
-  /// Devices of `device`'s place in as many neighbouring replicas; 0: in all, mirrored ones included.
+  /// The devices that stand in the place of `device` in `replicas` neighbouring replicas. With 0: in all
+  /// replicas, mirrored places included.
   std::vector<int> group(int device, std::int64_t replicas) const;
 };
 
@@ -51,7 +53,7 @@ struct PlanTensor {
   TensorUse use = TensorUse::activation;
   std::int64_t copies = 1;  ///< ring entries of a stash; 1 otherwise
   bool remote = false;      ///< lies in streaming memory for the whole program
-  bool shared = false;      ///< the same tensor of an earlier stage on the device, which has the memory
+  bool shared = false;      ///< an earlier stage on the device has the same tensor and its memory
 };
 
 struct PlanOperator {
@@ -60,16 +62,16 @@ struct PlanOperator {
   std::vector<ops::Work> work;
   std::vector<PlanTensorId> inputs, outputs;
   std::string block = {};  ///< of the node it came from; empty: of the stage
-  /// Maps that follow each other element by element (works first … first + count − 1): a device may compute
-  /// each such chain in one go.
+  /// Works first … first + count − 1 are Maps that follow each other element by element. A device may compute
+  /// such a chain in one go.
   struct Chain {
     std::size_t first = 0, count = 0;
   };
   std::vector<Chain> chains = {};
 };
 
-/// Operators first … first + count − 1 of a pass are one call of a function: all calls of the same name on a
-/// device do the same with other tensors, so that a device may keep their code once.
+/// Operators first … first + count − 1 of a pass are one call of a function. All calls of one function on a
+/// device do the same with different tensors, so that the device may keep their code once.
 struct PlanCall {
   std::string function;  ///< name path, unique on a device
   std::string name;      ///< of this call: its block
@@ -82,7 +84,7 @@ struct PassPlan {
   std::vector<PlanCall> calls = {};     ///< ascending, disjoint
 };
 
-/// A tensor that leaves a stage for a neighbour once per micro-batch.
+/// A tensor that a stage sends to a neighbour once per micro-batch.
 struct BoundaryTensor {
   std::string name;
   graph::TensorType type;
@@ -95,9 +97,9 @@ struct StagePlan {
   int device = 0;  ///< index in the target
   std::vector<std::string> blocks;
   std::vector<PlanTensor> tensors;
-  /// In the order in which a micro-batch goes through them: hostIn, forward, recompute, backward,
-  /// weightGradient, hostOut; then what runs once per iteration: collective (the sum of gradients over
-  /// replicas) and update. A pass without work is left out.
+  /// The passes in the order in which a micro-batch goes through them: hostIn, forward, recompute, backward,
+  /// weightGradient, hostOut. Then follow those that run once per iteration: collective (the sum of gradients
+  /// over replicas) and update. A pass without work is left out.
   std::vector<PassPlan> passes;
   std::int64_t stashEntries = 0;
   base::Bytes stashBytesPerEntry;

@@ -10,7 +10,7 @@
 namespace pipescope::compile {
 namespace {
 
-/// Tensors that cross between stages, hop by hop.
+/// Finds the tensors that cross between stages. A tensor that skips stages passes through each of them.
 class BoundaryFinder {
  public:
   BoundaryFinder(const graph::Graph& graph, const std::map<std::string, int>& stageOf)
@@ -24,8 +24,8 @@ class BoundaryFinder {
         const graph::Node& producer = graph_.node(graph_.tensor(input).producer);
         const int from = stageOf_.at(producer.block);
         if (producer.pass == node.pass && from != consumer) addHops(input, from, consumer, producer.pass);
-        // A backward node that needs a forward value of another stage: that value is carried there in the
-        // forward pass.
+        // If a backward node needs a forward value of another stage, the forward pass carries the value
+        // there.
         if (producer.pass != node.pass && from < consumer)
           addHops(input, from, consumer, model::Pass::forward);
       }
@@ -48,7 +48,7 @@ class BoundaryFinder {
   std::vector<StageBoundary> found_;
 };
 
-/// The plan of one pipe after the other.
+/// Repeats the plan for each pipe.
 base::Result<ExecutablePlan> buildPipes(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                         const PlanOptions& options, const ops::OperatorRegistry& registry) {
   const std::size_t count = stages.size();

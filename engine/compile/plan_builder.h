@@ -1,6 +1,6 @@
 #pragma once
-// From a graph and its placement to a plan: what each stage computes in each pass, what it keeps, what it
-// sends.
+// Makes a plan from a graph and its placement: what each stage computes in each pass, what it keeps and what
+// it sends.
 #include <functional>
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace pipescope::compile {
 
-/// What an optimizer keeps and does for one parameter, as its rule describes it.
+/// What an optimizer keeps and computes for one parameter.
 struct OptimizerCost {
   struct State {
     std::string name;  ///< last part of its name path: "moment1"
@@ -23,10 +23,10 @@ struct OptimizerCost {
   std::function<std::vector<ops::Work>(const graph::TensorType& parameter)> work;
 };
 
-/// Where one kind of tensor lies.
+/// Where tensors of one kind lie.
 struct TensorLocation {
-  bool offChip = false;              ///< in streaming memory, whence it is loaded for each use
-  bool sharded = false;              ///< each replica keeps its share only (replicated tensor sharding)
+  bool offChip = false;              ///< in streaming memory, from which it is loaded for each use
+  bool sharded = false;              ///< each replica keeps only its share (replicated tensor sharding)
   std::int64_t leastOffChip = 2;     ///< elements; smaller tensors stay on the chip
   std::int64_t leastSharded = 8192;  ///< elements; smaller tensors are not sharded
 };
@@ -38,34 +38,34 @@ struct TensorLocations {
 struct PlanOptions {
   std::string name;
   model::ExecutableKind kind = model::ExecutableKind::training;
-  /// Recompute what the backward pass needs (recompute.h), unless the graph has nodes of pass `recompute`
-  /// already.
+  /// Recompute what the backward pass needs (recompute.h), unless the graph already has nodes of pass
+  /// `recompute`.
   bool recompute = false;
   std::int64_t microBatches = 1;           ///< above 1, training has accumulation buffers
   std::vector<std::int64_t> stashEntries;  ///< by stage; 0: activations live on from forward to backward
   bool splitBackward = false;              ///< weight gradients are a pass of their own
-  /// By stage, with splitBackward: micro-batches whose weight gradients are put off at once; 0: what they
-  /// need lives on from the backward pass.
+  /// By stage, with splitBackward: how many micro-batches wait for their weight gradients at the same time.
+  /// 0: their inputs stay alive from the backward pass on.
   std::vector<std::int64_t> weightEntries;
-  /// Ways through the devices (schedules::Order::pipes): above 1, stages are there once for each, pipe by
-  /// pipe, with the stash and weight entries above, and on `deviceOfStage`.
+  /// Ways through the devices (schedules::Order::pipes). With several, each stage exists once for each pipe,
+  /// pipe after pipe, on `deviceOfStage`; the stash and weight entries above count them all.
   int pipes = 1;
   std::vector<int> deviceOfStage;
   OptimizerCost optimizer;                        ///< of training
   std::optional<graph::ElementType> accumulator;  ///< of gradients; none: their own type
   Replication replication;
   TensorLocations locations;
-  /// So many of the last stages' backward passes follow their forward passes at once: activations stay on the
-  /// chip.
+  /// Number of last stages whose backward pass follows their forward pass at once, so that activations stay
+  /// on the chip.
   int lastStagesKeep = 0;
   std::vector<std::string> checkpoints;  ///< with recompute: see recompute.h
-  /// Bytes of gradients in one all-reduce, in the order in which the backward pass makes them; the last
+  /// Bytes of gradients in each all-reduce, in the order in which the backward pass computes them. The last
   /// number holds for all further ones. Empty: one all-reduce for each type of number.
   std::vector<base::Bytes> gradientBuckets;
 };
 
-/// `graph` has its gradients already (training) or is a forward graph (inference). Stages come from
-/// placeStages. Values that skip stages are forwarded hop by hop.
+/// `graph` has gradients (training) or is a forward graph (inference). Stages come from placeStages. A value
+/// that skips stages passes through each of them.
 base::Result<ExecutablePlan> buildPlan(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                        const PlanOptions& options, const ops::OperatorRegistry& registry);
 

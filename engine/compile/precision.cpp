@@ -18,7 +18,7 @@ using graph::Node;
 using graph::Tensor;
 using graph::TensorId;
 
-/// ONNX's numbers of types, which Cast takes.
+/// ONNX's numbers for types, as the attribute of Cast takes them.
 std::int64_t numberOf(ElementType type) {
   return type == ElementType::float16 ? 10 : type == ElementType::bfloat16 ? 16 : 1;
 }
@@ -89,7 +89,7 @@ class PrecisionPass : public GraphRewriter {
   }
 
  private:
-  /// Mean and variance of a batch norm, which are float32 in inference too.
+  /// Mean and variance of a batch norm, which stay float32 in inference too.
   bool isRunningStatistic(TensorId id) const {
     return std::ranges::any_of(source_.nodes(), [&](const Node& node) {
       return node.op == "BatchNormalization" && node.inputs.size() == 5 &&
@@ -97,7 +97,7 @@ class PrecisionPass : public GraphRewriter {
     });
   }
 
-  /// True where a value that is float32 in the copy too comes in: something after a loss.
+  /// True if an input stays float32 in the copy. This is so for everything that is computed from a loss.
   bool meetsFloat(const Node& node) const {
     if (node.op == "BatchNormalization" || node.op == "Cast") return false;
     return std::ranges::any_of(node.inputs, [&](TensorId input) {
@@ -127,7 +127,8 @@ class PrecisionPass : public GraphRewriter {
                {{"to", numberOf(ElementType::float32)}});
   }
 
-  /// What others read of a node that was kept in float32; running statistics stay as they are.
+  /// Casts the results of a node that stayed in float32, for other nodes to read. Running statistics are not
+  /// cast.
   Status castDown(const Node& node) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       const TensorId old = node.outputs[i];

@@ -8,11 +8,11 @@
 
 namespace pipescope::compile {
 
-/// The forward graph with its float32 tensors in float16 or bfloat16: samples, weights, activations. Products
-/// and sums within an operator stay in float32 (its kernel and its Work say so). In float32 remain running
-/// statistics, the loss and what it is computed from: the losses' scores are cast up, and so is everything
-/// that meets a float32 value after them. So does every operator of a type in `keepFloat` ("Gelu"): its
-/// inputs are cast up, its results down. Refused: graphs within nodes (If, Loop, Scan).
+/// Returns the forward graph with float32 samples, weights and activations in float16 or bfloat16. Products
+/// and sums within an operator stay in float32, as its kernel and its Work say. Running statistics and losses
+/// stay in float32: the scores that a loss reads are cast up, and so is everything that meets a float32 value
+/// after it. Operators of a type in `keepFloat` ("Gelu") also stay in float32: their inputs are cast up and
+/// their results are cast down. Refused: nodes that contain graphs (If, Loop, Scan).
 base::Result<graph::Graph> withPrecision(const graph::Graph& forward, graph::ElementType type,
                                          const ops::OperatorRegistry& registry,
                                          const std::vector<std::string>& keepFloat = {});

@@ -43,7 +43,7 @@ class Recompute {
   }
 
   base::Result<Graph> build() {
-    // Tensors keep their ids; those made again come after them.
+    // Existing tensors keep their ids; recomputed ones come after them.
     for (const Tensor& tensor : source_.tensors()) copyTensor(tensor);
     std::vector<bool> done(stashes_.size());
     for (const Node& node : source_.nodes()) {
@@ -79,7 +79,7 @@ class Recompute {
     return node.pass == pass && stageOf_.at(node.block) == stage;
   }
 
-  /// Nodes of a stage that run again, in order.
+  /// The nodes of a stage that run again, in program order.
   std::vector<const Node*> again(int stage) const {
     std::set<TensorId> wanted;
     NodeId lastCheckpoint;

@@ -1,5 +1,5 @@
 #pragma once
-// Forward work that runs again before a stage's backward pass, so that less is kept meanwhile.
+// Recomputation: forward nodes run again before a stage's backward pass, so that fewer results must be kept.
 #include <string>
 #include <vector>
 
@@ -8,14 +8,14 @@
 
 namespace pipescope::compile {
 
-/// Patterns (* and ?) of node names whose results are kept rather than computed again.
+/// Patterns (* and ?) of node names whose results are kept instead of computed again.
 using Checkpoints = std::vector<std::string>;
 
-/// A graph with gradients in which each stage's backward nodes read what nodes of pass `recompute`, called
-/// "<node>/recompute", make anew from the stage's inputs and checkpoints. `stashes`: stages that keep several
-/// micro-batches. Those recompute all that their backward pass needs; the others (the loss stage of a
-/// pipeline) only what lies before their last checkpoint. Computing the graph gives the same bits as before.
-/// Refused: a checkpoint that no forward node is called.
+/// Adds nodes of pass `recompute`, called "<node>/recompute", to a graph with gradients. They compute forward
+/// results again from the stage's inputs and checkpoints, and the backward nodes read these results.
+/// `stashes` marks the stages that keep several micro-batches: these recompute everything that their backward
+/// pass needs. Other stages (the loss stage of a pipeline) only recompute what lies before their last
+/// checkpoint. The computed bits stay the same. Refused: a checkpoint that matches no forward node.
 base::Result<graph::Graph> withRecompute(const graph::Graph& graph, const std::vector<StageSpec>& stages,
                                          const std::vector<bool>& stashes, const Checkpoints& checkpoints);
 

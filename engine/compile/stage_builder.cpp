@@ -60,7 +60,7 @@ PlanTensorId StageBuilder::tensorFor(TensorId id) {
 }
 
 PassPlan& StageBuilder::pass(Pass kind) {
-  // In the order in which a micro-batch goes through them.
+  // The order in which a micro-batch passes through them.
   static constexpr Pass order[] = {Pass::hostIn,         Pass::forward, Pass::recompute,  Pass::backward,
                                    Pass::weightGradient, Pass::hostOut, Pass::collective, Pass::update};
   const auto rank = [](Pass p) {
@@ -72,7 +72,7 @@ PassPlan& StageBuilder::pass(Pass kind) {
   return *plan_.passes.insert(place, PassPlan{kind, {}});
 }
 
-/// Whether the node takes a parameter, or makes the gradient of one.
+/// True if the node reads a parameter or computes the gradient of one.
 bool StageBuilder::touchesParameter(const Node& node) const {
   const bool takes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId input) {
     return input.valid() && graph_.tensor(input).role == TensorRole::parameter;
@@ -144,7 +144,8 @@ std::set<TensorId> StageBuilder::neededByBackward() const {
   return needed;
 }
 
-/// Copies a value into its ring during the forward pass, and out of it at the start of what consumes it.
+/// Adds the copy of a value into its ring in the forward pass, and the copy out of it where it is needed
+/// again.
 void StageBuilder::addStash(TensorId id) {
   const Tensor& tensor = graph_.tensor(id);
   const std::int64_t entries =
@@ -172,7 +173,8 @@ void StageBuilder::addStash(TensorId id) {
 base::Status StageBuilder::addBackward() {
   recomputes_ = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
                             [&](const Node& node) { return node.pass == Pass::recompute && mine(node); });
-  // Off the chip lies what the backward pass needs of any stage, also where it is of one micro-batch only.
+  // Activations that the backward pass needs are kept off the chip even if a stage holds only one
+  // micro-batch.
   const bool keeps = stage_ + options_.lastStagesKeep >= static_cast<int>(options_.stashEntries.size());
   const bool leaves = options_.locations.activations.offChip && !keeps;
   if (stashes() || leaves) {
@@ -208,8 +210,8 @@ std::set<graph::NodeId> StageBuilder::weightGradientNodes() const {
   std::set<TensorId> ofParameters, sent;
   for (const auto& [parameter, gradient] : graph_.parameterGradients) ofParameters.insert(gradient);
   for (const StageBoundary& b : boundaries_) sent.insert(b.tensor);
-  // What a layer still does with its own weight gradient, a bias's sum that is reshaped, belongs to it; so
-  // does the sum over the uses of a shared parameter.
+  // A layer's last steps with its own weight gradient (reshaping the sum of a bias) belong to it, and so does
+  // the sum over the uses of a shared parameter.
   const auto layer = [](const Node& node) { return node.name.substr(0, node.name.rfind('/')); };
   const auto belongs = [&](const Node& user, const Node& node) {
     return user.op == "Sum" || layer(user) == layer(node);
@@ -250,7 +252,7 @@ void StageBuilder::addWeightStash(const std::set<graph::NodeId>& nodes) {
       continue;
     const ops::Work copy{ops::Rearrange{tensor.type.elements(), tensor.type.elements(), tensor.type.element},
                          1, ""};
-    // What the forward pass has stashed stays in its ring until here; the rest gets a ring of its own.
+    // Values that the forward pass stashed stay in their rings until here. The others get rings of their own.
     auto ring = rings_.find(id);
     if (ring == rings_.end()) {
       const Home home = makeHome(tensor.name + "/weight_stash", tensor.type, TensorUse::stash,

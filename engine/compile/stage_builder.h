@@ -1,5 +1,5 @@
 #pragma once
-// Builds the plan of one stage; used by plan_builder only.
+// Builds the plan of one stage. Only plan_builder uses it.
 #include <map>
 #include <set>
 #include <string>
@@ -31,7 +31,7 @@ class StageBuilder {
   bool mine(const graph::Node& node) const { return stageOf_.at(node.block) == stage_; }
 
   PlanTensorId add(std::string name, graph::TensorType type, TensorUse use, std::int64_t copies = 1);
-  /// The stage's tensor for a value of the graph, made at first use.
+  /// The stage's tensor for a value of the graph; it is made at the first use.
   PlanTensorId tensorFor(graph::TensorId id);
   PassPlan& pass(model::Pass kind);
 
@@ -39,45 +39,44 @@ class StageBuilder {
   base::Status addNode(const graph::Node& node, model::Pass kind);
   void addHostIn();
   base::Status addForward();
-  /// Forward values that the recompute and backward passes read: what must be stashed.
+  /// The forward values that the recompute and backward passes read. They must be stashed.
   std::set<graph::TensorId> neededByBackward() const;
   void addStash(graph::TensorId id);
-  /// Where and how a tensor that has a full value in use lies between its uses.
+  /// How a tensor is kept between its uses, where its full value may have to be loaded or gathered first.
   struct Home {
     PlanTensorId id;  ///< what is kept
     bool remote = false, sharded = false;
-    graph::TensorType type;  ///< of what is kept: a share where it is sharded
+    graph::TensorType type;  ///< of what is kept, which is a share if it is sharded
   };
-  /// What is summed up for a parameter, and where the sum is.
+  /// The summed gradient of a parameter, and where it is kept.
   struct Gradient {
     Home home;
     graph::TensorId parameter;
-    bool summed = false;  ///< over replicas already, into shares
+    bool summed = false;  ///< already summed over replicas, into shares
   };
   Home makeHome(const std::string& name, const graph::TensorType& type, TensorUse use,
                 const TensorLocation& location);
   graph::TensorType shareOf(const graph::TensorType& type) const;
-  /// Loads, and gathers from all replicas, the weights that nodes of the given passes read.
+  /// Loads the weights that nodes of the given passes read, and gathers them from all replicas.
   void fetchWeights(Pass kind, const std::set<Pass>& readers);
-  /// A load from, or store to, streaming memory; joins the one before it.
+  /// Adds a load from streaming memory or a store to it. It joins the copy before it.
   void addRemoteCopy(Pass kind, const std::string& name, bool toDevice, PlanTensorId from, PlanTensorId to);
   void addCollective(Pass kind, const std::string& name, ops::Collective::Kind what,
                      const std::vector<PlanTensorId>& from, const std::vector<PlanTensorId>& to,
                      graph::ElementType element, std::int64_t elements);
   base::Status addBackward();
-  /// Backward nodes that only parameter gradients come of: weight-gradient work, which no neighbour waits
-  /// for.
+  /// The backward nodes that serve only parameter gradients. No neighbour waits for them.
   std::set<graph::NodeId> weightGradientNodes() const;
-  /// Rings for what put-off weight gradients read, where several micro-batches wait for them at once.
+  /// Adds rings for the inputs of postponed weight gradients, if several micro-batches wait at once.
   void addWeightStash(const std::set<graph::NodeId>& nodes);
-  /// A backward node in its pass, and the sum of the parameter gradient that it makes.
+  /// Adds a backward node to its pass, and the summation of the parameter gradient that it computes.
   base::Status addGradientNode(const graph::Node& node, model::Pass kind);
   /// Adds a parameter's gradient to its accumulator.
   void addAccumulate(const graph::Tensor& parameter, graph::TensorId gradient, model::Pass kind);
   bool updatesShare(const Gradient& gradient) const;
   void addNorms();
   void addUpdateOf(const Gradient& gradient);
-  /// The sum of gradients over replicas.
+  /// Adds the sum of gradients over replicas.
   void addAllReduce();
   void addUpdate();
   void addHostOut();
@@ -92,8 +91,8 @@ class StageBuilder {
   std::map<graph::TensorId, PlanTensorId> known_;
   bool recomputes_ = false;                      ///< the graph has nodes of pass recompute here
   std::vector<Gradient> gradients_;              ///< in the order in which they are made
-  std::map<graph::TensorId, Home> weightHomes_;  ///< where weights may lie elsewhere
-  /// Whole weights of which a replica has updated its share.
+  std::map<graph::TensorId, Home> weightHomes_;  ///< for weights that may lie off the chip or in shares
+  /// Weights of which a replica has updated only its share.
   std::map<graph::ElementType, std::vector<PlanTensorId>> updatedShares_;
   std::map<graph::TensorId, PlanTensorId> rings_;  ///< stashed values
 };

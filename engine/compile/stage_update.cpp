@@ -1,5 +1,6 @@
-// What happens to gradients and weights of a stage: accumulation, sums over replicas, updates; and how
-// tensors that lie off the chip, or in shares on several replicas, come and go.
+// Plans what happens to the gradients and weights of a stage: accumulation, sums over replicas and updates.
+// It also adds the loads, stores, gathers and scatters of tensors that lie off the chip or are shared out
+// over replicas.
 #include <algorithm>
 
 #include "engine/compile/stage_builder.h"
@@ -14,7 +15,7 @@ using graph::TensorType;
 using model::Pass;
 using Kind = ops::Collective::Kind;
 
-/// ⌈n/R⌉ elements: the last share is padded.
+/// A share has ⌈n/R⌉ elements; the last one is padded.
 TensorType StageBuilder::shareOf(const TensorType& type) const {
   const std::int64_t replicas = options_.replication.replicas;
   return {type.element, {(type.elements() + replicas - 1) / replicas}};
@@ -37,7 +38,7 @@ void StageBuilder::addRemoteCopy(Pass kind, const std::string& name, bool toDevi
   const base::Bytes bytes = plan_.tensors[static_cast<std::size_t>(from.value)].type.bytes();
   const char* copies = toDevice ? "RemoteLoad" : "RemoteStore";
   std::vector<PlanOperator>& operators = pass(kind).operators;
-  // Those that follow each other are one exchange (PopART merges them likewise).
+  // Copies that follow each other are one exchange, as in PopART.
   if (!operators.empty() && operators.back().kind == copies) {
     PlanOperator& before = operators.back();
     std::get<ops::HostCopy>(before.work.front().item).bytes += bytes;
@@ -126,7 +127,7 @@ void StageBuilder::addAccumulate(const Tensor& parameter, TensorId gradient, Pas
   gradients_.push_back({home, parameter.id, home.sharded});
 }
 
-/// Whether a replica updates its share only, and the others get it from there.
+/// True if a replica updates only its share and then sends it to the others.
 bool StageBuilder::updatesShare(const Gradient& gradient) const {
   const TensorLocation& state = options_.locations.optimizerState;
   const std::int64_t elements = graph_.tensor(gradient.parameter).type.elements();
@@ -191,8 +192,8 @@ void StageBuilder::addUpdate() {
   }
 }
 
-/// What an update sums over a whole parameter (norms of LAMB, LARS and clipping) is of a share only where the
-/// parameter is shared out: the replicas' sums are added up.
+/// LAMB, LARS and clipping need sums over a whole parameter. If the parameter is shared out, each replica
+/// sums its share, and these sums are added up over replicas.
 void StageBuilder::addNorms() {
   std::int64_t norms = 0;
   for (const Gradient& gradient : gradients_) {
@@ -242,7 +243,8 @@ void StageBuilder::addUpdateOf(const Gradient& gradient) {
   }
   pass(Pass::update).operators.push_back(std::move(op));
   if (share && whole) {
-    // Weights that leave the chip at once are gathered by themselves, the others together at the end.
+    // A weight that leaves the chip at once is gathered by itself. The others are gathered together at the
+    // end.
     if (home != weightHomes_.end() && home->second.remote) {
       addCollective(Pass::update, tensor.name + "/all_gather", Kind::allGather, {weight}, {weight},
                     tensor.type.element, tensor.type.elements());

@@ -1,5 +1,5 @@
 #pragma once
-// Who makes and reads the tensors of a stage's plan, in program order: what passes over plans share.
+// Which operators write and read the tensors of a stage's plan, in program order. Passes over plans share it.
 #include <vector>
 
 #include "engine/compile/plan.h"
@@ -7,17 +7,18 @@
 namespace pipescope::compile {
 
 /// Operators are numbered over all passes of the stage, in the order in which a micro-batch goes through
-/// them. Tensors that are views of each other (an operator without Work renames its input) count as one.
+/// them. Tensors that share memory (an operator without Work only renames its input) count as one.
 class TensorUses {
  public:
-  /// What leaves for another stage is read at the end of the pass that makes it, or passes it on.
+  /// A tensor that is sent to another stage counts as read at the end of the pass that computes it or passes
+  /// it on.
   TensorUses(const StagePlan& stage, const std::vector<BoundaryTensor>& boundaries);
 
-  /// The tensor whose memory this one is; −1: none.
+  /// The tensor whose memory this one uses; −1: none.
   std::int64_t root(PlanTensorId tensor) const;
-  /// Position of the last operator that reads the memory; −1: nobody does.
+  /// Position of the last operator that reads the memory; −1: none does.
   std::int64_t lastRead(PlanTensorId tensor) const { return at(lastRead_, tensor); }
-  /// How many inputs of operators, and other stages, it is.
+  /// How many operator inputs and other stages read it.
   std::int64_t reads(PlanTensorId tensor) const { return at(reads_, tensor); }
 
  private:
@@ -30,7 +31,7 @@ class TensorUses {
   std::vector<std::int64_t> alias_, lastRead_, reads_;
 };
 
-/// Whether a tensor's memory is its own for a part of the program only: nobody else relies on what it holds.
+/// True if a tensor needs its memory only during a part of the program.
 bool isPassing(TensorUse use);
 
 }  // namespace pipescope::compile

@@ -19,8 +19,9 @@ bool hasType(const Value& value, KeyType type) {
   return value.index() == static_cast<std::size_t>(type);
 }
 
-/// Whole numbers are reals, a list is what an empty list of another type is, and a whole number that has
-/// words may be given as one of them (−1 − its place) or as digits.
+/// Converts a value to the key's type where that is harmless: a whole number to a real one, an empty list to
+/// a list of texts, and a text to a whole number if it is one of the key's words (−1 − its position) or
+/// digits.
 Value widened(Value value, const Key& key) {
   const KeyType type = key.type;
   if (type == KeyType::integer && !key.choices.empty() && std::holds_alternative<std::string>(value)) {

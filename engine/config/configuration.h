@@ -1,5 +1,6 @@
 #pragma once
-// A configuration: values of keys with where each came from. Precedence: default < file < environment < flag.
+// A configuration: the values of keys, and where each value came from. Precedence: default < file <
+// environment < flag.
 #include <functional>
 #include <map>
 #include <string>
@@ -17,14 +18,14 @@ using base::Status;
 enum class Origin { byDefault, file, environment, flag };
 std::string toString(Origin origin);
 
-/// One value set by somebody, checked against its key.
+/// One value that was set, checked against its key.
 struct Setting {
   Value value;
   Origin origin = Origin::byDefault;
 };
 
-/// Values below one table: the whole configuration, or one entry of an array of tables. Asking for a key that
-/// is not in the table of keys is a broken invariant.
+/// The values of a whole configuration, or of one entry of an array of tables. Asking for an unknown key is a
+/// broken invariant.
 class Settings {
  public:
   /// The table must outlive the settings. `prefix` is "stages[]." within an entry of such an array.
@@ -42,14 +43,15 @@ class Settings {
   const std::string& text(std::string_view path) const;
   const std::vector<std::int64_t>& integers(std::string_view path) const;
   const std::vector<std::string>& texts(std::string_view path) const;
-  /// True where file, environment or flag set it.
+  /// True if the file, the environment or a flag set the key.
   bool given(std::string_view path) const;
   Origin origin(std::string_view path) const;
 
   /// True if the key has a meaning beside the other keys (Key::chooser).
   bool applies(std::string_view path) const;
 
-  /// Sets after checking type, range and choices; the error names key, value and what is allowed.
+  /// Checks type, range and choices, and sets the value. The error names the key, the value and what is
+  /// allowed.
   Status set(std::string_view path, Value value, Origin origin);
 
  private:
@@ -74,9 +76,9 @@ class Configuration : public Settings {
   /// Entries of an array of tables: tables("stages").
   const std::vector<Settings>& tables(std::string_view name) const;
 
-  /// Sets from text as a flag, an environment variable or --set gives it ("0.002", "true", "[1, 2]").
+  /// Sets a value from the text of a flag, an environment variable or --set ("0.002", "true", "[1, 2]").
   Status setText(std::string_view path, std::string_view value, Origin origin);
-  /// PIPESCOPE_TRAINING_EPOCHS=… for every key outside arrays; getenv is passed in.
+  /// Sets every key outside arrays whose environment variable (PIPESCOPE_TRAINING_EPOCHS) exists.
   Status applyEnvironment(const std::function<const char*(const char*)>& getenv);
 
   /// Refuses a key that was given but has no meaning beside the others (Key::chooser).

@@ -21,14 +21,15 @@ struct Key {
   std::string path;
   KeyType type = KeyType::text;
   std::string unit;
-  /// Empty optional values ("" for texts) mean: not given.
+  /// The default. An empty text means: not given.
   Value fallback;
   std::string help;
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  /// Allowed texts; empty: any. Of a whole number: words for −1, −2 …
+  /// Allowed texts; empty: any. For a whole number: words that stand for −1, −2 …
   std::vector<std::string> choices;
-  /// Command-line names without dashes; the first is the key's own flag. Empty: only through --set.
+  /// Names on the command line, without dashes. The first is the key's own flag. Empty: only --set can set
+  /// it.
   std::vector<std::string> flags;
   bool required = false;  ///< within its table
   /// The path of a text key that decides whether this key has a meaning; empty: it always has one.

@@ -13,61 +13,60 @@ namespace {
 void addData(std::vector<Key>& all) {
   all.push_back(
       text("data.directory", "",
-           "Folder of the data set's files; empty, for mnist: generated digits, cached in the user's cache "
-           "folder. In a configuration file a relative path starts at that file's folder.",
+           "Folder with the files of the data set. Empty, for mnist: generated digits, which are kept in the "
+           "user's cache folder. In a configuration file, a relative path starts at the folder of that file.",
            {"data"}));
   all.push_back(integer("data.samples", "samples", 0, 0, 1e9,
-                        "Use only the first so many training samples; 0: all.", {"samples"}));
+                        "Number of training samples to use, from the first on. 0: all.", {"samples"}));
   all.push_back(integer("data.test_samples", "samples", 0, 0, 1e9,
-                        "Use only the first so many test samples; 0: all.", {"test-samples"}));
+                        "Number of test samples to use, from the first on. 0: all.", {"test-samples"}));
+  all.push_back(integer("data.instances", "", 1, 1, 4096,
+                        "Number of parts of the training samples, for several programs that train together. "
+                        "This program reads one part."));
   all.push_back(
-      integer("data.instances", "", 1, 1, 4096,
-              "Parts that the training samples are cut into, one for each of several programs that train "
-              "together; this one reads one of them."));
-  all.push_back(integer("data.instance", "", 0, 0, 4095, "The part that is read, from 0."));
-  all.push_back(
-      real("data.loader_rate", "samples/s", 0, 0, 1e12,
-           "Samples that the host's input pipeline (reading, decoding, augmenting) prepares in a second for "
-           "each replica: emulated devices that are faster wait for it. 0: it never holds them up.",
-           {"loader-rate"}));
+      integer("data.instance", "", 0, 0, 4095, "The part that this program reads, counted from 0."));
+  all.push_back(real("data.loader_rate", "samples/s", 0, 0, 1e12,
+                     "Samples per second that the host prepares (reads, decodes, augments) for each replica. "
+                     "Emulated devices that are faster wait for them. 0: devices never wait.",
+                     {"loader-rate"}));
 }
 
 void addSystem(std::vector<Key>& all) {
   all.push_back(text("system.name", "pod4",
-                     "Emulated system; `pipescope devices` lists them. `fixed` takes its costs from [fixed].",
+                     "Emulated system; `pipescope devices` lists all. `fixed` takes its costs from [fixed] "
+                     "instead of a model.",
                      {"system"}));
-  all.push_back(
-      integer("system.devices", "", 0, -1, 4096,
-              "Chips of the system to use; the smallest partition that holds them is emulated. 0: all of it, "
-              "of which stages and replicas take what they need. auto: all of it, with as many replicas as "
-              "there are devices for.",
-              {"devices"}));
+  all.push_back(integer(
+      "system.devices", "", 0, -1, 4096,
+      "Number of chips to use. The smallest partition that holds them is emulated. 0: the whole system, of "
+      "which stages and replicas take what they need. auto: the whole system, with as many replicas as fit.",
+      {"devices"}));
   all.back().choices = {"auto"};
   all.push_back(
       required(integer("device_scale[].device", "", 0, 0, 4095, "Device that is slower than its kind.")));
   all.push_back(real("device_scale[].compute", "", 1, 0.01, 100,
-                     "Its speed at all that it does by itself: 0.9 takes 1 / 0.9 times as long."));
-  all.push_back(real("device_scale[].link", "", 1, 0.01, 100,
-                     "Speed of its transfers to other devices, and of collectives that it takes part in."));
+                     "Speed of its own work: with 0.9 it takes 1 / 0.9 times as long."));
+  all.push_back(
+      real("device_scale[].link", "", 1, 0.01, 100,
+           "Speed of its transfers to other devices and of the collectives that it takes part in."));
 }
 
 void addFixed(std::vector<Key>& all) {
   constexpr double kMost = 1e9;
   all.push_back(required(
       real("fixed.stages[].forward", "units", 0, 0, kMost, "Cost of the forward pass per micro-batch.")));
-  all.push_back(
-      real("fixed.stages[].recompute", "units", 0, 0, kMost, "Cost of recompute before the backward pass."));
+  all.push_back(real("fixed.stages[].recompute", "units", 0, 0, kMost,
+                     "Cost of the recompute pass before the backward pass."));
   all.push_back(real("fixed.stages[].backward", "units", 0, 0, kMost, "Cost of the backward pass."));
-  all.push_back(
-      real("fixed.stages[].weight", "units", -1, -1, kMost,
-           "Weight gradients within the backward pass, which zero-bubble schedules run as a pass of "
-           "their own; −1: half of it."));
+  all.push_back(real("fixed.stages[].weight", "units", -1, -1, kMost,
+                     "Cost of the weight gradients within the backward pass. Zero-bubble schedules run them "
+                     "as a pass of their own. −1: half of the backward pass."));
   all.push_back(
       real("fixed.stages[].update", "units", 0, 0, kMost, "Cost of the weight update, once per iteration."));
   all.push_back(real("fixed.exchange", "units", 0, 0, kMost,
-                     "Time of one boundary transfer, and of a cycle's exchange."));
+                     "Time of one transfer between stages, and of the exchange in a pipeline cycle."));
   all.push_back(real("fixed.collective", "units", 0, 0, kMost,
-                     "Time of the sum of a stage's gradients over replicas, where there are several."));
+                     "Time to sum the gradients of a stage over replicas, if there are several."));
   all.push_back(real("fixed.call", "units", 0, 0, kMost, "Host time between two calls."));
   all.push_back(integer("fixed.calls", "", 1, 1, 1e6, "Calls to emulate."));
 }

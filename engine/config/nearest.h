@@ -9,8 +9,8 @@ namespace pipescope::config {
 /// The known key or word with the smallest edit distance to `word`; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// What to add to a refusal of `word`: "; did you mean relu?", or all known words if none is near, or
-/// "; it takes none" if there are none.
+/// The end of an error sentence about an unknown word: "; did you mean relu?" if a known word is near, otherwise
+/// "; known are …" with all of them, or "; it takes none" if there are none.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace pipescope::config

@@ -1,4 +1,4 @@
-// The only file that sees toml++ (it is slow to compile).
+// Only this file includes toml++, which is slow to compile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::optional<Value> listOf(const toml::array& array, Get get) {
   return Value(std::move(list));
 }
 
-/// None where the node has a shape that no key takes (dates, nested lists, mixed lists).
+/// None if no key takes such a value (dates, nested lists, mixed lists).
 std::optional<Value> toValue(const toml::node& node) {
   if (const auto* b = node.as_boolean()) return Value(b->get());
   if (const auto* n = node.as_integer()) return Value(static_cast<std::int64_t>(n->get()));
@@ -46,7 +46,7 @@ std::optional<Value> toValue(const toml::node& node) {
   return std::nullopt;
 }
 
-/// A table of free names with whole numbers, for keys that take "name = value" texts.
+/// Reads a table of free names and whole numbers, for keys that take texts "name = value".
 std::optional<Value> namedValues(const toml::table& table, const Key& key) {
   if (key.type != KeyType::texts || key.unit != "name = value") return std::nullopt;
   std::vector<std::string> entries;
@@ -145,7 +145,7 @@ class TomlReader {
 };
 
 namespace {
-/// The library's parser throws: it ends here.
+/// Turns the exceptions of the library's parser into errors.
 Result<toml::table> parseToml(std::string_view text, const std::string& file) {
   try {
     return toml::parse(text, file);
@@ -180,7 +180,7 @@ Result<Configuration> Configuration::read(const KeyTable& keys, const std::strin
   if (stream.bad())
     return base::ioError(fmt::format("Cannot read the configuration {}: it is no plain file.", file));
   PIPESCOPE_ASSIGN(Configuration configuration, parse(keys, text, file));
-  // What stands beside the file is found from everywhere.
+  // Relative paths start at the folder of the file, wherever the program runs.
   for (const char* path : {"model.onnx", "data.directory"}) {
     const std::filesystem::path given = configuration.text(path);
     if (given.empty() || given.is_absolute()) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Which samples a call of a compiled model takes, in which order.
+// The order in which the calls of a compiled model take samples.
 #include <cstdint>
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace pipescope::data {
 
-/// The four numbers whose product is the rows of one call, and the order [D][G][R][b] of those rows: block k
-/// of b rows belongs to replica k mod R, accumulation step (k div R) mod G, iteration k div (R·G) (PopART's
-/// data layout).
+/// The shape of one call. The product of the four numbers is its number of rows, in the order [D][G][R][b]:
+/// block k of b rows belongs to replica k mod R, accumulation step (k div R) mod G and iteration k div (R·G).
+/// This is PopART's data layout.
 struct BatchShape {
   std::int64_t microBatch = 1;        ///< b
   std::int64_t deviceIterations = 1;  ///< D
@@ -24,7 +24,7 @@ struct BatchShape {
   }
 };
 
-/// Which of several processes reads: each takes its own part of the data set.
+/// One of several processes, each of which reads its own part of the data set.
 struct Partition {
   std::int64_t instances = 1;  ///< P
   std::int64_t instance = 0;   ///< 0 … P − 1
@@ -34,18 +34,18 @@ struct Partition {
 struct OrderRange {
   std::int64_t first = 0, count = 0;
 };
-/// The set is cut into P ranges one after another, each of rows · ⌊size / (rows · P)⌋ samples; of what is
-/// left over, shuffled epochs of odd number leave out the beginning instead of the end (PopTorch's data
-/// loader).
+/// Cuts the set into P ranges one after another, each with rows · ⌊size / (rows · P)⌋ samples. Some samples
+/// are left over: even epochs leave out the end, and shuffled odd epochs the beginning, as PopTorch's data
+/// loader does.
 OrderRange rangeOf(std::int64_t size, std::int64_t rows, const Partition& partition, std::int64_t epoch,
                    bool shuffle);
 
 /// Refuses factors below 1 and products above 2³¹ − 1 rows.
 base::Status checkBatchShape(const BatchShape& shape);
 
-/// The order of an epoch's samples: 0 … size − 1, shuffled (Fisher–Yates) by a sequence keyed by (seed,
-/// epoch). Equal arguments give equal orders on every machine. One replica or many, the permutation is one of
-/// the whole set.
+/// The order of an epoch's samples: 0 … size − 1, shuffled (Fisher–Yates) with random numbers keyed by (seed,
+/// epoch). Equal arguments give equal orders on every machine. The number of replicas does not change the
+/// order.
 std::vector<std::int64_t> epochOrder(std::int64_t size, std::uint64_t seed, std::int64_t epoch, bool shuffle);
 
 }  // namespace pipescope::data

@@ -1,14 +1,14 @@
 #pragma once
-// Where generated digits are kept, so that they are drawn once per machine and user.
+// The cache of generated digits, which are drawn only once per machine and user.
 #include <filesystem>
 
 #include "engine/data/digit_set.h"
 
 namespace pipescope::data {
 
-/// The folder of the set below `cacheDirectory` (made where missing), generated if it is not there or not
-/// whole. The folder's name holds generator version, seed and counts. It appears by one rename, so that
-/// neither an interrupted nor a concurrent generation ever shows a part of a set.
+/// Returns the folder of the set below `cacheDirectory`, and generates it if it is missing or incomplete. The
+/// folder's name holds the generator's version, the seed and the counts. It appears by one rename, so that an
+/// interrupted or concurrent generation never shows part of a set.
 base::Result<std::filesystem::path> ensureDigits(const std::filesystem::path& cacheDirectory,
                                                  base::Progress& progress, base::Executor& executor,
                                                  const DigitSetOptions& options = {});

@@ -8,7 +8,7 @@
 
 namespace pipescope::data {
 
-/// Bumped with every change that alters a single byte of any image: caches of older versions are not taken.
+/// Raise this with every change that alters a byte of any image. Caches of older versions are then ignored.
 constexpr int digitGeneratorVersion = 1;
 constexpr std::size_t digitSide = 28;  ///< pixels, in both directions, as MNIST's
 
@@ -17,9 +17,9 @@ struct DigitImage {
   std::array<std::uint8_t, digitSide * digitSide> pixels{};  ///< rows from the top, 0 = paper, 255 = ink
 };
 
-/// Image `index` of a split. It depends on the arguments only: not on other images, threads, machine or
-/// library (additions, multiplications, divisions and square roots of IEEE floats, in a fixed order; nothing
-/// of libm).
+/// Draws image `index` of a split. It depends only on the arguments, not on other images, threads, machine or
+/// libraries: it uses only IEEE additions, multiplications, divisions and square roots in a fixed order, and
+/// nothing of libm.
 DigitImage renderDigit(std::uint64_t seed, Split split, std::int64_t index);
 
 }  // namespace pipescope::data

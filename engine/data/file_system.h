@@ -1,5 +1,5 @@
 #pragma once
-// The few things that this folder needs from the file system, with sentences instead of exceptions.
+// File-system functions that return an error sentence instead of throwing.
 #include <filesystem>
 #include <string>
 
@@ -7,11 +7,11 @@
 
 namespace pipescope::data {
 
-/// Makes a folder and those above it; one that is there is fine.
+/// Makes a folder and those above it. The folder may already exist.
 base::Status makeDirectories(const std::filesystem::path& directory);
 
-/// A new folder `PREFIX-PID-N` in an existing one, removed with its content at the end unless it was moved
-/// away.
+/// A new folder `PREFIX-PID-N` in an existing one. It is removed with its content at the end unless it was
+/// moved away.
 class TemporaryDirectory {
  public:
   static base::Result<TemporaryDirectory> create(const std::filesystem::path& parent,
@@ -27,8 +27,8 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-/// Removes what killed programs left: entries of `parent` whose name starts with `prefix`, unchanged for an
-/// hour.
+/// Removes what killed programs left behind: entries of `parent` whose name starts with `prefix` and that did
+/// not change for an hour.
 void removeStale(const std::filesystem::path& parent, const std::string& prefix);
 
 }  // namespace pipescope::data

@@ -26,14 +26,14 @@ struct IdxArray {
   std::vector<std::uint8_t> values;   ///< row-major, as many as the product of the extents
 };
 
-/// Reads a whole file; gzip is recognised by its content. Every failure names the file and what to do: not a
-/// file, not readable, another magic number, truncated, too long, damaged gzip, extents that are 0 or too
-/// large.
+/// Reads a whole file and recognises gzip by its content. Refused, with the file's name and what to do: a
+/// path that is no readable file, another magic number, a truncated, too long or damaged file, and extents
+/// that are 0 or too large.
 base::Result<IdxArray> readIdx(const std::filesystem::path& file, IdxKind kind);
 
 enum class IdxCompression : std::uint8_t { none, gzip };
 
-/// Writes (and replaces) a file. The number of extents says which kind it is; `values` are row-major.
+/// Writes or replaces a file. The number of extents says which kind it is; `values` are row-major.
 base::Status writeIdx(const std::filesystem::path& file, std::span<const std::int64_t> extents,
                       std::span<const std::uint8_t> values,
                       IdxCompression compression = IdxCompression::none);

@@ -1,6 +1,6 @@
 #pragma once
-// Feeds a run: calls' worth of samples in shuffled order, the next one being read while the present one is
-// used.
+// Feeds a run with the samples of one call after another, in shuffled order. It reads the next batch while
+// the present one is used.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,18 +20,18 @@ struct LoaderOptions {
   BatchShape shape;
   std::uint64_t seed = 0;
   bool shuffle = true;
-  bool dropLast = true;  ///< else the rest of an epoch is a short last call, and warning() says so
-  Partition partition;   ///< several instances need dropLast
+  bool dropLast = true;  ///< otherwise an epoch ends with a shorter call, and warning() says so
+  Partition partition;   ///< several instances require dropLast
   std::int64_t firstEpoch = 0;
   std::int64_t epochs = 1;
 };
 
-/// What one call takes: `rows` rows one after the other, in the order of BatchShape.
+/// The rows of one call, in the order of BatchShape.
 struct Batch {
   std::int64_t epoch = 0;  ///< from LoaderOptions::firstEpoch
   std::int64_t call = 0;   ///< within the epoch, from 0
   std::int64_t rows = 0;
-  /// For each of Dataset::fields() its rows; starts at an address that suits every type.
+  /// The rows of each of Dataset::fields(). The address suits every type.
   std::vector<std::vector<std::byte>> fields;
 
   template <class T>
@@ -40,24 +40,24 @@ struct Batch {
   }
 };
 
-/// Reads one batch ahead on a thread of its own: at most two batches exist besides those that the caller
-/// keeps. Batches depend on data set and options only. next() is for one thread; cancel() may be called from
-/// any.
+/// Reads one batch ahead on its own thread, so that at most two batches exist besides those that the caller
+/// keeps. Batches depend only on the data set and the options. One thread calls next(); any thread may call
+/// cancel().
 class Loader {
  public:
-  /// Refuses what checkBatchShape refuses, fewer than one epoch, and (with dropLast) a call of more samples
-  /// than there are.
+  /// Refuses what checkBatchShape refuses, fewer than one epoch, and, with dropLast, a call with more samples
+  /// than the data set has.
   static base::Result<std::unique_ptr<Loader>> create(std::shared_ptr<const Dataset> dataset,
                                                       const LoaderOptions& options);
-  /// Stops reading, also in the middle of a batch, and waits for the thread's end.
+  /// Stops reading, even in the middle of a batch, and waits until the thread has ended.
   ~Loader();
 
   std::int64_t callsPerEpoch() const;
-  /// Empty, or what the user should know about the last call of each epoch.
+  /// What the user should know about the last call of each epoch. Empty: nothing.
   const std::string& warning() const;
 
-  /// The next batch, in order; none after the last epoch's last call. An error of the data set is returned in
-  /// place of the batch that met it, and again from then on. Gives up with a `cancelled` error when
+  /// Returns the next batch, or none after the last call of the last epoch. An error of the data set is
+  /// returned instead of the batch, and again for each later call. Ends with a `cancelled` error when
   /// `progress` says so, or after cancel().
   base::Result<std::optional<Batch>> next(const base::Progress& progress);
   void cancel();

@@ -13,16 +13,16 @@
 
 namespace pipescope::data {
 
-/// Row-major arrays of numbers and bools in little-endian order. Everything else is refused by name: other
-/// element types, big-endian and column-major arrays, headers that do not fit the data behind them. `name` is
-/// for sentences.
+/// Reads row-major arrays of numbers and bools in little-endian order. Everything else is refused by name:
+/// other element types, big-endian and column-major arrays, headers that do not fit the data. `name` appears
+/// in the errors.
 base::Result<graph::TensorValue> parseNpy(std::span<const std::byte> file, const std::string& name);
 base::Result<graph::TensorValue> readNpy(const std::filesystem::path& file);
-/// bfloat16, which NumPy does not have, is written as float32.
+/// Writes an array. bfloat16 is written as float32, because NumPy does not have it.
 std::vector<std::byte> npyBytes(const graph::TensorType& type, std::span<const std::byte> values);
 
-/// All arrays of an archive by name, without ".npy". No size in a header makes the reader take memory that
-/// the file's own size does not explain.
+/// Reads all arrays of an archive, by name without ".npy". A size in a header never makes the reader take
+/// more memory than the file's own size explains.
 base::Result<std::map<std::string, graph::TensorValue>> readNpz(const std::filesystem::path& file);
 
 struct NpzMember {
@@ -30,10 +30,10 @@ struct NpzMember {
   graph::TensorType type;
   std::span<const std::byte> values;
 };
-/// Writes an archive of stored members, of less than 4 GiB; appears by one rename.
+/// Writes an archive with stored members, smaller than 4 GiB. It appears by one rename.
 base::Status writeNpz(const std::filesystem::path& file, std::span<const NpzMember> members);
 
-/// The whole of a plain file; `what` names its kind in sentences.
+/// Reads a whole plain file. `what` names its kind in errors.
 base::Result<std::vector<std::byte>> readWholeFile(const std::filesystem::path& file,
                                                    const std::string& what);
 

@@ -1,5 +1,5 @@
 #pragma once
-// From stored bytes to the numbers a network is fed with.
+// Turns stored bytes into the numbers that a network reads.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,8 @@ struct Preprocessing {
   double deviation = 0.3081;
 };
 
-/// What each byte becomes. Fails where mean or deviation is not finite, or the deviation is not above 0.
+/// The number that each byte becomes. Fails if mean or deviation is not finite, or if the deviation is not
+/// above 0.
 base::Result<std::array<float, 256>> preprocessingTable(const Preprocessing& preprocessing);
 
 /// The settings of data sets that hold bytes, with the mean and deviation of MNIST's digits as defaults.

@@ -1,12 +1,12 @@
 #pragma once
-// Random numbers that are the same on every machine and with every standard library: counter-based, so that
-// any number of a sequence is had without those before it.
+// Random numbers that are equal on every machine and with every standard library. They are counter-based: any
+// number of a sequence can be computed without the ones before it.
 #include <array>
 #include <cstdint>
 
 namespace pipescope::data {
 
-/// What a sequence is for: two purposes never share numbers, whatever their seeds and streams.
+/// The purpose of a sequence. Two purposes never share numbers, whatever their seeds and streams are.
 enum class RandomPurpose : std::uint32_t {
   shuffle = 1,
   trainDigits = 2,

@@ -1,12 +1,12 @@
 #pragma once
-// Random rows of any types and shapes, for models without data: nothing can be learnt from them.
+// Random rows of any type and shape, for models without data. A model cannot learn anything from them.
 #include <memory>
 
 #include "engine/data/dataset_registry.h"
 
 namespace pipescope::data {
 
-/// Row i depends on (seed, split, i) and the place of a field only; nothing is stored.
+/// Row i depends only on (seed, split, i) and the position of the field. Nothing is stored.
 class SyntheticDataset : public Dataset {
  public:
   struct Options {

@@ -52,8 +52,8 @@ class AdamW : public Optimizer {
     const auto epsilon = static_cast<float>(settings_.epsilon),
                decay = u.decays ? static_cast<float>(settings_.weightDecay) : 0.0F;
     const auto rate = static_cast<float>(learningRate());
-    // A block of a fixed length stays in the nearest cache over the four passes, and needs no memory of its
-    // own.
+    // A block of fixed length stays in the first-level cache during the four passes, and needs no heap
+    // memory.
     constexpr std::size_t kBlock = 512;
     for (std::size_t start = 0; start < u.weights.size(); start += kBlock) {
       const std::size_t count = std::min(kBlock, u.weights.size() - start);

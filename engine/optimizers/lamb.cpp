@@ -75,7 +75,7 @@ class Lamb : public Optimizer {
   }
 
  private:
-  /// x of one element, from its moments.
+  /// Computes x of one element from its moments.
   struct Direction {
     float correction1, correction2, epsilon, decay;
     float at(float m, float v, float w) const {

@@ -1,6 +1,6 @@
 #pragma once
-// How the learning rate moves over a run. Pure functions of the number of the update, so that a resumed run
-// goes on where it stopped.
+// Learning-rate schedules. They depend only on the number of the update, so that a resumed run continues
+// where it stopped.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,21 +28,21 @@ struct LearningRateSchedule {
   std::int64_t warmUp = 0;
   std::int64_t total = 1;  ///< T: where linear, cosine and polynomial end
 
-  /// Refuses unknown kinds, milestones that do not ascend, a warm-up that leaves nothing after it.
+  /// Refuses an unknown kind, milestones that do not ascend, and a warm-up that takes the whole run.
   base::Status check() const;
   double at(std::int64_t t) const;
 };
 
-/// Kinds that there are, sorted.
+/// The names of all kinds, sorted.
 std::vector<std::string> learningRateSchedules();
 
-/// A moment of a run, as kinds of schedules see it.
+/// A moment of a run.
 struct RateMoment {
-  std::int64_t t = 0, since = 0;  ///< since the end of the warm-up
-  double part = 0;                ///< of the way from there to the end, 0…1
+  std::int64_t t = 0, since = 0;  ///< `since` counts from the end of the warm-up
+  double part = 0;                ///< share of the way from there to the end, 0…1
 };
 
-/// A kind of schedule with the settings that it makes use of.
+/// A kind of schedule with the settings that it uses.
 struct LearningRateKind {
   std::string name;
   std::vector<const config::SettingRow*> settings;

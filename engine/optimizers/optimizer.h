@@ -1,6 +1,6 @@
 #pragma once
-// Weight updates. One file a rule; each file says PIPESCOPE_REGISTER_OPTIMIZER(file_name) {
-// registry.add({...}); } and is found by the build.
+// Rules for weight updates. Each rule is one file that says PIPESCOPE_REGISTER_OPTIMIZER(file_name) {
+// registry.add({...}); }; the build finds it.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,47 +14,48 @@
 
 namespace pipescope::optimizers {
 
-/// State that a rule keeps for one parameter; starts as zeros.
+/// State that a rule keeps for one parameter. It starts as zeros.
 struct StateTensor {
   std::string name;  ///< "moment1": the last part of its name path
   graph::TensorType type;
 };
-/// State of the parameter's shape. It is float32 for half weights too: small steps would vanish in half
-/// state.
+/// State with the shape of the parameter. It is float32 also for half-precision weights, because small steps
+/// would vanish in half precision.
 inline StateTensor stateLike(std::string name, const graph::TensorType& parameter) {
   return {std::move(name), {graph::ElementType::float32, parameter.shape}};
 }
 
-/// One update of a parameter, or of the same range of it, its gradient and its state.
+/// One update of a parameter, or of one range of the parameter, its gradient and its state.
 struct Update {
-  std::int64_t step = 1;  ///< updates so far, this one included
-  /// The gradient is gradients[i] / divisor: the sum over micro-batches (and replicas), divided when it is a
-  /// mean.
+  std::int64_t step = 1;  ///< number of this update, from 1
+  /// The gradient is gradients[i] / divisor. `gradients` is the sum over micro-batches and replicas; the
+  /// divisor turns it into a mean.
   double divisor = 1;
   std::span<float> weights;
   std::span<const float> gradients;
   std::span<const std::span<float>> state;  ///< in the order of stateOf()
-  std::span<const double> sums = {};        ///< over the whole parameter, as measure() gave them
-  /// False: no weight decay for this parameter, and no adaptation by layer in LARS (biases, norms).
+  std::span<const double> sums = {};        ///< sums over the whole parameter, from measure()
+  /// False for parameters (biases, norms) without weight decay. LARS does not adapt them by layer either.
   bool decays = true;
 };
 
-/// A rule with its settings. Immutable but for the learning rate, which schedules move between steps.
+/// A rule with its settings. Only the learning rate may change; schedules set it between updates.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
   virtual std::string name() const = 0;
   virtual std::vector<StateTensor> stateOf(const graph::TensorType& parameter) const = 0;
-  /// What one update of the parameter is made of, dividing the gradient by `divisor` included where it is
-  /// not 1.
+  /// The Work of one update of the parameter. It includes the division of the gradient if `divisor` is not 1.
   virtual std::vector<ops::Work> workOf(const graph::TensorType& parameter, double divisor) const = 0;
-  /// Sums over a whole parameter that update() needs (norms): most rules need none.
+  /// Number of sums over a whole parameter (norms) that update() needs. Most rules need none.
   virtual std::size_t sumCount() const { return 0; }
-  /// Only for rules with sums: advances the state of a range and gives its part of each sum. Called for all
-  /// ranges of a parameter before update() is called for any; parts are added in the order of the ranges.
+  /// Only for rules with sums: updates the state of a range and computes its part of each sum. It is called
+  /// for all ranges of a parameter before update() is called for any. The parts are added in the order of the
+  /// ranges.
   virtual void measure(const Update& update, std::span<double> sums) const;
-  /// Elementwise: gives the same bits whole or in ranges. Called from several threads for different ranges.
+  /// Works element by element, so that ranges give the same bits as the whole. Several threads call it for
+  /// different ranges.
   virtual void update(const Update& update) const = 0;
 
   double learningRate() const { return learningRate_; }
@@ -64,7 +65,7 @@ class Optimizer {
   double learningRate_ = 0;
 };
 
-/// A setting of a rule. From the registered rules' settings optimizerKeys() makes keys of a configuration.
+/// A setting of a rule. optimizerKeys() makes the keys of a configuration from these.
 struct OptimizerSetting {
   std::string name;
   double fallback = 0, least = 0, most = 0;
@@ -76,10 +77,10 @@ using OptimizerSettings = std::map<std::string, double>;
 
 struct OptimizerDefinition {
   std::string name;
-  std::vector<OptimizerSetting> settings;  ///< besides learning_rate, which all have
+  std::vector<OptimizerSetting> settings;  ///< besides learning_rate, which every rule has
   /// Settings are complete and within their ranges.
   std::unique_ptr<Optimizer> (*create)(const OptimizerSettings& settings) = nullptr;
-  /// Null, or what no single range can say: settings that exclude each other.
+  /// Refuses settings that exclude each other. May be null.
   base::Status (*check)(const OptimizerSettings& settings) = nullptr;
 };
 
@@ -92,12 +93,12 @@ class OptimizerRegistry {
   std::map<std::string, OptimizerDefinition> definitions_;
 };
 
-/// Adds every rule of this folder (generated by the build).
+/// Calls the registration function of every rule (generated by the build).
 void registerOptimizers(OptimizerRegistry& registry);
 /// All rules, made once.
 const OptimizerRegistry& optimizerRegistry();
 
-/// The Work of an update, put together by rules: elementwise passes over the parameter, and sums over it.
+/// Builds the Work of an update from elementwise passes over the parameter and sums over it.
 class UpdateWork {
  public:
   explicit UpdateWork(const graph::TensorType& parameter) : parameter_(parameter) {}
@@ -122,8 +123,8 @@ class UpdateWork {
   std::vector<ops::Work> work_;
 };
 
-/// A rule by name ("adamw", "sgd") with the settings that were given; others take their defaults
-/// (learning_rate 1e-3). Errors: unknown name or setting, value out of range.
+/// Makes a rule by its name ("adamw", "sgd"). Settings that are not given take their defaults (learning_rate:
+/// 1e-3). Errors: an unknown name or setting, a value out of range.
 base::Result<std::unique_ptr<Optimizer>> createOptimizer(const std::string& name,
                                                          const std::map<std::string, double>& settings);
 

@@ -56,7 +56,7 @@ class RmsProp : public Optimizer {
       float variance = square[i];
       if (average) {
         average[i] = alpha * average[i] + keep * g;
-        // Rounding may bring the difference below 0, which its definition is not.
+        // Rounding may make the difference negative, although a variance is not.
         const float difference = variance - average[i] * average[i];
         variance = difference < 0 ? 0.0F : difference;
       }

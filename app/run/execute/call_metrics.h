@@ -1,5 +1,5 @@
 #pragma once
-// Loss and accuracy of one call, from the rows that its output mode returns.
+// Computes the loss and accuracy of one call from the rows that its output mode returns.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,19 +14,19 @@ namespace pipescope::app {
 
 class CallMetrics {
  public:
-  /// `loss`: where the graph has none, this one of its scores is computed here ("cross_entropy", "nll",
-  /// "mse", "bce"; all others: none).
+  /// If the graph has no loss, this class computes `loss` from the scores: "cross_entropy", "nll", "mse" or
+  /// "bce". Any other text: no loss.
   CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
 
-  /// What must be kept of an iteration's outputs for returned rows.
+  /// Which outputs of an iteration must be kept.
   numerics::Keep keep(std::int64_t iteration) const;
-  /// Adds one iteration's results; `labels` are of its micro-batches, one after another.
+  /// Adds the results of one iteration. `labels` holds those of its micro-batches, one after another.
   void add(std::int64_t iteration, const numerics::Results& results, const Labels& labels);
 
-  /// Mean over the returned micro-batches; with output mode sum, their sum. None where there is no loss.
+  /// The mean over the returned micro-batches, or their sum with output mode sum. None if there is no loss.
   std::optional<double> loss() const;
-  /// Right predictions ÷ predictions returned. None with output mode sum, whose predictions are added up, and
-  /// where a prediction is no choice among classes.
+  /// Right predictions ÷ returned predictions. None with output mode sum, which adds predictions up, and if
+  /// predictions are not classes.
   std::optional<double> accuracy() const;
   std::int64_t rows() const { return rows_; }
   /// Predictions that were compared with a label.

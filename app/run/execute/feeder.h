@@ -1,5 +1,5 @@
 #pragma once
-// Rows of a data set as the inputs of a graph.
+// Gives the rows of a data set to the inputs of a graph.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,19 +17,20 @@ struct Labels {
   std::span<const float> numbers;
 };
 
-/// Each input gets the field of its name; the only one that is no labels also takes a field called "samples",
-/// and labels one called so. Rows of the input's type pass as they are; all others are converted into memory
-/// that is kept from call to call.
+/// Each input gets the field of its name. The only input that is not labels also accepts a field "samples",
+/// and labels accept a field "labels". Rows of the right type are passed on as they are. Others are converted
+/// into memory that is kept from call to call.
 class Feeder {
  public:
   /// Refuses an input without a field, a field of another shape, and real numbers where the model takes whole
-  /// ones; sentences tell what the data has and what the model takes.
+  /// ones. The error says what the data has and what the model takes.
   static base::Result<Feeder> create(const DataNeeds& needs, const data::Dataset& dataset);
-  /// Rows [first, first + count) of a batch, whole micro-batches; the result is valid until the next call.
+  /// Rows [first, first + count) of a batch, which are whole micro-batches. The result is valid until the
+  /// next call.
   const numerics::Rows& rows(const data::Batch& batch, std::int64_t first, std::int64_t count);
-  /// Those of the rows that were given last.
+  /// The labels of the rows of the last call.
   const Labels& labels() const { return labels_; }
-  /// Elements of a row's labels; 0: the data has none.
+  /// Number of labels in a row; 0: the data has none.
   std::int64_t labelsPerRow() const { return labelsPerRow_; }
 
  private:

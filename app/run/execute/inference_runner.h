@@ -13,15 +13,15 @@ class InferenceRunner {
  public:
   InferenceRunner(RunContext& context, std::size_t executable, RunResult& result);
 
-  /// Opens the test data and makes the model; without numerics only counts. To be called once.
+  /// Opens the test data and makes the model. Without numerics it only counts the rows. Call it once.
   base::Status prepare();
 
   struct Score {
     std::int64_t rows = 0, available = 0, calls = 0;
     std::optional<double> loss, accuracy;
   };
-  /// One pass. `kind` names its runs ("inference call 3", "validation epoch 2 call 3"); `report` is told how
-  /// much is done and what is known so far.
+  /// Makes one pass. `kind` names its runs ("inference call 3", "validation epoch 2 call 3"). `report` gets
+  /// the share that is done and what is known so far.
   base::Result<Score> pass(const std::string& kind, std::int64_t epoch,
                            const std::function<void(double, const std::string&)>& report);
 
@@ -49,7 +49,7 @@ class InferenceRunner {
   ScoreShape scores_;
   numerics::Results results_;
   std::int64_t samples_ = 0;
-  // Of the present pass.
+  // These belong to the present pass.
   std::string kind_;
   double lossSum_ = 0;
   std::int64_t losses_ = 0, correct_ = 0, predictions_ = 0;

@@ -60,7 +60,7 @@ std::size_t threadCount(const config::Configuration& configuration) {
   return asked > 0 ? static_cast<std::size_t>(asked) : numerics::ThreadPool::hardwareThreads();
 }
 
-/// Everything after the first commit: its error becomes the profile's reason.
+/// Runs everything that comes after the first commit. An error becomes the reason in the profile.
 base::Status runExecutables(RunContext& context, RunResult& result) {
   const bool costsAreGiven = context.compilation.executables.front().graph == nullptr;
   if (costsAreGiven) return runFixed(context, result);
@@ -78,7 +78,7 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   return {};
 }
 
-/// What `--debug` shows of a compilation.
+/// Logs what `--debug` shows of a compilation.
 void logCompilation(const compile::Compilation& compilation) {
   const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
   say(fmt::format("system {}: {}", compilation.system->name(), compilation.system->description()));
@@ -131,7 +131,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
     result.cancelled = true;
     return result;
   }
-  // What could not be written is lost, but the file says why it ends early.
+  // Rows that could not be written are lost, but the file records why it ends early.
   if (!recorder.finish(model::ProfileState::incomplete, status.error().message).ok()) {
     (void)writer->finish(model::ProfileState::incomplete, status.error().message);
   }

@@ -53,7 +53,8 @@ class Training {
             facts_.replicas / facts_.inputGroup};
   }
 
-  /// Validation runs the executable after training's: inference, or one that is only there for it.
+  /// Validation uses the executable that follows the training executable: inference, or one made for
+  /// validation only.
   base::Status prepareValidation() {
     interval_ = configuration().integer("training.validation_interval");
     if (interval_ == 0) return {};
@@ -129,7 +130,7 @@ class Training {
     return {};
   }
 
-  /// Epochs and the rate's schedule go on where loaded weights stopped.
+  /// Epochs and the learning-rate schedule continue where the loaded weights stopped.
   base::Status makeLoader(const std::shared_ptr<const data::Dataset>& dataset) {
     const std::int64_t parts = configuration().integer("data.instances");
     const std::int64_t updates = dataset->size() / (shape().rows() * parts) * facts_.iterations,
@@ -199,7 +200,7 @@ class Training {
     return (call + 1) % calls == 0 ? validate((call + 1) / calls) : base::Status();
   }
 
-  /// The rate and the scale are those of the call's last update.
+  /// The learning rate and the loss scale are those of the last update of the call.
   base::Status addMetrics(MetricsLine& line, std::int64_t call, std::int64_t calls, std::int64_t rows) {
     const auto sample = [&](const std::optional<model::CounterId>& counter,
                             const std::optional<double>& value) {
@@ -219,7 +220,7 @@ class Training {
     return context_.metrics->add(line);
   }
 
-  /// Replicas start alike and get the same sums: in the end their weights are the same bits.
+  /// Replicas start with equal weights and get equal sums, so their weights must end with equal bits.
   base::Status compareReplicas() {
     if (!configuration().boolean("training.check_replicas")) return {};
     const std::vector<std::uint64_t> hashes = session_->replicaHashes();

@@ -4,9 +4,8 @@
 
 namespace pipescope::app {
 
-/// The configuration with system.accelerator and system.devices = "auto" worked out: the system's name and
-/// the number of its devices are set. Refused: a system of another kind than the accelerator asked for, with
-/// one that would do.
+/// Resolves system.accelerator and system.devices = "auto": sets the system's name and the number of devices.
+/// Refused: a system without the accelerator that was asked for. The error names a system that has it.
 base::Result<config::Configuration> withAccelerator(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

@@ -1,5 +1,5 @@
 #pragma once
-// What a graph wants of a data set, and what its predictions are compared with.
+// What a graph needs of a data set, and what its predictions are compared with.
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,35 +10,38 @@
 
 namespace pipescope::app {
 
-/// What a row must hold: one field for each input of the graph, in their order, and the labels.
+/// The content of a row: one field for each input of the graph, in their order, and the labels.
 struct DataNeeds {
   std::vector<data::FieldRequest> inputs;
-  /// What predictions are compared with; in training also an input. None: the graph does not say.
+  /// What predictions are compared with. In training the labels are also an input. None: the graph has no
+  /// labels.
   std::optional<data::FieldRequest> labels;
-  std::int64_t classes = 0;   ///< 0: the graph does not say
-  std::int64_t callRows = 1;  ///< that a call takes; synthetic data has as many unless asked for others
+  std::int64_t classes = 0;  ///< 0: unknown
+  std::int64_t callRows =
+      1;  ///< rows of one call. Synthetic data has as many unless the configuration says otherwise.
 
-  /// Inputs, then labels where they are none of them.
+  /// The inputs, then the labels if they are not an input.
   std::vector<data::FieldRequest> fields() const;
   bool labelsAreInput() const;
 };
 
-/// `microBatch` rows are in each input. Errors: an input that does not divide into them.
+/// Each input holds `microBatch` rows. Refused: an input that does not divide into them.
 base::Result<DataNeeds> dataNeeds(const graph::Graph& graph, std::int64_t microBatch);
 
-/// Labels and classes of the configuration's training graph; a model that cannot be trained has one class for
+/// Labels and classes of the configuration's training graph. A model that cannot be trained has one class for
 /// each sample.
 base::Result<DataNeeds> labelNeeds(const config::Configuration& configuration);
 
-/// Which scores are compared with which labels: labels × classes, the classes `inner` apart.
+/// How scores are compared with labels: labels × classes, where the scores of neighbouring classes are
+/// `inner` elements apart.
 struct ScoreShape {
-  std::int64_t classes = 0;  ///< below 2: no accuracy
+  std::int64_t classes = 0;  ///< below 2: there is no accuracy
   std::int64_t inner = 1;
-  std::int64_t labels = 0;    ///< of a micro-batch
-  std::int64_t elements = 0;  ///< of the output
+  std::int64_t labels = 0;    ///< number in a micro-batch
+  std::int64_t elements = 0;  ///< number in the output
   graph::ElementType element = graph::ElementType::float32;
 };
-/// Of the graph's first output, for as many labels a row as the data set has.
+/// The shape of the scores in the graph's first output, for the data set's number of labels in a row.
 ScoreShape scoreShape(const graph::Graph& graph, std::int64_t microBatch, std::int64_t labelsPerRow);
 
 }  // namespace pipescope::app

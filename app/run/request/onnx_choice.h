@@ -1,5 +1,5 @@
 #pragma once
-// [model] onnx = …: the graph of an executable, and its weights back into a file.
+// ONNX models: the graph of an executable, and the way of its weights back into a file.
 #include <filesystem>
 
 #include "engine/config/configuration.h"
@@ -11,10 +11,10 @@ namespace pipescope::app {
 /// The forward graph of model.onnx with its blocks, for training with the loss of training.loss.
 base::Result<graph::Graph> buildFromOnnx(const config::Configuration& configuration, bool training);
 
-/// Refuses --save-weights where there is nothing to save: no model.onnx, no training, no numerics.
+/// Refuses --save-weights if there is nothing to save: no model.onnx, no training or no numerics.
 base::Status checkSaveWeights(const config::Configuration& configuration);
 
-/// model.onnx once more, with these weights as its initializers.
+/// Writes model.onnx again with these weights as initializers.
 base::Status saveOnnxWeights(const config::Configuration& configuration, const numerics::Parameters& weights,
                              const std::filesystem::path& file);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What `pipescope schedule` shows: an order on devices with given costs, emulated and read back.
+// The table that `pipescope schedule` shows: a schedule on devices with given costs, as the emulator runs it.
 #include <string>
 #include <vector>
 
@@ -18,20 +18,21 @@ struct ScheduleSlot {
 
 struct ScheduleTable {
   std::string schedule;
-  std::string sync;     ///< barrier: all devices and all copies, after each cycle; dependency: inputs only
-  double makespan = 0;  ///< from the first task's start to the end of the flush, its last exchange included
+  std::string sync;  ///< barrier: after each cycle, all devices wait for all copies; dependency: a task waits
+                     ///< only for its inputs
+  double makespan = 0;  ///< from the first task's start to the end of the flush, including its last exchange
   std::vector<double> utilisation;  ///< by device: busy ÷ makespan
-  /// By device: most micro-batches (of all its chunks) between the start of their forward and the end of
-  /// their last pass.
+  /// By device: the largest number of micro-batches that are under way at once, from the start of the forward
+  /// pass to the end of the last pass, counting all chunks.
   std::vector<int> peakLive;
   std::vector<std::int64_t> stashEntries;  ///< by stage
-  int cycles = 0;                          ///< pipeline cycles; 0 where the schedule has none
+  int cycles = 0;                          ///< pipeline cycles; 0: the schedule has none
   std::vector<ScheduleSlot> slots;         ///< by device, then in time
 };
 
-/// Refused: what compile::compileFixed refuses, and tables of millions of slots.
+/// Refused: what compileFixed refuses, and tables with millions of slots.
 base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run);
-/// A cell per pipeline cycle where the schedule has them, otherwise start times.
+/// A table with a cell for each pipeline cycle. If the schedule has no cycles, a list of start times.
 std::string toText(const ScheduleTable& table);
 std::string toJson(const ScheduleTable& table);
 

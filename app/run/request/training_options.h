@@ -1,5 +1,5 @@
 #pragma once
-// How training computes, from training.* and execution.*.
+// How training computes, as [training] and [execution] ask for it.
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
 #include "engine/numerics/session_options.h"
@@ -9,17 +9,17 @@ namespace pipescope::app {
 
 /// The type of samples, weights and activations.
 graph::ElementType precisionOf(const config::Configuration& configuration);
-/// Operators that stay in float32 where the model does not; refused where there is no such operator, or the
-/// model is float32.
+/// Operators that stay in float32 although the model does not. Refused: unknown operators, and a model that
+/// is float32.
 base::Result<std::vector<std::string>> keptInFloat32(const config::Configuration& configuration);
-/// True where the loss is multiplied by a scale.
+/// True if the loss is multiplied by a scale.
 bool scalesLoss(const config::Configuration& configuration);
 
-/// Refuses settings that do nothing or exclude each other.
+/// Refuses settings that would have no effect or that exclude each other.
 base::Result<numerics::SessionOptions> trainingOptions(const config::Configuration& configuration);
 numerics::SessionOptions inferenceOptions(const config::Configuration& configuration);
 
-/// The rate by update, over all updates of the run.
+/// The learning rate of each update of a run.
 class LearningRates {
  public:
   /// `before` updates are done already, `updates` follow, `perEpoch` of them in an epoch.

@@ -1,6 +1,6 @@
-// Nodes that do the same with the same are computed once. They have to be of one stage and one pass: a value
-// that lives on from the forward to the backward pass, or travels to another device, costs more than
-// computing it twice.
+// Computes nodes with the same operator, attributes and inputs only once. Such nodes must belong to the same
+// stage and pass: keeping a value from the forward to the backward pass, or sending it to another device,
+// costs more than computing it twice.
 #include <cstring>
 #include <unordered_map>
 
@@ -34,7 +34,7 @@ void put(std::string& key, const std::shared_ptr<const graph::TensorValue>& valu
   put(key, value->type);
   put(key, value->bytes);
 }
-/// Nodes that hold graphs are not compared.
+/// Nodes that contain graphs are not compared.
 void put(std::string& key, const std::shared_ptr<const graph::Graph>& held) {
   put(key, static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(held.get())));
 }
@@ -57,7 +57,7 @@ class Numbering {
   PassEffect& effect() { return effect_; }
 
  private:
-  /// Equal numbers: equal values.
+  /// Values with equal numbers are equal.
   std::int64_t numberOf(TensorId id) {
     if (!id.valid()) return -1;
     const auto replaced = edit_.replaced.find(id);

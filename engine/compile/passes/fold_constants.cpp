@@ -1,5 +1,5 @@
-// Nodes whose inputs are all constants are computed by the compiler, with the kernels that would compute
-// them.
+// Computes nodes whose inputs are all constants while compiling. It uses the same kernels as a run, so the
+// bits are the same.
 #include <algorithm>
 #include <new>
 #include <span>
@@ -12,7 +12,8 @@ namespace {
 using graph::Node;
 using graph::TensorId;
 
-/// A constant is always live: results larger than what they are made of, and than this, stay computed.
+/// A constant occupies memory all the time. A result that is larger than this and larger than its inputs is
+/// therefore not folded.
 constexpr std::int64_t kLargestGrowth = 1 << 20;
 constexpr std::size_t kAlignment = 64;
 
@@ -64,7 +65,7 @@ class Folding {
     const ops::OperatorDefinition* definition = context_.registry.find(node.op);
     if (!deterministic || !definition || !definition->kernel) return {};
     std::map<TensorId, std::vector<std::byte>> made;
-    // What cannot be computed is left for the run to tell.
+    // If a node cannot be computed, the run will report why.
     if (!compute(node, *definition, made).ok()) return {};
     for (auto& [id, bytes] : made) {
       effect_.bytes -= base::Bytes(static_cast<std::int64_t>(bytes.size()));
@@ -113,7 +114,7 @@ class Folding {
   PassEffect effect_;
 };
 
-/// Constants that only folded nodes read are freed.
+/// Bytes of all constants. Folding frees those that only folded nodes read.
 std::int64_t constantBytes(const graph::Graph& graph) {
   std::int64_t bytes = 0;
   for (const graph::Tensor& tensor : graph.tensors())

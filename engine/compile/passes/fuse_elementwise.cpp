@@ -1,7 +1,7 @@
-// An operator that ends elementwise and one that goes on elementwise with its result, which nobody else
-// reads, become one: bias and activation, dropout and residual sum, norm and activation. What lies between
-// has no storage of its own. A device family may compute the chain in one go (PlanOperator::chains); one that
-// does not does its parts in turn.
+// Joins an operator that ends with an elementwise step and a second elementwise operator that alone reads its
+// result: bias and activation, dropout and residual sum, norm and activation. The value between them then
+// needs no storage. A device family may compute such a chain in one go (PlanOperator::chains); other families
+// compute its parts one after another.
 #include <algorithm>
 
 #include "engine/compile/passes/pass.h"

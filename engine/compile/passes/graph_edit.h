@@ -1,6 +1,7 @@
 #pragma once
-// What the passes over a graph share. They act on graphs that have their gradients: merging two forward nodes
-// before would add up their gradients in another order, and losses would differ in their last bits.
+// Functions that the passes over a graph share. These passes run after the gradients were added: merging two
+// forward nodes earlier would add up their gradients in another order, so that the last bits of losses would
+// change.
 #include <map>
 #include <set>
 #include <vector>
@@ -9,27 +10,30 @@
 
 namespace pipescope::compile {
 
-/// Nodes and tensors are those of the graph that is edited.
+/// Changes to a graph, in the ids of that graph.
 struct GraphEdit {
   std::set<graph::NodeId> dropped;
-  std::map<graph::TensorId, graph::TensorId> replaced;          ///< by an equal tensor
-  std::map<graph::TensorId, std::vector<std::byte>> constants;  ///< results whose values are known now
+  std::map<graph::TensorId, graph::TensorId> replaced;          ///< tensor → equal tensor that replaces it
+  std::map<graph::TensorId, std::vector<std::byte>> constants;  ///< results whose values are now known
 };
 
-/// The graph with the edit carried out. Constants that nobody reads any more are left out.
+/// Returns the graph with the changes. Constants that nothing reads any more are removed.
 graph::Graph applied(const graph::Graph& source, const GraphEdit& edit);
 
-/// What leaves the graph, or others than nodes read: results that stay under their names.
+/// The results that must keep their names, because they leave the graph or because something other than a
+/// node reads them.
 std::set<graph::TensorId> resultsOf(const graph::Graph& graph);
 
-/// Whether the node gives the same bits under every name, in every run: no random numbers, no graphs within.
+/// True if the node gives the same bits under any name and in any run. Nodes with random numbers or with
+/// graphs inside do not.
 base::Result<bool> isDeterministic(const graph::Graph& graph, const graph::Node& node,
                                    const PassContext& context);
 
-/// The bytes of a constant whose value never changes; null for others, the loss scale among them.
+/// The bytes of a constant whose value never changes. Null for other tensors, and for the loss scale, which
+/// changes with each update.
 const std::vector<std::byte>* fixedValue(const graph::Graph& graph, graph::TensorId id);
 
-/// A node that is no longer there, as what it would have cost.
+/// A removed node as a plan operator, to measure what it would have cost.
 base::Status addRemoved(PassEffect& effect, const graph::Graph& graph, const graph::Node& node,
                         const PassContext& context);
 

@@ -1,5 +1,5 @@
-// Elementwise results take over the storage of an input that nobody reads afterwards. Operators offer it
-// (Map::inPlace of their first Work); this pass takes the offer back where no input may be given up.
+// Writes elementwise results over an input that nothing reads afterwards. An operator offers this with
+// Map::inPlace of its first Work; this pass withdraws the offer if every input is still needed.
 #include <algorithm>
 
 #include "engine/compile/passes/pass.h"
@@ -8,7 +8,7 @@
 namespace pipescope::compile {
 namespace {
 
-/// The Map that would write over an input; null where the operator does not offer it.
+/// The Map that would write over an input; null if the operator does not offer that.
 ops::Map* offer(PlanOperator& op) {
   const bool maps = !op.work.empty() && std::ranges::all_of(op.work, [](const ops::Work& work) {
     const auto* map = std::get_if<ops::Map>(&work.item);
@@ -22,8 +22,8 @@ class StageInPlace {
   StageInPlace(StagePlan& stage, const std::vector<BoundaryTensor>& boundaries)
       : stage_(stage), uses_(stage, boundaries) {}
 
-  /// Visits every operator that offers to work in place; `on`: leaves the offer where an input's life ends
-  /// there.
+  /// Visits every operator that offers to work in place. With `on`, the offer stays where an input is not
+  /// read afterwards.
   void run(bool on, PassEffect& effect) {
     std::int64_t position = 0;
     for (PassPlan& pass : stage_.passes) {
@@ -42,7 +42,8 @@ class StageInPlace {
     return stage_.tensors[static_cast<std::size_t>(id.value)].type;
   }
 
-  /// An accumulator or a weight, whose new value is written where the old one was whatever passes are on.
+  /// True for an accumulator or a weight. Its new value always replaces the old one, also with this pass
+  /// switched off.
   bool updatesItself(const PlanOperator& op) const {
     return std::ranges::any_of(op.outputs, [&](PlanTensorId output) {
       return std::ranges::any_of(op.inputs, [&](PlanTensorId input) {
@@ -63,7 +64,7 @@ class StageInPlace {
     });
   }
 
-  /// A vertex that writes over what it reads may be slower than one that does not.
+  /// Writing in place can be slower than writing elsewhere, so the saved time may be negative.
   void count(const PlanOperator& op, PassEffect& effect) const {
     ++effect.changes;
     effect.bytes += typeOf(op.outputs[0]).bytes();

@@ -1,6 +1,6 @@
-// Blocks that do the same with other tensors become calls of one function: repeated layers, and the
-// recomputed forward pass of a layer. The plan only says which calls are alike; a device keeps the function's
-// code once where that saves more than the copies of its arguments cost, and reports it.
+// Turns blocks that do the same with different tensors into calls of one function: repeated layers, or a
+// layer and its recomputed forward pass. The plan only says which calls are alike. A device keeps the code
+// once if that saves more memory than copying the arguments takes, and reports it.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -10,7 +10,7 @@
 namespace pipescope::compile {
 namespace {
 
-/// Text that is equal for operators that compute the same, whatever their tensors are called.
+/// A text that is equal for operators that compute the same, whatever the names of their tensors.
 class Signature {
  public:
   explicit Signature(const StagePlan& stage) : stage_(stage) {}
@@ -47,7 +47,7 @@ class Signature {
     text_ += ")";
   }
 
-  /// Tensors count by their first appearance.
+  /// Tensors are numbered in the order in which they first appear.
   void addTensor(PlanTensorId id) {
     if (!id.valid()) return add(std::int64_t{-1});
     const auto number = local_.try_emplace(id, static_cast<std::int64_t>(local_.size())).first->second;
@@ -118,8 +118,8 @@ struct Candidate {
   PlanCall call;
 };
 
-/// Stretches of a pass that are of one block, by device and signature. A stretch of a few operators is no
-/// layer.
+/// Finds runs of operators that belong to one block, and groups them by device and signature. A run of a few
+/// operators is too short to be a layer.
 using Candidates = std::map<std::tuple<int, std::string>, std::vector<Candidate>>;
 constexpr std::size_t kFewestOperators = 3;
 

@@ -125,6 +125,7 @@ TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
   EXPECT_EQ(nearest("something else", {"mk2"}), "");
   EXPECT_EQ(suggestion("rellu", {"relu", "gelu"}), "; did you mean relu?");
   EXPECT_EQ(suggestion("something else", {"mk2", "bow"}), "; known are mk2, bow");
+  EXPECT_EQ(suggestion("anything", {}), "; it takes none");
 }
 
 /// A table where the text key "shape" decides what "size" and "edge" mean.
