@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/core/rows.h"
 #include "engine/ops/kernels/choose.h"
 
@@ -29,14 +30,6 @@ constexpr std::int64_t kCopyWork = 16 * 1024;
 /// Elements of the buffer in which weights change their order.
 constexpr std::int64_t kTapBuffer = 16 * 1024;
 
-std::int64_t directConvParts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-
-std::int64_t directConvRoundUp(std::int64_t value, std::int64_t multiple) {
-  return directConvParts(value, multiple) * multiple;
-}
-
 /// Leaves only taps from the first to the last that meet the source anywhere; `at(tap)` is the position in
 /// the source of output 0, outputs lie `step` apart.
 template <class At>
@@ -44,7 +37,7 @@ void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t 
               At at) {
   const auto live = [&](std::int64_t tap) {
     const std::int64_t start = at(tap),
-                       first = start < 0 ? directConvParts(-start, step) : 0;  // first output not before it
+                       first = start < 0 ? ceilDiv(-start, step) : 0;  // first output not before it
     return first < count && start + first * step < source;
   };
   while (!taps.empty() && !live(taps.back())) taps.pop_back();
@@ -72,8 +65,8 @@ bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
   std::int64_t strides = 1;
   for (const std::int64_t stride : plan.window.stride) strides *= stride;
   const std::int64_t depth = plan.window.taps() * channels / (gradient ? strides : 1) + kSegmentCost * rows;
-  const std::int64_t direct = (gradient ? plan.window.inputs() : plan.window.positions()) * depth *
-                              directConvRoundUp(filters, kPanel);
+  const std::int64_t direct =
+      (gradient ? plan.window.inputs() : plan.window.positions()) * depth * roundUp(filters, kPanel);
   const std::int64_t unfolded = plan.window.positions() * plan.depth() * (plan.outChannels + kUnfoldCost);
   return direct <= unfolded;
 }
@@ -107,7 +100,7 @@ DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   for (std::int64_t first = 0; first < std::min(stride, a.target); ++first) {
     AxisPhase phase;
     phase.first = first;
-    phase.count = directConvParts(a.target - first, stride);
+    phase.count = ceilDiv(a.target - first, stride);
     const auto at = [&](std::int64_t tap) { return (first + w.padBegin[axis] - tap * dilation) / stride; };
     for (std::int64_t tap = w.kernel[axis]; tap-- > 0;) {
       if ((first + w.padBegin[axis] - tap * dilation) % stride == 0) phase.taps.push_back(tap);
@@ -186,13 +179,13 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
   }
   // Sums of parts of the images, where rows alone make too few tasks.
   const std::int64_t rows = phaseAt(0).taps() * channels_;
-  rowParts_ = std::max<std::int64_t>(1, directConvParts(rows, 4 * kRowStep));
+  rowParts_ = std::max<std::int64_t>(1, ceilDiv(rows, 4 * kRowStep));
   const std::int64_t work = images_ * y_.target * x_.target * rows * lanes();
   imageParts_ = std::clamp<std::int64_t>(std::min(8 / rowParts_, work / kDirectConvTaskWork), 1, images_);
 }
 
 std::int64_t DirectConv::lanes() const {
-  return directConvRoundUp(filters_, kPanel);
+  return roundUp(filters_, kPanel);
 }
 
 DirectConv::Phase DirectConv::phaseAt(std::size_t index) const {
@@ -207,7 +200,7 @@ DirectConv::Phase DirectConv::phaseAt(std::size_t index) const {
 
 /// Packed weights, or sums of their gradients.
 std::int64_t DirectConv::filterElements() const {
-  return directConvRoundUp(taps_ * channels_ * lanes() * imageParts_, kPanel);
+  return roundUp(taps_ * channels_ * lanes() * imageParts_, kPanel);
 }
 
 std::int64_t DirectConv::productElements() const {
@@ -215,8 +208,7 @@ std::int64_t DirectConv::productElements() const {
 }
 
 std::int64_t DirectConv::scratchElements() const {
-  return filterElements() + directConvRoundUp(images_ * stagedElements(), kPanel) + productElements() +
-         lanes();
+  return filterElements() + roundUp(images_ * stagedElements(), kPanel) + productElements() + lanes();
 }
 
 DirectConv::Scratch DirectConv::partsOf(float* scratch) const {
@@ -224,7 +216,7 @@ DirectConv::Scratch DirectConv::partsOf(float* scratch) const {
   s.filters = scratch;
   s.staged = s.filters + filterElements();
   s.products = s.gradients =
-      s.staged + directConvRoundUp(images_ * stagedElements(), kPanel);  // panels of dy: the same size
+      s.staged + roundUp(images_ * stagedElements(), kPanel);  // panels of dy: the same size
   s.bias = s.products + productElements();
   return s;
 }
@@ -237,7 +229,7 @@ void DirectConv::stage(const KernelArguments& arguments, const float* x, std::in
   const std::int64_t width = x_.staged * channels_, plane = y_.source * x_.source;
   const std::int64_t each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, width), 1,
                                                      std::max<std::int64_t>(1, y_.staged));
-  const std::int64_t rowParts = directConvParts(y_.staged, each);
+  const std::int64_t rowParts = ceilDiv(y_.staged, each);
   arguments.parallel(images * rowParts, [&](std::int64_t task) {
     const std::int64_t image = task / rowParts, last = std::min(y_.staged, (task % rowParts + 1) * each);
     const float* from = x + ((first + image) * groups_ + group) * channels_ * plane;
@@ -347,13 +339,13 @@ void DirectConv::multiply(const KernelArguments& arguments, std::size_t index, s
                           const Scratch& s, bool bias, bool relu) const {
   const Phase phase = phaseAt(index);
   const std::int64_t rows = images * phase.y->count * phase.x->count, columns = lanes();
-  const std::int64_t columnParts = directConvParts(columns, kColumns);
+  const std::int64_t columnParts = ceilDiv(columns, kColumns);
   const std::int64_t each =
       std::clamp(kDirectConvTaskWork /
                      std::max<std::int64_t>(1, phase.taps() * channels_ * std::min(columns, kColumns)) /
                      kRowStep * kRowStep,
                  kRowStep, kMostRows);
-  const std::int64_t rowParts = directConvParts(rows, each);
+  const std::int64_t rowParts = ceilDiv(rows, each);
   arguments.parallel(rowParts * columnParts, [&](std::int64_t task) {
     const std::int64_t row = task / columnParts * each, column = task % columnParts * kColumns;
     multiplyRows(phase, row, std::min(each, rows - row), column, std::min(kColumns, columns - column), s,
@@ -366,7 +358,7 @@ void DirectConv::unstage(const KernelArguments& arguments, const float* products
   const std::int64_t positions = y_.target * x_.target,
                      each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, lanes()), 1,
                                                      positions);
-  const std::int64_t pieces = directConvParts(positions, each);
+  const std::int64_t pieces = ceilDiv(positions, each);
   arguments.parallel(images * pieces, [&](std::int64_t task) {
     const std::int64_t image = task / pieces, at = task % pieces * each;
     kernelTable().transpose(products + (image * positions + at) * lanes(), lanes(),
@@ -397,7 +389,7 @@ void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, s
                          const Scratch& s) const {
   const Phase phase = phaseAt(0);
   const std::int64_t rows = phase.taps() * channels_, positions = y_.target * x_.target,
-                     own = directConvParts(images_, imageParts_);
+                     own = ceilDiv(images_, imageParts_);
   arguments.parallel(rowParts_ * imageParts_, [&](std::int64_t task) {
     const std::int64_t part = task / rowParts_, image = part * own, count = std::min(own, images - image);
     std::int64_t offsets[4 * kRowStep];

@@ -4,6 +4,7 @@
 
 #include "engine/ops/conv/direct_conv.h"
 #include "engine/ops/conv/winograd_conv.h"
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {
@@ -24,13 +25,6 @@ constexpr std::int64_t kWeightTasks = 16, kFilterStep = 5;
 /// Gradients by the input otherwise unfold, which costs about as much as multiplying.
 constexpr std::int64_t kBetter = 125, kUnfolding = 200;
 
-std::int64_t rowConvParts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-std::int64_t rowConvRoundUp(std::int64_t value, std::int64_t multiple) {
-  return rowConvParts(value, multiple) * multiple;
-}
-
 }  // namespace
 
 bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
@@ -42,12 +36,12 @@ bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
   const std::int64_t width = w.output.back();
   if (width < kLanes) return false;
   // In percent of the lanes that do something useful.
-  const std::int64_t own = rowConvRoundUp(width, kLanes) * 100 / width;
+  const std::int64_t own = roundUp(width, kLanes) * 100 / width;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t results = gradient ? plan.inChannels : plan.outChannels;
   std::int64_t other = kUnfolding;
   if (DirectConv::fits(plan, pass)) {
-    other = rowConvRoundUp(results, kPanel) * 100 / results;
+    other = roundUp(results, kPanel) * 100 / results;
     if (gradient) other = other * w.inputs() / w.positions();
   }
   return own * kBetter <= other * 100;
@@ -77,26 +71,25 @@ RowConv::RowConv(const ConvPlan& plan, ConvPass pass)
   for (std::size_t axis = 0; axis < w.axes(); ++axis)
     copiesInput_ = copiesInput_ || w.padBegin[axis] > 0 || w.padEnd[axis] > 0;
   const std::int64_t width =
-      copiesInput_ ? rowConvRoundUp(shape_.width, kLanes) + (shape_.kernelX - 1) * shape_.dilationX
-                   : sourceWidth_;
+      copiesInput_ ? roundUp(shape_.width, kLanes) + (shape_.kernelX - 1) * shape_.dilationX : sourceWidth_;
   const std::int64_t height =
       copiesInput_ ? shape_.height + (shape_.kernelY - 1) * shape_.dilationY : sourceHeight_;
   shape_.inputRow = width;
   shape_.inputPlane = height * width;
   // Copies of one group lie together; in x and y there are the other groups between two images.
   shape_.inputImage = shape_.channels * shape_.inputPlane * (copiesInput_ ? 1 : groups_);
-  shape_.outputRow = copiesOutput_ ? rowConvRoundUp(shape_.width, kLanes) : shape_.width;
+  shape_.outputRow = copiesOutput_ ? roundUp(shape_.width, kLanes) : shape_.width;
   shape_.outputPlane = shape_.height * shape_.outputRow;
   shape_.outputImage = shape_.filters * shape_.outputPlane * (copiesOutput_ ? 1 : groups_);
   const std::int64_t all = batch_ * groups_, work = all * shape_.height * shape_.width * weights();
-  tasks_ = std::clamp<std::int64_t>(rowConvParts(work, kRowConvTaskWork), 1, std::min(all, kMostTasks));
+  tasks_ = std::clamp<std::int64_t>(ceilDiv(work, kRowConvTaskWork), 1, std::min(all, kMostTasks));
   images_ = std::min(batch_, kMostImages);
   if (const std::int64_t copied = stagedInput() + stagedOutput(); copied > 0)
     images_ = std::clamp<std::int64_t>(kRowConvStagedElements / copied, 1, images_);
 }
 
 std::int64_t RowConv::scratchElements() const {
-  const std::int64_t copied = rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+  const std::int64_t copied = roundUp(stagedInput() + stagedOutput(), kPanel);
   if (pass_ == ConvPass::weightGradient) return images_ * copied;
   return 2 * groups_ * weights() + kPanel + tasks_ * copied;
 }
@@ -129,9 +122,9 @@ void RowConv::packFilters(const KernelArguments& arguments, const float* w, floa
 template <class Body>
 void RowConv::forImages(const KernelArguments& arguments, float* scratch, const Body& body) const {
   const std::int64_t all = batch_ * groups_;
-  float* copies = scratch + rowConvRoundUp(2 * groups_ * weights(), kPanel);
+  float* copies = scratch + roundUp(2 * groups_ * weights(), kPanel);
   arguments.parallel(tasks_, [&](std::int64_t task) {
-    float* own = copies + task * rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+    float* own = copies + task * roundUp(stagedInput() + stagedOutput(), kPanel);
     for (std::int64_t image = all * task / tasks_; image < all * (task + 1) / tasks_; ++image)
       body(image, scratch + 2 * (image % groups_) * weights(), own);
   });
@@ -170,13 +163,13 @@ void RowConv::inputGradient(const KernelArguments& arguments, const float* dy, c
 
 void RowConv::weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
                              float* scratch) const {
-  const std::int64_t copied = rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+  const std::int64_t copied = roundUp(stagedInput() + stagedOutput(), kPanel);
   const std::int64_t rows = shape_.channels * shape_.kernelY;
   // Filters apart where channels and taps alone make too few tasks.
-  const std::int64_t wanted = std::max<std::int64_t>(1, rowConvParts(kWeightTasks, groups_ * rows)),
-                     filters = std::min(shape_.filters,
-                                        rowConvRoundUp(rowConvParts(shape_.filters, wanted), kFilterStep)),
-                     filterParts = rowConvParts(shape_.filters, filters);
+  const std::int64_t wanted = std::max<std::int64_t>(1, ceilDiv(kWeightTasks, groups_ * rows)),
+                     filters =
+                         std::min(shape_.filters, roundUp(ceilDiv(shape_.filters, wanted), kFilterStep)),
+                     filterParts = ceilDiv(shape_.filters, filters);
   kernels::RowConvolution own = shape_;
   // Copies of an image's input and output lie one after the other.
   if (copiesInput_) own.inputImage = copied;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {
@@ -19,19 +20,11 @@ constexpr std::int64_t kOwnRows = 64, kOwnTasks = 16;
 /// Elements that one task packs.
 constexpr std::int64_t kPackWork = std::int64_t{1} << 15;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-
-std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
-  return parts(value, multiple) * multiple;
-}
-
 /// Tasks of equal panels for all of one operand, and which panels a task has: four at least, whose rows are
 /// packed together.
 std::int64_t panelTasks(std::int64_t lanes, std::int64_t depth) {
-  return std::clamp<std::int64_t>(parts(lanes * depth, kPackWork), 1,
-                                  std::max<std::int64_t>(1, parts(lanes, 4 * kPanel)));
+  return std::clamp<std::int64_t>(ceilDiv(lanes * depth, kPackWork), 1,
+                                  std::max<std::int64_t>(1, ceilDiv(lanes, 4 * kPanel)));
 }
 
 }  // namespace
@@ -42,19 +35,19 @@ PackedProduct::PackedProduct(const Product& product, std::int64_t count, bool ap
   // Squarish blocks of C of about kTaskWork multiplications each: rows first, then columns where rows do not
   // suffice.
   const std::int64_t wanted = std::max<std::int64_t>(1, m * n * k / kTaskWork);
-  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, parts(m, 2 * kRowStep)));
+  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, ceilDiv(m, 2 * kRowStep)));
   const std::int64_t fewestColumns = rowBlocks_ > 1 ? 2 * kColumnStep : kColumnStep;
   columnBlocks_ =
-      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, parts(n, fewestColumns)));
-  blockRows_ = std::max(kRowStep, roundUp(parts(m, rowBlocks_), kRowStep));
-  blockColumns_ = std::max(kColumnStep, roundUp(parts(n, columnBlocks_), kColumnStep));
-  packsRows_ = product.transposeA && wanted >= kOwnTasks && parts(m, kOwnRows) >= kOwnTasks;
+      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, ceilDiv(n, fewestColumns)));
+  blockRows_ = std::max(kRowStep, roundUp(ceilDiv(m, rowBlocks_), kRowStep));
+  blockColumns_ = std::max(kColumnStep, roundUp(ceilDiv(n, columnBlocks_), kColumnStep));
+  packsRows_ = product.transposeA && wanted >= kOwnTasks && ceilDiv(m, kOwnRows) >= kOwnTasks;
   if (packsRows_) {
     blockRows_ = kOwnRows;
     blockColumns_ = roundUp(n, kColumnStep);
   }
-  rowBlocks_ = parts(m, blockRows_);
-  columnBlocks_ = parts(n, blockColumns_);
+  rowBlocks_ = ceilDiv(m, blockRows_);
+  columnBlocks_ = ceilDiv(n, blockColumns_);
   packTasks_ = panelTasks(n, k) + (product.transposeA && !packsRows_ ? panelTasks(m, k) : 0);
 }
 
@@ -77,7 +70,7 @@ void PackedProduct::pack(std::int64_t task, const float* a, const float* b, floa
   const std::int64_t ofB = panelTasks(product_.n, std::max<std::int64_t>(1, product_.k)), k = product_.k;
   const bool left = task >= ofB;
   const std::int64_t lanes = left ? product_.m : product_.n;
-  const std::int64_t tasks = left ? packTasks_ - ofB : ofB, panels = parts(lanes, kPanel),
+  const std::int64_t tasks = left ? packTasks_ - ofB : ofB, panels = ceilDiv(lanes, kPanel),
                      own = left ? task - ofB : task;
   const std::int64_t first = panels * own / tasks * kPanel,
                      end = std::min(lanes, panels * (own + 1) / tasks * kPanel);

@@ -39,13 +39,13 @@ struct Position {
 
 // --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob] --------------
 
-Result<std::vector<TensorType>> inferSoftmaxCrossEntropyLossLoss(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferCrossEntropy(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
   return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)},
                                  call.input(0)};
 }
 
-struct SoftmaxCrossEntropyLossLoss {
+struct CrossEntropyLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
     const Labels labels(plan, a, 1);
@@ -69,11 +69,11 @@ struct SoftmaxCrossEntropyLossLoss {
   }
 };
 
-Result<Kernel> softmaxCrossEntropyLossLossKernel(const OperatorCall& call) {
-  return classLossKernel<SoftmaxCrossEntropyLossLoss>(call, 0);
+Result<Kernel> crossEntropyKernel(const OperatorCall& call) {
+  return classLossKernel<CrossEntropyLoss>(call, 0);
 }
 
-std::vector<Work> softmaxCrossEntropyLossLossWork(const OperatorCall& call) {
+std::vector<Work> crossEntropyWork(const OperatorCall& call) {
   const Result<LossPlan> plan = lossPlanOf(call, 0);
   const ElementType type = call.input(0).element;
   const std::int64_t scores = call.input(0).elements();
@@ -92,7 +92,7 @@ std::vector<Work> softmaxCrossEntropyLossLossWork(const OperatorCall& call) {
   return work;
 }
 
-Status softmaxCrossEntropyLossLossGradient(GradientBuilder& builder) {
+Status crossEntropyGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
   // Through the logarithms of the probabilities: those of a LogSoftmax.
@@ -181,10 +181,10 @@ PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
                 .minInputs = 2,
                 .maxInputs = 3,
                 .maxOutputs = 2,
-                .infer = inferSoftmaxCrossEntropyLossLoss,
-                .kernel = softmaxCrossEntropyLossLossKernel,
-                .work = softmaxCrossEntropyLossLossWork,
-                .gradient = softmaxCrossEntropyLossLossGradient});
+                .infer = inferCrossEntropy,
+                .kernel = crossEntropyKernel,
+                .work = crossEntropyWork,
+                .gradient = crossEntropyGradient});
   registry.add({.type = "GradSoftmaxCrossEntropyLoss",
                 .attributes = classLossAttributes(),
                 .minInputs = 0,

@@ -81,7 +81,7 @@ Result<Kernel> bernoulliKernel(const OperatorCall& call) {
   }
 }
 
-std::vector<Work> drawBernoulliWork(const OperatorCall& call) {
+std::vector<Work> bernoulliWork(const OperatorCall& call) {
   return {{Random{call.outputs[0].elements(), call.outputs[0].element}, 1, ""}};
 }
 
@@ -159,7 +159,7 @@ PIPESCOPE_REGISTER_OPERATOR(bernoulli) {
                 .attributes = {{"dtype", AttributeKind::integer}, {"seed", AttributeKind::real}},
                 .infer = inferBernoulli,
                 .kernel = bernoulliKernel,
-                .work = drawBernoulliWork});
+                .work = bernoulliWork});
   registry.add({.type = "Multinomial",
                 .attributes = {{"dtype", AttributeKind::integer},
                                {"sample_size", AttributeKind::integer},

@@ -12,7 +12,7 @@ namespace {
 
 using base::badInput;
 
-constexpr std::size_t kOptimizerNodesMostInputs = 1 << 20;
+constexpr std::size_t kMostOptimizerInputs = 1 << 20;
 
 /// One update: numbers common to all tensors.
 struct Step {
@@ -200,8 +200,8 @@ void addOptimizer(OperatorRegistry& registry) {
   registry.add({.type = Op::kType,
                 .attributes = Op::attributes(),
                 .minInputs = Op::kStates + 4,
-                .maxInputs = kOptimizerNodesMostInputs,
-                .maxOutputs = kOptimizerNodesMostInputs,
+                .maxInputs = kMostOptimizerInputs,
+                .maxOutputs = kMostOptimizerInputs,
                 .infer = inferUpdate<Op>,
                 .kernel = updateKernel<Op>,
                 .work = updateWork<Op>});

@@ -57,7 +57,7 @@ Result<Kernel> uniformKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> drawRandomFillWork(const OperatorCall& call) {
+std::vector<Work> randomFillWork(const OperatorCall& call) {
   return {{Random{call.outputs[0].elements(), call.outputs[0].element}, 1, ""}};
 }
 
@@ -78,7 +78,7 @@ PIPESCOPE_REGISTER_OPERATOR(random_fill) {
       }
       definition.infer = like ? inferLike : inferShaped;
       definition.kernel = normal ? normalKernel : uniformKernel;
-      definition.work = drawRandomFillWork;
+      definition.work = randomFillWork;
       registry.add(std::move(definition));
     }
   }

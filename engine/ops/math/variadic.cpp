@@ -13,7 +13,7 @@
 namespace pipescope::ops {
 namespace {
 
-constexpr std::size_t kVariadicMostInputs = 1 << 20;
+constexpr std::size_t kMostVariadicInputs = 1 << 20;
 
 struct Sum {
   static constexpr const char* kType = "Sum";
@@ -203,7 +203,7 @@ std::vector<Work> extremumWork(const OperatorCall& call) {
 template <class Op>
 void addVariadic(OperatorRegistry& registry) {
   registry.add({.type = Op::kType,
-                .maxInputs = kVariadicMostInputs,
+                .maxInputs = kMostVariadicInputs,
                 .infer = inferVariadic,
                 .kernel = variadicKernel<Op>,
                 .work = variadicWork<Op>,
@@ -227,7 +227,7 @@ PIPESCOPE_REGISTER_OPERATOR(variadic) {
   registry.add({.type = "GradExtremum",
                 .attributes = {{"index", AttributeKind::integer}},
                 .minInputs = 3,
-                .maxInputs = kVariadicMostInputs,
+                .maxInputs = kMostVariadicInputs,
                 .infer = inferExtremum,
                 .kernel = extremumKernel,
                 .work = extremumWork});

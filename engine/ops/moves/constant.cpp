@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -60,11 +61,6 @@ Result<Kernel> constantKernel(const OperatorCall& call) {
                 0};
 }
 
-/// Laid out before the model runs.
-std::vector<Work> constantWork(const OperatorCall&) {
-  return {};
-}
-
 /// The number to fill with: a float32 0 where the node says nothing.
 Result<graph::TensorValue> fillOf(const OperatorCall& call) {
   const graph::TensorValue* value = graph::tensorAttribute(call.node, "value");
@@ -109,7 +105,7 @@ PIPESCOPE_REGISTER_OPERATOR(constant) {
                 .maxInputs = 0,
                 .infer = inferConstant,
                 .kernel = constantKernel,
-                .work = constantWork});
+                .work = noWork});
   registry.add({.type = "ConstantOfShape",
                 .attributes = {{"value", AttributeKind::tensor}},
                 .infer = inferConstantOfShape,

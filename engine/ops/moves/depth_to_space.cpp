@@ -83,7 +83,7 @@ Result<std::vector<TensorType>> inferToDepth(const OperatorCall& call) {
   return inferredAs(call, call.input(0).element, {b.batch, b.depth * b.size * b.size, b.height, b.width});
 }
 
-Result<Kernel> depthToSpaceMoveKernel(const OperatorCall& call) {
+Result<Kernel> depthToSpaceKernelOf(const OperatorCall& call) {
   return Kernel{[plan = depthToSpaceMoveOf(call)](const KernelArguments& a) -> Status {
                   plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
@@ -109,13 +109,13 @@ PIPESCOPE_REGISTER_OPERATOR(depth_to_space) {
   registry.add({.type = "DepthToSpace",
                 .attributes = attributes,
                 .infer = inferToSpace,
-                .kernel = depthToSpaceMoveKernel,
+                .kernel = depthToSpaceKernelOf,
                 .work = blocksWork,
                 .gradient = blocksGradient});
   registry.add({.type = "SpaceToDepth",
                 .attributes = attributes,
                 .infer = inferToDepth,
-                .kernel = depthToSpaceMoveKernel,
+                .kernel = depthToSpaceKernelOf,
                 .work = blocksWork,
                 .gradient = blocksGradient});
 }

@@ -170,7 +170,7 @@ Status padGradient(GradientBuilder& builder) {
 
 // --- GradPad: dy → dx; attributes input_shape, pads, mode ------------------------------
 
-Result<PadPlan> padPlanOfGradient(const OperatorCall& call) {
+Result<PadPlan> padGradientPlanOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(PadPlan plan, padPlanFor(call, graph::intsAttribute(call.node, "input_shape", {}),
                                             graph::intsAttribute(call.node, "pads", {})));
   if (call.input(0).shape == plan.output) return plan;
@@ -179,12 +179,12 @@ Result<PadPlan> padPlanOfGradient(const OperatorCall& call) {
 }
 
 Result<std::vector<TensorType>> inferGradPad(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PadPlan plan, padPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, padGradientPlanOf(call));
   return inferredAs(call, call.input(0).element, plan.input);
 }
 
 Result<Kernel> gradPadKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PadPlan plan, padPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, padGradientPlanOf(call));
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) {
     return Kernel{[move = keptPart(plan, element, true),
@@ -209,7 +209,7 @@ Result<Kernel> gradPadKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradPadWork(const OperatorCall& call) {
-  const PadPlan plan = *padPlanOfGradient(call);
+  const PadPlan plan = *padGradientPlanOf(call);
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) return {moveWork(keptPart(plan, element, true), element)};
   return {{Scatter{call.input(0).elements(), 1, graph::elementCount(plan.input), true, element}, 1, ""}};

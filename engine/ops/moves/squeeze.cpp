@@ -4,6 +4,7 @@
 
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -48,11 +49,6 @@ Result<Kernel> sameBytes(const OperatorCall&) {
   return copyKernel();
 }
 
-/// Memory stays as it is.
-std::vector<Work> squeezeNoWork(const OperatorCall&) {
-  return {};
-}
-
 Status reshapeBack(GradientBuilder& builder) {
   if (!builder.wants(0)) return {};
   return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)},
@@ -67,7 +63,7 @@ PIPESCOPE_REGISTER_OPERATOR(squeeze) {
                 .maxInputs = 2,
                 .infer = inferSqueeze,
                 .kernel = sameBytes,
-                .work = squeezeNoWork,
+                .work = noWork,
                 .gradient = reshapeBack,
                 .inPlaceInput = 0});
   registry.add({.type = "Unsqueeze",
@@ -75,7 +71,7 @@ PIPESCOPE_REGISTER_OPERATOR(squeeze) {
                 .maxInputs = 2,
                 .infer = inferUnsqueeze,
                 .kernel = sameBytes,
-                .work = squeezeNoWork,
+                .work = noWork,
                 .gradient = reshapeBack,
                 .inPlaceInput = 0});
 }

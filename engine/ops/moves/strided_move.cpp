@@ -103,7 +103,7 @@ std::vector<MovePlan> movesOf(const OperatorCall& call, bool reads) {
 }
 
 template <bool kReads>
-Result<Kernel> stridedMoveMoveKernel(const OperatorCall& call) {
+Result<Kernel> stridedMoveKernel(const OperatorCall& call) {
   return Kernel{[moves = movesOf(call, kReads)](const KernelArguments& a) -> Status {
                   for (std::size_t i = 0; i < moves.size(); ++i)
                     moves[i].run(a, a.inputs[i].data(), a.outputs[0].data());
@@ -115,12 +115,12 @@ Result<Kernel> stridedMoveMoveKernel(const OperatorCall& call) {
 }  // namespace
 
 const OperatorDefinition& stridedReadDefinition() {
-  static const OperatorDefinition definition{.type = "StridedRead", .kernel = stridedMoveMoveKernel<true>};
+  static const OperatorDefinition definition{.type = "StridedRead", .kernel = stridedMoveKernel<true>};
   return definition;
 }
 
 const OperatorDefinition& stridedWriteDefinition() {
-  static const OperatorDefinition definition{.type = "StridedWrite", .kernel = stridedMoveMoveKernel<false>};
+  static const OperatorDefinition definition{.type = "StridedWrite", .kernel = stridedMoveKernel<false>};
   return definition;
 }
 

@@ -135,7 +135,7 @@ std::vector<Work> lpPoolGradientWork(const OperatorCall& call) {
   return work;
 }
 
-std::vector<AttributeRule> lpPoolPoolAttributes() {
+std::vector<AttributeRule> lpPoolAttributes() {
   return {{"auto_pad", AttributeKind::text},
           {"kernel_shape", AttributeKind::integers},
           {"p", AttributeKind::integer},
@@ -147,7 +147,7 @@ std::vector<AttributeRule> lpPoolPoolAttributes() {
 
 PIPESCOPE_REGISTER_OPERATOR(lp_pool) {
   registry.add({.type = "LpPool",
-                .attributes = lpPoolPoolAttributes(),
+                .attributes = lpPoolAttributes(),
                 .infer = inferLp,
                 .kernel = lpKernel,
                 .work = lpWork,
@@ -159,7 +159,7 @@ PIPESCOPE_REGISTER_OPERATOR(lp_pool) {
                 .work = lpWork,
                 .gradient = lpGradient});
   registry.add({.type = "GradLpPool",
-                .attributes = lpPoolPoolAttributes(),
+                .attributes = lpPoolAttributes(),
                 .minInputs = 3,
                 .maxInputs = 3,
                 .infer = inferLpPoolGradient,

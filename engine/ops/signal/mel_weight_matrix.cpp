@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -81,11 +82,6 @@ Result<Kernel> melKernel(const OperatorCall& call) {
   });
 }
 
-/// Laid out before the model runs.
-std::vector<Work> melWork(const OperatorCall&) {
-  return {};
-}
-
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(mel_weight_matrix) {
@@ -95,7 +91,7 @@ PIPESCOPE_REGISTER_OPERATOR(mel_weight_matrix) {
                 .maxInputs = 5,
                 .infer = inferMel,
                 .kernel = melKernel,
-                .work = melWork});
+                .work = noWork});
 }
 
 }  // namespace pipescope::ops

@@ -10,9 +10,9 @@ namespace pipescope::devices::ipu {
 namespace {
 
 constexpr double kLane = 137438953472.0 / 8 * 0.85;  // bytes per second of a lane in one direction
-constexpr double kRingStartup = 2e-6;
+constexpr double kStartup = 2e-6;
 
-Ladder ringLadderOf(const std::string& system, int devices) {
+Ladder ladderOf(const std::string& system, int devices) {
   const DeviceFiles files{std::filesystem::path()};
   const auto file = files.system(system);
   EXPECT_TRUE(file.ok()) << file.error().message;
@@ -36,7 +36,7 @@ std::vector<int> everyOf(int count, int stride, int first = 0) {
 }
 
 double ring(double n, double bytes, double bytesPerSecond) {
-  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kRingStartup);
+  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kStartup);
 }
 
 TEST(Ring, GoesUpOneSideAndDownTheOther) {
@@ -45,7 +45,7 @@ TEST(Ring, GoesUpOneSideAndDownTheOther) {
 }
 
 TEST(Ring, AllReduceTakesTheClosedFormula) {
-  const Ladder ladder = ringLadderOf("pod64", 64);
+  const Ladder ladder = ladderOf("pod64", 64);
   using Kind = ops::Collective::Kind;
   for (const int n : {2, 4, 16, 64}) {
     const double bytes = 25.5e6 * 2 / n * n;
@@ -64,7 +64,7 @@ TEST(Ring, AllReduceTakesTheClosedFormula) {
 }
 
 TEST(Ring, RingsOfOtherPlacesShareLinks) {
-  const Ladder ladder = ringLadderOf("pod16", 16);
+  const Ladder ladder = ladderOf("pod16", 16);
   const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
     return collectiveSeconds(ladder, ops::Collective::Kind::allReduce, 1 << 24, groups);
   };
@@ -76,7 +76,7 @@ TEST(Ring, RingsOfOtherPlacesShareLinks) {
 }
 
 TEST(Ring, ThroughGatewaysItIsAsMeasured) {
-  const Ladder ladder = ringLadderOf("pod256", 256);
+  const Ladder ladder = ladderOf("pod256", 256);
   const double bytes = 25.5e6 * 2;
   const double seconds = collectiveSeconds(ladder, ops::Collective::Kind::allReduce,
                                            static_cast<std::int64_t>(bytes), {everyOf(256, 1)});

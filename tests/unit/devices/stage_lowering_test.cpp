@@ -18,7 +18,7 @@ using testing::linearStage;
 using testing::StageMaker;
 using testing::systemOf;
 
-LoweredDevice lowerStageLowering(const System& system, const std::vector<StagePlan>& stages) {
+LoweredDevice lowerStages(const System& system, const std::vector<StagePlan>& stages) {
   std::vector<const StagePlan*> pointers;
   for (const StagePlan& stage : stages) pointers.push_back(&stage);
   auto lowered = system.lower(pointers);
@@ -48,7 +48,7 @@ ops::Work map(ops::MapFunction function, std::int64_t elements, bool inPlace = f
 }
 
 /// What must hold of any lowered device.
-void expectStageLoweringSound(const System& system, const LoweredDevice& device) {
+void expectDeviceSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
   for (const LoweredPass& pass : device.passes) {
     for (const LoweredSegment& segment : pass.segments) {
@@ -130,9 +130,9 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
 TEST(StageLowering, LinearStageIsSound) {
   const auto system = systemOf("pod4");
   for (const auto type : {graph::ElementType::float32, graph::ElementType::float16}) {
-    const LoweredDevice device = lowerStageLowering(*system, {linearStage(1, 2, 40, 320, 256, true, type)});
+    const LoweredDevice device = lowerStages(*system, {linearStage(1, 2, 40, 320, 256, true, type)});
     EXPECT_EQ(device.device, 2);
-    expectStageLoweringSound(*system, device);
+    expectDeviceSound(*system, device);
     ASSERT_EQ(device.memory.size(), 1u);
     expectMemorySound(device.memory[0], system->devices()[2].memory[0]);
     EXPECT_TRUE(device.memory[0].overflow.empty());
@@ -145,7 +145,7 @@ TEST(StageLowering, LinearStageIsSound) {
 TEST(StageLowering, PassesComeInProgramOrder) {
   const auto system = systemOf("pod4");
   const LoweredDevice device =
-      lowerStageLowering(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
+      lowerStages(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
   std::vector<std::pair<int, Pass>> order;
   for (const LoweredPass& pass : device.passes) order.emplace_back(pass.stage, pass.pass);
   using P = std::pair<int, Pass>;
@@ -156,13 +156,13 @@ TEST(StageLowering, PassesComeInProgramOrder) {
                                    {0, Pass::backward},
                                    {0, Pass::update},
                                    {2, Pass::update}}));
-  expectStageLoweringSound(*system, device);
+  expectDeviceSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
 }
 
 TEST(StageLowering, StepsCarryNamesProgramsAndSyncs) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   const LoweredPass& forward = device.passes[1];
   ASSERT_EQ(forward.operators.size(), 2u);
   EXPECT_EQ(forward.operators[0].name, "fc");
@@ -217,7 +217,7 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
     const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
-    const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
     for (const LoweredStep& lowered : device.passes[0].segments[0].steps) {
       if (lowered.name == "wu/" + step) ticks += lowered.ticks.count;
     }
@@ -230,7 +230,7 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
 
 TEST(StageLowering, LivesFollowUse) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   const LoweredMemory& memory = device.memory[0];
   const auto end = static_cast<std::int32_t>(memory.steps.size());
   const auto only = [&](const char* name) {
@@ -276,7 +276,7 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   make.add(Pass::forward, "second", "Exp", {map(ops::MapFunction::exp, 5000)}, {y}, {z});
   make.add(Pass::recompute, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
   make.add(Pass::backward, "second", "GradExp", {map(ops::MapFunction::multiply, 5000)}, {y}, {dz});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   const LoweredVariable* variable = find(device.memory[0], "y");
   ASSERT_EQ(variable->lives.size(), 2u);
@@ -296,7 +296,7 @@ TEST(StageLowering, ViewsShareMemory) {
   make.add(Pass::forward, "exp", "Exp", {map(ops::MapFunction::exp, 4000)}, {x}, {y});
   make.add(Pass::forward, "flatten", "Flatten", {}, {y}, {flat});
   make.add(Pass::forward, "log", "Log", {map(ops::MapFunction::log, 4000)}, {flat}, {z});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   EXPECT_TRUE(find(device.memory[0], "flat")->lives.empty());
   ASSERT_EQ(find(device.memory[0], "y")->lives.size(), 1u);
@@ -310,7 +310,7 @@ TEST(StageLowering, StashesAreRings) {
   const auto ring = make.tensor("x/stash", {1000}, TensorUse::stash, graph::ElementType::float32, 7);
   make.add(Pass::forward, "x/stash", "Stash",
            {{ops::Rearrange{1000, 1000, graph::ElementType::float32}, 1, ""}}, {x}, {ring});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   const LoweredVariable* variable = find(device.memory[0], "x/stash", "stash");
   EXPECT_TRUE(variable->alwaysLive);
   EXPECT_EQ(variable->bytes.count, 7 * 4000);
@@ -327,7 +327,7 @@ TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
                {at}, {next});
       at = next;
     }
-    const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
     std::set<std::string> types;
     std::int64_t bytes = 0, state = 0;
     for (const LoweredVariable& variable : device.memory[0].variables) {
@@ -346,7 +346,7 @@ TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
 
 TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   std::int64_t gaps = 0, wide = 0;
   for (const UnitRun& run : device.memory[0].units) {
     if (run.category == "gap") gaps += run.bytes.count * run.unitCount;
@@ -359,8 +359,8 @@ TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
 TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   const auto system = systemOf("pod4");
   const LoweredDevice device =
-      lowerStageLowering(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
-  expectStageLoweringSound(*system, device);
+      lowerStages(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
+  expectDeviceSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
   ASSERT_EQ(device.memory[0].overflow.size(), 1u);
   const std::string& sentence = device.memory[0].overflow[0];
@@ -402,8 +402,7 @@ TEST(StageLowering, ProportionCanDifferByDevice) {
   const auto system = systemOf("pod4", options);
   const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true),
                   tight = linearStage(0, 1, 512, 2048, 2048, true);
-  EXPECT_LT(lowerStageLowering(*system, {roomy}).passes[1].ticks(),
-            lowerStageLowering(*system, {tight}).passes[1].ticks());
+  EXPECT_LT(lowerStages(*system, {roomy}).passes[1].ticks(), lowerStages(*system, {tight}).passes[1].ticks());
 }
 
 /// A tensor of `bytes` that comes from the host, and goes to streaming memory in the update.
@@ -422,7 +421,7 @@ StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replicatio
 
 /// Bytes a second of the middle program of a pass's copies.
 double rateOf(const System& system, const StagePlan& stage, Pass pass, std::int64_t bytes) {
-  for (const LoweredPass& lowered : lowerStageLowering(system, {stage}).passes) {
+  for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
     for (const LoweredSegment& segment : lowered.segments) {
       for (const LoweredStep& step : segment.steps) {
         if (lowered.pass == pass && step.program == "StreamCopyMid") {
@@ -471,8 +470,8 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   make.add(Pass::forward, "relu", "Relu", {map(ops::MapFunction::relu, bytes / 4)}, {x}, {y});
   make.add(Pass::hostOut, "y/out", "HostStore", {{ops::HostCopy{false, Bytes(bytes / 2)}, 1, ""}}, {y}, {});
   const StagePlan stage = make.stage();
-  const LoweredDevice a = lowerStageLowering(*plain, {stage}), b = lowerStageLowering(*with, {stage});
-  expectStageLoweringSound(*with, b);
+  const LoweredDevice a = lowerStages(*plain, {stage}), b = lowerStages(*with, {stage});
+  expectDeviceSound(*with, b);
   expectMemorySound(b.memory[0], with->devices()[0].memory[0]);
   EXPECT_EQ(find(a.memory[0], "x", "stream_buffer"), nullptr);
   const LoweredVariable* buffer = find(b.memory[0], "x", "stream_buffer");
@@ -507,7 +506,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   StageMaker large(0, 0);
   const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
   large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});
-  const LoweredDevice over = lowerStageLowering(*with, {large.stage()});
+  const LoweredDevice over = lowerStages(*with, {large.stage()});
   ASSERT_EQ(over.memory[0].overflow.size(), 1u);
   EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("tiles 1440–1471"));
   EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("more --io-tiles"));
@@ -516,7 +515,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
 TEST(StageLowering, IsDeterministic) {
   const auto first = systemOf("pod4"), second = systemOf("pod4");
   const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
-  const LoweredDevice a = lowerStageLowering(*first, {stage}), b = lowerStageLowering(*second, {stage});
+  const LoweredDevice a = lowerStages(*first, {stage}), b = lowerStages(*second, {stage});
   ASSERT_EQ(a.passes.size(), b.passes.size());
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
   ASSERT_EQ(a.memory[0].units.size(), b.memory[0].units.size());
@@ -546,7 +545,7 @@ TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
   const auto normal = systemOf("pod4"), fast = systemOf("doublepod", options);
   EXPECT_EQ(fast->devices()[0].ticksPerSecond, 2 * normal->devices()[0].ticksPerSecond);
   const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
-  const LoweredDevice a = lowerStageLowering(*normal, {stage}), b = lowerStageLowering(*fast, {stage});
+  const LoweredDevice a = lowerStages(*normal, {stage}), b = lowerStages(*fast, {stage});
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
   const std::vector<Flow> flows{{0, 1, Bytes(1'000'000)}, {1, 2, Bytes(2'000'000)}, {0, 2, Bytes(3'000'000)}};
   EXPECT_EQ(normal->transferTicks(flows), fast->transferTicks(flows));
