@@ -304,6 +304,31 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   EXPECT_EQ(list.kernels[4].kernel.bucketWritten, 2 * 4096 * 4096);
 }
 
+TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
+  const auto kernels = [](int others) {
+    StageMaker maker(0, 0);
+    std::vector<compile::PlanTensorId> first, second;
+    for (int i = 0; i < 8; ++i)
+      first.push_back(maker.tensor("a" + std::to_string(i), {1024}, TensorUse::input, kCardHalf));
+    const auto y = maker.tensor("y", {1024}, TensorUse::activation, kCardHalf),
+               z = maker.tensor("z", {1024}, TensorUse::activation, kCardHalf);
+    second.push_back(y);
+    for (int i = 0; i < others; ++i)
+      second.push_back(maker.tensor("b" + std::to_string(i), {1024}, TensorUse::input, kCardHalf));
+    const ops::Work add{ops::Map{ops::MapFunction::add, 1024, 8, kCardHalf, false}, 1, ""};
+    maker.add(Pass::forward, "one", "Sum", {add}, first, {y});
+    maker.add(Pass::forward, "two", "Sum", {add}, second, {z});
+    const gaudi::Card card = testing::cardOf("gaudi2");
+    const gaudi::Fabric fabric(card);
+    return gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
+                              {.card = card, .fabric = fabric})
+        .value()
+        .kernels.size();
+  };
+  EXPECT_EQ(kernels(7), 1u);  // 8 + 1 + 7
+  EXPECT_EQ(kernels(8), 2u);
+}
+
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");

@@ -276,6 +276,19 @@ TEST(WorkLowering, MoreWorkTakesLonger) {
          ops::Pool{ops::PoolFunction::max, false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kFloat16});
 }
 
+// A bitonic network sorts 32 numbers in 5 x 6 / 2 = 15 rounds. To find the first four, it sorts runs of four
+// in 3 rounds, then halves their number three times in 3 rounds each. Each round compares the 32 elements of
+// one tile: 11 + 6 x (29 + 2 x 14) = 353 cycles.
+TEST(WorkLowering, SortsTakeTheRoundsOfABitonicNetwork) {
+  Lowering mk2(chipOf("mk2"));
+  const auto cycles = [&](std::int64_t keep) {
+    const LoweredWork work = mk2.lower(ops::Sort{1, 32, keep, kFloat});
+    return spreadOf(work.steps.back().cycles).most;
+  };
+  EXPECT_EQ(cycles(32), 15 * 353);
+  EXPECT_EQ(cycles(4), (3 + 3 * 3) * 353);
+}
+
 TEST(WorkLowering, RefusesWhatItCannotDo) {
   Lowering mk2(chipOf("mk2"));
   EXPECT_EQ(mk2.refusal(ops::Collective{}), "layer: number of elements is 0, but must be at least 1.");
