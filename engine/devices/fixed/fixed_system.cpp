@@ -49,7 +49,7 @@ class FixedSystem : public System {
     LoweredDevice lowered;
     for (const compile::StagePlan* stage : stages) {
       lowered.device = stage->device;
-      if (stage->index < 0 || stage->index >= static_cast<int>(costs_.stages.size())) {
+      if (stage->index >= static_cast<int>(costs_.stages.size())) {
         return base::badInput(
             fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
       }

@@ -14,24 +14,23 @@ namespace {
 using kernels::kernelTable;
 using kernels::kPanel;
 
-/// Elements staged at a time: they should stay in the cache that the threads share.
+/// Elements that are staged at a time. They should stay in the cache that the threads share.
 constexpr std::int64_t kDirectConvStagedElements = std::int64_t{1} << 20;
 /// Multiplications of a task.
 constexpr std::int64_t kDirectConvTaskWork = std::int64_t{1} << 21;
 constexpr std::int64_t kMostRows = 192, kRowStep = 24, kColumns = 480;
 constexpr std::int64_t kDirectConvMostTaps = 256;
-/// Fewer filters fill too few lanes.
+/// With fewer filters, too many lanes stay empty.
 constexpr std::int64_t kFewestFilters = 6;
-/// In multiplications by all lanes, measured: what the start of a segment costs, and unfolding and packing an
-/// element.
+/// Measured costs in multiplications by all lanes: starting a segment, and unfolding and packing an element.
 constexpr std::int64_t kSegmentCost = 4, kUnfoldCost = 15;
-/// Elements of a task that copies.
+/// Elements that a copying task handles.
 constexpr std::int64_t kCopyWork = 16 * 1024;
 /// Elements of the buffer in which weights change their order.
 constexpr std::int64_t kTapBuffer = 16 * 1024;
 
-/// Leaves only taps from the first to the last that meet the source anywhere; `at(tap)` is the position in
-/// the source of output 0, outputs lie `step` apart.
+/// Leaves only the taps from the first to the last that meet the source anywhere. `at(tap)` is the position
+/// in the source of output 0, and outputs lie `step` apart.
 template <class At>
 void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t step, std::int64_t source,
               At at) {
@@ -46,21 +45,21 @@ void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t 
 
 }  // namespace
 
-/// Parts of the scratch memory.
+/// The parts of the scratch memory.
 struct DirectConv::Scratch {
   float *filters, *staged, *products, *bias, *gradients;
 };
 
 bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
-  // One tap that takes each input once needs no unfolding at all.
+  // A single tap that takes each input once needs no unfolding at all.
   if (plan.window.axes() > 2 || plan.window.taps() > kDirectConvMostTaps || plan.window.isIdentity())
     return false;
   if (pass == ConvPass::weightGradient) return plan.outChannels >= kFewestFilters;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t filters = gradient ? plan.inChannels : plan.outChannels;
   const std::int64_t channels = gradient ? plan.outChannels : plan.inChannels;
-  // Multiplications with the lanes that stay empty and what a segment costs to begin, against those of
-  // unfolded blocks with what unfolding costs.
+  // Compares the multiplications, with empty lanes and the start of segments, with those of unfolded blocks
+  // and the cost of unfolding.
   const std::int64_t rows = plan.window.kernel.size() == 2 ? plan.window.kernel[0] : 1;
   std::int64_t strides = 1;
   for (const std::int64_t stride : plan.window.stride) strides *= stride;
@@ -89,7 +88,7 @@ DirectConv::Axis DirectConv::forwardAxis(const Window& w, std::size_t axis) {
   return a;
 }
 
-/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, where that is whole.
+/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, if that is whole.
 DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   Axis a;
   a.source = w.output[axis];
@@ -113,7 +112,7 @@ DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   return a;
 }
 
-/// Starts are source positions so far.
+/// So far the starts are source positions.
 void DirectConv::setStaged(Axis& axis, bool skips) {
   std::int64_t begin = 0, end = 1;
   bool any = false;
@@ -128,7 +127,7 @@ void DirectConv::setStaged(Axis& axis, bool skips) {
   axis.origin = begin;
   axis.staged = end - begin;
   if (skips && axis.phases.size() == 1 && axis.phases[0].taps.size() == 1) {
-    // One tap: what lies between outputs is never looked at.
+    // With one tap, nothing reads what lies between the outputs.
     axis.pick = axis.step;
     axis.step = 1;
     axis.staged = axis.phases[0].count;
@@ -161,7 +160,7 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
   for (std::size_t index = 0; index < phases(); ++index) {
     const Phase phase = phaseAt(index);
     std::vector<std::int64_t>& offsets = tapOffsets_.emplace_back();
-    // Taps of a kernel row that are neighbours make one segment with their channels.
+    // The taps of a kernel row that are neighbours form one segment with their channels.
     for (std::size_t ty = 0; ty < phase.y->taps.size(); ++ty) {
       for (std::size_t tx = 0;
            tx < (x_.tapStep == 1 ? std::min<std::size_t>(1, phase.x->taps.size()) : phase.x->taps.size());
@@ -177,7 +176,7 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
     for (std::int64_t row = 0; row < y_.target; ++row)
       segments_.push_back((i * y_.staged + row * y_.step) * x_.staged * channels_);
   }
-  // Sums of parts of the images, where rows alone make too few tasks.
+  // Sums parts of the images separately if rows alone give too few tasks.
   const std::int64_t rows = phaseAt(0).taps() * channels_;
   rowParts_ = std::max<std::int64_t>(1, ceilDiv(rows, 4 * kRowStep));
   const std::int64_t work = images_ * y_.target * x_.target * rows * lanes();
@@ -252,7 +251,7 @@ void DirectConv::stage(const KernelArguments& arguments, const float* x, std::in
   });
 }
 
-/// Sixteen filters of a phase: tap, channel, lane.
+/// Packs sixteen filters of a phase in the order tap, channel, lane.
 void DirectConv::packFilterPanel(const Phase& phase, const float* w, std::int64_t panel, float* to) const {
   const bool turned = pass_ == ConvPass::inputGradient;
   const std::int64_t own = std::min(kPanel, filters_ - panel * kPanel);
@@ -384,7 +383,7 @@ void DirectConv::run(const KernelArguments& arguments, const float* x, const flo
   }
 }
 
-/// Sums by tap and channel, and filter: over the positions of some images.
+/// Sums by tap, channel and filter over the positions of some images.
 void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, std::int64_t images,
                          const Scratch& s) const {
   const Phase phase = phaseAt(0);
@@ -420,7 +419,7 @@ void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, s
   });
 }
 
-/// Adds the parts up, ascending, and puts them in the weights' order.
+/// Adds the parts up in ascending order, and puts them into the order of the weights.
 void DirectConv::unpackSums(const KernelArguments& arguments, const Scratch& s, float* dw) const {
   const Phase phase = phaseAt(0);
   const std::int64_t rows = phase.taps() * channels_,

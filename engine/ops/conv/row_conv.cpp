@@ -15,14 +15,15 @@ using kernels::kPanel;
 
 /// Lanes of the widest vectors of positions.
 constexpr std::int64_t kLanes = 8;
-/// Multiplications of a task, and tasks at most: each has copies of its own.
+/// Multiplications of a task, and the most tasks; each task has copies of its own.
 constexpr std::int64_t kRowConvTaskWork = std::int64_t{1} << 19, kMostTasks = 32;
-/// Images whose weight gradients are one sum, and elements that are copied at a time.
+/// Images whose weight gradients form one sum, and elements that are copied at a time.
 constexpr std::int64_t kMostImages = 64, kRowConvStagedElements = std::int64_t{1} << 20;
-/// Tasks of a weight gradient, where that many can be had; filters of one are a multiple.
+/// The number of tasks wanted for a weight gradient, and the number of filters in a task is a multiple of
+/// this.
 constexpr std::int64_t kWeightTasks = 16, kFilterStep = 5;
-/// How much more of the lanes must be filled, in percent: other ways have less to do for each vector.
-/// Gradients by the input otherwise unfold, which costs about as much as multiplying.
+/// How much more of the lanes must be filled, in percent, because other ways do less for each vector. The
+/// alternative for gradients by the input is to unfold, which costs about as much as multiplying.
 constexpr std::int64_t kBetter = 125, kUnfolding = 200;
 
 }  // namespace
@@ -35,7 +36,7 @@ bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
   }
   const std::int64_t width = w.output.back();
   if (width < kLanes) return false;
-  // In percent of the lanes that do something useful.
+  // In percent of the lanes that do useful work.
   const std::int64_t own = roundUp(width, kLanes) * 100 / width;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t results = gradient ? plan.inChannels : plan.outChannels;
@@ -76,7 +77,7 @@ RowConv::RowConv(const ConvPlan& plan, ConvPass pass)
       copiesInput_ ? shape_.height + (shape_.kernelY - 1) * shape_.dilationY : sourceHeight_;
   shape_.inputRow = width;
   shape_.inputPlane = height * width;
-  // Copies of one group lie together; in x and y there are the other groups between two images.
+  // Copies of one group lie together; in x and y the other groups lie between two images.
   shape_.inputImage = shape_.channels * shape_.inputPlane * (copiesInput_ ? 1 : groups_);
   shape_.outputRow = copiesOutput_ ? roundUp(shape_.width, kLanes) : shape_.width;
   shape_.outputPlane = shape_.height * shape_.outputRow;
@@ -118,7 +119,7 @@ void RowConv::packFilters(const KernelArguments& arguments, const float* w, floa
   });
 }
 
-/// body(image · groups + group, packed weights, copies of the task)
+/// Calls body(image · groups + group, packed weights, copies of the task).
 template <class Body>
 void RowConv::forImages(const KernelArguments& arguments, float* scratch, const Body& body) const {
   const std::int64_t all = batch_ * groups_;
@@ -165,13 +166,13 @@ void RowConv::weightGradient(const KernelArguments& arguments, const float* x, c
                              float* scratch) const {
   const std::int64_t copied = roundUp(stagedInput() + stagedOutput(), kPanel);
   const std::int64_t rows = shape_.channels * shape_.kernelY;
-  // Filters apart where channels and taps alone make too few tasks.
+  // Splits the filters if channels and taps alone give too few tasks.
   const std::int64_t wanted = std::max<std::int64_t>(1, ceilDiv(kWeightTasks, groups_ * rows)),
                      filters =
                          std::min(shape_.filters, roundUp(ceilDiv(shape_.filters, wanted), kFilterStep)),
                      filterParts = ceilDiv(shape_.filters, filters);
   kernels::RowConvolution own = shape_;
-  // Copies of an image's input and output lie one after the other.
+  // The copies of an image's input and output lie one after the other.
   if (copiesInput_) own.inputImage = copied;
   if (copiesOutput_) own.outputImage = copied;
   for (std::int64_t group = 0; group < groups_; ++group) {

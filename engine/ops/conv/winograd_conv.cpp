@@ -14,11 +14,11 @@ using kernels::kernelTable;
 using kernels::kPanel;
 
 constexpr std::int64_t kFrequencies = 16, kTaps = 9;
-/// Transformed tiles and products of a range: they should stay in the cache that the threads share.
+/// Transformed tiles and products of a range. They should stay in the cache that the threads share.
 constexpr std::int64_t kWinogradRangeElements = std::int64_t{1} << 20;
-/// Tile rows of a task of the transforms, rows of a task of the products.
+/// Tile rows of a task of the transforms, and rows of a task of the products.
 constexpr std::int64_t kTileRowsOfTask = 4, kRowsOfTask = 192;
-/// Fewer channels fill too few of a panel's lanes.
+/// With fewer channels, too many lanes of a panel stay empty.
 constexpr std::int64_t kFewestChannels = 16;
 
 }  // namespace
@@ -31,7 +31,7 @@ bool WinogradConv::fits(const ConvPlan& plan) {
     if (w.padBegin[axis] > 2 || w.padEnd[axis] > 2) return false;
   }
   if (2 * ceilDiv(std::max(w.input[1], w.output[1]), 2) + 2 > kernels::kStagedColumns) return false;
-  // Multiplications of tiles against those of all taps; transforms cost about a quarter more.
+  // Compares the multiplications of tiles with those of all taps; the transforms cost about a quarter more.
   const std::int64_t tiles = ceilDiv(w.output[0], 2) * ceilDiv(w.output[1], 2);
   return tiles * kFrequencies * 5 / 4 < w.positions() * kTaps;
 }
@@ -57,7 +57,7 @@ WinogradConv::WinogradConv(const ConvPlan& plan, ConvPass pass)
   }
   tileRows_ = ceilDiv(outHeight_, 2);
   tilesPerRow_ = ceilDiv(outWidth_, 2);
-  // As much as the filters, where they are more: they are read once for every range.
+  // At least as much as the filters, because these are read once for every range.
   const std::int64_t most = std::max(kWinogradRangeElements, filterElements() / 2);
   const std::int64_t row =
       kFrequencies * (roundUp(inChannels_, kPanel) + roundUp(outChannels_, kPanel)) * tilesPerRow_;
@@ -113,7 +113,7 @@ void WinogradConv::transformFilters(const KernelArguments& arguments, const floa
   arguments.parallel(panels, [&](std::int64_t panel) {
     kernels::WinogradFilters f;
     const bool turned = pass_ == ConvPass::inputGradient;
-    // Stored are (out, in) of the forward convolution; turned around they are (in, out).
+    // The forward convolution stores (out, in); turned around it is (in, out).
     f.filterStride = turned ? kTaps : inChannels_ * kTaps;
     f.channelStride = turned ? outChannels_ * kTaps : kTaps;
     f.weights = w + group * outChannels_ * inChannels_ * kTaps + panel * kPanel * f.filterStride;
@@ -181,7 +181,8 @@ bool WinogradConv::transformOutput(const KernelArguments& arguments, const Range
         kernels::WinogradTiles t = tilesOf(image, group, block, outChannels_, y, outHeight_, outWidth_);
         t.tileRow = within;
         t.tileRows = rows;
-        t.tiles = const_cast<float*>(products) + (at * tilesPerRow_ * blocks + block) * kPanel;  // read only
+        t.tiles =
+            const_cast<float*>(products) + (at * tilesPerRow_ * blocks + block) * kPanel;  // only read here
         t.frequencyStride = all * blocks * kPanel;
         t.tileStride = blocks * kPanel;
         t.bias = bias ? bias + group * outChannels_ + block * kPanel : nullptr;
@@ -208,7 +209,7 @@ bool WinogradConv::run(const KernelArguments& arguments, const float* x, const f
   return true;
 }
 
-/// The sums of a frequency run over tiles: rows are input channels, columns filters.
+/// The sums of a frequency run over tiles. Rows are input channels and columns are filters.
 bool WinogradConv::weightGradient(const KernelArguments& arguments, const float* x, const float* dy,
                                   float* dw, float* scratch) const {
   const std::int64_t blocks = ceilDiv(inChannels_, kPanel), panels = ceilDiv(outChannels_, kPanel);

@@ -1,6 +1,6 @@
-// NegativeLogLikelihoodLoss: log-probabilities, labels, [weight] → loss = Σ −w[label]·x[label], divided by
-// Σ w[label] for reduction "mean"; GradNegativeLogLikelihoodLoss: [dloss], x, labels, [weight] → dx, which
-// without dloss takes it as 1.
+// NegativeLogLikelihoodLoss: log-probabilities, labels, [weight] → loss = Σ −w[label]·x[label], divided by Σ
+// w[label] for reduction "mean". GradNegativeLogLikelihoodLoss: [dloss], x, labels, [weight] → dx; without
+// dloss it is 1.
 #include <algorithm>
 
 #include "engine/ops/core/gradient_builder.h"

@@ -1,7 +1,8 @@
-// Losses between predictions and targets of one shape, which ONNX has no operators for: MeanSquaredErrorLoss
-// (x − t)², BinaryCrossEntropyLoss of probabilities −(t·ln x + (1 − t)·ln(1 − x)) with logarithms of −100 at
-// least, BinaryCrossEntropyWithLogitsLoss of scores before their sigmoid. Attribute `reduction`: none, sum,
-// mean (the default). GradPairLoss: [dloss], x, t → dx (or dt where `by` is "target"); without dloss it is 1.
+// Losses between predictions and targets of one shape that ONNX has no operators for: MeanSquaredErrorLoss (x
+// − t)²; BinaryCrossEntropyLoss of probabilities −(t·ln x + (1 − t)·ln(1 − x)), with logarithms of at least
+// −100; BinaryCrossEntropyWithLogitsLoss of scores before their sigmoid. The attribute `reduction` is none,
+// sum or mean (the default). GradPairLoss: [dloss], x, t → dx (or dt if `by` is "target"); without dloss it
+// is 1.
 #include <fmt/format.h>
 
 #include <cmath>

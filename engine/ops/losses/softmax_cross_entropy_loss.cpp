@@ -1,5 +1,5 @@
-// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; optional
-// weight per class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
+// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; an optional
+// weight for each class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
 // "mean".
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Scores of one label position: classes are `inner` apart.
+/// The scores of one label position; classes are `inner` apart.
 template <class T>
 struct Position {
   const T* scores;
@@ -95,7 +95,7 @@ std::vector<Work> crossEntropyWork(const OperatorCall& call) {
 Status crossEntropyGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
-  // Through the logarithms of the probabilities: those of a LogSoftmax.
+  // The gradient through the log-probabilities, which are those of a LogSoftmax.
   const graph::TensorId logs =
       node.outputs.size() > 1 && node.outputs[1].valid() ? builder.outputGradient(1) : graph::TensorId();
   const bool throughLoss = builder.isLoss(0) || builder.outputGradient(0).valid();

@@ -1,5 +1,5 @@
-// Bernoulli: 1 with the probability that the input gives, otherwise 0; and Multinomial: indices of classes,
-// each drawn with a probability proportional to the exponential of its input.
+// Bernoulli gives 1 with the probability in its input, otherwise 0. Multinomial draws indices of classes,
+// each with a probability proportional to the exponential of its input.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ struct MultinomialPlan {
   std::string title;
 };
 
-/// Sums of probabilities up to and with each class; false where they are no numbers.
+/// Running sums of the probabilities; false if they are not numbers.
 template <class T>
 bool accumulateBernoulli(const T* x, std::int64_t classes, double* sums) {
   const double most = static_cast<double>(*std::max_element(x, x + classes));

@@ -1,5 +1,6 @@
-// Compress: the slices along an axis (or, without one, the elements) whose condition is true. How many there
-// are depends on the condition, which must therefore be known. GradCompress puts gradients back into zeros.
+// Compress: the slices along an axis (or, without one, the elements) whose condition is true. The condition
+// decides how many there are, so it must be known before the run. GradCompress puts gradients back between
+// zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace pipescope::ops {
 namespace {
 
 struct CompressPlan {
-  std::size_t outer = 1, slices = 1, inner = 1;  ///< inner: bytes of a slice
+  std::size_t outer = 1, slices = 1, inner = 1;  ///< inner is the bytes of a slice
   std::vector<std::size_t> kept;
   Shape result;
   std::int64_t innerElements = 1;

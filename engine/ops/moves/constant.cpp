@@ -1,4 +1,5 @@
-// Constant: a value that the node holds; and ConstantOfShape: one number all over a shape.
+// Constant gives a value that the node holds, and ConstantOfShape fills a shape with one number. The device
+// holds both before the model runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +62,7 @@ Result<Kernel> constantKernel(const OperatorCall& call) {
                 0};
 }
 
-/// The number to fill with: a float32 0 where the node says nothing.
+/// The number to fill with: a float32 0 if the node does not say.
 Result<graph::TensorValue> fillOf(const OperatorCall& call) {
   const graph::TensorValue* value = graph::tensorAttribute(call.node, "value");
   if (!value) return listOf<float>(ElementType::float32, std::vector<double>{0.0}, false);

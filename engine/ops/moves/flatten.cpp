@@ -1,4 +1,4 @@
-// Flatten: all axes before `axis` become the first of two, all others the second.
+// Flatten merges all axes before `axis` into the first of two axes, and all others into the second.
 #include <fmt/format.h>
 
 #include "engine/ops/core/copy_kernel.h"

@@ -1,4 +1,4 @@
-// Identity: its input under another name.
+// Identity gives its input another name.
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
 #include "engine/ops/core/no_work.h"

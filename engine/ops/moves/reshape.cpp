@@ -1,5 +1,5 @@
-// Reshape: the new shape is a constant second input, or (as up to opset 4, and in gradients) the attribute
-// `shape`.
+// Reshape. The new shape is a constant second input, or the attribute `shape` (up to opset 4, and in
+// gradients).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

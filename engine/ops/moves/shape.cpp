@@ -1,4 +1,5 @@
-// Shape and Size: the extents of the input, and how many elements it has. Known before the run.
+// Shape gives the extents of the input, and Size the number of its elements. Both are known before the run,
+// so a compiled program holds them as constants.
 #include <algorithm>
 
 #include "engine/ops/core/no_work.h"

@@ -1,5 +1,5 @@
-// Squeeze drops axes of extent 1, Unsqueeze adds some. The axes are input 1 or, as up to opset 12, an
-// attribute.
+// Squeeze drops axes of extent 1, and Unsqueeze adds some. The axes are input 1, or an attribute up to opset
+// 12.
 #include <fmt/format.h>
 
 #include "engine/ops/core/copy_kernel.h"

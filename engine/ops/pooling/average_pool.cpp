@@ -19,11 +19,11 @@ struct AveragePlan {
   Window window;
   std::int64_t planes = 0;
   bool countPadding = false;
-  bool wholePlane = false;  ///< one window that covers all and nothing else
+  bool wholePlane = false;  ///< one window covers everything and nothing else
 };
 
-/// The taps of one axis at one output position: input positions [first, end), and how many the divisor
-/// counts.
+/// The taps of one axis at one output position: input positions [first, end), and how many of them the
+/// divisor counts.
 struct Span {
   std::int64_t first = 0, end = 0, counted = 0;
 };
@@ -105,7 +105,7 @@ std::int64_t forRows(const AveragePlan& plan, const Odometer& outer, Visit visit
   return counted;
 }
 
-/// Rows under the window are added first, along contiguous memory, then columns.
+/// Adds the rows under the window first, along contiguous memory, then the columns.
 template <class T>
 void average(const AveragePlan& plan, const T* x, T* y, T* sums) {
   const Window& w = plan.window;

@@ -1,4 +1,4 @@
-// ConvInteger: a convolution of int8 or uint8 numbers less their zero points, in int32. Computed in doubles,
+// ConvInteger convolves int8 or uint8 numbers minus their zero points, in int32. It computes in doubles,
 // which hold every such sum exactly.
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// MatMulInteger: products of int8 or uint8 matrices, less their zero points, in int32. a's zero point is one
-// number or one for each row, b's one or one for each column.
+// MatMulInteger multiplies int8 or uint8 matrices minus their zero points, in int32. a has one zero point or
+// one for each row, b has one or one for each column.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -16,7 +16,7 @@ bool isByte(ElementType type) {
 
 struct MatmulIntegerPlan {
   MatMulPlan product;
-  std::int64_t rows = 1;  ///< of one matrix of a
+  std::int64_t rows = 1;  ///< of each matrix of a
   bool perRow = false, perColumn = false;
 };
 

@@ -1,7 +1,7 @@
-// BatchNormalization: x, scale, bias, mean, variance → y, and in training (training_mode = 1, statistics of
-// the batch) the running mean and variance: running·momentum + batch·(1 − momentum). The variance is the
-// population's, as ONNX says; with the own attribute `unbiased` = 1 the running one is the sample's, as
-// PyTorch's. GradBatchNormalization: x, scale, dy, [mean, variance] → dx, dscale, dbias.
+// BatchNormalization: x, scale, bias, mean, variance → y, and in training (training_mode = 1, with statistics
+// of the batch) the running mean and variance: running·momentum + batch·(1 − momentum). ONNX uses the
+// variance of the population; with our attribute `unbiased` = 1 the running variance is that of the sample,
+// as in PyTorch. GradBatchNormalization: x, scale, dy, [mean, variance] → dx, dscale, dbias.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -20,7 +20,7 @@ struct BatchNormPlan {
   bool training = false, unbiased = false;
 
   std::int64_t perChannel() const { return rows.outer * rows.inner; }
-  /// Pieces too short for the lanes of a sum.
+  /// Pieces shorter than this do not fill the lanes of a sum.
   bool isShort() const { return rows.inner < 32; }
   std::int64_t columns() const { return rows.depth * rows.inner; }
   Pieces pieces() const { return {rows.outer, columns(), rows.inner}; }
@@ -33,7 +33,8 @@ bool isHalfType(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// Inputs `first` … hold one number for each channel, of x's type, or float32 beside a half-precision x.
+/// Inputs from `first` on hold one number for each channel, of x's type, or float32 beside a half-precision
+/// x.
 Status checkVectors(const OperatorCall& call, std::int64_t channels,
                     std::initializer_list<std::size_t> inputs) {
   const ElementType own = call.input(0).element;
@@ -75,7 +76,7 @@ Result<std::vector<TensorType>> inferBatchNorm(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0), call.input(3), call.input(4)};
 }
 
-/// Moments of channel c, which the running statistics move towards.
+/// The moments of channel c, towards which the running statistics move.
 template <class T>
 void moveRunning(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c, const Moments<T>& own) {
   const T keep = static_cast<T>(plan.momentum), count = static_cast<T>(plan.perChannel());
@@ -108,7 +109,7 @@ void normaliseChannel(const BatchNormPlan& plan, const KernelArguments& a, std::
   }
 }
 
-/// Channels [first, end) of short pieces.
+/// Normalizes channels [first, end) of short pieces.
 template <bool kRelu, class T>
 void normaliseColumns(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t first,
                       std::int64_t end) {
@@ -212,8 +213,8 @@ Result<std::vector<TensorType>> inferBatchNormGradient(const OperatorCall& call)
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// With the batch's own statistics dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n), with given ones dx = f·dy;
-/// f = scale ÷ deviation, x̂ = (x − mean) ÷ deviation.
+/// With f = scale ÷ deviation and x̂ = (x − mean) ÷ deviation: dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n) for
+/// the batch's own statistics, and dx = f·dy for given ones.
 template <class T>
 GradientLine<T> gradientLine(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c,
                              const Moments<T>& own, const GradientSums<T>& sums) {

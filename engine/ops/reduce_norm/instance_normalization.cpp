@@ -1,5 +1,5 @@
-// InstanceNormalization: x, scale, bias → y, each channel of each sample by its own mean and variance;
-// GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
+// InstanceNormalization: x, scale, bias → y, with each channel of each sample normalized by its own mean and
+// variance. GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -91,7 +91,7 @@ Result<std::vector<TensorType>> inferInstanceNormGradient(const OperatorCall& ca
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// A channel's sums run over the samples, ascending.
+/// The sums of a channel run over the samples in ascending order.
 template <class T>
 void computeInstanceNormGradient(const InstancePlan& plan, const KernelArguments& a) {
   const Pieces pieces{1, 0, plan.depth};

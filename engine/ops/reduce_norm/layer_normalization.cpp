@@ -1,5 +1,5 @@
-// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization:
-// x, scale, dy → dx, dscale, dbias. Mean and variance over all axes from `axis` on, in two passes.
+// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization: x, scale, dy →
+// dx, dscale, dbias. Mean and variance are over all axes from `axis` on, in two passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -126,12 +126,12 @@ Result<std::vector<TensorType>> inferLayerNormGradient(const OperatorCall& call)
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// Parts that the sums over rows are made in, each by one task; then they are added up in order.
+/// The number of parts of the sums over rows. One task makes each part; then they are added up in order.
 std::int64_t partsOf(const LayerNormPlan& plan) {
   return std::clamp<std::int64_t>(plan.rows * plan.depth / kRangeElements, 1, kMostParts);
 }
 
-/// Rows of one part: dx, and the part's sums for scale and bias.
+/// The rows of one part: dx, and the part's sums for scale and bias.
 template <class T>
 void gradientRows(const LayerNormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end,
                   T* __restrict dscale, T* __restrict dbias) {
@@ -149,7 +149,7 @@ void gradientRows(const LayerNormPlan& plan, const KernelArguments& a, std::int6
       return std::pair(up, up * (x[i] - mean));
     });
     const T shift = sums.first / count, tilt = sums.second * inverse / count * inverse;
-    // dx may lie over dy: an element is read before it is written.
+    // dx may lie over dy, because an element is read before it is written.
     PIPESCOPE_ELEMENTWISE
     for (std::int64_t i = 0; i < plan.depth; ++i) {
       const T up = dy[i], away = x[i] - mean;

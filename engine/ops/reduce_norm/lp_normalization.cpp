@@ -1,5 +1,5 @@
-// LpNormalization: x ÷ ‖x‖ₚ along one axis, p 1 or 2; GradLpNormalization: x, dy → dx. A row of zeros gives
-// NaN, as the quotient does.
+// LpNormalization: x ÷ ‖x‖ₚ along one axis, with p = 1 or 2; GradLpNormalization: x, dy → dx. A row of zeros
+// gives NaN.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -37,7 +37,7 @@ T lengthOf(const LpPlan& plan, const T* x) {
   return std::sqrt(laneSum<T>(plan.rows.depth, [=](std::int64_t i) { return x[i * step] * x[i * step]; }));
 }
 
-/// body(offset of a row's first element) for every row.
+/// Calls body(offset of a row's first element) for every row.
 template <class Body>
 void forRows(const Rows& rows, Body body) {
   for (std::int64_t row = 0; row < rows.outer * rows.inner; ++row)
@@ -83,7 +83,7 @@ Result<std::vector<TensorType>> inferLpNormGradient(const OperatorCall& call) {
   return inferLpNorm(call);
 }
 
-/// dx = (dy − l'(x)·Σ dy·y) ÷ l, with l' = x ÷ l or the sign of x.
+/// dx = (dy − l'(x)·Σ dy·y) ÷ l, where l' is x ÷ l or the sign of x.
 template <class T>
 void lpNormGradientRow(const LpPlan& plan, const T* x, const T* dy, T* dx) {
   const std::int64_t step = plan.rows.inner;

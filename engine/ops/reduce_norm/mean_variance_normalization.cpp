@@ -1,5 +1,5 @@
-// MeanVarianceNormalization: (x − mean) ÷ (deviation + 1e-9) over the given axes (0, 2, 3 where none are),
-// and GradMeanVarianceNormalization: x, dy → dx.
+// MeanVarianceNormalization: (x − mean) ÷ (deviation + 1e-9) over the given axes (0, 2 and 3 by default);
+// GradMeanVarianceNormalization: x, dy → dx.
 #include <algorithm>
 #include <cmath>
 
@@ -47,7 +47,7 @@ void sumUp(const ReducePlan& plan, T* sums, F f) {
       });
 }
 
-/// Means, and deviations in two passes.
+/// Means, and then deviations in a second pass.
 template <class T>
 void statistics(const ReducePlan& plan, const T* x, T* means, T* deviations) {
   const T count = static_cast<T>(plan.depth);
@@ -112,7 +112,7 @@ void computeMeanVarianceNormGradient(const MvnPlan& plan, const T* x, const T* d
     shifts[o] = shifts[o] / count;
     deviations[o] = d;
   }
-  // dx first holds (x − mean)·tilt, then the whole.
+  // dx first holds (x − mean)·tilt, then the result.
   mapThree(plan.spread, x, static_cast<const T*>(means), static_cast<const T*>(tilts), dx,
            [](T value, T mean, T tilt) { return (value - mean) * tilt; });
   plan.spread.forRuns(

@@ -1,5 +1,6 @@
-// MelWeightMatrix: triangles that sum a spectrum's bins up into bands of equal width on the mel scale
-// (2595·log10(1 + f ÷ 700)). All inputs must be known: two of them decide the shape.
+// MelWeightMatrix makes triangles that sum the bins of a spectrum into bands of equal width on the mel scale
+// (2595·log10(1 + f ÷ 700)). All inputs must be known, because two of them decide the shape; so the device
+// holds the result before the model runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ using base::badInput;
 
 struct MelPlan {
   std::int64_t bins = 0, bands = 0;
-  Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1 and falls to i + 2
+  Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1, and falls to edge i + 2
 };
 
 Result<MelPlan> planOf(const OperatorCall& call) {
