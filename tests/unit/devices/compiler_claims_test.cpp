@@ -1,5 +1,5 @@
-// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, functions whose code is
-// kept once.
+// What an IPU makes of the compiler's proposals: elementwise chains in one vertex, and functions whose code
+// is kept once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::int64_t peak(const LoweredDevice& device) {
   return most;
 }
 
-/// multiply, add, relu in one operator.
+/// An operator that multiplies, adds and applies relu.
 StagePlan chainStage(std::int64_t elements, bool chained, ElementType type = ElementType::float32) {
   StageMaker make(0, 0);
   const auto x = make.tensor("x", {elements}, TensorUse::input, type),
@@ -83,7 +83,7 @@ TEST(Chains, AreOneVertexWhereThatIsFaster) {
   EXPECT_EQ(claimOf(apart, "fuse_elementwise").changes, 0);
 }
 
-/// A loop that is generated takes longer per element than one in assembly.
+/// A generated loop takes longer per element than one written in assembly.
 TEST(Chains, StayApartWhereTilesHaveMuchToDo) {
   const LoweredDevice apart = lowerOnMk2(chainStage(1472 * 4000, false, ElementType::float16)),
                       chained = lowerOnMk2(chainStage(1472 * 4000, true, ElementType::float16));
@@ -92,7 +92,7 @@ TEST(Chains, StayApartWhereTilesHaveMuchToDo) {
   EXPECT_EQ(chained.memory.front().steps.size(), 3u);
 }
 
-/// `layers` products and activations, one after another, each with weights of its own.
+/// `layers` products with activations, one after another, each with its own weights.
 StagePlan layerStage(int layers, std::int64_t width, bool calls) {
   StageMaker make(0, 0);
   const ElementType type = ElementType::float16;
@@ -132,7 +132,7 @@ TEST(Functions, KeepCodeOnceWhereThatSavesMemory) {
   EXPECT_EQ(outlined.passes[0].calls[3].function, "layer/function");
   EXPECT_EQ(outlined.passes[0].calls[3].name, "layer3");
   EXPECT_EQ(outlined.passes[0].calls[3].first, 9);
-  // Each call still runs all its steps: those of the layer, and copies in and out.
+  // Each call still runs all its steps: those of the layer, and the copies in and out.
   const auto count = [](const LoweredDevice& device, const std::string& ending) {
     return std::ranges::count_if(device.memory.front().steps,
                                  [&](const LivenessStep& step) { return step.name.ends_with(ending); });

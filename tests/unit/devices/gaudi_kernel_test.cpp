@@ -1,4 +1,4 @@
-// Each kind of Work on a Gaudi, against closed formulas.
+// Checks each kind of Work on a Gaudi against closed formulas.
 #include <gmock/gmock.h>
 
 #include "engine/devices/gaudi/mme_geometry.h"
@@ -21,24 +21,24 @@ using testing::product;
 constexpr ElementType kBfloat16 = ElementType::bfloat16;
 
 TEST(MmeGeometry, WorkedExamples) {
-  // 1024 × 128 with a depth of 256 fill one block of 1024 × 128; as long as the sums take to be read out:
-  // half.
+  // A product of 1024 × 128 with a depth of 256 fills one block of 1024 × 128. Reading the sums out takes as
+  // long again, so half the peak is reached.
   const Geometry one = chooseGeometry(cardOf("gaudi2"), {1024, 128, 256, 1, kBfloat16, false});
   EXPECT_EQ(one.cycles, 512);
   EXPECT_EQ(one.rows * one.columns, 131072);
   // Twelve blocks of 256 × 512 and the last roll-up: 12/13.
   EXPECT_EQ(chooseGeometry(cardOf("gaudi2"), {1536, 1024, 256, 1, kBfloat16, false}).cycles, 13 * 256);
-  // Gaudi: 128 × 128, or 256 × 64 where there are 64 columns only.
+  // Gaudi uses 128 × 128, or 256 × 64 if there are only 64 columns.
   EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {256, 256, 1024, 1, kBfloat16, false}).cycles, 4 * 1024 + 128);
   const Geometry narrow = chooseGeometry(cardOf("gaudi"), {2560, 64, 1024, 1, kBfloat16, false});
   EXPECT_EQ(narrow.rows, 256);
   EXPECT_EQ(narrow.cycles, 10 * 1024 + 128);
   EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {64, 2560, 1024, 1, kBfloat16, false}).cycles, narrow.cycles);
-  // fp32 sums a quarter as fast on Gaudi.
+  // The first Gaudi sums float32 a quarter as fast.
   EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {128, 128, 1024, 1, ElementType::float32, false}).cycles,
             4096 + 128);
-  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly; the squarest reads least: 32 blocks of rows by 4
-  // of columns.
+  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly; the most square one reads least: 32 blocks of rows
+  // by 4 of columns.
   const Geometry square = chooseGeometry(cardOf("gaudi3"), {16384, 4096, 768, 1, kBfloat16, false});
   EXPECT_EQ(square.cycles, 32 * 4 * 768 + 512);
   EXPECT_EQ(square.rowBlocks * 4096 + square.columnBlocks * 16384, 16 * 4096 + 8 * 16384);
@@ -63,13 +63,13 @@ TEST(MmeGeometry, NoGeometryBeatsThePeakAndMoreIsNeverFaster) {
 }
 
 TEST(MmeGeometry, GroupsAreDoneSeveralAtATime) {
-  // 32 groups of 4 → 4 channels with 3 × 3: one at a time would use 4 of 64 columns.
+  // 32 groups of 4 → 4 channels with 3 × 3; one at a time would use 4 of 64 columns.
   const gaudi::Card card = cardOf("gaudi");
   const Geometry packed = chooseGeometry(card, {100352, 4, 36, 32, kBfloat16, true});
   const Geometry single = chooseGeometry(card, {100352, 4, 36, 32, kBfloat16, false});
   EXPECT_GT(packed.packed, 1);
   EXPECT_LT(packed.cycles, single.cycles);
-  // Packing computes zeros too: never less than the work itself.
+  // Packing also computes zeros, so it is never faster than the work itself.
   EXPECT_GE(packed.cycles * card.macsBf16, std::int64_t{100352} * 4 * 36 * 32);
 }
 
@@ -171,14 +171,14 @@ TEST(GaudiKernels, OtherKinds) {
           .engine,
       Engine::tpc);
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Random{24 * 64, ElementType::float32}).arithmetic, (10 + 4) / 1.8e9);
-  // Eight elements: three levels, six rounds of four instructions.
+  // Eight elements take three levels: six rounds of four instructions.
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Sort{1, 8, 8, ElementType::float32}).arithmetic, (24 + 4) / 1.8e9);
   const Kernel copy = gaudi2.lower(ops::HostCopy{true, base::Bytes(24'000'000)});
   EXPECT_EQ(copy.engine, Engine::host);
   EXPECT_NEAR(copy.arithmetic, 1e-3 + 5e-6, 1e-9);
   EXPECT_EQ(copy.bytesIn, 24'000'000);
   EXPECT_EQ(gaudi2.lower(ops::Collective{ops::Collective::Kind::allReduce, 1000, kBfloat16}).arithmetic,
-            0);  // nobody to talk to
+            0);  // a single card has nobody to talk to
 }
 
 TEST(GaudiKernels, RefusesWhatAGaudiCannotDo) {

@@ -27,7 +27,8 @@ LoweredDevice lowerOnCard(const System& system, const StagePlan& stage) {
   return lowered.ok() ? *lowered : LoweredDevice{};
 }
 
-/// What must hold of any lowered card: lanes exclusive, steps within their segment, memory replayed exactly.
+/// What must hold of any lowered card: steps on a lane do not overlap and lie within their segment, and
+/// memory replays exactly.
 void expectCardSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
   for (const LoweredPass& pass : device.passes) {
@@ -70,7 +71,7 @@ Ticks busyOn(const LoweredSegment& segment, LaneRole lane) {
   return sum;
 }
 
-/// x·w, then a function of it: large enough that the product's result passes through SRAM in slices.
+/// x·w, then a function of it. The product's result is large enough to pass through SRAM in slices.
 StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n,
                         ops::MapFunction function = ops::MapFunction::gelu) {
   StageMaker maker(0, 0);
@@ -109,11 +110,11 @@ TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
   EXPECT_EQ(segment.steps[1].bytesOut.count, 0);
   EXPECT_EQ(segment.steps[2].bytesIn.count, 0);
   EXPECT_EQ(segment.steps[2].bytesOut.count, 512 * 1024 * 2);
-  // It waits for all of the product, and then as long as a kernel needs to start: 3.08 µs.
+  // It waits for the whole product, and then for the start of a kernel: 3.08 µs.
   EXPECT_NEAR(static_cast<double>(segment.steps[2].offset.count),
               static_cast<double>(segment.steps[1].offset.count + segment.steps[1].ticks.count + 3'080'000),
               2);
-  // What never lies in HBM needs no place there.
+  // Tensors that never lie in HBM need no room there.
   for (const LoweredVariable& variable : device.memory[0].variables) {
     if (variable.name == "y") {
       EXPECT_TRUE(variable.lives.empty());
@@ -177,7 +178,7 @@ TEST(GaudiStage, ElementwiseChainsAreOneKernel) {
   ASSERT_EQ(segment.steps.size(), 2U);
   EXPECT_EQ(segment.steps[1].bytesIn.count, 2 << 24);
   EXPECT_EQ(segment.steps[1].bytesOut.count, 2 << 24);
-  // Bound by HBM: 64 MiB at 2.3 TB/s.
+  // HBM is the bound: 64 MiB at 2.3 TB/s.
   EXPECT_NEAR(static_cast<double>(segment.steps[1].ticks.count) * 1e-12, 2.0 * (2 << 24) / 2.3e12, 1e-7);
 }
 
@@ -234,7 +235,7 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
   EXPECT_EQ(out, 2 * all);
 }
 
-/// Three weights' gradients on their way back; buckets of the last two and of the first.
+/// The gradients of three weights. The first two form one bucket, and the last forms another.
 StagePlan withBuckets() {
   StageMaker maker(0, 0);
   const std::int64_t n = 4096;
@@ -365,7 +366,7 @@ TEST(GaudiStage, SaysWhatTakesTheMemoryWhereItDoesNotFit) {
 }
 
 TEST(GaudiStage, WorkspaceIsUsedAgain) {
-  // Four results one after another, each read by the next only: two places are enough.
+  // Four results one after another, each read only by the next, need two places.
   StageMaker maker(0, 0);
   const std::int64_t n = std::int64_t{1} << 28;  // 512 MiB: more than SRAM holds
   auto before = maker.tensor("x", {n}, TensorUse::input, kCardHalf);

@@ -1,4 +1,4 @@
-// Routes and contention, computed by hand from the ladder's rules.
+// Routes and contention, computed by hand from the rules of the ladder.
 #include "engine/devices/ipu/ladder.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 using ipu::Ladder;
 using Way = Ladder::Way;
 
-/// Two lanes of 16 GiB/s at 0.85; the pair has four.
+/// Two lanes of 16 GiB/s at an efficiency of 0.85; a pair has four.
 constexpr double kTwoLanes = 2 * 128.0 * 1024 * 1024 * 1024 / 8 * 0.85;
 constexpr double kCopyStartup = 1.3e-6;
 constexpr double kClock = 1.33e9;
@@ -51,7 +51,8 @@ TEST(Ladder, RoutesCrossTheRungFirst) {
 TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
   const Ladder ladder = partitionOf(128);
   using Hops = std::vector<Ladder::Hop>;
-  // To the IPU of the same place in the other rack, then along its ladder; four IPUs share a gateway.
+  // The route goes to the IPU in the same place of the other rack, then along its ladder; four IPUs share a
+  // gateway.
   EXPECT_EQ(ladder.route(5, 69), (Hops{{4, Way::gateway}}));
   EXPECT_EQ(ladder.route(5, 70), (Hops{{4, Way::gateway}, {69, Way::transit}, {68, Way::up}}));
   EXPECT_EQ(ladder.route(62, 63), (Hops{{62, Way::partner}}));
@@ -90,7 +91,8 @@ TEST(Ladder, NothingTakesNoTime) {
 }
 
 TEST(Ladder, AllFourSendToTheNext) {
-  // 0→1 and 2→3 on their rungs; 1→2 and 3→0 cross a rung in transit and go up or down: no link is shared.
+  // 0→1 and 2→3 cross their rungs; 1→2 and 3→0 cross a rung in transit and go up or down. No two of them
+  // share a link.
   const auto system = testing::systemOf("pod4");
   const base::Bytes bytes(3'000'000);
   const std::int64_t rung = cycles(kCopyStartup + 3e6 / (2 * kTwoLanes)),
@@ -100,12 +102,12 @@ TEST(Ladder, AllFourSendToTheNext) {
 }
 
 TEST(Ladder, FlowsShareLinks) {
-  // 0→2 and 1→2: the second crosses to 0 in transit, then both go up from 0.
+  // 0→2 and 1→2: the second first crosses to 0 in transit; then both go up from 0.
   const auto system = testing::systemOf("pod4");
   const base::Bytes bytes(1'000'000);
   const std::int64_t both = cycles(kCopyStartup + 2e6 / kTwoLanes);
   EXPECT_EQ(copyTicks(*system, {{0, 2, bytes}, {1, 2, bytes}}), (std::vector{both, both}));
-  // A flow of the other direction is not held up.
+  // A flow in the other direction is not slowed.
   EXPECT_EQ(copyTicks(*system, {{0, 2, bytes}, {1, 2, bytes}, {2, 0, bytes}})[2],
             cycles(kCopyStartup + 1e6 / kTwoLanes));
 }

@@ -1,4 +1,4 @@
-// Collectives as rings over the ladder, against the closed formula 2(n − 1)/n · S/β + 2(n − 1)α.
+// Collectives as rings over the ladder, compared with the closed formula 2(n − 1)/n · S/β + 2(n − 1)α.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ Ladder ladderOf(const std::string& system, int devices) {
   const auto file = files.system(system);
   EXPECT_TRUE(file.ok()) << file.error().message;
   FigureReader figures(*file);
-  // What the ladder does not read.
+  // Figures that the ladder does not read.
   figures.count("devices", "IPUs", 1024);
   figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
   figures.positiveOr("streaming_bandwidth", "B/s", 0);
@@ -50,7 +50,7 @@ TEST(Ring, AllReduceTakesTheClosedFormula) {
   for (const int n : {2, 4, 16, 64}) {
     const double bytes = 25.5e6 * 2 / n * n;
     const auto whole = static_cast<std::int64_t>(bytes);
-    // Two lanes go up and down; a pair alone has its four.
+    // Two lanes go up and down; a pair has four lanes of its own.
     const double rate = n == 2 ? 4 * kLane : 2 * kLane;
     EXPECT_NEAR(collectiveSeconds(ladder, Kind::allReduce, whole, {everyOf(n, 1)}), ring(n, bytes, rate),
                 1e-8)
@@ -68,7 +68,7 @@ TEST(Ring, RingsOfOtherPlacesShareLinks) {
   const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
     return collectiveSeconds(ladder, ops::Collective::Kind::allReduce, 1 << 24, groups);
   };
-  // Replicas of four: places 0 and 1 are on other sides of the ladder, 0 and 2 on the same.
+  // Replicas of four devices: places 0 and 1 are on different sides of the ladder, 0 and 2 on the same side.
   const double alone = seconds({everyOf(4, 4)});
   EXPECT_NEAR(alone, ring(4, 1 << 24, 2 * kLane), 1e-9);
   EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 1)}), alone, 1e-12);

@@ -1,4 +1,4 @@
-// Whole stages: segments, liveness and memory of an IPU.
+// Whole stages on an IPU: segments, liveness and memory.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -72,7 +72,7 @@ void expectDeviceSound(const System& system, const LoweredDevice& device) {
 }
 
 void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space) {
-  // Replaying the life intervals gives what is recorded.
+  // Replaying the life intervals gives the recorded bytes.
   std::vector<std::int64_t> live(memory.steps.size() + 1);
   std::int64_t alwaysLive = 0;
   for (const LoweredVariable& variable : memory.variables) {
@@ -95,7 +95,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
     EXPECT_EQ(memory.steps[i].notAlwaysLive.count, live[i]) << memory.steps[i].name;
     EXPECT_LE(memory.steps[i].maxUnitNotAlwaysLive, memory.steps[i].notAlwaysLive);
   }
-  // Units add up to the variables, and to what is reported as too much.
+  // The bytes of the units add up to the variables, and to the overflow that is reported.
   std::int64_t alwaysLiveUnits = 0;
   std::vector<std::int64_t> low(static_cast<std::size_t>(space.units)), wide = low, over = low, shared = low;
   for (const UnitRun& run : memory.units) {
@@ -115,7 +115,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
   for (std::size_t unit = 0; unit < low.size(); ++unit) {
     EXPECT_LE(low[unit], space.interleavedStart.count);
     EXPECT_LE(wide[unit], space.bytesPerUnit.count - space.interleavedStart.count);
-    // Whatever lies in interleaved memory has all below it either used or named a gap.
+    // Below anything in interleaved memory, all memory is used or named a gap.
     if (wide[unit] + over[unit] > 0) {
       EXPECT_EQ(low[unit], space.interleavedStart.count);
     }
@@ -241,18 +241,19 @@ TEST(StageLowering, LivesFollowUse) {
   };
   const std::int32_t relu = stepOf(memory, "relu/Relu", Pass::forward),
                      back = stepOf(memory, "relu/Relu_gradient", Pass::backward);
-  // From the host copy to the weight's gradient.
+  // Live from the host copy to the weight's gradient.
   EXPECT_EQ(only("x").first, 0);
   EXPECT_GT(only("x").end, back);
-  // Made by the product, taken over in place by the relu.
+  // The product makes it, and the relu takes it over in place.
   EXPECT_EQ(only("fc/z").end, relu + 1);
   EXPECT_EQ(only("relu/y").first, relu + 1);
   EXPECT_EQ(only("relu/y").end, back + 1);
-  // Comes from the next device: there when its pass begins. Leaves: there until its pass ends.
+  // The next device sends it, so it is live when its pass begins. This one leaves, so it is live until its
+  // pass ends.
   EXPECT_EQ(only("relu/dy").first, back);
   EXPECT_EQ(only("x/dx").end, stepOf(memory, "fc/weight/update/Adam", Pass::update));
   EXPECT_LT(only("x/dx").end, end);
-  // Weights, moments and sums are always live, as is what the gradient's arrival needs in code.
+  // Weights, moments and sums are always live; so is the code for the arriving gradient.
   for (const char* name : {"fc/weight", "fc/weight/moment", "fc/weight/accumulator"}) {
     EXPECT_TRUE(find(memory, name)->alwaysLive) << name;
     EXPECT_EQ(find(memory, name)->bytes.count, 4 * 320 * 256);
@@ -353,13 +354,13 @@ TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
     if (run.region == "interleaved") wide += run.bytes.count * run.unitCount;
   }
   EXPECT_GT(wide, 0);
-  EXPECT_GT(gaps, 0);  // what is below is far smaller than 212,992 bytes
+  EXPECT_GT(gaps, 0);  // the memory below holds far less than 212,992 bytes
 }
 
 TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   const auto system = systemOf("pod4");
   const LoweredDevice device =
-      lowerStages(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
+      lowerStages(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // the weights alone: 4 × 1 GiB
   expectDeviceSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
   ASSERT_EQ(device.memory[0].overflow.size(), 1u);
@@ -371,7 +372,7 @@ TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   EXPECT_THAT(sentence, HasSubstr("Largest there: "));
   EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
   EXPECT_THAT(sentence, HasSubstr("What would help: for the weights and accumulated gradients more stages"));
-  // Activations are far too small to matter.
+  // The activations are far too small to matter.
   EXPECT_THAT(sentence, ::testing::Not(HasSubstr("micro-batch")));
 }
 
@@ -405,7 +406,7 @@ TEST(StageLowering, ProportionCanDifferByDevice) {
   EXPECT_LT(lowerStages(*system, {roomy}).passes[1].ticks(), lowerStages(*system, {tight}).passes[1].ticks());
 }
 
-/// A tensor of `bytes` that comes from the host, and goes to streaming memory in the update.
+/// A tensor of `bytes` that comes from the host and goes to streaming memory in the update.
 StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replication& replication) {
   StageMaker make(device, device);
   const auto x = make.tensor("x", {bytes / 4}, TensorUse::input),
@@ -419,7 +420,7 @@ StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replicatio
   return stage;
 }
 
-/// Bytes a second of the middle program of a pass's copies.
+/// Bytes per second of the middle program of a pass's copies.
 double rateOf(const System& system, const StagePlan& stage, Pass pass, std::int64_t bytes) {
   for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
     for (const LoweredSegment& segment : lowered.segments) {
@@ -440,7 +441,8 @@ TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
   SystemOptions oneAtATime;
   oneAtATime.oneAtATime = true;
   const auto pod = systemOf("pod16"), turns = systemOf("pod16", oneAtATime);
-  // By the figures of an M2000: 8 GB/s a chip, 22.5 GB/s a machine of four; 8 GB/s and 11.5 GB/s to the host.
+  // The figures of an M2000: 8 GB/s for a chip and 22.5 GB/s for a machine of four; 8 GB/s and 11.5 GB/s to
+  // the host.
   const auto expectRates = [&](const System& system, compile::Replication replication, int device,
                                double host, double flush, double update) {
     const StagePlan stage = copyingStage(bytes, device, replication);
@@ -449,9 +451,9 @@ TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
     EXPECT_NEAR(rateOf(system, stage, Pass::update, bytes) / update, 1, 1e-3);
   };
   expectRates(*pod, {1, 1}, 0, 8e9, 8e9, 8e9);
-  expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);         // two of four: no more than the machine has
-  expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);  // updates one after another
-  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all at once
+  expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);         // two of four chips: no more than the machine has
+  expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);  // updates run one after another
+  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all updates run at once
   expectRates(*turns, {1, 4}, 3, 8e9, 8e9, 8e9);
   expectRates(*pod, {16, 1}, 0, 11.5e9 / 4, 22.5e9 / 4, 22.5e9 / 4);
   expectRates(*turns, {8, 2}, 1, 11.5e9 / 2, 8e9, 8e9);
@@ -481,7 +483,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   ASSERT_FALSE(buffer->units.empty());
   EXPECT_EQ(buffer->units.front().first, 1440);
   ASSERT_NE(find(b.memory[0], "y/out", "stream_buffer"), nullptr);
-  // Nothing else lies there but what host copies and every program need, and nobody computes there.
+  // These tiles hold only what host copies and every program need, and compute nothing.
   for (const LoweredVariable& variable : b.memory[0].variables) {
     for (const UnitBytes& run : variable.units) {
       if (run.first + run.count <= 1440) continue;
@@ -498,11 +500,11 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
         EXPECT_EQ(run.first >= 1440, pass.pass != Pass::forward) << step.name;
     }
   }
-  // Copied on at 4 bytes a cycle and tile: 100,000 bytes on each of 32.
+  // The data goes on at 4 bytes a cycle and tile: 100,000 bytes on each of 32 tiles.
   const LoweredStep& on = b.passes[0].segments[0].steps.back();
   EXPECT_THAT(on.name, HasSubstr("FromIoTiles"));
   EXPECT_NEAR(static_cast<double>(on.ticks.count), 100'000 / 4, 200);
-  // What does not fit there is said, with what helps.
+  // What does not fit there is reported, with what helps.
   StageMaker large(0, 0);
   const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
   large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});
@@ -523,7 +525,7 @@ TEST(StageLowering, IsDeterministic) {
 }
 
 TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
-  // All clocks and bandwidths doubled, all latencies halved: the same cycles of half the length.
+  // All clocks and bandwidths doubled and all latencies halved give the same cycles, each half as long.
   const testing::TemporaryFolder folder;
   const auto figure = [](const char* name, double value, const char* unit) {
     return std::string(name) + " = { value = " + std::to_string(value) + ", unit = \"" + unit +

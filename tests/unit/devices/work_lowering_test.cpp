@@ -1,4 +1,4 @@
-// Each kind of Work on one Mk2 (or Bow, where that was measured).
+// Checks each kind of Work on one Mk2, or on a Bow where that was measured.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ std::vector<std::string> namesOf(const LoweredWork& work) {
   return names;
 }
 
-/// What holds of every lowered piece of Work.
+/// What holds of every piece of lowered Work.
 void expectStepsSound(const LoweredWork& work, const Chip& chip) {
   EXPECT_FALSE(work.steps.empty());
   for (const ProgramStep& step : work.steps) {
@@ -51,7 +51,7 @@ void expectStepsSound(const LoweredWork& work, const Chip& chip) {
 }
 
 TEST(WorkLowering, ExchangeFormula) {
-  // 190 cycles, of which 90 are the sync, then 4 bytes a cycle on the busiest tile; the sync is a step's own.
+  // 190 cycles, of which 90 are the sync before the step, then 4 bytes a cycle on the busiest tile.
   const Chip mk2 = chipOf("mk2");
   LoweredWork work;
   work.exchange(mk2, "Copy", {{0, 10, 1000}, {10, 1, 1003}}, 1, 100);
@@ -79,7 +79,7 @@ TEST(WorkLowering, AdditionOnEveryTileOfABow) {
 }
 
 TEST(WorkLowering, TinyAddition) {
-  // [5,2] float32: 329 cycles measured on the tile, so without the sync before; the launch takes 45 and so
+  // [5,2] float32: 329 cycles were measured on the tile, so without the sync. The launch takes 45, and so
   // does each of the two cycle counters.
   Lowering bow(chipOf("bow"));
   const LoweredWork work = bow.lower(ops::Map{ops::MapFunction::add, 10, 2, kFloat, false});
@@ -120,7 +120,7 @@ TEST(WorkLowering, MapsCostWhatThePublishedLoopsTake) {
   EXPECT_EQ(mapCyclesOfATile(less, kFloat, 2), 4385);
   // 50 + 6 x (21 + 50 x 3).
   EXPECT_EQ(mapCyclesOfATile(scaledAdd, kHalf, 2, true), 1076);
-  // Three operands are two additions, one after the other.
+  // Three operands take two additions, one after the other.
   EXPECT_EQ(mapCyclesOfATile(add, kFloat, 3), 11 + 2 * 1974);
 }
 
@@ -203,7 +203,7 @@ TEST(WorkLowering, ReduceInStages) {
 }
 
 TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {
-  // Below 16 one stage, below 125 two, else three; the product of their depths covers the whole.
+  // One stage below 16, two below 125, else three. The product of their depths covers the whole.
   for (const std::int64_t depth : {2, 15, 16, 100, 124, 125, 1000}) {
     const ReduceStages stages = reduceStages(depth, 960);
     EXPECT_EQ(stages.count, depth < 16 ? 1u : depth < 125 ? 2u : 3u);
@@ -231,7 +231,7 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
 }
 
 TEST(WorkLowering, AWindowOfTheWholeFieldTouchesEachInputOnce) {
-  // The gradient of a global pooling gives each input one share of one result: far from 49 as in a sliding
+  // The gradient of a global pooling gives each input one share of one result, far from the 49 of a sliding
   // window.
   Lowering mk2(chipOf("mk2"));
   const ops::Pool global{
@@ -335,7 +335,7 @@ TEST(TileRuns, SpreadEvenlyInWholeVectors) {
     EXPECT_EQ(total(runs), elements);
     EXPECT_EQ(total(rotated(runs, 1400, 1472)), elements);
     EXPECT_LE(spreadOf(runs).active, 1472);
-    // At least 128 bytes, in whole vectors, but for the last tile.
+    // At least 128 bytes in whole vectors, except on the last tile.
     if (spreadOf(runs).active == 1) continue;
     EXPECT_GE(spreadOf(runs).most, 32);
     EXPECT_EQ(spreadOf(runs).most % 2, 0);
