@@ -40,7 +40,7 @@ struct ParsedName {
   std::optional<std::int64_t> devices, boxes;
 };
 
-/// Takes ":123" or "x123" off the end; leaves the text alone where it does not end so.
+/// Removes ":123" or "x123" from the end and returns the number; leaves other texts alone.
 std::optional<std::int64_t> takeSuffix(std::string& text, char mark) {
   const std::size_t at = text.rfind(mark);
   if (at == std::string::npos || at == 0 || at + 1 == text.size()) return std::nullopt;
@@ -68,7 +68,7 @@ base::Status checkCount(std::string_view name, const char* what, std::int64_t co
       fmt::format("System \"{}\": the number of {} must be between 1 and {}.", name, what, kMaximumCount));
 }
 
-/// The devices that take a setting: "IPUs", "IPUs and HPUs".
+/// Names the devices that take a setting: "IPUs".
 std::string devicesWith(const std::string& setting) {
   std::vector<std::string> nouns;
   for (const auto& [name, family] : standardFamilies().all()) {

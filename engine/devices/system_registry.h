@@ -12,12 +12,13 @@
 
 namespace pipescope::devices {
 
-/// The system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES; DEVICES counts the chips in
-/// use. An unknown name is refused with the nearest one and the list, a faulty file with file and key.
+/// Makes the system of that name: NAME, NAME:DEVICES, NAMExBOXES or NAME:DEVICESxBOXES, where DEVICES counts
+/// the chips in use. Refuses an unknown name with the nearest known one and the list of all, and a faulty
+/// file with file and key.
 base::Result<std::shared_ptr<const System>> makeSystem(std::string_view name,
                                                        const SystemOptions& options = {});
 
-/// Fails with a sentence where the system's family does not take one of the settings.
+/// Fails with a sentence if the family of this system does not take one of the settings.
 base::Status checkSettings(std::string_view name, const SystemOptions& options);
 
 /// Whether the configuration states the costs of this system, so that it takes no model

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kFile = "devices/bands.toml";
 
-/// One [[band]], its parts checked.
+/// Reads one [[band]] table and checks its parts.
 class BandReader {
  public:
   BandReader(const toml::table& table, std::size_t number) : table_(table), number_(number) {}
@@ -61,7 +61,7 @@ std::string Band::describe() const {
 
 base::Result<std::vector<Band>> parseBands(std::string_view text) {
   toml::table table;
-  try {  // the library's parser throws: it ends here
+  try {  // The parser throws on faulty TOML; no exception leaves this function.
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
     return base::badInput(

@@ -1,7 +1,7 @@
 #pragma once
-// The seam between what a model needs (engine/compile's plans) and what a device makes of it (segments with
-// steps, memory). A family — ipu, gaudi, fixed — implements System; nothing outside engine/devices asks which
-// family it is.
+// The interface between a model's plan (engine/compile) and the devices, which turn it into segments with
+// steps and memory. Each family (ipu, gaudi, fixed) implements System. No code outside engine/devices asks
+// which family a system belongs to.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,13 +17,14 @@ namespace pipescope::devices {
 using base::Bytes;
 using base::Ticks;
 
-/// Units first … first + count − 1 work that long.
+/// Units first … first + count − 1 each work for `ticks`.
 struct UnitTicks {
   std::int64_t first = 0, count = 1;
   Ticks ticks;
 };
 
-/// One step of a segment; steps follow each other, or run side by side on lanes of their own.
+/// One step of a segment. The steps of an IPU follow each other; those of other devices may run side by side
+/// on different lanes.
 struct LoweredStep {
   model::StepKind kind = model::StepKind::compute;
   model::LaneRole lane = model::LaneRole::compute;
@@ -31,12 +32,13 @@ struct LoweredStep {
       program;  ///< program type as PopVision names it: OnTileExecute, DoExchange, Sync, StreamCopyMid …
   std::string name;     ///< name path, "layer1/conv/Convolve"
   int op = -1;          ///< index into LoweredPass::operators; −1: none
-  Ticks offset, ticks;  ///< offset from the segment's start
+  Ticks offset, ticks;  ///< `offset` counts from the segment's start
   std::int64_t activeUnits = 0;
-  Ticks minTicks, maxTicks;  ///< of the fastest active and the slowest unit
-  double meanTicks = 0;      ///< over all units, idle ones count 0
+  Ticks minTicks, maxTicks;  ///< of the fastest active unit and of the slowest unit
+  double meanTicks = 0;      ///< mean over all units; idle ones count as 0
   Bytes bytesIn, bytesOut;
-  /// What single units do, ascending; a unit that is not named does nothing. Empty: the family does not know.
+  /// The work of single units, ascending. A unit that is not named is idle. Empty: the family does not know
+  /// it.
   std::vector<UnitTicks> units;
 };
 
@@ -45,12 +47,12 @@ struct LoweredSegment {
   model::LaneRole lane = model::LaneRole::compute;
   Ticks ticks;
   std::vector<LoweredStep> steps;
-  /// What it is where it is not what its pass is: a remote load within an update, a collective. At a
-  /// collective segment that runs once per iteration the replicas wait for each other.
+  /// Overrides the kind of the enclosing pass, for example for a remote load or a collective within an
+  /// update. The replicas wait for each other at a collective segment that runs once per iteration.
   std::optional<model::Pass> pass = std::nullopt;
-  /// Collectives of pass `collective` only: they run on their own lane beside the backward pass, one after
-  /// another, each from the end of this segment of the last micro-batch's backward pass on. −1: when the
-  /// flush is done.
+  /// Only for collectives of the pass `collective`, which run on their own lane beside the backward pass, one
+  /// after another. Such a collective starts after this segment of the last micro-batch's backward pass. −1:
+  /// it starts when all micro-batches are done.
   int after = -1;
 };
 
@@ -61,21 +63,21 @@ struct LoweredOperator {
   std::string block = {};  ///< see PlanOperator::block
 };
 
-/// Operators first … first + count − 1 of a pass run the code of a function, which the device keeps once.
+/// Operators first … first + count − 1 of a pass share the code of a function, which the device keeps once.
 struct LoweredCall {
   std::string function, name;
   int first = 0, count = 0;
 };
 
-/// What a family did with what a pass of the compiler proposed (engine/compile/passes).
+/// What a family made of a proposal of the compiler (engine/compile/passes).
 struct Claim {
   std::string pass;
   std::int64_t changes = 0;
-  Bytes bytes;  ///< that it saves
-  Ticks ticks;  ///< likewise, per micro-batch
+  Bytes bytes;  ///< bytes saved
+  Ticks ticks;  ///< ticks saved per micro-batch
 };
 
-/// A pass of a stage on its device: segments that follow each other.
+/// A pass of a stage on its device. Its segments follow each other.
 struct LoweredPass {
   int stage = 0;
   model::Pass pass = model::Pass::forward;
@@ -89,12 +91,12 @@ struct LoweredPass {
   }
 };
 
-/// Half-open range of program steps of the device, in the order of LoweredMemory::steps.
+/// A half-open range of the device's program steps, in the order of LoweredMemory::steps.
 struct LifeInterval {
   std::int32_t first = 0, end = 0;
 };
 
-/// Units first … first + count − 1 hold so many bytes each.
+/// Each of the units first … first + count − 1 holds `bytes`.
 struct UnitBytes {
   std::int64_t first = 0, count = 1;
   Bytes bytes;
@@ -102,13 +104,13 @@ struct UnitBytes {
 
 struct LoweredVariable {
   std::string name;      ///< name path
-  std::string category;  ///< a TensorUse's name, or libpva's category for code and descriptors
+  std::string category;  ///< name of a TensorUse, or libpva's category for code and descriptors
   std::string shape;     ///< empty for code
   Bytes bytes, maxUnitBytes;
   bool alwaysLive = false;
   int stage = -1;
   std::vector<LifeInterval> lives;    ///< empty for always-live ones
-  std::vector<UnitBytes> units = {};  ///< ascending; empty: one unit, or the family does not know
+  std::vector<UnitBytes> units = {};  ///< ascending; empty: there is one unit, or the family does not know
 };
 
 struct LivenessStep {
@@ -118,7 +120,7 @@ struct LivenessStep {
   Bytes notAlwaysLive, maxUnitNotAlwaysLive;
 };
 
-/// Equal neighbours in one category.
+/// Neighbouring units that hold equally much of one category.
 struct UnitRun {
   std::string category, region;
   bool alwaysLive = false;
@@ -126,17 +128,17 @@ struct UnitRun {
   Bytes bytes;  ///< in each unit
 };
 
-/// Use of one memory space of one device.
+/// What one executable puts into one memory space of a device.
 struct LoweredMemory {
   int space = 0;  ///< index into the device's memory spaces
   std::vector<LoweredVariable> variables;
   std::vector<LivenessStep> steps;
   std::vector<UnitRun> units;
-  /// Sentences for diagnostics where something does not fit; empty: fits.
+  /// A sentence for each thing that does not fit; empty: everything fits.
   std::vector<std::string> overflow;
 };
 
-/// Everything one device does and holds for one executable.
+/// Everything that one device does and holds for one executable.
 struct LoweredDevice {
   int device = 0;
   std::vector<LoweredPass> passes;
@@ -157,7 +159,7 @@ struct DeviceInfo {
   std::string unitName;
   std::vector<model::LaneRole> lanes;
   std::vector<MemorySpaceInfo> memory = {};
-  /// The lane of what goes to and comes from other devices, and of waiting for them.
+  /// The lane that carries data to and from other devices, and on which the device waits for them.
   model::LaneRole transferLane = model::LaneRole::exchange;
 };
 
@@ -174,12 +176,12 @@ struct Flow {
   friend auto operator<=>(const Flow&, const Flow&) = default;
 };
 
-/// One named figure of a device or system, for `pipescope devices`.
+/// One named figure of a device or system, as `pipescope devices` shows it.
 struct Figure {
   std::string name, value, unit, grade, source;
 };
 
-/// What reports and pages must know of a system to speak of it in its own words.
+/// What reports and pages must know to describe a system in its own words.
 struct SystemFacts {
   std::string deviceNoun = {};  ///< what people call one device: "IPU", "HPU", "device"
   std::string accelerator =
@@ -189,7 +191,7 @@ struct SystemFacts {
       false;  ///< the configuration states all costs: the system takes no model and has no error bands
 };
 
-/// A family's model of one system. Immutable after creation; all members may be called from any thread.
+/// A family's model of one system. It never changes after it has been made, and any thread may call it.
 class System {
  public:
   virtual ~System() = default;
@@ -203,21 +205,23 @@ class System {
   virtual const std::vector<LinkInfo>& links() const = 0;
   virtual std::vector<Figure> figures() const = 0;
 
-  /// Lowers all stages that one device holds (ascending; all of the same device) to segments and memory. A
-  /// model that does not fit is lowered too: LoweredMemory::overflow says so.
+  /// Lowers all stages that one device holds (ascending) to segments and memory. A model that does not fit is
+  /// lowered too; LoweredMemory::overflow then says so.
   virtual base::Result<LoweredDevice> lower(const std::vector<const compile::StagePlan*>& stages) const = 0;
 
-  /// Ticks each flow takes when all start together; in the order given. Called with device-to-device flows.
+  /// The ticks of each flow when all of them start together, in the order given. All flows are between
+  /// devices.
   virtual std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const = 0;
-  /// Links that a flow goes through, numbered by the system: flows without a common one do not slow each
-  /// other, and one without any is not slowed by another of its kind either. Here all share one.
+  /// The links that a flow uses, by numbers of the system's own. Flows that share no link do not slow each
+  /// other; a flow without links is never slowed. By default all flows share one link.
   virtual std::vector<std::int64_t> linksOf(const Flow&) const { return {0}; }
-  /// Ticks of an external sync of `devices` devices, paid before an inter-device exchange.
+  /// Ticks of an external sync of `devices` devices; it comes before an exchange between devices.
   virtual Ticks syncTicks(int devices) const = 0;
-  /// Ticks between two calls from the host.
+  /// Ticks between two calls of the host.
   virtual Ticks callTicks() const = 0;
-  /// Bytes of gradients that go into one all-reduce, in the order in which the backward pass makes them; the
-  /// last number holds for all further ones. Empty: one all-reduce of all gradients, after the flush.
+  /// Bytes of gradients that one all-reduce bundles, in the order in which the backward pass makes gradients.
+  /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
+  /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
 };
 

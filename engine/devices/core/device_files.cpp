@@ -20,7 +20,7 @@ std::span<const std::pair<std::string_view, std::string_view>> embeddedDeviceFil
 namespace {
 
 constexpr int kMaximumBases = 8;
-/// Files in resources/devices that are not chips: bands.toml, FAMILY_bands.toml.
+/// Files in resources/devices that do not describe chips: bands.toml and FAMILY_bands.toml.
 bool isBands(std::string_view stem) {
   return stem == "bands" || stem.ends_with("_bands");
 }
@@ -32,7 +32,7 @@ std::optional<std::string> stemBelow(std::string_view file, std::string_view fol
   return std::string(stem);
 }
 
-/// One TOML before its base is looked up.
+/// One TOML file before its base has been looked up.
 struct ParsedFile {
   FigureFile file;
   std::string base;
@@ -47,7 +47,7 @@ class Parser {
 
   base::Result<ParsedFile> parse(std::string_view text) {
     toml::table table;
-    try {  // the library's parser throws: it ends here
+    try {  // The parser throws on faulty TOML; no exception leaves this function.
       table = toml::parse(text);
     } catch (const toml::parse_error& error) {
       return base::badInput(

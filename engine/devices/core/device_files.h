@@ -1,6 +1,6 @@
 #pragma once
-// The chips and systems there are: those embedded in the program, and a user's own on top. A file is parsed
-// when it is asked for, so that a fault in one concerns nobody else.
+// The known chips and systems: those embedded in the program, and those of a user's folder, which come on
+// top. A file is parsed only when it is asked for, so a faulty file affects nobody who does not use it.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -12,7 +12,8 @@ namespace pipescope::devices {
 
 class DeviceFiles {
  public:
-  /// `userFolder` has folders devices and systems, or is empty. A user's file of a known name replaces it.
+  /// `userFolder` has folders `devices` and `systems`, or is empty. A user's file replaces an embedded one of
+  /// the same name.
   explicit DeviceFiles(const std::filesystem::path& userFolder);
 
   std::vector<std::string> chips() const { return names(chips_); }
@@ -20,14 +21,14 @@ class DeviceFiles {
   bool hasChip(const std::string& name) const { return chips_.contains(name); }
   bool hasSystem(const std::string& name) const { return systems_.contains(name); }
 
-  /// Fails with a sentence that names the file, and the key where there is one.
+  /// Fails with a sentence that names the file and, if there is one, the key.
   base::Result<FigureFile> chip(const std::string& name) const { return read(chips_, "chip", name, 0); }
   base::Result<FigureFile> system(const std::string& name) const { return read(systems_, "system", name, 0); }
 
  private:
   struct Source {
-    std::string text;            ///< embedded
-    std::filesystem::path path;  ///< or a user's file
+    std::string text;            ///< the text of an embedded file
+    std::filesystem::path path;  ///< the path of a user's file
     std::string display;
   };
   using Sources = std::map<std::string, Source>;

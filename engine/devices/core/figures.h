@@ -1,7 +1,6 @@
 #pragma once
-// Figures of chips and systems as TOML files give them: each with unit, grade and source. A family reads its
-// own keys through FigureReader, which turns a missing, misspelt or absurd figure into a sentence with file
-// and key.
+// The figures of chips and systems in TOML files, each with unit, grade and source. A family reads its keys
+// through FigureReader, which turns a missing, misspelt or absurd figure into a sentence with file and key.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -14,17 +13,17 @@
 
 namespace pipescope::devices {
 
-/// How sure a figure is: D vendor document, C constant or formula in vendor code, M measured and published, X
-/// derived from others, R recalled.
+/// Whether this is a grade: D vendor document, C constant or formula in vendor code, M measured and
+/// published, X derived from others, R recalled.
 bool isGrade(std::string_view grade);
 
 struct FigureValue {
   double value = 0;
   std::string unit, grade, source;
-  std::string file;  ///< where it stands, for error sentences
+  std::string file;  ///< the file that states it, for error sentences
 };
 
-/// One TOML of resources/devices or resources/systems, its base's figures included.
+/// One TOML of resources/devices or resources/systems with the figures of its base.
 struct FigureFile {
   std::string name;         ///< the file's name without .toml
   std::string file;         ///< for error sentences
@@ -34,17 +33,18 @@ struct FigureFile {
   std::map<std::string, FigureValue> figures;
 };
 
-/// Reads the figures of one file and notes which keys the family knows. The first fault is kept; later calls
-/// return the fallback, so that a family reads all its figures in a row and asks status() once.
+/// Reads the figures of one file and notes the keys that the family knows. The reader keeps the first fault,
+/// and all later calls return the fallback. A family can so read all its figures in a row and ask status()
+/// once.
 class FigureReader {
  public:
   explicit FigureReader(const FigureFile& file) : file_(file) {}
 
-  /// A figure above zero and at most `largest`.
+  /// A figure above 0 and at most `largest`.
   double positive(const std::string& key, const std::string& unit, double largest = 1e30);
-  /// As positive(), or the fallback where the file does not have it.
+  /// Like positive(), or the fallback if the file lacks the key.
   double positiveOr(const std::string& key, const std::string& unit, double fallback);
-  /// Zero is allowed.
+  /// A figure of 0 or more.
   double notNegative(const std::string& key, const std::string& unit);
   /// A positive whole number.
   std::int64_t count(const std::string& key, const std::string& unit, std::int64_t largest);
@@ -52,7 +52,7 @@ class FigureReader {
                        std::int64_t fallback);
   bool has(const std::string& key) const { return file_.figures.contains(key); }
 
-  /// The first fault; or the key that nobody asked for, with the nearest known one.
+  /// The first fault, or a sentence about a key that nobody asked for, with the nearest known key.
   base::Status status() const;
 
  private:

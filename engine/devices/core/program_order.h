@@ -1,5 +1,5 @@
 #pragma once
-// The order in which one device's program has the passes of the stages that it holds.
+// The order of passes in the program of one device, which may hold several stages.
 #include <vector>
 
 #include "engine/compile/plan.h"
@@ -11,8 +11,8 @@ struct OrderedPass {
   const compile::PassPlan* pass = nullptr;
 };
 
-/// Host in, forward, then per stage from the last recompute, backward and weight gradients, then collectives,
-/// update, what else there is, host out.
+/// The order is: host in; forward; then for each stage from the last one recompute, backward and weight
+/// gradients; then collectives, update, any other pass, and host out.
 std::vector<OrderedPass> programOrder(const std::vector<const compile::StagePlan*>& stages);
 
 }  // namespace pipescope::devices

@@ -69,7 +69,7 @@ void TensorLives::operatorAt(const compile::PlanOperator& op, std::int32_t first
 }
 
 void TensorLives::leavePass(std::int32_t endStep) {
-  // What was made and never read leaves the device at the pass' end, unless a later pass reads it.
+  // A tensor that nobody reads leaves the device at the end of its pass, unless a later pass reads it.
   for (const std::size_t tensor : madeInPass_) {
     Life& life = lives_[tensor].back();
     if (!life.read) life.interval.end = std::max(life.interval.end, endStep);

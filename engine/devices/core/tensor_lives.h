@@ -1,5 +1,5 @@
 #pragma once
-// When a stage's tensors are live, in program steps of its device.
+// Works out when the tensors of a stage are live, in program steps of the device.
 #include <cstdint>
 #include <vector>
 
@@ -8,11 +8,11 @@
 
 namespace pipescope::devices {
 
-/// Follows a stage's operators in program order. A tensor lives from the operator that makes it to the last
-/// one that reads it before it is made anew; an inter-stage buffer, which nothing on the device makes, from
-/// the start of the pass that reads it first; a tensor that nothing on the device reads (it leaves) to the
-/// end of its pass. Where an operator works in place, its result takes over memory: it begins when the
-/// operator ends. An operator without work is a view: its result is its input under another name.
+/// Follows the operators of a stage in program order. A tensor lives from the operator that makes it to its
+/// last reader before it is made anew. A buffer between stages, which nothing on this device makes, lives
+/// from the start of the pass that reads it first. A tensor that nothing on the device reads leaves it, and
+/// so lives to the end of its pass. The result of an operator that works in place takes over memory, so its
+/// life begins when the operator ends. The result of an operator without Work is a view of its input.
 class TensorLives {
  public:
   TensorLives() = default;
@@ -22,7 +22,7 @@ class TensorLives {
   void operatorAt(const compile::PlanOperator& op, std::int32_t firstStep, std::int32_t endStep);
   void leavePass(std::int32_t endStep);
 
-  /// Empty for always-live tensors, views, and those that nothing touches.
+  /// Empty for tensors that are always live, for views, and for tensors that no operator uses.
   std::vector<LifeInterval> of(std::size_t tensor) const;
   /// Whether the tensor comes from, or goes to, another device.
   bool crosses(std::size_t tensor) const;
@@ -32,7 +32,7 @@ class TensorLives {
     LifeInterval interval;
     bool read = false;
     bool arrived = false;  ///< nothing on the device made it
-    bool host = false;     ///< made or read by a host pass
+    bool host = false;     ///< a host pass makes or reads it
   };
 
   std::size_t root(std::size_t tensor) const;

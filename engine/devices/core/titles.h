@@ -5,7 +5,7 @@
 
 namespace pipescope::devices {
 
-/// The function as a step's name starts with it: "Scaled_add".
+/// The function's name as it begins the name of a step: "Scaled_add".
 std::string titleOf(ops::MapFunction function);
 
 }  // namespace pipescope::devices

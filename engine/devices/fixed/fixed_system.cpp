@@ -49,7 +49,7 @@ class FixedSystem : public System {
     LoweredDevice lowered;
     for (const compile::StagePlan* stage : stages) {
       lowered.device = stage->device;
-      if (stage->index < 0 || stage->index >= static_cast<int>(costs_.stages.size())) {
+      if (stage->index >= static_cast<int>(costs_.stages.size())) {
         return base::badInput(
             fmt::format("Stage {} has no costs: add a [[fixed.stages]] entry for it.", stage->index));
       }
@@ -69,7 +69,7 @@ class FixedSystem : public System {
   std::vector<Ticks> transferTicks(const std::vector<Flow>& concurrent) const override {
     return std::vector<Ticks>(concurrent.size(), ticksOf(costs_.exchange));
   }
-  /// None: a boundary's cost is given, whatever else is under way.
+  /// No links, because the cost of an exchange is given, whatever else is under way.
   std::vector<std::int64_t> linksOf(const Flow&) const override { return {}; }
   Ticks syncTicks(int) const override { return Ticks(0); }
   Ticks callTicks() const override { return ticksOf(costs_.call); }
@@ -106,7 +106,7 @@ std::shared_ptr<const System> makeFixedSystem(const FixedCosts& costs, int devic
 
 namespace {
 
-/// The system without costs: `pipescope devices` describes it; a run makes its own with makeFixedSystem.
+/// The system without costs, which `pipescope devices` describes. A run makes its own with makeFixedSystem.
 base::Result<std::shared_ptr<const System>> makeWithoutCosts(const SystemRequest& request,
                                                              const SystemOptions&) {
   PIPESCOPE_TRY(FigureReader(request.chip).status());

@@ -12,10 +12,10 @@ namespace pipescope::devices {
 /// Ticks of one cost unit. Reports print cost units.
 inline constexpr std::int64_t kFixedTicksPerUnit = 1'000'000;
 
-/// In cost units.
+/// All costs are in cost units.
 struct FixedStageCost {
   double forward = 0, recompute = 0, backward = 0, update = 0;
-  double weight = 0;  ///< weight gradients within backward
+  double weight = 0;  ///< the part of `backward` that makes weight gradients
 };
 
 struct FixedCosts {

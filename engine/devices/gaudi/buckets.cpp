@@ -19,7 +19,7 @@ ListedKernel copyKernel(const Card& card, const compile::StagePlan& stage, const
   return copy;
 }
 
-/// In front of the kernel that is there now; operators keep their kernels.
+/// Inserts a kernel in front of the one at `place`. Operators keep the kernels that they have.
 void insert(KernelList& list, std::size_t place, ListedKernel kernel) {
   list.kernels.insert(list.kernels.begin() + static_cast<std::ptrdiff_t>(place), std::move(kernel));
   const auto at = static_cast<std::int32_t>(place);
@@ -29,7 +29,7 @@ void insert(KernelList& list, std::size_t place, ListedKernel kernel) {
   }
 }
 
-/// The place behind the kernel that makes the last of the gradients; 0: none is made here.
+/// The place behind the kernel that makes the last of the gradients; 0: this pass makes none of them.
 std::size_t completeAfter(const Bucket& bucket, const KernelList& list) {
   for (std::size_t k = list.kernels.size(); k > 0; --k) {
     for (const std::size_t made : list.kernels[k - 1].makes) {

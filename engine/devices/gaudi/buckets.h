@@ -1,7 +1,7 @@
 #pragma once
-// Buckets of gradients, as PyTorch's DistributedDataParallel has them: each gradient is copied into its
-// bucket when it has been made, the bucket is summed over the cards, and each gradient is copied out again,
-// divided by their number, before the update.
+// Buckets of gradients, as in PyTorch's DistributedDataParallel. A kernel copies each gradient into its
+// bucket as soon as all gradients of the bucket exist. The cards sum the bucket. Before the update, each
+// gradient is copied out again and divided by the number of cards.
 #include <string>
 #include <vector>
 
@@ -10,19 +10,19 @@
 namespace pipescope::devices::gaudi {
 
 struct Bucket {
-  std::string name;  ///< of the collective
-  int op = -1;       ///< its place in the collective pass
+  std::string name;  ///< name of the collective
+  int op = -1;       ///< index of the collective in the collective pass
   std::vector<std::size_t> gradients;
   std::int64_t bytes = 0;
 };
 
-/// None without a collective pass.
+/// The buckets of a stage; none if it has no collective pass.
 std::vector<Bucket> bucketsOf(const compile::StagePlan& stage, const StageUses& uses);
 
-/// Adds a kernel for each bucket behind the one that makes its last gradient in this (backward) pass: a start
-/// for each gradient. Buckets whose gradients other passes make get none.
+/// Adds a kernel for each bucket right behind the kernel that makes its last gradient in this backward pass.
+/// The kernel has a start for each gradient. A bucket whose gradients another pass makes gets no kernel.
 void packBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses, KernelList& list);
-/// Likewise at the beginning of the update, one for each bucket.
+/// Adds a kernel for each bucket at the beginning of the update.
 void unpackBuckets(const Card& card, const compile::StagePlan& stage, const StageUses& uses,
                    KernelList& list);
 

@@ -8,7 +8,7 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Geometries halve and double their sides, so sides and rates are powers of two.
+/// Geometries halve and double their sides, so sides and rates must be powers of two.
 base::Status checkPowers(const FigureFile& file, const Card& card) {
   for (const auto& [figure, value] : {std::pair("mme_macs_bf16", card.macsBf16),
                                       {"mme_least_side", card.leastSide},

@@ -1,4 +1,4 @@
-// Collectives among cards, on the NIC lane; fabric.h has their time.
+// Collectives among cards, on the NIC lane. fabric.h computes their time.
 #include <fmt/format.h>
 
 #include "engine/devices/gaudi/kernel.h"

@@ -1,6 +1,6 @@
-// Products and convolutions run on the MME. What its blocks read again comes from SRAM; operands that are
-// larger than what SRAM holds of them come from HBM again. (Geometries, padding, unaligned rows:
-// HabanaAI/Intel_Gaudi3_Software, C.)
+// Products and convolutions run on the MME. What its blocks read again comes from SRAM. Operands that do not
+// fit into SRAM come from HBM again. (Geometries, padding and unaligned rows: HabanaAI/Intel_Gaudi3_Software,
+// C.)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ std::int64_t extents(const std::vector<std::int64_t>& list) {
   return product;
 }
 
-/// The product that a phase of a layer comes down to. Its depth follows from the multiply-adds: a strided
-/// convolution's input gradient has fewer than kernel × channels for each element.
+/// The product that a phase of a layer amounts to. Its depth follows from the multiply-adds, because the
+/// input gradient of a strided convolution needs fewer than kernel × channels for each element.
 Product productOf(const Contraction& work) {
   Product p;
   const std::int64_t taps = extents(work.kernel);
@@ -42,15 +42,15 @@ Product productOf(const Contraction& work) {
   return p;
 }
 
-/// What a row of cache lines that begin anywhere costs: two accesses for all but the first.
+/// The factor for rows that begin anywhere in a cache line: every access but the first touches two lines.
 double unaligned(const Card& card, std::int64_t rowBytes) {
   if (rowBytes % card.cacheLine == 0) return 1;
   const auto lines = static_cast<double>((rowBytes + card.cacheLine - 1) / card.cacheLine);
   return (1 + 2 * (lines - 1)) / lines;
 }
 
-/// A 1×1 product's operands are read as they are; a convolution's input counts once, however often its kernel
-/// meets it: the MME walks over it.
+/// The bytes that a product reads. The input of a convolution counts once, however often the kernel meets an
+/// element, because the MME walks over it.
 struct Operands {
   double left = 0, right = 0, result = 0;  ///< bytes
 };
@@ -94,12 +94,12 @@ base::Result<Kernel> lower(const Contraction& work, const LoweringContext& conte
   const double size = static_cast<double>(graph::sizeOf(work.type));
   const double left = operands.left * unaligned(card, product.k * static_cast<std::int64_t>(size)),
                right = operands.right * unaligned(card, product.n * static_cast<std::int64_t>(size));
-  // Each block of rows meets each block of columns.
+  // Each block of rows reads each block of columns.
   kernel.sramBytes = static_cast<std::int64_t>(left * static_cast<double>(geometry.columnBlocks - 1) +
                                                right * static_cast<double>(geometry.rowBlocks - 1));
-  // Half of SRAM holds a slice of one operand, whole in depth, and the other operand comes once for each
-  // slice; or a slice of the result, in float32, to which slices of the depth add up: then both operands come
-  // once for each.
+  // Half of SRAM holds either a slice of one operand at full depth, and the other operand comes once for each
+  // slice; or a float32 slice of the result that sums slices of the depth, and both operands come once for
+  // each slice.
   const double held = static_cast<double>(card.sramBytes) / 2, batch = static_cast<double>(product.batch);
   const auto slices = [&](double bytes) { return std::max(1.0, std::ceil(bytes / batch / held)); };
   const double sums = operands.result / size * static_cast<double>(sizeof(float));

@@ -24,7 +24,8 @@ base::Result<Fabric> Fabric::read(const Card& card, FigureReader& figures, int c
   return fabric;
 }
 
-/// Links are numbered: card × (devices + 2) + peer; behind the peers, the card's way out and its way in.
+/// A link's number is card × (devices + 2) + peer. Behind the peers come the card's way out of the box and
+/// its way in.
 std::vector<std::int64_t> Fabric::linksOf(const Flow& flow) const {
   PIPESCOPE_CHECK(flow.from >= 0 && flow.to >= 0 && flow.from < devices_ && flow.to < devices_,
                   "flow between cards that are not there");
@@ -59,7 +60,8 @@ std::vector<LinkInfo> Fabric::links() const {
     for (int to = 0; to < devices_; ++to) {
       if (from == to) continue;
       const bool box = from / perBox_ == to / perBox_;
-      // To other boxes only cards of the same slot talk directly; others are routed the same way.
+      // Only cards of the same slot talk directly to other boxes; the model routes other pairs in the same
+      // way.
       if (!box && from % perBox_ != to % perBox_) continue;
       if (box && mesh()) {
         links.push_back({from, to, "RoCE", peer_});
@@ -77,8 +79,8 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   std::map<int, int> inBox;
   for (const int card : cards) ++inBox[card / perBox_];
   if (cards.size() < 2 || bytes <= 0) return 0;
-  // Reduce-scatter and all-gather move the same; both make an all-reduce. A broadcast is a scatter and an
-  // all-gather.
+  // Reduce-scatter and all-gather move equally much, and an all-reduce is both. A broadcast is a scatter and
+  // an all-gather.
   const double phases = kind == Kind::allReduce || kind == Kind::broadcast ? 2 : 1;
   const double efficiency = card_.collectiveEfficiency, latency = phases * card_.collectiveLatency;
   if (!mesh()) {
@@ -88,7 +90,7 @@ double Fabric::collectiveSeconds(ops::Collective::Kind kind, double bytes,
   int most = 1, least = static_cast<int>(cards.size());
   for (const auto& [box, count] : inBox) most = std::max(most, count), least = std::min(least, count);
   const double p = most;
-  // p − 1 links work at once: fewer cards leave links idle.
+  // p − 1 links work at once, so fewer cards leave links idle.
   const double inside = most > 1 ? phases * (p - 1) / p * bytes / (efficiency * peer_ * (p - 1)) : 0;
   const auto boxes = static_cast<double>(inBox.size());
   const double outside = boxes > 1 ? phases * (boxes - 1) / boxes * (bytes / least) / (efficiency * out_) : 0;

@@ -1,7 +1,7 @@
 #pragma once
-// How Gaudi cards are wired: in a box every card has ports to every other one (a full mesh) or all its ports
-// go to switches; boxes are joined through each card's ports to the outside. Collectives as HCCL does them:
-// reduce-scatter, then all-gather, straight over the mesh; over boxes hierarchically. (Sources: HabanaAI/HCL;
+// How Gaudi cards are wired. Inside a box every card has ports to every other one (a full mesh), or all ports
+// go to switches. Each card also has ports to other boxes. Collectives work as in HCCL: a reduce-scatter,
+// then an all-gather, straight over the mesh, and hierarchically over boxes. (Sources: HabanaAI/HCL;
 // docs.habana.ai.)
 #include <cstdint>
 #include <vector>
@@ -15,27 +15,27 @@ namespace pipescope::devices::gaudi {
 
 class Fabric {
  public:
-  /// A single card: no links.
+  /// The fabric of a single card has no links.
   explicit Fabric(const Card& card) : card_(card) {}
-  /// `devices` of so many boxes, the first ones.
+  /// The first `devices` cards of boxes with `cards` each.
   static base::Result<Fabric> read(const Card& card, FigureReader& figures, int cardsPerBox, int devices);
 
   int devices() const { return devices_; }
   int cardsPerBox() const { return perBox_; }
   bool mesh() const { return peer_ > 0; }
-  /// Between two cards of a box, one direction; 0: by switches.
+  /// Bytes per second between two cards of a box in one direction; 0: they talk through switches.
   double peerBytesPerSecond() const { return peer_; }
   double scaleOutBytesPerSecond() const { return out_; }
 
-  /// Seconds of each of several flows that start together: a flow takes as long as its most loaded link.
+  /// Seconds of each of several flows that start together. A flow takes as long as its most loaded link.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   std::vector<std::int64_t> linksOf(const Flow& flow) const;
   std::vector<LinkInfo> links() const;
 
-  /// Seconds of a collective among these cards (ascending, at least one) over `bytes` of each card's tensor;
-  /// of an all-gather, of the whole. What t(all-reduce) = α + 2·(P−1)/P·S/(η·B) says, B = (P−1) peer links of
-  /// a mesh. Over b boxes the part outside, 2·(b−1)/b·(S/p)/(η·scale-out) with p cards in each box, goes on
-  /// at the same time.
+  /// Seconds of a collective among these cards (ascending, at least one). `bytes` is the size of each card's
+  /// tensor; for an all-gather, of the whole. t(all-reduce) = α + 2·(P−1)/P·S/(η·B), where B counts the P−1
+  /// peer links of a mesh. Over b boxes, the part between boxes, 2·(b−1)/b·(S/p)/(η·scale-out) with p cards
+  /// in each box, runs at the same time.
   double collectiveSeconds(ops::Collective::Kind kind, double bytes, const std::vector<int>& cards) const;
 
  private:

@@ -1,4 +1,4 @@
-// Rows picked by index, on TPCs.
+// Picks rows by index, on TPCs.
 #include "engine/devices/gaudi/gathering.h"
 #include "engine/devices/gaudi/kernel.h"
 

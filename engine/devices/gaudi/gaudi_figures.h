@@ -7,7 +7,8 @@
 
 namespace pipescope::devices::gaudi {
 
-/// The figures of a card and, where there is one, its box: as given, then what follows from them (grade X).
+/// The figures of a card and, if there is one, of its box: first those given, then those that follow from
+/// them (grade X).
 std::vector<Figure> gaudiFigures(const Card& card, const FigureFile& cardFile, const FigureFile* boxFile,
                                  const Fabric& fabric);
 

@@ -1,4 +1,4 @@
-// The Gaudi family: cards in boxes, boxes joined by Ethernet.
+// The Gaudi family: cards in boxes, which Ethernet joins.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,13 +79,13 @@ class GaudiSystem final : public System {
     return ticks;
   }
   std::vector<std::int64_t> linksOf(const Flow& flow) const override { return fabric_.linksOf(flow); }
-  /// Cards agree over Ethernet: a message there and back.
+  /// Cards agree over Ethernet with a message there and one back.
   Ticks syncTicks(int devices) const override {
     return base::ticksFromSeconds(devices > 1 ? 2 * card_.collectiveLatency : 0, card_.timebase());
   }
   Ticks callTicks() const override { return base::ticksFromSeconds(card_.callOverhead, card_.timebase()); }
-  /// As PyTorch's DistributedDataParallel: a first bucket of 1 MiB, so that communication starts early, then
-  /// 25 MiB.
+  /// The sizes of PyTorch's DistributedDataParallel: a first bucket of 1 MiB, so that communication starts
+  /// early, then 25 MiB.
   std::vector<Bytes> gradientBuckets() const override { return {Bytes(1 << 20), Bytes(25 << 20)}; }
 
  private:

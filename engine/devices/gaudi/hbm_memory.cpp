@@ -51,7 +51,7 @@ std::int64_t HbmMemory::placeWorkspace() const {
     std::int64_t address = 0, end = 0;
     const std::vector<LifeInterval>* lives = nullptr;
   };
-  std::vector<Block> placed;  // ascending address
+  std::vector<Block> placed;  // by ascending address
   const auto meet = [](const std::vector<LifeInterval>& a, const std::vector<LifeInterval>& b) {
     return std::any_of(a.begin(), a.end(), [&](LifeInterval x) {
       return std::any_of(b.begin(), b.end(),
@@ -102,7 +102,7 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
   const std::size_t peak = peakStep();
   std::vector<const LoweredVariable*> live = heldAt(peak);
   std::map<std::string, std::int64_t> byCategory;
-  std::int64_t wide = 0;  // in float32, weights and their state left out
+  std::int64_t wide = 0;  // in float32, without weights and their optimizer state
   for (const LoweredVariable* variable : live) {
     byCategory[variable->category] += variable->bytes.count;
     if (!variable->alwaysLive && variable->shape.ends_with("float32")) wide += variable->bytes.count;
@@ -115,7 +115,7 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string held, largest;
   for (const auto& [bytes, category] : categories) {
-    if (bytes * 100 < needed) continue;  // less than a hundredth is no cause
+    if (bytes * 100 < needed) continue;  // Less than a hundredth is not named as a cause.
     held += fmt::format("{}{} {}", held.empty() ? "" : ", ", category, gib(bytes));
   }
   for (std::size_t i = 0; i < std::min<std::size_t>(3, live.size()); ++i)
@@ -132,7 +132,7 @@ std::string HbmMemory::describeOverflow(const std::string& deviceName, std::int6
 
 LoweredMemory HbmMemory::finish(const std::string& deviceName) {
   replay();
-  // By category: what is there for good, and what the fullest step holds besides.
+  // Sums by category what is always live and what the fullest step holds besides.
   std::map<std::string, std::int64_t> always, atPeak;
   std::int64_t alwaysLive = 0, peak = 0;
   for (const LoweredVariable* variable : heldAt(peakStep())) {

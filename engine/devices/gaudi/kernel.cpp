@@ -36,7 +36,7 @@ Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t element
   const std::int64_t vectors = (bytes + card.vectorBytes - 1) / card.vectorBytes;
   const std::int64_t each = (vectors + card.tpcs - 1) / card.tpcs;
   kernel.units = std::min(vectors, card.tpcs);
-  // The pipeline is filled by unrolling; its latency is paid at the ends.
+  // Unrolling keeps the pipeline full, so its latency counts only once.
   kernel.arithmetic = (static_cast<double>(each) * instructions + card.tpcLatency) / card.tpcHz;
   return kernel;
 }

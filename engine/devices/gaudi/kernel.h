@@ -1,5 +1,5 @@
 #pragma once
-// What one piece of Work becomes on a Gaudi: kernels of one engine each. One file lowers one kind of Work;
+// What one piece of Work becomes on a Gaudi: a kernel of one engine. One file lowers one kind of Work, and
 // lowerWork() picks it.
 #include <cstdint>
 #include <string>
@@ -17,44 +17,44 @@ namespace pipescope::devices::gaudi {
 enum class Engine : std::uint8_t { mme, tpc, dma, nic, host };
 model::LaneRole laneOf(Engine engine);
 
-/// A kernel's own time counts what its engine does while everything is at hand; reading and writing HBM come
-/// on top when it is known which tensors lie there (recipe.h).
+/// A kernel's own time covers what its engine does while all data is at hand. The time to read and write HBM
+/// is added once it is known which tensors lie there (recipe.h).
 struct Kernel {
   Engine engine = Engine::tpc;
-  std::string name;         ///< own part of the name path: "Gemm", "Add"
-  double arithmetic = 0;    ///< seconds of the engine's units
-  std::int64_t units = 1;   ///< that work, of those that the card has
-  std::int64_t starts = 1;  ///< dependent starts, one after another: a loop of the operator
-  /// Bytes moved between SRAM and engine beyond each operand and result once.
+  std::string name;         ///< its part of the name path: "Gemm", "Add"
+  double arithmetic = 0;    ///< seconds on the engine's units
+  std::int64_t units = 1;   ///< how many units of the card work
+  std::int64_t starts = 1;  ///< starts that depend on each other, as in a loop of the operator
+  /// Bytes that move between SRAM and the engine beyond reading each operand and writing each result once.
   std::int64_t sramBytes = 0;
-  /// Bytes of operands read from HBM again, where they do not lie in SRAM as a whole.
+  /// Bytes of operands that come from HBM again if they do not fit into SRAM.
   std::int64_t againBytes = 0;
-  std::int64_t workspace = 0;  ///< bytes of HBM while it runs
-  /// Slower access than in whole cache lines: bytes moved ÷ bytes used, of all operands and results.
+  std::int64_t workspace = 0;  ///< bytes of HBM that it needs while it runs
+  /// Bytes moved ÷ bytes used over all operands and results; above 1 if accesses do not use whole cache
+  /// lines.
   double spread = 1;
-  /// Works element by element: may be fused with a neighbour that does.
+  /// It works element by element, so it may be fused with a neighbour that does too.
   bool elementwise = false;
-  /// Its result is known only when all has been read: what comes after reads the operands again.
+  /// Its result is known only when everything has been read, so whatever follows reads the operands again.
   bool barrier = false;
-  std::int64_t bytesIn = 0, bytesOut = 0;  ///< host copies and collectives
-  /// Bytes of HBM that it reads and writes besides the tensors that it reads and makes: of a bucket of
-  /// gradients.
+  std::int64_t bytesIn = 0, bytesOut = 0;  ///< only for host copies and collectives
+  /// Bytes of gradient buckets that it reads from and writes to HBM, besides its tensors.
   std::int64_t bucketRead = 0, bucketWritten = 0;
 };
 
 struct LoweringContext {
   const Card& card;
   const Fabric& fabric;
-  compile::Replication replication;  ///< says which cards a collective is among
+  compile::Replication replication;  ///< says which cards take part in a collective
   int device = 0;
   std::string what = {};  ///< the operator, for error sentences
 };
 
-/// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where a Gaudi
+/// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if a Gaudi
 /// cannot do it.
 base::Result<Kernel> lowerWork(const ops::WorkItem& item, const LoweringContext& context);
 
-// One file each.
+// Each of these is in a file of its own.
 base::Result<Kernel> lower(const ops::Contraction& work, const LoweringContext& context);
 base::Result<Kernel> lower(const ops::Map& work, const LoweringContext& context);
 base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& context);
@@ -67,16 +67,16 @@ base::Result<Kernel> lower(const ops::Random& work, const LoweringContext& conte
 base::Result<Kernel> lower(const ops::Collective& work, const LoweringContext& context);
 base::Result<Kernel> lower(const ops::HostCopy& work, const LoweringContext& context);
 
-/// A TPC kernel of so many instructions for each vector of the elements' type. TPCs take whole vectors.
+/// A TPC kernel that takes `instructions` for each vector of the elements' type. TPCs work on whole vectors.
 Kernel tpcKernel(const Card& card, const std::string& name, std::int64_t elements, ElementType type,
                  double instructions);
-/// Seconds in which TPCs load or store so many bytes.
+/// Seconds in which the TPCs load or store `bytes`.
 double accessSeconds(const Card& card, double bytes);
 
-/// A sentence unless the product of the extents is between 1 and 2^42, and each of them at least 1.
+/// Fails with a sentence unless each extent is at least 1 and their product at most 2^42.
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
                            const LoweringContext& context);
-/// A sentence unless the card computes in this type.
+/// Fails with a sentence unless the card computes in this type.
 base::Status checkComputes(ElementType type, const LoweringContext& context);
 
 }  // namespace pipescope::devices::gaudi

@@ -11,7 +11,7 @@ using compile::PlanOperator;
 using compile::PlanTensorId;
 using compile::StagePlan;
 
-/// Operands that a fused kernel may have: its address registers.
+/// A fused kernel has an address register for each operand, and this many registers.
 constexpr std::size_t kMostOperands = 16;
 
 bool startsWithProduct(const PlanOperator& op) {
@@ -44,7 +44,7 @@ StageUses::StageUses(const StagePlan& stage)
       outlives_(stage.tensors.size()),
       productsOnly_(stage.tensors.size(), true) {
   for (std::size_t i = 0; i < stage.tensors.size(); ++i) alias_.push_back(i);
-  // Backwards, because what a view hands on is read by those who read its result.
+  // Walks backwards, because the readers of a view's result read what the view hands on.
   for (auto pass = stage.passes.rbegin(); pass != stage.passes.rend(); ++pass) {
     for (auto op = pass->operators.rbegin(); op != pass->operators.rend(); ++op) {
       const std::vector<std::size_t> outputs = valid(op->outputs);
@@ -144,7 +144,7 @@ class Lister {
     kernel.sramBytes *= work.repeat;
     kernel.bytesIn *= work.repeat;
     kernel.bytesOut *= work.repeat;
-    // Only what depends on the time before is started anew each time.
+    // A repeated kernel starts anew each time only if it depends on the time before.
     if (!kernel.elementwise && work.concurrent == 0) kernel.starts = work.repeat;
     ListedKernel listed{kernel, op.name + (work.label.empty() ? "" : "/" + work.label), 0, {}, {}, {}, false};
     listed.fusable = kernel.engine == Engine::tpc && !kernel.barrier &&
@@ -157,8 +157,8 @@ class Lister {
     return {};
   }
 
-  /// Within an operator TPC work goes on in the same kernel until a barrier; reductions that are barriers run
-  /// together.
+  /// The TPC work of an operator continues in the same kernel until a barrier. Reductions that are barriers
+  /// run together.
   static bool joins(const ListedKernel& before, const ListedKernel& next) {
     if (before.kernel.engine != Engine::tpc || next.kernel.engine != Engine::tpc) return false;
     return !before.kernel.barrier || next.kernel.barrier;
@@ -192,8 +192,8 @@ class Lister {
                        [&](std::size_t tensor) { return contains(before.makes, tensor); });
   }
 
-  /// The operator's operands are read by its first kernel, and by those after a barrier again; its results
-  /// are made by the last one.
+  /// The first kernel of an operator reads its operands, kernels after a barrier read them again, and the
+  /// last kernel makes the results.
   void describe(const PlanOperator& op, int index, std::vector<ListedKernel>& own) const {
     for (std::size_t k = 0; k < own.size(); ++k) {
       own[k].op = index;

@@ -1,6 +1,6 @@
 // Elementwise work on TPCs: each function takes a number of vector instructions for each vector. (D: simple
-// instructions, docs.habana.ai. R: the counts of special functions, which TPCs look up and interpolate in
-// float32. X: functions that are made of others take the sum.)
+// instructions, docs.habana.ai. R: special functions, which TPCs look up and interpolate in float32. X:
+// functions made of others take the sum.)
 #include <algorithm>
 #include <initializer_list>
 
@@ -15,7 +15,7 @@ using ops::MapFunction;
 
 struct FunctionRow {
   double instructions = 0;  ///< for a vector of float32
-  bool wide = false;        ///< computed in float32 whatever the type: a vector of 16-bit elements makes two
+  bool wide = false;  ///< computed in float32 for every type: a vector of 16-bit elements becomes two vectors
 };
 
 constexpr FunctionRow simple(double instructions) {
@@ -98,7 +98,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case geluGradient:
       return special(26);
     case asin:
-    case atan:  // polynomials, as those of sine and error function
+    case atan:  // polynomials like those of sine and error function
       return special(14);
 
     case sign:
@@ -182,8 +182,8 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case complexMultiplyAdd:
       return madeOf({rowOf(multiply), rowOf(scaledAdd), rowOf(multiply), rowOf(scaledAdd)});
     case overlap:
-      // The corners of the intersection, its sides (not below 0) and its area; the areas of both boxes; the
-      // area of the union; the quotient and its comparison with the threshold.
+      // The parts are: the corners of the intersection, its sides (not below 0) and its area; the areas of
+      // both boxes; the area of the union; the quotient and its comparison with the threshold.
       return madeOf({rowOf(maximum), rowOf(maximum), rowOf(minimum), rowOf(minimum), rowOf(subtract),
                      rowOf(subtract), rowOf(maximum), rowOf(maximum), rowOf(multiply), rowOf(subtract),
                      rowOf(subtract), rowOf(multiply), rowOf(subtract), rowOf(subtract), rowOf(multiply),
@@ -200,7 +200,7 @@ base::Result<Kernel> lower(const ops::Map& work, const LoweringContext& context)
   PIPESCOPE_TRY(checkElements("number of operands", {work.operands}, context));
   const FunctionRow row = rowOf(work.function);
   const double wide = row.wide && graph::sizeOf(work.type) < 4 ? 2 : 1;
-  // More than two operands are taken in one by one.
+  // Operands beyond the second are taken in one by one.
   const auto more = static_cast<double>(std::max<std::int64_t>(0, work.operands - 2));
   Kernel kernel = tpcKernel(context.card, titleOf(work.function), work.elements, work.type,
                             row.instructions * wide + more);

@@ -18,7 +18,7 @@ std::int64_t paddedDepth(std::int64_t k, ElementType type) {
 }
 
 Geometry chooseGeometry(const Card& card, const Product& product) {
-  // Blocks have the same size in all types; other types sum faster or slower.
+  // Blocks have the same size in all types; only the speed of summing differs.
   const double depthRate = static_cast<double>(card.macs(product.type)) / static_cast<double>(card.macsBf16);
   Geometry best;
   const auto consider = [&](std::int64_t rows, std::int64_t together, std::int64_t packed, bool swapped) {
@@ -34,7 +34,8 @@ Geometry chooseGeometry(const Card& card, const Product& product) {
     g.cycles = g.rowBlocks * g.columnBlocks * ceilDiv(ceilDiv(product.batch, packed), together) * depth +
                card.rollUp;
     if (swapped) std::swap(g.rows, g.columns), std::swap(g.rowBlocks, g.columnBlocks);
-    // Of equally fast ones the one that reads least: a block of rows meets each block of columns.
+    // Of equally fast geometries, takes the one that reads least. Each block of rows reads each block of
+    // columns.
     const auto reads = [&](const Geometry& of) {
       return of.rowBlocks * product.n + of.columnBlocks * product.m;
     };

@@ -35,7 +35,7 @@ base::Result<Kernel> lower(const ops::Pool& work, const LoweringContext& context
   const PoolRow row = rowOf(work.function);
   const double each = static_cast<double>(window) * (work.backward ? row.backward : row.forward);
   Kernel kernel = tpcKernel(context.card, work.backward ? "PoolGradient" : "Pool", outputs, work.type, each);
-  // Windows that overlap read the same element from SRAM again.
+  // Overlapping windows read the same element from SRAM again.
   const std::int64_t size = graph::sizeOf(work.type);
   kernel.sramBytes = std::max<std::int64_t>(0, outputs * window - inputs) * size;
   return kernel;

@@ -1,4 +1,5 @@
-// Random numbers on TPCs: a counter-based generator, some ten instructions for each vector of float32 (R).
+// Random numbers on TPCs: a counter-based generator takes about ten instructions for each vector of float32
+// (R).
 #include "engine/devices/gaudi/kernel.h"
 
 namespace pipescope::devices::gaudi {

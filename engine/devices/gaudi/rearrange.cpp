@@ -1,5 +1,5 @@
-// Moves without arithmetic. Where whole cache lines stay together a neighbouring kernel reads or writes in
-// the new order (the graph compiler's logical operations); otherwise DMA engines move line by line.
+// Moves without arithmetic. If whole cache lines stay together, a neighbouring kernel reads or writes in the
+// new order (a logical operation of the graph compiler). Otherwise DMA engines move line by line.
 #include <algorithm>
 
 #include "engine/devices/gaudi/kernel.h"
@@ -19,8 +19,8 @@ base::Result<Kernel> lower(const ops::Rearrange& work, const LoweringContext& co
   Kernel kernel;
   kernel.engine = Engine::dma;
   kernel.name = "Transpose";
-  // A line holds several runs, of which one is wanted at a time; blocks of lines are turned in SRAM, so that
-  // a line comes from HBM once (X: max over in and out, cost model of Intel Gaudi software).
+  // A line holds several runs, of which one is wanted at a time. Blocks of lines are turned in SRAM, so each
+  // line comes from HBM once (X: maximum over in and out, cost model of Intel's Gaudi software).
   const auto bytes = static_cast<double>(work.elements * size);
   kernel.arithmetic = card.dmaSliceFactor * 2 * bytes / card.dmaBytesPerSecond + card.dmaLatency;
   return kernel;

@@ -6,7 +6,8 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Kernels whose slices SRAM holds at a time: one that makes them, and the next, which takes them.
+/// SRAM holds the slices of two kernels at a time: of the one that makes them and of the next, which takes
+/// them.
 constexpr std::size_t kKernelsInSram = 2;
 
 struct Cost {
@@ -24,7 +25,7 @@ Cost costOf(const Card& card, const Kernel& kernel, const Traffic& traffic) {
   cost.memory = static_cast<double>(traffic.read + traffic.written) * spread / card.hbmEffective;
   cost.engine = std::max(kernel.arithmetic, sram);
   if (kernel.engine == Engine::tpc) {
-    // Loads and stores have a slot each.
+    // Loads and stores each have an instruction slot.
     const auto most = static_cast<double>(std::max(traffic.loaded, traffic.stored)) * spread;
     cost.engine = std::max(cost.engine, accessSeconds(card, most));
     cost.alone = std::max(cost.engine, cost.memory);
@@ -47,7 +48,7 @@ void placeKernels(const Card& card, const KernelList& list, const std::vector<Tr
                   std::size_t end, double start, std::vector<PlacedKernel>& placed) {
   std::array<double, 5> engineFree{};
   engineFree.fill(start);
-  double memoryFree = start, earlierEnd = start;  // all but the last kernel so far
+  double memoryFree = start, earlierEnd = start;  // the end of all kernels so far but the last
   const std::size_t first = placed.size();
   for (std::size_t k = placed.size(); k < end; ++k) {
     const Kernel& kernel = list.kernels[k].kernel;

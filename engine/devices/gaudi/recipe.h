@@ -1,6 +1,6 @@
 #pragma once
-// When the kernels of one pass run: each engine takes its kernels in the order of the recipe, as soon as what
-// they read is there; engines work side by side and share HBM.
+// Decides when the kernels of a pass run. Each engine runs its kernels in the order of the recipe as soon as
+// their operands are there. Engines work side by side and share HBM.
 #include <vector>
 
 #include "engine/devices/gaudi/kernel_list.h"
@@ -10,16 +10,18 @@ namespace pipescope::devices::gaudi {
 
 struct PlacedKernel {
   double start = 0, end = 0;            ///< seconds from the recipe's start
-  double sliceStart = 0, sliceEnd = 0;  ///< of operands that DMA brings; equal: none
+  double sliceStart = 0, sliceEnd = 0;  ///< the slices of operands that DMA brings; equal: there are none
 };
 
-/// Appends kernels [placed.size(), end) of the list to `placed`, from `start` on: by then all earlier ones
-/// have ended. A kernel takes the longer of what its engine computes, loads and stores, and what HBM takes;
-/// for a product the share Card::sliceExposure of HBM's time comes on top of computing, because slices are
-/// not hidden perfectly (what HBM takes is measured with that in it). It starts Card::kernelOverhead after
-/// what it reads is there. SRAM holds the slices of two kernels, so a kernel also waits for all but the one
-/// before it. Where operands come by slices of a kernel before, the first slice is enough to start, and it
-/// ends no earlier than a slice of its own after that one's end.
+/// Appends kernels [placed.size(), end) of the list to `placed`. They begin at `start` or later, when all
+/// earlier ones have ended.
+/// A kernel takes as long as its engine computes, loads and stores, or as HBM needs, whichever is longer. A
+/// product also pays the share Card::sliceExposure of HBM's time on top of computing, because slices are
+/// never hidden perfectly (the measured HBM rates include this).
+/// A kernel starts Card::kernelOverhead after its operands are there. SRAM holds the slices of two kernels,
+/// so a kernel also waits for all kernels but the one before it. If operands come in slices from an earlier
+/// kernel, the first slice is enough to start; the kernel ends at least one of its own slices after that
+/// kernel's end.
 void placeKernels(const Card& card, const KernelList& list, const std::vector<Traffic>& traffic,
                   std::size_t end, double start, std::vector<PlacedKernel>& placed);
 

@@ -1,5 +1,5 @@
-// Sums and extrema on TPCs. A row that local memory holds is summed and used in the same kernel; anything
-// else is known only when all has been read.
+// Sums and extrema on TPCs. If local memory holds a row, the same kernel sums it and uses the result.
+// Otherwise the result is known only when everything has been read.
 #include <algorithm>
 #include <cmath>
 
@@ -34,12 +34,12 @@ base::Result<Kernel> lower(const ops::Reduce& work, const LoweringContext& conte
   const Card& card = context.card;
   PIPESCOPE_TRY(checkComputes(work.type, context));
   PIPESCOPE_TRY(checkElements("number of elements", {work.outputs, work.depth}, context));
-  // Neighbours are halved until one is left: a shuffle and an operation for each halving, each waiting for
-  // the one before as long as results take; two rows are in flight (R).
+  // The lanes of a vector are halved until one is left. Each halving is a shuffle and an operation, and waits
+  // for the result of the one before; two rows are in flight (R).
   constexpr double kInstructions = 2, kRowsInFlight = 2;
   const double lanes = static_cast<double>(card.vectorBytes) / 4;
   const std::int64_t size = graph::sizeOf(work.type), rowBytes = work.depth * size;
-  // Each row begins with a vector and a cache line of its own.
+  // Each row begins a new vector and a new cache line.
   const std::int64_t padded = (rowBytes + card.vectorBytes - 1) / card.vectorBytes * card.vectorBytes / size;
   Kernel kernel = tpcKernel(card, "Reduce", work.outputs * (work.contiguous ? padded : work.depth), work.type,
                             tpcInstructions(work.function));

@@ -1,4 +1,4 @@
-// Rows written or added by index, on TPCs: what is added to is read first.
+// Writes or adds rows by index, on TPCs. Rows that are added to are read first.
 #include "engine/devices/gaudi/gathering.h"
 #include "engine/devices/gaudi/kernel.h"
 

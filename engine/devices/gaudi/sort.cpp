@@ -1,4 +1,4 @@
-// Sorting on TPCs: a bitonic network's log₂n·(log₂n + 1)/2 rounds of compare and exchange.
+// Sorts on TPCs with a bitonic network: log₂n·(log₂n + 1)/2 rounds of compare and exchange.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ base::Result<Kernel> lower(const ops::Sort& work, const LoweringContext& context
   const double rounds = levels * (levels + 1) / 2;
   Kernel kernel = tpcKernel(context.card, "Sort", work.rows * work.rowElements, work.type, 4 * rounds);
   const std::int64_t bytes = work.rows * work.rowElements * graph::sizeOf(work.type);
-  // Rows that local memory does not hold are merged through SRAM, a round at a time.
+  // Rows that do not fit into local memory are merged through SRAM, one round at a time.
   if (work.rowElements * graph::sizeOf(work.type) > context.card.localBytes)
     kernel.sramBytes = bytes * static_cast<std::int64_t>(levels);
   kernel.workspace = 2 * bytes;

@@ -6,7 +6,7 @@
 namespace pipescope::devices::gaudi {
 namespace {
 
-/// Slices in flight at once: one coming, one worked on, one going, and one spare.
+/// Slices in flight: one arrives, one is worked on, one leaves, and one is spare.
 constexpr std::int64_t kSlicesInSram = 4;
 constexpr std::int64_t kMostSlices = 32;
 
@@ -24,15 +24,15 @@ class TrafficCounter {
 
  private:
   struct Place {
-    std::int64_t touched = -1;  ///< bytes that had passed when it was touched last; −1: never
+    std::int64_t touched = -1;  ///< bytes that had passed when it was last used; −1: never used
     std::size_t maker = SIZE_MAX;
     bool readFromHbm = false;
   };
 
   std::int64_t bytesOf(std::size_t tensor) const { return stage_.tensors[tensor].type.bytes().count; }
 
-  /// Kernels hand slices on where they stand next to each other in the recipe on different engines, or with
-  /// kernels of other engines between them only.
+  /// A kernel hands slices to the next one on a different engine if at most kernels of other engines stand
+  /// between them in the recipe.
   bool adjacent(std::size_t maker, std::size_t reader) const {
     if (maker == SIZE_MAX || maker >= reader) return false;
     const Engine from = list_.kernels[maker].kernel.engine, to = list_.kernels[reader].kernel.engine;
@@ -61,7 +61,7 @@ class TrafficCounter {
       }
     }
     if (listed.kernel.againBytes > 0) {
-      // What does not lie in SRAM as a whole comes again.
+      // An operand that does not fit into SRAM comes from HBM again.
       traffic.read += traffic.read > 0 ? listed.kernel.againBytes : 0;
       traffic.loaded += listed.kernel.againBytes;
     }
@@ -83,7 +83,7 @@ class TrafficCounter {
     return std::find(listed.readsAgain.begin(), listed.readsAgain.end(), tensor) != listed.readsAgain.end();
   }
 
-  /// A result goes to HBM unless everybody that reads it does so out of SRAM.
+  /// A result goes to HBM unless all its readers find it in SRAM.
   void write(std::size_t k) {
     for (const std::size_t tensor : list_.kernels[k].makes) {
       if (uses_.outlivesPass(tensor) || places_[tensor].readFromHbm) {

@@ -79,7 +79,7 @@ class StageLowering {
     std::vector<std::size_t> variables;  ///< by plan tensor
     std::set<std::size_t> inSram;        ///< tensors that never lie in HBM
     std::vector<int>
-        bucketOfSegment;  ///< by segment of the backward pass: the collective that its end is ready for
+        bucketOfSegment;  ///< by segment of the backward pass: the collective that may start at its end
   };
 
   void addTensors(const StagePlan& stage) {
@@ -149,7 +149,7 @@ class StageLowering {
     return lowered;
   }
 
-  /// Program steps of the device are its kernels.
+  /// The program steps of the device are its kernels.
   void keepLives(const PassPlan& plan, const KernelList& list, StageState& state) {
     const std::int32_t first = memory_.steps();
     state.lives.enterPass(plan.pass, first);
@@ -168,7 +168,7 @@ class StageLowering {
     state.lives.leavePass(memory_.steps());
   }
 
-  /// Kernels after which the recipe is cut: where a bucket of gradients is complete.
+  /// The kernels behind which the recipe is cut, because a bucket of gradients is complete there.
   static std::vector<std::size_t> cutsOf(const PassPlan& plan, const KernelList& list) {
     std::vector<std::size_t> ends;
     for (std::size_t k = 0; k < list.kernels.size(); ++k) {
@@ -190,7 +190,7 @@ class StageLowering {
         state.bucketOfSegment.push_back(end == 0 ? -1 : list.kernels[end - 1].bucket);
     }
     std::size_t first = 0;
-    double base = 0;  // seconds from the pass' start to the segment's
+    double base = 0;  // seconds from the start of the pass to the start of the segment
     for (const std::size_t end : cuts) {
       LoweredSegment segment;
       segment.name = "stage" + std::to_string(stage.index) + "/" + model::toString(plan.pass);
@@ -211,8 +211,8 @@ class StageLowering {
     }
   }
 
-  /// The segment of the backward pass at whose end the collective's bucket is complete; −1: it is made
-  /// elsewhere.
+  /// The segment of the backward pass at whose end the collective's bucket is complete; −1: another pass
+  /// makes it.
   int backwardSegment(const StagePlan& stage, int op) const {
     const std::vector<int>& buckets = states_.at(&stage).bucketOfSegment;
     const auto found = std::find(buckets.begin(), buckets.end(), op);
@@ -225,8 +225,8 @@ class StageLowering {
     return ends;
   }
 
-  /// Whether the pass is a recipe of its own. Forward and backward of a stage without a stash are one: the
-  /// framework cuts the graph after the backward pass and after the update.
+  /// Whether the pass is a recipe of its own. The forward and backward pass of a stage without a stash are
+  /// one recipe, because the framework cuts the graph after the backward pass and after the update.
   static bool launches(const StagePlan& stage, Pass pass) {
     if (pass == Pass::backward) return stage.stashEntries > 0;
     return pass == Pass::forward || pass == Pass::recompute || pass == Pass::update ||
@@ -278,7 +278,7 @@ class StageLowering {
   const LoweringContext& context_;
   const Card& card_;
   HbmMemory memory_;
-  std::int64_t chains_ = 0;  ///< of elementwise operators, in one kernel each
+  std::int64_t chains_ = 0;  ///< chains of elementwise operators that became one kernel each
   std::map<const StagePlan*, StageState> states_;
 };
 

@@ -1,4 +1,4 @@
-// Collectives between replicas: a ring over the ladder's links, in which all tiles take part (ring.h).
+// Collectives between replicas: a ring over the links of the ladder, in which all tiles take part (ring.h).
 #include <set>
 
 #include "engine/devices/ipu/lowered_work.h"
@@ -21,8 +21,8 @@ const char* nameOf(ops::Collective::Kind kind) {
   return "Collective";
 }
 
-/// All that run at the same time: the same place of other groups of replicas, and other places where a
-/// replica's devices do not wait for each other.
+/// The groups that communicate at the same time: the same place of other groups of replicas, and other places
+/// too if the devices of a replica do not wait for each other.
 std::vector<std::vector<int>> collectiveGroupsOf(const ops::Collective& work,
                                                  const LoweringContext& context) {
   const compile::Replication& replication = context.replication;

@@ -1,5 +1,6 @@
-// Products and convolutions: planned over the tiles, then lowered to the steps that PopVision shows of them:
-// operands put in order and sent to their tiles, Convolve, stages of Reduce, and the result put in order.
+// Products and convolutions. The planner spreads them over the tiles. Lowering makes the steps that PopVision
+// shows: arranging operands and sending them to their tiles, Convolve, stages of Reduce, and arranging the
+// result.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace {
 
 using Place = Temporary::Place;
 
-std::int64_t contractionCodeBytes(const ConvVertex& vertex, bool oneByOne) {
+std::int64_t codeBytesOf(const ConvVertex& vertex, bool oneByOne) {
   switch (vertex.method) {
     case ConvVertex::Method::amp:
       return oneByOne ? kCodeConv1x1 : kCodeConvNx1;
@@ -26,7 +27,7 @@ std::int64_t contractionCodeBytes(const ConvVertex& vertex, bool oneByOne) {
   return 0;
 }
 
-/// Adds the steps of one plan.
+/// Makes the steps of one plan.
 class Builder {
  public:
   Builder(const Chip& chip, const ConvPlan& plan) : chip_(chip), plan_(plan), costs_(plan.costs) {
@@ -63,7 +64,7 @@ class Builder {
   }
   TileRuns everywhere(std::int64_t value) const { return {{0, tiles_, value}}; }
 
-  /// An exchange of known length, whatever makes it that long.
+  /// Adds an exchange whose length is known.
   void exchange(const char* name, std::int64_t cycles, TileRuns received, std::int64_t pieces) {
     if (cycles <= 0) return;
     work_.exchange(chip_, name, received, 1,
@@ -114,11 +115,10 @@ class Builder {
     const std::int64_t lists =
         4 * (plan_.tile.inGroups + plan_.tile.outGroups + plan_.tile.inGroups * plan_.tile.outGroups) *
         plan_.tile.groups;
-    convolve_ =
-        work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
-                      {vertexName(form.shape, form.vertex, oneByOne),
-                       contractionCodeBytes(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
-    // What of the operands lies on the tile already is used where it is.
+    convolve_ = work_.compute(chip_, "Convolve", runs([](const ConvCosts& c) { return c.compute; }),
+                              {vertexName(form.shape, form.vertex, oneByOne),
+                               codeBytesOf(form.vertex, oneByOne), kStateConv, lists + 12 * chip_.workers});
+    // Operands that lie on the tile already are used in place.
     work_.hold("Inputs", runs([](const ConvCosts& c) { return c.movedInputBytes; }), first, convolve_ + 1);
     work_.hold("Weights", runs([](const ConvCosts& c) { return c.movedWeightBytes; }), first, convolve_ + 1);
   }
@@ -127,7 +127,7 @@ class Builder {
     const ConvShape& shape = plan_.form.shape;
     const std::size_t count = costs_.stages.count;
     const ConvVertex::Method method = plan_.form.vertex.method;
-    // The AMP's sums are loaded and stored 128 bits at a time, which takes interleaved memory.
+    // The AMP loads and stores its sums 128 bits at a time, which needs interleaved memory.
     const bool wide = method == ConvVertex::Method::amp || method == ConvVertex::Method::slic;
     Place place = wide ? Place::interleaved : Place::ownElement;
     const bool finalPartials = count == 0 && costs_.cast == 0;
@@ -165,13 +165,13 @@ class Builder {
                piecesOf(costs_.outputBytes));
     copies("Output/OnTileCopy", costs_.output);
     work_.hold("Output", everywhere(costs_.outputBytes), first, work_.steps.size());
-    // Weights' gradients of repeated products (the steps of a sequence) are added up in the order in which
-    // the product leaves them, and put in the weights' order in the end.
+    // The weight gradients of repeated products (the steps of a sequence) are summed in the order in which
+    // the product leaves them. They are put into the order of the weights once, at the end.
     for (std::size_t i = first; i < work_.steps.size(); ++i)
       work_.steps[i].once = plan_.form.unpadded.pass == ProductPass::weightGradient;
   }
 
-  /// Serial parts run the same programs one after another: a step from `first` on stands for all of them.
+  /// Serial parts run the same programs one after another, so each step from `first` on stands for all parts.
   void repeatSerialParts(std::size_t first) {
     const std::int64_t parts = plan_.form.serial;
     const std::size_t keptTo = parts > 1 && !plan_.form.arrangeEach ? work_.steps.size() : convolve_;
@@ -186,7 +186,7 @@ class Builder {
     }
   }
 
-  /// Tiles that a tile's operands come from: each holds an even share of them.
+  /// The number of tiles that send operands to a tile; each of them holds an even share.
   std::int64_t piecesOf(std::int64_t bytes) const {
     const ConvShape& shape = plan_.form.shape;
     const std::int64_t whole = (shape.inputElements() + shape.weightElements()) * shape.operandBytes();

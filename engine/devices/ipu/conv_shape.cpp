@@ -10,7 +10,7 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// No operand or result of one product may have more elements: far beyond any memory, far below overflow.
+/// The most elements of an operand or result: far beyond any memory, and far below an overflow.
 constexpr std::int64_t kMaximumElements = std::int64_t{1} << 40;
 constexpr std::int64_t kMaximumExtent = std::int64_t{1} << 31;
 
@@ -25,8 +25,8 @@ ConvDim forwardDim(const ops::Contraction& c, std::size_t i) {
   return dim;
 }
 
-/// The convolution that carries a gradient (or a transposed convolution's input) back: input and output
-/// change places, strides become dilation.
+/// The convolution that carries a gradient (or the input of a transposed convolution) back: input and output
+/// change places, and strides become dilation.
 ConvDim reversed(const ConvDim& dim) {
   ConvDim back;
   back.input = dim.output;
@@ -38,8 +38,8 @@ ConvDim reversed(const ConvDim& dim) {
   return back;
 }
 
-/// The convolution that gives the kernel's gradient: the output's gradient is the kernel, slid over the
-/// input.
+/// The convolution that gives the kernel's gradient: the output's gradient acts as a kernel that slides over
+/// the input.
 ConvDim ofKernel(const ConvDim& dim) {
   ConvDim update;
   update.input = dim.input;
@@ -136,7 +136,7 @@ base::Status checkSize(const ConvShape& shape, const std::string& what) {
   return {};
 }
 
-/// The contraction's forward product.
+/// The forward product of the contraction.
 ConvShape forwardShape(const ops::Contraction& c) {
   ConvShape shape;
   shape.half = isHalf(c.type);
@@ -151,7 +151,7 @@ ConvShape forwardShape(const ops::Contraction& c) {
     const ConvDim forward = forwardDim(c, i);
     plain = plain && forward.plain();
     shape.dims[i] = c.transposed ? reversed(forward) : forward;
-    // A transposed convolution runs from its field to its output, but strides count on the output.
+    // A transposed convolution maps its field to its output, but its strides count on the output.
     if (c.transposed) {
       shape.dims[i].input = forward.input;
       shape.dims[i].output = forward.output;
@@ -161,7 +161,7 @@ ConvShape forwardShape(const ops::Contraction& c) {
   return shape;
 }
 
-/// The dimension as the ordinary convolution has it of which a transposed one is the input's gradient.
+/// The dimension of the ordinary convolution whose input gradient this transposed convolution is.
 ConvDim untransposed(const ops::Contraction& c, std::size_t i) {
   ConvDim dim = forwardDim(c, i);
   if (c.transposed) std::swap(dim.input, dim.output);
@@ -180,7 +180,7 @@ ConvShape inputGradient(const ops::Contraction& c, ConvShape shape) {
 ConvShape weightGradient(const ops::Contraction& c, ConvShape shape) {
   shape.pass = ProductPass::weightGradient;
   std::swap(shape.batch, shape.inputChannels);
-  // A transposed convolution's kernel slides over its output, with the field as the moving operand.
+  // The kernel of a transposed convolution slides over its output, with the field as the moving operand.
   for (std::size_t i = 0; i < shape.dimCount; ++i) shape.dims[i] = ofKernel(untransposed(c, i));
   if (c.transposed) std::swap(shape.batch, shape.outputChannels);
   return shape;

@@ -1,6 +1,6 @@
 #pragma once
-// A product or convolution in one canonical form, whichever of its three passes it is: the planner and the
-// vertices know no passes, only this. Also the changes of form that PopLibs' planner tries.
+// Products and convolutions in one canonical form, so that planner and vertices need not know the three
+// passes of a layer. Also the changes of form that PopLibs' planner tries.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -13,20 +13,21 @@ namespace pipescope::devices::ipu {
 
 inline constexpr std::size_t kMaximumDims = 3;
 
-/// One spatial axis. `output` positions are `stride` apart on the (dilated, padded) input.
+/// One spatial axis. Neighbouring `output` positions are `stride` apart on the dilated and padded input.
 struct ConvDim {
   std::int64_t input = 1, kernel = 1, output = 1;
   std::int64_t stride = 1, inputDilation = 1, kernelDilation = 1, padding = 0;
 
-  /// Each output comes from one input at the same place: the axis can be merged with the batch.
+  /// Whether each output comes from one input at the same place, so that the axis can be merged with the
+  /// batch.
   bool plain() const {
     return kernel == 1 && stride == 1 && inputDilation == 1 && padding == 0 && input == output;
   }
-  /// Expanding changes nothing.
+  /// Whether expanding the axis changes nothing.
   bool expanded() const { return plain(); }
-  /// Outputs between two that one kernel element touches: input dilation leaves zeros out.
+  /// The distance of two outputs that one kernel element touches; input dilation leaves zeros between them.
   std::int64_t outputStep() const;
-  /// Inputs that `outputs` neighbouring outputs and `taps` neighbouring kernel elements read.
+  /// How many inputs `outputs` neighbouring outputs and `taps` neighbouring kernel elements read.
   std::int64_t inputsFor(std::int64_t outputs, std::int64_t taps) const;
 
   friend bool operator==(const ConvDim&, const ConvDim&) = default;
@@ -35,18 +36,20 @@ struct ConvDim {
 enum class ProductPass : std::uint8_t { forward, inputGradient, weightGradient };
 
 struct ConvShape {
-  bool matmul = false;  ///< a matrix product: the planner treats its operands' layouts otherwise
-  /// A matrix product of a layer that is trained: its three passes share the forward pass' layout.
+  bool matmul =
+      false;  ///< whether it is a matrix product, for whose operands the planner assumes other layouts
+  /// Whether it is a matrix product of a trained layer, whose three passes share the layout of the forward
+  /// pass.
   bool trained = false;
   ProductPass pass = ProductPass::forward;
   std::int64_t groups = 1, batch = 1, inputChannels = 1, outputChannels = 1;  ///< channels per group
   std::size_t dimCount = 0;
   std::array<ConvDim, kMaximumDims> dims{};
-  bool half = false;          ///< operands float16, else float32
-  bool halfPartials = false;  ///< sums kept in float16
+  bool half = false;          ///< whether the operands are float16; otherwise they are float32
+  bool halfPartials = false;  ///< whether sums are kept in float16
 
-  /// Neighbouring tiles hold neighbouring output channels. In a layout that was made for another pass they do
-  /// not (C: PopLibs planner, order of tiles).
+  /// Whether neighbouring tiles hold neighbouring output channels. They do not in a layout that was made for
+  /// another pass (C: PopLibs planner, order of tiles).
   bool neighboursShareInputs() const { return !trained || pass == ProductPass::forward; }
   std::int64_t operandBytes() const { return half ? 2 : 4; }
   std::int64_t partialBytes() const { return halfPartials ? 2 : 4; }
@@ -57,16 +60,16 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
-/// The contraction's pass as a shape. `what` starts the sentence of a refusal: a type that an IPU cannot
-/// multiply, extents that are zero, negative, contradictory or too large.
+/// The contraction's pass as a shape. Refuses types that an IPU cannot multiply, and extents that are zero,
+/// negative, contradictory or too large, with a sentence that begins with `what`.
 base::Result<ConvShape> shapeOf(const ops::Contraction& contraction, const std::string& what);
 
-/// The same product with the roles of input and kernel changed: batch and output channels swap, as do input
-/// and kernel extents.
+/// The same product with input and kernel exchanged: batch and output channels swap, and so do the extents of
+/// input and kernel.
 ConvShape swapOperands(ConvShape shape);
-/// Moves an axis' kernel elements into the input channels; the input is copied once per element.
+/// Moves the kernel elements of an axis into the input channels; the input is copied once for each element.
 ConvShape expandDim(ConvShape shape, std::size_t dim);
-/// Merges the batch and all plain axes into one axis.
+/// Merges the batch and all axes that only match positions into one axis.
 ConvShape flatten(const ConvShape& shape);
 
 }  // namespace pipescope::devices::ipu

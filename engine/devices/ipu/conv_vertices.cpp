@@ -11,7 +11,7 @@ namespace {
 
 using Method = ConvVertex::Method;
 
-/// Units that run side by side: a unit makes weightsPerUnit products in 4 worker cycles (float16) or 8
+/// Units that run side by side. A unit makes weightsPerUnit products in 4 worker cycles (float16) or 8
 /// (float32).
 std::int64_t unitsOf(const Chip& chip, const ConvShape& shape) {
   if (!shape.half) return chip.ampFloat;
@@ -25,8 +25,8 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
   if (units > 8) unitChoices.push_back(8);
   for (const std::int64_t used : unitChoices) {
     for (std::int64_t in = weights; in >= chip.vectorBytes / shape.operandBytes(); in /= 2) {
-      // Fewer units than the chip has, or fewer channels than a unit holds, leave weights over for kernel
-      // rows.
+      // If a product uses fewer units than the chip has, or fewer channels than a unit holds, rows of the
+      // kernel use the remaining weights.
       const std::int64_t usedWeights = in == weights ? weights : weights * used / units;
       if (usedWeights % in != 0) continue;
       for (const std::int64_t out : {used, usedWeights}) {
@@ -39,7 +39,7 @@ void addAmp(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& v
 }
 
 void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
-  // The kernel's rows are done four elements at a time.
+  // The rows of the kernel are done four elements at a time.
   if (!shape.half || shape.dimCount == 0 || shape.dims[shape.dimCount - 1].kernel == 1) return;
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
     const ConvDim& dim = shape.dims[i];
@@ -50,7 +50,7 @@ void addSlic(const ConvShape& shape, std::vector<ConvVertex>& vertices) {
     vertices.push_back({Method::slic, 4 / channels, channels, channels, 0, 1});
 }
 
-/// Groups of all input channels, half of them, and so on, each a multiple of `grain`.
+/// Group sizes to try: all input channels, half of them, and so on, each a multiple of `grain`.
 void addMac(const ConvShape& shape, std::int64_t grain, std::vector<ConvVertex>& vertices) {
   const std::size_t most = vertices.size() + 16;
   std::int64_t previous = 0;
@@ -64,7 +64,7 @@ void addMac(const ConvShape& shape, std::int64_t grain, std::vector<ConvVertex>&
   }
 }
 
-/// As many channels as there are, or zeros beside them up to whole vectors, which are read faster.
+/// As many channels as there are, or padded with zeros to whole vectors, which are read faster.
 void addMac(const Chip& chip, const ConvShape& shape, std::vector<ConvVertex>& vertices) {
   addMac(shape, shape.half ? 2 : 1, vertices);
   addMac(shape, chip.vectorBytes / shape.operandBytes(), vertices);
@@ -82,8 +82,8 @@ void addOuterProduct(const ConvShape& shape, std::vector<ConvVertex>& vertices) 
 
 // --- Work of six workers over the rows of a tile ---------------------------------------
 
-/// A tile's positions, row after row, are dealt to the workers in equal contiguous runs; a run is a list of
-/// pieces of rows. `piece(n)` gives the cycles of a piece of n positions.
+/// Deals the positions of a tile, row after row, to the workers in equal contiguous runs. A run is a list of
+/// pieces of rows, and `piece(n)` gives the cycles of a piece of n positions.
 template <class Piece>
 WorkerCycles dealRows(std::int64_t rows, std::int64_t width, std::int64_t workers, std::int64_t start,
                       Piece piece) {
@@ -112,7 +112,7 @@ struct Rows {
   std::int64_t rows = 1, width = 1;
 };
 
-/// Output rows and their width, of which input dilation leaves some out.
+/// The output rows and their width, without those that input dilation leaves out.
 Rows activeRows(const ConvShape& shape, const ConvTile& tile) {
   Rows active{tile.batch, 1};
   for (std::size_t i = 0; i < shape.dimCount; ++i) {
@@ -122,7 +122,7 @@ Rows activeRows(const ConvShape& shape, const ConvTile& tile) {
   return active;
 }
 
-/// Cycles to set a vertex' partial sums to zero: all workers, two float32 or four float16 at a time.
+/// Cycles in which all workers set the vertex's partial sums to zero, two float32 or four float16 at a time.
 std::int64_t zeroCycles(const Chip& chip, const ConvVertex& vertex, const ConvTile& tile,
                         std::int64_t positions) {
   const std::int64_t perWorker = ceilDiv(positions * vertex.outGroup, chip.workers);
@@ -138,8 +138,8 @@ std::int64_t weightLoadCycles(const Chip& chip, const ConvShape& shape, const Co
 
 std::int64_t oneByOneInner(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex, Rows rows,
                            bool zeroing) {
-  // float16 with float32 partials, and float16 throughout with 16 units, share a path that keeps state
-  // between calls.
+  // float16 with float32 partials, and pure float16 with 16 units, share a code path that keeps state between
+  // calls.
   const bool common = shape.half && (!shape.halfPartials || vertex.convUnits == 16);
   const std::int64_t zeroCost = !shape.half && vertex.convUnits == 16 ? 8 : shape.halfPartials ? 2 : 4;
   const auto worker = [&](std::int64_t n) -> std::int64_t {
@@ -198,7 +198,7 @@ std::int64_t nByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVe
   const std::int64_t setUp = weightLoadCycles(chip, shape, vertex) + height + 3;
   const std::int64_t loops = outer * (14 + inner * (12 + passes * setUp)) +
                              std::max(workers.slowest, workers.fastest + 9) * passes * outer * inner;
-  // 109 once, state kept by the workers, the loops that set zero, the loops over groups.
+  // The terms are: 109 once, the state that workers keep, the loops that set zero, and the loops over groups.
   const std::int64_t fixed = 109 + chip.workers * (9 + (shape.halfPartials ? 10 : 9)) +
                              tile.groups * (tile.outGroups * 17 + (tile.outGroups - 1) * 6 + 1) +
                              (tile.groups - 1) * 6 + 1;
@@ -208,7 +208,7 @@ std::int64_t nByOneCycles(const Chip& chip, const ConvShape& shape, const ConvVe
 
 // --- Multiply-accumulate without AMP ---------------------------------------------------
 
-/// One dot product of `size` elements: the widest vector that divides it, 64 bits a cycle.
+/// Cycles of one dot product of `size` elements, with the widest vector that divides it, at 64 bits a cycle.
 std::int64_t dotProductCycles(const Chip& chip, const ConvShape& shape, std::int64_t size) {
   const bool halfHalf = shape.halfPartials;
   const std::int64_t outputs = halfHalf ? 2 : 1, fullWidth = chip.vectorBytes / shape.operandBytes();
@@ -238,7 +238,7 @@ std::int64_t horizontalMacCycles(const Chip& chip, const ConvShape& shape, const
          tile.groups * (23 + tile.inGroups * (15 + tile.outGroups * (10 + inner)));
 }
 
-/// Takes its input dilated and padded already, so that no output is left out.
+/// The vertex gets its input dilated and padded, so it leaves no output out.
 std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVertex& vertex,
                         const ConvTile& tile, WorkerCache& cache) {
   const std::size_t last = shape.dimCount - 1;
@@ -264,7 +264,7 @@ std::int64_t slicCycles(const Chip& chip, const ConvShape& shape, const ConvVert
     const auto deal = [&] { return dealRows(rows.rows, rows.width, chip.workers, 19, piece); };
     return cache.get(rows.rows, rows.width, zeroing ? 1 : 0, deal).slowest;
   };
-  // Four channels per group load their weights straight; fewer are rearranged by the workers first.
+  // Groups of four channels load their weights directly; the workers first rearrange smaller groups.
   const std::int64_t rearrange =
       vertex.inGroup == 4 ? 18 : 21 + (vertex.inGroup == 2 ? 12 : 10) * chip.workers;
   const std::int64_t perBlock = rearrange + 16 + 20;

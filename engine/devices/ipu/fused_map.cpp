@@ -1,6 +1,6 @@
-// Elementwise chains as one vertex, as popops::map makes them of an expression: its inner loop does what
-// those of the parts do, without the stores and loads between them, but is generated rather than written in
-// assembly.
+// Elementwise chains as one vertex, as popops::map makes them from an expression. Its inner loop does what
+// the loops of the parts do, without the stores and loads between them, but the loop is generated instead of
+// written in assembly.
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -11,14 +11,14 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// A store and a load between two parts of a loop that need not be (X); a generated loop's overhead per
-/// vector (C: PopLibs' generic loops take 4 to 5).
+/// Cycles of a store and a load between two parts, which the fused loop does not need (X), and the overhead
+/// of a generated loop per vector (C: PopLibs' generic loops take 4 to 5).
 constexpr std::int64_t kBetweenParts = 2, kGeneratedLoop = 5;
-/// Code of a part beyond the first (X: 16 instructions).
+/// Bytes of code of each part beyond the first (X: 16 instructions).
 constexpr std::int64_t kCodePerPart = 64;
 
 std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, std::int64_t elements) {
-  constexpr std::int64_t kBlock = 4;  // elements that are whole steps of all loops
+  constexpr std::int64_t kBlock = 4;  // elements: a whole number of steps of every part's loop
   const std::int64_t steps = ceilDiv(kBlock, chip.vectorWidth(chain.front().type));
   std::int64_t inner = kGeneratedLoop * steps, start = 17;
   for (const ops::Map& part : chain) {
@@ -30,7 +30,7 @@ std::int64_t chainCycles(const Chip& chip, const std::vector<ops::Map>& chain, s
   return 11 + chip.workers * (start + ceilDiv(ceilDiv(elements, kBlock), chip.workers) * inner);
 }
 
-std::string fusedMapTitleOf(const std::vector<ops::Map>& chain, const char* between) {
+std::string joinedFunctions(const std::vector<ops::Map>& chain, const char* between) {
   std::string title;
   for (const ops::Map& part : chain)
     title += std::string(title.empty() ? "" : between) + toString(part.function);
@@ -42,9 +42,9 @@ LoweredWork lowerChain(const std::vector<ops::Map>& chain, const Chip& chip) {
   const TileRuns elements = spreadEvenly(chip, first.elements, graph::sizeOf(first.type));
   LoweredWork lowered;
   lowered.compute(
-      chip, "Fused(" + fusedMapTitleOf(chain, "+") + ")",
+      chip, "Fused(" + joinedFunctions(chain, "+") + ")",
       transformed(elements, [&](std::int64_t n) { return chainCycles(chip, chain, n); }),
-      {"popops::MapFused<" + fusedMapTitleOf(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
+      {"popops::MapFused<" + joinedFunctions(chain, ",") + (isHalf(first.type) ? ",half>" : ",float>"),
        kCodeElementwise + kCodePerPart * static_cast<std::int64_t>(chain.size() - 1), kStateSimple, 0});
   return lowered;
 }

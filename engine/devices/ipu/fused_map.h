@@ -1,5 +1,5 @@
 #pragma once
-// Elementwise chains (PlanOperator::chains) as one vertex.
+// Turns elementwise chains (PlanOperator::chains) into one vertex.
 #include <optional>
 
 #include "engine/compile/plan.h"
@@ -9,12 +9,12 @@ namespace pipescope::devices::ipu {
 
 struct FusedChain {
   LoweredWork work;
-  std::size_t count = 0;         ///< pieces of Work that it does
-  std::int64_t savedCycles = 0;  ///< against one vertex for each
+  std::size_t count = 0;         ///< how many pieces of Work the vertex does
+  std::int64_t savedCycles = 0;  ///< cycles saved against one vertex for each piece
 };
 
-/// The chain that begins with the operator's Work `first` as one vertex. None: there is no chain, or its
-/// parts are faster one by one, because a generated loop is slower than those written in assembly.
+/// The chain that begins with the operator's Work number `first`, as one vertex. Empty if there is no chain,
+/// or if the parts are faster one by one: a generated loop is slower than one written in assembly.
 base::Result<std::optional<FusedChain>> fuseChain(const compile::PlanOperator& op, std::size_t first,
                                                   const LoweringContext& context);
 

@@ -1,5 +1,5 @@
-// Rows picked from a table: a tile looks through its indices for those in its part. (Cycles: PopLibs
-// popops, C.)
+// Picks rows from a table. Each tile looks through the indices for rows in its part of the table. (Cycles:
+// PopLibs popops, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -15,7 +15,7 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
   const Chip& chip = context.chip;
   const std::int64_t bytes = graph::sizeOf(work.type);
   const SlicePlan plan = planSlices(chip, work.rows, work.rowElements, work.tableRows, bytes);
-  // Indices fall evenly on the parts of the table.
+  // The model assumes that indices are spread evenly over the parts of the table.
   const std::int64_t inRange = ceilDiv(plan.rows, plan.tableParts);
   const std::int64_t vectors = ceilDiv(plan.columns, chip.vectorWidth(work.type));
   const std::int64_t slices = plan.rows * plan.columns * bytes, copy = plan.tableBytes(bytes);
@@ -28,7 +28,8 @@ base::Result<LoweredWork> lower(const ops::Gather& work, const LoweringContext& 
   const std::size_t slice =
       lowered.compute(chip, "MultiSlice", on(gatherCycles(chip, plan.rows, inRange, vectors)), vertex);
   if (plan.tableParts > 1) {
-    // What the parts of the table gave is put together: each of their tiles picks its share of the rows.
+    // The tiles of each column combine the rows from all parts of the table: each picks its share of the
+    // rows.
     lowered.exchange(chip, "Slices/Exchange", on(slices), 1, ceilDiv(slices, plan.tableParts));
     lowered.compute(chip, "MultiSlice/Combine", on(gatherCycles(chip, inRange, inRange, vectors)), vertex);
     lowered.hold("Parts", on(slices), slice + 1, lowered.steps.size());

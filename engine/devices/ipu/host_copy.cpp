@@ -1,5 +1,5 @@
 // Stream copies between host and device: three programs, of which the middle one moves the bytes. (Rate: what
-// the IPU Model charges; at most what the machine's network card gives.)
+// the IPU Model charges, but no more than the machine's network card gives.)
 #include <cmath>
 
 #include "engine/devices/ipu/lowered_work.h"
@@ -38,7 +38,7 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
   PIPESCOPE_TRY(checkElements("number of bytes", {bytes}, context));
   const Chip& chip = context.chip;
   const auto ticks = [&](double seconds) { return base::ticksFromSeconds(seconds, chip.timebase()).count; };
-  // What comes from the host lands on the tiles for that, and goes on to those that compute (and back).
+  // Data from the host lands on the I/O tiles and then goes to the computing ones, and back the same way.
   const bool throughIo = context.ioTiles > 0 && !work.remote;
   const TileRuns share = throughIo ? onIoTiles(context, bytes) : spreadEvenly(chip, bytes, 1);
   const auto all = [&](std::int64_t cycles) {
@@ -48,7 +48,7 @@ base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext
     return base::badInput(context.what +
                           ": the system has no streaming memory; keep all tensors on the chip.");
   const double rate = work.remote ? context.streamingBytesPerSecond : context.hostBytesPerSecond;
-  // The gateway serves streaming memory itself: no host takes part.
+  // The gateway itself serves streaming memory; no host takes part.
   const std::int64_t begin = work.remote ? chip.computeSetOverhead : ticks(chip.hostLatencySeconds);
   LoweredWork lowered;
   if (throughIo && !work.toDevice) lowered.exchange(chip, "ToIoTiles", share, 1, chip.vectorBytes);

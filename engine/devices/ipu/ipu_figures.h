@@ -7,8 +7,8 @@
 
 namespace pipescope::devices::ipu {
 
-/// The figures of a chip and, where there is one, its system: as given, then what follows from them (grade
-/// X).
+/// The figures of a chip and, if there is one, of its system: first those given, then those that follow from
+/// them (grade X).
 std::vector<Figure> ipuFigures(const Chip& chip, const FigureFile& chipFile, const FigureFile* systemFile,
                                const Ladder& ladder);
 

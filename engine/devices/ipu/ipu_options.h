@@ -28,7 +28,7 @@ struct IpuOptions {
   }
 };
 
-/// Fails with a sentence where a proportion is out of its range.
+/// Fails with a sentence if a proportion is out of its range.
 base::Result<IpuOptions> readOptions(const std::vector<FamilySetting>& settings);
 
 }  // namespace pipescope::devices::ipu

@@ -20,12 +20,12 @@ namespace {
 
 class IpuSystem final : public System {
  public:
-  /// Of one chip; none where the system has no streaming memory.
+  /// Streaming memory of one chip; 0: the system has none.
   struct Streaming {
     std::int64_t bytes = 0;
     double bytesPerSecond = 0;
   };
-  /// What neighbouring chips have in common: one host link, and one memory that streams to all of them.
+  /// What neighbouring chips share: one host link, and one memory that streams to all of them.
   struct Machine {
     int devices = 1;
     double hostBytesPerSecond = 1e30, streamingBytesPerSecond = 1e30;
@@ -129,7 +129,8 @@ class IpuSystem final : public System {
     return links;
   }
 
-  /// 15 ns a hop, there and back; a hop per four IPUs and one more (C: PopLibs test library).
+  /// Each hop takes 15 ns there and 15 ns back; there is one hop per four IPUs and one more (C: PopLibs test
+  /// library).
   Ticks syncTicks(int devices) const override {
     const int hops = 1 + devices / 4;
     return base::ticksFromSeconds(chip_.syncHopSeconds * hops * 2, chip_.timebase());
@@ -137,8 +138,8 @@ class IpuSystem final : public System {
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
 
  private:
-  /// Chips of the device's machine that are at the same thing at the same time: replicas go in step, so their
-  /// devices of the same place do, or those of all places.
+  /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the
+  /// chips in the same place of all replicas do; with `allPlaces` the chips in all places.
   int atOnce(int device, const compile::Replication& replication, bool allPlaces) const {
     const int machine = device / machine_.devices, places = replication.devicesPerReplica;
     int count = 0;
@@ -162,13 +163,13 @@ class IpuSystem final : public System {
   double hostBytesPerSecond_;
   Streaming streaming_;
   Machine machine_;
-  Chip computing_;  ///< the tiles that compute
+  Chip computing_;  ///< without the I/O tiles
   mutable Planner planner_;
   std::vector<LinkInfo> links_;
   std::vector<DeviceInfo> devices_;
 };
 
-/// The smallest partition that holds so many: a power of two, or all there are.
+/// The smallest partition that holds `wanted` chips: a power of two, or all chips.
 std::int64_t partitionFor(std::int64_t wanted, std::int64_t available) {
   return std::min(available, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wanted))));
 }

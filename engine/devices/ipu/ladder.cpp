@@ -9,7 +9,7 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// IPUs of a machine, which share its gateway.
+/// The IPUs of a machine, which share its gateway.
 constexpr int kMachine = 4;
 
 }  // namespace
@@ -21,7 +21,7 @@ base::Result<Ladder> Ladder::read(FigureReader& figures, int devices) {
                       figures.positive("link_efficiency", "1", 1) *
                       figures.positive("link_utilisation", "1", 1);
   ladder.startup_ = figures.notNegative("link_startup", "s");
-  // A system that says nothing of collectives has them as fast as its links.
+  // If a system gives no figures for collectives, they are as fast as its links.
   ladder.collectiveStartup_ =
       figures.has("collective_startup") ? figures.notNegative("collective_startup", "s") : ladder.startup_;
   ladder.farCollective_ = figures.positiveOr("collective_gateway_bandwidth", "B/s", 1e30);
@@ -39,7 +39,7 @@ std::vector<Ladder::Hop> Ladder::route(int from, int to) const {
                   "flow between IPUs that are not there");
   std::vector<Hop> hops;
   if (from / domain_ != to / domain_) {
-    // All IPUs of a machine share its gateway links.
+    // All IPUs of a machine share the links of its gateway.
     hops.push_back({from / kMachine * kMachine, Way::gateway});
     from = to / domain_ * domain_ + from % domain_;
     if (from >= devices_) from = to;

@@ -1,8 +1,7 @@
 #pragma once
-// How IPUs are wired: a ladder of pairs. Number them 0,1 | 2,3 | 4,5 …: each pair is a rung. A route to the
-// other side crosses the rung first, then goes up or down, two numbers a hop. Between the two of a pair lie
-// six lanes: four for the pair's own traffic, two for what crosses the rung in transit. (Source: PopLibs test
-// library.)
+// How IPUs are wired: in a ladder of pairs 0,1 | 2,3 | 4,5 …, where each pair is a rung. A route to the other
+// side first crosses its rung, then goes up or down, two numbers at each hop. Six lanes join a pair: four for
+// its own traffic and two for transit. (Source: PopLibs test library.)
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +13,8 @@ namespace pipescope::devices::ipu {
 
 class Ladder {
  public:
-  /// One of an IPU's ways out. Machines of four IPUs share a gateway to other IPU-Link domains, where a route
-  /// arrives at the IPU of the same place.
+  /// The ways out of an IPU. The four IPUs of a machine share a gateway to other IPU-Link domains. A route
+  /// through it arrives at the IPU in the same place there.
   enum class Way : std::uint8_t { partner, transit, up, down, gateway };
   static constexpr std::size_t kWays = 5;
   struct Hop {
@@ -24,24 +23,24 @@ class Ladder {
     friend bool operator==(Hop, Hop) = default;
   };
 
-  /// A single IPU: no links.
+  /// The ladder of a single IPU has no links.
   Ladder() = default;
   static base::Result<Ladder> read(FigureReader& figures, int devices);
 
   int devices() const { return devices_; }
   std::vector<Hop> route(int from, int to) const;
   double bytesPerSecond(Way way) const { return capacity_[static_cast<std::size_t>(way)]; }
-  /// Seconds of each of several flows that start together: a flow takes as long as its most loaded link needs
-  /// for all bytes that go through it, after a fixed cost. A flow without bytes or distance takes none.
+  /// Seconds of each of several flows that start together. After a fixed cost, a flow takes as long as its
+  /// most loaded link needs for all bytes that go through it. A flow without bytes or distance takes no time.
   std::vector<double> seconds(const std::vector<Flow>& concurrent) const;
   /// The same without the fixed cost.
   std::vector<double> transferSeconds(const std::vector<Flow>& concurrent) const;
   bool oneDomain(int a, int b) const { return a / domain_ == b / domain_; }
-  /// Fixed cost of each step of a collective's ring.
+  /// The fixed cost of each step in the ring of a collective.
   double collectiveStartup() const { return collectiveStartup_; }
-  /// What a ring through gateways gets.
+  /// The bytes per second that a ring through gateways gets.
   double farCollectiveBytesPerSecond() const { return farCollective_; }
-  /// One entry per neighbour and direction.
+  /// One entry for each neighbour and direction.
   std::vector<LinkInfo> links() const;
 
  private:

@@ -26,7 +26,7 @@ void LoweredWork::exchange(const Chip& chip, const std::string& name, const Tile
                            std::int64_t pieceBytes) {
   const Spread spread = spreadOf(received);
   if (spread.active == 0) return;
-  // Of what an exchange takes before its bytes, a sync is as long as that of a compute set.
+  // Part of the time before an exchange's first byte is a sync, as long as that of a compute set.
   const std::int64_t sync = std::min(chip.computeSetOverhead, chip.exchangeOverhead),
                      setUp = chip.exchangeOverhead - sync;
   const double rate = chip.exchangeBytesPerCycle * factor;

@@ -1,6 +1,6 @@
 #pragma once
-// What one piece of Work becomes on an IPU: program steps over tiles, the vertices they run, and the memory
-// they need meanwhile. One file lowers one kind of Work; lowerWork() picks it.
+// What one piece of Work becomes on an IPU: program steps over tiles, the vertices that they run, and the
+// memory that they need meanwhile. One file lowers one kind of Work, and lowerWork() picks it.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,51 +16,51 @@
 
 namespace pipescope::devices::ipu {
 
-/// Vertices of one type in a compute set.
+/// The vertices of one type in a compute set.
 struct VertexUse {
   std::string type;             ///< PopLibs' name, "popops::BinaryOp1D<add,float>"
   std::int64_t codeBytes = 0;   ///< once per tile and type
-  std::int64_t stateBytes = 0;  ///< per tile: vertices' fields and edge pointers
-  std::int64_t fieldBytes = 0;  ///< per tile: lists that the vertices point to
+  std::int64_t stateBytes = 0;  ///< per tile: the vertices' fields and edge pointers
+  std::int64_t fieldBytes = 0;  ///< per tile: the lists that the vertices point to
 };
 
 struct ProgramStep {
   model::StepKind kind = model::StepKind::compute;
   std::string program;    ///< "OnTileExecute" …
-  std::string name;       ///< own part of the name path: "Convolve"
-  TileRuns cycles;        ///< per tile, without the sync before the step
-  std::int64_t sync = 0;  ///< cycles of that sync
-  bool once = false;      ///< where the Work is repeated this is done after the last time only
+  std::string name;       ///< its part of the name path: "Convolve"
+  TileRuns cycles;        ///< of each tile, without the sync before the step
+  std::int64_t sync = 0;  ///< cycles of the sync before the step
+  bool once = false;      ///< in Work that is repeated, this step follows the last repetition only
   std::int64_t bytesIn = 0, bytesOut = 0;
   std::vector<VertexUse> vertices;
   std::int64_t messages =
-      0;  ///< exchange: pieces that the busiest tile receives; decides the size of its code
+      0;  ///< of an exchange: the pieces that the busiest tile receives, which decide the size of its code
 };
 
-/// Memory that lives during some of the steps only.
+/// Memory that is live during some of the steps.
 struct Temporary {
-  /// AMP operands need 128-bit loads, hence interleaved memory; partial sums that are written while others
-  /// are read need a memory element of their own.
+  /// Operands of the AMP need 128-bit loads and so interleaved memory. Partial sums that are written while
+  /// others are read need a memory element of their own.
   enum class Place : std::uint8_t { anywhere, interleaved, ownElement };
   std::string name;
   TileRuns bytes;
   Place place = Place::anywhere;
-  std::size_t first = 0, end = 0;  ///< steps [first, end)
+  std::size_t first = 0, end = 0;  ///< live in steps [first, end)
 };
 
 struct LoweredWork {
   std::vector<ProgramStep> steps;
   std::vector<Temporary> temporaries;
 
-  /// Adds a compute set; none where no tile has work. Returns its index.
+  /// Adds a compute set and returns its index. Adds none if no tile has work.
   std::size_t compute(const Chip& chip, const std::string& name, TileRuns cycles, VertexUse vertices);
-  /// Adds an exchange in which each tile receives so many bytes, at `factor` times the rate of one tile; none
-  /// where no tile receives any. `pieceBytes`: what lies together on a sending tile.
+  /// Adds an exchange in which each tile receives `received` bytes at `factor` times the rate of a tile. Adds
+  /// none if no tile receives anything. `pieceBytes` lie together on a sending tile.
   void exchange(const Chip& chip, const std::string& name, const TileRuns& received, double factor,
                 std::int64_t pieceBytes);
   void hold(const std::string& name, TileRuns bytes, std::size_t first, std::size_t end,
             Temporary::Place place = Temporary::Place::anywhere);
-  /// Cycles of the steps one after another.
+  /// Cycles of all steps, one after another.
   std::int64_t cycles() const;
 };
 
@@ -70,25 +70,25 @@ struct LoweringContext {
   double memoryProportion = 0.6;
   double hostBytesPerSecond = 1;
   std::string what = {};      ///< the operator, for error sentences
-  bool halfPartials = false;  ///< float16 products keep float16 sums, whatever the Work says
-  // Of collectives.
-  const Ladder* ladder = nullptr;  ///< none: a single chip
+  bool halfPartials = false;  ///< products of float16 keep float16 sums, whatever the Work says
+  // For collectives.
+  const Ladder* ladder = nullptr;  ///< null: a single chip
   compile::Replication replication = {};
   int device = 0;  ///< of the stages that are lowered
-  // Streaming memory of a chip; 0: the system has none. In updates it may be shared with fewer chips than
+  // Streaming memory of a chip; 0: the system has none. In an update, fewer chips may share it than
   // otherwise.
   double streamingBytesPerSecond = 0;
   std::int64_t streamingBytes = 0;
   double updateStreamingBytesPerSecond = 0;
-  /// Tiles after the chip's own that only carry data to and from the host.
+  /// Tiles behind the computing ones that only carry data to and from the host.
   std::int64_t ioTiles = 0;
 };
 
-/// Lowers one execution of the Work (its repeats are the caller's). Fails with a sentence where an IPU cannot
-/// do it.
+/// Lowers one execution of the Work; the caller applies the repeat count. Fails with a sentence if an IPU
+/// cannot do it.
 base::Result<LoweredWork> lowerWork(const ops::WorkItem& item, const LoweringContext& context);
 
-// One file each.
+// Each of these is in a file of its own.
 base::Result<LoweredWork> lower(const ops::Contraction& work, const LoweringContext& context);
 base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& context);
 base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& context);
@@ -101,17 +101,17 @@ base::Result<LoweredWork> lower(const ops::Random& work, const LoweringContext& 
 base::Result<LoweredWork> lower(const ops::Collective& work, const LoweringContext& context);
 base::Result<LoweredWork> lower(const ops::HostCopy& work, const LoweringContext& context);
 
-/// Products that do not depend on each other, each on a share of the tiles by its multiply-adds. What they
-/// have in common of their steps they do in the same steps. (As PopLibs' multi-convolutions do.)
+/// Runs independent products side by side, each on a share of the tiles in proportion to its multiply-adds.
+/// Steps that the products have in common become one step, as in PopLibs' multi-convolutions.
 base::Result<LoweredWork> lowerSideBySide(const std::vector<ops::Contraction>& products,
                                           const LoweringContext& context);
 
-/// Bytes on each of the tiles for input and output; empty where there are none.
+/// Bytes on each of the tiles for input and output; empty if there are no such tiles.
 TileRuns onIoTiles(const LoweringContext& context, std::int64_t bytes);
 
-/// A sentence unless the vector unit computes in this type.
+/// Fails with a sentence unless the vector unit computes in this type.
 base::Status checkComputes(ElementType type, const LoweringContext& context);
-/// A sentence unless the product of the extents is between 1 and 2^40, and each of them at least 1.
+/// Fails with a sentence unless each extent is at least 1 and their product at most 2^40.
 base::Status checkElements(const std::string& extent, const std::vector<std::int64_t>& factors,
                            const LoweringContext& context);
 

@@ -1,4 +1,4 @@
-// Elementwise work on every tile that has elements.
+// Elementwise work runs on every tile that holds elements.
 #include <string>
 
 #include "engine/devices/core/titles.h"
@@ -17,7 +17,7 @@ bool isNonLinearity(MapFunction function) {
          function == gelu || function == geluGradient;
 }
 
-std::int64_t mapCodeBytes(MapFunction function) {
+std::int64_t codeBytesOf(MapFunction function) {
   using enum MapFunction;
   if (function == gelu || function == geluGradient) return kCodeGelu;
   if (function == scaledAdd || function == adam) return kCodeScaledAdd;
@@ -45,7 +45,7 @@ base::Result<LoweredWork> lower(const ops::Map& work, const LoweringContext& con
   const TileRuns elements = spreadEvenly(chip, work.elements, graph::sizeOf(work.type));
   lowered.compute(chip, titleOf(work.function),
                   transformed(elements, [&](std::int64_t n) { return mapCycles(chip, work, n); }),
-                  {vertexType(work), mapCodeBytes(work.function), kStateSimple, 0});
+                  {vertexType(work), codeBytesOf(work.function), kStateSimple, 0});
   return lowered;
 }
 

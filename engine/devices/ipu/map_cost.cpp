@@ -58,7 +58,7 @@ constexpr FunctionRow rowOf(MapFunction function) {
       return {{10, 2}, {21, 4}, {}, {}, {277, 1}};
     case remainder:
       return {{133, 2}, {300, 4}, {}, {}, {292, 1}};
-    case atan:  // atan2(x, 1), of which a block of four elements is counted
+    case atan:  // atan2(x, 1), counted in blocks of four elements
       return {{2 * 272, 4}, {578, 4}};
     case pow:
       return {{312, 1}, {325, 1}};
@@ -223,8 +223,8 @@ constexpr FunctionRow rowOf(MapFunction function) {
     case adamStep:
       return madeOf({rowOf(multiply), rowOf(sqrt), rowOf(add), rowOf(divide)});
     case overlap:
-      // The corners of the intersection, its sides (not below 0) and its area; the areas of both boxes; the
-      // area of the union; the quotient and its comparison with the threshold.
+      // The parts are: the corners of the intersection, its sides (not below 0) and its area; the areas of
+      // both boxes; the area of the union; the quotient and its comparison with the threshold.
       return madeOf({rowOf(maximum), rowOf(maximum), rowOf(minimum), rowOf(minimum), rowOf(subtract),
                      rowOf(subtract), rowOf(maximum), rowOf(maximum), rowOf(multiply), rowOf(subtract),
                      rowOf(subtract), rowOf(multiply), rowOf(subtract), rowOf(subtract), rowOf(multiply),
@@ -255,7 +255,7 @@ std::int64_t mapCycles(const Chip& chip, const ops::Map& work, std::int64_t elem
     return 50 +
            chip.workers * (21 + 3 * ceilDiv(ceilDiv(elements, chip.vectorWidth(work.type)), chip.workers));
   }
-  // The vertex works on two axes, and its workers take rows (C).
+  // This vertex works on two axes, and its workers take rows (C).
   if (work.function == MapFunction::select) return 11 + chip.workers * (11 + each * pace.cycles);
   std::int64_t start = work.function == MapFunction::exp ? 33 : 17;
   if (work.function == MapFunction::cast) start = 37;

@@ -16,10 +16,10 @@ using compile::PlanOperator;
 using compile::PlanTensorId;
 using compile::StagePlan;
 
-/// Memory that a call reads from outside and hands out, in the order of first appearance; equal for all calls
-/// of a function but for the tensors.
+/// The memory that a call reads from outside and hands out, in the order of first use. The calls of a
+/// function differ only in their tensors.
 struct Arguments {
-  std::vector<std::int64_t> read, made;  ///< roots (TensorUses)
+  std::vector<std::int64_t> read, made;  ///< roots of tensors (TensorUses)
 };
 
 struct Candidate {
@@ -69,7 +69,7 @@ class ArgumentFinder {
   const compile::TensorUses& uses_;
 };
 
-/// Argument k needs no copy where all calls have the same tensor there.
+/// Argument k needs no copy if all calls use the same tensor for it.
 bool isShared(const std::vector<Candidate>& calls, std::vector<std::int64_t> Arguments::*list,
               std::size_t k) {
   return std::ranges::all_of(calls, [&](const Candidate& each) {
@@ -89,8 +89,8 @@ std::int64_t copiedBytes(const std::vector<Candidate>& calls, std::vector<std::i
   return bytes;
 }
 
-/// Bytes of one copy of the function's code, all tiles.
-base::Result<std::int64_t> outliningCodeBytes(const Candidate& call, LoweringContext context) {
+/// Bytes of one copy of the function's code on all tiles.
+base::Result<std::int64_t> functionCodeBytes(const Candidate& call, LoweringContext context) {
   std::int64_t bytes = 0;
   for (std::size_t i = call.call.first; i < call.call.first + call.call.count; ++i) {
     const PlanOperator& op = call.pass->operators[i];
@@ -121,7 +121,7 @@ base::Result<Outlining> Outlining::choose(const std::vector<const StagePlan*>& s
   Outlining result;
   for (const auto& [name, calls] : functions) {
     if (calls.size() < 2) continue;
-    PIPESCOPE_ASSIGN(const std::int64_t code, outliningCodeBytes(calls.front(), context));
+    PIPESCOPE_ASSIGN(const std::int64_t code, functionCodeBytes(calls.front(), context));
     const std::int64_t in = copiedBytes(calls, &Arguments::read), out = copiedBytes(calls, &Arguments::made);
     const auto others = static_cast<std::int64_t>(calls.size()) - 1;
     if (others * code <= in + out) continue;

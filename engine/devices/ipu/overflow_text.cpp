@@ -16,7 +16,7 @@ std::string mib(std::int64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-/// What a variable is to somebody who wants less of it, and what makes it smaller.
+/// What kind of variable it is to somebody who wants to save memory, and what makes it smaller.
 struct Group {
   const char *name, *remedy;
 };
@@ -56,7 +56,7 @@ Kind kindOf(const LiveVariable& variable) {
   return category == "variable" ? temporaries : code;
 }
 
-/// "0–1423, 1440", and how many more where there are many.
+/// "0–1423, 1440", and how many further runs there are if there are many.
 std::string tilesText(const std::vector<TileRun>& runs) {
   constexpr std::size_t most = 4;
   std::string text;
@@ -73,7 +73,7 @@ std::string tilesText(const std::vector<TileRun>& runs) {
   return rest == 0 ? text : text + fmt::format(" and {} more", rest);
 }
 
-/// Groups with their bytes, largest first.
+/// The groups with their bytes, largest first.
 std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vector<LiveVariable>& live) {
   std::array<std::int64_t, kinds> bytes{};
   for (const LiveVariable& variable : live) bytes[kindOf(variable)] += variable.bytes;
@@ -86,8 +86,8 @@ std::vector<std::pair<std::int64_t, Kind>> overflowTextGroupsOf(const std::vecto
   return groups;
 }
 
-/// The largest groups of which one alone could make up for what is too much; where there is none, as many as
-/// could together, with some to spare.
+/// The largest groups each of which alone could make up for the missing memory. If there is none: as many
+/// groups as could together, with some to spare.
 std::string remedies(const std::vector<std::pair<std::int64_t, Kind>>& groups, std::int64_t tooMuch,
                      bool recomputes) {
   constexpr std::size_t most = 3;

@@ -1,6 +1,6 @@
 #pragma once
-// What to say where a tile's memory does not suffice: which tiles, by how much, what lies there, what would
-// help.
+// The advice for a model that does not fit: which tiles lack memory and how much, what lies there, and what
+// would help.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,15 +10,16 @@
 
 namespace pipescope::devices::ipu {
 
-/// A variable that lives on the worst tile when that holds most.
+/// A variable that is live on the worst tile at its fullest step.
 struct LiveVariable {
-  std::string name;      ///< name path: layer and part
+  std::string name;      ///< name path with layer and part
   std::string category;  ///< as LoweredVariable::category
   bool alwaysLive = false;
   std::int64_t bytes = 0;  ///< on that tile
 };
 
-/// Several sentences. `fullest` names the step at which the worst tile holds most; `live` is largest first.
+/// Makes several sentences. `fullest` names the step at which the worst tile is fullest; `live` lists the
+/// largest variables first.
 std::string overflowText(const Chip& chip, const std::string& deviceName, const TileLayout& layout,
                          const std::string& fullest, const std::vector<LiveVariable>& live);
 

@@ -11,8 +11,8 @@ namespace {
 
 using Method = ConvVertex::Method;
 
-/// Loops of the supervisor that a pass over one group of channels and kernel element need not pay: every
-/// vertex' loops over groups and kernel rows together take less.
+/// Loops of the supervisor that a pass over one group of channels and kernel element does not pay. The loops
+/// of every vertex over groups and kernel rows together take fewer cycles.
 constexpr std::int64_t kLoopCycles = 60;
 
 struct Operands {
@@ -35,10 +35,11 @@ Operands operandsOf(const ConvForm& form, const ConvTile& tile) {
   return bytes;
 }
 
-/// A cut of batch or field makes inputs and partial sums smaller, one of output channels weights and partial
-/// sums, one of input channels or kernel inputs and weights: two of three. So their product shrinks by the
-/// square of the parts at most, and their sum is least where all three are equal. Only groups make all three
-/// smaller. Where one is far larger than the others, no cut makes it smaller than by its parts.
+/// A lower bound for the bytes of inputs, weights and partial sums. A cut of batch or field makes inputs and
+/// partial sums smaller, one of output channels weights and partial sums, one of input channels or kernel
+/// inputs and weights: two of the three each. So their product shrinks at most by the square of the parts,
+/// and their sum is least when all three are equal. Only cuts of groups make all three smaller. No cut makes
+/// one of them smaller than by its own parts.
 std::int64_t memoryBound(const Operands& bytes, std::int64_t parts, bool groups) {
   const auto cut = static_cast<double>(parts);
   const double product = bytes.inputs * bytes.weights * bytes.partials / (cut * cut * (groups ? cut : 1));
@@ -92,12 +93,12 @@ PlanBound::PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache,
 double PlanBound::leastPerPass(std::int64_t steps) const {
   const Method method = form_.vertex.method;
   if (method != Method::amp && method != Method::horizontalMac) return 0;
-  // From three positions a worker on, cycles grow by the peak's; below, by no more than what more of them
-  // cost.
+  // From three positions for each worker on, cycles grow at the rate of the peak; below that, by at most the
+  // cost of one more position.
   const std::int64_t positions = 3 * chip_.workers;
   const double perPosition = perMultiplyAdd_ * static_cast<double>(steps);
   double least = std::numeric_limits<double>::max();
-  // Two rows keep the vertex for 1×1 kernels out.
+  // Two rows exclude the vertex for 1×1 kernels.
   for (const std::int64_t rows : {1, 2}) {
     for (std::int64_t width = 1; width <= positions; ++width) {
       ConvTile tile;
@@ -130,7 +131,7 @@ PlanBound::Passes PlanBound::passCycles(const ConvTile& tile) const {
   const std::int64_t first = convVertexCycles(chip_, form_.shape, form_.vertex, one, cache_);
   const std::int64_t further =
       convVertexCycles(chip_, form_.shape, form_.vertex, two, cache_) - first - kLoopCycles;
-  // Kernel elements of a multiply-accumulate vertex have loops in common, which a pass over channels has not.
+  // The kernel elements of a multiply-accumulate vertex share loops; a pass over channels does not.
   return {method == Method::amp ? first : further, further};
 }
 
@@ -141,7 +142,7 @@ std::int64_t PlanBound::peakCycles(const ConvTile& tile, std::int64_t parts) con
   return static_cast<std::int64_t>(products * perMultiplyAdd_ / static_cast<double>(parts));
 }
 
-/// Operands move where they are shared, which takes an exchange.
+/// Operands that several tiles share must move, which takes an exchange.
 std::int64_t PlanBound::startOf(const ConvSplit& split) const {
   return split.outChannels > 1 || split.positions() > 1 ? chip_.exchangeOverhead : 0;
 }
@@ -163,7 +164,7 @@ PlanBound::Least PlanBound::furtherSplit(const ConvSplit& split, const ConvTile&
 PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
                                         Passes pass, std::int64_t limit) const {
   const std::int64_t count = passes(tile);
-  // A whole number of passes falls to the largest share, however they are cut.
+  // The largest share has a whole number of passes, however they are cut.
   const auto computing = [&](std::int64_t cut) {
     const std::int64_t further = (ceilDiv(count, cut) - 1) * std::max<std::int64_t>(0, pass.further);
     return std::max(peakCycles(tile, cut), pass.first + further);
@@ -174,8 +175,8 @@ PlanBound::Least PlanBound::furtherSums(const ConvSplit& split, const ConvTile& 
   const std::int64_t cutMost = computing(parts);
   if (const std::int64_t cycles = whole(cutMost); cycles >= limit) return {cycles, 0};
   const Operands bytes = operandsOf(form_, tile);
-  // Either the sums are whole on their tile and may change type, or partial sums move and are added, two or
-  // more.
+  // Either the sums are complete on their tile and may need a cast, or partial sums move and at least two are
+  // added.
   const std::int64_t partials = static_cast<std::int64_t>(bytes.partials);
   const std::int64_t added =
       partials / 2 / static_cast<std::int64_t>(std::ceil(chip_.exchangeBytesPerCycle)) +

@@ -1,5 +1,5 @@
 #pragma once
-// Lower bounds for splits that are only partly decided: what the planner may leave out unseen.
+// Lower bounds for splits that are only partly decided. With them the planner skips splits that cannot win.
 #include <array>
 #include <map>
 #include <mutex>
@@ -8,11 +8,11 @@
 
 namespace pipescope::devices::ipu {
 
-/// What a pass of a vertex takes at least beyond its multiply-adds: the same for many forms of many products.
-/// Belongs to a chip; may be used from several threads.
+/// Remembers the least overhead of a vertex's pass beyond its multiply-adds, which is the same for many forms
+/// of many products. It belongs to a chip, and several threads may use it.
 class PassOverheads {
  public:
-  /// All that a pass' cycles depend on but its positions.
+  /// Everything but the positions that the cycles of a pass depend on.
   using Key = std::array<std::int64_t, 9 + 2 * kMaximumDims>;
   static Key keyOf(const ConvForm& form);
 
@@ -38,42 +38,43 @@ class PlanBound {
     std::int64_t cycles = 0, memory = 0;
   };
 
-  /// `cache` belongs to the form, `overheads` to the chip; both outlive the bound.
+  /// `cache` belongs to the form and `overheads` to the chip; both must outlive the bound.
   PlanBound(const Chip& chip, const ConvForm& form, WorkerCache& cache, PassOverheads& overheads);
 
-  /// Below every split that has the parts of `split`, whose largest share is `tile`, and cuts axes that are
-  /// still whole in it into at most `parts` further ones. From `limit` cycles on nobody wants to know more:
-  /// memory is 0 then.
+  /// A lower bound for every split that keeps the parts of `split`, whose largest share is `tile`, and cuts
+  /// the axes that are still whole into at most `parts` further ones. When the cycles reach `limit`, the
+  /// bound stops there and reports no memory.
   Least furtherSplit(const ConvSplit& split, const ConvTile& tile, std::int64_t parts,
                      std::int64_t limit) const;
 
-  /// At most what the vertex takes for its first pass over one group of input channels, one of output
-  /// channels and one kernel element, and for each further one.
+  /// An upper bound for the cycles of the vertex's first pass over one group of input channels, one group of
+  /// output channels and one kernel element, and for each further pass.
   struct Passes {
     std::int64_t first = 0, further = 0;
   };
-  /// With the tile's output positions.
+  /// The same with the output positions of the tile.
   Passes passCycles(const ConvTile& tile) const;
 
-  /// The same where only input channels and kernel are still to be cut. `pass` is passCycles of the tile.
+  /// The same if only input channels and kernel remain to be cut. `pass` is passCycles of the tile.
   Least furtherSums(const ConvSplit& split, const ConvTile& tile, std::int64_t parts, Passes pass,
                     std::int64_t limit) const;
 
  private:
   std::int64_t peakCycles(const ConvTile& tile, std::int64_t parts) const;
   std::int64_t startOf(const ConvSplit& split) const;
-  /// Passes of the vertex over the tile: one for each group of input and output channels and each kernel
-  /// element.
+  /// Passes of the vertex over the tile: one for each group of input channels, group of output channels and
+  /// kernel element.
   std::int64_t passes(const ConvTile& tile) const;
-  /// The least that a pass takes beyond its multiply-adds at the peak; `steps`: outputs per active one.
+  /// The least cycles that a pass takes beyond its multiply-adds at the peak. `steps` is the number of
+  /// outputs for each active one.
   double leastPerPass(std::int64_t steps) const;
 
   const Chip& chip_;
   const ConvForm& form_;
   WorkerCache& cache_;
-  double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex' peak
+  double perMultiplyAdd_ = 0;     ///< cycles of one multiply-add of grains at the vertex's peak
   double perPass_ = 0;            ///< cycles of a pass beyond its multiply-adds
-  ArrangementBound arrangement_;  ///< when spread over all tiles
+  ArrangementBound arrangement_;  ///< for operands that are spread over all tiles
 };
 
 }  // namespace pipescope::devices::ipu

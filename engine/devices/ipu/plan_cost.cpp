@@ -14,8 +14,8 @@ std::int64_t exchangeCycles(const Chip& chip, std::int64_t bytes, double factor 
       std::ceil(static_cast<double>(bytes) / (chip.exchangeBytesPerCycle * factor)));
 }
 
-/// Cycles to bring `bytes` of results into the next layer's groups of channels: 5/4 of the bytes over the
-/// bytes of a cycle, 5/3 where channels do not fill vectors (PopLibs planner, C).
+/// Cycles to bring `bytes` of results into the groups of channels of the next layer: 5/4 of the bytes over
+/// the bytes of a cycle, or 5/3 if channels do not fill vectors (PopLibs planner, C).
 std::int64_t regroupCycles(const Chip& chip, std::int64_t bytes, std::int64_t bytesPerCycle, bool vectors) {
   return ceilDiv(bytes * 5, std::min(chip.vectorBytes, bytesPerCycle) * (vectors ? 4 : 3));
 }
@@ -28,8 +28,8 @@ struct Zeros {
   std::int64_t kernel = 0, input = 0;
 };
 
-/// Zeros that fill a tile's kernel up to what the vertex takes at a time, and for SLIC also its dilated,
-/// padded input.
+/// Bytes of zeros that pad a tile's kernel to what the vertex takes at a time, and for SLIC also its dilated
+/// and padded input.
 Zeros zerosOf(const ConvForm& form, const ConvTile& tile) {
   const ConvVertex& vertex = form.vertex;
   const bool slic = vertex.method == ConvVertex::Method::slic;
@@ -98,9 +98,9 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.inputBytes = (inputs + zeros.input) * element;
   costs.weightBytes = (weights + zeros.kernel) * element;
   costs.partialBytes = partials * shape.partialBytes();
-  // Operands lie spread evenly over the tiles that use them, so that part is there already; what windows have
-  // in common with their neighbours' comes from there. Neighbouring tiles hold neighbouring output channels:
-  // pairs that want the same inputs share an exchange bus.
+  // Operands are spread evenly over the tiles that use them, so a part is there already. What windows share
+  // with their neighbours comes from those neighbours. Neighbouring tiles hold neighbouring output channels,
+  // so pairs that want the same inputs share an exchange bus.
   const std::int64_t moveInputs = (inputs - own / split.outChannels) * element;
   const std::int64_t moveWeights = (weights - weights / split.positions()) * element;
   const bool shared = split.outChannels % 2 == 0 && shape.neighboursShareInputs();
@@ -110,7 +110,7 @@ void addOperands(const Chip& chip, const ConvForm& form, const ConvSplit& split,
   costs.operandExchange = exchangeCycles(chip, moveInputs, shared ? chip.exchangePairFactor : 1) +
                           exchangeCycles(chip, moveWeights) +
                           exchangeCycles(chip, (zeros.kernel + zeros.input) * element);
-  // Serial parts all take from what was arranged before them.
+  // All serial parts take from what was arranged before them.
   const std::int64_t kept = form.serial > 1 && !form.arrangeEach ? costs.arrangeBytes : 0;
   costs.temporaryBytes =
       std::max(costs.temporaryBytes, kept + costs.inputBytes + costs.weightBytes + costs.partialBytes);
@@ -132,10 +132,11 @@ void addReduction(const Chip& chip, const ConvForm& form, const ConvSplit& split
   if (depth == 1 && shape.half != shape.halfPartials) costs.cast = castVertexCycles(chip, partials);
 }
 
-/// Launches, syncs and the loop over serial parts.
+/// Cycles of launches, syncs and the loop over serial parts.
 void addUp(const Chip& chip, const ConvForm& form, ConvCosts& costs) {
   if (form.serial > 1) {
-    // The part's weights are cut out of all of them, and its results written into all of them: 64-bit copies.
+    // The weights of a part are cut out of all weights, and its results are written into all results, by
+    // 64-bit copies.
     costs.slice =
         33 + ceilDiv(costs.weightBytes, chip.vectorBytes) + ceilDiv(costs.partialBytes, chip.vectorBytes);
   }
@@ -190,7 +191,7 @@ ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool
   const bool padIn = form.shape.inputChannels != unpadded.inputChannels;
   const bool padOut = form.shape.outputChannels != unpadded.outputChannels;
   const bool update = unpadded.pass == ProductPass::weightGradient, matmul = unpadded.matmul;
-  const bool turned = swapped != matmul;  // matrix products lie in memory as their swapped form wants them
+  const bool turned = swapped != matmul;  // Matrix products lie in memory as their swapped form wants them.
   const bool moved = anyOf(expanded) || turned || padIn || (update && !matmul);
   form.arrangeInput = moved || (matmul && unpadded.pass != ProductPass::forward);
   form.arrangeWeights = moved || padOut || (!matmul && unpadded.pass == ProductPass::inputGradient);
@@ -209,7 +210,7 @@ ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form) {
   all.batch = chip.tiles;
   ConvCosts costs;
   addArrangement(chip, form, all, costs);
-  // With what addUp() adds to each.
+  // Includes the overheads that addUp() adds to each.
   const auto with = [](std::int64_t cycles, std::int64_t overhead) {
     return cycles > 0 ? cycles + overhead : 0;
   };

@@ -1,6 +1,6 @@
 #pragma once
-// What one way to do a product, split over the tiles in one way, takes in cycles and memory. (Cost terms:
-// PopLibs planner, C.)
+// The cycles and memory of a product in one form, split over the tiles in one way. (Cost terms: PopLibs
+// planner, C.)
 #include <array>
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 
 namespace pipescope::devices::ipu {
 
-/// In how many parts each axis is cut; their product is the number of tiles in use.
+/// The number of parts of each axis; their product is the number of tiles in use.
 struct ConvSplit {
   std::int64_t groups = 1, batch = 1, inChannels = 1, outChannels = 1;
   std::array<std::int64_t, kMaximumDims> output{1, 1, 1}, kernel{1, 1, 1};
@@ -22,35 +22,37 @@ struct ConvSplit {
   friend bool operator==(const ConvSplit&, const ConvSplit&) = default;
 };
 
-/// What one tile's share takes and holds. Cycles of the busiest tile, launch and sync excluded; bytes on it.
+/// The costs of one tile's share: cycles of the busiest tile without launch and sync, and bytes on it.
 struct ConvCosts {
-  /// Operands brought into the order the vertex wants: to tiles that can turn whole groups over, there, and
-  /// on to their places, by an exchange before and one after.
+  /// Bringing operands into the order that the vertex wants: an exchange to tiles that can turn whole groups
+  /// over, the copies there, and an exchange to their places.
   std::int64_t arrangeExchange = 0, arrange = 0;
-  std::int64_t operandExchange = 0;  ///< operands to the tiles that use them
-  std::int64_t slice = 0;            ///< serial parts: weights of this part, results into their place
+  std::int64_t operandExchange = 0;  ///< sending operands to the tiles that use them
+  std::int64_t slice =
+      0;  ///< for serial parts: slicing the weights of a part, and putting its results into place
   std::int64_t compute = 0;
   ReduceStages stages;
   std::array<std::int64_t, 4> stageExchange{}, stageCompute{};
   std::int64_t cast = 0;
-  std::int64_t outputExchange = 0, output = 0;  ///< result brought into the order of the next layer
+  std::int64_t outputExchange = 0, output = 0;  ///< bringing the result into the order of the next layer
   std::int64_t inputBytes = 0, weightBytes = 0, partialBytes = 0, arrangeBytes = 0, receivedBytes = 0,
                outputBytes = 0;
-  std::int64_t movedInputBytes = 0, movedWeightBytes = 0;  ///< of the operands, what comes from elsewhere
-  std::int64_t temporaryBytes = 0;                         ///< the most that lives at once
-  std::int64_t total = 0;  ///< of all serial parts, launches and syncs included
+  std::int64_t movedInputBytes = 0,
+               movedWeightBytes = 0;  ///< the part of the operands that comes from other tiles
+  std::int64_t temporaryBytes = 0;    ///< the most that is live at once
+  std::int64_t total = 0;             ///< cycles of all serial parts with launches and syncs
 };
 
-/// One way to do a product, before it is split: form, vertex, and what follows from them.
+/// One way to do a product before it is split: form, vertex, and what follows from them.
 struct ConvForm {
-  ConvShape shape;  ///< changed in form, channels padded to whole groups
+  ConvShape shape;  ///< transformed, with channels padded to whole groups
   ConvShape unpadded;
   bool swapped = false;
   std::array<bool, kMaximumDims> expanded{};
   ConvVertex vertex;
-  std::int64_t serial = 1;  ///< parts of the output channels done one after another
+  std::int64_t serial = 1;  ///< parts of the output channels that are done one after another
   bool arrangeEach =
-      false;  ///< serial parts arrange their operands anew: slower, but nothing is kept meanwhile
+      false;  ///< serial parts arrange their operands anew, which is slower but keeps nothing meanwhile
   std::int64_t groupGrains = 1, inGrains = 1, outGrains = 1;  ///< of one serial part
   bool arrangeInput = false, arrangeWeights = false, arrangeOutput = false, regroupOutput = false;
 };
@@ -58,20 +60,20 @@ struct ConvForm {
 ConvForm makeForm(const ConvShape& unpadded, bool swapped, const std::array<bool, kMaximumDims>& expanded,
                   const ConvVertex& vertex, std::int64_t serial);
 
-/// What it takes to arrange operands and result where all tiles share in it: no split takes less.
+/// The cost of arranging operands and result if all tiles share in it. No split takes less.
 struct ArrangementBound {
   std::int64_t cycles = 0, memory = 0;
 };
 ArrangementBound arrangementBound(const Chip& chip, const ConvForm& form);
 
-/// Cycles to bring `bytes` on a tile into another order, by the bytes that stay neighbours (regression over
+/// Cycles to bring `bytes` on a tile into another order, if `neighbours` bytes stay together (regression over
 /// 10,000 random transforms: PopLibs planner, C).
 std::int64_t arrangeCycles(std::int64_t bytes, std::int64_t neighbours);
 
 /// The largest share of a split.
 ConvTile largestTile(const ConvForm& form, const ConvSplit& split);
 
-/// `cache` belongs to the form.
+/// The costs of a split. `cache` belongs to the form.
 ConvCosts costsOf(const Chip& chip, const ConvForm& form, const ConvSplit& split, const ConvTile& tile,
                   WorkerCache& cache);
 

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-/// A number of parts of an axis, and the grains that the largest then has.
+/// A number of parts for an axis, and the size of the largest part in grains.
 struct PlanSearchCut {
   std::int64_t parts = 1, grains = 1;
 };
 
-/// Numbers of parts worth trying: the fewest for each size of the largest part.
+/// The numbers of parts worth trying: the fewest for each size of the largest part.
 std::vector<PlanSearchCut> cutsOf(std::int64_t grains, std::int64_t tiles) {
   std::vector<PlanSearchCut> cuts;
   cuts.reserve(16);
@@ -28,7 +28,7 @@ std::vector<PlanSearchCut> cutsOf(std::int64_t grains, std::int64_t tiles) {
   return cuts;
 }
 
-/// One axis of the split and of the tile that results.
+/// One axis of the split, with the extent of the resulting tile.
 struct Axis {
   std::int64_t ConvSplit::*parts = nullptr;
   std::int64_t ConvTile::*grains = nullptr;
@@ -43,7 +43,7 @@ struct Axis {
 
 }  // namespace
 
-/// Looks through the splits of one form.
+/// Searches the splits of one form.
 class SplitSearch {
  public:
   SplitSearch(const Chip& chip, const ConvForm& form, std::int64_t memory, BestSplit& fitting,
@@ -66,7 +66,7 @@ class SplitSearch {
     addAxis(form.inGrains, &ConvSplit::inChannels, &ConvTile::inGroups, slic);
     for (std::size_t i = 0; i < shape.dimCount; ++i)
       addAxis(shape.dims[i].kernel, &ConvSplit::kernel, &ConvTile::kernel, i);
-    // What the axes from i on can be cut into at most.
+    // The most parts into which the axes from i on can be cut.
     mostParts_.resize(axes_.size() + 1, 1);
     for (std::size_t i = axes_.size(); i-- > 0;) {
       mostParts_[i] = std::min(chip.tiles, mostParts_[i + 1] * axes_[i].cuts.back().parts);
@@ -74,11 +74,12 @@ class SplitSearch {
     least_ = bound_.furtherSplit(ConvSplit{}, largestTile(form, ConvSplit{}), mostParts_[0], kNoLimit);
   }
 
-  /// The fewest cycles that any split can take.
+  /// A lower bound for the cycles of any split.
   std::int64_t bound() const { return least_.cycles; }
   bool canFit() const { return least_.memory <= memory_; }
 
-  /// From one part per axis on, changes one axis at a time as long as that helps: a good start for prune().
+  /// Starts from one part per axis and changes one axis at a time while that helps. The result is a good
+  /// start for prune().
   void descend() {
     ConvSplit split;
     for (const Axis& axis : axes_) axis.in(split) = axis.cuts.front().parts;
@@ -105,7 +106,7 @@ class SplitSearch {
     }
   }
 
-  /// All splits but those that a lower bound rules out.
+  /// Looks at all splits except those that a lower bound rules out.
   void prune() {
     const auto useless = [this](PlanBound::Least least) {
       if (least.cycles >= fitting_.cycles) return true;
@@ -116,7 +117,7 @@ class SplitSearch {
     if (!useless(least_)) start(useless);
   }
 
-  /// The split that takes least memory; of those that take as little, the fastest.
+  /// Finds the split with the least memory, and the fastest of several such.
   void shrink() {
     shrinking_ = true;
     const auto useless = [this](PlanBound::Least least) {
@@ -176,7 +177,7 @@ class SplitSearch {
     axis.in(tile) = whole;
   }
 
-  /// However the sums are cut: most often no cut of them need be looked at.
+  /// The bound holds however the sums are cut, and mostly rules all these cuts out.
   bool sumsTakeTooLong(const ConvSplit& split, const ConvTile& tile, std::int64_t used,
                        PlanBound::Passes pass) {
     if (shrinking_) return false;
@@ -185,7 +186,7 @@ class SplitSearch {
     return bound_.furtherSums(split, tile, left, pass, fitting_.cycles).cycles >= fitting_.cycles;
   }
 
-  /// Notes the split; returns its cycles, or far more where it does not fit.
+  /// Costs the split. Returns its cycles, or a huge number if it does not fit.
   std::int64_t visit(const ConvSplit& split, const ConvTile& tile) {
     ++searched_;
     const ConvCosts costs = costsOf(chip_, form_, split, tile, cache_);
@@ -206,7 +207,7 @@ class SplitSearch {
   BestSplit& fitting_;
   BestSplit& smallest_;
   std::vector<Axis> axes_;
-  std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others partial sums
+  std::size_t resultAxes_ = 0;  ///< axes before this one cut results, the others cut partial sums
   std::vector<std::int64_t> mostParts_;
   WorkerCache cache_;
   PlanBound bound_;
@@ -230,7 +231,7 @@ FormsSearch::FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int
 FormsSearch::~FormsSearch() = default;
 
 std::vector<MissedSplit> FormsSearch::run() {
-  // A good split to begin with comes of the forms that promise most.
+  // Starts with the most promising forms, because a good split prunes more of the others.
   constexpr int kDescents = 2;
   int descents = 0;
   for (const auto& search : searches_) {

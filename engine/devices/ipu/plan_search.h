@@ -1,5 +1,5 @@
 #pragma once
-// The search among splits: all that a lower bound does not rule out.
+// Searches the splits of a product, except those that a lower bound rules out.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -13,32 +13,33 @@ namespace pipescope::devices::ipu {
 struct BestSplit {
   std::int64_t cycles = std::numeric_limits<std::int64_t>::max();
   std::int64_t memory = std::numeric_limits<std::int64_t>::max();
-  const ConvForm* form = nullptr;  ///< none: nothing found yet
+  const ConvForm* form = nullptr;  ///< null: nothing has been found yet
   ConvSplit split;
 };
 
 class SplitSearch;
 
-/// At least as few cycles as the fastest split of a form that did not fit.
+/// A lower bound for the cycles of the splits of a form that did not fit.
 struct MissedSplit {
   const ConvForm* form = nullptr;
   std::int64_t cycles = 0;
 };
 
-/// Looks through the splits of all forms that do a product in the same number of serial parts.
+/// Searches the splits of all forms that do a product in the same number of serial parts.
 class FormsSearch {
  public:
-  /// What run() finds goes to `fitting`, what shrink() finds to `smallest`; both keep what is better already,
-  /// and point into this search.
+  /// run() improves `fitting`, and shrink() improves `smallest`. Both keep a plan that is better already, and
+  /// point into this search.
   FormsSearch(const Chip& chip, std::vector<ConvForm> forms, std::int64_t memory, BestSplit& fitting,
               BestSplit& smallest, PassOverheads& overheads);
   ~FormsSearch();
 
-  /// The fastest split whose temporaries fit in `memory`. Returns for each form what memory kept out.
+  /// Finds the fastest split whose temporaries fit into `memory`. Returns for each form what the limit on
+  /// memory kept out.
   std::vector<MissedSplit> run();
-  /// The split that takes least memory; of those that take as little, the fastest.
+  /// Finds the split with the least memory, and the fastest of several such.
   void shrink();
-  /// Splits, whole or in part, that were looked at so far: what planning took, whatever the machine.
+  /// How many splits, whole or partial, the search has looked at: a measure of its work on any machine.
   std::int64_t searched() const;
 
  private:

@@ -12,11 +12,11 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// Numbers of parts that a product may be done in, one after another: few between two neighbours, since each
-/// costs a search where memory is short.
+/// The numbers of serial parts that a product may be done in. They lie far apart, because each costs a search
+/// if memory is short.
 constexpr std::int64_t kSerial[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100, 128};
 
-/// The forms of a product: operands swapped or not, each set of axes expanded, each vertex.
+/// All forms of a product: with operands swapped or not, with each set of axes expanded, with each vertex.
 std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int64_t serial) {
   std::vector<ConvForm> forms;
   for (const bool swapped : {shape.matmul, !shape.matmul}) {
@@ -35,7 +35,8 @@ std::vector<ConvForm> formsOf(const Chip& chip, const ConvShape& shape, std::int
       const ConvShape flat = flatten(changed);
       for (const ConvVertex& vertex : convVertices(chip, flat)) {
         ConvForm form = makeForm(flat, swapped, expanded, vertex, serial);
-        // Serial parts must divide the output channels' groups, or the last part would be of another shape.
+        // The number of serial parts must divide the groups of output channels, or the last part would have
+        // another shape.
         if ((form.shape.outputChannels / vertex.outGroup) % serial != 0) continue;
         forms.push_back(form);
         form.arrangeEach = serial > 1 && (form.arrangeInput || form.arrangeWeights);
@@ -75,9 +76,9 @@ bool sameButForParts(const ConvForm& a, const ConvForm& b) {
   return a.swapped == b.swapped && a.expanded == b.expanded && a.vertex == b.vertex;
 }
 
-/// A product done in more parts one after another takes no fewer cycles than the same split in a divisor of
-/// so many, each with more channels. So a form need not be tried where memory kept nothing faster out with
-/// fewer parts.
+/// Skip a form if a split into a divisor of its serial parts was no faster: a product in more serial parts
+/// never takes fewer cycles than the same split in a divisor of so many, each with more channels. So the
+/// limit on memory must have kept out something faster with fewer parts.
 bool cannotWin(const ConvForm& form, const std::vector<MissedSplit>& missed, std::int64_t cycles) {
   return std::any_of(missed.begin(), missed.end(), [&](const MissedSplit& earlier) {
     return earlier.cycles >= cycles && form.serial % earlier.form->serial == 0 &&
@@ -85,8 +86,8 @@ bool cannotWin(const ConvForm& form, const std::vector<MissedSplit>& missed, std
   });
 }
 
-/// Matrix times vector: its result lies in memory as that of the transposed product does, vector times
-/// matrix.
+/// For a matrix times a vector: the result lies in memory as that of the transposed product, vector times
+/// matrix, does.
 bool isVectorProduct(const ConvShape& shape) {
   return shape.matmul && !shape.trained && shape.pass == ProductPass::forward &&
          (shape.batch == 1) != (shape.outputChannels == 1);
@@ -149,7 +150,7 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
         std::make_unique<FormsSearch>(chip_, std::move(forms), memory, fitting, smallest, overheads_));
     const std::vector<MissedSplit> more = searches.back()->run();
     missed.insert(missed.end(), more.begin(), more.end());
-    // Where memory kept nothing faster out, nothing in more parts can win.
+    // If memory kept out nothing faster, no plan with more parts can win.
     if (std::all_of(missed.begin(), missed.end(),
                     [&](const MissedSplit& form) { return form.cycles >= fitting.cycles; }))
       break;

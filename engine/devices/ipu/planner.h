@@ -1,6 +1,6 @@
 #pragma once
-// How a product is spread over the tiles of one IPU: the splits of field, batch, channels, kernel and groups,
-// and the vertex, that take the fewest cycles while the temporaries fit. (Method and cost terms: PopLibs
+// Spreads a product over the tiles of one IPU: finds the vertex, and the splits of field, batch, channels,
+// kernel and groups, that take the fewest cycles while the temporaries fit. (Method and cost terms: PopLibs
 // planner, C.)
 #include <cstdint>
 #include <map>
@@ -17,39 +17,39 @@
 
 namespace pipescope::devices::ipu {
 
-/// A form, how it is split, and what that costs.
+/// A form, its split and the costs.
 struct ConvPlan {
   ConvForm form;
   ConvSplit split;
   ConvTile tile;  ///< the largest share
   ConvCosts costs;
-  std::int64_t searched = 0;  ///< splits that were looked at to find it, whole or in part
+  std::int64_t searched = 0;  ///< how many splits, whole or partial, the search looked at
 
-  /// "AMP 16x8, 1,440 tiles: …", for logs and `describe`.
+  /// "AMP 16x8, 1,440 tiles: …", for logs.
   std::string describe() const;
 };
 
-/// A share of the product that `tiles` tiles have alike.
+/// A share of the product, and how many tiles have one of this size.
 struct ConvShare {
   std::int64_t tiles = 0;
   ConvTile tile;
 };
-/// The shares of all tiles in use: axes that do not divide evenly leave some tiles with less.
+/// The shares of all tiles in use. Axes that do not divide evenly leave some tiles with less.
 std::vector<ConvShare> sharesOf(const ConvPlan& plan);
 
-/// Costs of a share of a plan, for a tile with less than the largest.
+/// The costs of a share that is smaller than the largest one.
 ConvCosts costsOf(const Chip& chip, const ConvPlan& plan, const ConvTile& tile);
 
-/// Plans products on one kind of chip, and remembers them. May be used from several threads.
+/// Plans products on one kind of chip and remembers the plans. Several threads may use it.
 class Planner {
  public:
   explicit Planner(const Chip& chip) : chip_(chip) {}
 
-  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile; where none fits,
-  /// the one that takes least memory, and of several such the fastest.
+  /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile. If none fits: the
+  /// plan with the least memory, and the fastest of several such.
   std::shared_ptr<const ConvPlan> plan(const ConvShape& shape, double proportion);
 
-  /// A part of the chip with its planner.
+  /// A part of the chip with a planner of its own.
   struct Share;
   Share& share(std::int64_t tiles);
 

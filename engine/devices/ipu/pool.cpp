@@ -1,5 +1,5 @@
-// Pooling: batch, groups of channels and field are cut over the tiles so that vertex and exchange take least;
-// all of a tile's inputs come by exchange. (Plan and cycles: PopLibs popnn, C.)
+// Pooling. Batch, groups of channels and field are cut over the tiles so that vertex and exchange take the
+// fewest cycles. All inputs of a tile come by exchange. (Plan and cycles: PopLibs popnn, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -11,11 +11,11 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// What the vertex of a pooling does.
+/// What a pooling's vertex costs.
 struct PoolRow {
-  std::int64_t loop = 0;  ///< cycles of an element of the window before those of its row of results
+  std::int64_t loop = 0;  ///< cycles for an element of the window, before those of its row of results
   bool gradientReadsInput =
-      false;  ///< the gradient reads the input and the result beside the result's gradient
+      false;  ///< whether the gradient reads the input and the result besides the result's gradient
 };
 
 constexpr PoolRow rowOf(ops::PoolFunction function) {
@@ -29,7 +29,7 @@ constexpr PoolRow rowOf(ops::PoolFunction function) {
 }
 
 struct Extent {
-  std::int64_t inputs = 1, outputs = 1, window = 1;  ///< positions
+  std::int64_t inputs = 1, outputs = 1, window = 1;  ///< numbers of positions
 };
 
 base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& context) {
@@ -55,7 +55,7 @@ base::Result<Extent> extentOf(const ops::Pool& work, const LoweringContext& cont
   return extent;
 }
 
-/// Extents that are cut over the tiles: batch, groups of channels, field.
+/// The extents that are cut over the tiles: batch, groups of channels and field.
 struct PoolCut {
   std::int64_t batch = 1, groups = 1;
   std::vector<std::int64_t> field;
@@ -66,7 +66,7 @@ class PoolPlan {
   PoolPlan(const Chip& chip, const ops::Pool& work)
       : chip_(chip),
         work_(work),
-        // The gradient of a pooling is pooled back: its results are as large as the input.
+        // The gradient's results are as large as the forward input.
         results_(work.backward ? work.field : work.output),
         bytes_(graph::sizeOf(work.type)),
         vector_(chip.vectorWidth(work.type)) {
@@ -78,7 +78,7 @@ class PoolPlan {
 
   std::int64_t tiles() const { return tilesOf(best_); }
   std::int64_t compute() const { return vertexCycles(shareOf(best_)); }
-  /// What arrived is put in rows of the vertex' groups of channels.
+  /// What arrived is put into rows of the vertex's groups of channels.
   std::int64_t arrangement() const { return arrangeCycles(received(), grains_ * chip_.vectorBytes); }
   std::int64_t received() const { return receivedBytes(shareOf(best_)); }
   std::int64_t rowBytes() const { return results_.back() * grains_ * vector_ * bytes_; }
@@ -90,7 +90,7 @@ class PoolPlan {
   }
 
  private:
-  /// Vectors of channels that a vertex does together at most: 16 channels of float16.
+  /// The most vectors of channels that a vertex does together: 16 channels of float16.
   static constexpr std::int64_t kGrains = 4;
 
   std::int64_t groups() const { return ceilDiv(work_.channels, grains_ * vector_); }
@@ -135,7 +135,7 @@ class PoolPlan {
     });
     cut.field[axis] = 1;
   }
-  /// Numbers of parts with shares of different sizes.
+  /// The numbers of parts that give shares of different sizes.
   template <class F>
   void each(std::int64_t extent, std::int64_t used, F visit) const {
     for (std::int64_t parts = 1; parts <= extent && parts * used <= chip_.tiles;) {
@@ -146,8 +146,8 @@ class PoolPlan {
     }
   }
 
-  /// Results are dealt to the workers row by row. A row takes 15 cycles, an element of the window 23 and for
-  /// each group of channels 11 (21 in a gradient), and for each vector its loop over the row.
+  /// Results are dealt to the workers row by row. A row takes 15 cycles and an element of the window 23. Each
+  /// group of channels takes 11 (21 in a gradient), and each vector its loop over the row.
   std::int64_t vertexCycles(const PoolCut& share) const {
     std::int64_t positions = share.batch;
     for (const std::int64_t extent : share.field) positions *= extent;
@@ -157,10 +157,10 @@ class PoolPlan {
     double window = 1;
     for (std::size_t i = 0; i < work_.kernel.size(); ++i) {
       const bool last = i + 1 == work_.kernel.size();
-      // Of a stride's results only some touch an element of the window.
+      // With a stride, only some of the results touch an element of the window.
       const std::int64_t skipped = work_.backward && !last ? std::min(work_.stride[i], work_.kernel[i]) : 1;
       const double elements = static_cast<double>(work_.kernel[i]) / static_cast<double>(skipped);
-      // A window as large as the field has elements that touch no more than there is.
+      // If the window is as large as the field, its elements touch no more positions than there are.
       const std::int64_t most = !work_.backward ? work_.field[i] : last ? work_.kernel[i] : work_.output[i];
       window *= std::min(elements, static_cast<double>(most));
     }

@@ -1,5 +1,5 @@
-// Random numbers: the generator of each worker gives 64 bits an issue. (R: recalled; five cycles per vector,
-// as the loops of popops' unary vertices that are not unrolled.)
+// Random numbers. The generator of each worker gives 64 bits per instruction. (R: recalled; five cycles per
+// vector, like the loops of popops' unary vertices that are not unrolled.)
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/rounding.h"

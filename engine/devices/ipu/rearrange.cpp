@@ -1,5 +1,5 @@
-// Moves without arithmetic: an exchange, then copies on each tile that cost more the smaller the pieces.
-// (Regression of PopLibs' planner, C.)
+// Moves without arithmetic: an exchange, then copies on each tile. Smaller pieces cost more. (Regression of
+// PopLibs' planner, C.)
 #include "engine/devices/ipu/code_sizes.h"
 #include "engine/devices/ipu/lowered_work.h"
 #include "engine/devices/ipu/plan_cost.h"
@@ -16,7 +16,7 @@ base::Result<LoweredWork> lower(const ops::Rearrange& work, const LoweringContex
   const TileRuns bytes =
       transformed(spreadEvenly(chip, work.elements, element), [&](std::int64_t n) { return n * element; });
   if (work.runElements >= work.elements) {
-    // In one piece: a copy between tensors that lie alike, 64 bits a cycle (X).
+    // All elements stay together: a copy between tensors with the same layout, 64 bits a cycle (X).
     const auto cycles = [&](std::int64_t n) { return ceilDiv(n, chip.vectorBytes); };
     lowered.compute(chip, "OnTileCopy", transformed(bytes, cycles),
                     {"popops::OnTileCopy", kCodeCopy, kStateSimple, 0});

@@ -1,5 +1,5 @@
-// Reductions: each tile first reduces what it holds; where an output's elements lie on several tiles, the
-// partial results meet on one in further stages. (Cycles: PopLibs popops and poplin, C.)
+// Reductions. Each tile first reduces what it holds. If the elements of an output lie on several tiles, their
+// partial results meet on one tile in further stages. (Cycles: PopLibs popops and poplin, C.)
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,11 +14,11 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// Partial results arrive in small pieces from many tiles, at 2.75 of the 4 bytes a cycle (M: lbm-graphcore's
-/// halo exchange).
+/// Partial results arrive in small pieces from many tiles, at 2.75 instead of 4 bytes a cycle (M: the halo
+/// exchange of lbm-graphcore).
 constexpr double kSmallPieces = 2.75 / 4;
 
-/// From so many partial results of an output on, two stages add them.
+/// From this many partial results per output on, two stages add them.
 constexpr std::int64_t kTwoStages = 16;
 
 /// Instructions that take a vector of elements into the results. (C: PopLibs' loops add, multiply, square and
@@ -46,8 +46,8 @@ struct LocalPart {
   std::int64_t outputs = 1, depth = 1, pieces = 1;
 };
 
-/// Elements lie in memory as [repeats][rows][run]; contiguous: the run is reduced and the rows are kept,
-/// otherwise the other way round.
+/// Elements lie in memory as [repeats][rows][run]. If contiguous, the run is reduced and the rows are kept;
+/// otherwise it is the other way round.
 LocalPart localPart(const ops::Reduce& work, std::int64_t elements) {
   const std::int64_t run = work.run > 0 ? work.run : work.contiguous ? work.depth : work.outputs;
   const std::int64_t rows = work.rows > 0 ? work.rows : work.contiguous ? work.outputs : work.depth;
@@ -56,7 +56,8 @@ LocalPart localPart(const ops::Reduce& work, std::int64_t elements) {
   LocalPart local;
   local.outputs = work.contiguous ? inRows : inRun;
   local.depth = work.contiguous ? inRun : inRows;
-  // Further repeats are reduced into the same results, or are others, by what the whole has more of.
+  // Further repeats belong to the same results or to others, depending on which of the two the whole has more
+  // of.
   const bool deeper = work.contiguous ? work.depth > run : work.outputs <= run;
   (deeper ? local.depth : local.outputs) *= repeats;
   local.depth = std::min(local.depth, work.depth);
@@ -79,7 +80,7 @@ std::int64_t localCycles(const Chip& chip, const ops::Reduce& work, const LocalP
                                whole && isHalf(work.type));
 }
 
-/// Results of a stage on each tile: whole vectors, over as many tiles as there are vectors.
+/// The results of a stage on each tile: whole vectors, on as many tiles as there are vectors.
 TileRuns spreadVectors(const Chip& chip, std::int64_t count, std::int64_t width) {
   const std::int64_t vectors = ceilDiv(count, width), tiles = std::min(chip.tiles, vectors);
   const std::int64_t each = vectors / tiles, more = vectors % tiles;
@@ -123,7 +124,7 @@ base::Result<LoweredWork> lower(const ops::Reduce& work, const LoweringContext& 
     depths.push_back(parts);
   }
   for (const std::int64_t depth : depths) {
-    // Of each output `left` partial results remain after this stage, spread evenly again.
+    // After this stage, `left` partial results of each output remain, spread evenly again.
     left = ceilDiv(left, depth);
     const TileRuns results = spreadVectors(chip, work.outputs * left, half ? 8 : 4);
     const std::string name = "Reduce/Stage" + std::to_string(lowered.steps.size() / 2 + 1);

@@ -8,8 +8,8 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// Depths that remain after each stage but the last, and the messages a tile gets on the way: of the two
-/// whole numbers around the even cut, the one with fewer messages.
+/// The depths that remain after each stage but the last, and the messages that a tile receives. Of the two
+/// whole numbers around the even cut, takes the one with fewer messages.
 struct ReduceCostCut {
   std::array<std::int64_t, 2> after{};
   std::size_t count = 0;
@@ -29,7 +29,7 @@ ReduceCostCut cut(std::int64_t depth, int stages) {
   return lower.messages < upper.messages ? lower : upper;
 }
 
-/// All partials of an output lie in one piece of memory.
+/// For partials of an output that lie in one piece of memory.
 std::int64_t singleInput(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput) {
   const std::int64_t vector = halfPartials ? 8 : 4;
   const std::int64_t loads = chip.vectorBytes / (halfPartials ? 2 : 4);
@@ -77,8 +77,8 @@ ReduceStages reduceStages(std::int64_t depth, std::int64_t partials) {
 
 std::int64_t reduceCycles(const Chip& chip, const ReduceStage& stage, bool halfPartials, bool halfOutput) {
   const std::int64_t vector = halfPartials ? 8 : 4;
-  // The one-piece vertex needs whole vectors, and what arrives to end before its output's memory element
-  // does.
+  // The one-piece vertex needs whole vectors, and the arriving data must end before the memory element of its
+  // output does.
   const std::int64_t arriving = (stage.depth - 1) * stage.outputs * (halfPartials ? 2 : 4);
   if (stage.outputs % vector == 0 && stage.depth > 1 && arriving <= 4 * chip.elementBytes) {
     return singleInput(chip, stage, halfPartials, halfOutput);

@@ -1,4 +1,4 @@
-// Rows added or written into a table by index. (Cycles: PopLibs popops, C.)
+// Adds or writes rows into a table by index. (Cycles: PopLibs popops, C.)
 #include <algorithm>
 
 #include "engine/devices/ipu/code_sizes.h"
@@ -21,7 +21,7 @@ base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext&
   const bool half = isHalf(work.type);
   LoweredWork lowered;
   const auto on = [&](std::int64_t value) { return TileRuns{{0, plan.tiles(), value}}; };
-  // Rows lie as gathered ones do, over the tiles that share their columns.
+  // The rows lie as gathered ones do, over the tiles that share their columns.
   const std::int64_t senders = plan.tableParts * plan.rowParts;
   lowered.exchange(chip, "Rows/Exchange", on(received), 1, ceilDiv(received, senders));
   const std::size_t update =
@@ -31,7 +31,8 @@ base::Result<LoweredWork> lower(const ops::Scatter& work, const LoweringContext&
                        kCodeMultiUpdate, kStateSimple, 0});
   lowered.hold("Rows", on(received), 0, update + 1);
   if (plan.rowParts > 1) {
-    // Each part of the rows added into a table of its own; these are added up, each tile a share.
+    // Each part of the rows is added into a table of its own. Then each tile adds up its share of these
+    // tables.
     const std::int64_t share = ceilDiv(sums, plan.rowParts);
     lowered.exchange(chip, "Reduce/Exchange", on(share * (plan.rowParts - 1) * bytes), 1, share * bytes);
     lowered.compute(chip, "Reduce", on(reduceCycles(chip, {plan.rowParts, share}, half, half)),

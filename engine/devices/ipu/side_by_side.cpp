@@ -1,4 +1,4 @@
-// Independent products on shares of the tiles.
+// Independent products side by side, on shares of the tiles.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,20 +8,20 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// Order of a product's steps, the same for all of them.
+/// The order of a product's steps, which is the same for all products.
 int rankOf(const std::string& name) {
   static const char* const order[] = {"PreArrange/Exchange", "PreArrange/OnTileCopy", "PreArrange/Place",
                                       "DynamicSlice",        "PreConvolve/Exchange",  "Convolve"};
   for (int i = 0; i < 6; ++i) {
     if (name == order[i]) return i;
   }
-  // Stages of a reduction alternate: exchange, sum.
+  // The stages of a reduction alternate between exchange and sum.
   if (name.starts_with("Reduce")) return 6;
   if (name == "Cast") return 7;
   return name.ends_with("Exchange") ? 8 : 9;
 }
 
-/// One product's steps, and where they went among the steps of all.
+/// The steps of one product, and their places among the steps of all.
 struct Part {
   std::int64_t firstTile = 0;
   LoweredWork work;
@@ -29,7 +29,8 @@ struct Part {
   std::vector<std::size_t> places;
 };
 
-/// What was live during the part's own steps is live from the first to the last of them among all.
+/// A temporary of one product lives from the first to the last of its own steps, counted among the steps of
+/// all.
 void takeTemporaries(const Part& part, std::int64_t tiles, std::size_t number, LoweredWork& merged) {
   for (const Temporary& temporary : part.work.temporaries) {
     if (temporary.first >= part.places.size()) continue;
@@ -74,7 +75,7 @@ LoweredWork merge(const Chip& chip, std::vector<Part>& parts) {
         least = std::min(least, rankOf(part.work.steps[part.next].name));
     }
     if (least == INT32_MAX) break;
-    // Of a reduction's stages the exchanges go together, and the sums.
+    // The exchanges of a reduction's stages go together, and so do the sums.
     const auto kindOf = [](const Part& part) { return part.work.steps[part.next].kind; };
     const auto takes = [&](const Part& part) {
       return part.next < part.work.steps.size() && rankOf(part.work.steps[part.next].name) == least;

@@ -8,7 +8,7 @@
 namespace pipescope::devices::ipu {
 namespace {
 
-/// What both passes take on a tile, copies and sums of a table in parts included.
+/// The cost of gather and scatter on a tile, with the copies and sums of a table in parts.
 std::int64_t costOf(const Chip& chip, const SlicePlan& plan, std::int64_t elementBytes) {
   const std::int64_t vectors = ceilDiv(plan.columns * elementBytes, chip.vectorBytes);
   const std::int64_t table = plan.tableBytes(elementBytes), rows = plan.rows * plan.columns * elementBytes;
@@ -51,7 +51,7 @@ SlicePlan planSlices(const Chip& chip, std::int64_t rows, std::int64_t rowElemen
     plan.tableRows = ceilDiv(tableRows, std::min(tableRows, left / parts));
     plan.tableParts = ceilDiv(tableRows, plan.tableRows);
     const std::int64_t cost = costOf(chip, plan, elementBytes);
-    // Copies of the table's part must not be larger than what is picked from it.
+    // Copies of the table's part must not be larger than the rows picked from it.
     if (parts > 1 && plan.tableRows > plan.rows) continue;
     if (cost < least) {
       least = cost;

@@ -1,6 +1,6 @@
-// Sorting and top-k: a bitonic network. Each of its steps compares and exchanges pairs; pairs further apart
-// than a tile's part of a row meet by exchange first. (X: steps of the network, each at the cost of a
-// comparison in popops.)
+// Sorting and top-k with a bitonic network. Each step compares and exchanges pairs. Pairs that are further
+// apart than a tile's part of a row first meet by an exchange. (X: the steps of the network, each at the cost
+// of a comparison in popops.)
 #include <algorithm>
 #include <bit>
 
@@ -16,7 +16,7 @@ base::Result<LoweredWork> lower(const ops::Sort& work, const LoweringContext& co
   PIPESCOPE_TRY(checkElements("number of elements to keep", {work.keep}, context));
   const Chip& chip = context.chip;
   const std::int64_t keep = std::min(work.keep, work.rowElements);
-  // log2 steps to sort runs of the kept length, then one halving round each of as many steps.
+  // The number of steps: log2 steps sort runs of the kept length, then each halving takes as many steps.
   const auto log2 = [](std::int64_t n) {
     return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
   };
@@ -27,7 +27,7 @@ base::Result<LoweredWork> lower(const ops::Sort& work, const LoweringContext& co
   const TileRuns elements = spreadEvenly(chip, work.rows * work.rowElements, bytes);
   const std::int64_t local = std::max<std::int64_t>(1, log2(spreadOf(elements).most));
   const std::int64_t far =
-      std::max<std::int64_t>(0, log2(work.rowElements) - local);  // distances that leave the tile
+      std::max<std::int64_t>(0, log2(work.rowElements) - local);  // distances that reach other tiles
   const std::int64_t moves = std::min(steps, far * (far + 1) / 2 + far * local);
   LoweredWork lowered;
   if (moves > 0) {

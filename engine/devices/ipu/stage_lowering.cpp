@@ -93,8 +93,7 @@ class StageLowering {
     return std::move(streaming_);
   }
 
-  /// Loads and stores of streaming memory, and collectives that bring shares together, are segments of their
-  /// own.
+  /// Copies from and to streaming memory, and collectives that assemble shares, are segments of their own.
   static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
     const auto all = [&](auto wanted) {
       return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
@@ -104,7 +103,7 @@ class StageLowering {
           return copy && copy->remote;
         }))
       return Pass::remote;
-    // Within a pass a model's own sums over replicas (batch norms) belong to its work.
+    // A model's own sums over replicas (batch norms) belong to the work of the pass.
     const bool planned = pass != Pass::collective && op.kind != "ReplicaSum";
     if (planned &&
         all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
@@ -112,7 +111,7 @@ class StageLowering {
     return std::nullopt;
   }
 
-  /// Ends the segment where the next operator is of another kind.
+  /// Ends the segment if the next operator is of another kind.
   static void cut(LoweredPass& pass, LoweredSegment& segment, std::optional<Pass> own) {
     if (segment.pass == own) return;
     const std::string stage = segment.name.substr(0, segment.name.find('/') + 1);
@@ -177,7 +176,7 @@ class StageLowering {
     return lowered;
   }
 
-  /// The products from `first` on that may run side by side with it; at least one if it is a product.
+  /// How many products from `first` on may run side by side; at least one if it is a product.
   static std::vector<ops::Contraction> sideBySide(const std::vector<ops::Work>& work, std::size_t first) {
     std::vector<ops::Contraction> products;
     for (std::size_t i = first; i < work.size(); ++i) {
@@ -190,7 +189,8 @@ class StageLowering {
     return products;
   }
 
-  /// The Work at `i`, with what runs at the same time or in the same vertex; `i` becomes the last of it.
+  /// Lowers the Work at `i` with what runs beside it or in the same vertex; `i` becomes the index of the last
+  /// of these.
   base::Result<LoweredWork> lowerAt(const PlanOperator& op, std::size_t& i, const LoweringContext& context) {
     const std::vector<ops::Contraction> together = sideBySide(op.work, i);
     if (together.size() > 1) {
@@ -212,7 +212,7 @@ class StageLowering {
     if (keepsCode_) addCode(path + "/" + step.name, step, stage);
   }
 
-  /// Copies of a call's arguments, or of its results: both lie alike on the tiles.
+  /// Adds the copies of a call's arguments or results. Both are spread over the tiles in the same way.
   base::Status copyForCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, const char* name,
                            std::int64_t bytes, LoweredSegment& segment) {
     if (bytes == 0) return {};
@@ -269,7 +269,7 @@ class StageLowering {
 
   std::int64_t allTiles() const { return context_.chip.tiles + context_.ioTiles; }
 
-  /// The step and the sync before it.
+  /// Adds the step and the sync before it.
   void addSteps(LoweredSegment& segment, const ProgramStep& step, const std::string& path, int op,
                 std::int64_t repeat) const {
     if (step.sync > 0) {
@@ -343,8 +343,8 @@ class StageLowering {
   LoweredMemory streaming_;
   std::map<const StagePlan*, StageTensors> tensors_;
   Outlining outlining_;
-  bool keepsCode_ = true;       ///< false: an operator whose code another call has
-  std::int32_t callFirst_ = 0;  ///< step at which the call began
+  bool keepsCode_ = true;       ///< false: another call holds the operator's code
+  std::int32_t callFirst_ = 0;  ///< the step at which the call began
   std::int64_t chains_ = 0, chainCycles_ = 0, copyCycles_ = 0;
 };
 

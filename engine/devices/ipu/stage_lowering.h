@@ -1,5 +1,5 @@
 #pragma once
-// All stages of one IPU, pass by pass, to segments with steps and to memory.
+// Lowers all stages of one IPU, pass by pass, to segments with steps and to memory.
 #include <memory>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace pipescope::devices::ipu {
 
-/// `context.what` is ignored. The stages are of one device, named `deviceName`.
+/// Ignores `context.what`. All stages are on one device, named `deviceName`.
 base::Result<LoweredDevice> lowerStages(const std::vector<const compile::StagePlan*>& stages,
                                         const std::string& deviceName, const LoweringContext& context);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Bytes of code and descriptors that a program step takes on the tiles, its vertices' code left out, which
-// counts once per tile and vertex type (TileMemory::addVertices).
+// Bytes of code and descriptors that a program step takes on the tiles, without the code of its vertices,
+// which counts once per tile and vertex type (TileMemory::addVertices).
 #include <string>
 #include <vector>
 
@@ -10,13 +10,13 @@
 namespace pipescope::devices::ipu {
 
 struct CodePart {
-  const char* category;  ///< libpva's
+  const char* category;  ///< libpva's name of the category
   TileRuns bytes;
 };
 std::vector<CodePart> codeOf(const ProgramStep& step);
 
-/// Everything that one more copy of the step takes: code, descriptors, control code, state of its vertices;
-/// sum over tiles.
+/// Bytes on all tiles that one more copy of the step takes: code, descriptors, control code and the state of
+/// its vertices.
 std::int64_t copyOfStepBytes(const ProgramStep& step, const Chip& chip);
 
 }  // namespace pipescope::devices::ipu

@@ -9,11 +9,11 @@ namespace {
 
 constexpr const char* kRegions[] = {"non_interleaved", "interleaved", "overflowed"};
 
-/// Room left in the regions of one tile.
+/// The room left in the regions of one tile.
 struct Room {
   std::int64_t left[3];
 
-  /// Takes room from region `from` on; what each region gives goes to `given`.
+  /// Takes room from region `from` on, and adds what each region gives to `given`.
   void take(std::int64_t bytes, std::size_t from, std::int64_t (&given)[3]) {
     for (std::size_t region = from; region < 3 && bytes > 0; ++region) {
       const std::int64_t here = std::min(bytes, left[region]);
@@ -24,7 +24,7 @@ struct Room {
   }
 };
 
-/// Bytes of one category in each region, tile after tile, as runs.
+/// The bytes of one category in each region, tile after tile, as runs.
 class Category {
  public:
   Category(std::string name, bool alwaysLive) : name_(std::move(name)), alwaysLive_(alwaysLive) {}
@@ -41,7 +41,7 @@ class Category {
       }
     }
   }
-  /// The tile holds what the one before it holds.
+  /// The tile holds as much as the one before it.
   void addAsBefore(std::int64_t tile) {
     for (std::vector<UnitRun>& runs : runs_) {
       if (!runs.empty() && runs.back().firstUnit + runs.back().unitCount == tile) ++runs.back().unitCount;
@@ -80,7 +80,7 @@ TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector
   }
   Category shared("variable", false), gap("gap", false);
   TileLayout layout;
-  // Most tiles hold what their neighbour holds.
+  // Reuses the last layout, because most tiles hold what their neighbour holds.
   const auto asBefore = [&](std::size_t i) {
     return i > 0 && peaks.all[i] == peaks.all[i - 1] && peaks.wide[i] == peaks.wide[i - 1] &&
            peaks.own[i] == peaks.own[i - 1] &&

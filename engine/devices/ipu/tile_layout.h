@@ -1,5 +1,5 @@
 #pragma once
-// Addresses on each tile: what of each category lies in which region, and the gaps.
+// Lays out the addresses of each tile: which category lies in which region, and the gaps.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,28 +11,29 @@
 
 namespace pipescope::devices::ipu {
 
-/// Most bytes that are live at once on each tile, of what is not always live.
+/// The most bytes that are live at once on each tile, of what is not always live.
 struct TilePeaks {
   explicit TilePeaks(std::size_t tiles) : all(tiles), wide(tiles), own(tiles) {}
-  std::vector<std::int64_t> all;   ///< together
-  std::vector<std::int64_t> wide;  ///< must lie in interleaved memory
-  std::vector<std::int64_t> own;   ///< of those that may lie anywhere: needs a memory element of its own
+  std::vector<std::int64_t> all;   ///< of everything together
+  std::vector<std::int64_t> wide;  ///< of what must lie in interleaved memory
+  std::vector<std::int64_t> own;   ///< of what may lie anywhere but needs a memory element of its own
 };
 
 struct TileLayout {
   std::vector<UnitRun> units;
   std::int64_t overflowingTiles = 0, overflowBytes = 0;
-  TileRuns overflowing;                        ///< these tiles as runs
+  TileRuns overflowing;                        ///< the same tiles as runs
   std::int64_t worstTile = 0, worstBytes = 0;  ///< gaps included
 
-  /// Notes the next tile that does not suffice; runs join neighbours, whose values are the most of them.
+  /// Adds the next tile that lacks memory. Neighbouring tiles become one run, whose value is their largest.
   void addOverflow(std::int64_t tile, std::int64_t bytes);
 };
 
-/// Per tile from address 0: always-live categories by name, then what shares addresses, with what needs a
-/// memory element of its own from the next element on; from the start of interleaved memory what needs that,
-/// then what spilled over; past the tile's end what overflows. Interleaved memory is free for anything while
-/// nothing that needs it is live, so that a tile takes no more than the most that lives at once.
+/// Lays out a tile. From address 0 come the always-live categories by name, then what shares addresses; what
+/// needs a memory element of its own begins at the next element. Interleaved memory holds what needs it, then
+/// what spilled over from below. What overflows lies behind the tile's end. While nothing that needs
+/// interleaved memory is live, anything may use it, so a tile takes no more than the most that is live at
+/// once.
 TileLayout layOutTiles(const Chip& chip, const std::map<std::string, std::vector<std::int64_t>>& alwaysLive,
                        const TilePeaks& peaks);
 

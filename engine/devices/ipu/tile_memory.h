@@ -1,11 +1,12 @@
 #pragma once
-// Memory of all tiles of one IPU for one executable: what lies where, in which category, and what is live
+// The memory of all tiles of one IPU for one executable: what lies where, in which category, and what is live
 // when.
 //
-// Always live: weights, optimizer state, constants, stashes, code, vertices, descriptors, stack. Everything
-// else shares addresses: a tile needs its peak over the program's steps. A tile has non-interleaved memory
-// from address 0 and interleaved memory from Chip::interleavedStart on. What needs 128-bit loads must lie in
-// the latter, which leaves a gap below where the rest is smaller; the rest spills over where it is larger.
+// Always live are weights, optimizer state, constants, stashes, code, vertices, descriptors and the stack.
+// Everything else shares addresses, so a tile needs its peak over the program's steps. A tile has
+// non-interleaved memory from address 0 and interleaved memory from Chip::interleavedStart on. What needs
+// 128-bit loads must lie in interleaved memory. If the rest is smaller than the memory below, a gap remains
+// there; if it is larger, it spills over.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,31 +23,31 @@ namespace pipescope::devices::ipu {
 
 class TileMemory {
  public:
-  /// `ioTiles` more tiles come after the chip's: they hold no tensor or code, only what is put there by tile.
+  /// `ioTiles` further tiles follow the chip's. They hold no tensor and no code, only what is put there by
+  /// tile.
   explicit TileMemory(const Chip& chip, std::int64_t ioTiles = 0);
 
-  /// Next program step; returns its index.
+  /// Adds the next program step and returns its index.
   std::int32_t addStep(std::string name, const ProgramStep& step, model::Pass pass);
   std::int32_t steps() const { return static_cast<std::int32_t>(steps_.size()); }
 
-  /// A tensor, spread evenly from the tile where the last one ended. Returns its place in the list of
+  /// Adds a tensor, spread evenly from the tile where the last one ended. Returns its index in the list of
   /// variables.
   std::size_t addTensor(const std::string& name, const std::string& category, const std::string& shape,
                         std::int64_t elements, std::int64_t elementBytes, bool alwaysLive, bool constant,
                         int stage);
-  /// Something else that is always live; `category` is libpva's.
+  /// Adds anything else that is always live; `category` is libpva's.
   void addAlwaysLive(const std::string& name, const std::string& category, const TileRuns& bytes, int stage);
-  /// An always-live buffer for a tensor on its way to or from the host.
+  /// Adds an always-live buffer for a tensor on its way to or from the host.
   void addStreamBuffer(const std::string& name, const TileRuns& bytes, int stage);
-  /// Adds vertices' code (once per tile and type) and their state under the operator's name.
+  /// Adds the code of vertices (once per tile and type) and their state under the operator's name.
   void addVertices(const std::string& name, const ProgramStep& step, int stage);
   void addTemporary(const std::string& name, const Temporary& temporary, std::int32_t firstStep, int stage);
-  /// The variable is live in steps [first, end).
+  /// Marks the variable as live in steps [first, end).
   void addLife(std::size_t variable, std::int32_t first, std::int32_t end);
   const TileRuns& runsOf(std::size_t variable) const { return variables_[variable].runs; }
 
-  /// Adds what every program has (code of the vertices, stack) and works out liveness, addresses and
-  /// overflow.
+  /// Adds what every program has (vertex code and stack), and works out liveness, addresses and overflow.
   LoweredMemory finish(const std::string& deviceName);
 
  private:
@@ -54,7 +55,7 @@ class TileMemory {
     LoweredVariable row;
     TileRuns runs;
     Temporary::Place place = Temporary::Place::anywhere;
-    std::string unitCategory;  ///< libpva's
+    std::string unitCategory;  ///< libpva's name
   };
   using PerTile = std::vector<std::int64_t>;
 
@@ -62,9 +63,10 @@ class TileMemory {
   std::map<std::string, PerTile> alwaysLiveByCategory() const;
   TilePeaks replay(LoweredMemory& memory) const;
   std::string describeOverflow(const std::string& deviceName, const TileLayout& layout) const;
-  /// The step at which a tile holds most of what is not always live; −1: it never holds any.
+  /// The step at which the tile is fullest, not counting what is always live; −1: the tile holds nothing
+  /// else.
   std::int32_t fullestStepOn(std::int64_t tile) const;
-  /// Largest first.
+  /// The largest come first.
   std::vector<LiveVariable> liveOn(std::int64_t tile, std::int32_t step) const;
 
   struct Code {
@@ -73,7 +75,7 @@ class TileMemory {
   };
 
   const Chip& chip_;
-  Chip whole_;  ///< with the tiles for input and output
+  Chip whole_;  ///< the chip with the tiles for input and output
   std::vector<LivenessStep> steps_;
   std::vector<Variable> variables_;
   std::map<std::string, Code> code_;

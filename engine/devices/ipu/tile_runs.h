@@ -1,5 +1,5 @@
 #pragma once
-// A number for each tile, run-length coded.
+// A number for each tile, as runs of equal neighbours.
 #include <cstdint>
 #include <vector>
 
@@ -11,12 +11,12 @@ namespace pipescope::devices::ipu {
 struct TileRun {
   std::int64_t first = 0, count = 0, value = 0;
 };
-/// Ascending, not overlapping; tiles that are not named have 0.
+/// Ascending and without overlap. Tiles that are not named have 0.
 using TileRuns = std::vector<TileRun>;
 
 struct Spread {
   std::int64_t active = 0;  ///< tiles with a value above 0
-  std::int64_t least = 0;   ///< of these
+  std::int64_t least = 0;   ///< the least value of these
   std::int64_t most = 0, total = 0;
 };
 Spread spreadOf(const TileRuns& runs);
@@ -28,11 +28,11 @@ TileRuns transformed(TileRuns runs, F f) {
   return runs;
 }
 
-/// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but no less than 128
-/// bytes on a tile. (Rule: poputil's mapTensorLinearly, C.)
+/// Elements of a tensor on each tile, from tile 0 on: even shares of whole vectors, but at least 128 bytes on
+/// a tile. (Rule: poputil's mapTensorLinearly, C.)
 TileRuns spreadEvenly(const Chip& chip, std::int64_t elements, std::int64_t elementBytes);
 
-/// `runs` moved up by `offset` tiles, around the end.
+/// `runs` moved up by `offset` tiles; those beyond the last tile continue at tile 0.
 TileRuns rotated(const TileRuns& runs, std::int64_t offset, std::int64_t tiles);
 
 }  // namespace pipescope::devices::ipu

@@ -1,4 +1,4 @@
-// Conv, GradConvInput, GradConvWeight. The bias' gradient is a ReduceSum.
+// Conv, GradConvInput and GradConvWeight. The gradient by the bias is a ReduceSum.
 #include "engine/ops/conv/conv_plan.h"
 #include "engine/ops/core/dispatch.h"
 
@@ -36,7 +36,7 @@ std::vector<Work> convWork(const OperatorCall& call) {
 
 // --- GradConvInput: dy, w → dx; attribute input_shape ----------------------------------
 
-/// dy stands at input `gradient`; x and w are the shapes of the forward operands.
+/// dy is input `gradient`; x and w are the shapes of the forward operands.
 Result<ConvPlan> checkedPlan(const OperatorCall& call, const Shape& x, const Shape& w, std::size_t gradient) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   PIPESCOPE_ASSIGN(ConvPlan plan, convPlanOf(call, x, w));

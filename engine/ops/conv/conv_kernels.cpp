@@ -16,7 +16,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Elements of an unfolded block: half of a common second-level cache.
+/// Elements of an unfolded block: half of a usual second-level cache.
 constexpr std::int64_t kBlockElements = 128 * 1024;
 
 /// Output columns [first, end) of an output row whose tap lies within the input row.
@@ -35,13 +35,13 @@ Reach reachOf(const Window& w, std::size_t axis, std::int64_t tap) {
   return reach;
 }
 
-/// A piece of an output row under one tap: `count` columns of the block from `at` on; `source` is the offset
-/// of the first one's input within its plane, −1 for padding.
+/// A piece of an output row under one tap: `count` columns of the block from `at` on. `source` is the offset
+/// of the first one's input within its plane; −1: padding.
 struct Piece {
   std::int64_t at = 0, count = 0, source = 0;
 };
 
-/// Output positions [begin, begin + count) seen from one tap, as pieces of rows.
+/// The output positions [begin, begin + count) under one tap, as pieces of rows.
 template <class Visit>
 void walkPieces(const Window& w, const Odometer& tap, std::int64_t begin, std::int64_t count, Visit visit) {
   const std::size_t inner = w.axes() - 1;
@@ -71,8 +71,8 @@ void walkPieces(const Window& w, const Odometer& tap, std::int64_t begin, std::i
   }
 }
 
-/// Without padding every output row of a plane reads whole input rows, equally far apart: true for most
-/// convolutions, and much faster to walk. Only for whole rows of two spatial axes.
+/// Without padding, every output row of a plane reads whole input rows at equal distances. Most convolutions
+/// are like that, and this walk is much faster. It works for whole rows of two spatial axes only.
 bool isPlain(const Window& w, std::int64_t begin, std::int64_t count) {
   if (w.axes() != 2 || begin % w.output[1] != 0 || count % w.output[1] != 0) return false;
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -93,7 +93,7 @@ void walkTap(const Window& w, const Odometer& tap, std::int64_t begin, std::int6
   for (std::int64_t at = 0; at < count; at += width, source += step) visit(Piece{at, width, source});
 }
 
-/// Elements that are copied or added at a time; pieces are often as short as a row of eight.
+/// Elements that are copied or added at a time. Pieces are often as short as a row of eight.
 constexpr std::int64_t kRun = 8;
 
 template <class T>
@@ -112,7 +112,7 @@ void addRun(T* __restrict to, const T* __restrict from, std::int64_t count) {
   for (; i < count; ++i) to[i] += from[i];
 }
 
-/// columns (depth × count) = the input under every tap at output positions [begin, begin + count).
+/// Fills columns (depth × count) with the input under every tap at output positions [begin, begin + count).
 template <class T>
 void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t count, T* columns) {
   const Window& w = plan.window;
@@ -136,7 +136,7 @@ void unfold(const ConvPlan& plan, const T* x, std::int64_t begin, std::int64_t c
   }
 }
 
-/// Adds the columns back to where unfold() took them from.
+/// Adds the columns back to the places from which unfold() took them.
 template <class T>
 void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64_t count, T* dx) {
   const Window& w = plan.window;
@@ -159,7 +159,8 @@ void fold(const ConvPlan& plan, const T* columns, std::int64_t begin, std::int64
   }
 }
 
-/// Calls body(image·groups + group, first position, positions) for every block of some images, ascending.
+/// Calls body(image·groups + group, first position, positions) for every block of some images in ascending
+/// order.
 template <class Body>
 void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body body) {
   const std::int64_t positions = plan.window.positions(), step = plan.blockPositions();
@@ -169,7 +170,7 @@ void forBlocks(const ConvPlan& plan, std::int64_t first, std::int64_t end, Body 
   }
 }
 
-/// Images and groups are shared out over so many tasks, each with its own scratch and sums.
+/// The number of tasks that share the images and groups, each with its own scratch and sums.
 std::int64_t unfoldedTasks(const ConvPlan& plan, ConvPass pass) {
   constexpr std::int64_t kMost = 8, kMostSums = std::int64_t{1} << 20;
   const std::int64_t images = plan.batch * plan.groups,
@@ -186,13 +187,13 @@ std::int64_t panelElements(const ConvPlan& plan) {
   return (plan.blockPositions() + kPanel) * (std::max(plan.depth(), plan.outChannels) + kPanel);
 }
 
-/// Scratch of one task.
+/// The scratch memory of one task.
 template <class T>
 std::int64_t unfoldedElements(const ConvPlan& plan) {
   return paddedElements<T>(plan.blockPositions() * plan.depth()) + paddedElements<T>(panelElements<T>(plan));
 }
 
-/// A product of one block: in float32 by the hot kernels, B packed into `panels`.
+/// The product of one block. In float32 the hot kernels compute it, with B packed into `panels`.
 template <class T>
 void multiplyBlock(const Product& p, const T* a, const T* b, T* c, [[maybe_unused]] T* panels) {
   if constexpr (std::is_same_v<T, float>) {
@@ -280,7 +281,7 @@ void unfoldedInputGradient(const KernelArguments& arguments, const ConvPlan& pla
       });
 }
 
-/// Each task sums its images; then the sums are added up in order.
+/// Each task sums its images; then the sums of the tasks are added up in order.
 template <class T>
 void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& plan, const T* x, const T* dy,
                             T* dw, T* scratch) {
@@ -315,7 +316,7 @@ void unfoldedWeightGradient(const KernelArguments& arguments, const ConvPlan& pl
 std::int64_t ConvPlan::blockPositions() const {
   const std::int64_t most = std::max<std::int64_t>(64, kBlockElements / std::max<std::int64_t>(1, depth()));
   const std::int64_t width = window.output.back();
-  // Whole rows where one fits.
+  // Takes whole rows if one fits.
   return std::min(window.positions(), most < width ? most : most / width * width);
 }
 

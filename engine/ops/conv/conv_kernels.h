@@ -1,8 +1,8 @@
 #pragma once
-// The three products of a convolution. In float32 by Winograd's filtering, straight from images with channels
-// side by side (winograd_conv.h, direct_conv.h), with rows as lanes where channels are few (row_conv.h), or
-// plane by plane where each has filters of its own (plane_conv.h), where those fit; else image by image over
-// blocks of unfolded input small enough for the cache.
+// The three products of a convolution. In float32 they choose, if the shape fits, Winograd's filtering
+// (winograd_conv.h), images with channels side by side (direct_conv.h), rows as lanes for few channels
+// (row_conv.h), or plane by plane if each plane has its own filters (plane_conv.h). Otherwise they go image
+// by image over blocks of unfolded input that fit into the cache.
 #include <memory>
 
 #include "engine/ops/core/window.h"
@@ -14,11 +14,11 @@ namespace pipescope::ops {
 struct ConvPlan {
   Window window;
   std::int64_t batch = 0, groups = 1;
-  std::int64_t inChannels = 0, outChannels = 0;  ///< per group
+  std::int64_t inChannels = 0, outChannels = 0;  ///< both per group
 
   std::int64_t depth() const { return inChannels * window.taps(); }
   std::int64_t weights() const { return groups * outChannels * depth(); }
-  /// Output positions of one block.
+  /// The output positions of one block.
   std::int64_t blockPositions() const;
 };
 
@@ -29,26 +29,26 @@ class DirectConv;
 class RowConv;
 class PlaneConv;
 
-/// One of the three made ready. Copies share what is immutable.
+/// One of the three products, ready to run. Copies share everything that does not change.
 template <class T>
 class Convolution {
  public:
   Convolution(const ConvPlan& plan, ConvPass pass);
 
   std::int64_t scratchElements() const { return scratchElements_; }
-  /// y = x ∗ w (+ bias where it is not null), then max(·, 0) where it is asked for.
+  /// y = x ∗ w, plus the bias if it is not null, then max(·, 0) if asked for.
   void forward(const KernelArguments& arguments, const T* x, const T* w, const T* bias, bool relu, T* y,
                T* scratch) const;
-  /// Gradient by x, from the gradient by y.
+  /// The gradient by x, from the gradient by y.
   void inputGradient(const KernelArguments& arguments, const T* dy, const T* w, T* dx, T* scratch) const;
-  /// Gradient by w, summed over the batch in an order of the shape.
+  /// The gradient by w, summed over the batch in an order that the shape decides.
   void weightGradient(const KernelArguments& arguments, const T* x, const T* dy, T* dw, T* scratch) const;
 
  private:
   ConvPlan plan_;
   std::int64_t scratchElements_ = 0;
-  std::shared_ptr<const WinogradConv>
-      winograd_;  ///< null: another way; tried first, all its results being finite
+  std::shared_ptr<const WinogradConv> winograd_;  ///< null: another way is used; otherwise tried first, and
+                                                  ///< kept if all its results are finite
   std::shared_ptr<const DirectConv> direct_;
   std::shared_ptr<const RowConv> rows_;
   std::shared_ptr<const PlaneConv> planes_;

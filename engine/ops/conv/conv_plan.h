@@ -5,25 +5,26 @@
 namespace pipescope::ops {
 
 /// Checks x (batch, channels, spatial …) and w (filters, channels per group, kernel …) of a convolution
-/// against each other and the attributes group, kernel_shape, strides, dilations, pads, auto_pad.
+/// against each other and against the attributes group, kernel_shape, strides, dilations, pads and auto_pad.
 Result<ConvPlan> convPlanOf(const OperatorCall& call, const Shape& x, const Shape& w);
 
-/// Attributes group and kernel_shape into a plan whose weight is w; `divided`: what group must divide, `what`
-/// it is.
+/// Reads the attributes group and kernel_shape into a plan with weight w. The group must divide `divided`,
+/// which `what` names in the sentence.
 Status readGroupAndKernel(const OperatorCall& call, const Shape& w, std::int64_t divided, const char* what,
                           ConvPlan& plan);
-/// An optional bias at input 2 holds one number for each filter.
+/// Fails with a sentence unless the optional bias at input 2 holds one number for each filter.
 Status checkConvBias(const OperatorCall& call, std::int64_t filters);
-/// The gradient at hand has the output's shape.
+/// Fails with a sentence unless the gradient has the output's shape.
 Status checkOutputGradient(const OperatorCall& call, std::size_t gradient, const Shape& output);
 
-/// Adds "Grad<type>Input" (dy, w; attribute input_shape), "Grad<type>Weight" (x, dy; attribute weight_shape),
-/// and the bias' ReduceSum.
+/// Adds "Grad<type>Input" (dy, w; attribute input_shape), "Grad<type>Weight" (x, dy; attribute weight_shape)
+/// and the ReduceSum for the bias.
 Status addConvGradients(GradientBuilder& builder);
-/// The type that such a gradient has: call.input(0)'s elements, the extents of an attribute.
+/// The type of such a gradient: the elements of call.input(0) with the extents in an attribute.
 std::vector<TensorType> typeFromAttribute(const OperatorCall& call, const char* shape);
 
-/// A kernel that runs one pass of a convolution: body(convolution, arguments), which holds T's kernels.
+/// A kernel that runs one pass of a convolution: body(convolution, arguments), where convolution holds the
+/// kernels for T.
 template <class Body>
 Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvPlan& plan, ConvPass pass,
                                  const Body& body) {
@@ -37,12 +38,12 @@ Result<Kernel> convolutionKernel(const OperatorCall& call, const ConvPlan& plan,
   });
 }
 
-/// batch, filters, spatial extents.
+/// The batch, the filters and the spatial extents.
 Shape convOutputShape(const ConvPlan& plan);
 
 Contraction convContraction(const ConvPlan& plan, Contraction::Phase phase, ElementType type);
 
-/// The attributes of a convolution, and one more list of whole numbers where `extra` is not null.
+/// The attributes of a convolution, and if `extra` is not null one more list of whole numbers.
 std::vector<AttributeRule> convAttributes(const char* extra);
 
 }  // namespace pipescope::ops

@@ -1,7 +1,7 @@
-// ConvTranspose: the gradient of a convolution by its input, as an operator: x (batch × channels × …), w
-// (channels × filters per group × kernel), [bias] → y. Its own gradients are a convolution
-// (GradConvTransposeInput: dy, w → dx) and a convolution's weight gradient (GradConvTransposeWeight: x, dy →
-// dw).
+// ConvTranspose is the gradient of a convolution by its input, as an operator: x (batch × channels × …), w
+// (channels × filters per group × kernel), [bias] → y. Its gradients are a convolution
+// (GradConvTransposeInput: dy, w → dx) and the weight gradient of a convolution (GradConvTransposeWeight: x,
+// dy → dw).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,9 +15,9 @@ namespace {
 
 using base::badInput;
 
-/// Pads and output extents. Padding that a wanted output shape leaves over goes to the end, with SAME_UPPER
-/// the odd one to the end, else to the begin; where the wanted output is larger than what the taps reach, its
-/// end stays empty.
+/// Pads and output extents. If a wanted output shape leaves padding over, half of it goes to each end; an odd
+/// one goes to the end with SAME_UPPER, otherwise to the begin. If the wanted output is larger than the taps
+/// reach, its end stays empty.
 Status placeOutput(const OperatorCall& call, Window& w) {
   const std::size_t axes = w.kernel.size();
   const std::string mode = graph::stringAttribute(call.node, "auto_pad", "NOTSET");
@@ -56,7 +56,7 @@ Status placeOutput(const OperatorCall& call, Window& w) {
   return {};
 }
 
-/// The plan of the convolution that this is the transpose of: its input is our output.
+/// The plan of the convolution whose transpose this is: its input is our output.
 Result<ConvPlan> planOf(const OperatorCall& call, const Shape& x, const Shape& w) {
   if (x.size() < 3 || x.size() - 2 > kMaxSpatialAxes || w.size() != x.size() || w[0] != x[1]) {
     return badInput(
@@ -92,7 +92,7 @@ Shape outputShape(const ConvPlan& plan) {
 
 Contraction contractionOf(const ConvPlan& plan, Contraction::Phase phase, ElementType type) {
   Contraction c = convContraction(plan, phase, type);
-  // Geometry of the operator's own forward pass.
+  // The geometry of the operator's own forward pass.
   std::swap(c.inputChannels, c.outputChannels);
   std::swap(c.field, c.output);
   c.transposed = true;
@@ -135,7 +135,7 @@ std::vector<Work> transposedWork(const OperatorCall& call) {
 
 // --- Gradients ---------------------------------------------------------------------------------------------
 
-/// dy stands at input `gradient`; x and w are the shapes of the forward operands.
+/// dy is input `gradient`; x and w are the shapes of the forward operands.
 Result<ConvPlan> gradientPlan(const OperatorCall& call, const Shape& x, const Shape& w,
                               std::size_t gradient) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/core/rows.h"
 #include "engine/ops/kernels/choose.h"
 
@@ -13,38 +14,29 @@ namespace {
 using kernels::kernelTable;
 using kernels::kPanel;
 
-/// Elements staged at a time: they should stay in the cache that the threads share.
+/// Elements that are staged at a time. They should stay in the cache that the threads share.
 constexpr std::int64_t kDirectConvStagedElements = std::int64_t{1} << 20;
 /// Multiplications of a task.
 constexpr std::int64_t kDirectConvTaskWork = std::int64_t{1} << 21;
 constexpr std::int64_t kMostRows = 192, kRowStep = 24, kColumns = 480;
 constexpr std::int64_t kDirectConvMostTaps = 256;
-/// Fewer filters fill too few lanes.
+/// With fewer filters, too many lanes stay empty.
 constexpr std::int64_t kFewestFilters = 6;
-/// In multiplications by all lanes, measured: what the start of a segment costs, and unfolding and packing an
-/// element.
+/// Measured costs in multiplications by all lanes: starting a segment, and unfolding and packing an element.
 constexpr std::int64_t kSegmentCost = 4, kUnfoldCost = 15;
-/// Elements of a task that copies.
+/// Elements that a copying task handles.
 constexpr std::int64_t kCopyWork = 16 * 1024;
 /// Elements of the buffer in which weights change their order.
 constexpr std::int64_t kTapBuffer = 16 * 1024;
 
-std::int64_t directConvParts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-
-std::int64_t directConvRoundUp(std::int64_t value, std::int64_t multiple) {
-  return directConvParts(value, multiple) * multiple;
-}
-
-/// Leaves only taps from the first to the last that meet the source anywhere; `at(tap)` is the position in
-/// the source of output 0, outputs lie `step` apart.
+/// Leaves only the taps from the first to the last that meet the source anywhere. `at(tap)` is the position
+/// in the source of output 0, and outputs lie `step` apart.
 template <class At>
 void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t step, std::int64_t source,
               At at) {
   const auto live = [&](std::int64_t tap) {
     const std::int64_t start = at(tap),
-                       first = start < 0 ? directConvParts(-start, step) : 0;  // first output not before it
+                       first = start < 0 ? ceilDiv(-start, step) : 0;  // first output not before it
     return first < count && start + first * step < source;
   };
   while (!taps.empty() && !live(taps.back())) taps.pop_back();
@@ -53,27 +45,27 @@ void dropDead(std::vector<std::int64_t>& taps, std::int64_t count, std::int64_t 
 
 }  // namespace
 
-/// Parts of the scratch memory.
+/// The parts of the scratch memory.
 struct DirectConv::Scratch {
   float *filters, *staged, *products, *bias, *gradients;
 };
 
 bool DirectConv::fits(const ConvPlan& plan, ConvPass pass) {
-  // One tap that takes each input once needs no unfolding at all.
+  // A single tap that takes each input once needs no unfolding at all.
   if (plan.window.axes() > 2 || plan.window.taps() > kDirectConvMostTaps || plan.window.isIdentity())
     return false;
   if (pass == ConvPass::weightGradient) return plan.outChannels >= kFewestFilters;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t filters = gradient ? plan.inChannels : plan.outChannels;
   const std::int64_t channels = gradient ? plan.outChannels : plan.inChannels;
-  // Multiplications with the lanes that stay empty and what a segment costs to begin, against those of
-  // unfolded blocks with what unfolding costs.
+  // Compares the multiplications, with empty lanes and the start of segments, with those of unfolded blocks
+  // and the cost of unfolding.
   const std::int64_t rows = plan.window.kernel.size() == 2 ? plan.window.kernel[0] : 1;
   std::int64_t strides = 1;
   for (const std::int64_t stride : plan.window.stride) strides *= stride;
   const std::int64_t depth = plan.window.taps() * channels / (gradient ? strides : 1) + kSegmentCost * rows;
-  const std::int64_t direct = (gradient ? plan.window.inputs() : plan.window.positions()) * depth *
-                              directConvRoundUp(filters, kPanel);
+  const std::int64_t direct =
+      (gradient ? plan.window.inputs() : plan.window.positions()) * depth * roundUp(filters, kPanel);
   const std::int64_t unfolded = plan.window.positions() * plan.depth() * (plan.outChannels + kUnfoldCost);
   return direct <= unfolded;
 }
@@ -96,7 +88,7 @@ DirectConv::Axis DirectConv::forwardAxis(const Window& w, std::size_t axis) {
   return a;
 }
 
-/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, where that is whole.
+/// Position i of the input is under tap k of output (i + pad − k·dilation) ÷ stride, if that is whole.
 DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   Axis a;
   a.source = w.output[axis];
@@ -107,7 +99,7 @@ DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   for (std::int64_t first = 0; first < std::min(stride, a.target); ++first) {
     AxisPhase phase;
     phase.first = first;
-    phase.count = directConvParts(a.target - first, stride);
+    phase.count = ceilDiv(a.target - first, stride);
     const auto at = [&](std::int64_t tap) { return (first + w.padBegin[axis] - tap * dilation) / stride; };
     for (std::int64_t tap = w.kernel[axis]; tap-- > 0;) {
       if ((first + w.padBegin[axis] - tap * dilation) % stride == 0) phase.taps.push_back(tap);
@@ -120,7 +112,7 @@ DirectConv::Axis DirectConv::gradientAxis(const Window& w, std::size_t axis) {
   return a;
 }
 
-/// Starts are source positions so far.
+/// So far the starts are source positions.
 void DirectConv::setStaged(Axis& axis, bool skips) {
   std::int64_t begin = 0, end = 1;
   bool any = false;
@@ -135,7 +127,7 @@ void DirectConv::setStaged(Axis& axis, bool skips) {
   axis.origin = begin;
   axis.staged = end - begin;
   if (skips && axis.phases.size() == 1 && axis.phases[0].taps.size() == 1) {
-    // One tap: what lies between outputs is never looked at.
+    // With one tap, nothing reads what lies between the outputs.
     axis.pick = axis.step;
     axis.step = 1;
     axis.staged = axis.phases[0].count;
@@ -168,7 +160,7 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
   for (std::size_t index = 0; index < phases(); ++index) {
     const Phase phase = phaseAt(index);
     std::vector<std::int64_t>& offsets = tapOffsets_.emplace_back();
-    // Taps of a kernel row that are neighbours make one segment with their channels.
+    // The taps of a kernel row that are neighbours form one segment with their channels.
     for (std::size_t ty = 0; ty < phase.y->taps.size(); ++ty) {
       for (std::size_t tx = 0;
            tx < (x_.tapStep == 1 ? std::min<std::size_t>(1, phase.x->taps.size()) : phase.x->taps.size());
@@ -184,15 +176,15 @@ DirectConv::DirectConv(const ConvPlan& plan, ConvPass pass)
     for (std::int64_t row = 0; row < y_.target; ++row)
       segments_.push_back((i * y_.staged + row * y_.step) * x_.staged * channels_);
   }
-  // Sums of parts of the images, where rows alone make too few tasks.
+  // Sums parts of the images separately if rows alone give too few tasks.
   const std::int64_t rows = phaseAt(0).taps() * channels_;
-  rowParts_ = std::max<std::int64_t>(1, directConvParts(rows, 4 * kRowStep));
+  rowParts_ = std::max<std::int64_t>(1, ceilDiv(rows, 4 * kRowStep));
   const std::int64_t work = images_ * y_.target * x_.target * rows * lanes();
   imageParts_ = std::clamp<std::int64_t>(std::min(8 / rowParts_, work / kDirectConvTaskWork), 1, images_);
 }
 
 std::int64_t DirectConv::lanes() const {
-  return directConvRoundUp(filters_, kPanel);
+  return roundUp(filters_, kPanel);
 }
 
 DirectConv::Phase DirectConv::phaseAt(std::size_t index) const {
@@ -207,7 +199,7 @@ DirectConv::Phase DirectConv::phaseAt(std::size_t index) const {
 
 /// Packed weights, or sums of their gradients.
 std::int64_t DirectConv::filterElements() const {
-  return directConvRoundUp(taps_ * channels_ * lanes() * imageParts_, kPanel);
+  return roundUp(taps_ * channels_ * lanes() * imageParts_, kPanel);
 }
 
 std::int64_t DirectConv::productElements() const {
@@ -215,8 +207,7 @@ std::int64_t DirectConv::productElements() const {
 }
 
 std::int64_t DirectConv::scratchElements() const {
-  return filterElements() + directConvRoundUp(images_ * stagedElements(), kPanel) + productElements() +
-         lanes();
+  return filterElements() + roundUp(images_ * stagedElements(), kPanel) + productElements() + lanes();
 }
 
 DirectConv::Scratch DirectConv::partsOf(float* scratch) const {
@@ -224,7 +215,7 @@ DirectConv::Scratch DirectConv::partsOf(float* scratch) const {
   s.filters = scratch;
   s.staged = s.filters + filterElements();
   s.products = s.gradients =
-      s.staged + directConvRoundUp(images_ * stagedElements(), kPanel);  // panels of dy: the same size
+      s.staged + roundUp(images_ * stagedElements(), kPanel);  // panels of dy: the same size
   s.bias = s.products + productElements();
   return s;
 }
@@ -237,7 +228,7 @@ void DirectConv::stage(const KernelArguments& arguments, const float* x, std::in
   const std::int64_t width = x_.staged * channels_, plane = y_.source * x_.source;
   const std::int64_t each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, width), 1,
                                                      std::max<std::int64_t>(1, y_.staged));
-  const std::int64_t rowParts = directConvParts(y_.staged, each);
+  const std::int64_t rowParts = ceilDiv(y_.staged, each);
   arguments.parallel(images * rowParts, [&](std::int64_t task) {
     const std::int64_t image = task / rowParts, last = std::min(y_.staged, (task % rowParts + 1) * each);
     const float* from = x + ((first + image) * groups_ + group) * channels_ * plane;
@@ -260,7 +251,7 @@ void DirectConv::stage(const KernelArguments& arguments, const float* x, std::in
   });
 }
 
-/// Sixteen filters of a phase: tap, channel, lane.
+/// Packs sixteen filters of a phase in the order tap, channel, lane.
 void DirectConv::packFilterPanel(const Phase& phase, const float* w, std::int64_t panel, float* to) const {
   const bool turned = pass_ == ConvPass::inputGradient;
   const std::int64_t own = std::min(kPanel, filters_ - panel * kPanel);
@@ -347,13 +338,13 @@ void DirectConv::multiply(const KernelArguments& arguments, std::size_t index, s
                           const Scratch& s, bool bias, bool relu) const {
   const Phase phase = phaseAt(index);
   const std::int64_t rows = images * phase.y->count * phase.x->count, columns = lanes();
-  const std::int64_t columnParts = directConvParts(columns, kColumns);
+  const std::int64_t columnParts = ceilDiv(columns, kColumns);
   const std::int64_t each =
       std::clamp(kDirectConvTaskWork /
                      std::max<std::int64_t>(1, phase.taps() * channels_ * std::min(columns, kColumns)) /
                      kRowStep * kRowStep,
                  kRowStep, kMostRows);
-  const std::int64_t rowParts = directConvParts(rows, each);
+  const std::int64_t rowParts = ceilDiv(rows, each);
   arguments.parallel(rowParts * columnParts, [&](std::int64_t task) {
     const std::int64_t row = task / columnParts * each, column = task % columnParts * kColumns;
     multiplyRows(phase, row, std::min(each, rows - row), column, std::min(kColumns, columns - column), s,
@@ -366,7 +357,7 @@ void DirectConv::unstage(const KernelArguments& arguments, const float* products
   const std::int64_t positions = y_.target * x_.target,
                      each = std::clamp<std::int64_t>(kCopyWork / std::max<std::int64_t>(1, lanes()), 1,
                                                      positions);
-  const std::int64_t pieces = directConvParts(positions, each);
+  const std::int64_t pieces = ceilDiv(positions, each);
   arguments.parallel(images * pieces, [&](std::int64_t task) {
     const std::int64_t image = task / pieces, at = task % pieces * each;
     kernelTable().transpose(products + (image * positions + at) * lanes(), lanes(),
@@ -392,12 +383,12 @@ void DirectConv::run(const KernelArguments& arguments, const float* x, const flo
   }
 }
 
-/// Sums by tap and channel, and filter: over the positions of some images.
+/// Sums by tap, channel and filter over the positions of some images.
 void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, std::int64_t images,
                          const Scratch& s) const {
   const Phase phase = phaseAt(0);
   const std::int64_t rows = phase.taps() * channels_, positions = y_.target * x_.target,
-                     own = directConvParts(images_, imageParts_);
+                     own = ceilDiv(images_, imageParts_);
   arguments.parallel(rowParts_ * imageParts_, [&](std::int64_t task) {
     const std::int64_t part = task / rowParts_, image = part * own, count = std::min(own, images - image);
     std::int64_t offsets[4 * kRowStep];
@@ -428,7 +419,7 @@ void DirectConv::sumTaps(const KernelArguments& arguments, std::int64_t first, s
   });
 }
 
-/// Adds the parts up, ascending, and puts them in the weights' order.
+/// Adds the parts up in ascending order, and puts them into the order of the weights.
 void DirectConv::unpackSums(const KernelArguments& arguments, const Scratch& s, float* dw) const {
   const Phase phase = phaseAt(0);
   const std::int64_t rows = phase.taps() * channels_,

@@ -1,10 +1,9 @@
 #pragma once
-// Convolutions of one or two spatial axes in float32 without unfolding: some images at a time are copied with
-// their channels side by side and their padding as zeros; then the elements of one kernel row under a window
-// are neighbours, and the hot kernels multiply them where they lie. The gradient by the input of a
-// convolution with strides is one convolution of stride 1 for each remainder of positions, so that nothing is
-// multiplied by inserted zeros. Taps that meet padding at every position are left out. Sums run in an order
-// that the shape alone decides.
+// Convolutions of one or two spatial axes in float32 without unfolding. A few images at a time are copied
+// with their channels side by side and zeros as padding. Then the elements of one kernel row under a window
+// are neighbours, and the hot kernels multiply them in place. The input gradient of a strided convolution is
+// one convolution of stride 1 for each remainder of positions, so nothing is multiplied by inserted zeros.
+// Taps that meet padding everywhere are left out. The shape alone decides the order of sums.
 #include <array>
 
 #include "engine/ops/conv/conv_kernels.h"
@@ -18,26 +17,26 @@ class DirectConv {
   DirectConv(const ConvPlan& plan, ConvPass pass);
 
   std::int64_t scratchElements() const;
-  /// y = x ∗ w; in the pass inputGradient x is dy, and y dx.
+  /// y = x ∗ w. In the pass inputGradient, x is dy and y is dx.
   void run(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,
            float* y, float* scratch) const;
   void weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
                       float* scratch) const;
 
  private:
-  /// Of one axis: the outputs first, first + step, … and where their taps lie in the staged source.
+  /// For one axis: the outputs first, first + step, … and where their taps lie in the staged source.
   struct AxisPhase {
     std::int64_t first = 0, count = 0;
     std::int64_t start = 0;          ///< staged position of the first output's first tap
-    std::vector<std::int64_t> taps;  ///< kernel positions, in the order of the source
+    std::vector<std::int64_t> taps;  ///< kernel positions in the order of the source
   };
   struct Axis {
     std::int64_t source = 1, target = 1, origin = 0,
-                 staged = 1;   ///< staged position 0 is source position `origin`
-    std::int64_t pick = 1;     ///< source positions between staged ones
-    std::int64_t step = 1;     ///< staged positions between outputs of a phase
-    std::int64_t spread = 1;   ///< outputs of the target between outputs of a phase
-    std::int64_t tapStep = 1;  ///< staged positions between taps of a phase
+                 staged = 1;   ///< the source position of staged position 0
+    std::int64_t pick = 1;     ///< source positions between two staged ones
+    std::int64_t step = 1;     ///< staged positions between two outputs of a phase
+    std::int64_t spread = 1;   ///< outputs of the target between two outputs of a phase
+    std::int64_t tapStep = 1;  ///< staged positions between two taps of a phase
     std::vector<AxisPhase> phases;
   };
   struct Phase {
@@ -74,12 +73,12 @@ class DirectConv {
 
   ConvPass pass_;
   std::int64_t batch_ = 0, groups_ = 1, channels_ = 0,
-               filters_ = 0;  ///< of the source, of the target; per group
+               filters_ = 0;  ///< channels per group of the source and of the target
   std::int64_t kernelX_ = 1, taps_ = 1;
   Axis y_, x_;
-  std::int64_t images_ = 1;                            ///< staged at a time
-  std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< of the weight gradient's sums
-  std::vector<std::int64_t> segments_;                 ///< offsets of source rows: weight gradient
+  std::int64_t images_ = 1;                            ///< images that are staged at a time
+  std::int64_t rowParts_ = 1, imageParts_ = 1;         ///< parts of the sums for the weight gradient
+  std::vector<std::int64_t> segments_;                 ///< for the weight gradient: offsets of source rows
   std::vector<std::vector<std::int64_t>> tapOffsets_;  ///< by phase
 };
 

@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// More filters to a channel, or more taps, are better unfolded.
+/// With more filters for a channel, or more taps, unfolding is better.
 constexpr std::int64_t kMostFilters = 4, kPlaneConvMostTaps = 64;
 
 }  // namespace
@@ -115,7 +115,7 @@ void PlaneConv::weightGradient(const KernelArguments& arguments, const float* x,
                     *up = dy + (image * all + filter) * positions();
         forRows([&](std::int64_t tap, std::int64_t row, std::int64_t source, const Tap& columns) {
           const float *values = from + source, *gradients = up + row;
-          // Two sums of a row, so that one addition need not wait for the other.
+          // Two sums for each row, so that one addition need not wait for the other.
           float even = 0, odd = 0;
           std::int64_t i = columns.first;
           for (; i + 1 < columns.end; i += 2) {

@@ -1,7 +1,7 @@
 #pragma once
-// Convolutions of one or two spatial axes in float32 with one channel in each group (depthwise ones), plane
-// by plane: there is too little to multiply for anything to be unfolded or packed. Sums run in an order of
-// the shape.
+// Depthwise convolutions (one channel in each group) of one or two spatial axes in float32, plane by plane,
+// because unfolding or packing does not pay for so few multiplications. The shape alone decides the order of
+// sums.
 #include "engine/ops/conv/conv_kernels.h"
 
 namespace pipescope::ops {
@@ -17,7 +17,7 @@ class PlaneConv {
   void weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw) const;
 
  private:
-  /// Outputs [first, end) of an axis whose input under a tap, output · stride + offset, is no padding.
+  /// The outputs [first, end) of an axis whose input under a tap, output · stride + offset, is not padding.
   struct Tap {
     std::int64_t first = 0, end = 0, offset = 0;
   };
@@ -29,7 +29,7 @@ class PlaneConv {
   std::int64_t taps() const { return static_cast<std::int64_t>(y_.taps.size() * x_.taps.size()); }
   std::int64_t inputs() const { return y_.input * x_.input; }
   std::int64_t positions() const { return y_.output * x_.output; }
-  /// body(tap, output row, input row, columns) for the rows of all taps, tap by tap.
+  /// Calls body(tap, output row, input row, columns) for the rows of all taps, tap by tap.
   template <class Body>
   void forRows(const Body& body) const;
 

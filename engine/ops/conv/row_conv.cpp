@@ -4,6 +4,7 @@
 
 #include "engine/ops/conv/direct_conv.h"
 #include "engine/ops/conv/winograd_conv.h"
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {
@@ -14,22 +15,16 @@ using kernels::kPanel;
 
 /// Lanes of the widest vectors of positions.
 constexpr std::int64_t kLanes = 8;
-/// Multiplications of a task, and tasks at most: each has copies of its own.
+/// Multiplications of a task, and the most tasks; each task has copies of its own.
 constexpr std::int64_t kRowConvTaskWork = std::int64_t{1} << 19, kMostTasks = 32;
-/// Images whose weight gradients are one sum, and elements that are copied at a time.
+/// Images whose weight gradients form one sum, and elements that are copied at a time.
 constexpr std::int64_t kMostImages = 64, kRowConvStagedElements = std::int64_t{1} << 20;
-/// Tasks of a weight gradient, where that many can be had; filters of one are a multiple.
+/// The number of tasks wanted for a weight gradient, and the number of filters in a task is a multiple of
+/// this.
 constexpr std::int64_t kWeightTasks = 16, kFilterStep = 5;
-/// How much more of the lanes must be filled, in percent: other ways have less to do for each vector.
-/// Gradients by the input otherwise unfold, which costs about as much as multiplying.
+/// How much more of the lanes must be filled, in percent, because other ways do less for each vector. The
+/// alternative for gradients by the input is to unfold, which costs about as much as multiplying.
 constexpr std::int64_t kBetter = 125, kUnfolding = 200;
-
-std::int64_t rowConvParts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-std::int64_t rowConvRoundUp(std::int64_t value, std::int64_t multiple) {
-  return rowConvParts(value, multiple) * multiple;
-}
 
 }  // namespace
 
@@ -41,13 +36,13 @@ bool RowConv::fits(const ConvPlan& plan, ConvPass pass) {
   }
   const std::int64_t width = w.output.back();
   if (width < kLanes) return false;
-  // In percent of the lanes that do something useful.
-  const std::int64_t own = rowConvRoundUp(width, kLanes) * 100 / width;
+  // In percent of the lanes that do useful work.
+  const std::int64_t own = roundUp(width, kLanes) * 100 / width;
   const bool gradient = pass == ConvPass::inputGradient;
   const std::int64_t results = gradient ? plan.inChannels : plan.outChannels;
   std::int64_t other = kUnfolding;
   if (DirectConv::fits(plan, pass)) {
-    other = rowConvRoundUp(results, kPanel) * 100 / results;
+    other = roundUp(results, kPanel) * 100 / results;
     if (gradient) other = other * w.inputs() / w.positions();
   }
   return own * kBetter <= other * 100;
@@ -77,26 +72,25 @@ RowConv::RowConv(const ConvPlan& plan, ConvPass pass)
   for (std::size_t axis = 0; axis < w.axes(); ++axis)
     copiesInput_ = copiesInput_ || w.padBegin[axis] > 0 || w.padEnd[axis] > 0;
   const std::int64_t width =
-      copiesInput_ ? rowConvRoundUp(shape_.width, kLanes) + (shape_.kernelX - 1) * shape_.dilationX
-                   : sourceWidth_;
+      copiesInput_ ? roundUp(shape_.width, kLanes) + (shape_.kernelX - 1) * shape_.dilationX : sourceWidth_;
   const std::int64_t height =
       copiesInput_ ? shape_.height + (shape_.kernelY - 1) * shape_.dilationY : sourceHeight_;
   shape_.inputRow = width;
   shape_.inputPlane = height * width;
-  // Copies of one group lie together; in x and y there are the other groups between two images.
+  // Copies of one group lie together; in x and y the other groups lie between two images.
   shape_.inputImage = shape_.channels * shape_.inputPlane * (copiesInput_ ? 1 : groups_);
-  shape_.outputRow = copiesOutput_ ? rowConvRoundUp(shape_.width, kLanes) : shape_.width;
+  shape_.outputRow = copiesOutput_ ? roundUp(shape_.width, kLanes) : shape_.width;
   shape_.outputPlane = shape_.height * shape_.outputRow;
   shape_.outputImage = shape_.filters * shape_.outputPlane * (copiesOutput_ ? 1 : groups_);
   const std::int64_t all = batch_ * groups_, work = all * shape_.height * shape_.width * weights();
-  tasks_ = std::clamp<std::int64_t>(rowConvParts(work, kRowConvTaskWork), 1, std::min(all, kMostTasks));
+  tasks_ = std::clamp<std::int64_t>(ceilDiv(work, kRowConvTaskWork), 1, std::min(all, kMostTasks));
   images_ = std::min(batch_, kMostImages);
   if (const std::int64_t copied = stagedInput() + stagedOutput(); copied > 0)
     images_ = std::clamp<std::int64_t>(kRowConvStagedElements / copied, 1, images_);
 }
 
 std::int64_t RowConv::scratchElements() const {
-  const std::int64_t copied = rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+  const std::int64_t copied = roundUp(stagedInput() + stagedOutput(), kPanel);
   if (pass_ == ConvPass::weightGradient) return images_ * copied;
   return 2 * groups_ * weights() + kPanel + tasks_ * copied;
 }
@@ -125,13 +119,13 @@ void RowConv::packFilters(const KernelArguments& arguments, const float* w, floa
   });
 }
 
-/// body(image · groups + group, packed weights, copies of the task)
+/// Calls body(image · groups + group, packed weights, copies of the task).
 template <class Body>
 void RowConv::forImages(const KernelArguments& arguments, float* scratch, const Body& body) const {
   const std::int64_t all = batch_ * groups_;
-  float* copies = scratch + rowConvRoundUp(2 * groups_ * weights(), kPanel);
+  float* copies = scratch + roundUp(2 * groups_ * weights(), kPanel);
   arguments.parallel(tasks_, [&](std::int64_t task) {
-    float* own = copies + task * rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+    float* own = copies + task * roundUp(stagedInput() + stagedOutput(), kPanel);
     for (std::int64_t image = all * task / tasks_; image < all * (task + 1) / tasks_; ++image)
       body(image, scratch + 2 * (image % groups_) * weights(), own);
   });
@@ -170,15 +164,15 @@ void RowConv::inputGradient(const KernelArguments& arguments, const float* dy, c
 
 void RowConv::weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
                              float* scratch) const {
-  const std::int64_t copied = rowConvRoundUp(stagedInput() + stagedOutput(), kPanel);
+  const std::int64_t copied = roundUp(stagedInput() + stagedOutput(), kPanel);
   const std::int64_t rows = shape_.channels * shape_.kernelY;
-  // Filters apart where channels and taps alone make too few tasks.
-  const std::int64_t wanted = std::max<std::int64_t>(1, rowConvParts(kWeightTasks, groups_ * rows)),
-                     filters = std::min(shape_.filters,
-                                        rowConvRoundUp(rowConvParts(shape_.filters, wanted), kFilterStep)),
-                     filterParts = rowConvParts(shape_.filters, filters);
+  // Splits the filters if channels and taps alone give too few tasks.
+  const std::int64_t wanted = std::max<std::int64_t>(1, ceilDiv(kWeightTasks, groups_ * rows)),
+                     filters =
+                         std::min(shape_.filters, roundUp(ceilDiv(shape_.filters, wanted), kFilterStep)),
+                     filterParts = ceilDiv(shape_.filters, filters);
   kernels::RowConvolution own = shape_;
-  // Copies of an image's input and output lie one after the other.
+  // The copies of an image's input and output lie one after the other.
   if (copiesInput_) own.inputImage = copied;
   if (copiesOutput_) own.outputImage = copied;
   for (std::int64_t group = 0; group < groups_; ++group) {

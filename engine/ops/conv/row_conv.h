@@ -1,8 +1,8 @@
 #pragma once
-// Convolutions of one or two spatial axes with strides of 1 in float32, where channels or filters are too few
-// to fill vectors: positions along a row are the lanes (kernels/isa/row_convolution.h). Images are used where
-// they lie, or copied with their padding where they have some or where rows do not divide into vectors. Sums
-// run in an order of the shape.
+// Convolutions of one or two spatial axes with stride 1 in float32 whose channels or filters are too few to
+// fill vectors: positions along a row are the lanes (kernels/isa/row_convolution.h). Images are used in
+// place, or copied if they have padding or their rows do not divide into vectors. The shape alone decides the
+// order of sums.
 #include "engine/ops/conv/conv_kernels.h"
 #include "engine/ops/kernels/kernel_table.h"
 
@@ -10,7 +10,7 @@ namespace pipescope::ops {
 
 class RowConv {
  public:
-  /// Whether the plan can be computed this way, and fills more lanes than the other ways do.
+  /// Whether the plan can be computed in this way, and fills more lanes than the other ways do.
   static bool fits(const ConvPlan& plan, ConvPass pass);
   RowConv(const ConvPlan& plan, ConvPass pass);
 
@@ -25,7 +25,7 @@ class RowConv {
  private:
   std::int64_t inputElements() const {
     return shape_.channels * sourceHeight_ * sourceWidth_;
-  }  ///< as it lies in x
+  }  ///< the order of x
   std::int64_t outputElements() const { return shape_.filters * shape_.height * shape_.width; }
   std::int64_t weights() const { return shape_.filters * shape_.channels * shape_.kernelY * shape_.kernelX; }
   std::int64_t stagedInput() const { return copiesInput_ ? shape_.inputImage : 0; }
@@ -40,9 +40,9 @@ class RowConv {
   std::int64_t batch_ = 0, groups_ = 1;
   std::int64_t sourceHeight_ = 1, sourceWidth_ = 1, padTop_ = 0, padLeft_ = 0;
   bool copiesInput_ = false, copiesOutput_ = false;
-  kernels::RowConvolution shape_;  ///< distances are those of copies where those are made
-  std::int64_t tasks_ = 1;         ///< forward, inputGradient: images and groups are shared out over them
-  std::int64_t images_ = 1;        ///< weightGradient: at a time
+  kernels::RowConvolution shape_;  ///< distances within the copies if copies are made
+  std::int64_t tasks_ = 1;         ///< forward and inputGradient: tasks that share images and groups
+  std::int64_t images_ = 1;        ///< weightGradient: images at a time
 };
 
 }  // namespace pipescope::ops

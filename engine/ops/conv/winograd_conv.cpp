@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {
@@ -13,20 +14,12 @@ using kernels::kernelTable;
 using kernels::kPanel;
 
 constexpr std::int64_t kFrequencies = 16, kTaps = 9;
-/// Transformed tiles and products of a range: they should stay in the cache that the threads share.
+/// Transformed tiles and products of a range. They should stay in the cache that the threads share.
 constexpr std::int64_t kWinogradRangeElements = std::int64_t{1} << 20;
-/// Tile rows of a task of the transforms, rows of a task of the products.
+/// Tile rows of a task of the transforms, and rows of a task of the products.
 constexpr std::int64_t kTileRowsOfTask = 4, kRowsOfTask = 192;
-/// Fewer channels fill too few of a panel's lanes.
+/// With fewer channels, too many lanes of a panel stay empty.
 constexpr std::int64_t kFewestChannels = 16;
-
-std::int64_t winogradConvParts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-
-std::int64_t winogradConvRoundUp(std::int64_t value, std::int64_t multiple) {
-  return winogradConvParts(value, multiple) * multiple;
-}
 
 }  // namespace
 
@@ -37,9 +30,9 @@ bool WinogradConv::fits(const ConvPlan& plan) {
     if (w.kernel[axis] != 3 || w.stride[axis] != 1 || w.dilation[axis] != 1) return false;
     if (w.padBegin[axis] > 2 || w.padEnd[axis] > 2) return false;
   }
-  if (2 * winogradConvParts(std::max(w.input[1], w.output[1]), 2) + 2 > kernels::kStagedColumns) return false;
-  // Multiplications of tiles against those of all taps; transforms cost about a quarter more.
-  const std::int64_t tiles = winogradConvParts(w.output[0], 2) * winogradConvParts(w.output[1], 2);
+  if (2 * ceilDiv(std::max(w.input[1], w.output[1]), 2) + 2 > kernels::kStagedColumns) return false;
+  // Compares the multiplications of tiles with those of all taps; the transforms cost about a quarter more.
+  const std::int64_t tiles = ceilDiv(w.output[0], 2) * ceilDiv(w.output[1], 2);
   return tiles * kFrequencies * 5 / 4 < w.positions() * kTaps;
 }
 
@@ -62,24 +55,22 @@ WinogradConv::WinogradConv(const ConvPlan& plan, ConvPass pass)
     padTop_ = 2 - padTop_;
     padLeft_ = 2 - padLeft_;
   }
-  tileRows_ = winogradConvParts(outHeight_, 2);
-  tilesPerRow_ = winogradConvParts(outWidth_, 2);
-  // As much as the filters, where they are more: they are read once for every range.
+  tileRows_ = ceilDiv(outHeight_, 2);
+  tilesPerRow_ = ceilDiv(outWidth_, 2);
+  // At least as much as the filters, because these are read once for every range.
   const std::int64_t most = std::max(kWinogradRangeElements, filterElements() / 2);
   const std::int64_t row =
-      kFrequencies * (winogradConvRoundUp(inChannels_, kPanel) + winogradConvRoundUp(outChannels_, kPanel)) *
-      tilesPerRow_;
+      kFrequencies * (roundUp(inChannels_, kPanel) + roundUp(outChannels_, kPanel)) * tilesPerRow_;
   rangeRows_ = std::clamp<std::int64_t>(most / row, 1, std::max<std::int64_t>(1, batch_ * tileRows_));
 }
 
 std::int64_t WinogradConv::filterElements() const {
-  return kFrequencies * winogradConvRoundUp(inChannels_, kPanel) * winogradConvRoundUp(outChannels_, kPanel);
+  return kFrequencies * roundUp(inChannels_, kPanel) * roundUp(outChannels_, kPanel);
 }
 
 std::int64_t WinogradConv::scratchElements() const {
   const std::int64_t row =
-      kFrequencies * (winogradConvRoundUp(inChannels_, kPanel) + winogradConvRoundUp(outChannels_, kPanel)) *
-      tilesPerRow_;
+      kFrequencies * (roundUp(inChannels_, kPanel) + roundUp(outChannels_, kPanel)) * tilesPerRow_;
   return filterElements() + rangeRows_ * row;
 }
 
@@ -87,7 +78,7 @@ std::int64_t WinogradConv::scratchElements() const {
 template <class Body>
 void WinogradConv::forTileRows(const KernelArguments& arguments, const Range& range, std::int64_t blocks,
                                const Body& body) const {
-  const std::int64_t tasks = winogradConvParts(range.count, kTileRowsOfTask);
+  const std::int64_t tasks = ceilDiv(range.count, kTileRowsOfTask);
   arguments.parallel(tasks * blocks, [&](std::int64_t task) {
     const std::int64_t end = std::min(range.count, (task % tasks + 1) * kTileRowsOfTask);
     for (std::int64_t at = task % tasks * kTileRowsOfTask; at < end;) {
@@ -118,11 +109,11 @@ kernels::WinogradTiles WinogradConv::tilesOf(std::int64_t image, std::int64_t gr
 /// filters: frequency, panel of sixteen filters, channel, lane.
 void WinogradConv::transformFilters(const KernelArguments& arguments, const float* w, std::int64_t group,
                                     float* filters) const {
-  const std::int64_t panels = winogradConvParts(outChannels_, kPanel), depth = inChannels_;
+  const std::int64_t panels = ceilDiv(outChannels_, kPanel), depth = inChannels_;
   arguments.parallel(panels, [&](std::int64_t panel) {
     kernels::WinogradFilters f;
     const bool turned = pass_ == ConvPass::inputGradient;
-    // Stored are (out, in) of the forward convolution; turned around they are (in, out).
+    // The forward convolution stores (out, in); turned around it is (in, out).
     f.filterStride = turned ? kTaps : inChannels_ * kTaps;
     f.channelStride = turned ? outChannels_ * kTaps : kTaps;
     f.weights = w + group * outChannels_ * inChannels_ * kTaps + panel * kPanel * f.filterStride;
@@ -139,7 +130,7 @@ void WinogradConv::transformFilters(const KernelArguments& arguments, const floa
 /// tiles: frequency, block of sixteen channels, tile, lane.
 void WinogradConv::transformInput(const KernelArguments& arguments, const Range& range, const float* x,
                                   std::int64_t group, float* to) const {
-  const std::int64_t blocks = winogradConvParts(inChannels_, kPanel), all = tiles(range);
+  const std::int64_t blocks = ceilDiv(inChannels_, kPanel), all = tiles(range);
   forTileRows(
       arguments, range, blocks,
       [&](std::int64_t at, std::int64_t rows, std::int64_t image, std::int64_t within, std::int64_t block) {
@@ -156,9 +147,9 @@ void WinogradConv::transformInput(const KernelArguments& arguments, const Range&
 /// products: frequency, tile, filter.
 void WinogradConv::multiply(const KernelArguments& arguments, const Range& range, const float* from,
                             const float* filters, float* products) const {
-  const std::int64_t all = tiles(range), blocks = winogradConvParts(inChannels_, kPanel),
-                     panels = winogradConvParts(outChannels_, kPanel);
-  const std::int64_t ofFrequency = winogradConvParts(all, kRowsOfTask);
+  const std::int64_t all = tiles(range), blocks = ceilDiv(inChannels_, kPanel),
+                     panels = ceilDiv(outChannels_, kPanel);
+  const std::int64_t ofFrequency = ceilDiv(all, kRowsOfTask);
   arguments.parallel(kFrequencies * ofFrequency, [&](std::int64_t task) {
     const std::int64_t frequency = task / ofFrequency, row = task % ofFrequency * kRowsOfTask;
     kernels::RowProduct p;
@@ -182,7 +173,7 @@ void WinogradConv::multiply(const KernelArguments& arguments, const Range& range
 bool WinogradConv::transformOutput(const KernelArguments& arguments, const Range& range,
                                    const float* products, const float* bias, bool relu, std::int64_t group,
                                    float* y) const {
-  const std::int64_t all = tiles(range), blocks = winogradConvParts(outChannels_, kPanel);
+  const std::int64_t all = tiles(range), blocks = ceilDiv(outChannels_, kPanel);
   std::atomic<bool> finite = true;
   forTileRows(
       arguments, range, blocks,
@@ -190,7 +181,8 @@ bool WinogradConv::transformOutput(const KernelArguments& arguments, const Range
         kernels::WinogradTiles t = tilesOf(image, group, block, outChannels_, y, outHeight_, outWidth_);
         t.tileRow = within;
         t.tileRows = rows;
-        t.tiles = const_cast<float*>(products) + (at * tilesPerRow_ * blocks + block) * kPanel;  // read only
+        t.tiles =
+            const_cast<float*>(products) + (at * tilesPerRow_ * blocks + block) * kPanel;  // only read here
         t.frequencyStride = all * blocks * kPanel;
         t.tileStride = blocks * kPanel;
         t.bias = bias ? bias + group * outChannels_ + block * kPanel : nullptr;
@@ -204,8 +196,7 @@ bool WinogradConv::run(const KernelArguments& arguments, const float* x, const f
                        bool relu, float* y, float* scratch) const {
   float* filters = scratch;
   float* tilesAt = filters + filterElements();
-  float* products =
-      tilesAt + rangeRows_ * tilesPerRow_ * kFrequencies * winogradConvRoundUp(inChannels_, kPanel);
+  float* products = tilesAt + rangeRows_ * tilesPerRow_ * kFrequencies * roundUp(inChannels_, kPanel);
   for (std::int64_t group = 0; group < groups_; ++group) {
     transformFilters(arguments, w, group, filters);
     for (std::int64_t first = 0; first < batch_ * tileRows_; first += rangeRows_) {
@@ -218,15 +209,14 @@ bool WinogradConv::run(const KernelArguments& arguments, const float* x, const f
   return true;
 }
 
-/// The sums of a frequency run over tiles: rows are input channels, columns filters.
+/// The sums of a frequency run over tiles. Rows are input channels and columns are filters.
 bool WinogradConv::weightGradient(const KernelArguments& arguments, const float* x, const float* dy,
                                   float* dw, float* scratch) const {
-  const std::int64_t blocks = winogradConvParts(inChannels_, kPanel),
-                     panels = winogradConvParts(outChannels_, kPanel);
+  const std::int64_t blocks = ceilDiv(inChannels_, kPanel), panels = ceilDiv(outChannels_, kPanel);
   float* sums = scratch;  // frequency, input channel, filter
   float* tilesAt = sums + filterElements();
   float* gradients = tilesAt + rangeRows_ * tilesPerRow_ * kFrequencies * blocks * kPanel;
-  const std::int64_t ofFrequency = winogradConvParts(inChannels_, kRowsOfTask);
+  const std::int64_t ofFrequency = ceilDiv(inChannels_, kRowsOfTask);
   for (std::int64_t group = 0; group < groups_; ++group) {
     for (std::int64_t first = 0; first < batch_ * tileRows_; first += rangeRows_) {
       const Range range{first, std::min(rangeRows_, batch_ * tileRows_ - first)};

@@ -1,8 +1,8 @@
 #pragma once
-// 3×3 convolutions with strides of 1 in float32 by Winograd's minimal filtering: sixteen products of 4 inputs
+// 3×3 convolutions with stride 1 in float32 by Winograd's minimal filtering: sixteen products of 4 inputs
 // each instead of nine of 4, so 2.25 times fewer multiplications. The error is about twice that of the plain
-// sum. Tiles of some images at a time are transformed into scratch memory, multiplied and transformed back;
-// sums run over blocks that the shape alone decides.
+// sum. Tiles of a few images at a time are transformed into scratch memory, multiplied and transformed back.
+// The sums run over blocks that the shape alone decides.
 #include "engine/ops/conv/conv_kernels.h"
 #include "engine/ops/kernels/kernel_table.h"
 
@@ -10,14 +10,14 @@ namespace pipescope::ops {
 
 class WinogradConv {
  public:
-  /// Whether the plan can be computed this way, and whether that saves enough.
+  /// Whether the plan can be computed in this way and saves enough.
   static bool fits(const ConvPlan& plan);
   WinogradConv(const ConvPlan& plan, ConvPass pass);
 
   std::int64_t scratchElements() const;
-  /// y = x ∗ w; in the pass inputGradient x is dy, and y dx. False where a result is infinite or NaN: a tile
-  /// spreads such an input over outputs whose windows do not hold it, so the sum must then be made another
-  /// way.
+  /// y = x ∗ w. In the pass inputGradient, x is dy and y is dx. Returns false if a result is infinite or NaN:
+  /// a tile spreads such an input over outputs whose windows do not hold it, so the caller must compute it in
+  /// another way.
   bool run(const KernelArguments& arguments, const float* x, const float* w, const float* bias, bool relu,
            float* y, float* scratch) const;
   bool weightGradient(const KernelArguments& arguments, const float* x, const float* dy, float* dw,
@@ -48,7 +48,7 @@ class WinogradConv {
   ConvPass pass_;
   std::int64_t batch_ = 0, groups_ = 1, inChannels_ = 0, outChannels_ = 0;
   std::int64_t height_ = 0, width_ = 0, outHeight_ = 0, outWidth_ = 0, padTop_ = 0, padLeft_ = 0;
-  std::int64_t tileRows_ = 0, tilesPerRow_ = 0;  ///< of an image
+  std::int64_t tileRows_ = 0, tilesPerRow_ = 0;  ///< tiles of an image
   std::int64_t rangeRows_ = 1;                   ///< tile rows that are transformed at a time
 };
 

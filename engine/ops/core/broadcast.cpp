@@ -36,7 +36,7 @@ Result<Shape> broadcastInputs(const OperatorCall& call) {
 Broadcast::Broadcast(const Shape& result, const std::vector<Shape>& operands) {
   PIPESCOPE_CHECK(operands.size() <= kMostOperands && result.size() <= kMostAxes,
                   "too many operands or axes to broadcast");
-  // Axes of the result with the operands' strides, innermost first.
+  // The axes of the result with the strides of the operands, innermost first.
   std::vector<Axis> axes;
   std::array<std::int64_t, kMostOperands> below;
   below.fill(1);
@@ -65,7 +65,7 @@ Broadcast::Broadcast(const Shape& result, const std::vector<Shape>& operands) {
   }
   if (axes.empty()) {
     axes.push_back({});
-    axes[0].stride.fill(1);  // scalars: runs of one
+    axes[0].stride.fill(1);  // scalars: runs of one element
   }
   run_ = axes[0].extent;
   steps_ = axes[0].stride;

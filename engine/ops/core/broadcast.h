@@ -1,5 +1,5 @@
 #pragma once
-// numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and its gradient.
+// numpy's broadcasting for elementwise kernels: shapes, a plan of runs over memory, and the gradient.
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "engine/ops/core/operator.h"
 #include "engine/ops/core/ranges.h"
 
-// A loop that may write over one of its inputs, element by element: nothing else overlaps.
+// Marks a loop that may write over one of its inputs, element by element; no other memory overlaps.
 #if defined(__clang__)
 #define PIPESCOPE_ELEMENTWISE _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -17,32 +17,34 @@
 
 namespace pipescope::ops {
 
-/// The shape that all inputs spread over; a sentence where two do not fit, or an input is left out.
+/// The shape to which all inputs broadcast; fails with a sentence if two do not fit or an input is left out.
 Result<Shape> broadcastInputs(const OperatorCall& call);
 
-/// How operands spread over a result: runs of the result in order, neighbouring axes of one kind merged.
+/// How operands are spread over a result: as runs of the result in order. Neighbouring axes of the same kind
+/// are merged.
 class Broadcast {
  public:
   static constexpr std::size_t kMostAxes = 32, kMostOperands = 4;
 
-  /// Every operand must spread over `result`; at most kMostOperands of them and kMostAxes axes.
+  /// Every operand must broadcast to `result`, with at most kMostOperands operands and kMostAxes axes.
   Broadcast(const Shape& result, const std::vector<Shape>& operands);
 
-  /// Elements of a run, which are neighbours in the result.
+  /// The elements of a run, which are neighbours in the result.
   std::int64_t run() const { return run_; }
-  /// 1: the operand's elements are neighbours too; 0: one element for the whole run.
+  /// 1: the operand's elements are neighbours too; 0: one element serves the whole run.
   std::int64_t step(std::size_t operand) const { return steps_[operand]; }
 
-  /// All of the result is one run.
+  /// Whether the whole result is one run.
   bool isOneRun() const { return runs_ == 1; }
-  /// The number of runs, where operand `whole` is as the result and operand `shared` the same run every time;
-  /// else 0.
+  /// The number of runs if operand `whole` matches the result and operand `shared` repeats the same run;
+  /// otherwise 0.
   std::int64_t rowsSharing(std::size_t whole, std::size_t shared) const {
     if (outer_.size() != 1 || steps_[whole] != 1 || steps_[shared] != 1) return 0;
     return outer_[0].stride[whole] == run_ && outer_[0].stride[shared] == 0 ? runs_ : 0;
   }
 
-  /// visit(first element of the run in the result, its place in each operand) for every run, ascending.
+  /// Calls visit(first element of the run in the result, its place in each operand) for every run in
+  /// ascending order.
   template <class Visit>
   void forRuns(Visit visit) const {
     std::array<std::int64_t, kMostAxes> at{};
@@ -69,21 +71,21 @@ class Broadcast {
   std::array<std::int64_t, kMostOperands> steps_{};
 };
 
-/// y = f(a): in vectors, also in place.
+/// y = f(a) in vectors; y may be a.
 template <class A, class Y, class F>
 void mapOne(const A* a, Y* y, std::int64_t count, F f) {
   PIPESCOPE_ELEMENTWISE
   for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i]);
 }
 
-/// y = f(a, b), element by element: in vectors, also in place.
+/// y = f(a, b) element by element, in vectors; y may be a or b.
 template <class A, class B, class Y, class F>
 void mapPairs(const A* a, const B* b, Y* y, std::int64_t count, F f) {
   PIPESCOPE_ELEMENTWISE
   for (std::int64_t i = 0; i < count; ++i) y[i] = f(a[i], b[i]);
 }
 
-/// y = f(a, b) with broadcasting; y may be a where a has the result's shape.
+/// y = f(a, b) with broadcasting; y may be a if a has the result's shape.
 template <class A, class B, class Y, class F>
 void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   const std::int64_t count = plan.run();
@@ -96,7 +98,8 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
       for (std::int64_t i = 0; i < count; ++i) to[i] = f(left[i], right[i]);
     });
   } else if constexpr (std::is_integral_v<A>) {
-    // Seldom many: one loop for whatever is spread, so that eight more types cost little code.
+    // One loop serves every kind of broadcast, because many runs are rare; eight more types so cost little
+    // code.
     plan.forRuns([=, p = plan.step(0), q = plan.step(1)](std::int64_t first, const auto& place) {
       for (std::int64_t i = 0; i < count; ++i) y[first + i] = f(a[place[0] + i * p], b[place[1] + i * q]);
     });
@@ -124,8 +127,8 @@ void mapTwo(const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   }
 }
 
-/// The same; of real numbers by several threads where the result is one run, or rows of one operand share the
-/// other.
+/// The same. Several threads compute real numbers if the result is one run, or if rows of one operand share
+/// the other.
 template <class A, class B, class Y, class F>
 void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a, const B* b, Y* y, F f) {
   const std::int64_t run = plan.run();
@@ -156,7 +159,7 @@ void mapTwo(const KernelArguments& arguments, const Broadcast& plan, const A* a,
   }
 }
 
-/// y = f(a, b, c) with broadcasting; y may be one of them that has the result's shape.
+/// y = f(a, b, c) with broadcasting; y may be an operand that has the result's shape.
 template <class A, class B, class C, class Y, class F>
 void mapThree(const Broadcast& plan, const A* a, const B* b, const C* c, Y* y, F f) {
   const std::int64_t count = plan.run(), p = plan.step(0), q = plan.step(1), r = plan.step(2);
@@ -180,9 +183,8 @@ void mapThree(const Broadcast& plan, const A* a, const B* b, const C* c, Y* y, F
   });
 }
 
-/// Declares `gradient`, which has the shape of the forward output, as the gradient by an input that was
-/// broadcast: summed over the axes along which the input was spread (nodes "…/grad_<input>_sum" and
-/// "…_shaped").
+/// Declares `gradient`, which has the shape of the forward output, as the gradient by a broadcast input. It
+/// is summed over the axes along which the input was spread (nodes "…/grad_<input>_sum" and "…_shaped").
 Status addBroadcastGradient(GradientBuilder& builder, std::size_t input, graph::TensorId gradient,
                             const Shape& shape);
 

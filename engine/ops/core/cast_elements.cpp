@@ -15,12 +15,12 @@ using graph::ElementType;
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-/// The nearest float with an odd last bit where `value` is not exact: rounding that to a shorter format gives
-/// what rounding `value` itself would.
+/// The nearest float, with an odd last bit if `value` is not exact. Rounding it to a shorter format then
+/// gives the same as rounding `value` itself.
 float oddFloat(double value) {
   const float near = static_cast<float>(value);
   if (static_cast<double>(near) == value || !std::isfinite(near)) {
-    // Beyond the largest float, but finite: every shorter format makes it infinite too.
+    // A finite value beyond the largest float becomes infinite in every shorter format too.
     return near;
   }
   std::uint32_t bits = std::bit_cast<std::uint32_t>(near);
@@ -28,7 +28,7 @@ float oddFloat(double value) {
   return std::bit_cast<float>(bits | 1U);
 }
 
-/// Likewise for whole numbers of more than 53 bits.
+/// The same for whole numbers of more than 53 bits.
 template <class T>
 double oddDouble(T x) {
   if constexpr (sizeof(T) < 8) {
@@ -51,7 +51,7 @@ To fromReal(From x) {
   } else if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(x);
   } else {
-    // 2ⁿ of the target's bits, which floating point has exactly.
+    // 2ⁿ for the n bits of the target, which floating point holds exactly.
     constexpr From kAbove = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * From(2);
     constexpr From kLeast = static_cast<From>(std::numeric_limits<To>::lowest());
     if (!(x > kLeast)) return x != x ? To(0) : std::numeric_limits<To>::lowest();
@@ -91,7 +91,7 @@ void castAll(const std::byte* from, std::byte* to, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) target[i] = converted<To>(source[i]);
 }
 
-/// visit(T{}) for the storage type of an element type.
+/// Calls visit(T{}) with the storage type of an element type.
 template <class Visit>
 void withType(ElementType type, Visit visit) {
   switch (type) {

@@ -5,9 +5,9 @@
 
 namespace pipescope::ops {
 
-/// Converts `count` elements. To bool: whether not zero. To whole numbers: towards zero from floating point
-/// (out of range: the nearest number there is; NaN: 0), modulo 2ⁿ from whole numbers. To floating point: to
-/// nearest, ties to even, rounded once.
+/// Converts `count` elements. To bool: whether the element is not zero. From floating point to whole numbers:
+/// towards zero, out of range to the nearest limit, NaN to 0. Between whole numbers: modulo 2ⁿ. To floating
+/// point: to nearest, ties to even, rounded once.
 void castElements(graph::ElementType fromType, const std::byte* from, graph::ElementType toType,
                   std::byte* to, std::int64_t count);
 

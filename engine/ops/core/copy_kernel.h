@@ -3,7 +3,8 @@
 
 namespace pipescope::ops {
 
-/// Output 0 holds input 0's bytes; nothing to do where it took over its memory. For every element type.
+/// A kernel that copies input 0 to output 0, for every element type. It does nothing if the output took over
+/// the input's memory.
 Kernel copyKernel();
 
 }  // namespace pipescope::ops

@@ -1,5 +1,5 @@
 #pragma once
-// Helpers that operator files share: choosing a kernel by element type, and common checks.
+// Helpers of operator files: choosing a kernel by element type, and common checks.
 #include <type_traits>
 #include <utility>
 
@@ -8,24 +8,24 @@
 
 namespace pipescope::ops {
 
-/// A kernel that calls `run` with a plan of its own. One closure for all operators and element types with
-/// such a plan: a closure of each would be as much code as the loop that it calls.
+/// A kernel that calls `run` with a plan of its own. One closure serves all operators and element types with
+/// such a plan, because separate closures would be as much code as the loops that they call.
 template <class Plan>
 Kernel kernelOf(const Plan& plan, std::type_identity_t<Status (*)(const KernelArguments&, const Plan&)> run,
                 std::int64_t scratchBytes = 0) {
   return {[plan, run](const KernelArguments& a) { return run(a, plan); }, scratchBytes};
 }
 
-/// The sentence for an element type that an operator has no kernel for.
+/// The error for an element type for which an operator has no kernel.
 base::Error unsupportedType(const OperatorCall& call, ElementType type, const std::string& supported);
 
-/// Runs a float32 kernel on float16 or bfloat16 operands: all inputs of `type` are widened into scratch, the
-/// kernel runs on those, and its outputs of `type` are rounded once (stochastically where the run's identity
-/// says so). Operands of other types pass as they are.
+/// Runs a float32 kernel on float16 or bfloat16 operands. It widens all inputs of `type` into scratch, runs
+/// the kernel, and rounds the outputs of `type` once (stochastically if the run's identity says so). Operands
+/// of other types pass unchanged.
 Kernel halfKernel(const OperatorCall& call, ElementType type, Kernel inner);
 
-/// maker(float{}) or maker(double{}) by the element type, in half precision through halfKernel(); any other
-/// type is refused.
+/// Calls maker(float{}) or maker(double{}) by the element type, with halfKernel() for half precision. Refuses
+/// any other type.
 template <class Maker>
 Result<Kernel> kernelForFloats(const OperatorCall& call, ElementType type, Maker maker) {
   switch (type) {
@@ -44,7 +44,7 @@ Result<Kernel> kernelForFloats(const OperatorCall& call, ElementType type, Maker
   }
 }
 
-/// maker(std::int8_t{}) … maker(std::uint64_t{}); `supported` completes the sentence for other types.
+/// Calls maker(std::int8_t{}) … maker(std::uint64_t{}); `supported` completes the sentence for other types.
 template <class Maker>
 Result<Kernel> kernelForIntegers(const OperatorCall& call, ElementType type, Maker maker,
                                  const std::string& supported = "integer types") {
@@ -70,7 +70,7 @@ Result<Kernel> kernelForIntegers(const OperatorCall& call, ElementType type, Mak
   }
 }
 
-/// All of the above: every type but bool.
+/// Handles every type but bool.
 template <class Maker>
 Result<Kernel> kernelForNumbers(const OperatorCall& call, ElementType type, Maker maker) {
   switch (type) {
@@ -84,14 +84,14 @@ Result<Kernel> kernelForNumbers(const OperatorCall& call, ElementType type, Make
   }
 }
 
-/// Every type; bool as maker(bool{}), one byte an element that is 0 or 1.
+/// Handles every type; bool as maker(bool{}), one byte per element that is 0 or 1.
 template <class Maker>
 Result<Kernel> kernelForAll(const OperatorCall& call, ElementType type, Maker maker) {
   return type == ElementType::boolean ? Result<Kernel>(maker(bool{})) : kernelForNumbers(call, type, maker);
 }
 
-/// For kernels that move elements and never look at them: maker(std::uint8_t{}) … maker(std::uint64_t{}) by
-/// the element's size.
+/// For kernels that move elements without looking at them: calls maker(std::uint8_t{}) …
+/// maker(std::uint64_t{}) by the size of an element.
 template <class Maker>
 Result<Kernel> kernelForSizes(ElementType type, Maker maker) {
   switch (graph::sizeOf(type)) {
@@ -109,12 +109,12 @@ Result<Kernel> kernelForSizes(ElementType type, Maker maker) {
 bool isFloat(ElementType type);
 bool isInteger(ElementType type);
 
-/// All given inputs have one element type.
+/// Fails with a sentence unless all given inputs have the same element type.
 Status requireSameElementTypes(const OperatorCall& call, const std::vector<std::size_t>& inputs);
-/// Two inputs have the same type and shape.
+/// Fails with a sentence unless two inputs have the same type and shape.
 Status requireSameTypes(const OperatorCall& call, std::size_t a, std::size_t b);
 
-/// Elements rounded up so that what follows them in scratch memory starts at a multiple of 64 bytes.
+/// A number of elements rounded up so that what follows in scratch memory starts at a multiple of 64 bytes.
 template <class T>
 constexpr std::int64_t paddedElements(std::int64_t elements) {
   constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));

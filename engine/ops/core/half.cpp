@@ -13,7 +13,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Bits of the exponent and fraction, and what the smallest normal number's exponent is.
+/// The bits of exponent and fraction, and the exponent of the smallest normal number.
 struct Float16Format {
   static constexpr int fraction = 10, smallestExponent = -14;
 };
@@ -25,13 +25,13 @@ std::uint32_t bitsOf(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-/// The neighbour of `value` that a uniform number in [0, 1) picks; a number of the format, or infinite.
+/// The neighbour of `value` that a uniform number in [0, 1) picks: a number of the format, or infinity.
 template <class Format>
 float roundStochastically(float value, float uniform) {
   const float magnitude = std::fabs(value);
   if (!(magnitude < std::numeric_limits<float>::infinity()) || magnitude == 0) return value;
   const int exponent = std::max(std::ilogb(magnitude), Format::smallestExponent) - Format::fraction;
-  // Both scalings are exact: by powers of two, and in double.
+  // Both scalings are exact, because they are by powers of two and in double.
   const double scaled = std::ldexp(static_cast<double>(magnitude), -exponent);
   double whole = std::floor(scaled);
   if (static_cast<double>(uniform) < scaled - whole) whole += 1;
@@ -73,10 +73,10 @@ void narrow(float value, Float16& to) {
   std::uint32_t result = 0;
   if (magnitude > 0x7F800000U) {
     result = 0x7E00U | ((magnitude >> 13) & 0x3FFU);
-  } else if (magnitude >= 0x477FF000U) {  // 65520 and more
+  } else if (magnitude >= 0x477FF000U) {  // from 65520 on
     result = 0x7C00U;
   } else if (magnitude < 0x38800000U) {
-    // Below 2⁻¹⁴: adding 0.5 leaves units of 2⁻²⁴ in the last bits, rounded to nearest even.
+    // Below 2⁻¹⁴, adding 0.5 rounds to nearest even and leaves units of 2⁻²⁴ in the last bits.
     result = bitsOf(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
   } else {
     result = (magnitude - 0x38000000U + 0xFFFU + ((magnitude >> 13) & 1U)) >> 13;

@@ -1,4 +1,4 @@
-// Float32 kernels run on half-precision operands.
+// Runs float32 kernels on half-precision operands.
 #include <algorithm>
 #include <memory>
 
@@ -9,11 +9,10 @@
 namespace pipescope::ops {
 namespace {
 
-/// Where everything stands in the scratch memory: lists of spans first, then widened operands, then the
-/// kernel's own scratch.
+/// The layout of the scratch memory: lists of spans, then widened operands, then the kernel's own scratch.
 struct HalfPlan {
-  std::vector<std::int64_t> inputs, outputs;  ///< elements to convert; −1: passed as it is
-  std::vector<std::string> names;             ///< of the outputs' random sequences
+  std::vector<std::int64_t> inputs, outputs;  ///< elements to convert; −1: it passes unchanged
+  std::vector<std::string> names;             ///< keys of the random sequences of the outputs
   std::int64_t outputSpans = 0, operands = 0, kernelScratch = 0;
 };
 
@@ -21,7 +20,7 @@ constexpr std::int64_t lines(std::int64_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-/// Bytes of all operands that are converted.
+/// The bytes of all converted operands.
 std::int64_t widenedBytes(const std::vector<std::int64_t>& elements) {
   std::int64_t bytes = 0;
   for (const std::int64_t count : elements) bytes += count < 0 ? 0 : lines(count * 4);

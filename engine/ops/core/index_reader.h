@@ -1,5 +1,5 @@
 #pragma once
-// Indices as ONNX gives them: int32 or int64, counted from the end where they are negative.
+// Reads indices as ONNX gives them: int32 or int64, and negative ones count from the end.
 #include <cstring>
 #include <string>
 
@@ -20,14 +20,14 @@ class IndexReader {
   bool wide_;
 };
 
-/// An input that holds indices; a sentence where it is of another type.
+/// Reads an input that holds indices; fails with a sentence if it has another type.
 Status requireIndices(const OperatorCall& call, std::size_t input);
 inline bool wideIndices(const OperatorCall& call, std::size_t input) {
   return call.input(input).element == ElementType::int64;
 }
-/// The sentence for an index outside [−extent, extent).
+/// The error for an index outside [−extent, extent).
 base::Error indexOutside(const std::string& title, std::int64_t index, std::int64_t extent);
-/// Every index is within [−extent, extent).
+/// Fails with a sentence unless every index is within [−extent, extent).
 Status checkIndices(const std::string& title, const IndexReader& indices, std::int64_t count,
                     std::int64_t extent);
 

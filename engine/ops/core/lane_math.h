@@ -1,14 +1,14 @@
 #pragma once
-// Transcendental functions as straight lines of arithmetic, so that loops over them become vector
-// instructions; the same bits whatever the vector width. float: at most 2 units in the last place, from
-// polynomials fitted at Chebyshev nodes (reweighted least squares on the relative error); infinities, NaN and
-// subnormals as IEEE asks. double: the C library's.
+// Transcendental functions as straight-line arithmetic, so that compilers turn loops over them into vector
+// instructions. The bits do not depend on the vector width. The float versions are off by at most 2 units in
+// the last place; their polynomials are fitted at Chebyshev nodes (reweighted least squares on the relative
+// error). Infinities, NaN and subnormals follow IEEE. The double versions are the C library's.
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-// Loops have vectors only where these are part of them.
+// These functions must be inlined, or loops over them do not become vectors.
 #define PIPESCOPE_LANE [[gnu::always_inline]] inline
 
 namespace pipescope::ops::lanes {
@@ -16,7 +16,7 @@ namespace pipescope::ops::lanes {
 /// ln 2 in two parts; the first has few enough bits that multiples of it are exact.
 inline constexpr float kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
 
-/// a·b + c, rounded once where the processor can.
+/// a·b + c, rounded once if the processor has a fused multiply-add.
 PIPESCOPE_LANE float mad(float a, float b, float c) {
 #ifdef __FMA__
   return __builtin_fmaf(a, b, c);
@@ -25,8 +25,8 @@ PIPESCOPE_LANE float mad(float a, float b, float c) {
 #endif
 }
 
-/// a where the condition holds, else b, by masks: a conditional expression may become a branch, and then the
-/// loop around it no vectors.
+/// a if the condition holds, otherwise b, by masks. A conditional expression may become a branch, which keeps
+/// the loop from becoming vectors.
 PIPESCOPE_LANE float pick(bool condition, float a, float b) {
   const std::uint32_t mask = 0U - static_cast<std::uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) |
@@ -40,7 +40,7 @@ inline double pick(bool condition, double a, double b) {
 PIPESCOPE_LANE float exp(float x) {
   const float below = pick(x > 89.0F, 89.0F, x);
   const float within = pick(below < -104.0F, -104.0F, below);
-  constexpr float kRound = 12582912.0F;  // 1.5·2²³: adding it rounds to whole numbers
+  constexpr float kRound = 12582912.0F;  // 1.5·2²³; adding it rounds to whole numbers
   const float shifted = mad(within, 1.44269504F, kRound);
   const float whole = shifted - kRound;
   const float r = mad(whole, -kLn2Low, mad(whole, -kLn2High, within));
@@ -50,7 +50,7 @@ PIPESCOPE_LANE float exp(float x) {
   p = mad(p, r, 0.16666515171527863F);
   p = mad(p, r, 0.4999999403953552F);
   const float y = 1.0F + mad(r * r, p, r);
-  // 2ᵏ in two factors: k may lie outside a float's exponents.
+  // 2ᵏ as two factors, because k may lie outside a float's range of exponents.
   const std::int32_t k = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) - 0x4B400000U);
   const std::int32_t half = k >> 1;
   const float one = std::bit_cast<float>((static_cast<std::uint32_t>(half) + 127U) << 23);
@@ -128,8 +128,8 @@ inline double erf(double x) {
   return std::erf(x);
 }
 
-/// erf x as a quotient of polynomials: off by 3e-7 at most, at half the work of erf(). For Gelu, where the
-/// sum with 1 has that error anyway.
+/// erf x as a quotient of polynomials, off by at most 3e-7 at half the work of erf(). Gelu uses it, because
+/// its sum with 1 has that error anyway.
 PIPESCOPE_LANE float quickErf(float x) {
   const float a = std::fabs(x), t = pick(a > 3.95F, 3.95F, a), s = t * t;
   float p = -1.2966989260121409e-08F;

@@ -3,7 +3,8 @@
 #include "engine/ops/core/rows.h"
 
 #define EIGEN_DONT_PARALLELIZE
-// Packed blocks of a product go on the stack up to this size, so that steps allocate nothing; larger ones do.
+// Packed blocks of a product up to this size are put on the stack, so that steps allocate nothing; larger
+// ones go to the heap.
 #define EIGEN_STACK_ALLOCATION_LIMIT (1024 * 1024)
 #include <Eigen/Core>
 #include <algorithm>
@@ -18,8 +19,8 @@ using View = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 template <class T>
 using ConstView = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-/// Eigen blocks by the caches it finds, and the blocks decide the order of sums: say the same caches
-/// everywhere.
+/// Eigen chooses blocks by the caches that it finds, and the blocks decide the order of sums. Fixed cache
+/// sizes give the same bits on every machine.
 void fixBlocking() {
   static const bool done = [] {
     Eigen::setCpuCacheSizes(32 * 1024, 1024 * 1024, 8 * 1024 * 1024);

@@ -1,12 +1,12 @@
 #pragma once
-// Matrix products on row-major memory. Bits depend on sizes, element type and instruction set only: not on
-// addresses, threads or the machine's caches.
+// Matrix products on row-major memory. The bits depend on sizes, element type and instruction set only, not
+// on addresses, threads or caches.
 #include <cstdint>
 
 namespace pipescope::ops {
 
-/// C (m×n) = scale · op(A) (m×k) · op(B) (k×n), or C += … with `accumulate`. op transposes: a transposed A is
-/// stored k×m. Leading dimensions are the distances between stored rows.
+/// C (m×n) = scale · op(A) (m×k) · op(B) (k×n), or C += … with `accumulate`. op may transpose; a transposed A
+/// is stored as k×m. Leading dimensions are the distances between stored rows.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;
@@ -14,14 +14,14 @@ struct Product {
   bool accumulate = false;
 };
 
-/// Dense operands: leading dimensions from m, n, k.
+/// The same for dense operands, whose leading dimensions follow from m, n and k.
 Product denseProduct(std::int64_t m, std::int64_t n, std::int64_t k, bool transposeA, bool transposeB,
                      bool accumulate);
 
 void multiply(const Product& product, float scale, const float* a, const float* b, float* c);
 void multiply(const Product& product, double scale, const double* a, const double* b, double* c);
 
-/// Sum in a fixed order that vector units can follow, more exact than one running sum.
+/// A sum in a fixed order that suits vector units and is more exact than a running sum.
 float sumOf(const float* values, std::int64_t count);
 double sumOf(const double* values, std::int64_t count);
 

@@ -133,7 +133,7 @@ Result<std::vector<TensorType>> inferCall(const OperatorCall& call, const Operat
   PIPESCOPE_TRY(checkCall(call, *definition));
   PIPESCOPE_ASSIGN(std::vector<TensorType> types, definition->infer(call));
   if (types.size() <
-      call.requestedOutputs) {  // some outputs go with an attribute, as batch norm's statistics
+      call.requestedOutputs) {  // some outputs depend on an attribute, as the statistics of a batch norm do
     return badInput(fmt::format("{} has {} outputs; with its attributes it makes {}", call.title(),
                                 call.requestedOutputs, types.size()));
   }

@@ -1,7 +1,7 @@
 #pragma once
-// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. One file an operator; each
-// file says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); } and is found by the build.
-// README.md tells how.
+// What an operator is: its ONNX type, shape inference, kernel, gradient and Work. Each operator is a file
+// that says PIPESCOPE_REGISTER_OPERATOR(file_name) { registry.add({...}); }; the build finds it. README.md
+// explains how to write one.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,43 +28,46 @@ class GradientBuilder;
 /// One node with the types of its inputs (and, once inferred, of its outputs).
 struct OperatorCall {
   const Node& node;
-  std::vector<const TensorType*> inputs;                 ///< null: optional input left out
-  std::vector<const std::vector<std::byte>*> constants;  ///< per input: its value where the graph knows it
-  std::vector<TensorType> outputs;                       ///< empty during inference
-  std::size_t requestedOutputs = 1;                      ///< how many outputs the node asks for
+  std::vector<const TensorType*> inputs;  ///< null: an optional input that is left out
+  std::vector<const std::vector<std::byte>*>
+      constants;                     ///< for each input, its value if the graph knows it; otherwise null
+  std::vector<TensorType> outputs;   ///< empty while types are inferred
+  std::size_t requestedOutputs = 1;  ///< how many outputs the node asks for
 
   bool has(std::size_t input) const { return input < inputs.size() && inputs[input] != nullptr; }
-  /// Type of an input that is there.
+  /// The type of an input that is present.
   const TensorType& input(std::size_t index) const;
-  /// "Conv layer1/conv", the start of every error sentence.
+  /// "Conv layer1/conv", with which every error sentence begins.
   std::string title() const;
-  /// The value of an int64 or int32 input that is a constant; an error sentence where it is not.
+  /// The value of an int64 or int32 input that is a constant; fails with a sentence if it is not one.
   Result<std::vector<std::int64_t>> constantInts(std::size_t index, const std::string& what) const;
 };
 
-/// Which run this is: what random numbers are keyed by, besides the node's name (engine/ops/core/random.h).
+/// Identifies a run. Together with the node's name it is the key of random numbers
+/// (engine/ops/core/random.h).
 struct RunIdentity {
   std::uint64_t seed = 0;
   std::int64_t iteration = 0;
   std::int64_t microBatch = 0;  ///< within the iteration
   std::int64_t replica = 0;
-  /// Kernels in float16 and bfloat16 round results up with a probability that is their distance from the
-  /// number below over the gap, by random numbers keyed by the fields above; off: to nearest even.
+  /// Kernels in float16 and bfloat16 round up with a probability equal to the distance from the number below,
+  /// divided by the gap. The random numbers are keyed by the fields above. If false, they round to nearest
+  /// even.
   bool stochasticRounding = false;
 };
 
-/// Buffers of one run of a kernel. All are row-major and dense; those of the arena start at multiples of 64
-/// bytes, inputs that belong to the caller may start anywhere their element type allows.
+/// The buffers of one run of a kernel. All are row-major and dense. Buffers of the arena start at multiples
+/// of 64 bytes; inputs that belong to the caller may start anywhere that their element type allows.
 struct KernelArguments {
-  std::span<const std::span<const std::byte>> inputs;  ///< without data(): left out
+  std::span<const std::span<const std::byte>> inputs;  ///< an input without data() is left out
   std::span<const std::span<std::byte>> outputs;
   std::span<std::byte>
-      scratch;  ///< of Kernel::scratchBytes; starts at a multiple of 64 bytes; contents undefined
+      scratch;  ///< Kernel::scratchBytes bytes with undefined contents, from a multiple of 64 bytes on
   RunIdentity identity;
   base::Executor* executor = nullptr;  ///< null: the kernel works alone
 
-  /// Calls body(0) … body(count − 1) on the executor's threads. `count` must come from shapes alone, and no
-  /// two calls may write to the same place: then the bits do not depend on threads.
+  /// Calls body(0) … body(count − 1) on the executor's threads. `count` must follow from shapes alone, and no
+  /// two calls may write to the same place, so that the bits do not depend on threads.
   template <class Body>
   void parallel(std::int64_t count, const Body& body) const {
     if (!executor || count <= 1) {
@@ -73,7 +76,7 @@ struct KernelArguments {
     }
     const auto one = [&body](std::size_t i) { body(static_cast<std::int64_t>(i)); };
     executor->parallelFor(static_cast<std::size_t>(count),
-                          std::ref(one));  // by reference: nothing to allocate
+                          std::ref(one));  // captures by reference, so nothing is allocated
   }
 
   template <class T>
@@ -92,16 +95,16 @@ struct KernelArguments {
   }
 };
 
-/// A node made ready to run: attributes read, sizes known. `run` may be called from several threads at once
-/// with different arguments, allocates nothing, writes every element of every output, and gives the same bits
-/// whatever thread, alignment or address it gets. It fails only for values that the operator cannot take (a
-/// label outside its classes).
+/// A node that is ready to run: its attributes are read and its sizes known. Several threads may call `run`
+/// at once with different arguments. It allocates nothing, writes every element of every output, and gives
+/// the same bits for any thread, alignment and address. It fails only for values that the operator cannot
+/// take, such as a label outside its classes.
 struct Kernel {
   std::function<Status(const KernelArguments&)> run;
   std::int64_t scratchBytes = 0;
 };
 
-/// In the order of graph::Attribute's alternatives.
+/// In the order of the alternatives of graph::Attribute.
 enum class AttributeKind : std::uint8_t { integer, real, text, integers, reals, texts, tensor, graph };
 
 struct AttributeRule {
@@ -110,22 +113,22 @@ struct AttributeRule {
 };
 
 struct OperatorDefinition {
-  std::string type;  ///< ONNX's name, or Grad…
+  std::string type;  ///< ONNX's name, or Grad… for an operator that only gradients need
   std::vector<AttributeRule>
-      attributes;  ///< every attribute it honours; others, and other kinds, are refused
+      attributes;  ///< every attribute that it honours; any other attribute or kind is refused
   std::size_t minInputs = 1, maxInputs = 1;
   std::size_t maxOutputs = 1;
 
-  /// Types of all requested outputs.
+  /// Infers the types of all requested outputs.
   Result<std::vector<TensorType>> (*infer)(const OperatorCall&) = nullptr;
-  /// Null where the operator can be shaped and emulated but not computed.
+  /// Null if the operator can be shaped and emulated but not computed.
   Result<Kernel> (*kernel)(const OperatorCall&) = nullptr;
-  /// What the operator is made of; forward operators list their forward part only, their gradient operators
-  /// the rest.
+  /// What the operator is made of. A forward operator lists its forward part only; its gradient operators
+  /// list the rest.
   std::vector<Work> (*work)(const OperatorCall&) = nullptr;
-  /// Adds the nodes that make the wanted input gradients. Null: not differentiable.
+  /// Adds the nodes that compute the wanted input gradients. Null: the operator is not differentiable.
   Status (*gradient)(GradientBuilder&) = nullptr;
-  /// Input whose memory output 0 may take over, for kernels that read an element before they write it; −1:
+  /// The input whose memory output 0 may take over, if the kernel reads an element before it writes it; −1:
   /// none.
   int inPlaceInput = -1;
   /// The kernel with max(·, 0) applied to output 0, for a Relu that alone reads it. Null: the Relu runs by
@@ -135,11 +138,11 @@ struct OperatorDefinition {
 
 class OperatorRegistry {
  public:
-  /// A type may be added once.
+  /// Each type may be added once.
   void add(OperatorDefinition definition);
-  /// Null where there is none.
+  /// Null: there is no such operator.
   const OperatorDefinition* find(const std::string& type) const;
-  /// The node's definition, or a sentence that lists what there is.
+  /// The node's definition; fails with a sentence that names similar operators.
   Result<const OperatorDefinition*> require(const Node& node) const;
   std::vector<std::string> types() const;
 
@@ -147,25 +150,25 @@ class OperatorRegistry {
   std::map<std::string, OperatorDefinition> definitions_;
 };
 
-/// The call of a node that stands in the graph, outputs filled in.
+/// The call of a node of the graph, with its outputs.
 OperatorCall callOf(const graph::Graph& graph, const Node& node);
 
-/// Infers the types of a call's requested outputs; checks operator, inputs and attribute names first, and
-/// that no extent is negative.
+/// Infers the types of the requested outputs. First checks operator, inputs and attribute names, and that no
+/// extent is negative.
 Result<std::vector<TensorType>> inferCall(const OperatorCall& call, const OperatorRegistry& registry);
 
-/// Infers the output types of a node whose inputs stand in the graph; checks operator, inputs and attribute
-/// names first.
+/// Infers the output types of a node whose inputs are in the graph. First checks operator, inputs and
+/// attribute names.
 Result<std::vector<TensorType>> inferOutputs(const graph::Graph& graph, const Node& node, std::size_t outputs,
                                              const OperatorRegistry& registry);
 
-/// Infers a node's outputs, adds them to the graph as tensors of the given names and role, then appends the
-/// node. Returns the outputs' ids.
+/// Infers a node's outputs, adds them to the graph as tensors with the given names and role, and appends the
+/// node. Returns the ids of the outputs.
 Result<std::vector<graph::TensorId>> appendNode(graph::Graph& graph, Node node,
                                                 const std::vector<std::string>& outputNames,
                                                 graph::TensorRole role, const OperatorRegistry& registry);
 
-/// graph::validate, and every node's output types are what its operator infers.
+/// Runs graph::validate and checks that the output types of every node are those that its operator infers.
 Status checkShapes(const graph::Graph& graph, const OperatorRegistry& registry);
 
 /// The Work of a node of a checked graph.

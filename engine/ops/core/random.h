@@ -1,6 +1,6 @@
 #pragma once
-// Random numbers that are a function of what they are for: no state, so the same bits in any order, on any
-// thread.
+// Random numbers as a function of their purpose. They have no state, so they have the same bits in any order
+// and on any thread.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -10,20 +10,20 @@
 
 namespace pipescope::ops {
 
-/// The sequence of one operator or parameter in one run: any element is had without those before it.
+/// The sequence of one operator or parameter in one run. Any element is available without those before it.
 class RandomSequence {
  public:
-  /// `name` is the operator's or parameter's name path.
+  /// `name` is the name path of the operator or parameter.
   RandomSequence(const RunIdentity& identity, std::string_view name);
 
   /// Words 4·block … 4·block + 3 of the sequence.
   std::array<std::uint32_t, 4> block(std::uint64_t index) const;
-  /// values[i] uniform in [−bound, bound), from word first + i.
+  /// Fills `values` with uniform numbers in [−bound, bound), from word first + i.
   void uniform(std::span<float> values, float bound, std::uint64_t first = 0) const;
 
  private:
   std::array<std::uint32_t, 2> key_;
-  std::array<std::uint32_t, 2> place_;  ///< iteration and micro-batch, the upper half of every counter
+  std::array<std::uint32_t, 2> place_;  ///< iteration and micro-batch: the upper half of every counter
 };
 
 }  // namespace pipescope::ops

@@ -1,5 +1,5 @@
 #pragma once
-// Draws of single numbers out of a RandomSequence, and the seed that a node may give.
+// Draws single numbers from a RandomSequence, and honours the seed that a node may give.
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -9,7 +9,7 @@
 
 namespace pipescope::ops {
 
-/// Uniform in [0, 1), 53 bits: words 2i and 2i + 1.
+/// A uniform number in [0, 1) with 53 bits, from words 2i and 2i + 1.
 inline double uniformAt(const RandomSequence& sequence, std::int64_t i) {
   const auto words = sequence.block(static_cast<std::uint64_t>(i) / 2);
   const std::size_t first = i % 2 == 0 ? 0 : 2;
@@ -17,7 +17,8 @@ inline double uniformAt(const RandomSequence& sequence, std::int64_t i) {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
-/// Of the standard normal distribution: Box and Muller's transform of words 2i and 2i + 1 (its cosine).
+/// A number of the standard normal distribution: the cosine of the Box-Muller transform of words 2i and 2i +
+/// 1.
 inline double normalAt(const RandomSequence& sequence, std::int64_t i) {
   const auto words = sequence.block(static_cast<std::uint64_t>(i) / 2);
   const std::size_t first = i % 2 == 0 ? 0 : 2;
@@ -25,7 +26,7 @@ inline double normalAt(const RandomSequence& sequence, std::int64_t i) {
   return radius * std::cos(2 * std::numbers::pi * (static_cast<double>(words[first + 1]) + 0.5) * 0x1p-32);
 }
 
-/// Draws of a node: the attribute `seed`, where it is there, takes the place of the run's seed.
+/// The draws of a node. If it has the attribute `seed`, this replaces the run's seed.
 class NodeDraws {
  public:
   explicit NodeDraws(const Node& node)

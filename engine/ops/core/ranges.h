@@ -1,5 +1,5 @@
 #pragma once
-// Splitting kernels over threads: ranges whose length comes from shapes alone.
+// Splits kernels over threads in ranges whose length follows from shapes alone.
 #include <algorithm>
 
 #include "engine/ops/core/operator.h"
@@ -9,12 +9,12 @@ namespace pipescope::ops {
 /// Elements of a task: some microseconds of work, so that handing it to a thread costs little.
 inline constexpr std::int64_t kRangeElements = 16 * 1024;
 
-/// Items of one range.
+/// The number of items in a range.
 inline std::int64_t itemsOfRange(std::int64_t elementsOfItem) {
   return std::max<std::int64_t>(1, kRangeElements / std::max<std::int64_t>(1, elementsOfItem));
 }
 
-/// body(first, end) for ranges of items, each item being so many elements of work.
+/// Calls body(first, end) for ranges of items, each of which is `elementsOfItem` elements of work.
 template <class Body>
 void forItems(const KernelArguments& arguments, std::int64_t items, std::int64_t elementsOfItem,
               const Body& body) {
@@ -23,7 +23,7 @@ void forItems(const KernelArguments& arguments, std::int64_t items, std::int64_t
                      [&](std::int64_t range) { body(range * each, std::min(items, (range + 1) * each)); });
 }
 
-/// body(first, end) for ranges of elements.
+/// Calls body(first, end) for ranges of elements.
 template <class Body>
 void forRanges(const KernelArguments& arguments, std::int64_t elements, const Body& body) {
   forItems(arguments, elements, 1, body);

@@ -1,6 +1,6 @@
 #pragma once
-// A tensor seen as [outer, depth, inner] around one axis or several neighbouring ones, and sums over such
-// rows in a fixed order.
+// A tensor as [outer, depth, inner] around one axis or several neighbouring axes, and sums over such rows in
+// a fixed order.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,7 @@ struct Rows {
   }
 };
 
-/// Adds up 32 lanes pairwise.
+/// Adds up 32 lanes in pairs.
 template <class T>
 T foldLanes(T* lanes) {
   for (int lane = 0; lane < 16; ++lane) lanes[lane] += lanes[lane + 16];
@@ -31,7 +31,7 @@ T foldLanes(T* lanes) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// Σ f(i) for i in [0, count): 32 lanes over runs of 2048, a fixed order that vector units can follow.
+/// Σ f(i) for i in [0, count) with 32 lanes over runs of 2048: a fixed order that suits vector units.
 template <class T, class F>
 T laneSum(std::int64_t count, F f) {
   constexpr std::int64_t kLanes = 32, kRun = 2048;
@@ -49,7 +49,7 @@ T laneSum(std::int64_t count, F f) {
   return total;
 }
 
-/// Two such sums in one pass.
+/// Computes two such sums in one pass.
 template <class T, class F>
 std::pair<T, T> laneSums(std::int64_t count, F f) {
   constexpr std::int64_t kLanes = 32, kRun = 2048;
@@ -76,7 +76,7 @@ std::pair<T, T> laneSums(std::int64_t count, F f) {
   return total;
 }
 
-/// The largest of a row; NaN where nothing is larger than −∞ counts as −∞ here: what follows finds the NaN.
+/// The largest element of a row. NaN counts as −∞ here if nothing is larger; the caller finds the NaN.
 template <class T>
 T largestOf(const T* values, std::int64_t count) {
   constexpr std::int64_t kLanes = 32;
@@ -95,7 +95,7 @@ T largestOf(const T* values, std::int64_t count) {
   return std::max(std::max(lanes[0], lanes[2]), std::max(lanes[1], lanes[3]));
 }
 
-/// max(·, 0); NaN stays.
+/// max(·, 0); NaN stays NaN.
 template <class T>
 void reluInPlace(T* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) values[i] = values[i] < T(0) ? T(0) : values[i];

@@ -31,7 +31,7 @@ Result<std::vector<std::int64_t>> numbersPerAxis(const OperatorCall& call, const
 
 namespace {
 
-/// First and last tap's distance plus one.
+/// The distance from the first to the last tap, plus one.
 std::int64_t reach(const Window& w, std::size_t axis) {
   return (w.kernel[axis] - 1) * w.dilation[axis] + 1;
 }

@@ -1,5 +1,5 @@
-// Det of square matrices, by elimination with the largest pivots; GradDet: x, y, dy → dx = dy·y·x⁻ᵀ, which is
-// not a number where x is singular.
+// Det of square matrices, by elimination with the largest pivots. GradDet: x, y, dy → dx = dy·y·x⁻ᵀ, which is
+// NaN if x is singular.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Result<std::vector<TensorType>> inferDet(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, Shape(x.begin(), x.end() - 2)}};
 }
 
-/// Eliminates a (n×n, in place) downwards, and in b (n×n) likewise where there is one; the determinant.
+/// Eliminates a (n×n, in place) downwards, and b (n×n) with it if it is not null. Returns the determinant.
 template <class T>
 T eliminate(T* a, T* b, std::int64_t n) {
   T det = T(1);
@@ -60,7 +60,7 @@ Result<Kernel> detKernel(const OperatorCall& call) {
   });
 }
 
-/// A pivot's row is scaled and taken from those below: n³ ÷ 3 multiply-adds in n passes.
+/// The row of a pivot is scaled and subtracted from those below: n³ ÷ 3 multiply-adds in n passes.
 std::vector<Work> detWork(const OperatorCall& call) {
   const std::int64_t n = call.input(0).shape.back(), all = call.input(0).elements();
   if (n == 0) return {};

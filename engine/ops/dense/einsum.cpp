@@ -1,5 +1,5 @@
-// Einsum: sums of products over all labels of an equation that the result does not have; GradEinsum: dy,
-// operands … → the gradient by operand `index`.
+// Einsum sums products over all labels of an equation that are not in the result. GradEinsum: dy, operands …
+// → the gradient by operand `index`.
 #include "engine/ops/dense/einsum_plan.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@ using base::badInput;
 
 constexpr std::size_t kMostOperands = 8, kMostLabels = 64;
 
-/// Calls visit(place in the result, places in the operands) for every combination of indices; the result's
-/// labels move slowest.
+/// Calls visit(place in the result, places in the operands) for every combination of indices; the labels of
+/// the result move slowest.
 template <class Visit>
 void forIndices(const EinsumPlan& plan, Visit visit) {
   std::array<std::int64_t, kMostLabels> at{};
@@ -50,7 +50,7 @@ Result<EinsumPlan> planOf(const OperatorCall& call, std::size_t first) {
   if (operands.size() > kMostOperands)
     return badInput(
         fmt::format("{}: it has {} inputs; it may have {}", call.title(), operands.size(), kMostOperands));
-  // The equation counts operands only.
+  // The equation has a term for each operand.
   const OperatorCall own{
       call.node, {call.inputs.begin() + static_cast<std::ptrdiff_t>(first), call.inputs.end()}, {}, {}, 1};
   PIPESCOPE_ASSIGN(EinsumPlan plan,
@@ -66,7 +66,7 @@ Result<std::vector<TensorType>> inferEinsum(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, plan.result}};
 }
 
-/// A product that wraps, for whole numbers.
+/// Products of whole numbers wrap around.
 template <class T>
 T times(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a * b;
@@ -98,8 +98,8 @@ Result<Kernel> einsumKernel(const OperatorCall& call) {
   });
 }
 
-/// Two operands are a stack of matrix products: labels of both and of the result are the stack, labels of one
-/// and of the result rows or columns, labels of both only the depth.
+/// Two operands form a stack of matrix products: labels of both operands and the result are the stack, labels
+/// of one operand and the result are rows or columns, and labels of both operands only are the depth.
 Contraction contractionOf(const EinsumPlan& plan, ElementType type) {
   Contraction c;
   std::int64_t rows = 1;

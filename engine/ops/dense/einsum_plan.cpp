@@ -13,8 +13,8 @@ using base::badInput;
 
 namespace {
 
-/// Labels of one term: letters as themselves; the axes under an ellipsis as −1, −2, … counted from its last
-/// one.
+/// The labels of one term. Letters stand for themselves; the axes under an ellipsis are −1, −2, … counted
+/// from the last one.
 using Term = std::vector<int>;
 
 struct Equation {
@@ -41,7 +41,7 @@ Result<Equation> split(const OperatorCall& call, std::string text) {
                               equation.terms.size(), call.inputs.size()));
 }
 
-/// `ellipsis`: axes that an ellipsis stands for.
+/// `ellipsis` is the number of axes that an ellipsis stands for.
 Result<Term> labelsOf(const OperatorCall& call, const std::string& term, std::size_t ellipsis) {
   Term labels;
   bool seen = false;
@@ -65,7 +65,7 @@ std::size_t lettersOf(const std::string& term) {
   return static_cast<std::size_t>(std::ranges::count_if(term, [](char c) { return c != '.'; }));
 }
 
-/// Letters that occur once, sorted, after the axes under ellipses.
+/// The letters that occur once, sorted, after the axes under ellipses.
 Term implicitResult(const std::vector<Term>& terms) {
   std::map<int, int> counts;
   for (const Term& term : terms) {

@@ -1,20 +1,20 @@
 #pragma once
-// Einstein sums: the equation read, and a walk over all indices.
+// Einstein sums: reads the equation and plans a walk over all indices.
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::ops {
 
-/// One extent for each label; the result's labels first, then those summed over.
+/// One extent for each label. The labels of the result come first, then those that are summed over.
 struct EinsumPlan {
   Shape extents;
   std::size_t kept = 0;  ///< labels of the result
   Shape result;
-  std::vector<std::vector<std::int64_t>> strides;  ///< by operand and label; 0: broadcast or not there
+  std::vector<std::vector<std::int64_t>> strides;  ///< by operand and label; 0: broadcast or absent
   std::vector<std::int64_t> resultStrides;         ///< by label
 };
 
-/// Reads "ij,jk->ik", with spaces, ellipses, repeated labels and implicit results (labels that occur once, in
-/// alphabetical order). Axes of extent 1 spread over their label.
+/// Reads "ij,jk->ik", also with spaces, ellipses, repeated labels and implicit results (labels that occur
+/// once, in alphabetical order). Axes of extent 1 broadcast along their label.
 Result<EinsumPlan> einsumPlanOf(const OperatorCall& call, const std::string& equation,
                                 const std::vector<const Shape*>& operands);
 

@@ -21,10 +21,10 @@ struct GemmPlan {
   Product product;
   double alpha = 1, beta = 1;
   bool bias = false;
-  std::int64_t biasRow = 0, biasColumn = 0;  ///< steps through C per row and column of Y; 0: broadcast
+  std::int64_t biasRow = 0, biasColumn = 0;  ///< steps through C for each row and column of Y; 0: broadcast
 };
 
-/// Extents of C seen as a matrix: leading ones filled in.
+/// The extents of C as a matrix, with 1 for missing leading axes.
 Shape biasMatrix(const Shape& c) {
   Shape matrix = c;
   while (matrix.size() < 2) matrix.insert(matrix.begin(), 1);
@@ -90,7 +90,7 @@ void gemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
   multiply(product, static_cast<T>(plan.alpha), a, b, y);
 }
 
-/// Whole numbers, modulo 2ⁿ, element by element.
+/// Whole numbers are computed element by element modulo 2ⁿ.
 template <class T>
 void wholeGemm(const GemmPlan& plan, const T* a, const T* b, const T* c, T* y) {
   const Product& p = plan.product;
@@ -128,7 +128,7 @@ Result<Kernel> wholeGemmKernel(const OperatorCall& call, const GemmPlan& plan) {
       "numbers");
 }
 
-/// Float32: a bias of one number for each column is added as the sums are finished.
+/// In float32, a bias with one number for each column is added as the sums are finished.
 Kernel packedGemm(const GemmPlan& plan, bool relu) {
   const PackedProduct product(plan.product);
   const bool perColumn = plan.bias && plan.biasRow == 0 && plan.biasColumn == 1 && plan.beta == 1;

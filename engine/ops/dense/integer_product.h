@@ -1,10 +1,10 @@
 #pragma once
-// Products of matrices of whole numbers, which wrap.
+// Products of matrices of whole numbers, which wrap around.
 #include <cstdint>
 
 namespace pipescope::ops {
 
-/// c (m×n) = (a (m×k) − zeroA) · (b (k×n) − zeroB), row-major and dense, in Sum's arithmetic modulo its size.
+/// c (m×n) = (a (m×k) − zeroA) · (b (k×n) − zeroB), row-major and dense, modulo the size of Sum.
 template <class Sum, class A, class B>
 void integerProduct(std::int64_t m, std::int64_t n, std::int64_t k, const A* a, A zeroA, const B* b, B zeroB,
                     Sum* c) {

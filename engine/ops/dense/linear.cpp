@@ -12,7 +12,7 @@ Result<Product> productOf(const OperatorCall& call) {
   PIPESCOPE_CHECK(weight.size() == 2, call.title());
   if (transposed) std::swap(weight[0], weight[1]);
   PIPESCOPE_ASSIGN(const MatMulPlan plan, matMulPlan(call, call.input(0).shape, weight));
-  PIPESCOPE_CHECK(plan.matrices == 1, call.title());  // one weight for all rows
+  PIPESCOPE_CHECK(plan.matrices == 1, call.title());  // all rows share one weight
   return denseProduct(plan.m, plan.n, plan.k, false, transposed, false);
 }
 

@@ -1,13 +1,13 @@
 #pragma once
-// A matrix product with what stands around it in models: y = x·W + b, or y = x·Wᵀ + b. Not an operator of
-// graphs: numerics puts it in the place of MatMul, Add and a weight's Transpose
+// A matrix product with its surroundings in models: y = x·W + b or y = x·Wᵀ + b. No graph holds this
+// operator; numerics replaces MatMul, Add and the Transpose of a weight with it
 // (engine/numerics/combine_nodes.h).
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::ops {
 
-/// Inputs x, W (two axes) and, or left out, b (as many numbers as y has columns), all float32; attribute
-/// "transposed": 1 where W's rows are y's columns. The same bits as the separate operators give.
+/// Inputs are x, W (two axes) and optionally b (one number for each column of y), all float32. The attribute
+/// "transposed" is 1 if the rows of W are the columns of y. The bits are those of the separate operators.
 const OperatorDefinition& linearDefinition();
 
 }  // namespace pipescope::ops

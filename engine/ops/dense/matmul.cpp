@@ -1,6 +1,6 @@
-// MatMul with numpy's rules: stacks of matrices, broadcast; vectors become matrices of one row or column. Its
-// gradients GradMatMulLeft (dy, b → da) and GradMatMulRight (a, dy → db) add over broadcast stacks,
-// ascending.
+// MatMul by numpy's rules: stacks of matrices broadcast, and vectors become matrices of one row or column.
+// Its gradients GradMatMulLeft (dy, b → da) and GradMatMulRight (a, dy → db) sum over broadcast stacks in
+// ascending order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ Result<std::vector<TensorType>> inferMatMul(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, plan.result}};
 }
 
-/// Every product of a stack, float32: side by side where none adds to another's result.
+/// All float32 products of a stack. They run side by side unless one adds to the result of another.
 Kernel packedKernel(const Product& shape, std::vector<PackedProduct::Place> places, bool apart) {
   const PackedProduct products(shape, static_cast<std::int64_t>(places.size()), apart);
   return {[products, places = std::move(places)](const KernelArguments& a) -> Status {
@@ -110,8 +110,8 @@ Status matMulGradient(GradientBuilder& builder) {
 
 // --- Gradients -----------------------------------------------------------------------------
 
-/// The forward plan, from the gradient operator's inputs: dy stands at input `dy`, the other factor beside
-/// it.
+/// The forward plan from the inputs of the gradient operator: dy is input `dy`, and the other factor is
+/// beside it.
 Result<MatMulPlan> gradientPlan(const OperatorCall& call, bool left) {
   PIPESCOPE_TRY(requireSameElementTypes(call, {0, 1}));
   const Shape own = graph::intsAttribute(call.node, "input_shape", {});
@@ -133,7 +133,7 @@ Result<std::vector<TensorType>> inferRight(const OperatorCall& call) {
   return inferMatmulGradient(call, false);
 }
 
-/// Which products are the first to write to their target; the others add to it.
+/// Which products write first to their target; the others add to it.
 std::vector<bool> firstOf(const std::vector<std::int64_t>& targets) {
   std::vector<bool> first, seen;
   for (const std::int64_t target : targets) {
@@ -145,7 +145,7 @@ std::vector<bool> firstOf(const std::vector<std::int64_t>& targets) {
   return first;
 }
 
-/// The products of a gradient: target (da or db) of each, and whether it is the first to write there.
+/// The target (da or db) of each product of a gradient, and whether it writes there first.
 Result<Kernel> matmulGradientKernel(const OperatorCall& call, const MatMulPlan& plan, bool left) {
   const std::vector<std::int64_t>& targets = left ? plan.left : plan.right;
   const std::vector<bool> first = firstOf(targets);

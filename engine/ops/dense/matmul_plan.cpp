@@ -42,7 +42,7 @@ Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b) {
   if (!column) plan.result.push_back(plan.n);
   PIPESCOPE_TRY(requireSize(call, plan.result));
   if (graph::elementCount(stackB) == 1) {
-    // One right matrix: all rows of all left matrices in one product.
+    // With a single right matrix, all rows of all left matrices form one product.
     plan.m *= plan.matrices;
     plan.matrices = 1;
     plan.left = plan.right = {0};

@@ -1,5 +1,5 @@
 #pragma once
-// Shapes of products of stacks of matrices, by numpy's rules.
+// The shapes of products of stacks of matrices, by numpy's rules.
 #include "engine/ops/core/operator.h"
 
 namespace pipescope::ops {
@@ -8,11 +8,12 @@ namespace pipescope::ops {
 struct MatMulPlan {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t matrices = 1;              ///< products of the stack
-  std::vector<std::int64_t> left, right;  ///< which matrix of a and b each product takes
+  std::vector<std::int64_t> left, right;  ///< which matrix of a and of b each product takes
   Shape result;
 };
 
-/// Vectors become matrices of one row (a) or column (b); a sentence where the shapes do not fit.
+/// A vector a becomes a matrix of one row, a vector b one of one column. Fails with a sentence if the shapes
+/// do not fit.
 Result<MatMulPlan> matMulPlan(const OperatorCall& call, Shape a, Shape b);
 
 }  // namespace pipescope::ops

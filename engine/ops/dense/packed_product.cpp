@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/rounding.h"
 #include "engine/ops/kernels/choose.h"
 
 namespace pipescope::ops {
@@ -12,26 +13,18 @@ using kernels::kPanel;
 
 /// Multiplications of a task: about ten microseconds of work, so that handing it to a thread costs little.
 constexpr std::int64_t kTaskWork = std::int64_t{1} << 19;
-/// Rows and columns of blocks are multiples of these: of every kernel's own block, and of a panel.
+/// The rows and columns of blocks are multiples of these: of the block of every kernel, and of a panel.
 constexpr std::int64_t kRowStep = 48, kColumnStep = 48;
-/// Rows of a task that packs them itself, and how many such tasks there must be.
+/// The rows of a task that packs them itself, and how many such tasks there must be.
 constexpr std::int64_t kOwnRows = 64, kOwnTasks = 16;
-/// Elements that one task packs.
+/// The elements that one task packs.
 constexpr std::int64_t kPackWork = std::int64_t{1} << 15;
 
-std::int64_t parts(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
-
-std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
-  return parts(value, multiple) * multiple;
-}
-
-/// Tasks of equal panels for all of one operand, and which panels a task has: four at least, whose rows are
+/// The number of tasks that pack equal shares of an operand. A task has at least four panels, whose rows are
 /// packed together.
 std::int64_t panelTasks(std::int64_t lanes, std::int64_t depth) {
-  return std::clamp<std::int64_t>(parts(lanes * depth, kPackWork), 1,
-                                  std::max<std::int64_t>(1, parts(lanes, 4 * kPanel)));
+  return std::clamp<std::int64_t>(ceilDiv(lanes * depth, kPackWork), 1,
+                                  std::max<std::int64_t>(1, ceilDiv(lanes, 4 * kPanel)));
 }
 
 }  // namespace
@@ -39,26 +32,26 @@ std::int64_t panelTasks(std::int64_t lanes, std::int64_t depth) {
 PackedProduct::PackedProduct(const Product& product, std::int64_t count, bool apart)
     : product_(product), count_(count), apart_(apart) {
   const std::int64_t m = product.m, n = product.n, k = std::max<std::int64_t>(1, product.k);
-  // Squarish blocks of C of about kTaskWork multiplications each: rows first, then columns where rows do not
-  // suffice.
+  // Takes roughly square blocks of C with about kTaskWork multiplications each: splits rows first, then
+  // columns if rows do not suffice.
   const std::int64_t wanted = std::max<std::int64_t>(1, m * n * k / kTaskWork);
-  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, parts(m, 2 * kRowStep)));
+  rowBlocks_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, ceilDiv(m, 2 * kRowStep)));
   const std::int64_t fewestColumns = rowBlocks_ > 1 ? 2 * kColumnStep : kColumnStep;
   columnBlocks_ =
-      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, parts(n, fewestColumns)));
-  blockRows_ = std::max(kRowStep, roundUp(parts(m, rowBlocks_), kRowStep));
-  blockColumns_ = std::max(kColumnStep, roundUp(parts(n, columnBlocks_), kColumnStep));
-  packsRows_ = product.transposeA && wanted >= kOwnTasks && parts(m, kOwnRows) >= kOwnTasks;
+      std::clamp<std::int64_t>(wanted / rowBlocks_, 1, std::max<std::int64_t>(1, ceilDiv(n, fewestColumns)));
+  blockRows_ = std::max(kRowStep, roundUp(ceilDiv(m, rowBlocks_), kRowStep));
+  blockColumns_ = std::max(kColumnStep, roundUp(ceilDiv(n, columnBlocks_), kColumnStep));
+  packsRows_ = product.transposeA && wanted >= kOwnTasks && ceilDiv(m, kOwnRows) >= kOwnTasks;
   if (packsRows_) {
     blockRows_ = kOwnRows;
     blockColumns_ = roundUp(n, kColumnStep);
   }
-  rowBlocks_ = parts(m, blockRows_);
-  columnBlocks_ = parts(n, blockColumns_);
+  rowBlocks_ = ceilDiv(m, blockRows_);
+  columnBlocks_ = ceilDiv(n, blockColumns_);
   packTasks_ = panelTasks(n, k) + (product.transposeA && !packsRows_ ? panelTasks(m, k) : 0);
 }
 
-/// A transposed A lies in panels of sixteen rows, as B's columns do.
+/// A transposed A lies in panels of sixteen rows, as the columns of B do.
 std::int64_t PackedProduct::leftElements() const {
   return product_.transposeA ? roundUp(product_.m, kPanel) * product_.k : 0;
 }
@@ -71,13 +64,14 @@ std::int64_t PackedProduct::scratchElements() const {
   return each() * (apart_ ? count_ : 1);
 }
 
-/// Panels of B first; then of A, where it is transposed: its rows' elements lie far apart in memory.
+/// Packs the panels of B first, then those of a transposed A, because the elements of its rows lie far apart
+/// in memory.
 void PackedProduct::pack(std::int64_t task, const float* a, const float* b, float* scratch) const {
   const kernels::KernelTable& table = kernels::kernelTable();
   const std::int64_t ofB = panelTasks(product_.n, std::max<std::int64_t>(1, product_.k)), k = product_.k;
   const bool left = task >= ofB;
   const std::int64_t lanes = left ? product_.m : product_.n;
-  const std::int64_t tasks = left ? packTasks_ - ofB : ofB, panels = parts(lanes, kPanel),
+  const std::int64_t tasks = left ? packTasks_ - ofB : ofB, panels = ceilDiv(lanes, kPanel),
                      own = left ? task - ofB : task;
   const std::int64_t first = panels * own / tasks * kPanel,
                      end = std::min(lanes, panels * (own + 1) / tasks * kPanel);

@@ -1,7 +1,7 @@
 #pragma once
-// Products of float32 matrices by the hot kernels: B is packed into panels in scratch memory, then blocks of
-// C are made, each by one task. The bits depend on sizes and instruction set alone. Smaller products, and
-// those without scratch, are matrix.h's.
+// Products of float32 matrices with the hot kernels. B is packed into panels in scratch memory; then each
+// task makes a block of C. The bits depend on sizes and instruction set alone. matrix.h does smaller products
+// and those without scratch.
 #include <span>
 
 #include "engine/ops/core/matrix.h"
@@ -9,22 +9,22 @@
 
 namespace pipescope::ops {
 
-/// What becomes of C once its sums are finished.
+/// What happens to C once its sums are finished.
 struct Finish {
-  const float* bias = nullptr;  ///< one number for each column; or null
+  const float* bias = nullptr;  ///< one number for each column, or null
   bool relu = false;            ///< max(·, 0)
 };
 
-/// Many products of one shape.
+/// Several products of one shape.
 class PackedProduct {
  public:
-  /// Products of which none writes to another's C may run side by side.
+  /// Whether no product writes to the C of another one, so that they may run side by side.
   explicit PackedProduct(const Product& product, std::int64_t count = 1, bool apart = true);
 
-  /// Floats of scratch memory for all of them.
+  /// Floats of scratch memory for all products.
   std::int64_t scratchElements() const;
-  /// c[i] = scale · op(a[i]) · op(b[i]) for all i, ascending where they are not apart; element offsets by
-  /// number come from place(i), which gives {a, b, c}; accumulates(i): onto what C holds.
+  /// c[i] = scale · op(a[i]) · op(b[i]) for all i, in ascending order if they are not apart. place(i) gives
+  /// the element offsets {a, b, c}; accumulates(i) says whether product i adds to C.
   struct Place {
     std::int64_t a = 0, b = 0, c = 0;
     bool accumulate = false;
@@ -33,7 +33,7 @@ class PackedProduct {
   void run(const KernelArguments& arguments, float scale, const float* a, const float* b, float* c,
            float* scratch, const Finish& finish, const PlaceOf& placeOf) const {
     if (apart_ && count_ >= kManyProducts) {
-      // Each as a whole: what is packed is still in the cache when it is multiplied.
+      // Does each product as a whole, so that what is packed is still in the cache when it is multiplied.
       arguments.parallel(count_, [&](std::int64_t i) {
         const Place place = placeOf(i);
         for (std::int64_t task = 0; task < packTasks_; ++task)
@@ -68,7 +68,7 @@ class PackedProduct {
   }
 
  private:
-  /// So many products keep all threads busy without being split.
+  /// This many products keep all threads busy without being split.
   static constexpr std::int64_t kManyProducts = 16;
 
   std::int64_t blocks() const { return rowBlocks_ * columnBlocks_; }
@@ -84,7 +84,7 @@ class PackedProduct {
   std::int64_t rowBlocks_ = 1, columnBlocks_ = 1, blockRows_ = 0, blockColumns_ = 0;
   std::int64_t packTasks_ = 1;
   bool packsRows_ =
-      false;  ///< a task packs its rows of a transposed A itself, and uses them while they are in the cache
+      false;  ///< a task packs its own rows of a transposed A and uses them while they are in the cache
 };
 
 }  // namespace pipescope::ops

@@ -1,6 +1,6 @@
-// GridSample: the input read at the points of a grid, between its elements by nearest, bilinear or bicubic
-// interpolation; and the gradients by the input and by the grid. Coordinates, padding and the cubic (a =
-// −0.75) are those of PyTorch's grid_sample, which ONNX adopted.
+// GridSample reads the input at the points of a grid by nearest, bilinear or bicubic interpolation. Two
+// operators give the gradients by the input and by the grid. Coordinates, padding and the cubic (a = −0.75)
+// are those of PyTorch's grid_sample, which ONNX adopted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct GridPlan {
   std::int64_t points = 0;  ///< of each image
 };
 
-/// Elements along one axis that make the value at a point, their weights, and the weights' slopes by the
-/// grid's coordinate. A place of −1 reads 0.
+/// The elements along one axis that make the value at a point, their weights, and the slopes of the weights
+/// by the grid's coordinate. A place of −1 reads 0.
 template <class T>
 struct Taps {
   int count = 0;
@@ -41,7 +41,7 @@ struct Coordinate {
   T at = 0, slope = 0;
 };
 
-/// Mirrored at both ends; with aligned corners at the outermost elements, otherwise half an element further
+/// Mirrors at both ends: at the outermost elements with aligned corners, otherwise half an element further
 /// out.
 template <class T>
 Coordinate<T> reflected(T x, std::int64_t extent, bool alignCorners) {
@@ -77,7 +77,7 @@ std::int64_t placeOf(T x, std::int64_t extent) {
   return place >= 0 && place < extent ? place : -1;
 }
 
-/// Weights of the four neighbours for a fraction of the way, and their slopes.
+/// The weights of the four neighbours at a fraction of the way, and their slopes.
 template <class T>
 void cubicTaps(T fraction, Taps<T>& taps) {
   constexpr T kA = T(-0.75);
@@ -101,7 +101,7 @@ Taps<T> tapsOf(T x, std::int64_t extent, const GridPlan& plan) {
   Taps<T> taps;
   const T scale = static_cast<T>(plan.alignCorners ? extent - 1 : extent) / T(2);
   T at = plan.alignCorners ? (x + T(1)) * scale : (x + T(1)) * scale - T(0.5);
-  if (!(std::abs(at) < T(1 << 22))) at = T(-100);  // far outside, or NaN: counts as outside
+  if (!(std::abs(at) < T(1 << 22))) at = T(-100);  // far outside or NaN: counts as outside
   if (plan.mode == GridSampleInterpolation::bicubic) {
     const T floor = std::floor(at);
     taps.count = 4;
@@ -158,7 +158,7 @@ Result<GridPlan> gridSamplePlanOf(const OperatorCall& call, const Shape& x, cons
   return plan;
 }
 
-/// visit(image, point, taps along y, taps along x) in order.
+/// Calls visit(image, point, taps along y, taps along x) in order.
 template <class T, class Visit>
 void forPoints(const GridPlan& plan, const T* grid, const Visit& visit) {
   for (std::int64_t n = 0; n < plan.batch; ++n) {
@@ -167,7 +167,7 @@ void forPoints(const GridPlan& plan, const T* grid, const Visit& visit) {
   }
 }
 
-/// visit(element of the plane, index of the y tap, index of the x tap) for the taps within the plane.
+/// Calls visit(element of the plane, index of the y tap, index of the x tap) for the taps within the plane.
 template <class T, class Visit>
 void forTaps(const GridPlan& plan, const Taps<T>& y, const Taps<T>& x, const Visit& visit) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(y.count); ++i) {

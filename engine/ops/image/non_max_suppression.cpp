@@ -1,5 +1,5 @@
-// NonMaxSuppression: of each class' boxes the best scored ones that do not overlap a better one too much. How
-// many there are depends on the data, which must therefore be known.
+// NonMaxSuppression picks for each class the boxes with the best scores that do not overlap a better one too
+// much. The data decide how many there are, so they must be known before the run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ Result<NmsInput> inputOf(const OperatorCall& call) {
   return in;
 }
 
-/// Two corners, the smaller coordinates first.
+/// Two corners, the one with the smaller coordinates first.
 std::array<float, 4> cornersOf(const NmsInput& in, const float* box) {
   if (in.centers) {
     return {box[0] - box[2] / 2, box[1] - box[3] / 2, box[0] + box[2] / 2, box[1] + box[3] / 2};

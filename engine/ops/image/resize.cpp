@@ -1,4 +1,4 @@
-// Resize and Upsample: nearest, linear and cubic interpolation, one axis after another; and GradResize, which
+// Resize and Upsample interpolate by nearest, linear or cubic weights, one axis after another. GradResize
 // gives every input element its share of the output's gradients.
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ struct Pass {
   std::int64_t outElements() const { return outer * axis.out * inner; }
 };
 
-/// The passes in order of the axes. All but the last end in scratch memory.
+/// The passes in the order of the axes. All but the last end in scratch memory.
 std::vector<Pass> passesOf(const ResizePlan& plan) {
   std::vector<Pass> passes;
   Shape shape = plan.input;
@@ -68,7 +68,7 @@ void spread(const Pass& pass, const T* x, T* y) {
   }
 }
 
-/// The opposite: dx = Σ weight · dy, in the order of the outputs.
+/// The opposite direction: dx = Σ weight · dy, in the order of the outputs.
 template <class T>
 void gatherBack(const Pass& pass, const T* dy, T* dx) {
   const ResizeAxis& axis = pass.axis;
@@ -85,7 +85,7 @@ void gatherBack(const Pass& pass, const T* dy, T* dx) {
   }
 }
 
-/// Writes a value where any axis lies outside the crop.
+/// Writes a value at every position that lies outside the crop on any axis.
 template <class T>
 void fillOutside(const ResizePlan& plan, std::size_t axis, bool outside, std::int64_t& flat, T value, T* y) {
   if (axis == plan.axes.size()) {
@@ -213,7 +213,7 @@ Result<Kernel> resizeGradientKernel(const OperatorCall& call) {
 
 std::vector<Work> resizeGradientWork(const OperatorCall& call) {
   ResizePlan plan = *planOfGradient(call, ResizeTables::made);
-  plan.moves = false;  // gradients add
+  plan.moves = false;  // gradients are added
   return passesWork(plan, call.input(0).element);
 }
 

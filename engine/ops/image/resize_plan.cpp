@@ -107,7 +107,7 @@ double rounded(double x, Rounding rounding) {
   return std::ceil(x);
 }
 
-/// Weights of the four neighbours (Keys 1981) for the fraction of the way from the second to the third.
+/// The weights of the four neighbours (Keys 1981) at a fraction of the way from the second to the third.
 std::array<double, 4> cubicWeights(double s, double a) {
   const double t = 1 - s;
   return {((a * (s + 1) - 5 * a) * (s + 1) + 8 * a) * (s + 1) - 4 * a, ((a + 2) * s - (a + 3)) * s * s + 1,
@@ -116,7 +116,7 @@ std::array<double, 4> cubicWeights(double s, double a) {
 
 /// Appends the taps of one output position.
 void addTaps(ResizeAxis& axis, double x, const ResizeRules& rules) {
-  // Far outside, all taps are the edge; a bound keeps the conversion to whole numbers exact.
+  // Far outside, all taps read the edge. A bound keeps the conversion to whole numbers exact.
   x = std::clamp(x, -8.0, static_cast<double>(axis.in) + 8.0);
   const double floor = std::floor(x);
   const double fraction = x - floor;
@@ -160,7 +160,7 @@ ResizeAxis axisOf(std::int64_t in, std::int64_t out, double scale, double begin,
   return axis;
 }
 
-/// The numbers of a float32 or float64 input; none where it is left out or empty.
+/// The numbers of a float32 or float64 input; empty if it is left out or empty.
 Result<Doubles> realsOf(const OperatorCall& call, std::size_t index, const std::string& what) {
   Doubles values;
   if (!call.has(index) || call.input(index).elements() == 0) return values;
@@ -187,7 +187,7 @@ Result<Doubles> realsOf(const OperatorCall& call, std::size_t index, const std::
 struct ResizeSizes {
   Doubles scales;
   Ints sizes;
-  Doubles roi;  ///< begin of each axis, then end of each
+  Doubles roi;  ///< the begin of each axis, then the end of each axis
 };
 
 constexpr double kMostScale = 0x1p40;
@@ -211,7 +211,7 @@ Status checkSizes(const OperatorCall& call, const Shape& input, const ResizeSize
   return {};
 }
 
-/// The tables of a plan hold an entry for each position of an axis.
+/// The tables of a plan have an entry for each position of an axis.
 constexpr double kMostExtent = 0x1p24;
 
 Result<ResizePlan> makePlan(const OperatorCall& call, const Shape& input, const ResizeSizes& given,

@@ -1,5 +1,5 @@
-// RoiAlign: regions of interest pooled to a fixed size, each bin the mean of samples between the elements;
-// and GradRoiAlign, which gives the elements their shares back.
+// RoiAlign pools regions of interest to a fixed size. Each bin is the mean of samples that are interpolated
+// between elements. GradRoiAlign gives the elements their shares back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Result<RoiPlan> roiAlignPlanOf(const OperatorCall& call, const Shape& x, std::si
   const std::string mode = graph::stringAttribute(call.node, "mode", "avg");
   const std::string transform =
       graph::stringAttribute(call.node, "coordinate_transformation_mode", "half_pixel");
-  // What "max" takes the largest of differs between ONNX's implementations.
+  // ONNX's implementations differ in what the mode max takes the largest of.
   if (mode != "avg")
     return badInput(fmt::format("{}: mode is {}; only avg is supported", call.title(), mode));
   if (transform != "half_pixel" && transform != "output_half_pixel") {
@@ -59,7 +59,7 @@ Result<RoiPlan> roiAlignPlanOf(const OperatorCall& call, const Shape& x, std::si
   return plan;
 }
 
-/// Two elements and their weights along one axis; none where the sample is outside.
+/// Two elements and their weights along one axis; none if the sample is outside.
 template <class T>
 struct Pair {
   bool inside = false;
@@ -77,8 +77,8 @@ Pair<T> pairAt(T at, std::int64_t extent) {
   return {true, {low, low + 1}, {T(1) - fraction, fraction}};
 }
 
-/// visit(element of the bin in the output's plane, element of the input's plane, weight) for every sample of
-/// a region; false where the region asks for too many samples.
+/// Calls visit(element of the bin in the output's plane, element of the input's plane, weight) for every
+/// sample of a region. Returns false if the region asks for too many samples.
 template <class T, class Visit>
 bool forSamples(const RoiPlan& plan, const T* roi, const Visit& visit) {
   const T scale = static_cast<T>(plan.scale), offset = plan.halfPixel ? T(0.5) : T(0);
@@ -112,7 +112,7 @@ bool forSamples(const RoiPlan& plan, const T* roi, const Visit& visit) {
   return true;
 }
 
-/// samples(region, first element of its image's planes) for every region.
+/// Calls samples(region, first element of its image's planes) for every region.
 template <class T, class Samples>
 Status forRegions(const RoiPlan& plan, const T* rois, const std::int64_t* images, const Samples& samples) {
   for (std::int64_t r = 0; r < plan.regions; ++r) {
@@ -157,8 +157,7 @@ Result<Kernel> roiAlignKernel(const OperatorCall& call) {
   });
 }
 
-/// Four reads for each sample; where the number of samples depends on the regions, one sample a bin is
-/// counted.
+/// Each sample reads four elements. If the regions decide the number of samples, one for each bin is counted.
 std::int64_t readsOf(const RoiPlan& plan) {
   return plan.regions * plan.channels * plan.binRows * plan.binColumns * 4 *
          std::max<std::int64_t>(plan.samples * plan.samples, 1);

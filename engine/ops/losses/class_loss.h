@@ -1,6 +1,6 @@
 #pragma once
-// What the losses of classes share: shapes, labels, weights and reductions. scores: N × C × d…; labels: N ×
-// d…, int64 or int32; an optional weight per class.
+// Helpers of the losses over classes: shapes, labels, weights and reductions. scores: N × C × d…; labels: N ×
+// d…, int64 or int32; an optional weight for each class.
 #include <optional>
 
 #include "engine/ops/core/dispatch.h"
@@ -25,21 +25,21 @@ struct LossPlan {
 /// The attribute `reduction`: none, sum or mean (the default).
 Result<Reduction> reductionOf(const OperatorCall& call);
 
-/// scores, labels and weight stand at inputs `first`, `first` + 1 and `first` + 2.
+/// The inputs `first`, `first` + 1 and `first` + 2 are scores, labels and weight.
 Result<LossPlan> lossPlanOf(const OperatorCall& call, std::size_t first);
 
 std::vector<AttributeRule> classLossAttributes();
-/// Without reduction the labels' shape, else a scalar's.
+/// The labels' shape without a reduction, otherwise a scalar's.
 Shape lossShapeOf(const LossPlan& plan, const Shape& labels);
-/// Adds the multiplication by class weights, where there are some, and the reduction.
+/// Adds the Work of multiplying by class weights, if there are some, and of the reduction.
 void addReductionWork(const OperatorCall& call, const LossPlan& plan, std::vector<Work>& work);
 
-/// The gradient by the scores: inputs [dloss], scores, labels, [weight]; without dloss it is 1.
+/// Infers the gradient by the scores. Inputs are [dloss], scores, labels and [weight]; without dloss it is 1.
 Result<std::vector<TensorType>> inferScoresGradient(const OperatorCall& call);
-/// These inputs for a loss node; refuses to train class weights.
+/// These inputs for a loss node. Refuses to train class weights.
 Result<std::vector<graph::TensorId>> scoresGradientInputs(GradientBuilder& builder);
 
-/// Operation::run<T>(plan, arguments) as a kernel; the scores stand at input `first`.
+/// Operation::run<T>(plan, arguments) as a kernel; the scores are input `first`.
 template <class Operation>
 Result<Kernel> classLossKernel(const OperatorCall& call, std::size_t first) {
   PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, first));
@@ -48,7 +48,7 @@ Result<Kernel> classLossKernel(const OperatorCall& call, std::size_t first) {
   });
 }
 
-/// The labels, whichever integer type they have.
+/// Reads the labels of either integer type.
 class Labels {
  public:
   Labels(const LossPlan& plan, const KernelArguments& arguments, std::size_t input)
@@ -61,7 +61,7 @@ class Labels {
   const std::int32_t* narrow_;
 };
 
-/// Every label is a class or ignored; a sentence with its row where one is not.
+/// Fails with a sentence that names the row unless every label is a class or ignored.
 Status checkLabels(const LossPlan& plan, const Labels& labels);
 
 template <class T>

@@ -1,6 +1,6 @@
-// NegativeLogLikelihoodLoss: log-probabilities, labels, [weight] → loss = Σ −w[label]·x[label], divided by
-// Σ w[label] for reduction "mean"; GradNegativeLogLikelihoodLoss: [dloss], x, labels, [weight] → dx, which
-// without dloss takes it as 1.
+// NegativeLogLikelihoodLoss: log-probabilities, labels, [weight] → loss = Σ −w[label]·x[label], divided by Σ
+// w[label] for reduction "mean". GradNegativeLogLikelihoodLoss: [dloss], x, labels, [weight] → dx; without
+// dloss it is 1.
 #include <algorithm>
 
 #include "engine/ops/core/gradient_builder.h"
@@ -13,12 +13,12 @@ std::int64_t placeOf(const LossPlan& plan, std::int64_t label, std::int64_t whic
   return (label / plan.inner * plan.classes + which) * plan.inner + label % plan.inner;
 }
 
-Result<std::vector<TensorType>> inferNegativeLogLikelihoodLossLoss(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferNll(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
   return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)}};
 }
 
-struct NegativeLogLikelihoodLossLoss {
+struct NllLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
     const Labels labels(plan, a, 1);
@@ -38,11 +38,11 @@ struct NegativeLogLikelihoodLossLoss {
   }
 };
 
-Result<Kernel> negativeLogLikelihoodLossLossKernel(const OperatorCall& call) {
-  return classLossKernel<NegativeLogLikelihoodLossLoss>(call, 0);
+Result<Kernel> nllKernel(const OperatorCall& call) {
+  return classLossKernel<NllLoss>(call, 0);
 }
 
-std::vector<Work> negativeLogLikelihoodLossLossWork(const OperatorCall& call) {
+std::vector<Work> nllWork(const OperatorCall& call) {
   const LossPlan plan = *lossPlanOf(call, 0);
   const ElementType type = call.input(0).element;
   std::vector<Work> work{{Gather{plan.labels(), 1, call.input(0).elements(), type}, 1, "Pick"},
@@ -51,7 +51,7 @@ std::vector<Work> negativeLogLikelihoodLossLossWork(const OperatorCall& call) {
   return work;
 }
 
-Status negativeLogLikelihoodLossLossGradient(GradientBuilder& builder) {
+Status nllGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
   return builder.addFor(0, "GradNegativeLogLikelihoodLoss", "grad_input", std::move(inputs),
                         builder.node().attributes);
@@ -75,11 +75,11 @@ struct Gradient {
   }
 };
 
-Result<Kernel> negativeLogLikelihoodGradientKernel(const OperatorCall& call) {
+Result<Kernel> nllGradientKernel(const OperatorCall& call) {
   return classLossKernel<Gradient>(call, 1);
 }
 
-std::vector<Work> negativeLogLikelihoodLossGradientWork(const OperatorCall& call) {
+std::vector<Work> nllGradientWork(const OperatorCall& call) {
   const LossPlan plan = *lossPlanOf(call, 1);
   const ElementType type = call.input(1).element;
   const std::int64_t all = call.input(1).elements();
@@ -94,17 +94,17 @@ PIPESCOPE_REGISTER_OPERATOR(negative_log_likelihood_loss) {
                 .attributes = classLossAttributes(),
                 .minInputs = 2,
                 .maxInputs = 3,
-                .infer = inferNegativeLogLikelihoodLossLoss,
-                .kernel = negativeLogLikelihoodLossLossKernel,
-                .work = negativeLogLikelihoodLossLossWork,
-                .gradient = negativeLogLikelihoodLossLossGradient});
+                .infer = inferNll,
+                .kernel = nllKernel,
+                .work = nllWork,
+                .gradient = nllGradient});
   registry.add({.type = "GradNegativeLogLikelihoodLoss",
                 .attributes = classLossAttributes(),
                 .minInputs = 0,
                 .maxInputs = 4,
                 .infer = inferScoresGradient,
-                .kernel = negativeLogLikelihoodGradientKernel,
-                .work = negativeLogLikelihoodLossGradientWork});
+                .kernel = nllGradientKernel,
+                .work = nllGradientWork});
 }
 
 }  // namespace pipescope::ops

@@ -1,7 +1,8 @@
-// Losses between predictions and targets of one shape, which ONNX has no operators for: MeanSquaredErrorLoss
-// (x − t)², BinaryCrossEntropyLoss of probabilities −(t·ln x + (1 − t)·ln(1 − x)) with logarithms of −100 at
-// least, BinaryCrossEntropyWithLogitsLoss of scores before their sigmoid. Attribute `reduction`: none, sum,
-// mean (the default). GradPairLoss: [dloss], x, t → dx (or dt where `by` is "target"); without dloss it is 1.
+// Losses between predictions and targets of one shape that ONNX has no operators for: MeanSquaredErrorLoss (x
+// − t)²; BinaryCrossEntropyLoss of probabilities −(t·ln x + (1 − t)·ln(1 − x)), with logarithms of at least
+// −100; BinaryCrossEntropyWithLogitsLoss of scores before their sigmoid. The attribute `reduction` is none,
+// sum or mean (the default). GradPairLoss: [dloss], x, t → dx (or dt if `by` is "target"); without dloss it
+// is 1.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -78,7 +79,7 @@ struct Logits {
 };
 
 template <class Op>
-Result<std::vector<TensorType>> inferPairLossesLoss(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferPairLoss(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameTypes(call, 0, 1));
   PIPESCOPE_ASSIGN(const Reduction reduction, reductionOf(call));
   if (call.input(0).elements() < 1)
@@ -110,7 +111,7 @@ Result<Kernel> lossKernel(const OperatorCall& call) {
 }
 
 template <class Op>
-std::vector<Work> pairLossesLossWork(const OperatorCall& call) {
+std::vector<Work> pairLossWork(const OperatorCall& call) {
   const ElementType type = call.input(0).element;
   const std::int64_t count = call.input(0).elements();
   std::vector<Work> work = Op::work(count, type);
@@ -184,7 +185,7 @@ Result<Kernel> pairLossGradientKernel(const OperatorCall& call) {
   return gradientKernelOf<Squared>(call);
 }
 
-std::vector<Work> pairLossesGradientWork(const OperatorCall& call) {
+std::vector<Work> pairLossGradientWork(const OperatorCall& call) {
   const ElementType type = call.input(1).element;
   const std::int64_t count = call.input(1).elements();
   const std::string loss = graph::stringAttribute(call.node, "loss", Squared::kType);
@@ -203,9 +204,9 @@ void addLoss(OperatorRegistry& registry) {
                 .attributes = {{"reduction", AttributeKind::text}},
                 .minInputs = 2,
                 .maxInputs = 2,
-                .infer = inferPairLossesLoss<Op>,
+                .infer = inferPairLoss<Op>,
                 .kernel = lossKernel<Op>,
-                .work = pairLossesLossWork<Op>,
+                .work = pairLossWork<Op>,
                 .gradient = lossGradient<Op>});
 }
 
@@ -223,7 +224,7 @@ PIPESCOPE_REGISTER_OPERATOR(pair_losses) {
                 .maxInputs = 3,
                 .infer = inferGradient,
                 .kernel = pairLossGradientKernel,
-                .work = pairLossesGradientWork});
+                .work = pairLossGradientWork});
 }
 
 }  // namespace pipescope::ops

@@ -1,5 +1,5 @@
-// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; optional
-// weight per class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
+// SoftmaxCrossEntropyLoss and its gradient. scores: N × C × d…; labels: N × d…, int64 or int32; an optional
+// weight for each class. loss = Σ −w[label]·log softmax(scores)[label], divided by Σ w[label] for reduction
 // "mean".
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Scores of one label position: classes are `inner` apart.
+/// The scores of one label position; classes are `inner` apart.
 template <class T>
 struct Position {
   const T* scores;
@@ -39,13 +39,13 @@ struct Position {
 
 // --- SoftmaxCrossEntropyLoss: scores, labels, [weight] → loss, [log_prob] --------------
 
-Result<std::vector<TensorType>> inferSoftmaxCrossEntropyLossLoss(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferCrossEntropy(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LossPlan plan, lossPlanOf(call, 0));
   return std::vector<TensorType>{{call.input(0).element, lossShapeOf(plan, call.input(1).shape)},
                                  call.input(0)};
 }
 
-struct SoftmaxCrossEntropyLossLoss {
+struct CrossEntropyLoss {
   template <class T>
   static Status run(const LossPlan& plan, const KernelArguments& a) {
     const Labels labels(plan, a, 1);
@@ -69,11 +69,11 @@ struct SoftmaxCrossEntropyLossLoss {
   }
 };
 
-Result<Kernel> softmaxCrossEntropyLossLossKernel(const OperatorCall& call) {
-  return classLossKernel<SoftmaxCrossEntropyLossLoss>(call, 0);
+Result<Kernel> crossEntropyKernel(const OperatorCall& call) {
+  return classLossKernel<CrossEntropyLoss>(call, 0);
 }
 
-std::vector<Work> softmaxCrossEntropyLossLossWork(const OperatorCall& call) {
+std::vector<Work> crossEntropyWork(const OperatorCall& call) {
   const Result<LossPlan> plan = lossPlanOf(call, 0);
   const ElementType type = call.input(0).element;
   const std::int64_t scores = call.input(0).elements();
@@ -92,10 +92,10 @@ std::vector<Work> softmaxCrossEntropyLossLossWork(const OperatorCall& call) {
   return work;
 }
 
-Status softmaxCrossEntropyLossLossGradient(GradientBuilder& builder) {
+Status crossEntropyGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   PIPESCOPE_ASSIGN(std::vector<graph::TensorId> inputs, scoresGradientInputs(builder));
-  // Through the logarithms of the probabilities: those of a LogSoftmax.
+  // The gradient through the log-probabilities, which are those of a LogSoftmax.
   const graph::TensorId logs =
       node.outputs.size() > 1 && node.outputs[1].valid() ? builder.outputGradient(1) : graph::TensorId();
   const bool throughLoss = builder.isLoss(0) || builder.outputGradient(0).valid();
@@ -181,10 +181,10 @@ PIPESCOPE_REGISTER_OPERATOR(softmax_cross_entropy_loss) {
                 .minInputs = 2,
                 .maxInputs = 3,
                 .maxOutputs = 2,
-                .infer = inferSoftmaxCrossEntropyLossLoss,
-                .kernel = softmaxCrossEntropyLossLossKernel,
-                .work = softmaxCrossEntropyLossLossWork,
-                .gradient = softmaxCrossEntropyLossLossGradient});
+                .infer = inferCrossEntropy,
+                .kernel = crossEntropyKernel,
+                .work = crossEntropyWork,
+                .gradient = crossEntropyGradient});
   registry.add({.type = "GradSoftmaxCrossEntropyLoss",
                 .attributes = classLossAttributes(),
                 .minInputs = 0,

@@ -11,7 +11,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Integer arithmetic modulo 2⁶⁴, cut to T: no overflow is undefined.
+/// Whole-number arithmetic modulo 2⁶⁴, cut to T, so that no overflow is undefined.
 template <class T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, T, std::uint64_t>;
 
@@ -40,7 +40,7 @@ struct Over {
   static constexpr MapFunction kWork = MapFunction::divide;
   template <class T>
   static T apply(T a, T b) {
-    // The smallest number ÷ −1 wraps to itself.
+    // The smallest number divided by −1 wraps to itself.
     if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) {
       if (b == T(-1)) return static_cast<T>(-static_cast<std::uint64_t>(a));
     }
@@ -78,7 +78,7 @@ Result<Kernel> arithmeticKernel(const OperatorCall& call) {
   const ArithmeticPlan plan{Broadcast(shape, {call.input(0).shape, call.input(1).shape}),
                             call.input(1).elements(), call.title()};
   const auto make = [&]<class T>(T) { return kernelOf(plan, runArithmetic<Op, T>); };
-  // Modulo 2ⁿ, signed and unsigned numbers have one code for all but quotients.
+  // Modulo 2ⁿ, signed and unsigned numbers share the code of everything but quotients.
   if constexpr (!std::is_same_v<Op, Over>) {
     if (isInteger(call.input(0).element)) return kernelForSizes(call.input(0).element, make);
   }
@@ -124,7 +124,7 @@ Status multiplyGradient(GradientBuilder& builder) {
   return {};
 }
 
-/// By the dividend dy ÷ b, by the divisor −(dy ÷ b)·y.
+/// The gradient by the dividend is dy ÷ b, and by the divisor −(dy ÷ b)·y.
 Status divideGradient(GradientBuilder& builder) {
   PIPESCOPE_ASSIGN(const Shape shape, resultShape(builder));
   const Node& node = builder.node();

@@ -1,5 +1,5 @@
-// Bernoulli: 1 with the probability that the input gives, otherwise 0; and Multinomial: indices of classes,
-// each drawn with a probability proportional to the exponential of its input.
+// Bernoulli gives 1 with the probability in its input, otherwise 0. Multinomial draws indices of classes,
+// each with a probability proportional to the exponential of its input.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ Result<Kernel> bernoulliKernel(const OperatorCall& call) {
   }
 }
 
-std::vector<Work> drawBernoulliWork(const OperatorCall& call) {
+std::vector<Work> bernoulliWork(const OperatorCall& call) {
   return {{Random{call.outputs[0].elements(), call.outputs[0].element}, 1, ""}};
 }
 
@@ -107,7 +107,7 @@ struct MultinomialPlan {
   std::string title;
 };
 
-/// Sums of probabilities up to and with each class; false where they are no numbers.
+/// Running sums of the probabilities; false if they are not numbers.
 template <class T>
 bool accumulateBernoulli(const T* x, std::int64_t classes, double* sums) {
   const double most = static_cast<double>(*std::max_element(x, x + classes));
@@ -159,7 +159,7 @@ PIPESCOPE_REGISTER_OPERATOR(bernoulli) {
                 .attributes = {{"dtype", AttributeKind::integer}, {"seed", AttributeKind::real}},
                 .infer = inferBernoulli,
                 .kernel = bernoulliKernel,
-                .work = drawBernoulliWork});
+                .work = bernoulliWork});
   registry.add({.type = "Multinomial",
                 .attributes = {{"dtype", AttributeKind::integer},
                                {"sample_size", AttributeKind::integer},

@@ -1,5 +1,5 @@
-// Cast (attribute `to`, ONNX's number of a type) and CastLike (the type of a second input). The gradient is
-// cast back. Strings are no element type here.
+// Cast (the attribute `to` is ONNX's number of a type) and CastLike (the type of a second input). The
+// gradient is cast back. Strings are not supported.
 #include "engine/ops/core/cast_elements.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using base::badInput;
 
-/// TensorProto.DataType; 0 and others: not known here.
+/// The types of TensorProto.DataType; 0 and those that are missing are not supported.
 constexpr std::pair<std::int64_t, ElementType> kTypes[] = {
     {1, ElementType::float32},  {2, ElementType::uint8},   {3, ElementType::int8},
     {4, ElementType::uint16},   {5, ElementType::int16},   {6, ElementType::int32},

@@ -1,5 +1,5 @@
 // Clip: x, [least], [most] → min(max(x, least), most); NaN stays. GradClip: x, dy, [least], [most] → dx,
-// which is dy within the limits (both included) and 0 outside.
+// which is dy within the limits (inclusive) and 0 outside.
 #include <fmt/format.h>
 
 #include <limits>

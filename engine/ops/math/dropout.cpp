@@ -1,7 +1,7 @@
 // Dropout: x, [ratio], [training_mode] → y, [mask]; GradDropout: dy, [ratio], [training_mode] → dx. Without
-// training_mode the identity. Which elements stay is a function of the run's identity, the attribute
-// `sequence` (the node's name where there is none) and `seed`: the gradient and a recomputation draw the same
-// mask again instead of keeping it.
+// training_mode it is the identity. Which elements stay is a function of the run's identity, of the attribute
+// `sequence` (the node's name if there is none) and of `seed`. So the gradient and a recomputation draw the
+// same mask again instead of keeping it.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -45,14 +45,14 @@ DropoutPlan dropoutPlanOf(const OperatorCall& call) {
   return plan;
 }
 
-/// Which elements stay: those whose number is not below the ratio, which has 24 bits.
+/// Elements stay whose number is not below the ratio, in 24 bits.
 struct Mask {
-  std::uint32_t dropped = 0;  ///< numbers below are dropped
+  std::uint32_t dropped = 0;  ///< elements with a number below this are dropped
   double scale = 1;
   bool active = false;
 };
 
-/// The ratio; half precision inputs arrive as float32 where x has the same type, else as they are.
+/// The ratio. A half-precision ratio arrives as float32 if x has the same type, otherwise as it is.
 template <class T>
 double ratioOf(const DropoutPlan& plan, const KernelArguments& a) {
   const std::span<const std::byte> bytes = a.inputs.size() > 1 ? a.inputs[1] : std::span<const std::byte>();
@@ -78,7 +78,7 @@ Result<Mask> maskOf(const DropoutPlan& plan, const KernelArguments& a) {
   return mask;
 }
 
-/// y = x scaled where it stays, else 0.
+/// y is the scaled x if the element stays, otherwise 0.
 template <class T>
 void drop(const DropoutPlan& plan, const Mask& mask, const RunIdentity& identity, const T* x, T* y,
           std::uint8_t* kept) {
@@ -128,7 +128,7 @@ Result<Kernel> dropoutKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> dropoutWork(const OperatorCall& call) {
-  // Without training nothing is done; where the graph does not know, training is meant.
+  // Without training, nothing is done. If the graph does not know the mode, training is assumed.
   const bool identity = !call.has(2) || (call.constants.size() > 2 && call.constants[2] &&
                                          call.constants[2]->front() == std::byte{0});
   if (identity) return {};

@@ -1,6 +1,6 @@
-// Adagrad, Adam and Momentum of ONNX's preview training domain, for models that hold their optimizer:
-// learning rate, count of updates, then n tensors X, n gradients G and the states → X and the states anew. (A
-// configuration's optimizers are engine/numerics/optimizers.)
+// Adagrad, Adam and Momentum of ONNX's preview training domain, for models that hold their optimizer. Inputs
+// are the learning rate, the count of updates, n tensors X, n gradients G and the states; outputs are the new
+// X and states. (The optimizers of a configuration are in engine/optimizers.)
 #include <fmt/format.h>
 
 #include <cmath>
@@ -12,9 +12,9 @@ namespace {
 
 using base::badInput;
 
-constexpr std::size_t kOptimizerNodesMostInputs = 1 << 20;
+constexpr std::size_t kMostOptimizerInputs = 1 << 20;
 
-/// One update: numbers common to all tensors.
+/// The numbers of one update that all tensors share.
 struct Step {
   double rate = 0;
   std::int64_t count = 0;
@@ -96,7 +96,7 @@ struct Adam {
   }
 };
 
-/// Tensors of one kind: inputs are rate, count, X…, G…, states….
+/// The number of tensors X. Inputs are rate, count, X…, G…, states….
 template <class Op>
 std::size_t tensorsOf(const OperatorCall& call) {
   return (call.inputs.size() - 2) / (Op::kStates + 2);
@@ -200,8 +200,8 @@ void addOptimizer(OperatorRegistry& registry) {
   registry.add({.type = Op::kType,
                 .attributes = Op::attributes(),
                 .minInputs = Op::kStates + 4,
-                .maxInputs = kOptimizerNodesMostInputs,
-                .maxOutputs = kOptimizerNodesMostInputs,
+                .maxInputs = kMostOptimizerInputs,
+                .maxOutputs = kMostOptimizerInputs,
                 .infer = inferUpdate<Op>,
                 .kernel = updateKernel<Op>,
                 .work = updateWork<Op>});

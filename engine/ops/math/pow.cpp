@@ -1,5 +1,6 @@
-// Pow with broadcasting: the result has the base's type, the exponent any type of number. GradPowBase and
-// GradPowExponent (base, exponent, dy → gradient before the broadcast is undone).
+// Pow with broadcasting. The result has the type of the base; the exponent may have any number type.
+// GradPowBase and GradPowExponent take base, exponent and dy, and give the gradient before the broadcast is
+// undone.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -24,7 +25,7 @@ Result<std::vector<TensorType>> inferPow(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
-/// Modulo 2ⁿ; negative exponents round towards zero as a quotient does.
+/// Computes modulo 2ⁿ. Negative exponents round towards zero, as a quotient does.
 template <class T>
 T wholePower(T base, std::int64_t exponent) {
   if (exponent < 0) {
@@ -39,7 +40,7 @@ T wholePower(T base, std::int64_t exponent) {
   return static_cast<T>(result);
 }
 
-/// A real power of a whole number, cut to the type like a cast.
+/// A real power of a whole number, cut to the type as a cast does.
 template <class T>
 T cutPower(T base, double exponent) {
   const double power = std::pow(static_cast<double>(base), exponent);
@@ -50,7 +51,7 @@ T cutPower(T base, double exponent) {
   return result;
 }
 
-/// y = a^b for one exponent; small whole ones and the square root without the general function.
+/// y = a^b for one exponent. Small whole exponents and the square root avoid the general function.
 template <class T>
 void powerByScalar(const T* a, T exponent, T* y, std::int64_t count) {
   if (exponent == T(2)) return mapOne(a, y, count, [](T x) { return x * x; });
@@ -64,7 +65,7 @@ void powerByScalar(const T* a, T exponent, T* y, std::int64_t count) {
   mapOne(a, y, count, [exponent](T x) { return std::pow(x, exponent); });
 }
 
-/// Base and exponent both real, the exponents of the base's type.
+/// For a real base and exponents of the same type.
 template <class T>
 void realPower(const Broadcast& plan, const T* a, const T* b, T* y) {
   if (plan.step(0) == 0 || plan.step(1) != 0)
@@ -74,7 +75,7 @@ void realPower(const Broadcast& plan, const T* a, const T* b, T* y) {
   });
 }
 
-/// Exponents converted to E in scratch.
+/// Converts the exponents to E in scratch.
 template <class E>
 const E* exponentsAs(const KernelArguments& a, ElementType from, ElementType to, std::int64_t count) {
   if (from == to) return a.input<E>(1);
@@ -117,7 +118,7 @@ Result<Kernel> powKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const Shape shape, broadcastInputs(call));
   const Broadcast plan(shape, {call.input(0).shape, call.input(1).shape});
   const ElementType own = call.input(0).element;
-  // Beside a half-precision base an exponent of the same type arrives as float32.
+  // Beside a half-precision base, an exponent of the same type arrives as float32.
   ElementType exponent = call.input(1).element;
   if (exponent == own && (own == ElementType::float16 || own == ElementType::bfloat16))
     exponent = ElementType::float32;

@@ -1,5 +1,5 @@
-// PRelu: x, slope → x where x ≥ 0, else slope·x; the slope spreads over x. GradPRelu (x, slope, dy) gives the
-// gradient by x, or with `by` = "slope" the one by the slope before its broadcast is undone.
+// PRelu: x, slope → x for x ≥ 0, otherwise slope·x; the slope broadcasts to x. GradPRelu (x, slope, dy) gives
+// the gradient by x or, with `by` = "slope", the gradient by the slope before its broadcast is undone.
 #include <fmt/format.h>
 
 #include "engine/ops/core/broadcast.h"

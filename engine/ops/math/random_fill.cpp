@@ -1,5 +1,5 @@
-// RandomNormal, RandomUniform, and both …Like: draws that fill a tensor, a function of seed, node, iteration,
-// micro-batch and replica.
+// RandomNormal, RandomUniform and both …Like fill a tensor with draws, which are a function of seed, node,
+// iteration, micro-batch and replica.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -47,7 +47,7 @@ Result<Kernel> uniformKernel(const OperatorCall& call) {
                     T* y = a.output<T>(0);
                     for (std::int64_t i = 0; i < count; ++i) {
                       y[i] = static_cast<T>(low + (high - low) * uniformAt(sequence, i));
-                      // Rounding may reach the end, which is not part of the range.
+                      // Rounding may reach the upper end, which does not belong to the range.
                       if (y[i] >= static_cast<T>(high) && low < high)
                         y[i] = std::nextafter(static_cast<T>(high), static_cast<T>(low));
                     }
@@ -57,7 +57,7 @@ Result<Kernel> uniformKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> drawRandomFillWork(const OperatorCall& call) {
+std::vector<Work> randomFillWork(const OperatorCall& call) {
   return {{Random{call.outputs[0].elements(), call.outputs[0].element}, 1, ""}};
 }
 
@@ -78,7 +78,7 @@ PIPESCOPE_REGISTER_OPERATOR(random_fill) {
       }
       definition.infer = like ? inferLike : inferShaped;
       definition.kernel = normal ? normalKernel : uniformKernel;
-      definition.work = drawRandomFillWork;
+      definition.work = randomFillWork;
       registry.add(std::move(definition));
     }
   }

@@ -6,7 +6,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Also in place (x = y), in a loop of its own: the compiler then sees one pointer and uses vectors.
+/// x = y is allowed, in a loop of its own: the compiler then sees one pointer and uses vectors.
 template <class T>
 void relu(const T* x, T* y, std::int64_t count) {
   if (x == y) {
@@ -16,7 +16,7 @@ void relu(const T* x, T* y, std::int64_t count) {
   }
 }
 
-/// Also in place of dy.
+/// dx may lie over dy.
 template <class T>
 void reluGradient(const T* y, const T* dy, T* dx, std::int64_t count) {
   if (dx == dy) {

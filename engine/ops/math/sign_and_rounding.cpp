@@ -1,5 +1,5 @@
-// Abs, Neg, Sign for all (signed) numbers; Floor, Ceil, Round (to nearest, ties to even) for floating-point
-// ones. The gradients of Sign, Floor, Ceil and Round are zero.
+// Abs, Neg and Sign for all (signed) numbers; Floor, Ceil and Round (to nearest, ties to even) for
+// floating-point numbers. The gradients of Sign, Floor, Ceil and Round are zero.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ struct SignOf {
   }
 };
 
-/// Adding and taking away 2ᵖ⁻¹ rounds to nearest, ties to even, without looking at the rounding mode's flags.
+/// Adding and subtracting 2ᵖ⁻¹ rounds to nearest, ties to even, whatever the processor's rounding flags are.
 template <class T>
 T rounded(T x) {
   constexpr T kWhole = sizeof(T) == 4 ? T(0x1p23) : T(0x1p52);
@@ -68,7 +68,7 @@ std::vector<Work> signedWork(const OperatorCall& call) {
   return {{Map{Op::kWork, call.input(0).elements(), 1, call.input(0).element, true}, 1, ""}};
 }
 
-/// ONNX has no negative of unsigned numbers.
+/// ONNX does not negate unsigned numbers.
 Result<std::vector<TensorType>> inferNegative(const OperatorCall& call) {
   using enum ElementType;
   const ElementType type = call.input(0).element;

@@ -1,11 +1,11 @@
-// Activation functions of one tensor. Where a slope jumps, it is that of the side which ONNX's formula gives
-// the point itself, as in PyTorch.
+// Activation functions of one tensor. Where a slope jumps, the point itself belongs to the side that ONNX's
+// formula gives it, as in PyTorch.
 #include "engine/ops/math/unary.h"
 
 namespace pipescope::ops {
 namespace {
 
-/// Limits keep NaN.
+/// NaN stays NaN.
 template <class T>
 T within(T x, T low, T high) {
   return x < low ? low : x > high ? high : x;

@@ -1,4 +1,4 @@
-// Exp, Log, Sqrt, Reciprocal, Erf and the functions made of them.
+// Exp, Log, Sqrt, Reciprocal, Erf, Tanh and Sigmoid.
 #include "engine/ops/math/unary.h"
 
 namespace pipescope::ops {

@@ -1,4 +1,4 @@
-// Trigonometric and hyperbolic functions and their inverses. Outside a function's domain: NaN.
+// Trigonometric and hyperbolic functions and their inverses. They give NaN outside their domain.
 #include "engine/ops/math/unary.h"
 
 namespace pipescope::ops {

@@ -1,7 +1,7 @@
-// Sum, Mean, Max, Min of one or more tensors, broadcast, taken in the order of the inputs. NaN wins in Max
-// and Min. Their gradient goes to the inputs that equal the result, in equal shares. GradScale (dy·factor)
-// and GradExtremum (y, dy, inputs … → the gradient by input `index`, before its broadcast is undone) serve
-// them.
+// Sum, Mean, Max and Min of one or more broadcast tensors, in the order of the inputs. NaN wins in Max and
+// Min. Their gradient goes in equal shares to the inputs that equal the result. Two operators serve the
+// gradients: GradScale (dy·factor) and GradExtremum (y, dy, inputs … → the gradient by input `index`, before
+// its broadcast is undone).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace pipescope::ops {
 namespace {
 
-constexpr std::size_t kVariadicMostInputs = 1 << 20;
+constexpr std::size_t kMostVariadicInputs = 1 << 20;
 
 struct Sum {
   static constexpr const char* kType = "Sum";
@@ -51,7 +51,7 @@ Result<std::vector<TensorType>> inferVariadic(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}};
 }
 
-/// The first step takes inputs 0 and 1, each further one the result so far and an input.
+/// The first step takes inputs 0 and 1; each further step takes the result so far and one input.
 struct VariadicPlan {
   std::int64_t count = 0;
   std::vector<Broadcast> steps;
@@ -203,7 +203,7 @@ std::vector<Work> extremumWork(const OperatorCall& call) {
 template <class Op>
 void addVariadic(OperatorRegistry& registry) {
   registry.add({.type = Op::kType,
-                .maxInputs = kVariadicMostInputs,
+                .maxInputs = kMostVariadicInputs,
                 .infer = inferVariadic,
                 .kernel = variadicKernel<Op>,
                 .work = variadicWork<Op>,
@@ -227,7 +227,7 @@ PIPESCOPE_REGISTER_OPERATOR(variadic) {
   registry.add({.type = "GradExtremum",
                 .attributes = {{"index", AttributeKind::integer}},
                 .minInputs = 3,
-                .maxInputs = kVariadicMostInputs,
+                .maxInputs = kMostVariadicInputs,
                 .infer = inferExtremum,
                 .kernel = extremumKernel,
                 .work = extremumWork});

@@ -1,5 +1,6 @@
-// Where: condition, a, b → a where the condition holds, else b; all broadcast. GradWhere: condition, dy → dy
-// where the condition equals the attribute `branch` (1: a's gradient), else 0.
+// Where: condition, a, b → a where the condition holds, otherwise b; all three broadcast. GradWhere:
+// condition, dy → dy where the condition equals the attribute `branch` (1 for the gradient of a), otherwise
+// 0.
 #include <fmt/format.h>
 
 #include "engine/ops/core/broadcast.h"

@@ -1,5 +1,6 @@
-// Compress: the slices along an axis (or, without one, the elements) whose condition is true. How many there
-// are depends on the condition, which must therefore be known. GradCompress puts gradients back into zeros.
+// Compress: the slices along an axis (or, without one, the elements) whose condition is true. The condition
+// decides how many there are, so it must be known before the run. GradCompress puts gradients back between
+// zeros.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +13,13 @@ namespace pipescope::ops {
 namespace {
 
 struct CompressPlan {
-  std::size_t outer = 1, slices = 1, inner = 1;  ///< inner: bytes of a slice
+  std::size_t outer = 1, slices = 1, inner = 1;  ///< inner is the bytes of a slice
   std::vector<std::size_t> kept;
   Shape result;
   std::int64_t innerElements = 1;
 };
 
-Result<CompressPlan> compressPlanFor(const OperatorCall& call, const Shape& x, ElementType element) {
+Result<CompressPlan> compressPlanAlong(const OperatorCall& call, const Shape& x, ElementType element) {
   const TensorType& condition = call.input(1);
   if (condition.element != ElementType::boolean || condition.shape.size() != 1) {
     return base::badInput(fmt::format("{}: its condition (input 1) is {}; it must be a list of bool",
@@ -52,11 +53,11 @@ Result<CompressPlan> compressPlanFor(const OperatorCall& call, const Shape& x, E
 }
 
 Result<CompressPlan> compressPlanOf(const OperatorCall& call) {
-  return compressPlanFor(call, call.input(0).shape, call.input(0).element);
+  return compressPlanAlong(call, call.input(0).shape, call.input(0).element);
 }
 
-Result<CompressPlan> compressPlanOfGradient(const OperatorCall& call) {
-  return compressPlanFor(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(0).element);
+Result<CompressPlan> compressGradientPlanOf(const OperatorCall& call) {
+  return compressPlanAlong(call, graph::intsAttribute(call.node, "input_shape", {}), call.input(0).element);
 }
 
 Result<std::vector<TensorType>> inferCompress(const OperatorCall& call) {
@@ -99,7 +100,7 @@ Status compressGradient(GradientBuilder& builder) {
 // --- GradCompress: dy, condition → dx; attributes axis, input_shape --------------------
 
 Result<std::vector<TensorType>> inferCompressGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const CompressPlan plan, compressPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(const CompressPlan plan, compressGradientPlanOf(call));
   if (call.input(0).shape != plan.result) {
     return base::badInput(fmt::format("{}: the gradient by its output is {}, but the output is {}",
                                       call.title(), extentsText(call.input(0).shape),
@@ -109,7 +110,7 @@ Result<std::vector<TensorType>> inferCompressGradient(const OperatorCall& call) 
 }
 
 Result<Kernel> compressGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(CompressPlan plan, compressPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(CompressPlan plan, compressGradientPlanOf(call));
   return Kernel{[plan = std::move(plan)](const KernelArguments& a) -> Status {
                   std::ranges::fill(a.outputs[0], std::byte{0});
                   if (a.inputs[0].empty()) return {};
@@ -127,7 +128,7 @@ Result<Kernel> compressGradientKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> compressGradientWork(const OperatorCall& call) {
-  const CompressPlan plan = *compressPlanOfGradient(call);
+  const CompressPlan plan = *compressGradientPlanOf(call);
   return {{Scatter{static_cast<std::int64_t>(plan.outer * plan.kept.size()), plan.innerElements,
                    static_cast<std::int64_t>(plan.outer * plan.slices), false, call.input(0).element},
            1, ""}};

@@ -1,4 +1,4 @@
-// Concat: the inputs side by side along an axis. The gradient is a Slice for each input.
+// Concat joins its inputs along an axis. The gradient is a Slice for each input.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -37,7 +37,7 @@ Result<std::vector<TensorType>> inferConcat(const OperatorCall& call) {
   return inferredAs(call, type.element, type.shape);
 }
 
-/// Bytes that each input adds to every row of the output.
+/// The bytes that each input adds to every row of the output.
 std::vector<std::size_t> runBytes(const OperatorCall& call, std::size_t axis) {
   std::vector<std::size_t> runs;
   for (const TensorType* type : call.inputs) {

@@ -1,9 +1,11 @@
-// Constant: a value that the node holds; and ConstantOfShape: one number all over a shape.
+// Constant gives a value that the node holds, and ConstantOfShape fills a shape with one number. The device
+// holds both before the model runs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -60,12 +62,7 @@ Result<Kernel> constantKernel(const OperatorCall& call) {
                 0};
 }
 
-/// Laid out before the model runs.
-std::vector<Work> constantWork(const OperatorCall&) {
-  return {};
-}
-
-/// The number to fill with: a float32 0 where the node says nothing.
+/// The number to fill with: a float32 0 if the node does not say.
 Result<graph::TensorValue> fillOf(const OperatorCall& call) {
   const graph::TensorValue* value = graph::tensorAttribute(call.node, "value");
   if (!value) return listOf<float>(ElementType::float32, std::vector<double>{0.0}, false);
@@ -109,7 +106,7 @@ PIPESCOPE_REGISTER_OPERATOR(constant) {
                 .maxInputs = 0,
                 .infer = inferConstant,
                 .kernel = constantKernel,
-                .work = constantWork});
+                .work = noWork});
   registry.add({.type = "ConstantOfShape",
                 .attributes = {{"value", AttributeKind::tensor}},
                 .infer = inferConstantOfShape,

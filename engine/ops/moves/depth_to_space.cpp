@@ -1,5 +1,5 @@
-// DepthToSpace and SpaceToDepth: blocks of channels laid out as squares of pixels, and back. Each is the
-// other's gradient, by the attribute `mode` that ONNX gives to the first one only.
+// DepthToSpace lays blocks of channels out as squares of pixels, and SpaceToDepth does the opposite. Each is
+// the gradient of the other, with the attribute `mode` that ONNX gives to the first one only.
 #include <fmt/format.h>
 
 #include "engine/ops/core/gradient_builder.h"
@@ -13,8 +13,8 @@ using base::badInput;
 
 struct Blocks {
   std::int64_t size = 1;
-  bool columnsFirst = false;  ///< CRD: the channel comes before its block's row and column
-  /// The deep tensor's extents; the flat one has batch × depth × (height·size) × (width·size).
+  bool columnsFirst = false;  ///< CRD: the channel comes before the row and column within the block
+  /// The extents of the deep tensor; the flat one has batch × depth × (height·size) × (width·size).
   std::int64_t batch = 1, depth = 1, height = 1, width = 1;
 };
 
@@ -51,7 +51,7 @@ Result<Blocks> toDepth(const OperatorCall& call) {
   return blocksOf(call, false);
 }
 
-/// The permutation of the six axes batch, {block row, block column, depth}, height, width.
+/// The permutation of the six axes batch, {block row, block column, depth}, height and width.
 MovePlan depthToSpacePlanOf(const Blocks& b, bool isToSpace, ElementType element) {
   const std::int64_t size = b.size;
   const Shape deep = b.columnsFirst ? Shape{b.batch, b.depth, size, size, b.height, b.width}
@@ -83,7 +83,7 @@ Result<std::vector<TensorType>> inferToDepth(const OperatorCall& call) {
   return inferredAs(call, call.input(0).element, {b.batch, b.depth * b.size * b.size, b.height, b.width});
 }
 
-Result<Kernel> depthToSpaceMoveKernel(const OperatorCall& call) {
+Result<Kernel> depthToSpaceKernelOf(const OperatorCall& call) {
   return Kernel{[plan = depthToSpaceMoveOf(call)](const KernelArguments& a) -> Status {
                   plan.run(a, a.inputs[0].data(), a.outputs[0].data());
                   return {};
@@ -109,13 +109,13 @@ PIPESCOPE_REGISTER_OPERATOR(depth_to_space) {
   registry.add({.type = "DepthToSpace",
                 .attributes = attributes,
                 .infer = inferToSpace,
-                .kernel = depthToSpaceMoveKernel,
+                .kernel = depthToSpaceKernelOf,
                 .work = blocksWork,
                 .gradient = blocksGradient});
   registry.add({.type = "SpaceToDepth",
                 .attributes = attributes,
                 .infer = inferToDepth,
-                .kernel = depthToSpaceMoveKernel,
+                .kernel = depthToSpaceKernelOf,
                 .work = blocksWork,
                 .gradient = blocksGradient});
 }

@@ -1,23 +1,24 @@
 #pragma once
-// Walks over a tensor of indices beside the data they point into, as GatherElements and ScatterElements do.
+// Walks over a tensor of indices beside the data that they point into, for GatherElements and
+// ScatterElements.
 #include "engine/ops/core/index_reader.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
 
-/// Each index replaces its own position's coordinate on one axis of the data.
+/// Each index replaces the coordinate of its own position on one axis of the data.
 struct ElementWalk {
   static constexpr std::int64_t row = 1;  ///< elements that an index names
   Shape extents;                          ///< of the indices
-  Ints strides;                           ///< of the data; 0 on the axis
+  Ints strides;                           ///< strides of the data; 0 on the axis
   std::int64_t axisStride = 1, axisExtent = 1;
   bool wide = true;
   std::string title;
 
   std::int64_t count() const { return graph::elementCount(extents); }
-  /// Every index is within the axis.
+  /// Fails with a sentence unless every index is within the axis.
   Status check(const IndexReader& indices) const { return checkIndices(title, indices, count(), axisExtent); }
-  /// visit(element of the indices, element of the data) in the order of the indices.
+  /// Calls visit(element of the indices, element of the data) in the order of the indices.
   template <class Visit>
   void run(const IndexReader& indices, const Visit& visit) const {
     std::int64_t flat = 0;
@@ -42,7 +43,7 @@ struct ElementWalk {
   }
 };
 
-/// Checks that input `indices` holds indices that fit beside `data`, along the attribute `axis`.
+/// Checks that input `indices` holds indices that fit `data` along the attribute `axis`.
 Result<ElementWalk> elementWalk(const OperatorCall& call, const Shape& data, std::size_t indices);
 
 }  // namespace pipescope::ops

@@ -1,5 +1,5 @@
-// Expand: the input broadcast against a shape, both ways as in numpy. The gradient is a sum over the axes
-// that were spread.
+// Expand broadcasts the input against a shape, both ways as in numpy. The gradient is a sum over the spread
+// axes.
 #include <fmt/format.h>
 
 #include <algorithm>

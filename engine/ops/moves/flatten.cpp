@@ -1,8 +1,9 @@
-// Flatten: all axes before `axis` become the first of two, all others the second.
+// Flatten merges all axes before `axis` into the first of two axes, and all others into the second.
 #include <fmt/format.h>
 
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {
@@ -25,11 +26,6 @@ Result<Kernel> flattenKernel(const OperatorCall&) {
   return copyKernel();
 }
 
-/// Memory stays as it is.
-std::vector<Work> flattenWork(const OperatorCall&) {
-  return {};
-}
-
 Status flattenGradient(GradientBuilder& builder) {
   return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)},
                         {{"shape", builder.call().input(0).shape}, {"allowzero", std::int64_t{1}}});
@@ -42,7 +38,7 @@ PIPESCOPE_REGISTER_OPERATOR(flatten) {
                 .attributes = {{"axis", AttributeKind::integer}},
                 .infer = inferFlatten,
                 .kernel = flattenKernel,
-                .work = flattenWork,
+                .work = noWork,
                 .gradient = flattenGradient,
                 .inPlaceInput = 0});
 }

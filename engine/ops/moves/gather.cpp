@@ -1,5 +1,5 @@
-// Gather: slices of the data's axis picked by index; and GradGather, which adds each slice's gradient to its
-// row in ascending order of the indices.
+// Gather picks slices along an axis of the data by index. GradGather adds the gradient of each slice to its
+// row, in ascending order of the indices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace pipescope::ops {
 namespace {
 
 struct GatherPlan {
-  std::int64_t outer = 1, extent = 1, row = 1;  ///< the data: before the axis, the axis, after it
+  std::int64_t outer = 1, extent = 1, row = 1;  ///< extents of the data before the axis, on it and after it
   std::int64_t count = 1;                       ///< indices
   bool wide = true;
   std::string title;

@@ -1,5 +1,5 @@
-// GatherElements: the element at each index along an axis; and GradGatherElements, which adds every gradient
-// to its element in the order of the indices (TopK's gradient too).
+// GatherElements picks the element at each index along an axis. GradGatherElements adds every gradient to its
+// element in the order of the indices; it also serves TopK.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"

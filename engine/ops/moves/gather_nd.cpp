@@ -1,4 +1,4 @@
-// GatherND: the row that each tuple of indices names; and GradGatherND, which adds the rows' gradients in the
+// GatherND picks the row that each tuple of indices names. GradGatherND adds the gradients of the rows in the
 // order of the tuples.
 #include <fmt/format.h>
 

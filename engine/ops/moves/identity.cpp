@@ -1,6 +1,7 @@
-// Identity: its input under another name.
+// Identity gives its input another name.
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {
@@ -11,11 +12,6 @@ Result<std::vector<TensorType>> inferIdentity(const OperatorCall& call) {
 
 Result<Kernel> identityKernel(const OperatorCall&) {
   return copyKernel();
-}
-
-/// Memory stays as it is.
-std::vector<Work> identityWork(const OperatorCall&) {
-  return {};
 }
 
 Status identityGradient(GradientBuilder& builder) {
@@ -29,7 +25,7 @@ PIPESCOPE_REGISTER_OPERATOR(identity) {
   registry.add({.type = "Identity",
                 .infer = inferIdentity,
                 .kernel = identityKernel,
-                .work = identityWork,
+                .work = noWork,
                 .gradient = identityGradient,
                 .inPlaceInput = 0});
 }

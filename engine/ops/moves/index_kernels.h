@@ -1,6 +1,6 @@
 #pragma once
-// What ScatterElements and ScatterND, GatherElements and GatherND share: kernels over a walk (element_walk.h,
-// row_walk.h) that visits a row's number and its first element in the data.
+// Kernels of ScatterElements, ScatterND, GatherElements and GatherND over a walk (element_walk.h, row_walk.h)
+// that visits the number of a row and its first element in the data.
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +15,9 @@ enum class ScatterReduction { none, add, mul, min, max };
 /// The attribute `reduction`.
 Result<ScatterReduction> scatterReduction(const OperatorCall& call);
 
-/// Gradients of data, indices, updates → output: by the data "Grad<type>" (indices, dy → dx, zeros where
-/// something was written), by the updates `gather` (dy, indices). Refuses reductions other than none and add.
+/// Adds the gradients of data, indices, updates → output: by the data "Grad<type>" (indices, dy → dx, with
+/// zeros where something was written), by the updates `gather` (dy, indices). Refuses reductions other than
+/// none and add.
 Status addScatterGradients(GradientBuilder& builder, const std::string& gather,
                            const graph::Attributes& attributes);
 
@@ -37,13 +38,13 @@ T combined(T old, T update, ScatterReduction reduction) {
   return update;
 }
 
-/// Output 0 becomes a copy of an input, unless it has its memory.
+/// Copies an input to output 0, unless the output has its memory.
 inline void startFrom(const KernelArguments& a, std::size_t input) {
   if (!a.outputs[0].empty() && a.inputs[input].data() != a.outputs[0].data())
     std::memcpy(a.outputs[0].data(), a.inputs[input].data(), a.outputs[0].size());
 }
 
-/// data, indices, updates → output.
+/// Computes data, indices, updates → output.
 template <class Walk>
 Result<Kernel> scatterKernel(const OperatorCall& call, const Walk& walk) {
   PIPESCOPE_ASSIGN(const ScatterReduction reduction, scatterReduction(call));
@@ -66,7 +67,7 @@ Result<Kernel> scatterKernel(const OperatorCall& call, const Walk& walk) {
                                              : kernelForNumbers(call, element, make);
 }
 
-/// indices, dy → dy with zeros where the walk comes by.
+/// Computes indices, dy → dy with zeros at the places that the walk visits.
 template <class Walk>
 Result<Kernel> zeroingKernel(const OperatorCall& call, const Walk& walk) {
   return kernelForSizes(call.input(1).element, [&walk]<class Element>(Element) {
@@ -84,7 +85,8 @@ Result<Kernel> zeroingKernel(const OperatorCall& call, const Walk& walk) {
   });
 }
 
-/// indices, dy → dx of `elements` elements: zeros, and dy added where it came from.
+/// Computes indices, dy → dx of `elements` elements: zeros, plus dy at the places where its elements came
+/// from.
 template <class Walk>
 Result<Kernel> gatherGradientKernel(const OperatorCall& call, const Walk& walk, std::int64_t elements) {
   return kernelForFloats(call, call.input(1).element, [&]<class T>(T) {

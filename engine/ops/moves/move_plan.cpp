@@ -11,10 +11,10 @@
 namespace pipescope::ops {
 namespace {
 
-/// Side of the tiles in which two axes change places: 16 × 16 elements of 8 bytes are 2 KB.
+/// The side of the tiles in which two axes change places: 16 × 16 elements of 8 bytes are 2 KB.
 constexpr std::int64_t kTile = 16;
 
-/// One loop where the inner one continues the outer one on both sides.
+/// Merges two loops if the inner one continues the outer one on both sides.
 void join(std::vector<MoveAxis>& axes) {
   std::vector<MoveAxis> joined;
   for (const MoveAxis& axis : axes) {
@@ -37,7 +37,7 @@ MovePlan::MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::i
   for (const MoveAxis& axis : axes_) elements_ *= axis.extent;
   if (elements_ == 0) return;
   join(axes_);
-  // Writing goes in order; what is read in order, when that is another axis, becomes the tile's other side.
+  // Writes in order. If another axis is in order when reading, it becomes the other side of the tile.
   std::ranges::stable_sort(
       axes_, [](const MoveAxis& a, const MoveAxis& b) { return std::abs(a.to) > std::abs(b.to); });
   join(axes_);
@@ -60,7 +60,7 @@ void MovePlan::inner(const Element* from, Element* to) const {
   if (innerAxes_ == 2) {  // line.to == 1, across.from == 1
     const MoveAxis& across = axes_[axes_.size() - 2];
     if constexpr (sizeof(Element) == sizeof(float)) {
-      // In vectors that only carry bits.
+      // Vectors only carry the bits.
       kernels::kernelTable().transpose(reinterpret_cast<const float*>(from), line.from, line.extent,
                                        across.extent, reinterpret_cast<float*>(to), across.to);
       return;

@@ -1,6 +1,6 @@
 #pragma once
-// Moves of elements between two dense buffers, whatever the elements are: what transposing, slicing, joining,
-// tiling and broadcasting come down to.
+// Moves elements of any type between two dense buffers. Transposing, slicing, joining, tiling and
+// broadcasting all become such moves.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,26 +9,25 @@
 
 namespace pipescope::ops {
 
-/// One loop of a move; strides in elements. A stride of 0 reads the same element again; negative ones run
-/// backwards.
+/// One loop of a move, with strides in elements. A stride of 0 reads the same element again; a negative one
+/// runs backwards.
 struct MoveAxis {
   std::int64_t extent = 1, from = 0, to = 0;
 };
 
-/// A nest of loops that copies one element each, put into an order that memory likes. No element may be
-/// written twice.
+/// Nested loops that each copy one element, in an order that suits memory. No element may be written twice.
 class MovePlan {
  public:
   MovePlan() = default;
-  /// `fromStart`, `toStart`: where the first element is.
+  /// The first element is at `fromStart` in the source and at `toStart` in the target.
   MovePlan(std::vector<MoveAxis> axes, std::int64_t elementBytes, std::int64_t fromStart = 0,
            std::int64_t toStart = 0);
 
   void run(const std::byte* from, std::byte* to) const;
-  /// By several threads, along the outermost loop.
+  /// Runs the move on several threads, along the outermost loop.
   void run(const KernelArguments& arguments, const std::byte* from, std::byte* to) const;
   std::int64_t elements() const { return elements_; }
-  /// Elements that are neighbours before and after.
+  /// How many elements are neighbours before and after.
   std::int64_t runElements() const { return run_; }
 
  private:
@@ -40,14 +39,15 @@ class MovePlan {
   std::vector<MoveAxis> axes_;  ///< outermost first
   std::int64_t elementBytes_ = 1, fromStart_ = 0, toStart_ = 0;
   std::int64_t elements_ = 1, run_ = 1;
-  std::size_t innerAxes_ = 0;  ///< 0: one element; 1: a line; 2: a transposed tile
+  std::size_t innerAxes_ =
+      0;  ///< loops of the innermost copy: 0 for one element, 1 for a line, 2 for a transposed tile
 };
 
-/// The permutation of a dense tensor: output axis i is input axis order[i].
+/// The permutation of a dense tensor in which output axis i is input axis order[i].
 MovePlan transposition(const Shape& shape, const std::vector<std::size_t>& order, std::int64_t elementBytes);
 
-/// A block of `extents` out of a dense tensor `from` (beginning at fromBegin, in steps of fromStep) into a
-/// dense tensor `to` at toBegin. Empty begins and steps: 0 and 1.
+/// A block of `extents` from a dense tensor `from` (beginning at fromBegin, in steps of fromStep) into a
+/// dense tensor `to` at toBegin. Empty begins are 0, and empty steps are 1.
 MovePlan blockMove(const Shape& extents, const Shape& from, const std::vector<std::int64_t>& fromBegin,
                    const std::vector<std::int64_t>& fromStep, const Shape& to,
                    const std::vector<std::int64_t>& toBegin, const std::vector<std::int64_t>& toStep,

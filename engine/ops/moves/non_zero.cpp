@@ -1,5 +1,5 @@
-// NonZero: the positions of all elements that are not 0, one column each, in row-major order. How many there
-// are depends on the data, which must therefore be known. NaN is not 0; −0 is.
+// NonZero: the positions of all elements that are not 0, one column each, in row-major order. The data decide
+// how many there are, so they must be known before the run. NaN is not 0, but −0 is.
 #include <algorithm>
 
 #include "engine/ops/core/dispatch.h"
@@ -8,7 +8,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Flat positions.
+/// Positions in the flat tensor.
 Result<Ints> positionsOf(const OperatorCall& call) {
   const TensorType& x = call.input(0);
   PIPESCOPE_ASSIGN(const std::vector<std::byte>* bytes, shapingValue(call, 0, "X"));
@@ -35,7 +35,7 @@ Result<std::vector<TensorType>> inferNonZero(const OperatorCall& call) {
 Result<Kernel> nonZeroKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(Ints positions, positionsOf(call));
   Shape shape = call.input(0).shape;
-  if (shape.empty()) shape = {1};  // a scalar counts as a list of one
+  if (shape.empty()) shape = {1};  // a scalar counts as a list of one element
   return Kernel{[positions = std::move(positions), shape](const KernelArguments& a) -> Status {
                   const auto count = static_cast<std::int64_t>(positions.size());
                   std::int64_t* to = a.output<std::int64_t>(0);

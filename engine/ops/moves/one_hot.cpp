@@ -1,5 +1,5 @@
-// OneHot: for each index a row of depth elements, off but for the one at the index. An index outside
-// [−depth, depth) gives a row that is off.
+// OneHot makes a row of depth elements for each index: all have the off value except the one at the index. A
+// row whose index is outside [−depth, depth) has only off values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Result<std::vector<TensorType>> inferOneHot(const OperatorCall& call) {
   return inferredAs(call, call.input(2).element, std::move(shape));
 }
 
-/// The place in the row; outside [0, depth) where there is none. Fractions are cut off.
+/// The place in the row; outside [0, depth) if there is none. Fractions are cut off.
 template <class Index>
 std::int64_t placeOf(Index index, std::int64_t depth) {
   if constexpr (std::is_floating_point_v<Index>) {

@@ -1,6 +1,6 @@
-// Pad: elements added before and after each axis (negative: taken away), constant or made from the input:
-// mirrored without repeating the edge (reflect) or the edge itself (edge). GradPad adds every element's
-// gradient to where it came from.
+// Pad adds elements before and after each axis, or with negative numbers takes some away. The added elements
+// are a constant, mirror the input without repeating its edge (reflect) or repeat the edge (edge). GradPad
+// adds the gradient of every element to its origin.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Result<Mode> modeOf(const OperatorCall& call) {
   return badInput(fmt::format("{}: mode is {}; it must be constant, reflect or edge", call.title(), mode));
 }
 
-/// Where a position along an axis comes from; −1: nowhere.
+/// The origin of a position along an axis; −1: it is added.
 std::int64_t sourceOf(std::int64_t at, std::int64_t extent, Mode mode) {
   if (at >= 0 && at < extent) return at;
   if (mode == Mode::constant) return -1;
@@ -73,7 +73,7 @@ Result<PadPlan> padPlanOf(const OperatorCall& call) {
   return padPlanFor(call, call.input(0).shape, *pads);
 }
 
-/// The part of the input that is kept, as a move into the output (or back).
+/// The part of the input that is kept, as a move into the output or back.
 MovePlan keptPart(const PadPlan& plan, ElementType element, bool back) {
   Shape extents;
   Ints from, to;
@@ -89,7 +89,7 @@ MovePlan keptPart(const PadPlan& plan, ElementType element, bool back) {
               : blockMove(extents, plan.input, from, {}, plan.output, to, {}, size);
 }
 
-/// visit(element of the input, element of the output) for every element of the output, in its order.
+/// Calls visit(element of the input, element of the output) for every element of the output in order.
 template <class Visit>
 void forSources(const PadPlan& plan, std::size_t axis, std::int64_t from, std::int64_t to,
                 const Visit& visit) {
@@ -170,7 +170,7 @@ Status padGradient(GradientBuilder& builder) {
 
 // --- GradPad: dy → dx; attributes input_shape, pads, mode ------------------------------
 
-Result<PadPlan> padPlanOfGradient(const OperatorCall& call) {
+Result<PadPlan> padGradientPlanOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(PadPlan plan, padPlanFor(call, graph::intsAttribute(call.node, "input_shape", {}),
                                             graph::intsAttribute(call.node, "pads", {})));
   if (call.input(0).shape == plan.output) return plan;
@@ -179,12 +179,12 @@ Result<PadPlan> padPlanOfGradient(const OperatorCall& call) {
 }
 
 Result<std::vector<TensorType>> inferGradPad(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PadPlan plan, padPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, padGradientPlanOf(call));
   return inferredAs(call, call.input(0).element, plan.input);
 }
 
 Result<Kernel> gradPadKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const PadPlan plan, padPlanOfGradient(call));
+  PIPESCOPE_ASSIGN(const PadPlan plan, padGradientPlanOf(call));
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) {
     return Kernel{[move = keptPart(plan, element, true),
@@ -209,7 +209,7 @@ Result<Kernel> gradPadKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradPadWork(const OperatorCall& call) {
-  const PadPlan plan = *padPlanOfGradient(call);
+  const PadPlan plan = *padGradientPlanOf(call);
   const ElementType element = call.input(0).element;
   if (plan.mode == Mode::constant) return {moveWork(keptPart(plan, element, true), element)};
   return {{Scatter{call.input(0).elements(), 1, graph::elementCount(plan.input), true, element}, 1, ""}};

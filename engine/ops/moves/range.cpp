@@ -1,5 +1,5 @@
-// Range: start, start + delta, start + 2·delta … as long as limit is not reached. How many there are depends
-// on the data, which must therefore be known.
+// Range: start, start + delta, start + 2·delta … while limit is not reached. The data decide how many there
+// are, so they must be known before the run.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,10 +1,11 @@
-// Reshape: the new shape is a constant second input, or (as up to opset 4, and in gradients) the attribute
-// `shape`.
+// Reshape. The new shape is a constant second input, or the attribute `shape` (up to opset 4, and in
+// gradients).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/no_work.h"
 
 namespace pipescope::ops {
 namespace {
@@ -62,11 +63,6 @@ Result<Kernel> reshapeKernel(const OperatorCall&) {
   return copyKernel();
 }
 
-/// Memory stays as it is.
-std::vector<Work> reshapeWork(const OperatorCall&) {
-  return {};
-}
-
 Status reshapeGradient(GradientBuilder& builder) {
   return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)},
                         {{"shape", builder.call().input(0).shape}, {"allowzero", std::int64_t{1}}});
@@ -80,7 +76,7 @@ PIPESCOPE_REGISTER_OPERATOR(reshape) {
                 .maxInputs = 2,
                 .infer = inferReshape,
                 .kernel = reshapeKernel,
-                .work = reshapeWork,
+                .work = noWork,
                 .gradient = reshapeGradient,
                 .inPlaceInput = 0});
 }

@@ -1,5 +1,5 @@
-// ReverseSequence: the first elements of each sequence, as many as its length says, in the opposite order;
-// its own gradient.
+// ReverseSequence reverses the first elements of each sequence, as many as its length says. It is its own
+// gradient.
 #include <fmt/format.h>
 
 #include <cstring>

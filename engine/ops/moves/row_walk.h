@@ -1,5 +1,5 @@
 #pragma once
-// Walks over tuples of indices that point at rows of the data, as GatherND and ScatterND do.
+// Walks over tuples of indices that point at rows of the data, for GatherND and ScatterND.
 #include "engine/ops/core/index_reader.h"
 #include "engine/ops/core/shape_tools.h"
 
@@ -7,15 +7,15 @@ namespace pipescope::ops {
 
 struct RowWalk {
   std::int64_t batches = 1, tuples = 1;  ///< tuples of each batch
-  Ints extents, strides;                 ///< of the data axes that a tuple names
-  std::int64_t row = 1, block = 1;       ///< elements of a row; of the data of one batch
+  Ints extents, strides;                 ///< extents of the data axes that a tuple names
+  std::int64_t row = 1, block = 1;       ///< elements of a row, and of the data of one batch
   bool wide = true;
   std::string title;
   Shape result;  ///< one row for each tuple
 
   std::int64_t rows() const { return batches * tuples; }
   Status check(const IndexReader& indices) const;
-  /// visit(row's number, its first element in the data) in the order of the tuples.
+  /// Calls visit(number of the row, its first element in the data) in the order of the tuples.
   template <class Visit>
   void run(const IndexReader& indices, const Visit& visit) const {
     std::int64_t next = 0;
@@ -30,7 +30,7 @@ struct RowWalk {
   }
 };
 
-/// Checks the tuples of input `indices` against the data; `batchAxes` leading axes are shared by both.
+/// Checks the tuples of input `indices` against the data. Both share `batchAxes` leading axes.
 Result<RowWalk> rowWalk(const OperatorCall& call, const Shape& data, std::size_t indices,
                         std::int64_t batchAxes);
 

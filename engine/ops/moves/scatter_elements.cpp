@@ -1,5 +1,5 @@
-// ScatterElements (and Scatter, its older name): a copy of the data with updates written or added at indices
-// along an axis, in the order of the indices. GradScatterElements zeroes what was overwritten.
+// ScatterElements (formerly Scatter) copies the data and writes or adds updates at indices along an axis, in
+// the order of the indices. GradScatterElements sets to zero what was overwritten.
 #include <fmt/format.h>
 
 #include "engine/ops/core/gradient_builder.h"

@@ -1,5 +1,5 @@
-// ScatterND: a copy of the data with rows written or added where tuples of indices point, in their order.
-// GradScatterND zeroes what was overwritten.
+// ScatterND copies the data and writes or adds rows where tuples of indices point, in their order.
+// GradScatterND sets to zero what was overwritten.
 #include <fmt/format.h>
 
 #include "engine/ops/moves/index_kernels.h"

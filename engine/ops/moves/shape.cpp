@@ -1,6 +1,8 @@
-// Shape and Size: the extents of the input, and how many elements it has. Known before the run.
+// Shape gives the extents of the input, and Size the number of its elements. Both are known before the run,
+// so a compiled program holds them as constants.
 #include <algorithm>
 
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -41,11 +43,6 @@ Result<Kernel> sizeKernel(const OperatorCall& call) {
   return writes({call.input(0).elements()});
 }
 
-/// A program that is compiled for its shapes holds the result as a constant.
-std::vector<Work> shapeNoWork(const OperatorCall&) {
-  return {};
-}
-
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(shape) {
@@ -53,8 +50,8 @@ PIPESCOPE_REGISTER_OPERATOR(shape) {
                 .attributes = {{"end", AttributeKind::integer}, {"start", AttributeKind::integer}},
                 .infer = inferShape,
                 .kernel = shapeKernel,
-                .work = shapeNoWork});
-  registry.add({.type = "Size", .infer = inferSize, .kernel = sizeKernel, .work = shapeNoWork});
+                .work = noWork});
+  registry.add({.type = "Size", .infer = inferSize, .kernel = sizeKernel, .work = noWork});
 }
 
 }  // namespace pipescope::ops

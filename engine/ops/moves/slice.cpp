@@ -1,6 +1,5 @@
-// Slice: every step-th element between start and end along some axes; and GradSlice, which puts a slice's
-// gradient back into zeros. Starts, ends, axes and steps are inputs or, as up to opset 9 and in gradients,
-// attributes.
+// Slice takes every step-th element between start and end along some axes. GradSlice puts the gradient back
+// between zeros. Starts, ends, axes and steps are inputs, or attributes (up to opset 9, and in gradients).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// One axis, as ONNX: negative numbers count from the end, then start and end are clamped to the axis.
+/// One axis by ONNX's rules: negative numbers count from the end; then start and end are clamped to the axis.
 void cut(SlicePlan& plan, std::size_t axis, std::int64_t start, std::int64_t end, std::int64_t step) {
   const std::int64_t extent = plan.extents[axis];
   const auto fromEnd = [extent](std::int64_t at) { return at < 0 ? at + extent : at; };
@@ -22,7 +21,7 @@ void cut(SlicePlan& plan, std::size_t axis, std::int64_t start, std::int64_t end
   const std::int64_t first = std::clamp<std::int64_t>(
       fromEnd(start), step > 0 ? 0 : std::min<std::int64_t>(0, high), std::max<std::int64_t>(high, 0));
   const std::int64_t last = std::clamp(fromEnd(end), low, std::max(low, high));
-  // |step| may exceed any extent; one element is then all there is.
+  // |step| may exceed any extent; then there is one element.
   const std::int64_t distance = step > 0 ? last - first : first - last;
   const std::uint64_t stride =
       step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);

@@ -3,13 +3,13 @@
 
 namespace pipescope::ops {
 
-/// What a Slice takes: along each axis of its input the elements begin, begin + step …
+/// What a Slice takes along each axis of its input: the elements begin, begin + step …
 struct SlicePlan {
   std::vector<std::int64_t> begin, step;
   Shape extents;  ///< of the slice
 };
 
-/// Of a Slice whose starts, ends, axes and steps are known.
+/// Requires that starts, ends, axes and steps of the Slice are known.
 Result<SlicePlan> slicePlanOf(const OperatorCall& call);
 
 }  // namespace pipescope::ops

@@ -1,5 +1,5 @@
-// Split: the input's axis cut into pieces, of given lengths or all alike; and GradSplit, which joins the
-// pieces' gradients, zeros where a piece has none.
+// Split cuts an axis of the input into pieces of given or equal lengths. GradSplit joins the gradients of the
+// pieces, with zeros for a piece that has none.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,9 +1,10 @@
-// Squeeze drops axes of extent 1, Unsqueeze adds some. The axes are input 1 or, as up to opset 12, an
-// attribute.
+// Squeeze drops axes of extent 1, and Unsqueeze adds some. The axes are input 1, or an attribute up to opset
+// 12.
 #include <fmt/format.h>
 
 #include "engine/ops/core/copy_kernel.h"
 #include "engine/ops/core/gradient_builder.h"
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -48,11 +49,6 @@ Result<Kernel> sameBytes(const OperatorCall&) {
   return copyKernel();
 }
 
-/// Memory stays as it is.
-std::vector<Work> squeezeNoWork(const OperatorCall&) {
-  return {};
-}
-
 Status reshapeBack(GradientBuilder& builder) {
   if (!builder.wants(0)) return {};
   return builder.addFor(0, "Reshape", "grad_input", {builder.outputGradient(0)},
@@ -67,7 +63,7 @@ PIPESCOPE_REGISTER_OPERATOR(squeeze) {
                 .maxInputs = 2,
                 .infer = inferSqueeze,
                 .kernel = sameBytes,
-                .work = squeezeNoWork,
+                .work = noWork,
                 .gradient = reshapeBack,
                 .inPlaceInput = 0});
   registry.add({.type = "Unsqueeze",
@@ -75,7 +71,7 @@ PIPESCOPE_REGISTER_OPERATOR(squeeze) {
                 .maxInputs = 2,
                 .infer = inferUnsqueeze,
                 .kernel = sameBytes,
-                .work = squeezeNoWork,
+                .work = noWork,
                 .gradient = reshapeBack,
                 .inPlaceInput = 0});
 }

@@ -31,7 +31,7 @@ bool StridedView::cut(const Shape& extents, const std::vector<std::int64_t>& beg
 }
 
 bool StridedView::reshape(const Shape& extents) {
-  // All loops in order are dealt out to the new axes; one that belongs to two axes is split.
+  // Deals the loops out to the new axes in order; a loop that belongs to two axes is split.
   std::vector<Loop> loops;
   for (const std::vector<Loop>& axis : axes_) {
     for (const Loop& loop : axis) {
@@ -80,7 +80,7 @@ graph::Attributes StridedView::attributes() const {
 
 namespace {
 
-/// The moves of a node: between each dense tensor and its view.
+/// The moves of a node, between each dense tensor and its view.
 std::vector<MovePlan> movesOf(const OperatorCall& call, bool reads) {
   const Shape extents = graph::intsAttribute(call.node, "extents", {}),
               strides = graph::intsAttribute(call.node, "strides", {}),
@@ -103,7 +103,7 @@ std::vector<MovePlan> movesOf(const OperatorCall& call, bool reads) {
 }
 
 template <bool kReads>
-Result<Kernel> stridedMoveMoveKernel(const OperatorCall& call) {
+Result<Kernel> stridedMoveKernel(const OperatorCall& call) {
   return Kernel{[moves = movesOf(call, kReads)](const KernelArguments& a) -> Status {
                   for (std::size_t i = 0; i < moves.size(); ++i)
                     moves[i].run(a, a.inputs[i].data(), a.outputs[0].data());
@@ -115,12 +115,12 @@ Result<Kernel> stridedMoveMoveKernel(const OperatorCall& call) {
 }  // namespace
 
 const OperatorDefinition& stridedReadDefinition() {
-  static const OperatorDefinition definition{.type = "StridedRead", .kernel = stridedMoveMoveKernel<true>};
+  static const OperatorDefinition definition{.type = "StridedRead", .kernel = stridedMoveKernel<true>};
   return definition;
 }
 
 const OperatorDefinition& stridedWriteDefinition() {
-  static const OperatorDefinition definition{.type = "StridedWrite", .kernel = stridedMoveMoveKernel<false>};
+  static const OperatorDefinition definition{.type = "StridedWrite", .kernel = stridedMoveKernel<false>};
   return definition;
 }
 

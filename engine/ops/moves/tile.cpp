@@ -1,4 +1,4 @@
-// Tile: the input repeated along each axis. The gradient adds the repetitions up.
+// Tile repeats the input along each axis. The gradient adds the repetitions up.
 #include <fmt/format.h>
 
 #include "engine/ops/core/gradient_builder.h"

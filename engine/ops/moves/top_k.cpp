@@ -1,5 +1,5 @@
-// TopK: the k largest (or smallest) elements along an axis, in order, and where they stood. Of equal ones the
-// first comes first; NaN counts as larger than every number.
+// TopK: the k largest or smallest elements along an axis in order, and their positions. Of equal elements the
+// first comes first. NaN counts as larger than every number.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -43,13 +43,14 @@ Result<std::vector<TensorType>> inferTopK(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, shape}, {ElementType::int64, shape}};
 }
 
-/// NaN last, and otherwise by size.
+/// By size, with NaN last.
 template <class T>
 bool less(T a, T b) {
   return a < b || (a == a && b != b);
 }
 
-/// The first k places of one row, whose elements are `step` apart, in order; `places` has room for all.
+/// Finds the first k places of one row in order. The elements of the row are `step` apart, and `places` has
+/// room for all of them.
 template <class T>
 void order(const TopKPlan& plan, const T* row, std::int64_t* places) {
   std::iota(places, places + plan.extent, std::int64_t{0});

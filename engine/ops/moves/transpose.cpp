@@ -43,7 +43,7 @@ Result<Kernel> transposeKernel(const OperatorCall& call) {
 
 std::vector<Work> transposeWork(const OperatorCall& call) {
   const MovePlan plan = transposePlanOf(call);
-  if (plan.runElements() == plan.elements()) return {};  // only axes of one element change places
+  if (plan.runElements() == plan.elements()) return {};  // only axes of extent 1 change places
   return {moveWork(plan, call.input(0).element)};
 }
 

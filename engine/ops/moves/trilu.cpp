@@ -1,4 +1,5 @@
-// Trilu: the upper or lower triangle of each matrix, zeros elsewhere; the gradient is the same triangle.
+// Trilu keeps the upper or lower triangle of each matrix and sets the rest to zero. The gradient keeps the
+// same triangle.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ Result<Kernel> triluKernel(const OperatorCall& call) {
                     const Element* x = a.input<Element>(0);
                     Element* y = a.output<Element>(0);
                     for (std::int64_t r = 0; r < matrices * rows; ++r, x += columns, y += columns) {
-                      // Columns before `cut` lie below the diagonal k, the others on or above it.
+                      // Columns before `cut` lie below diagonal k, the others on or above it.
                       const std::int64_t cut =
                           std::clamp<std::int64_t>(r % rows + k + (upper ? 0 : 1), 0, columns);
                       const std::int64_t from = upper ? cut : 0, to = upper ? columns : cut;

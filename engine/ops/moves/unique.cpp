@@ -1,6 +1,7 @@
 // Unique: the distinct elements (or, with `axis`, the distinct slices), sorted or in the order of their first
-// occurrence; where each first occurs, which of them each is, and how often each occurs. How many there are
-// depends on the data, which must therefore be known. NaNs count as one value, above all others; −0 is 0.
+// occurrence; also where each occurs first, which of them each element is, and how often each occurs. The
+// data decide how many there are, so they must be known before the run. NaNs count as one value above all
+// others, and −0 is 0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@ namespace pipescope::ops {
 namespace {
 
 struct UniqueParts {
-  std::int64_t outer = 1, slices = 1, inner = 1;  ///< slice s: elements (o · slices + s) · inner + i
-  Shape sliceShape;                               ///< the output's, but for the number of slices
+  std::int64_t outer = 1, slices = 1, inner = 1;  ///< slice s holds the elements (o · slices + s) · inner + i
+  Shape sliceShape;  ///< the extents of the output, except for the number of slices
   std::size_t axis = 0;
   Ints first, inverse, counts;
 };
@@ -86,7 +87,7 @@ Result<UniqueParts> layoutOf(const OperatorCall& call) {
   return parts;
 }
 
-/// −1, 0 or 1: how slice a stands to slice b, by their first elements that differ.
+/// Compares slices a and b by their first elements that differ: −1, 0 or 1.
 int compared(const UniqueParts& parts, const std::vector<std::uint64_t>& keys, std::int64_t a,
              std::int64_t b) {
   for (std::int64_t o = 0; o < parts.outer; ++o) {

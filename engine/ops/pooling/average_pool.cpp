@@ -19,11 +19,11 @@ struct AveragePlan {
   Window window;
   std::int64_t planes = 0;
   bool countPadding = false;
-  bool wholePlane = false;  ///< one window that covers all and nothing else
+  bool wholePlane = false;  ///< one window covers everything and nothing else
 };
 
-/// The taps of one axis at one output position: input positions [first, end), and how many the divisor
-/// counts.
+/// The taps of one axis at one output position: input positions [first, end), and how many of them the
+/// divisor counts.
 struct Span {
   std::int64_t first = 0, end = 0, counted = 0;
 };
@@ -105,7 +105,7 @@ std::int64_t forRows(const AveragePlan& plan, const Odometer& outer, Visit visit
   return counted;
 }
 
-/// Rows under the window are added first, along contiguous memory, then columns.
+/// Adds the rows under the window first, along contiguous memory, then the columns.
 template <class T>
 void average(const AveragePlan& plan, const T* x, T* y, T* sums) {
   const Window& w = plan.window;
@@ -145,7 +145,7 @@ Result<Kernel> averageKernel(const OperatorCall& call) {
   });
 }
 
-Work averagePoolPoolWork(const AveragePlan& plan, const Shape& x, ElementType type, bool backward) {
+Work averagePoolWork(const AveragePlan& plan, const Shape& x, ElementType type, bool backward) {
   Pool pool = poolOf({type, x}, plan.window, PoolFunction::average);
   pool.backward = backward;
   return {pool, 1, ""};
@@ -157,7 +157,7 @@ std::vector<Work> averageWork(const OperatorCall& call) {
   if (call.node.op == "GlobalAveragePool")
     return {{Reduce{ReduceFunction::mean, plan.planes, plan.window.inputs(), true, call.input(0).element}, 1,
              ""}};
-  return {averagePoolPoolWork(plan, x, call.input(0).element, false)};
+  return {averagePoolWork(plan, x, call.input(0).element, false)};
 }
 
 Status averageGradient(GradientBuilder& builder) {
@@ -226,10 +226,10 @@ std::vector<Work> averagePoolGradientWork(const OperatorCall& call) {
         {Map{MapFunction::multiply, graph::elementCount(inputShape(call)), 1, call.input(0).element, false},
          1, "Spread"}};
   }
-  return {averagePoolPoolWork(plan, inputShape(call), call.input(0).element, true)};
+  return {averagePoolWork(plan, inputShape(call), call.input(0).element, true)};
 }
 
-std::vector<AttributeRule> averagePoolPoolAttributes() {
+std::vector<AttributeRule> averagePoolAttributes() {
   return {{"auto_pad", AttributeKind::text},
           {"ceil_mode", AttributeKind::integer},
           {"count_include_pad", AttributeKind::integer},
@@ -242,7 +242,7 @@ std::vector<AttributeRule> averagePoolPoolAttributes() {
 
 PIPESCOPE_REGISTER_OPERATOR(average_pool) {
   registry.add({.type = "AveragePool",
-                .attributes = averagePoolPoolAttributes(),
+                .attributes = averagePoolAttributes(),
                 .infer = inferAverage,
                 .kernel = averageKernel,
                 .work = averageWork,
@@ -252,7 +252,7 @@ PIPESCOPE_REGISTER_OPERATOR(average_pool) {
                 .kernel = averageKernel,
                 .work = averageWork,
                 .gradient = averageGradient});
-  std::vector<AttributeRule> attributes = averagePoolPoolAttributes();
+  std::vector<AttributeRule> attributes = averagePoolAttributes();
   attributes.push_back({"global", AttributeKind::integer});
   attributes.push_back({"input_shape", AttributeKind::integers});
   registry.add({.type = "GradAveragePool",

@@ -43,7 +43,7 @@ Result<std::vector<TensorType>> inferLp(const OperatorCall& call) {
   return std::vector<TensorType>{{call.input(0).element, pooledShape(call, plan.window)}};
 }
 
-/// visit(output index, input index) for every tap within the input, outputs ascending.
+/// Calls visit(output index, input index) for every tap within the input, with ascending outputs.
 template <class Visit>
 void forTaps(const LpPlan& plan, Visit visit) {
   const Window& w = plan.window;
@@ -110,7 +110,7 @@ Result<std::vector<TensorType>> inferLpPoolGradient(const OperatorCall& call) {
   return inferPoolGradient(call, plan.window);
 }
 
-/// dx = dy · sign x · (|x| ÷ y)^(p − 1); 0 where y is 0.
+/// dx = dy · sign x · (|x| ÷ y)^(p − 1), or 0 if y is 0.
 Result<Kernel> lpPoolGradientKernel(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const LpPlan plan, lpPoolPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
@@ -135,7 +135,7 @@ std::vector<Work> lpPoolGradientWork(const OperatorCall& call) {
   return work;
 }
 
-std::vector<AttributeRule> lpPoolPoolAttributes() {
+std::vector<AttributeRule> lpPoolAttributes() {
   return {{"auto_pad", AttributeKind::text},
           {"kernel_shape", AttributeKind::integers},
           {"p", AttributeKind::integer},
@@ -147,7 +147,7 @@ std::vector<AttributeRule> lpPoolPoolAttributes() {
 
 PIPESCOPE_REGISTER_OPERATOR(lp_pool) {
   registry.add({.type = "LpPool",
-                .attributes = lpPoolPoolAttributes(),
+                .attributes = lpPoolAttributes(),
                 .infer = inferLp,
                 .kernel = lpKernel,
                 .work = lpWork,
@@ -159,7 +159,7 @@ PIPESCOPE_REGISTER_OPERATOR(lp_pool) {
                 .work = lpWork,
                 .gradient = lpGradient});
   registry.add({.type = "GradLpPool",
-                .attributes = lpPoolPoolAttributes(),
+                .attributes = lpPoolAttributes(),
                 .minInputs = 3,
                 .maxInputs = 3,
                 .infer = inferLpPoolGradient,

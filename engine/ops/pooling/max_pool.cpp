@@ -21,7 +21,7 @@ Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
   for (std::size_t a = 0; a < w.axes(); ++a) {
     const std::int64_t reach = (w.kernel[a] - 1) * w.dilation[a] + 1;
     const bool padded = w.padBegin[a] > 0 || w.padEnd[a] > 0;
-    // Otherwise some window would cover padding only, and have no maximum.
+    // Otherwise a window could cover padding only, and have no maximum.
     if (w.padBegin[a] < reach && w.padEnd[a] < reach && (!padded || w.dilation[a] <= w.input[a])) continue;
     return badInput(fmt::format(
         "{}: on spatial axis {} a window may cover padding only (padding {} + {}, kernel reaching over {}, "
@@ -32,7 +32,7 @@ Result<PoolPlan> maxPoolPlanOf(const OperatorCall& call) {
   return plan;
 }
 
-Work maxPoolPoolWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
+Work poolingWork(const OperatorCall& call, const PoolPlan& plan, bool backward) {
   Pool pool = poolOf(call.input(0), plan.window, PoolFunction::max);
   pool.backward = backward;
   return {pool, 1, ""};
@@ -70,7 +70,7 @@ Result<Kernel> maxPoolKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> maxPoolWork(const OperatorCall& call) {
-  return {maxPoolPoolWork(call, *maxPoolPlanOf(call), false)};
+  return {poolingWork(call, *maxPoolPlanOf(call), false)};
 }
 
 Status maxPoolGradient(GradientBuilder& builder) {
@@ -96,10 +96,10 @@ Result<Kernel> gradMaxPoolKernel(const OperatorCall& call) {
 }
 
 std::vector<Work> gradMaxPoolWork(const OperatorCall& call) {
-  return {maxPoolPoolWork(call, *maxPoolPlanOf(call), true)};
+  return {poolingWork(call, *maxPoolPlanOf(call), true)};
 }
 
-std::vector<AttributeRule> maxPoolPoolAttributes() {
+std::vector<AttributeRule> maxPoolAttributes() {
   return {{"auto_pad", AttributeKind::text},      {"ceil_mode", AttributeKind::integer},
           {"dilations", AttributeKind::integers}, {"kernel_shape", AttributeKind::integers},
           {"pads", AttributeKind::integers},      {"strides", AttributeKind::integers}};
@@ -108,7 +108,7 @@ std::vector<AttributeRule> maxPoolPoolAttributes() {
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(max_pool) {
-  std::vector<AttributeRule> attributes = maxPoolPoolAttributes();
+  std::vector<AttributeRule> attributes = maxPoolAttributes();
   attributes.push_back({"storage_order", AttributeKind::integer});
   registry.add({.type = "MaxPool",
                 .attributes = attributes,
@@ -123,7 +123,7 @@ PIPESCOPE_REGISTER_OPERATOR(max_pool) {
                 .work = maxPoolWork,
                 .gradient = maxPoolGradient});
   registry.add({.type = "GradMaxPool",
-                .attributes = maxPoolPoolAttributes(),
+                .attributes = maxPoolAttributes(),
                 .minInputs = 3,
                 .maxInputs = 3,
                 .infer = inferGradMaxPool,

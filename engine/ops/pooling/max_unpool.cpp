@@ -1,4 +1,4 @@
-// MaxUnpool: a partial inverse of MaxPool, by its Indices; and GradMaxUnpool, which reads the gradient there.
+// MaxUnpool is a partial inverse of MaxPool by its Indices. GradMaxUnpool reads the gradient at those places.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,8 +43,7 @@ Result<std::vector<TensorType>> inferMaxUnpool(const OperatorCall& call) {
   if (call.has(2)) {
     PIPESCOPE_ASSIGN(const Ints wanted, call.constantInts(2, "output_shape (input 2)"));
     if (wanted != shape) {
-      // Whether the indices then count within the wanted or the computed shape differs between ONNX's
-      // versions.
+      // ONNX's versions differ in whether the indices then count within the wanted or the computed shape.
       return badInput(
           fmt::format("{}: output_shape is {}, but kernel, strides and pads make {}; another shape than "
                       "that is not supported",

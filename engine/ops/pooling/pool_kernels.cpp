@@ -9,21 +9,21 @@
 namespace pipescope::ops {
 namespace {
 
-/// NaN wins, whichever side it stands on.
+/// NaN wins on either side.
 template <class T>
 T larger(T a, T b) {
   return a > b || a != a ? a : b;
 }
 
-/// Whether an element of a window is its maximum; a NaN is only ever found where the maximum is NaN.
+/// Whether an element of a window is its maximum. A NaN is found only if the maximum is NaN.
 template <class T>
 bool isMaximum(T value, T maximum) {
   return (value == maximum) | (value != value);
 }
 
-/// The taps of one axis that lie within the input for one output position.
+/// The taps of one axis that lie within the input at one output position.
 struct Taps {
-  std::int64_t start = 0;           ///< input position of tap 0, may lie in the padding
+  std::int64_t start = 0;           ///< the input position of tap 0, which may lie in the padding
   std::int64_t first = 0, end = 0;  ///< taps within the input
 };
 
@@ -61,7 +61,8 @@ std::int64_t outerPositions(const Window& w) {
   return w.positions() / w.output.back();
 }
 
-/// Offset within its plane of the window's element that equals the maximum `y`, the first in row-major order.
+/// The offset within its plane of the window's element that equals the maximum `y`: the first one in
+/// row-major order.
 template <class T>
 std::int64_t findMaximum(const Window& w, const Odometer& outer, const Taps& taps, const T* plane, T y) {
   const std::int64_t step = w.dilation.back();
@@ -91,7 +92,7 @@ void forMaxima(const PoolPlan& plan, std::int64_t planes, const T* x, const T* y
   }
 }
 
-/// The commonest window: two by two, step two, nothing padded.
+/// The most common window: two by two, stride two, without padding.
 bool isTwoByTwo(const Window& w) {
   if (w.axes() != 2) return false;
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -101,7 +102,7 @@ bool isTwoByTwo(const Window& w) {
   return true;
 }
 
-// Four windows of two by two side by side, as vectors.
+// Does four windows of two by two side by side, as vectors.
 using Four = float __attribute__((vector_size(16)));
 
 Four loadFour(const float* p) {

@@ -1,4 +1,4 @@
-// ConvInteger: a convolution of int8 or uint8 numbers less their zero points, in int32. Computed in doubles,
+// ConvInteger convolves int8 or uint8 numbers minus their zero points, in int32. It computes in doubles,
 // which hold every such sum exactly.
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using base::badInput;
 
-struct ConvIntegerIntegerPlan {
+struct ConvIntegerPlan {
   ConvPlan conv;
   ElementType x = ElementType::uint8, w = ElementType::uint8;
   std::int64_t inputs = 0, weights = 0, outputs = 0;
@@ -19,7 +19,7 @@ struct ConvIntegerIntegerPlan {
   bool perFilter = false;
 };
 
-Status checkConvIntegerZero(const OperatorCall& call, std::size_t input, std::int64_t many) {
+Status checkConvZeroPoint(const OperatorCall& call, std::size_t input, std::int64_t many) {
   if (!call.has(input)) return {};
   const TensorType& zero = call.input(input);
   const bool count = zero.elements() == 1 || (many > 0 && zero.shape == Shape{many});
@@ -29,8 +29,8 @@ Status checkConvIntegerZero(const OperatorCall& call, std::size_t input, std::in
                               many > 0 ? fmt::format(" or {} of them", many) : ""));
 }
 
-Result<ConvIntegerIntegerPlan> convIntegerPlanOf(const OperatorCall& call) {
-  ConvIntegerIntegerPlan plan;
+Result<ConvIntegerPlan> convIntegerPlanOf(const OperatorCall& call) {
+  ConvIntegerPlan plan;
   plan.x = call.input(0).element;
   plan.w = call.input(1).element;
   for (const ElementType type : {plan.x, plan.w}) {
@@ -39,8 +39,8 @@ Result<ConvIntegerIntegerPlan> convIntegerPlanOf(const OperatorCall& call) {
   }
   PIPESCOPE_ASSIGN(plan.conv, convPlanOf(call, call.input(0).shape, call.input(1).shape));
   plan.filters = plan.conv.groups * plan.conv.outChannels;
-  PIPESCOPE_TRY(checkConvIntegerZero(call, 2, 0));
-  PIPESCOPE_TRY(checkConvIntegerZero(call, 3, plan.filters));
+  PIPESCOPE_TRY(checkConvZeroPoint(call, 2, 0));
+  PIPESCOPE_TRY(checkConvZeroPoint(call, 3, plan.filters));
   plan.perFilter = call.has(3) && call.input(3).elements() > 1;
   plan.inputs = call.input(0).elements();
   plan.weights = call.input(1).elements();
@@ -49,7 +49,7 @@ Result<ConvIntegerIntegerPlan> convIntegerPlanOf(const OperatorCall& call) {
 }
 
 Result<std::vector<TensorType>> inferConv(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvIntegerIntegerPlan plan, convIntegerPlanOf(call));
+  PIPESCOPE_ASSIGN(const ConvIntegerPlan plan, convIntegerPlanOf(call));
   return std::vector<TensorType>{{ElementType::int32, convOutputShape(plan.conv)}};
 }
 
@@ -58,7 +58,7 @@ double zeroOf(ElementType type, const KernelArguments& a, std::size_t input, std
   return type == ElementType::int8 ? a.input<std::int8_t>(input)[at] : a.input<std::uint8_t>(input)[at];
 }
 
-void runConvInteger(const ConvIntegerIntegerPlan& plan, const Convolution<double>& convolution,
+void runConvInteger(const ConvIntegerPlan& plan, const Convolution<double>& convolution,
                     const KernelArguments& a) {
   auto* x = a.scratchAs<double>();
   double* w = x + paddedElements<double>(plan.inputs);
@@ -81,7 +81,7 @@ void runConvInteger(const ConvIntegerIntegerPlan& plan, const Convolution<double
 }
 
 Result<Kernel> convKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const ConvIntegerIntegerPlan plan, convIntegerPlanOf(call));
+  PIPESCOPE_ASSIGN(const ConvIntegerPlan plan, convIntegerPlanOf(call));
   const Convolution<double> convolution(plan.conv, ConvPass::forward);
   const std::int64_t scratch = paddedElements<double>(plan.inputs) + paddedElements<double>(plan.weights) +
                                paddedElements<double>(plan.outputs) + convolution.scratchElements();

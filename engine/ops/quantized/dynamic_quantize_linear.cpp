@@ -1,5 +1,5 @@
-// DynamicQuantizeLinear: to uint8 with the scale and zero point that the data's range, stretched to hold 0,
-// asks for. Data that are all 0 get the scale 1.
+// DynamicQuantizeLinear quantizes to uint8, with the scale and zero point for the range of the data, extended
+// to include 0. Data that are all 0 get the scale 1.
 #include <algorithm>
 
 #include "engine/ops/quantized/quantization.h"

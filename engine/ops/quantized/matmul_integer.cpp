@@ -1,5 +1,5 @@
-// MatMulInteger: products of int8 or uint8 matrices, less their zero points, in int32. a's zero point is one
-// number or one for each row, b's one or one for each column.
+// MatMulInteger multiplies int8 or uint8 matrices minus their zero points, in int32. a has one zero point or
+// one for each row, b has one or one for each column.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -14,13 +14,13 @@ bool isByte(ElementType type) {
   return type == ElementType::int8 || type == ElementType::uint8;
 }
 
-struct MatmulIntegerIntegerPlan {
+struct MatmulIntegerPlan {
   MatMulPlan product;
-  std::int64_t rows = 1;  ///< of one matrix of a
+  std::int64_t rows = 1;  ///< of each matrix of a
   bool perRow = false, perColumn = false;
 };
 
-Status checkMatmulIntegerZero(const OperatorCall& call, std::size_t input, std::int64_t many) {
+Status checkMatmulZeroPoint(const OperatorCall& call, std::size_t input, std::int64_t many) {
   if (!call.has(input)) return {};
   const TensorType& zero = call.input(input);
   if (zero.element == call.input(input - 2).element && (zero.elements() == 1 || zero.shape == Shape{many}))
@@ -30,28 +30,28 @@ Status checkMatmulIntegerZero(const OperatorCall& call, std::size_t input, std::
                               graph::toString(call.input(input - 2).element), many));
 }
 
-Result<MatmulIntegerIntegerPlan> matmulIntegerPlanOf(const OperatorCall& call) {
+Result<MatmulIntegerPlan> matmulIntegerPlanOf(const OperatorCall& call) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!isByte(call.input(i).element)) return unsupportedType(call, call.input(i).element, "int8 and uint8");
   }
-  MatmulIntegerIntegerPlan plan;
+  MatmulIntegerPlan plan;
   const Shape &a = call.input(0).shape, &b = call.input(1).shape;
   PIPESCOPE_ASSIGN(plan.product, matMulPlan(call, a, b));
   plan.rows = a.size() > 1 ? a[a.size() - 2] : 1;
-  PIPESCOPE_TRY(checkMatmulIntegerZero(call, 2, plan.rows));
-  PIPESCOPE_TRY(checkMatmulIntegerZero(call, 3, plan.product.n));
+  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 2, plan.rows));
+  PIPESCOPE_TRY(checkMatmulZeroPoint(call, 3, plan.product.n));
   plan.perRow = call.has(2) && call.input(2).elements() > 1;
   plan.perColumn = call.has(3) && call.input(3).elements() > 1;
   return plan;
 }
 
 Result<std::vector<TensorType>> inferProduct(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatmulIntegerIntegerPlan plan, matmulIntegerPlanOf(call));
+  PIPESCOPE_ASSIGN(const MatmulIntegerPlan plan, matmulIntegerPlanOf(call));
   return std::vector<TensorType>{{ElementType::int32, plan.product.result}};
 }
 
 template <class A, class B>
-void runMatmulInteger(const MatmulIntegerIntegerPlan& plan, const KernelArguments& arguments) {
+void runMatmulInteger(const MatmulIntegerPlan& plan, const KernelArguments& arguments) {
   const MatMulPlan& p = plan.product;
   const A* zeroA = arguments.input<A>(2);
   const B* zeroB = arguments.input<B>(3);
@@ -76,7 +76,7 @@ void runMatmulInteger(const MatmulIntegerIntegerPlan& plan, const KernelArgument
 }
 
 Result<Kernel> productKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MatmulIntegerIntegerPlan plan, matmulIntegerPlanOf(call));
+  PIPESCOPE_ASSIGN(const MatmulIntegerPlan plan, matmulIntegerPlanOf(call));
   const bool a = call.input(0).element == ElementType::uint8, b = call.input(1).element == ElementType::uint8;
   return Kernel{[plan, a, b](const KernelArguments& arguments) -> Status {
                   if (a && b) {

@@ -1,5 +1,5 @@
-// QLinearConv: a convolution of quantised numbers, summed in 32 bits with an int32 bias and quantised again.
-// x and y have one scale each, the weight one or one for each filter; its zero points likewise.
+// QLinearConv convolves quantized numbers, sums in 32 bits with an int32 bias, and quantizes again. x and y
+// have one scale each, the weight has one or one for each filter; so do its zero points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ template <class X, class W>
 std::int32_t sumAt(const ConvPlan& plan, const Odometer& position, const X* x, std::int32_t zeroX, const W* w,
                    std::int32_t zeroW) {
   const Window& window = plan.window;
-  std::uint32_t sum = 0;  // wraps as 32-bit sums do
+  std::uint32_t sum = 0;  // wraps, as 32-bit sums do
   Odometer tap(window.kernel.data(), window.axes());
   for (std::int64_t t = 0; t < window.taps(); ++t, tap.next()) {
     std::int64_t at = 0;

@@ -1,5 +1,5 @@
-// QLinearMatMul: a product of quantised matrices (or stacks of them, broadcast as numpy does), summed in 32
-// bits and quantised again. a and y have one scale each, b one or one for each column.
+// QLinearMatMul multiplies quantized matrices (or stacks of them, with numpy's broadcasting), sums in 32 bits
+// and quantizes again. a and y have one scale each, b has one or one for each column.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using base::badInput;
 
 struct Plan {
   std::int64_t m = 1, k = 1, n = 1;
-  Ints left, right;  ///< first element of each product's matrices
+  Ints left, right;  ///< the first elements of each product's matrices
   Shape result;
   bool columnScales = false;
 };
@@ -77,7 +77,7 @@ void multiplyQuantized(const Plan& plan, const KernelArguments& a) {
                scaleY = static_cast<double>(*a.input<float>(6));
   const Y zeroY = *a.input<Y>(7);
   Y* y = a.output<Y>(0);
-  auto* sums = a.scratchAs<std::uint32_t>();  // wrap as 32-bit sums do
+  auto* sums = a.scratchAs<std::uint32_t>();  // wraps, as 32-bit sums do
   for (std::size_t product = 0; product < plan.left.size(); ++product) {
     const A* left = a.input<A>(0) + plan.left[product];
     for (std::int64_t row = 0; row < plan.m; ++row, left += plan.k) {

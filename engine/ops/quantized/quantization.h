@@ -1,5 +1,5 @@
 #pragma once
-// What operators on quantised numbers share: real value = (number − zero point) · scale.
+// Helpers of operators on quantized numbers: real value = (number − zero point) · scale.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,7 @@
 
 namespace pipescope::ops {
 
-/// The nearest number of Q's range to value + zero, halves to even; NaN becomes the lowest.
+/// The number in Q's range that is nearest to value + zero, halves to even. NaN becomes the lowest number.
 template <class Q>
 Q saturated(double value, Q zero) {
   const double shifted = std::nearbyint(value) + static_cast<double>(zero);
@@ -18,21 +18,22 @@ Q saturated(double value, Q zero) {
   return static_cast<Q>(shifted);
 }
 
-/// A scale and zero point of one number, or of one for each index of an axis.
+/// A scale and zero point for the whole tensor, or for each index of an axis.
 struct QuantizationPlan {
-  std::int64_t outer = 1, channels = 1, inner = 1;  ///< channels 1: one for all
+  std::int64_t outer = 1, channels = 1, inner = 1;  ///< channels is 1 if one scale serves all
 };
 
-/// Checks scale (float32) and zero point, which may be left out, against the axis of x that the attribute
-/// `axis` names.
+/// Checks the scale (float32) and the optional zero point against the axis of x that the attribute `axis`
+/// names.
 Result<QuantizationPlan> quantizationPlan(const OperatorCall& call, std::size_t scale, std::size_t zeroPoint);
-/// The scale is float32 of `count` numbers or one; the zero point is of `element` and like it.
+/// Fails with a sentence unless the scale is one float32 or `count` of them, and the zero point has the type
+/// `element` and the same shape.
 Status requireScale(const OperatorCall& call, std::size_t scale, std::size_t zeroPoint, ElementType element,
                     std::int64_t count);
-/// int8 or uint8.
+/// Whether the type is int8 or uint8.
 Status requireQuantized(const OperatorCall& call, std::size_t input);
 
-/// maker(std::int8_t{}) or maker(std::uint8_t{}).
+/// Calls maker(std::int8_t{}) or maker(std::uint8_t{}).
 template <class Maker>
 Result<Kernel> kernelForQuantized(const OperatorCall& call, ElementType type, Maker maker) {
   if (type == ElementType::int8) return maker(std::int8_t{});

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear: to 8-bit numbers and back, with one scale or one for each index of an
-// axis.
+// QuantizeLinear and DequantizeLinear convert to 8-bit numbers and back, with one scale or one for each index
+// of an axis.
 #include <fmt/format.h>
 
 #include "engine/ops/quantized/quantization.h"

@@ -9,13 +9,13 @@
 namespace pipescope::ops {
 namespace {
 
-/// m.cells holds H·Rhᵀ + recurrent bias (linear before reset) or r∘H; m.dCell is a buffer of one step.
+/// m.cells holds H·Rhᵀ + recurrent bias (linear before reset) or r∘H. m.dCell is a buffer for one step.
 template <class T>
 struct GruCell {
   const RecurrentPlan& plan;
   std::int64_t direction;
   const T* r;
-  const T* recurrentBias;  ///< of the h gate, where it is added before the reset; null: none
+  const T* recurrentBias;  ///< of the h gate, if it is added before the reset; otherwise null
   const RecurrentMemory<T>& m;
   const ClippedActivation<T> f, g;
 
@@ -29,7 +29,7 @@ struct GruCell {
         f(p, d, 0),
         g(p, d, 1) {}
 
-  /// batch × (some gates): to (rows of `width`) = from · (rows of R)ᵀ.
+  /// Sets `to` (batch × some gates, rows of `width`) to from · (rows of R)ᵀ.
   void multiplyGates(const T* from, std::int64_t first, std::int64_t count) const {
     Product product = denseProduct(plan.batch, count * plan.hidden, plan.hidden, false, true, false);
     product.ldc = plan.width();
@@ -70,7 +70,7 @@ struct GruCell {
       state = (T(1) - update) * candidate + update * state;
     }
   }
-  /// Leaves the gradient by the reset gate's argument to backProducts where the reset comes first.
+  /// Leaves the gradient by the reset gate's argument to backProducts if the reset comes first.
   void back(std::int64_t b, std::int64_t row) {
     const std::int64_t n = plan.hidden;
     T* gates = m.gates + row * 3 * n;
@@ -94,7 +94,7 @@ struct GruCell {
       }
     }
   }
-  /// dNext or dCell += products of some gates · their rows of R.
+  /// Adds products of some gates with their rows of R to dNext or dCell.
   void multiplyBack(std::int64_t first, std::int64_t count, bool accumulate, T* to) const {
     Product product = denseProduct(plan.batch, plan.hidden, count * plan.hidden, false, false, accumulate);
     product.lda = plan.width();
@@ -119,7 +119,7 @@ struct GruCell {
   }
 };
 
-/// dR of a direction: z and r from the state before each step; h from that, or from r∘H.
+/// dR of a direction: z and r from the state before each step, h from that state or from r∘H.
 template <class T>
 void recurrentWeightGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dr) {
   const std::int64_t n = plan.hidden;
@@ -151,7 +151,7 @@ struct Gru {
   static Result<RecurrentPlan> planOf(const OperatorCall& call) {
     return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
   }
-  /// All, or z's and r's.
+  /// All gates, or z and r only.
   static std::int64_t recurrentBiases(const RecurrentPlan& plan) { return plan.linearBeforeReset ? 2 : 3; }
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     const ElementType type = call.input(0).element;

@@ -64,7 +64,7 @@ struct LstmCell {
       const T squashed = h(m.cells[row * n + i]);
       const T dOut = dState * squashed * f.slope(out);
       dCell += dState * out * h.slope(squashed) + dOut * peep(1, i);
-      // A coupled forget gate is 1 − in, and has no argument of its own.
+      // A coupled forget gate is 1 − in and has no argument of its own.
       const T dIn = dCell * (plan.coupled ? candidate - before : candidate) * f.slope(in);
       const T dForget = plan.coupled ? T(0) : dCell * before * f.slope(forget);
       const T dCandidate = dCell * in * g.slope(candidate);
@@ -83,7 +83,7 @@ struct LstmCell {
   }
 };
 
-/// Rows of sequences that have ended hold zero gradients.
+/// Rows of sequences that have ended get zero gradients.
 template <class T>
 void peepholeGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dp) {
   const std::int64_t n = plan.hidden;

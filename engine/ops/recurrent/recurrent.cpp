@@ -12,12 +12,12 @@ using base::badInput;
 
 struct KnownActivation {
   Activation::Kind kind;
-  int parameters;  ///< 0; 1: alpha; 2: alpha and beta
+  int parameters;  ///< parameters: 0, 1 (alpha) or 2 (alpha and beta)
   bool hasDefaults = true;
   double alpha = 0, beta = 0;
 };
 
-/// Defaults are those of ONNX's operators of these names.
+/// The defaults are those of ONNX's operators with these names.
 const std::map<std::string, KnownActivation>& knownActivations() {
   using Kind = Activation::Kind;
   static const std::map<std::string, KnownActivation> known{
@@ -35,7 +35,7 @@ const std::map<std::string, KnownActivation>& knownActivations() {
   return known;
 }
 
-/// Alphas and betas are taken by the activations that have them, in order.
+/// Activations that have alphas and betas take them in order.
 Status readActivations(const OperatorCall& call, const std::vector<std::string>& defaults,
                        RecurrentPlan& plan) {
   std::vector<std::string> names;
@@ -194,7 +194,7 @@ std::vector<std::size_t> differentiableInputs(const OperatorCall& call) {
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
   const OperatorCall& call = builder.call();
   for (const Activation& activation : plan.activations) {
-    // Otherwise the slope does not follow from the result.
+    // Otherwise the result does not determine the slope.
     const bool needsPositive = activation.kind == Activation::Kind::elu ||
                                activation.kind == Activation::Kind::leakyRelu ||
                                activation.kind == Activation::Kind::scaledTanh;

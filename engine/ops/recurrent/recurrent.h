@@ -1,6 +1,6 @@
 #pragma once
-// What RNN, GRU and LSTM share: attributes, sizes, memory, and the walk over time. The gates' arithmetic is
-// in rnn.cpp, gru.cpp and lstm.cpp. Names and order of inputs, outputs and gates are ONNX's.
+// What RNN, GRU and LSTM share: attributes, sizes, memory, and the walk over time. The arithmetic of the
+// gates is in rnn.cpp, gru.cpp and lstm.cpp. The names and the order of inputs, outputs and gates are ONNX's.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,10 +39,10 @@ struct Activation {
 struct RecurrentPlan {
   std::int64_t time = 0, batch = 0, input = 0, hidden = 0;
   std::int64_t directions = 1, gates = 1;
-  bool reverse = false;                 ///< of the only direction; of two, the second runs backwards
+  bool reverse = false;                 ///< direction of the only one; of two, the second runs backwards
   bool batchFirst = false;              ///< layout 1
-  double clip = 0;                      ///< 0: none
-  std::vector<Activation> activations;  ///< of each direction in turn
+  double clip = 0;                      ///< 0: not clipped
+  std::vector<Activation> activations;  ///< activations of each direction in turn
   bool linearBeforeReset = false;       ///< GRU
   bool coupled = false;                 ///< LSTM: the forget gate is 1 − the input gate
   bool hasLengths = false;
@@ -51,13 +51,13 @@ struct RecurrentPlan {
   std::int64_t rows() const { return time * batch; }
   std::int64_t width() const { return gates * hidden; }
   bool backwards(std::int64_t direction) const { return direction == 1 || reverse; }
-  /// Of a (time, batch) pair within X, and of its element 0 within Y.
+  /// The row of a (time, batch) pair within X, and the place of its first element within Y.
   std::int64_t row(std::int64_t t, std::int64_t b) const { return batchFirst ? b * time + t : t * batch + b; }
   std::int64_t inY(std::int64_t t, std::int64_t b, std::int64_t direction) const {
     return (batchFirst ? (b * time + t) * directions + direction : (t * directions + direction) * batch + b) *
            hidden;
   }
-  /// Of a state's element 0 within initial_h, Y_h and the like.
+  /// The place of a state's first element within initial_h, Y_h and the like.
   std::int64_t inState(std::int64_t b, std::int64_t direction) const {
     return (batchFirst ? b * directions + direction : direction * batch + b) * hidden;
   }
@@ -67,8 +67,8 @@ struct RecurrentPlan {
   }
 };
 
-/// An activation of an argument that is kept within ±clip, and the slope of both as a function of the result.
-/// Where the argument was cut the result is that of a bound, and the slope 0.
+/// An activation whose argument is kept within ±clip, and the slope of both as a function of the result. If
+/// the argument was cut, the result is that of a bound, and the slope is 0.
 template <class T>
 class ClippedActivation {
  public:
@@ -91,44 +91,44 @@ class ClippedActivation {
 };
 
 /// Reads the attributes and checks inputs 0 to 7 (X, W, R, B, sequence_lens, initial_h, initial_c, P).
-/// `defaults`: the activations of one direction.
+/// `defaults` are the activations of one direction.
 Result<RecurrentPlan> recurrentPlan(const OperatorCall& call, std::int64_t gates,
                                     const std::vector<std::string>& defaults);
-/// Types of Y, Y_h and, for LSTM, Y_c.
+/// The types of Y, Y_h and, for an LSTM, Y_c.
 std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentPlan& plan);
-/// Attributes that all three have.
+/// The attributes that all three operators have.
 std::vector<AttributeRule> recurrentAttributes();
-/// Every sequence is 0 to `time` long.
+/// Fails with a sentence unless every sequence is 0 to `time` long.
 Status checkLengths(const RecurrentPlan& plan, const std::int32_t* lengths);
 
-/// Inputs of which the gradient operators give the gradient, in the order of their outputs, of those present.
+/// The present inputs whose gradient the gradient operators compute, in the order of their outputs.
 std::vector<std::size_t> differentiableInputs(const OperatorCall& call);
-/// Adds the operator `Grad<type>`: all inputs, then the gradients by Y, Y_h and Y_c; its outputs are the
-/// gradients by differentiableInputs.
+/// Adds the operator `Grad<type>`. It takes all inputs, then the gradients by Y, Y_h and Y_c; its outputs are
+/// the gradients by differentiableInputs.
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan);
-/// Types of those outputs.
+/// The types of those outputs.
 Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call, const RecurrentPlan& plan);
 
-/// The products of one pass over time, and `cell` for every step of every direction.
+/// The Work of the products of one pass over time, and of `cell` for every step of every direction.
 std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
                                 const std::vector<Work>& cell);
 std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentPlan& plan,
                                         const std::vector<Work>& cell);
 
-/// Memory of one direction's pass over time. Rows are those of X.
+/// The memory of one direction's pass over time. Rows are those of X.
 template <class T>
 struct RecurrentMemory {
   T* gates = nullptr;        ///< rows × width: input products, then activated gates, then their gradients
   T* before = nullptr;       ///< rows × hidden: the state before each step
-  T* cells = nullptr;        ///< rows × hidden: LSTM, c after each step; GRU, what is multiplied by r or R_h
-  T* cellsBefore = nullptr;  ///< rows × hidden: LSTM, c before each step
+  T* cells = nullptr;        ///< rows × hidden; LSTM: c after each step; GRU: what is multiplied by r or R_h
+  T* cellsBefore = nullptr;  ///< rows × hidden; LSTM: c before each step
   T* state = nullptr;        ///< batch × hidden
   T* cell = nullptr;         ///< batch × hidden
   T* products = nullptr;     ///< batch × width
-  T* dState = nullptr;       ///< batch × hidden; these two for gradients only
+  T* dState = nullptr;       ///< batch × hidden; this and the next for gradients only
   T* dCell = nullptr;        ///< batch × hidden
   T* dNext = nullptr;        ///< batch × hidden
-  T* extra = nullptr;        ///< rows × hidden: GRU, gradient of the recurrent half of the h gate
+  T* extra = nullptr;        ///< rows × hidden; GRU: gradient of the recurrent half of the h gate
 
   static std::int64_t elements(const RecurrentPlan& plan) {
     return paddedElements<T>(plan.rows() * plan.width()) + 4 * paddedElements<T>(plan.rows() * plan.hidden) +
@@ -147,7 +147,8 @@ struct RecurrentMemory {
   }
 };
 
-/// gates = X · Wᵀ + bias; `recurrentBias` adds the recurrent half for the first so many gates.
+/// gates = X · Wᵀ + bias. `recurrentBias` is the number of gates to which the recurrent half of the bias is
+/// added.
 template <class T>
 void inputProducts(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                    std::int64_t recurrentBias, T* gates) {
@@ -164,7 +165,7 @@ void inputProducts(const RecurrentPlan& plan, std::int64_t direction, const Kern
   }
 }
 
-/// A direction's initial state (input 5 or 6) as batch × hidden.
+/// The initial state of a direction (input 5 or 6) as batch × hidden.
 template <class T>
 void loadState(const RecurrentPlan& plan, std::int64_t direction, const T* from, T* state) {
   for (std::int64_t b = 0; b < plan.batch; ++b) {
@@ -181,8 +182,8 @@ void storeState(const RecurrentPlan& plan, std::int64_t direction, const T* stat
   }
 }
 
-/// visit(b, time of the sequence that is done in this step, or −1 − time where the sequence has ended) for
-/// every sequence of a step.
+/// Calls visit(b, time) for every sequence of a step, where time is the time that this step does, or −1 −
+/// time if the sequence has ended.
 template <class Visit>
 void forSequences(const RecurrentPlan& plan, std::int64_t direction, std::int64_t step,
                   const std::int32_t* lengths, const Visit& visit) {
@@ -196,9 +197,9 @@ void forSequences(const RecurrentPlan& plan, std::int64_t direction, std::int64_
   }
 }
 
-/// One direction forward: Cell{plan, direction, arguments, memory} offers products(), which multiplies the
-/// state with R, and step(b, row), which turns gates row `row` into activated gates and state row b into the
-/// next.
+/// Runs one direction forward. Cell{plan, direction, arguments, memory} offers products(), which multiplies
+/// the state with R, and step(b, row), which turns gates row `row` into activated gates and state row b into
+/// the next state.
 template <class T, class Cell>
 void runForward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                 const RecurrentMemory<T>& m, Cell& cell, T* y) {
@@ -226,7 +227,7 @@ void runForward(const RecurrentPlan& plan, std::int64_t direction, const KernelA
   }
 }
 
-/// Sums of the columns of a rows × columns part of a matrix, in the order of its rows.
+/// Sums the columns of a rows × columns part of a matrix in the order of its rows.
 template <class T>
 void columnSums(const T* from, std::int64_t rows, std::int64_t stride, std::int64_t columns, T* to) {
   std::fill_n(to, columns, T(0));
@@ -235,7 +236,7 @@ void columnSums(const T* from, std::int64_t rows, std::int64_t stride, std::int6
   }
 }
 
-/// The outputs of a gradient operator by the input that they belong to.
+/// The outputs of a gradient operator, by the input that they belong to.
 class GradientOutputs {
  public:
   explicit GradientOutputs(const OperatorCall& call) {
@@ -252,10 +253,10 @@ class GradientOutputs {
   std::array<std::size_t, 8> places_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
 };
 
-/// One direction backward, after runForward: Cell offers back(b, row), which turns activated gates into
-/// gradients by what was activated (gates row and products row b), dState row b into the part that passes by
-/// R (in dNext), and backProducts(), which adds what passes through R. Leaves the gradient by the initial
-/// state in dState.
+/// Runs one direction backward, after runForward. Cell offers back(b, row), which turns activated gates into
+/// gradients by their arguments (gates row and products row b) and dState row b into the part that bypasses R
+/// (in dNext), and backProducts(), which adds what passes through R. Leaves the gradient by the initial state
+/// in dState.
 template <class T, class Cell>
 void runBackward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                  const RecurrentMemory<T>& m, Cell& cell) {
@@ -286,7 +287,8 @@ void runBackward(const RecurrentPlan& plan, std::int64_t direction, const Kernel
   }
 }
 
-/// Gradients by X (added up over the directions) and W, from the gradients by the gates' arguments.
+/// Computes the gradients by X (added up over the directions) and W from the gradients by the gates'
+/// arguments.
 template <class T>
 void inputGradients(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                     const GradientOutputs& to, const T* gates) {

@@ -1,5 +1,5 @@
 #pragma once
-// RNN, GRU and LSTM as operators: what remains the same once a cell is known.
+// Makes operators of RNN, GRU and LSTM from their cells.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ struct RecurrentOperator {
     }
   }
 
-  /// The gates are computed again rather than kept.
+  /// The gates are computed again instead of being kept.
   template <class T>
   static void backward(const RecurrentPlan& plan, const KernelArguments& a, const GradientOutputs& to) {
     const RecurrentMemory<T> m(plan, a.scratchAs<T>());
@@ -88,8 +88,8 @@ struct RecurrentOperator {
   }
 };
 
-/// Adds the operator and Grad<type>. It takes X, W, R, B, sequence_lens, initial_h (6 inputs), for an LSTM
-/// also initial_c and P (8).
+/// Adds the operator and Grad<type>. It takes X, W, R, B, sequence_lens and initial_h (6 inputs); an LSTM
+/// also takes initial_c and P (8).
 template <class Kind>
 void addRecurrent(OperatorRegistry& registry, const std::string& type, const std::string& ownAttribute,
                   std::size_t maxInputs) {

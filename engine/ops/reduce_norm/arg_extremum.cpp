@@ -1,5 +1,5 @@
-// ArgMax and ArgMin along one axis: int64 indices; ties go to the first, or with select_last_index to the
-// last; a NaN counts as the extremum, as in numpy.
+// ArgMax and ArgMin along one axis give int64 indices. Of equal elements the first counts, or with
+// select_last_index the last. A NaN counts as the extremum, as in numpy.
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/rows.h"
 #include "engine/ops/core/shape_tools.h"

@@ -1,7 +1,7 @@
-// BatchNormalization: x, scale, bias, mean, variance → y, and in training (training_mode = 1, statistics of
-// the batch) the running mean and variance: running·momentum + batch·(1 − momentum). The variance is the
-// population's, as ONNX says; with the own attribute `unbiased` = 1 the running one is the sample's, as
-// PyTorch's. GradBatchNormalization: x, scale, dy, [mean, variance] → dx, dscale, dbias.
+// BatchNormalization: x, scale, bias, mean, variance → y, and in training (training_mode = 1, with statistics
+// of the batch) the running mean and variance: running·momentum + batch·(1 − momentum). ONNX uses the
+// variance of the population; with our attribute `unbiased` = 1 the running variance is that of the sample,
+// as in PyTorch. GradBatchNormalization: x, scale, dy, [mean, variance] → dx, dscale, dbias.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -14,13 +14,13 @@ namespace {
 
 using base::badInput;
 
-struct BatchNormalizationNormPlan {
+struct BatchNormPlan {
   Rows rows;  ///< batch, channels, positions
   double epsilon = 1e-5, momentum = 0.9;
   bool training = false, unbiased = false;
 
   std::int64_t perChannel() const { return rows.outer * rows.inner; }
-  /// Pieces too short for the lanes of a sum.
+  /// Pieces shorter than this do not fill the lanes of a sum.
   bool isShort() const { return rows.inner < 32; }
   std::int64_t columns() const { return rows.depth * rows.inner; }
   Pieces pieces() const { return {rows.outer, columns(), rows.inner}; }
@@ -33,7 +33,8 @@ bool isHalfType(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;
 }
 
-/// Inputs `first` … hold one number for each channel, of x's type, or float32 beside a half-precision x.
+/// Inputs from `first` on hold one number for each channel, of x's type, or float32 beside a half-precision
+/// x.
 Status checkVectors(const OperatorCall& call, std::int64_t channels,
                     std::initializer_list<std::size_t> inputs) {
   const ElementType own = call.input(0).element;
@@ -47,13 +48,13 @@ Status checkVectors(const OperatorCall& call, std::int64_t channels,
   return {};
 }
 
-Result<BatchNormalizationNormPlan> batchNormalizationPlanOf(const OperatorCall& call) {
+Result<BatchNormPlan> batchNormPlanOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   if (x.size() < 2) {
     return badInput(fmt::format("{}: its input is {}; it needs a batch and channels", call.title(),
                                 graph::toString(call.input(0))));
   }
-  BatchNormalizationNormPlan plan;
+  BatchNormPlan plan;
   plan.rows = Rows::around(x, 1, 2);
   plan.epsilon = graph::floatAttribute(call.node, "epsilon", double(1e-5F));
   plan.momentum = graph::floatAttribute(call.node, "momentum", double(0.9F));
@@ -64,8 +65,8 @@ Result<BatchNormalizationNormPlan> batchNormalizationPlanOf(const OperatorCall& 
 
 // --- BatchNormalization ------------------------------------------------------------------------
 
-Result<std::vector<TensorType>> inferBatchNormalizationNorm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormalizationNormPlan plan, batchNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferBatchNorm(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
   PIPESCOPE_TRY(checkVectors(call, plan.rows.depth, {1, 2, 3, 4}));
   if (!plan.training && call.requestedOutputs > 1) {
     return badInput(
@@ -75,10 +76,9 @@ Result<std::vector<TensorType>> inferBatchNormalizationNorm(const OperatorCall& 
   return std::vector<TensorType>{call.input(0), call.input(3), call.input(4)};
 }
 
-/// Moments of channel c, which the running statistics move towards.
+/// The moments of channel c, towards which the running statistics move.
 template <class T>
-void moveRunning(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t c,
-                 const Moments<T>& own) {
+void moveRunning(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c, const Moments<T>& own) {
   const T keep = static_cast<T>(plan.momentum), count = static_cast<T>(plan.perChannel());
   const T oldMean = a.input<T>(3)[c], oldVariance = a.input<T>(4)[c];
   const T sample =
@@ -93,7 +93,7 @@ T finished(T y) {
 }
 
 template <bool kRelu, class T>
-void normaliseChannel(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t c) {
+void normaliseChannel(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c) {
   const Pieces pieces = plan.pieces();
   const T* x = a.input<T>(0) + c * plan.rows.inner;
   T* y = a.output<T>(0) + c * plan.rows.inner;
@@ -109,9 +109,9 @@ void normaliseChannel(const BatchNormalizationNormPlan& plan, const KernelArgume
   }
 }
 
-/// Channels [first, end) of short pieces.
+/// Normalizes channels [first, end) of short pieces.
 template <bool kRelu, class T>
-void normaliseColumns(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t first,
+void normaliseColumns(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t first,
                       std::int64_t end) {
   const ShortPieces s = plan.shortPieces(first, end);
   const std::int64_t start = first * s.inner;
@@ -138,8 +138,8 @@ void normaliseColumns(const BatchNormalizationNormPlan& plan, const KernelArgume
 }
 
 template <bool kRelu>
-Result<Kernel> batchNormalizationNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormalizationNormPlan plan, batchNormalizationPlanOf(call));
+Result<Kernel> batchNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     forItems(a, plan.rows.depth, plan.perChannel(),
@@ -154,8 +154,8 @@ Result<Kernel> batchNormalizationNormKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> batchNormalizationNormWork(const OperatorCall& call) {
-  const BatchNormalizationNormPlan plan = *batchNormalizationPlanOf(call);
+std::vector<Work> batchNormWork(const OperatorCall& call) {
+  const BatchNormPlan plan = *batchNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
   std::vector<Work> work;
@@ -173,10 +173,10 @@ std::vector<Work> batchNormalizationNormWork(const OperatorCall& call) {
   return work;
 }
 
-Status batchNormalizationNormGradient(GradientBuilder& builder) {
+Status batchNormGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   const OperatorCall& call = builder.call();
-  PIPESCOPE_ASSIGN(const BatchNormalizationNormPlan plan, batchNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid() && builder.outputGradient(i).valid())
       return badInput(fmt::format("{}: cannot train through its running statistics", call.title()));
@@ -203,8 +203,8 @@ Status batchNormalizationNormGradient(GradientBuilder& builder) {
 
 // --- GradBatchNormalization ----------------------------------------------------------------------
 
-Result<std::vector<TensorType>> inferBatchNormalizationGradient(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormalizationNormPlan plan, batchNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferBatchNormGradient(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
   PIPESCOPE_TRY(checkVectors(call, plan.rows.depth, {1}));
   if (call.has(3) != call.has(4))
@@ -213,10 +213,10 @@ Result<std::vector<TensorType>> inferBatchNormalizationGradient(const OperatorCa
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// With the batch's own statistics dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n), with given ones dx = f·dy;
-/// f = scale ÷ deviation, x̂ = (x − mean) ÷ deviation.
+/// With f = scale ÷ deviation and x̂ = (x − mean) ÷ deviation: dx = f·(dy − Σ dy ÷ n − x̂·Σ dy·x̂ ÷ n) for
+/// the batch's own statistics, and dx = f·dy for given ones.
 template <class T>
-GradientLine<T> gradientLine(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t c,
+GradientLine<T> gradientLine(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c,
                              const Moments<T>& own, const GradientSums<T>& sums) {
   a.output<T>(1)[c] = sums.scale;
   a.output<T>(2)[c] = sums.bias;
@@ -226,7 +226,7 @@ GradientLine<T> gradientLine(const BatchNormalizationNormPlan& plan, const Kerne
 }
 
 template <class T>
-void gradientOfChannel(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t c) {
+void gradientOfChannel(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t c) {
   const Pieces pieces = plan.pieces();
   const std::int64_t start = c * plan.rows.inner;
   const T *x = a.input<T>(0) + start, *dy = a.input<T>(2) + start;
@@ -237,7 +237,7 @@ void gradientOfChannel(const BatchNormalizationNormPlan& plan, const KernelArgum
 }
 
 template <class T>
-void gradientOfColumns(const BatchNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t first,
+void gradientOfColumns(const BatchNormPlan& plan, const KernelArguments& a, std::int64_t first,
                        std::int64_t end) {
   const ShortPieces s = plan.shortPieces(first, end);
   const std::int64_t start = first * s.inner;
@@ -276,7 +276,7 @@ void gradientOfColumns(const BatchNormalizationNormPlan& plan, const KernelArgum
 }
 
 Result<Kernel> batchNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const BatchNormalizationNormPlan plan, batchNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const BatchNormPlan plan, batchNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     forItems(a, plan.rows.depth, plan.perChannel(),
@@ -290,8 +290,8 @@ Result<Kernel> batchNormGradientKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> batchNormalizationGradientWork(const OperatorCall& call) {
-  const BatchNormalizationNormPlan plan = *batchNormalizationPlanOf(call);
+std::vector<Work> batchNormGradientWork(const OperatorCall& call) {
+  const BatchNormPlan plan = *batchNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), channels = plan.rows.depth;
   std::vector<Work> work{
@@ -314,20 +314,20 @@ PIPESCOPE_REGISTER_OPERATOR(batch_normalization) {
                 .minInputs = 5,
                 .maxInputs = 5,
                 .maxOutputs = 3,
-                .infer = inferBatchNormalizationNorm,
-                .kernel = batchNormalizationNormKernel<false>,
-                .work = batchNormalizationNormWork,
-                .gradient = batchNormalizationNormGradient,
+                .infer = inferBatchNorm,
+                .kernel = batchNormKernel<false>,
+                .work = batchNormWork,
+                .gradient = batchNormGradient,
                 .inPlaceInput = 0,
-                .kernelWithRelu = batchNormalizationNormKernel<true>});
+                .kernelWithRelu = batchNormKernel<true>});
   registry.add({.type = "GradBatchNormalization",
                 .attributes = {{"epsilon", AttributeKind::real}},
                 .minInputs = 3,
                 .maxInputs = 5,
                 .maxOutputs = 3,
-                .infer = inferBatchNormalizationGradient,
+                .infer = inferBatchNormGradient,
                 .kernel = batchNormGradientKernel,
-                .work = batchNormalizationGradientWork,
+                .work = batchNormGradientWork,
                 .inPlaceInput = 2});
 }
 

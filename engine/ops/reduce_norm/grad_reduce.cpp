@@ -1,5 +1,5 @@
-// GradReduce (x, y, dy → dx; attributes `function` and `axes`): the gradients of reduce.cpp's operators. That
-// of ReduceMax and ReduceMin is shared evenly among ties, as PyTorch's amax does.
+// GradReduce (x, y, dy → dx; attributes `function` and `axes`) gives the gradients of the operators in
+// reduce.cpp. Equal extrema share the gradient of ReduceMax and ReduceMin evenly, as in PyTorch's amax.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Result<std::vector<TensorType>> inferGradReduce(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0)};
 }
 
-/// dx as a function of x, its result y and the gradient by that.
+/// dx as a function of x, the result y and the gradient by y.
 template <class T>
 using Slope = T (*)(T x, T y, T dy);
 
@@ -57,11 +57,12 @@ void shareAmongTies(const ReducePlan& plan, const Broadcast& spread, const T* x,
            [](T value, T result, T share) { return value == result ? share : T(0); });
 }
 
-/// dy times the product of the other elements of the row, also where some are zero.
+/// dy times the product of the other elements of the row, also if some are zero.
 template <class T>
 void productGradient(const ReducePlan& plan, const Broadcast& spread, const T* x, const T* dy, T* dx,
                      T* scratch) {
-  T *zeros = scratch, *others = scratch + plan.outputs;  // how many zeros; product of all that are not zero
+  T *zeros = scratch,
+    *others = scratch + plan.outputs;  // the number of zeros, and the product of the other elements
   std::fill_n(zeros, plan.outputs, T(0));
   std::fill_n(others, plan.outputs, T(1));
   const auto take = [=](std::int64_t from, std::int64_t n, std::int64_t to, std::int64_t step) {
@@ -92,7 +93,7 @@ void gradReduce(const std::string& function, const ReducePlan& plan, const Broad
   T* dx = a.output<T>(0);
   if (function == "ReduceSum" || function == "ReduceMean") {
     const T factor = function == "ReduceSum" ? T(1) : T(1) / static_cast<T>(plan.depth);
-    // x serves as a shape only.
+    // Only the shape of x is used.
     mapThree(spread, x, y, dy, dx, [factor](T, T, T up) { return up * factor; });
   } else if (function == "ReduceMax" || function == "ReduceMin") {
     shareAmongTies(plan, spread, x, y, dy, dx, a.scratchAs<T>());

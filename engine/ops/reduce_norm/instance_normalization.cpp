@@ -1,5 +1,5 @@
-// InstanceNormalization: x, scale, bias → y, each channel of each sample by its own mean and variance;
-// GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
+// InstanceNormalization: x, scale, bias → y, with each channel of each sample normalized by its own mean and
+// variance. GradInstanceNormalization: x, scale, dy → dx, dscale, dbias.
 #include <fmt/format.h>
 
 #include "engine/ops/core/dispatch.h"
@@ -17,7 +17,7 @@ struct InstancePlan {
   double epsilon = 1e-5;
 };
 
-Result<InstancePlan> instanceNormalizationPlanOf(const OperatorCall& call) {
+Result<InstancePlan> instanceNormPlanOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   if (x.size() < 3) {
     return badInput(
@@ -33,14 +33,14 @@ Result<InstancePlan> instanceNormalizationPlanOf(const OperatorCall& call) {
                       graph::floatAttribute(call.node, "epsilon", double(1e-5F))};
 }
 
-Result<std::vector<TensorType>> inferInstanceNormalizationNorm(const OperatorCall& call) {
-  PIPESCOPE_TRY(instanceNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferInstanceNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(instanceNormPlanOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
   return std::vector<TensorType>{call.input(0)};
 }
 
-Result<Kernel> instanceNormalizationNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormalizationPlanOf(call));
+Result<Kernel> instanceNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{
         [plan](const KernelArguments& a) -> Status {
@@ -61,8 +61,8 @@ Result<Kernel> instanceNormalizationNormKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> instanceNormalizationNormWork(const OperatorCall& call) {
-  const InstancePlan plan = *instanceNormalizationPlanOf(call);
+std::vector<Work> instanceNormWork(const OperatorCall& call) {
+  const InstancePlan plan = *instanceNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
   return {{Reduce{ReduceFunction::mean, rows, plan.depth, true, type}, 1, "Mean"},
@@ -73,7 +73,7 @@ std::vector<Work> instanceNormalizationNormWork(const OperatorCall& call) {
           {Map{MapFunction::add, all, 2, type, true}, 1, "Bias"}};
 }
 
-Status instanceNormalizationNormGradient(GradientBuilder& builder) {
+Status instanceNormGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   PIPESCOPE_ASSIGN(
       const std::vector<graph::TensorId> gradients,
@@ -85,15 +85,15 @@ Status instanceNormalizationNormGradient(GradientBuilder& builder) {
   return {};
 }
 
-Result<std::vector<TensorType>> inferInstanceNormalizationGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(instanceNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferInstanceNormGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(instanceNormPlanOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// A channel's sums run over the samples, ascending.
+/// The sums of a channel run over the samples in ascending order.
 template <class T>
-void instanceNormalizationGradient(const InstancePlan& plan, const KernelArguments& a) {
+void computeInstanceNormGradient(const InstancePlan& plan, const KernelArguments& a) {
   const Pieces pieces{1, 0, plan.depth};
   forItems(a, plan.channels, plan.samples * plan.depth, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t c = first; c < end; ++c) {
@@ -116,18 +116,18 @@ void instanceNormalizationGradient(const InstancePlan& plan, const KernelArgumen
 }
 
 Result<Kernel> instanceNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const InstancePlan plan, instanceNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    instanceNormalizationGradient<T>(plan, a);
+                    computeInstanceNormGradient<T>(plan, a);
                     return {};
                   },
                   0};
   });
 }
 
-std::vector<Work> instanceNormalizationGradientWork(const OperatorCall& call) {
-  const InstancePlan plan = *instanceNormalizationPlanOf(call);
+std::vector<Work> instanceNormGradientWork(const OperatorCall& call) {
+  const InstancePlan plan = *instanceNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), rows = plan.samples * plan.channels;
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
@@ -144,19 +144,19 @@ PIPESCOPE_REGISTER_OPERATOR(instance_normalization) {
                 .attributes = {{"epsilon", AttributeKind::real}},
                 .minInputs = 3,
                 .maxInputs = 3,
-                .infer = inferInstanceNormalizationNorm,
-                .kernel = instanceNormalizationNormKernel,
-                .work = instanceNormalizationNormWork,
-                .gradient = instanceNormalizationNormGradient,
+                .infer = inferInstanceNorm,
+                .kernel = instanceNormKernel,
+                .work = instanceNormWork,
+                .gradient = instanceNormGradient,
                 .inPlaceInput = 0});
   registry.add({.type = "GradInstanceNormalization",
                 .attributes = {{"epsilon", AttributeKind::real}},
                 .minInputs = 3,
                 .maxInputs = 3,
                 .maxOutputs = 3,
-                .infer = inferInstanceNormalizationGradient,
+                .infer = inferInstanceNormGradient,
                 .kernel = instanceNormGradientKernel,
-                .work = instanceNormalizationGradientWork,
+                .work = instanceNormGradientWork,
                 .inPlaceInput = 2});
 }
 

@@ -1,5 +1,5 @@
-// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization:
-// x, scale, dy → dx, dscale, dbias. Mean and variance over all axes from `axis` on, in two passes.
+// LayerNormalization: x, scale, [bias] → y, [mean, inverse deviation]; GradLayerNormalization: x, scale, dy →
+// dx, dscale, dbias. Mean and variance are over all axes from `axis` on, in two passes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,16 +17,16 @@ using base::badInput;
 
 constexpr std::int64_t kMostParts = 16;
 
-struct LayerNormalizationNormPlan {
+struct LayerNormPlan {
   std::int64_t rows = 1, depth = 1;
   double epsilon = 1e-5;
   Shape statistics;  ///< of the optional outputs
 };
 
-Result<LayerNormalizationNormPlan> layerNormalizationPlanOf(const OperatorCall& call) {
+Result<LayerNormPlan> layerNormPlanOf(const OperatorCall& call) {
   const Shape& x = call.input(0).shape;
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, x.size()));
-  LayerNormalizationNormPlan plan;
+  LayerNormPlan plan;
   const Shape normalised(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
   plan.depth = graph::elementCount(normalised);
   plan.rows = graph::elementCount(Shape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(axis)));
@@ -41,8 +41,8 @@ Result<LayerNormalizationNormPlan> layerNormalizationPlanOf(const OperatorCall& 
   return plan;
 }
 
-Result<std::vector<TensorType>> inferLayerNormalizationNorm(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferLayerNorm(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
   if (call.has(2)) PIPESCOPE_TRY(requireSameTypes(call, 1, 2));
   const std::int64_t stash = graph::intAttribute(call.node, "stash_type", 1);
   if (stash != 1)
@@ -52,7 +52,7 @@ Result<std::vector<TensorType>> inferLayerNormalizationNorm(const OperatorCall& 
 }
 
 template <class T>
-void normalise(const LayerNormalizationNormPlan& plan, const KernelArguments& a) {
+void normalise(const LayerNormPlan& plan, const KernelArguments& a) {
   const T *scale = a.input<T>(1), *bias = a.input<T>(2);
   forItems(a, plan.rows, plan.depth, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t row = first; row < end; ++row) {
@@ -74,7 +74,7 @@ void normalise(const LayerNormalizationNormPlan& plan, const KernelArguments& a)
 }
 
 Result<Kernel> normKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     normalise<T>(plan, a);
@@ -84,8 +84,8 @@ Result<Kernel> normKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> layerNormalizationNormWork(const OperatorCall& call) {
-  const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
+std::vector<Work> layerNormWork(const OperatorCall& call) {
+  const LayerNormPlan plan = *layerNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   std::vector<Work> work{
@@ -99,7 +99,7 @@ std::vector<Work> layerNormalizationNormWork(const OperatorCall& call) {
   return work;
 }
 
-Status layerNormalizationNormGradient(GradientBuilder& builder) {
+Status layerNormGradient(GradientBuilder& builder) {
   const Node& node = builder.node();
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i].valid() && builder.outputGradient(i).valid()) {
@@ -120,21 +120,21 @@ Status layerNormalizationNormGradient(GradientBuilder& builder) {
 
 // --- GradLayerNormalization ------------------------------------------------------------------
 
-Result<std::vector<TensorType>> inferLayerNormalizationGradient(const OperatorCall& call) {
-  PIPESCOPE_TRY(layerNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferLayerNormGradient(const OperatorCall& call) {
+  PIPESCOPE_TRY(layerNormPlanOf(call));
   PIPESCOPE_TRY(requireSameTypes(call, 0, 2));
   return std::vector<TensorType>{call.input(0), call.input(1), call.input(1)};
 }
 
-/// Parts that the sums over rows are made in, each by one task; then they are added up in order.
-std::int64_t partsOf(const LayerNormalizationNormPlan& plan) {
+/// The number of parts of the sums over rows. One task makes each part; then they are added up in order.
+std::int64_t partsOf(const LayerNormPlan& plan) {
   return std::clamp<std::int64_t>(plan.rows * plan.depth / kRangeElements, 1, kMostParts);
 }
 
-/// Rows of one part: dx, and the part's sums for scale and bias.
+/// The rows of one part: dx, and the part's sums for scale and bias.
 template <class T>
-void gradientRows(const LayerNormalizationNormPlan& plan, const KernelArguments& a, std::int64_t first,
-                  std::int64_t end, T* __restrict dscale, T* __restrict dbias) {
+void gradientRows(const LayerNormPlan& plan, const KernelArguments& a, std::int64_t first, std::int64_t end,
+                  T* __restrict dscale, T* __restrict dbias) {
   std::fill_n(dscale, plan.depth, T(0));
   std::fill_n(dbias, plan.depth, T(0));
   const T* scale = a.input<T>(1);
@@ -149,7 +149,7 @@ void gradientRows(const LayerNormalizationNormPlan& plan, const KernelArguments&
       return std::pair(up, up * (x[i] - mean));
     });
     const T shift = sums.first / count, tilt = sums.second * inverse / count * inverse;
-    // dx may lie over dy: an element is read before it is written.
+    // dx may lie over dy, because an element is read before it is written.
     PIPESCOPE_ELEMENTWISE
     for (std::int64_t i = 0; i < plan.depth; ++i) {
       const T up = dy[i], away = x[i] - mean;
@@ -161,7 +161,7 @@ void gradientRows(const LayerNormalizationNormPlan& plan, const KernelArguments&
 }
 
 template <class T>
-void gradient(const LayerNormalizationNormPlan& plan, const KernelArguments& a) {
+void gradient(const LayerNormPlan& plan, const KernelArguments& a) {
   const std::int64_t parts = partsOf(plan), each = (plan.rows + parts - 1) / parts,
                      padded = paddedElements<T>(plan.depth);
   T* sums = a.scratchAs<T>();
@@ -179,8 +179,8 @@ void gradient(const LayerNormalizationNormPlan& plan, const KernelArguments& a) 
   }
 }
 
-Result<Kernel> layerNormalizationGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LayerNormalizationNormPlan plan, layerNormalizationPlanOf(call));
+Result<Kernel> layerNormGradientKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LayerNormPlan plan, layerNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     gradient<T>(plan, a);
@@ -190,8 +190,8 @@ Result<Kernel> layerNormalizationGradientKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> layerNormalizationGradientWork(const OperatorCall& call) {
-  const LayerNormalizationNormPlan plan = *layerNormalizationPlanOf(call);
+std::vector<Work> layerNormGradientWork(const OperatorCall& call) {
+  const LayerNormPlan plan = *layerNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements();
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Whitened"},
@@ -204,7 +204,7 @@ std::vector<Work> layerNormalizationGradientWork(const OperatorCall& call) {
           {Map{MapFunction::multiply, all, 2, type, true}, 1, "InverseDeviation"}};
 }
 
-const std::vector<AttributeRule>& layerNormalizationAttributes() {
+const std::vector<AttributeRule>& layerNormAttributes() {
   static const std::vector<AttributeRule> rules{{"axis", AttributeKind::integer},
                                                 {"epsilon", AttributeKind::real},
                                                 {"stash_type", AttributeKind::integer}};
@@ -215,23 +215,23 @@ const std::vector<AttributeRule>& layerNormalizationAttributes() {
 
 PIPESCOPE_REGISTER_OPERATOR(layer_normalization) {
   registry.add({.type = "LayerNormalization",
-                .attributes = layerNormalizationAttributes(),
+                .attributes = layerNormAttributes(),
                 .minInputs = 2,
                 .maxInputs = 3,
                 .maxOutputs = 3,
-                .infer = inferLayerNormalizationNorm,
+                .infer = inferLayerNorm,
                 .kernel = normKernel,
-                .work = layerNormalizationNormWork,
-                .gradient = layerNormalizationNormGradient,
+                .work = layerNormWork,
+                .gradient = layerNormGradient,
                 .inPlaceInput = 0});
   registry.add({.type = "GradLayerNormalization",
-                .attributes = layerNormalizationAttributes(),
+                .attributes = layerNormAttributes(),
                 .minInputs = 3,
                 .maxInputs = 3,
                 .maxOutputs = 3,
-                .infer = inferLayerNormalizationGradient,
-                .kernel = layerNormalizationGradientKernel,
-                .work = layerNormalizationGradientWork,
+                .infer = inferLayerNormGradient,
+                .kernel = layerNormGradientKernel,
+                .work = layerNormGradientWork,
                 .inPlaceInput = 2});
 }
 

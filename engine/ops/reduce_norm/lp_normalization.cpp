@@ -1,5 +1,5 @@
-// LpNormalization: x ÷ ‖x‖ₚ along one axis, p 1 or 2; GradLpNormalization: x, dy → dx. A row of zeros gives
-// NaN, as the quotient does.
+// LpNormalization: x ÷ ‖x‖ₚ along one axis, with p = 1 or 2; GradLpNormalization: x, dy → dx. A row of zeros
+// gives NaN.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,15 +17,15 @@ struct LpPlan {
   bool squares = true;
 };
 
-Result<LpPlan> lpNormalizationPlanOf(const OperatorCall& call) {
+Result<LpPlan> lpNormPlanOf(const OperatorCall& call) {
   PIPESCOPE_ASSIGN(const std::size_t axis, axisAttribute(call, -1, call.input(0).shape.size()));
   const std::int64_t p = graph::intAttribute(call.node, "p", 2);
   if (p != 1 && p != 2) return base::badInput(fmt::format("{}: p is {}; it must be 1 or 2", call.title(), p));
   return LpPlan{Rows::around(call.input(0).shape, axis, axis + 1), p == 2};
 }
 
-Result<std::vector<TensorType>> inferLpNormalizationNorm(const OperatorCall& call) {
-  PIPESCOPE_TRY(lpNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferLpNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(lpNormPlanOf(call));
   return std::vector<TensorType>{call.input(0)};
 }
 
@@ -37,15 +37,15 @@ T lengthOf(const LpPlan& plan, const T* x) {
   return std::sqrt(laneSum<T>(plan.rows.depth, [=](std::int64_t i) { return x[i * step] * x[i * step]; }));
 }
 
-/// body(offset of a row's first element) for every row.
+/// Calls body(offset of a row's first element) for every row.
 template <class Body>
 void forRows(const Rows& rows, Body body) {
   for (std::int64_t row = 0; row < rows.outer * rows.inner; ++row)
     body(row / rows.inner * rows.depth * rows.inner + row % rows.inner);
 }
 
-Result<Kernel> lpNormalizationNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormalizationPlanOf(call));
+Result<Kernel> lpNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     forRows(plan.rows, [&](std::int64_t first) {
@@ -61,8 +61,8 @@ Result<Kernel> lpNormalizationNormKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> lpNormalizationNormWork(const OperatorCall& call) {
-  const LpPlan plan = *lpNormalizationPlanOf(call);
+std::vector<Work> lpNormWork(const OperatorCall& call) {
+  const LpPlan plan = *lpNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t rows = plan.rows.outer * plan.rows.inner;
   std::vector<Work> work{{Reduce{plan.squares ? ReduceFunction::squareSum : ReduceFunction::absSum, rows,
@@ -73,19 +73,19 @@ std::vector<Work> lpNormalizationNormWork(const OperatorCall& call) {
   return work;
 }
 
-Status lpNormalizationNormGradient(GradientBuilder& builder) {
+Status lpNormGradient(GradientBuilder& builder) {
   return builder.addFor(0, "GradLpNormalization", "grad_input",
                         {builder.node().inputs[0], builder.outputGradient(0)}, builder.node().attributes);
 }
 
-Result<std::vector<TensorType>> inferLpNormalizationGradient(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferLpNormGradient(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameTypes(call, 0, 1));
-  return inferLpNormalizationNorm(call);
+  return inferLpNorm(call);
 }
 
-/// dx = (dy − l'(x)·Σ dy·y) ÷ l, with l' = x ÷ l or the sign of x.
+/// dx = (dy − l'(x)·Σ dy·y) ÷ l, where l' is x ÷ l or the sign of x.
 template <class T>
-void lpNormalizationGradientRow(const LpPlan& plan, const T* x, const T* dy, T* dx) {
+void lpNormGradientRow(const LpPlan& plan, const T* x, const T* dy, T* dx) {
   const std::int64_t step = plan.rows.inner;
   const T length = lengthOf(plan, x);
   const T product =
@@ -98,12 +98,12 @@ void lpNormalizationGradientRow(const LpPlan& plan, const T* x, const T* dy, T* 
 }
 
 Result<Kernel> lpNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const LpPlan plan, lpNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     forRows(plan.rows, [&](std::int64_t first) {
-                      lpNormalizationGradientRow(plan, a.input<T>(0) + first, a.input<T>(1) + first,
-                                                 a.output<T>(0) + first);
+                      lpNormGradientRow(plan, a.input<T>(0) + first, a.input<T>(1) + first,
+                                        a.output<T>(0) + first);
                     });
                     return {};
                   },
@@ -111,8 +111,8 @@ Result<Kernel> lpNormGradientKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> lpNormalizationGradientWork(const OperatorCall& call) {
-  const LpPlan plan = *lpNormalizationPlanOf(call);
+std::vector<Work> lpNormGradientWork(const OperatorCall& call) {
+  const LpPlan plan = *lpNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t rows = plan.rows.outer * plan.rows.inner, all = call.input(0).elements();
   return {{Map{MapFunction::multiply, all, 2, type, false}, 1, "Product"},
@@ -121,7 +121,7 @@ std::vector<Work> lpNormalizationGradientWork(const OperatorCall& call) {
           {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
 }
 
-const std::vector<AttributeRule>& lpNormalizationAttributes() {
+const std::vector<AttributeRule>& lpNormAttributes() {
   static const std::vector<AttributeRule> rules{{"axis", AttributeKind::integer},
                                                 {"p", AttributeKind::integer}};
   return rules;
@@ -131,19 +131,19 @@ const std::vector<AttributeRule>& lpNormalizationAttributes() {
 
 PIPESCOPE_REGISTER_OPERATOR(lp_normalization) {
   registry.add({.type = "LpNormalization",
-                .attributes = lpNormalizationAttributes(),
-                .infer = inferLpNormalizationNorm,
-                .kernel = lpNormalizationNormKernel,
-                .work = lpNormalizationNormWork,
-                .gradient = lpNormalizationNormGradient,
+                .attributes = lpNormAttributes(),
+                .infer = inferLpNorm,
+                .kernel = lpNormKernel,
+                .work = lpNormWork,
+                .gradient = lpNormGradient,
                 .inPlaceInput = 0});
   registry.add({.type = "GradLpNormalization",
-                .attributes = lpNormalizationAttributes(),
+                .attributes = lpNormAttributes(),
                 .minInputs = 2,
                 .maxInputs = 2,
-                .infer = inferLpNormalizationGradient,
+                .infer = inferLpNormGradient,
                 .kernel = lpNormGradientKernel,
-                .work = lpNormalizationGradientWork});
+                .work = lpNormGradientWork});
 }
 
 }  // namespace pipescope::ops

@@ -44,7 +44,7 @@ Result<std::vector<TensorType>> inferLrn(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0)};
 }
 
-/// to[i] = Σ from over channels [c − before, c + after] for every position i of channel c.
+/// Sets to[i] to Σ from over channels [c − before, c + after] for every position i of channel c.
 template <class T, class F>
 void sumAround(const LrnPlan& plan, std::int64_t c, std::int64_t before, std::int64_t after, T* to, F from) {
   std::fill_n(to, plan.rows.inner, T(0));

@@ -1,5 +1,5 @@
-// MeanVarianceNormalization: (x − mean) ÷ (deviation + 1e-9) over the given axes (0, 2, 3 where none are),
-// and GradMeanVarianceNormalization: x, dy → dx.
+// MeanVarianceNormalization: (x − mean) ÷ (deviation + 1e-9) over the given axes (0, 2 and 3 by default);
+// GradMeanVarianceNormalization: x, dy → dx.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ struct MvnPlan {
   Broadcast spread;
 };
 
-Result<MvnPlan> meanVarianceNormalizationPlanOf(const OperatorCall& call) {
+Result<MvnPlan> meanVarianceNormPlanOf(const OperatorCall& call) {
   Node node = call.node;
   if (!node.attributes.contains("axes")) node.attributes["axes"] = std::vector<std::int64_t>{0, 2, 3};
   node.attributes["noop_with_empty_axes"] = std::int64_t{1};
@@ -28,8 +28,8 @@ Result<MvnPlan> meanVarianceNormalizationPlanOf(const OperatorCall& call) {
   return MvnPlan{std::move(reduce), std::move(spread)};
 }
 
-Result<std::vector<TensorType>> inferMeanVarianceNormalizationNorm(const OperatorCall& call) {
-  PIPESCOPE_TRY(meanVarianceNormalizationPlanOf(call));
+Result<std::vector<TensorType>> inferMeanVarianceNorm(const OperatorCall& call) {
+  PIPESCOPE_TRY(meanVarianceNormPlanOf(call));
   return std::vector<TensorType>{call.input(0)};
 }
 
@@ -47,7 +47,7 @@ void sumUp(const ReducePlan& plan, T* sums, F f) {
       });
 }
 
-/// Means, and deviations in two passes.
+/// Means, and then deviations in a second pass.
 template <class T>
 void statistics(const ReducePlan& plan, const T* x, T* means, T* deviations) {
   const T count = static_cast<T>(plan.depth);
@@ -58,8 +58,8 @@ void statistics(const ReducePlan& plan, const T* x, T* means, T* deviations) {
   for (std::int64_t o = 0; o < plan.outputs; ++o) deviations[o] = std::sqrt(deviations[o] / count);
 }
 
-Result<Kernel> meanVarianceNormalizationNormKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MvnPlan plan, meanVarianceNormalizationPlanOf(call));
+Result<Kernel> meanVarianceNormKernel(const OperatorCall& call) {
+  PIPESCOPE_ASSIGN(const MvnPlan plan, meanVarianceNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
                     T *means = a.scratchAs<T>(), *deviations = means + plan.reduce.outputs;
@@ -74,8 +74,8 @@ Result<Kernel> meanVarianceNormalizationNormKernel(const OperatorCall& call) {
   });
 }
 
-std::vector<Work> meanVarianceNormalizationNormWork(const OperatorCall& call) {
-  const MvnPlan plan = *meanVarianceNormalizationPlanOf(call);
+std::vector<Work> meanVarianceNormWork(const OperatorCall& call) {
+  const MvnPlan plan = *meanVarianceNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), outputs = plan.reduce.outputs;
   const bool neighbours = plan.reduce.contiguous();
@@ -86,19 +86,19 @@ std::vector<Work> meanVarianceNormalizationNormWork(const OperatorCall& call) {
           {Map{MapFunction::divide, all, 2, type, true}, 1, "Normalise"}};
 }
 
-Status meanVarianceNormalizationNormGradient(GradientBuilder& builder) {
+Status meanVarianceNormGradient(GradientBuilder& builder) {
   return builder.addFor(0, "GradMeanVarianceNormalization", "grad_input",
                         {builder.node().inputs[0], builder.outputGradient(0)}, builder.node().attributes);
 }
 
-Result<std::vector<TensorType>> inferMeanVarianceNormalizationGradient(const OperatorCall& call) {
+Result<std::vector<TensorType>> inferMeanVarianceNormGradient(const OperatorCall& call) {
   PIPESCOPE_TRY(requireSameTypes(call, 0, 1));
-  return inferMeanVarianceNormalizationNorm(call);
+  return inferMeanVarianceNorm(call);
 }
 
 /// With d = deviation + ε: dx = (dy − Σ dy ÷ n) ÷ d − (x − mean)·Σ dy·(x − mean) ÷ (n·deviation·d²).
 template <class T>
-void meanVarianceNormalizationGradient(const MvnPlan& plan, const T* x, const T* dy, T* dx, T* scratch) {
+void computeMeanVarianceNormGradient(const MvnPlan& plan, const T* x, const T* dy, T* dx, T* scratch) {
   const std::int64_t outputs = plan.reduce.outputs;
   T *means = scratch, *deviations = means + outputs, *shifts = deviations + outputs,
     *tilts = shifts + outputs;
@@ -112,7 +112,7 @@ void meanVarianceNormalizationGradient(const MvnPlan& plan, const T* x, const T*
     shifts[o] = shifts[o] / count;
     deviations[o] = d;
   }
-  // dx first holds (x − mean)·tilt, then the whole.
+  // dx first holds (x − mean)·tilt, then the result.
   mapThree(plan.spread, x, static_cast<const T*>(means), static_cast<const T*>(tilts), dx,
            [](T value, T mean, T tilt) { return (value - mean) * tilt; });
   plan.spread.forRuns(
@@ -125,19 +125,19 @@ void meanVarianceNormalizationGradient(const MvnPlan& plan, const T* x, const T*
 }
 
 Result<Kernel> meanVarianceNormGradientKernel(const OperatorCall& call) {
-  PIPESCOPE_ASSIGN(const MvnPlan plan, meanVarianceNormalizationPlanOf(call));
+  PIPESCOPE_ASSIGN(const MvnPlan plan, meanVarianceNormPlanOf(call));
   return kernelForFloats(call, call.input(0).element, [&]<class T>(T) {
     return Kernel{[plan](const KernelArguments& a) -> Status {
-                    meanVarianceNormalizationGradient(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
-                                                      a.scratchAs<T>());
+                    computeMeanVarianceNormGradient(plan, a.input<T>(0), a.input<T>(1), a.output<T>(0),
+                                                    a.scratchAs<T>());
                     return {};
                   },
                   4 * plan.reduce.outputs* static_cast<std::int64_t>(sizeof(T))};
   });
 }
 
-std::vector<Work> meanVarianceNormalizationGradientWork(const OperatorCall& call) {
-  const MvnPlan plan = *meanVarianceNormalizationPlanOf(call);
+std::vector<Work> meanVarianceNormGradientWork(const OperatorCall& call) {
+  const MvnPlan plan = *meanVarianceNormPlanOf(call);
   const ElementType type = call.input(0).element;
   const std::int64_t all = call.input(0).elements(), outputs = plan.reduce.outputs;
   return {
@@ -152,17 +152,17 @@ std::vector<Work> meanVarianceNormalizationGradientWork(const OperatorCall& call
 PIPESCOPE_REGISTER_OPERATOR(mean_variance_normalization) {
   registry.add({.type = "MeanVarianceNormalization",
                 .attributes = {{"axes", AttributeKind::integers}},
-                .infer = inferMeanVarianceNormalizationNorm,
-                .kernel = meanVarianceNormalizationNormKernel,
-                .work = meanVarianceNormalizationNormWork,
-                .gradient = meanVarianceNormalizationNormGradient});
+                .infer = inferMeanVarianceNorm,
+                .kernel = meanVarianceNormKernel,
+                .work = meanVarianceNormWork,
+                .gradient = meanVarianceNormGradient});
   registry.add({.type = "GradMeanVarianceNormalization",
                 .attributes = {{"axes", AttributeKind::integers}},
                 .minInputs = 2,
                 .maxInputs = 2,
-                .infer = inferMeanVarianceNormalizationGradient,
+                .infer = inferMeanVarianceNormGradient,
                 .kernel = meanVarianceNormGradientKernel,
-                .work = meanVarianceNormalizationGradientWork});
+                .work = meanVarianceNormGradientWork});
 }
 
 }  // namespace pipescope::ops

@@ -8,7 +8,7 @@
 
 namespace pipescope::ops {
 
-/// The elements that one mean is taken over: pieces of neighbours, `step` apart.
+/// The elements that share one mean: pieces of neighbours that lie `step` apart.
 struct Pieces {
   std::int64_t count = 1, step = 0, length = 0;
 
@@ -37,7 +37,7 @@ Moments<T> momentsOf(const Pieces& pieces, const T* x) {
   return {mean, squares / count};
 }
 
-/// Σ dy and Σ dy·x̂, x̂ = (x − mean)·inverse: the gradients by bias and scale.
+/// Σ dy and Σ dy·x̂ with x̂ = (x − mean)·inverse: the gradients by bias and scale.
 template <class T>
 struct GradientSums {
   T bias = 0, scale = 0;
@@ -57,8 +57,8 @@ GradientSums<T> gradientSums(const Pieces& pieces, const T* x, const T* dy, T me
   return all;
 }
 
-/// dx = factor·(dy − shift − (x − mean)·tilt): with f = scale·inverse, shift = Σ dy ÷ n and
-/// tilt = inverse·Σ dy·x̂ ÷ n the gradient through mean and variance.
+/// dx = factor·(dy − shift − (x − mean)·tilt). With f = scale·inverse, shift = Σ dy ÷ n and tilt = inverse·Σ
+/// dy·x̂ ÷ n it is the gradient through mean and variance.
 template <class T>
 struct GradientLine {
   T mean = 0, factor = 0, shift = 0, tilt = 0;
@@ -82,8 +82,9 @@ void applyGradient(const Pieces& pieces, const GradientLine<T>& line, const T* x
   }
 }
 
-/// The same for channels whose pieces are too short for vectors: `rows` rows of neighbouring channels, `step`
-/// apart, of `inner` elements each. Columns are added up first, then each channel's columns.
+/// The same for channels whose pieces are too short for vectors: `rows` rows of neighbouring channels that
+/// lie `step` apart, with `inner` elements each. The columns are summed first, then the columns of each
+/// channel.
 struct ShortPieces {
   std::int64_t rows = 1, step = 0, channels = 0, inner = 1;
 
@@ -101,7 +102,7 @@ void addRows(const ShortPieces& s, T* __restrict sums, const Term& term) {
   }
 }
 
-/// Replaces each channel's columns by one number made of their sum.
+/// Replaces the columns of each channel by one number made of their sum.
 template <class T, class Make>
 void foldColumns(const ShortPieces& s, T* columns, const Make& make) {
   for (std::int64_t c = 0; c < s.channels; ++c) {
@@ -112,7 +113,7 @@ void foldColumns(const ShortPieces& s, T* columns, const Make& make) {
   }
 }
 
-/// Means and variances, spread over each channel's columns.
+/// Spreads means and variances over the columns of each channel.
 template <class T>
 void columnMoments(const ShortPieces& s, const T* x, T* mean, T* variance) {
   const T count = static_cast<T>(s.elements());

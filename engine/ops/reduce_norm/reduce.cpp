@@ -1,6 +1,6 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp,
-// ReduceSumSquare. Sums have a fixed order; sums of whole numbers wrap. ReduceMax and ReduceMin give NaN
-// where there is one. Their gradients are grad_reduce.cpp's.
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp
+// and ReduceSumSquare. Sums have a fixed order, and sums of whole numbers wrap. ReduceMax and ReduceMin give
+// NaN if there is one. Their gradients are in grad_reduce.cpp.
 #include "engine/ops/reduce_norm/reduce_plan.h"
 
 #include <fmt/format.h>
@@ -36,8 +36,8 @@ T magnitude(T x) {
   return x < T(0) ? times(T(-1), x) : x;
 }
 
-// What a family member does: from what it starts, what it takes of an element, how two partial results meet,
-// what it makes of the result of n elements.
+// What each operator does: its start, what it takes of an element, how two partial results combine, and what
+// it makes of the result of n elements.
 struct Adding {
   template <class T>
   static T start() {
@@ -65,7 +65,7 @@ struct MeanOf : Adding {
   static constexpr ReduceFunction kWork = ReduceFunction::mean;
   template <class T>
   static T finish(T sum, std::int64_t count) {
-    if constexpr (std::is_integral_v<T>) {  // count may exceed T, and nothing has no mean
+    if constexpr (std::is_integral_v<T>) {  // count may exceed T, and an empty set has no mean
       using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
       return count == 0 ? T(0) : static_cast<T>(static_cast<Wide>(sum) / static_cast<Wide>(count));
     } else {
@@ -144,7 +144,7 @@ struct Smallest : Adding {
   }
 };
 
-/// A run of neighbours, in 32 lanes over pieces of 2048.
+/// Reduces a run of neighbours, in 32 lanes over pieces of 2048.
 template <class Op, std::floating_point T>
 T reduceRow(const T* x, std::int64_t count) {
   constexpr std::int64_t kLanes = 32, kRun = 2048;
@@ -166,7 +166,7 @@ T reduceRow(const T* x, std::int64_t count) {
   }
   return total;
 }
-/// Of whole numbers, which come to the same in any order.
+/// For whole numbers, whose sums are the same in any order.
 template <class Op, std::integral T>
 T reduceRow(const T* x, std::int64_t count) {
   T total = Op::template start<T>();
@@ -174,7 +174,7 @@ T reduceRow(const T* x, std::int64_t count) {
   return total;
 }
 
-/// x into y, which holds starts or partial results: part of the outermost run.
+/// Reduces x into y, which holds starts or partial results, for a part of the outermost run.
 template <class Op, class T>
 void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
   walkReduction(
@@ -189,7 +189,7 @@ void reducePart(std::span<const ReducePlan::Run> runs, const T* x, T* y) {
       });
 }
 
-/// Rows onto y, ascending, four in one pass over y.
+/// Adds rows to y in ascending order, four in one pass over y.
 template <class Op, class T>
 void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t columns, T* __restrict y) {
   std::int64_t row = 0;
@@ -205,7 +205,7 @@ void reduceRows(const T* x, std::int64_t stride, std::int64_t rows, std::int64_t
   }
 }
 
-/// Every output in one order of its own, whichever task makes it.
+/// Every output has an order of its own, whichever task makes it.
 template <class Op, class T>
 void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
   const T* x = a.input<T>(0);
@@ -213,9 +213,10 @@ void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
   const std::vector<ReducePlan::Run>& runs = plan.runs;
   const std::int64_t all = plan.outputs * plan.depth;
   if (all == 0) {
-    // Nothing to take: every output, if there is one, is what it starts from.
+    // With nothing to reduce, every output is the start value.
   } else if constexpr (std::is_integral_v<T>) {
-    reducePart<Op>(std::span(runs), x, y);  // rare: one walk, so that eight more types cost little code
+    reducePart<Op>(std::span(runs), x,
+                   y);  // rare, so one walk serves all and eight more types cost little code
   } else if (runs.size() > 1 && !runs[0].reduced) {
     const std::int64_t from = all / runs[0].extent, to = plan.outputs / runs[0].extent;
     forItems(a, runs[0].extent, from, [&](std::int64_t first, std::int64_t end) {
@@ -224,7 +225,7 @@ void reduceInto(T* y, const KernelArguments& a, const ReducePlan& plan) {
     });
   } else if (runs.size() == 2) {
     const std::int64_t rows = runs[0].extent, columns = runs[1].extent;
-    // Strips of whole cache lines: a narrow one would visit a page for each row.
+    // Works on strips of whole cache lines, because a narrow strip would touch a page for each row.
     constexpr std::int64_t kNarrowest = 256;
     const std::int64_t each = std::max(itemsOfRange(rows), kNarrowest);
     a.parallel((columns + each - 1) / each, [&](std::int64_t strip) {
@@ -288,7 +289,7 @@ struct LogSumExp {
 template <class T>
 void logSumExp(const KernelArguments& a, const ReducePlan& plan, const T* x, T* y, T* largest) {
   reduceInto<Largest>(largest, a, plan);
-  // Infinite maxima: e^(x − 0) already is the answer.
+  // If the maximum is infinite, e^(x − 0) is already the answer.
   for (std::int64_t i = 0; i < plan.outputs; ++i) {
     if (std::fabs(largest[i]) == std::numeric_limits<T>::infinity()) largest[i] = T(0);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Reductions over any axes: which axes, the shapes, and a walk over memory.
+// Reductions over any axes: the axes, the shapes, and a walk over memory.
 #include <span>
 
 #include "engine/ops/core/broadcast.h"
@@ -9,8 +9,8 @@ namespace pipescope::ops {
 
 struct ReducePlan {
   Shape result;  ///< with or without the reduced axes
-  Shape kept;    ///< the input's shape, reduced axes 1
-  /// Runs of neighbouring axes that are all kept or all reduced; extents, outermost first.
+  Shape kept;    ///< the input's shape with extents of 1 for reduced axes
+  /// Runs of neighbouring axes that are all kept or all reduced, with their extents, outermost first.
   struct Run {
     std::int64_t extent = 1;
     bool reduced = false;
@@ -21,11 +21,12 @@ struct ReducePlan {
   bool contiguous() const { return !runs.empty() && runs.back().reduced; }
 };
 
-/// Axes are a constant second input or the attribute `axes`; none: all, or with noop_with_empty_axes none.
+/// The axes come from a constant second input or the attribute `axes`. Without either, all axes are reduced,
+/// or none with noop_with_empty_axes.
 Result<ReducePlan> reducePlanOf(const OperatorCall& call);
 
-/// Visits x once, in order: row(first input element, count, output) for runs of neighbours that are reduced
-/// into one output, rows(first input element, count, first output) for neighbours that go to neighbouring
+/// Visits x once and in order. Calls row(first input element, count, output) for neighbours that are reduced
+/// into one output, and rows(first input element, count, first output) for neighbours that go to neighbouring
 /// outputs.
 template <class Row, class Across>
 std::int64_t walkReduction(std::span<const ReducePlan::Run> runs, std::size_t at, std::int64_t x,

@@ -1,6 +1,6 @@
-// ReplicaSum: the sum of a tensor over a group of `replicas` replicas, which all get it (an all-reduce within
-// a micro-batch). Replicas of one process run in step at it; the kernel alone is that of a group of one. Its
-// gradient is the same sum of the gradients.
+// ReplicaSum gives every replica of a group of `replicas` the sum of a tensor over the group (an all-reduce
+// within a micro-batch). Replicas of one process run in step there; the kernel alone is that of a group of
+// one. The gradient is the same sum of the gradients.
 #include <fmt/format.h>
 
 #include "engine/ops/core/copy_kernel.h"

@@ -1,4 +1,4 @@
-// Softmax, LogSoftmax, Hardmax along one axis, and GradSoftmax, GradLogSoftmax (y, dy → dx).
+// Softmax, LogSoftmax and Hardmax along one axis, and GradSoftmax and GradLogSoftmax (y, dy → dx).
 #include "engine/ops/core/broadcast.h"
 #include "engine/ops/core/dispatch.h"
 #include "engine/ops/core/gradient_builder.h"
@@ -20,7 +20,7 @@ Result<std::vector<TensorType>> inferLike(const OperatorCall& call) {
   return std::vector<TensorType>{call.input(0)};
 }
 
-// Rows of neighbours.
+// Rows whose elements are neighbours.
 
 template <class T>
 void softmaxRow(const T* x, T* y, std::int64_t count) {
@@ -39,7 +39,7 @@ void logSoftmaxRow(const T* x, T* y, std::int64_t count) {
   mapOne(x, y, count, [=](T value) { return value - largest - logSum; });
 }
 
-/// The first largest element; NaN counts as largest, as in numpy.
+/// The first largest element; NaN counts as the largest, as in numpy.
 template <class T>
 void hardmaxRow(const T* x, T* y, std::int64_t depth, std::int64_t inner) {
   std::int64_t best = 0;

@@ -1,5 +1,5 @@
-// DFT: the discrete Fourier transform along an axis; and STFT: of overlapping frames of a signal, weighed by
-// a window. Signals have a last axis of 1 (real) or 2 (real and imaginary part).
+// DFT is the discrete Fourier transform along an axis, and STFT that of overlapping frames of a signal,
+// weighted by a window. Signals have a last axis of 1 (real) or 2 (real and imaginary part).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using base::badInput;
 
 constexpr std::int64_t kLongest = std::int64_t{1} << 24;
 
-/// One number of an integer input.
+/// The number in an input of one whole number.
 Result<std::int64_t> lengthFrom(const OperatorCall& call, std::size_t index, const std::string& what) {
   PIPESCOPE_ASSIGN(const Ints values, call.constantInts(index, what));
   if (values.size() == 1 && values[0] >= 1 && values[0] <= kLongest) return values[0];
@@ -32,7 +32,7 @@ Work transformWork(std::int64_t count, std::int64_t length, ElementType type) {
 // --- DFT: input, [dft_length] → output -------------------------------------------------
 
 struct DftPlan {
-  std::int64_t outer = 1, extent = 1, inner = 1;  ///< around the axis, without the last one
+  std::int64_t outer = 1, extent = 1, inner = 1;  ///< extents around the axis, without the last one
   std::int64_t parts = 1, length = 1, bins = 1;
   bool inverse = false;
   Shape result;

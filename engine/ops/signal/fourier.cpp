@@ -15,7 +15,7 @@ FourierPlan::FourierPlan(std::int64_t length, bool inverse)
   }
 }
 
-/// Stockham's radix-2 form: half the signal against the other half, from one buffer to the other.
+/// Stockham's radix-2 form combines half the signal with the other half, from one buffer into the other.
 void FourierPlan::runFast(double* x, double* y) const {
   double *from = x, *to = y;
   std::int64_t stride = 1;

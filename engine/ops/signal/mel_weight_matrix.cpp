@@ -1,11 +1,13 @@
-// MelWeightMatrix: triangles that sum a spectrum's bins up into bands of equal width on the mel scale
-// (2595·log10(1 + f ÷ 700)). All inputs must be known: two of them decide the shape.
+// MelWeightMatrix makes triangles that sum the bins of a spectrum into bands of equal width on the mel scale
+// (2595·log10(1 + f ÷ 700)). All inputs must be known, because two of them decide the shape; so the device
+// holds the result before the model runs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "engine/ops/core/dispatch.h"
+#include "engine/ops/core/no_work.h"
 #include "engine/ops/core/shape_tools.h"
 
 namespace pipescope::ops {
@@ -15,7 +17,7 @@ using base::badInput;
 
 struct MelPlan {
   std::int64_t bins = 0, bands = 0;
-  Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1 and falls to i + 2
+  Ints edges;  ///< bands + 2 bins: band i rises from edge i to i + 1, and falls to edge i + 2
 };
 
 Result<MelPlan> planOf(const OperatorCall& call) {
@@ -81,11 +83,6 @@ Result<Kernel> melKernel(const OperatorCall& call) {
   });
 }
 
-/// Laid out before the model runs.
-std::vector<Work> melWork(const OperatorCall&) {
-  return {};
-}
-
 }  // namespace
 
 PIPESCOPE_REGISTER_OPERATOR(mel_weight_matrix) {
@@ -95,7 +92,7 @@ PIPESCOPE_REGISTER_OPERATOR(mel_weight_matrix) {
                 .maxInputs = 5,
                 .infer = inferMel,
                 .kernel = melKernel,
-                .work = melWork});
+                .work = noWork});
 }
 
 }  // namespace pipescope::ops

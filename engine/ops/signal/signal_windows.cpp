@@ -1,5 +1,5 @@
-// HannWindow, HammingWindow and BlackmanWindow: weights that fade a signal's frame out at both ends, as sums
-// of cosines over its length (periodic) or its length less one (symmetric).
+// HannWindow, HammingWindow and BlackmanWindow: weights that fade out a signal's frame at both ends, as sums
+// of cosines over its length (periodic) or its length minus one (symmetric).
 #include <fmt/format.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Σ aₖ·cos(2πkn ÷ N): ONNX's coefficients.
+/// Σ aₖ·cos(2πkn ÷ N) with ONNX's coefficients.
 std::array<double, 3> coefficientsOf(const std::string& op) {
   if (op == "HannWindow") return {0.5, -0.5, 0};
   if (op == "HammingWindow") return {25.0 / 46, -21.0 / 46, 0};

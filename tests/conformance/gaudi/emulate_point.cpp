@@ -20,7 +20,7 @@ namespace {
 
 using config::Configuration;
 
-/// A card's own box, or the system as named.
+/// The box of the point's card, or the system that the point names.
 std::string systemOf(const Point& point) {
   const bool chip = devices::DeviceFiles({}).hasChip(point.device);
   if (!chip || point.cards == 1) return point.device;
@@ -86,7 +86,7 @@ base::Result<Configuration> configurationOf(const Point& point, bool training) {
   return c;
 }
 
-/// Seconds and samples of a call in steady state.
+/// The seconds and samples of a call in steady state.
 struct Call {
   double seconds = 0, samples = 0;
 };
@@ -98,7 +98,7 @@ base::Result<Call> runCall(const Configuration& configuration) {
   const compile::RecordedCompilation recorded =
       compile::recordCompilation(recorder, compilation, emulate::RecordLevel::off);
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::off);
-  // The first call finds nothing prepared by the host.
+  // At the first call, the host has not prepared anything yet.
   emulator.call(recorded.executables.front(), {});
   const model::Run run = emulator.call(recorded.executables.front(), {});
   const base::Timebase clock{compilation.system->devices().front().ticksPerSecond};
@@ -128,8 +128,7 @@ base::Result<double> gemm(const Point& point) {
   stage.passes.push_back({model::Pass::forward, {{"gemm", "MatMul", {{product, 1, ""}}, {a, b}, {c}}}});
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(point.device));
   PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
-  // As the benchmark does: many products one after another, so that launching one is hidden by the one
-  // before.
+  // As in the benchmark: many products one after another, so that each hides the launch of the next.
   base::Ticks ticks;
   for (const devices::LoweredStep& step : lowered.passes.front().segments.front().steps) {
     if (step.lane == model::LaneRole::mme) ticks += step.ticks;
@@ -148,7 +147,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
   stage.replication = {point.cards, 1, false};
   ops::Collective work;
   work.kind = kind;
-  // An all-gather's tensor is what all cards have together.
+  // The tensor of an all-gather is what all cards have together.
   const std::int64_t parts = kind == ops::Collective::Kind::allGather ? point.cards : 1;
   work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;

@@ -10,12 +10,12 @@
 namespace pipescope::conformance {
 namespace {
 
-/// What a workload is called where errors are shown, and which figure was compared.
+/// The name of a workload in tables of errors, and the compared figure.
 struct Kind {
   const char* workload;
   const char* kind;
   const char* quantity;
-  bool rate;  ///< measured as so many a second
+  bool rate;  ///< measured as a rate
 };
 constexpr Kind kKinds[] = {
     {"gemm", "matrix product", "cycles", true},  {"train", "training step", "time", true},
@@ -26,13 +26,13 @@ const Kind& kindOf(const Point& point) {
   for (const Kind& kind : kKinds) {
     if (point.workload == kind.workload) return kind;
   }
-  return kKinds[0];  // unknown workloads have a fault and are not counted
+  return kKinds[0];  // an unknown workload has a fault and is not counted
 }
 
 struct Errors {
   std::vector<double> logarithms;
   std::size_t points() const { return logarithms.size(); }
-  /// The smallest that `share` of the values do not exceed.
+  /// The smallest number that a `share` of the values do not exceed.
   static double quantile(std::vector<double> values, double share) {
     std::sort(values.begin(), values.end());
     const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
@@ -46,7 +46,7 @@ struct Errors {
   double bias() const { return quantile(logarithms, 0.5); }
 };
 
-/// By chip, kind and quantity; boxes by name count to their chip.
+/// By chip, kind and quantity. A box that is named counts to its chip.
 using Groups = std::map<std::pair<std::string, std::pair<std::string, std::string>>, Errors>;
 
 Groups groupsOf(const std::vector<PointResult>& results) {

@@ -1,5 +1,5 @@
 #pragma once
-// How far emulated Gaudis are from what was published, point by point and by device and workload.
+// Compares emulated Gaudis with published measurements, point by point and by device and workload.
 #include <string>
 #include <vector>
 
@@ -10,16 +10,15 @@ namespace pipescope::conformance {
 struct PointResult {
   Point point;
   double ours = 0;    ///< in the unit of point.measured
-  std::string fault;  ///< why there is no figure; empty: there is one
-  /// ln(emulated ÷ measured) of the time: rates are turned round, so that above 0 the emulated card is
-  /// slower.
+  std::string fault;  ///< why there is no figure; empty if there is one
+  /// ln(emulated ÷ measured) of the time. Rates are inverted, so above 0 the emulated card is slower.
   double logarithm() const;
-  bool outside() const;  ///< further off than the point's tolerance
+  bool outside() const;  ///< whether the error exceeds the point's tolerance
 };
 
 std::vector<PointResult> emulateAll(const std::vector<Point>& points);
 
-/// A row a point, and a row for each device and workload.
+/// A row for each point, and a row for each device and workload.
 std::string toText(const std::vector<PointResult>& results);
 /// The text of resources/devices/gaudi_bands.toml.
 std::string toBands(const std::vector<PointResult>& results);

@@ -12,7 +12,7 @@ namespace {
 
 using devices::LoweredDevice;
 
-/// Share of a tile's memory that a product may take: the tools' default.
+/// The share of a tile's memory that a product may take: the default of the tools.
 constexpr double kProportion = 0.6;
 
 std::int64_t cyclesOf(const LoweredDevice& device) {
@@ -21,8 +21,7 @@ std::int64_t cyclesOf(const LoweredDevice& device) {
   return cycles;
 }
 
-/// Whether the tool had its code compiled, and so counted (PopLibs' tools: createTestDevice's
-/// compileIPUCode).
+/// Whether the tool had its code compiled and so counted (PopLibs' tools: createTestDevice's compileIPUCode).
 bool compilesCode(const std::string& tool) {
   return tool == "general_matrix_multiply" || tool == "single_conv_layer" || tool == "oct_conv_layer" ||
          tool == "embedding_layer";
@@ -60,7 +59,7 @@ base::Result<LayerModel::Target*> LayerModel::target(const std::string& name, st
           fmt::format("option --tiles-per-ipu is {}, but {} has {} tiles", tiles, name, all));
     }
     if (tiles > 0) slot->chip.tiles = tiles;
-    slot->chip.stackBytes = 0;  // the IPU Model has none
+    slot->chip.stackBytes = 0;  // the IPU Model counts none
     slot->chip.compilesCode = code;
     slot->planner = std::make_unique<devices::ipu::Planner>(slot->chip);
   }

@@ -21,11 +21,11 @@ struct LayerResult {
   bool compared() const { return modelled && fault.empty(); }
 };
 
-/// Chips by the tables' names of targets, with the plans made on them.
+/// The chips by the table's names of targets, with the plans made on them.
 class LayerModel {
  public:
   LayerResult emulate(const LayerRow& row);
-  /// The layer's plans, steps with their cycles, and variables with their bytes, for people.
+  /// The layer's plans, steps with cycles and variables with bytes, for people.
   std::string explain(const LayerRow& row);
 
  private:
@@ -35,7 +35,7 @@ class LayerModel {
   };
   base::Result<Target*> target(const std::string& name, std::int64_t tiles, bool code);
   base::Result<devices::LoweredDevice> lower(const LayerRow& row, devices::ipu::Chip& chip);
-  /// How the layer's products are spread over the tiles, a line each.
+  /// How the layer's products are spread over the tiles, one line each.
   std::string plansOf(const LayerRow& row);
 
   std::map<std::tuple<std::string, std::int64_t, bool>, std::unique_ptr<Target>> targets_;

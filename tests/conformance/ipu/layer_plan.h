@@ -1,5 +1,5 @@
 #pragma once
-// What a row's tool builds, as a plan of one stage: the layer's tensors, and the Work of its passes.
+// What the tool of a row builds, as a plan of one stage: the tensors of the layer and the Work of its passes.
 #include <optional>
 #include <string>
 
@@ -11,22 +11,22 @@ namespace pipescope::conformance {
 
 struct LayerPlan {
   compile::StagePlan stage;
-  std::int64_t tiles = 0;  ///< of the chip that are used; 0: all
+  std::int64_t tiles = 0;  ///< tiles of the chip that are used; 0: all
 };
 
-/// A kind of layer that the device model does not claim to know.
+/// Whether the device model knows the tool's kind of layer.
 bool isModelled(const std::string& tool);
 
-/// Fails with a sentence where an option is missing, malformed or not modelled, or the tool unknown.
+/// Fails with a sentence if an option is missing, malformed or not modelled, or if the tool is unknown.
 base::Result<LayerPlan> planLayer(const LayerRow& row);
 
-/// Collects tensors and operators of a layer.
+/// Collects the tensors and operators of a layer.
 class PlanAssembler {
  public:
   PlanAssembler();
 
-  /// A tensor that the program does not make: the benchmarks ran without host copies, so it lives from the
-  /// start on.
+  /// A tensor that the program does not make. The benchmarks ran without host copies, so it is live from the
+  /// start.
   compile::PlanTensorId kept(const std::string& name, graph::ElementType type, graph::Shape shape);
   compile::PlanTensorId temporary(const std::string& name, graph::ElementType type, graph::Shape shape);
   void add(model::Pass pass, const std::string& name, const std::string& kind, std::vector<ops::Work> work,
@@ -37,14 +37,14 @@ class PlanAssembler {
   compile::StagePlan stage_;
 };
 
-/// Which passes --phase (or --single-phase) asks for.
+/// The passes that --phase (or --single-phase) asks for.
 struct Phases {
   bool forward = true, backward = true, update = true;
 };
 Phases phasesOf(LayerOptions& options, bool allByDefault);
 graph::ElementType typeOf(LayerOptions& options, const std::string& name, graph::ElementType fallback);
 
-// One file each.
+// Each of these is in a file of its own.
 base::Result<LayerPlan> planProduct(LayerOptions& options);
 base::Result<LayerPlan> planFullyConnected(LayerOptions& options);
 base::Result<LayerPlan> planConvolution(LayerOptions& options);
@@ -54,7 +54,7 @@ base::Result<LayerPlan> planReduction(LayerOptions& options);
 base::Result<LayerPlan> planEmbedding(LayerOptions& options);
 base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates);
 
-/// A convolution as Work from the tools' common options.
+/// A convolution as Work, from the options that the tools share.
 ops::Contraction convolutionOf(LayerOptions& options);
 /// The three passes of a convolution as operators; the update is added to the weights.
 void addConvolution(PlanAssembler& plan, const std::string& name, const ops::Contraction& forward,

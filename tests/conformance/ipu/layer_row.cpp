@@ -13,7 +13,7 @@
 namespace pipescope::conformance {
 namespace {
 
-/// Fields of one line; quotes keep commas together.
+/// The fields of a line. A field in quotes may hold commas.
 std::vector<std::string> splitLine(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

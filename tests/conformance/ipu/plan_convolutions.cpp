@@ -1,4 +1,4 @@
-// Convolutions, alone and as octave convolutions.
+// Convolutions, and octave convolutions.
 #include "tests/conformance/ipu/layer_plan.h"
 
 namespace pipescope::conformance {
@@ -121,8 +121,8 @@ base::Result<LayerPlan> planConvolution(LayerOptions& options) {
   return LayerPlan{plan.finish(), 0};
 }
 
-/// Four convolutions between a high and a low frequency of half the field: pooled before high → low, enlarged
-/// after low → high, and added up.
+/// Four convolutions between a high frequency and a low one of half the field: high → low is pooled before,
+/// low → high is enlarged after, and the results are added.
 base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   const ops::Contraction whole = convolutionOf(options);
   const double alpha = options.real("alpha", 0), alphaIn = options.real("alpha-in", alpha),
@@ -189,7 +189,7 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
     pool.type = c.type;
     pool.kernel.assign(c.field.size(), 2);
     pool.stride = pool.kernel;
-    const bool down = ways[i].first == 0;  // high → low pools its input, low → high enlarges its output
+    const bool down = ways[i].first == 0;  // high → low pools its input; low → high enlarges its output
     pool.channels = down ? c.inputChannels : c.outputChannels;
     pool.output = down ? c.field : c.output;
     for (const std::int64_t extent : pool.output) pool.field.push_back(2 * extent);
@@ -199,7 +199,7 @@ base::Result<LayerPlan> planOctaveConvolution(LayerOptions& options) {
   std::vector<PlanTensorId> weights;
   for (std::size_t i = 0; i < parts.size(); ++i)
     weights.push_back(plan.kept(nameOf(i) + "weights", whole.type, weightShape(parts[i])));
-  // What is pooled or shrunk comes first, then the convolutions side by side, then what is enlarged.
+  // First come the poolings, then the convolutions side by side, then the enlargements.
   std::vector<PlanTensorId> ins(parts.size()), outs(parts.size()), deltaOf(parts.size()),
       gradientOf(parts.size());
   const auto together = [&](Phase phase) {

@@ -78,7 +78,7 @@ base::Result<LayerPlan> planReduction(LayerOptions& options) {
   }
   reduce.contiguous = !dims.empty() && *std::max_element(dims.begin(), dims.end()) ==
                                            static_cast<std::int64_t>(shape.size()) - 1;
-  // From the innermost axis on: those that are all reduced, or all kept; then those that are not.
+  // Counts from the innermost axis on: axes that are all reduced or all kept, then axes that are not.
   reduce.run = reduce.rows = 1;
   bool inner = true;
   for (std::size_t i = shape.size(); i-- > 0;) {

@@ -1,5 +1,5 @@
-// LSTM, GRU and plain recurrent layers: a product for the input, one for the state, and elementwise work for
-// each step of the sequence.
+// LSTM, GRU and plain recurrent layers: for each step of the sequence a product for the input, one for the
+// state, and elementwise work.
 #include "tests/conformance/ipu/layer_plan.h"
 
 namespace pipescope::conformance {
@@ -25,7 +25,7 @@ struct Recurrent {
     c.phase = phase;
     return c;
   }
-  /// A step's part of a sequence, or a product's result, brought where the step computes, or back.
+  /// Moves a step's part of a sequence, or a product's result, to where the step computes, or back.
   ops::Work move(std::int64_t columns, const char* label) const {
     return {ops::Rearrange{batch * columns, columns < 16 ? columns : 16, type}, sequence, label};
   }
@@ -35,7 +35,7 @@ struct Recurrent {
   }
 };
 
-/// Nonlinearities of the gates and the cell's arithmetic.
+/// The nonlinearities of the gates and the arithmetic of the cell.
 std::vector<ops::Work> cellWork(const Recurrent& r) {
   std::vector<ops::Work> work;
   work.push_back(r.move(r.gates * r.output, "Product"));
@@ -97,7 +97,7 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
                         std::int64_t repeat) {
     return ops::Work{r.product(rows, in, out, phase), repeat, ""};
   };
-  // Input and state are multiplied by their weights in one product a step; a GRU's candidate waits for its
+  // One product a step multiplies input and state by their weights; the candidate of a GRU waits for its
   // reset gate.
   const std::int64_t in = r.input + r.output;
   const auto products = [&](Phase phase) {
@@ -120,7 +120,7 @@ base::Result<LayerPlan> planRecurrent(LayerOptions& options, int gates) {
     if (phases.update) {
       const auto deltasIn = plan.kept("weightsInputDeltas", r.type, {r.input, g * r.output}),
                  deltasOut = plan.kept("weightsOutputDeltas", r.type, {r.output, g * r.output});
-      // Each step adds to the weights' gradients.
+      // Each step adds to the gradients of the weights.
       plan.add(Pass::backward, "wu", "MatMul",
                {work(r.batch, in, g * r.output, Phase::weightGradient, r.sequence),
                 {ops::Map{ops::MapFunction::scaledAdd, in * g * r.output, 2, r.type, true}, r.sequence,

@@ -7,12 +7,12 @@
 
 namespace pipescope::conformance {
 
-/// Every row, then a table per kind.
+/// Every row, then a table for each kind.
 std::string toText(const std::vector<LayerResult>& results);
-/// An array of {name, target, tool, cycles: {ours, theirs}, total_bytes: {…}, max_tile_bytes: {…}}; a layer
-/// that is not modelled has "modelled": false, one without a figure "error".
+/// An array of {name, target, tool, cycles: {ours, theirs}, total_bytes: {…}, max_tile_bytes: {…}}. A layer
+/// that is not modelled has "modelled": false; one without a figure has "error".
 std::string toJson(const std::vector<LayerResult>& results);
-/// resources/devices/bands.toml: how far the devices' figures are from measured ones. `source` names the
+/// The text of resources/devices/bands.toml, with the errors of the devices' figures. `source` names the
 /// table.
 std::string toBands(const std::vector<LayerResult>& results, const std::string& source);
 

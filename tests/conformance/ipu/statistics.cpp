@@ -6,7 +6,7 @@
 namespace pipescope::conformance {
 namespace {
 
-/// The value below which `share` of a sorted list lies, between neighbours in proportion.
+/// The value below which a `share` of a sorted list lies, interpolated between neighbours.
 double quantile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   const double place = share * static_cast<double>(sorted.size() - 1);

@@ -14,7 +14,7 @@ struct ErrorFigures {
   double bias = 0;                        ///< median of ln(ours ÷ theirs)
 };
 
-/// Of logarithms of ratios.
+/// Computes the figures from logarithms of ratios.
 ErrorFigures errorsOf(std::vector<double> logarithms);
 
 enum class Quantity { cycles, totalBytes, maxTileBytes };
@@ -22,7 +22,7 @@ inline constexpr Quantity kQuantities[] = {Quantity::cycles, Quantity::totalByte
 std::string toString(Quantity quantity);
 double logarithmOf(const LayerResult& result, Quantity quantity);
 
-/// What people call a tool's layers: "convolution", "fully connected" …
+/// The common name of a tool's layers: "convolution", "fully connected" …
 std::string kindOfTool(const std::string& tool);
 
 /// By target, kind and quantity.
@@ -30,8 +30,8 @@ struct KindErrors {
   std::string target, kind;
   Quantity quantity = Quantity::cycles;
   ErrorFigures errors;
-  /// Median |ln| of the kind after taking off the bias that all other kinds of the target have together: what
-  /// would be left if the model were set right by the others alone.
+  /// Median |ln| of the kind after subtracting the common bias of all other kinds of the target: the error
+  /// that would remain if the other kinds alone had set the model right.
   double leaveOneOut = 0;
   std::int64_t failed = 0;  ///< rows without a figure
 };

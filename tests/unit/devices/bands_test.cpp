@@ -1,4 +1,4 @@
-// Error bands: what the program carries, and every way in which a file of them can be wrong.
+// The embedded error bands, and every way in which a file of bands can be wrong.
 #include "engine/devices/core/bands.h"
 
 #include <gmock/gmock.h>

@@ -35,9 +35,9 @@ TEST_P(OneVertex, TakesTheCyclesMeasured) {
   const ConvShape shape = rowsBy16(rows);
   ASSERT_TRUE(usesOneByOne(shape, vertex, tile));
   const auto cycles = static_cast<double>(convVertexCycles(bow, shape, vertex, tile) +
-                                          45);  // launch; counted on the tile, without sync
+                                          45);  // plus the launch; counted on the tile without the sync
   RecordProperty("cycles", static_cast<int>(cycles));
-  // Within 15 % where the launch weighs, 5 % where it does not.
+  // Within 15 % if the launch weighs, within 5 % otherwise.
   EXPECT_NEAR(cycles, measured, measured * (rows < 256 ? 0.15 : 0.05));
   const double flops = 2.0 * 16 * 16 * static_cast<double>(rows) * static_cast<double>(bow.tiles) *
                        static_cast<double>(bow.clockHz) / cycles;

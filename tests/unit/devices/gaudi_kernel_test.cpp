@@ -1,4 +1,4 @@
-// Each kind of Work on a Gaudi, against closed formulas.
+// Checks each kind of Work on a Gaudi against closed formulas.
 #include <gmock/gmock.h>
 
 #include "engine/devices/gaudi/mme_geometry.h"
@@ -18,35 +18,33 @@ using testing::convolution;
 using ::testing::HasSubstr;
 using testing::product;
 
-constexpr ElementType kGaudiKernelHalf = ElementType::bfloat16;
+constexpr ElementType kBfloat16 = ElementType::bfloat16;
 
 TEST(MmeGeometry, WorkedExamples) {
-  // 1024 × 128 with a depth of 256 fill one block of 1024 × 128; as long as the sums take to be read out:
-  // half.
-  const Geometry one = chooseGeometry(cardOf("gaudi2"), {1024, 128, 256, 1, kGaudiKernelHalf, false});
+  // A product of 1024 × 128 with a depth of 256 fills one block of 1024 × 128. Reading the sums out takes as
+  // long again, so half the peak is reached.
+  const Geometry one = chooseGeometry(cardOf("gaudi2"), {1024, 128, 256, 1, kBfloat16, false});
   EXPECT_EQ(one.cycles, 512);
   EXPECT_EQ(one.rows * one.columns, 131072);
   // Twelve blocks of 256 × 512 and the last roll-up: 12/13.
-  EXPECT_EQ(chooseGeometry(cardOf("gaudi2"), {1536, 1024, 256, 1, kGaudiKernelHalf, false}).cycles, 13 * 256);
-  // Gaudi: 128 × 128, or 256 × 64 where there are 64 columns only.
-  EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {256, 256, 1024, 1, kGaudiKernelHalf, false}).cycles,
-            4 * 1024 + 128);
-  const Geometry narrow = chooseGeometry(cardOf("gaudi"), {2560, 64, 1024, 1, kGaudiKernelHalf, false});
+  EXPECT_EQ(chooseGeometry(cardOf("gaudi2"), {1536, 1024, 256, 1, kBfloat16, false}).cycles, 13 * 256);
+  // Gaudi uses 128 × 128, or 256 × 64 if there are only 64 columns.
+  EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {256, 256, 1024, 1, kBfloat16, false}).cycles, 4 * 1024 + 128);
+  const Geometry narrow = chooseGeometry(cardOf("gaudi"), {2560, 64, 1024, 1, kBfloat16, false});
   EXPECT_EQ(narrow.rows, 256);
   EXPECT_EQ(narrow.cycles, 10 * 1024 + 128);
-  EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {64, 2560, 1024, 1, kGaudiKernelHalf, false}).cycles,
-            narrow.cycles);
-  // fp32 sums a quarter as fast on Gaudi.
+  EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {64, 2560, 1024, 1, kBfloat16, false}).cycles, narrow.cycles);
+  // The first Gaudi sums float32 a quarter as fast.
   EXPECT_EQ(chooseGeometry(cardOf("gaudi"), {128, 128, 1024, 1, ElementType::float32, false}).cycles,
             4096 + 128);
-  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly; the squarest reads least: 32 blocks of rows by 4
-  // of columns.
-  const Geometry square = chooseGeometry(cardOf("gaudi3"), {16384, 4096, 768, 1, kGaudiKernelHalf, false});
+  // 16,384 × 4,096 fits many geometries of Gaudi3 exactly; the most square one reads least: 32 blocks of rows
+  // by 4 of columns.
+  const Geometry square = chooseGeometry(cardOf("gaudi3"), {16384, 4096, 768, 1, kBfloat16, false});
   EXPECT_EQ(square.cycles, 32 * 4 * 768 + 512);
   EXPECT_EQ(square.rowBlocks * 4096 + square.columnBlocks * 16384, 16 * 4096 + 8 * 16384);
   // Depths are padded: 1,000 is 1,000 in bf16, 1,001 is 1,008.
-  EXPECT_EQ(gaudi::paddedDepth(1000, kGaudiKernelHalf), 1000);
-  EXPECT_EQ(gaudi::paddedDepth(1001, kGaudiKernelHalf), 1008);
+  EXPECT_EQ(gaudi::paddedDepth(1000, kBfloat16), 1000);
+  EXPECT_EQ(gaudi::paddedDepth(1001, kBfloat16), 1008);
   EXPECT_EQ(gaudi::paddedDepth(1001, ElementType::float32), 1002);
   EXPECT_EQ(gaudi::paddedDepth(1001, ElementType::int8), 1008);
 }
@@ -56,7 +54,7 @@ TEST(MmeGeometry, NoGeometryBeatsThePeakAndMoreIsNeverFaster) {
     const gaudi::Card card = cardOf(name);
     std::int64_t before = 0;
     for (std::int64_t m = 1; m < 5000; m = m * 3 / 2 + 1) {
-      const Geometry g = chooseGeometry(card, {m, 700, 900, 3, kGaudiKernelHalf, false});
+      const Geometry g = chooseGeometry(card, {m, 700, 900, 3, kBfloat16, false});
       EXPECT_GE(g.cycles * card.macsBf16, m * 700 * 900 * 3) << name << " " << m;
       EXPECT_GE(g.cycles, before) << name << " " << m;
       before = g.cycles;
@@ -65,24 +63,24 @@ TEST(MmeGeometry, NoGeometryBeatsThePeakAndMoreIsNeverFaster) {
 }
 
 TEST(MmeGeometry, GroupsAreDoneSeveralAtATime) {
-  // 32 groups of 4 → 4 channels with 3 × 3: one at a time would use 4 of 64 columns.
+  // 32 groups of 4 → 4 channels with 3 × 3; one at a time would use 4 of 64 columns.
   const gaudi::Card card = cardOf("gaudi");
-  const Geometry packed = chooseGeometry(card, {100352, 4, 36, 32, kGaudiKernelHalf, true});
-  const Geometry single = chooseGeometry(card, {100352, 4, 36, 32, kGaudiKernelHalf, false});
+  const Geometry packed = chooseGeometry(card, {100352, 4, 36, 32, kBfloat16, true});
+  const Geometry single = chooseGeometry(card, {100352, 4, 36, 32, kBfloat16, false});
   EXPECT_GT(packed.packed, 1);
   EXPECT_LT(packed.cycles, single.cycles);
-  // Packing computes zeros too: never less than the work itself.
+  // Packing also computes zeros, so it is never faster than the work itself.
   EXPECT_GE(packed.cycles * card.macsBf16, std::int64_t{100352} * 4 * 36 * 32);
 }
 
 TEST(GaudiKernels, ProductsTakeTheirGeometrysTime) {
   const CardLowering gaudi2("gaudi2");
-  const Kernel kernel = gaudi2.lower(product(4096, 4096, 4096, kGaudiKernelHalf));
+  const Kernel kernel = gaudi2.lower(product(4096, 4096, 4096, kBfloat16));
   EXPECT_EQ(kernel.engine, Engine::mme);
   const double blocks = 4096.0 * 4096 / 131072;
   EXPECT_DOUBLE_EQ(kernel.arithmetic, (blocks * 4096 + 256) / 1.65e9);
   // The three products of a convolution have the same multiply-adds, and about the same time.
-  const auto layer = convolution(32, 28, 3, 256, 256, 1, 1, 1, kGaudiKernelHalf);
+  const auto layer = convolution(32, 28, 3, 256, 256, 1, 1, 1, kBfloat16);
   const double forward = gaudi2.lower(layer).arithmetic;
   for (const int phase : {1, 2}) {
     EXPECT_NEAR(gaudi2.lower(testing::phase(layer, phase)).arithmetic, forward, 0.25 * forward) << phase;
@@ -91,17 +89,16 @@ TEST(GaudiKernels, ProductsTakeTheirGeometrysTime) {
 
 TEST(GaudiKernels, OperandsThatSramDoesNotHoldComeAgain) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_EQ(gaudi2.lower(product(1024, 1024, 1024, kGaudiKernelHalf)).againBytes, 0);
+  EXPECT_EQ(gaudi2.lower(product(1024, 1024, 1024, kBfloat16)).againBytes, 0);
   // 58.7 MB and 62.9 MB: three slices of 24 MB each.
-  const Kernel large = gaudi2.lower(product(14336, 2048, 15360, kGaudiKernelHalf));
+  const Kernel large = gaudi2.lower(product(14336, 2048, 15360, kBfloat16));
   EXPECT_EQ(large.againBytes, 2 * 14336LL * 2048 * 2);
 }
 
 TEST(GaudiKernels, MapsTakeWholeVectors) {
   const CardLowering gaudi2("gaudi2");
   // 128 bf16 lanes: 24 × 128 elements are one vector for each TPC; one more is a second one for one of them.
-  const auto map = [&](ops::MapFunction function, std::int64_t elements,
-                       ElementType type = kGaudiKernelHalf) {
+  const auto map = [&](ops::MapFunction function, std::int64_t elements, ElementType type = kBfloat16) {
     return gaudi2.lower(ops::Map{function, elements, 2, type, false});
   };
   EXPECT_DOUBLE_EQ(map(ops::MapFunction::add, 24 * 128).arithmetic, (1 + 4) / 1.8e9);
@@ -111,7 +108,7 @@ TEST(GaudiKernels, MapsTakeWholeVectors) {
   EXPECT_TRUE(map(ops::MapFunction::add, 10).elementwise);
   // Each operand beyond two takes an instruction more.
   const auto operands = [&](std::int64_t count) {
-    return gaudi2.lower(ops::Map{ops::MapFunction::add, 24 * 128, count, kGaudiKernelHalf, false}).arithmetic;
+    return gaudi2.lower(ops::Map{ops::MapFunction::add, 24 * 128, count, kBfloat16, false}).arithmetic;
   };
   EXPECT_DOUBLE_EQ(operands(1), (1 + 4) / 1.8e9);
   EXPECT_DOUBLE_EQ(operands(3), (2 + 4) / 1.8e9);
@@ -136,7 +133,7 @@ TEST(GaudiKernels, PoolingsTakeAnInstructionForEachElementOfAWindow) {
   const CardLowering gaudi2("gaudi2");
   // 24 vectors of 128 results, windows of 2 x 3: six instructions forward, twelve backward.
   for (const ops::PoolFunction function : {ops::PoolFunction::max, ops::PoolFunction::average}) {
-    ops::Pool pool{function, false, 1, 24 * 128, {2, 3}, {2, 3}, {1, 1}, {1, 1}, kGaudiKernelHalf};
+    ops::Pool pool{function, false, 1, 24 * 128, {2, 3}, {2, 3}, {1, 1}, {1, 1}, kBfloat16};
     EXPECT_DOUBLE_EQ(gaudi2.lower(pool).arithmetic, (6 + 4) / 1.8e9);
     pool.backward = true;
     EXPECT_DOUBLE_EQ(gaudi2.lower(pool).arithmetic, (12 + 4) / 1.8e9);
@@ -145,48 +142,43 @@ TEST(GaudiKernels, PoolingsTakeAnInstructionForEachElementOfAWindow) {
 
 TEST(GaudiKernels, ReductionsAreBarriersUnlessLocalMemoryHoldsARow) {
   const CardLowering gaudi("gaudi");
-  EXPECT_FALSE(
-      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, true, kGaudiKernelHalf}).barrier);
-  EXPECT_TRUE(
-      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 100000, true, kGaudiKernelHalf}).barrier);
-  EXPECT_TRUE(
-      gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, false, kGaudiKernelHalf}).barrier);
+  EXPECT_FALSE(gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, true, kBfloat16}).barrier);
+  EXPECT_TRUE(gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 100000, true, kBfloat16}).barrier);
+  EXPECT_TRUE(gaudi.lower(ops::Reduce{ops::ReduceFunction::sum, 1000, 1024, false, kBfloat16}).barrier);
 }
 
 TEST(GaudiKernels, RandomRowsBelowAVectorAreSlower) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Gather{100, 64, 1000, kGaudiKernelHalf}).spread, 2.4);
-  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Gather{100, 128, 1000, kGaudiKernelHalf}).spread, 1);
-  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, true, kGaudiKernelHalf}).spread, 2.4);
-  EXPECT_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, true, kGaudiKernelHalf}).againBytes, 12800);
-  EXPECT_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, false, kGaudiKernelHalf}).againBytes, 0);
+  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Gather{100, 64, 1000, kBfloat16}).spread, 2.4);
+  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Gather{100, 128, 1000, kBfloat16}).spread, 1);
+  EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, true, kBfloat16}).spread, 2.4);
+  EXPECT_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, true, kBfloat16}).againBytes, 12800);
+  EXPECT_EQ(gaudi2.lower(ops::Scatter{100, 64, 1000, false, kBfloat16}).againBytes, 0);
 }
 
 TEST(GaudiKernels, MovesOfWholeLinesNeedNoDma) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kGaudiKernelHalf}).engine, Engine::tpc);
-  const Kernel turned = gaudi2.lower(ops::Rearrange{1 << 20, 1, kGaudiKernelHalf});
+  EXPECT_EQ(gaudi2.lower(ops::Rearrange{1 << 20, 64, kBfloat16}).engine, Engine::tpc);
+  const Kernel turned = gaudi2.lower(ops::Rearrange{1 << 20, 1, kBfloat16});
   EXPECT_EQ(turned.engine, Engine::dma);
   EXPECT_DOUBLE_EQ(turned.arithmetic, 1.1 * 2 * (2 << 20) / 1.0415e12 + 0.3e-6);
 }
 
 TEST(GaudiKernels, OtherKinds) {
   const CardLowering gaudi2("gaudi2");
-  EXPECT_EQ(gaudi2
-                .lower(ops::Pool{
-                    ops::PoolFunction::max, false, 2, 8, {8, 8}, {2, 2}, {4, 4}, {2, 2}, kGaudiKernelHalf})
-                .engine,
-            Engine::tpc);
+  EXPECT_EQ(
+      gaudi2.lower(ops::Pool{ops::PoolFunction::max, false, 2, 8, {8, 8}, {2, 2}, {4, 4}, {2, 2}, kBfloat16})
+          .engine,
+      Engine::tpc);
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Random{24 * 64, ElementType::float32}).arithmetic, (10 + 4) / 1.8e9);
-  // Eight elements: three levels, six rounds of four instructions.
+  // Eight elements take three levels: six rounds of four instructions.
   EXPECT_DOUBLE_EQ(gaudi2.lower(ops::Sort{1, 8, 8, ElementType::float32}).arithmetic, (24 + 4) / 1.8e9);
   const Kernel copy = gaudi2.lower(ops::HostCopy{true, base::Bytes(24'000'000)});
   EXPECT_EQ(copy.engine, Engine::host);
   EXPECT_NEAR(copy.arithmetic, 1e-3 + 5e-6, 1e-9);
   EXPECT_EQ(copy.bytesIn, 24'000'000);
-  EXPECT_EQ(
-      gaudi2.lower(ops::Collective{ops::Collective::Kind::allReduce, 1000, kGaudiKernelHalf}).arithmetic,
-      0);  // nobody to talk to
+  EXPECT_EQ(gaudi2.lower(ops::Collective{ops::Collective::Kind::allReduce, 1000, kBfloat16}).arithmetic,
+            0);  // a single card has nobody to talk to
 }
 
 TEST(GaudiKernels, RefusesWhatAGaudiCannotDo) {
@@ -197,11 +189,11 @@ TEST(GaudiKernels, RefusesWhatAGaudiCannotDo) {
             "layer: the MME of gaudi2 does not multiply int32; use --precision bfloat16 or float32.");
   EXPECT_EQ(gaudi2.refusal(ops::Map{ops::MapFunction::add, 8, 2, ElementType::float64, false}),
             "layer: Gaudis do not compute in float64; use --precision bfloat16 or float32.");
-  EXPECT_EQ(gaudi2.refusal(ops::Map{ops::MapFunction::add, 0, 2, kGaudiKernelHalf, false}),
+  EXPECT_EQ(gaudi2.refusal(ops::Map{ops::MapFunction::add, 0, 2, kBfloat16, false}),
             "layer: the number of elements is 0, but must be at least 1.");
-  EXPECT_EQ(gaudi2.refusal(ops::Reduce{ops::ReduceFunction::sum, std::int64_t{1} << 40, 1 << 20, true,
-                                       kGaudiKernelHalf}),
-            "layer: the number of elements is 1.15e+18, but must be at most 4.4e+12.");
+  EXPECT_EQ(
+      gaudi2.refusal(ops::Reduce{ops::ReduceFunction::sum, std::int64_t{1} << 40, 1 << 20, true, kBfloat16}),
+      "layer: the number of elements is 1.15e+18, but must be at most 4.4e+12.");
   EXPECT_EQ(gaudi2.refusal(ops::HostCopy{true, base::Bytes(8), true}),
             "layer: Gaudis have no streaming memory besides their HBM; leave optimizer state and activations "
             "on the "

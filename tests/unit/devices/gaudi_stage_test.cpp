@@ -19,16 +19,17 @@ using testing::product;
 using testing::StageMaker;
 using testing::systemOf;
 
-constexpr ElementType kGaudiStageHalf = ElementType::bfloat16;
+constexpr ElementType kCardHalf = ElementType::bfloat16;
 
-LoweredDevice lowerGaudiStage(const System& system, const StagePlan& stage) {
+LoweredDevice lowerOnCard(const System& system, const StagePlan& stage) {
   auto lowered = system.lower({&stage});
   EXPECT_TRUE(lowered.ok()) << (lowered.ok() ? "" : lowered.error().message);
   return lowered.ok() ? *lowered : LoweredDevice{};
 }
 
-/// What must hold of any lowered card: lanes exclusive, steps within their segment, memory replayed exactly.
-void expectGaudiStageSound(const System& system, const LoweredDevice& device) {
+/// What must hold of any lowered card: steps on a lane do not overlap and lie within their segment, and
+/// memory replays exactly.
+void expectCardSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
   for (const LoweredPass& pass : device.passes) {
     for (const LoweredSegment& segment : pass.segments) {
@@ -70,25 +71,25 @@ Ticks busyOn(const LoweredSegment& segment, LaneRole lane) {
   return sum;
 }
 
-/// x·w, then a function of it: large enough that the product's result passes through SRAM in slices.
+/// x·w, then a function of it. The product's result is large enough to pass through SRAM in slices.
 StagePlan productAndMap(std::int64_t rows, std::int64_t k, std::int64_t n,
                         ops::MapFunction function = ops::MapFunction::gelu) {
   StageMaker maker(0, 0);
-  const auto x = maker.tensor("x", {rows, k}, TensorUse::input, kGaudiStageHalf),
-             w = maker.tensor("w", {k, n}, TensorUse::weight, kGaudiStageHalf),
-             y = maker.tensor("y", {rows, n}, TensorUse::activation, kGaudiStageHalf),
-             z = maker.tensor("z", {rows, n}, TensorUse::activation, kGaudiStageHalf);
-  maker.add(Pass::forward, "product", "MatMul", {{product(rows, k, n, kGaudiStageHalf), 1, ""}}, {x, w}, {y});
-  maker.add(Pass::forward, "map", "Gelu", {{ops::Map{function, rows * n, 1, kGaudiStageHalf, false}, 1, ""}},
-            {y}, {z});
+  const auto x = maker.tensor("x", {rows, k}, TensorUse::input, kCardHalf),
+             w = maker.tensor("w", {k, n}, TensorUse::weight, kCardHalf),
+             y = maker.tensor("y", {rows, n}, TensorUse::activation, kCardHalf),
+             z = maker.tensor("z", {rows, n}, TensorUse::activation, kCardHalf);
+  maker.add(Pass::forward, "product", "MatMul", {{product(rows, k, n, kCardHalf), 1, ""}}, {x, w}, {y});
+  maker.add(Pass::forward, "map", "Gelu", {{ops::Map{function, rows * n, 1, kCardHalf, false}, 1, ""}}, {y},
+            {z});
   return maker.stage();
 }
 
 TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
   for (const char* card : {"gaudi", "gaudi2", "gaudi3"}) {
     const auto system = systemOf(card);
-    const LoweredDevice device = lowerGaudiStage(*system, productAndMap(32768, 1024, 8192));
-    expectGaudiStageSound(*system, device);
+    const LoweredDevice device = lowerOnCard(*system, productAndMap(32768, 1024, 8192));
+    expectCardSound(*system, device);
     const LoweredSegment& segment = device.passes[0].segments[0];
     const Ticks mme = busyOn(segment, LaneRole::mme), tpc = busyOn(segment, LaneRole::tpc);
     EXPECT_GT(segment.ticks, std::max(mme, tpc)) << card;
@@ -98,7 +99,7 @@ TEST(GaudiStage, EnginesWorkSideBySideButNeverPerfectly) {
 
 TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, productAndMap(512, 1024, 1024));
+  const LoweredDevice device = lowerOnCard(*system, productAndMap(512, 1024, 1024));
   const LoweredSegment& segment = device.passes[0].segments[0];
   ASSERT_EQ(segment.steps.size(), 3U);  // launch, product, map
   EXPECT_EQ(segment.steps[0].program, "LaunchRecipe");
@@ -109,11 +110,11 @@ TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
   EXPECT_EQ(segment.steps[1].bytesOut.count, 0);
   EXPECT_EQ(segment.steps[2].bytesIn.count, 0);
   EXPECT_EQ(segment.steps[2].bytesOut.count, 512 * 1024 * 2);
-  // It waits for all of the product, and then as long as a kernel needs to start: 3.08 µs.
+  // It waits for the whole product, and then for the start of a kernel: 3.08 µs.
   EXPECT_NEAR(static_cast<double>(segment.steps[2].offset.count),
               static_cast<double>(segment.steps[1].offset.count + segment.steps[1].ticks.count + 3'080'000),
               2);
-  // What never lies in HBM needs no place there.
+  // Tensors that never lie in HBM need no room there.
   for (const LoweredVariable& variable : device.memory[0].variables) {
     if (variable.name == "y") {
       EXPECT_TRUE(variable.lives.empty());
@@ -124,7 +125,7 @@ TEST(GaudiStage, SmallResultsStayInSramAndAreNotSliced) {
 TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
   const auto dma = [](const char* card) {
     const auto system = systemOf(card);
-    const LoweredDevice device = lowerGaudiStage(*system, productAndMap(4096, 1024, 4096));
+    const LoweredDevice device = lowerOnCard(*system, productAndMap(4096, 1024, 4096));
     return busyOn(device.passes[0].segments[0], LaneRole::dma).count;
   };
   EXPECT_GT(dma("gaudi"), 0);
@@ -134,24 +135,23 @@ TEST(GaudiStage, OperandsComeByDmaOnTheFirstGenerationOnly) {
 TEST(GaudiStage, SlicesAndCopiesTakeTurnsOnTheDmaLane) {
   StageMaker maker(0, 0);
   const std::int64_t n = 3000;
-  auto x = maker.tensor("x", {n, n}, TensorUse::input, kGaudiStageHalf);
-  const auto w = maker.tensor("w", {n, n}, TensorUse::weight, kGaudiStageHalf);
+  auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf);
+  const auto w = maker.tensor("w", {n, n}, TensorUse::weight, kCardHalf);
   for (int i = 0; i < 4; ++i) {
     const std::string name = std::to_string(i);
-    const auto y = maker.tensor("y" + name, {n, n}, TensorUse::activation, kGaudiStageHalf),
-               t = maker.tensor("t" + name, {n, n}, TensorUse::activation, kGaudiStageHalf),
-               z = maker.tensor("z" + name, {n, n}, TensorUse::activation, kGaudiStageHalf);
-    maker.add(Pass::forward, "product" + name, "MatMul", {{product(n, n, n, kGaudiStageHalf), 1, ""}}, {x, w},
-              {y});
-    maker.add(Pass::forward, "turn" + name, "Transpose", {{ops::Rearrange{n * n, 1, kGaudiStageHalf}, 1, ""}},
-              {y}, {t});
+    const auto y = maker.tensor("y" + name, {n, n}, TensorUse::activation, kCardHalf),
+               t = maker.tensor("t" + name, {n, n}, TensorUse::activation, kCardHalf),
+               z = maker.tensor("z" + name, {n, n}, TensorUse::activation, kCardHalf);
+    maker.add(Pass::forward, "product" + name, "MatMul", {{product(n, n, n, kCardHalf), 1, ""}}, {x, w}, {y});
+    maker.add(Pass::forward, "turn" + name, "Transpose", {{ops::Rearrange{n * n, 1, kCardHalf}, 1, ""}}, {y},
+              {t});
     maker.add(Pass::forward, "relu" + name, "Relu",
-              {{ops::Map{ops::MapFunction::relu, n * n, 1, kGaudiStageHalf, false}, 1, ""}}, {t}, {z});
+              {{ops::Map{ops::MapFunction::relu, n * n, 1, kCardHalf, false}, 1, ""}}, {t}, {z});
     x = z;
   }
   const auto system = systemOf("gaudi");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   int slices = 0, copies = 0;
   for (const LoweredStep& step : device.passes[0].segments[0].steps) {
     slices += step.program == "DmaSlices" ? 1 : 0;
@@ -163,74 +163,71 @@ TEST(GaudiStage, SlicesAndCopiesTakeTurnsOnTheDmaLane) {
 
 TEST(GaudiStage, ElementwiseChainsAreOneKernel) {
   StageMaker maker(0, 0);
-  const auto a = maker.tensor("a", {1 << 24}, TensorUse::input, kGaudiStageHalf),
-             b = maker.tensor("b", {1 << 24}, TensorUse::activation, kGaudiStageHalf),
-             c = maker.tensor("c", {1 << 24}, TensorUse::activation, kGaudiStageHalf);
+  const auto a = maker.tensor("a", {1 << 24}, TensorUse::input, kCardHalf),
+             b = maker.tensor("b", {1 << 24}, TensorUse::activation, kCardHalf),
+             c = maker.tensor("c", {1 << 24}, TensorUse::activation, kCardHalf);
   const auto map = [](ops::MapFunction function) {
-    return ops::Work{ops::Map{function, 1 << 24, 1, kGaudiStageHalf, false}, 1, ""};
+    return ops::Work{ops::Map{function, 1 << 24, 1, kCardHalf, false}, 1, ""};
   };
   maker.add(Pass::forward, "one", "Abs", {map(ops::MapFunction::abs)}, {a}, {b});
   maker.add(Pass::forward, "two", "Relu", {map(ops::MapFunction::relu)}, {b}, {c});
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   const LoweredSegment& segment = device.passes[0].segments[0];
   ASSERT_EQ(segment.steps.size(), 2U);
   EXPECT_EQ(segment.steps[1].bytesIn.count, 2 << 24);
   EXPECT_EQ(segment.steps[1].bytesOut.count, 2 << 24);
-  // Bound by HBM: 64 MiB at 2.3 TB/s.
+  // HBM is the bound: 64 MiB at 2.3 TB/s.
   EXPECT_NEAR(static_cast<double>(segment.steps[1].ticks.count) * 1e-12, 2.0 * (2 << 24) / 2.3e12, 1e-7);
 }
 
 TEST(GaudiStage, SaysHowManyProposedChainsItTook) {
   StageMaker maker(0, 0);
-  const auto a = maker.tensor("a", {1 << 20}, TensorUse::input, kGaudiStageHalf),
-             b = maker.tensor("b", {1 << 20}, TensorUse::activation, kGaudiStageHalf);
+  const auto a = maker.tensor("a", {1 << 20}, TensorUse::input, kCardHalf),
+             b = maker.tensor("b", {1 << 20}, TensorUse::activation, kCardHalf);
   const auto map = [](ops::MapFunction function) {
-    return ops::Work{ops::Map{function, 1 << 20, 1, kGaudiStageHalf, false}, 1, toString(function)};
+    return ops::Work{ops::Map{function, 1 << 20, 1, kCardHalf, false}, 1, toString(function)};
   };
   maker.add(Pass::forward, "one", "Abs+Relu", {map(ops::MapFunction::abs), map(ops::MapFunction::relu)}, {a},
             {b});
   StagePlan stage = maker.stage();
   const auto system = systemOf("gaudi2");
-  EXPECT_EQ(lowerGaudiStage(*system, stage).claims.at(0).changes, 0);
+  EXPECT_EQ(lowerOnCard(*system, stage).claims.at(0).changes, 0);
   stage.passes[0].operators[0].chains = {{0, 2}};
-  const LoweredDevice device = lowerGaudiStage(*system, stage);
+  const LoweredDevice device = lowerOnCard(*system, stage);
   EXPECT_EQ(device.claims.at(0).pass, "fuse_elementwise");
   EXPECT_EQ(device.claims.at(0).changes, 1);
 }
 
 TEST(GaudiStage, TranspositionsThatProductsReadAreNotMade) {
   StageMaker maker(0, 0);
-  const auto x = maker.tensor("x", {512, 512}, TensorUse::input, kGaudiStageHalf),
-             t = maker.tensor("t", {512, 512}, TensorUse::activation, kGaudiStageHalf),
-             y = maker.tensor("y", {512, 512}, TensorUse::activation, kGaudiStageHalf);
-  maker.add(Pass::forward, "turn", "Transpose", {{ops::Rearrange{512 * 512, 1, kGaudiStageHalf}, 1, ""}}, {x},
-            {t});
-  maker.add(Pass::forward, "product", "MatMul", {{product(512, 512, 512, kGaudiStageHalf), 1, ""}}, {x, t},
-            {y});
+  const auto x = maker.tensor("x", {512, 512}, TensorUse::input, kCardHalf),
+             t = maker.tensor("t", {512, 512}, TensorUse::activation, kCardHalf),
+             y = maker.tensor("y", {512, 512}, TensorUse::activation, kCardHalf);
+  maker.add(Pass::forward, "turn", "Transpose", {{ops::Rearrange{512 * 512, 1, kCardHalf}, 1, ""}}, {x}, {t});
+  maker.add(Pass::forward, "product", "MatMul", {{product(512, 512, 512, kCardHalf), 1, ""}}, {x, t}, {y});
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   EXPECT_EQ(device.passes[0].segments[0].steps.size(), 2U);  // launch, product
 }
 
 TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
   StageMaker maker(0, 0);
   const std::int64_t all = 1 << 26, channels = 64;
-  const auto x = maker.tensor("x", {all}, TensorUse::input, kGaudiStageHalf),
-             y = maker.tensor("y", {all}, TensorUse::activation, kGaudiStageHalf);
-  maker.add(
-      Pass::forward, "norm", "BatchNormalization",
-      {{ops::Reduce{ops::ReduceFunction::mean, channels, all / channels, false, kGaudiStageHalf}, 1, "Mean"},
-       {ops::Reduce{ops::ReduceFunction::squareSum, channels, all / channels, false, kGaudiStageHalf}, 1,
-        "Variance"},
-       {ops::Map{ops::MapFunction::subtract, all, 2, kGaudiStageHalf, true}, 1, "Centre"},
-       {ops::Map{ops::MapFunction::multiply, all, 2, kGaudiStageHalf, true}, 1, "Scale"}},
-      {x}, {y});
+  const auto x = maker.tensor("x", {all}, TensorUse::input, kCardHalf),
+             y = maker.tensor("y", {all}, TensorUse::activation, kCardHalf);
+  maker.add(Pass::forward, "norm", "BatchNormalization",
+            {{ops::Reduce{ops::ReduceFunction::mean, channels, all / channels, false, kCardHalf}, 1, "Mean"},
+             {ops::Reduce{ops::ReduceFunction::squareSum, channels, all / channels, false, kCardHalf}, 1,
+              "Variance"},
+             {ops::Map{ops::MapFunction::subtract, all, 2, kCardHalf, true}, 1, "Centre"},
+             {ops::Map{ops::MapFunction::multiply, all, 2, kCardHalf, true}, 1, "Scale"}},
+            {x}, {y});
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   std::int64_t in = 0, out = 0;
   for (const LoweredStep& step : device.passes[0].segments[0].steps)
     in += step.bytesIn.count, out += step.bytesOut.count;
@@ -238,20 +235,19 @@ TEST(GaudiStage, ReductionsOverEverythingReadItsOperandsTwice) {
   EXPECT_EQ(out, 2 * all);
 }
 
-/// Three weights' gradients on their way back; buckets of the last two and of the first.
+/// The gradients of three weights. The first two form one bucket, and the last forms another.
 StagePlan withBuckets() {
   StageMaker maker(0, 0);
   const std::int64_t n = 4096;
   std::vector<compile::PlanTensorId> gradients;
-  const auto x = maker.tensor("x", {n, n}, TensorUse::input, kGaudiStageHalf);
+  const auto x = maker.tensor("x", {n, n}, TensorUse::input, kCardHalf);
   for (int i = 0; i < 3; ++i) {
-    gradients.push_back(
-        maker.tensor("gradient" + std::to_string(i), {n, n}, TensorUse::gradient, kGaudiStageHalf));
-    maker.add(Pass::backward, "layer" + std::to_string(i), "MatMul",
-              {{product(n, n, n, kGaudiStageHalf), 1, ""}}, {x}, {gradients.back()});
+    gradients.push_back(maker.tensor("gradient" + std::to_string(i), {n, n}, TensorUse::gradient, kCardHalf));
+    maker.add(Pass::backward, "layer" + std::to_string(i), "MatMul", {{product(n, n, n, kCardHalf), 1, ""}},
+              {x}, {gradients.back()});
   }
   const auto reduce = [&](std::int64_t elements) {
-    return ops::Work{ops::Collective{ops::Collective::Kind::allReduce, elements, kGaudiStageHalf}, 1, ""};
+    return ops::Work{ops::Collective{ops::Collective::Kind::allReduce, elements, kCardHalf}, 1, ""};
   };
   maker.add(Pass::collective, "stage0/all_reduce0", "AllReduce", {reduce(2 * n * n)},
             {gradients[0], gradients[1]}, {gradients[0], gradients[1]});
@@ -264,8 +260,8 @@ StagePlan withBuckets() {
 
 TEST(GaudiStage, BackwardIsCutWhereABucketIsComplete) {
   const auto system = systemOf("hls-gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, withBuckets());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, withBuckets());
+  expectCardSound(*system, device);
   ASSERT_EQ(device.passes.size(), 2U);
   const LoweredPass &backward = device.passes[0], &collective = device.passes[1];
   ASSERT_EQ(backward.segments.size(), 2U);
@@ -309,6 +305,31 @@ TEST(GaudiBuckets, ArePackedRightBehindTheirLastGradient) {
   EXPECT_EQ(list.kernels[4].kernel.bucketWritten, 2 * 4096 * 4096);
 }
 
+TEST(GaudiKernelList, FusedKernelsHaveAtMostSixteenOperands) {
+  const auto kernels = [](int others) {
+    StageMaker maker(0, 0);
+    std::vector<compile::PlanTensorId> first, second;
+    for (int i = 0; i < 8; ++i)
+      first.push_back(maker.tensor("a" + std::to_string(i), {1024}, TensorUse::input, kCardHalf));
+    const auto y = maker.tensor("y", {1024}, TensorUse::activation, kCardHalf),
+               z = maker.tensor("z", {1024}, TensorUse::activation, kCardHalf);
+    second.push_back(y);
+    for (int i = 0; i < others; ++i)
+      second.push_back(maker.tensor("b" + std::to_string(i), {1024}, TensorUse::input, kCardHalf));
+    const ops::Work add{ops::Map{ops::MapFunction::add, 1024, 8, kCardHalf, false}, 1, ""};
+    maker.add(Pass::forward, "one", "Sum", {add}, first, {y});
+    maker.add(Pass::forward, "two", "Sum", {add}, second, {z});
+    const gaudi::Card card = testing::cardOf("gaudi2");
+    const gaudi::Fabric fabric(card);
+    return gaudi::listKernels(maker.stage().passes[0], gaudi::StageUses(maker.stage()),
+                              {.card = card, .fabric = fabric})
+        .value()
+        .kernels.size();
+  };
+  EXPECT_EQ(kernels(7), 1u);  // 8 + 1 + 7
+  EXPECT_EQ(kernels(8), 2u);
+}
+
 TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
   const StagePlan stage = withBuckets();
   const gaudi::Card card = testing::cardOf("gaudi2");
@@ -330,34 +351,34 @@ TEST(GaudiBuckets, AreUnpackedBeforeTheUpdate) {
 
 TEST(GaudiStage, SaysWhatTakesTheMemoryWhereItDoesNotFit) {
   StageMaker maker(0, 0);
-  const auto w = maker.tensor("large/weight", {1 << 15, 1 << 20}, TensorUse::weight, kGaudiStageHalf);
-  const auto x = maker.tensor("x", {1 << 20}, TensorUse::input, kGaudiStageHalf),
-             y = maker.tensor("y", {1 << 20}, TensorUse::activation, kGaudiStageHalf);
+  const auto w = maker.tensor("large/weight", {1 << 15, 1 << 20}, TensorUse::weight, kCardHalf);
+  const auto x = maker.tensor("x", {1 << 20}, TensorUse::input, kCardHalf),
+             y = maker.tensor("y", {1 << 20}, TensorUse::activation, kCardHalf);
   maker.add(Pass::forward, "use", "Add",
-            {{ops::Map{ops::MapFunction::add, 1 << 20, 2, kGaudiStageHalf, false}, 1, ""}}, {x, w}, {y});
+            {{ops::Map{ops::MapFunction::add, 1 << 20, 2, kCardHalf, false}, 1, ""}}, {x, w}, {y});
   const auto system = systemOf("gaudi");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
   ASSERT_EQ(device.memory[0].overflow.size(), 1U);
   EXPECT_THAT(device.memory[0].overflow[0],
               HasSubstr("HPU0: needs 64.00 GiB of HBM, but 30.75 GiB of 32.00 GiB are there for models"));
   EXPECT_THAT(device.memory[0].overflow[0], HasSubstr("Largest there: large/weight (weight) 64.00 GiB"));
-  EXPECT_TRUE(lowerGaudiStage(*systemOf("gaudi3"), maker.stage()).memory[0].overflow.empty());
+  EXPECT_TRUE(lowerOnCard(*systemOf("gaudi3"), maker.stage()).memory[0].overflow.empty());
 }
 
 TEST(GaudiStage, WorkspaceIsUsedAgain) {
-  // Four results one after another, each read by the next only: two places are enough.
+  // Four results one after another, each read only by the next, need two places.
   StageMaker maker(0, 0);
   const std::int64_t n = std::int64_t{1} << 28;  // 512 MiB: more than SRAM holds
-  auto before = maker.tensor("x", {n}, TensorUse::input, kGaudiStageHalf);
+  auto before = maker.tensor("x", {n}, TensorUse::input, kCardHalf);
   for (int i = 0; i < 4; ++i) {
-    const auto next = maker.tensor("y" + std::to_string(i), {n}, TensorUse::activation, kGaudiStageHalf);
+    const auto next = maker.tensor("y" + std::to_string(i), {n}, TensorUse::activation, kCardHalf);
     maker.add(Pass::forward, "reverse" + std::to_string(i), "Gather",
-              {{ops::Gather{n / 128, 128, n / 128, kGaudiStageHalf}, 1, ""}}, {before}, {next});
+              {{ops::Gather{n / 128, 128, n / 128, kCardHalf}, 1, ""}}, {before}, {next});
     before = next;
   }
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   std::int64_t workspace = 0;
   for (const UnitRun& run : device.memory[0].units) workspace += run.bytes.count;
   EXPECT_EQ(workspace, 2 * 2 * n);
@@ -366,14 +387,14 @@ TEST(GaudiStage, WorkspaceIsUsedAgain) {
 TEST(GaudiStage, MemoryIsNamedByWhatItHolds) {
   StageMaker maker(0, 0);
   const std::int64_t n = std::int64_t{1} << 27;  // 256 MiB: more than SRAM holds
-  const auto w = maker.tensor("w", {n}, TensorUse::weight, kGaudiStageHalf),
-             m = maker.tensor("m", {2 * n}, TensorUse::optimizerState, kGaudiStageHalf);
-  const auto x = maker.tensor("x", {n}, TensorUse::input, kGaudiStageHalf),
-             y = maker.tensor("y", {3 * n}, TensorUse::activation, kGaudiStageHalf);
-  const auto z = maker.tensor("z", {n}, TensorUse::activation, kGaudiStageHalf),
-             g = maker.tensor("g", {4 * n}, TensorUse::gradient, kGaudiStageHalf);
+  const auto w = maker.tensor("w", {n}, TensorUse::weight, kCardHalf),
+             m = maker.tensor("m", {2 * n}, TensorUse::optimizerState, kCardHalf);
+  const auto x = maker.tensor("x", {n}, TensorUse::input, kCardHalf),
+             y = maker.tensor("y", {3 * n}, TensorUse::activation, kCardHalf);
+  const auto z = maker.tensor("z", {n}, TensorUse::activation, kCardHalf),
+             g = maker.tensor("g", {4 * n}, TensorUse::gradient, kCardHalf);
   const auto gather = [&](std::int64_t elements) {
-    return std::vector<ops::Work>{{ops::Gather{elements / 128, 128, elements / 128, kGaudiStageHalf}, 1, ""}};
+    return std::vector<ops::Work>{{ops::Gather{elements / 128, 128, elements / 128, kCardHalf}, 1, ""}};
   };
   maker.add(Pass::forward, "widen", "Gather", gather(3 * n), {x, w}, {y});
   maker.add(Pass::forward, "narrow", "Gather", gather(n), {y}, {z});
@@ -381,8 +402,8 @@ TEST(GaudiStage, MemoryIsNamedByWhatItHolds) {
   maker.add(Pass::backward, "gradient", "Gather", gather(4 * n), {y, z}, {g});
   maker.add(Pass::update, "update", "Gather", gather(n), {g, m}, {w});
   const auto system = systemOf("gaudi2");
-  const LoweredDevice device = lowerGaudiStage(*system, maker.stage());
-  expectGaudiStageSound(*system, device);
+  const LoweredDevice device = lowerOnCard(*system, maker.stage());
+  expectCardSound(*system, device);
   std::map<std::string, std::int64_t> always, peak;
   for (const UnitRun& run : device.memory[0].units)
     (run.alwaysLive ? always : peak)[run.category] += run.bytes.count;

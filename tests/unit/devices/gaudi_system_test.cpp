@@ -1,4 +1,4 @@
-// Gaudi cards and boxes: what they have, how they are named, wired and refused.
+// Gaudi cards and boxes: their figures, names, wiring and refusals.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -108,11 +108,11 @@ TEST(GaudiFabric, FlowsMeetOnAPeerLinkOnly) {
   const double alone = fabric.seconds({{0, 1, bytes}})[0];
   // Three ports of 12.5 GB/s at an efficiency of 0.977.
   EXPECT_NEAR(alone, 1e9 / (37.5e9 * 0.977), 1e-5);
-  // In a mesh other pairs do not disturb; the same pair does.
+  // In a mesh, other pairs do not slow a flow; the same pair does.
   EXPECT_DOUBLE_EQ(fabric.seconds({{0, 1, bytes}, {0, 2, bytes}, {1, 0, bytes}})[0], alone);
   EXPECT_NEAR(fabric.seconds({{0, 1, bytes}, {0, 1, bytes}})[1], 2 * alone, 1e-5);
   EXPECT_EQ(fabric.seconds({{3, 3, bytes}})[0], 0);
-  // Between boxes all flows of a card share its way out, and all to a card its way in.
+  // Between boxes, all flows from a card share its way out, and all flows to a card share its way in.
   const gaudi::Fabric boxes = fabricOf("hls-gaudi2", 16);
   const double out = boxes.seconds({{0, 8, bytes}})[0];
   EXPECT_NEAR(boxes.seconds({{0, 8, bytes}, {0, 9, bytes}})[1], 2 * out, 1e-4);
@@ -132,8 +132,8 @@ TEST(GaudiFabric, AllReduceAsMeasured) {
   EXPECT_NEAR(seconds * 1e3, 0.9158, 0.05 * 0.9158);
 }
 
-/// t = α + phases·(P − 1)/P·S/(η·B) with B = (P − 1) peer links: with fewer cards each moves more through
-/// fewer links.
+/// t = α + phases·(P − 1)/P·S/(η·B) with B = (P − 1) peer links. With fewer cards, each card moves more
+/// through fewer links.
 TEST(GaudiFabric, FewerCardsLeaveLinksIdle) {
   const gaudi::Fabric fabric = fabricOf("hls-1", 8);
   const double bytes = 1e9, peer = 12.5e9 * 0.977;
@@ -151,8 +151,9 @@ TEST(GaudiFabric, FewerCardsLeaveLinksIdle) {
   EXPECT_EQ(fabric.collectiveSeconds(Kind::allReduce, 0, firstCards(8)), 0);
 }
 
-/// Outside, each card moves its share: 2·(b − 1)/b·(S/8)/(η·37.5 GB/s), at the same time as 2·7/8·S/(η·262.5
-/// GB/s) inside. On HLS-Gaudi2 the two meet at b = 4/3, so two boxes are bound by what leaves them, not one.
+/// Outside the box, each card moves its share: 2·(b − 1)/b·(S/8)/(η·37.5 GB/s), at the same time as
+/// 2·7/8·S/(η·262.5 GB/s) inside. On HLS-Gaudi2 the two are equal at b = 4/3, so two boxes are already bound
+/// by the links between them.
 TEST(GaudiFabric, BoxesReduceHierarchically) {
   const double bytes = 1e9, efficiency = 0.977;
   for (const int boxes : {2, 4, 8}) {
@@ -162,7 +163,7 @@ TEST(GaudiFabric, BoxesReduceHierarchically) {
         fabricOf("hls-gaudi2", 8 * boxes).collectiveSeconds(Kind::allReduce, bytes, firstCards(8 * boxes));
     EXPECT_NEAR(seconds, std::max(inside, outside), 5e-5) << boxes;
   }
-  // HLS-1H: four cards behind switches, every card with all its ports.
+  // HLS-1H: four cards behind switches, each with all its ports.
   const double switched = fabricOf("hls-1h", 16).collectiveSeconds(Kind::allReduce, bytes, firstCards(16));
   EXPECT_NEAR(switched, 2 * 15.0 / 16 * bytes / (efficiency * 125e9), 5e-5);
 }

@@ -1,4 +1,4 @@
-// Figures that people know of the chips and systems.
+// Well-known figures of the chips and systems.
 #include <map>
 
 #include "engine/devices/core/figures.h"

@@ -18,7 +18,7 @@ namespace pipescope::devices::testing {
 
 using graph::ElementType;
 
-/// A folder of its own for a test, removed at the end.
+/// A temporary folder for a test, removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -47,7 +47,7 @@ inline std::shared_ptr<const System> systemOf(const std::string& name, const Sys
   return system.ok() ? *system : nullptr;
 }
 
-/// The sentence with which a system is refused.
+/// The sentence with which makeSystem refuses a name.
 inline std::string refusalOf(const std::string& name, const SystemOptions& options = {}) {
   const auto system = makeSystem(name, options);
   EXPECT_FALSE(system.ok());
@@ -147,8 +147,8 @@ class StageMaker {
   compile::StagePlan stage_;
 };
 
-/// Linear batch×in→out with relu, its gradients and an AdamW-like update, inputs from the host or another
-/// device.
+/// A linear layer batch×in→out with relu, its gradients and an update like Adam's. Inputs come from the host
+/// or another device.
 inline compile::StagePlan linearStage(int index, int device, std::int64_t batch, std::int64_t in,
                                       std::int64_t out, bool fromHost,
                                       ElementType type = ElementType::float32) {

@@ -1,4 +1,4 @@
-// Routes and contention, computed by hand from the ladder's rules.
+// Routes and contention, computed by hand from the rules of the ladder.
 #include "engine/devices/ipu/ladder.h"
 
 #include <cmath>
@@ -11,22 +11,22 @@ namespace {
 using ipu::Ladder;
 using Way = Ladder::Way;
 
-/// Two lanes of 16 GiB/s at 0.85; the pair has four.
+/// Two lanes of 16 GiB/s at an efficiency of 0.85; a pair has four.
 constexpr double kTwoLanes = 2 * 128.0 * 1024 * 1024 * 1024 / 8 * 0.85;
-constexpr double kLadderStartup = 1.3e-6;
+constexpr double kCopyStartup = 1.3e-6;
 constexpr double kClock = 1.33e9;
 
 std::int64_t cycles(double seconds) {
   return static_cast<std::int64_t>(std::ceil(seconds * kClock - 1e-6));
 }
 
-std::vector<std::int64_t> ladderTicksOf(const System& system, const std::vector<Flow>& flows) {
+std::vector<std::int64_t> copyTicks(const System& system, const std::vector<Flow>& flows) {
   std::vector<std::int64_t> ticks;
   for (const base::Ticks t : system.transferTicks(flows)) ticks.push_back(t.count);
   return ticks;
 }
 
-Ladder ladderLadderOf(int devices) {
+Ladder partitionOf(int devices) {
   const FigureFile file = DeviceFiles({}).system("pod16").value();
   FigureReader reader(file);
   reader.count("devices", "IPUs", 64);
@@ -39,7 +39,7 @@ Ladder ladderLadderOf(int devices) {
 }
 
 TEST(Ladder, RoutesCrossTheRungFirst) {
-  const Ladder ladder = ladderLadderOf(8);
+  const Ladder ladder = partitionOf(8);
   using Hops = std::vector<Ladder::Hop>;
   EXPECT_EQ(ladder.route(0, 1), (Hops{{0, Way::partner}}));
   EXPECT_EQ(ladder.route(0, 2), (Hops{{0, Way::up}}));
@@ -49,19 +49,20 @@ TEST(Ladder, RoutesCrossTheRungFirst) {
 }
 
 TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
-  const Ladder ladder = ladderLadderOf(128);
+  const Ladder ladder = partitionOf(128);
   using Hops = std::vector<Ladder::Hop>;
-  // To the IPU of the same place in the other rack, then along its ladder; four IPUs share a gateway.
+  // The route goes to the IPU in the same place of the other rack, then along its ladder; four IPUs share a
+  // gateway.
   EXPECT_EQ(ladder.route(5, 69), (Hops{{4, Way::gateway}}));
   EXPECT_EQ(ladder.route(5, 70), (Hops{{4, Way::gateway}, {69, Way::transit}, {68, Way::up}}));
   EXPECT_EQ(ladder.route(62, 63), (Hops{{62, Way::partner}}));
   const auto system = testing::systemOf("pod128");
   constexpr std::int64_t megabyte = 1 << 20;
-  const std::int64_t alone = cycles(kLadderStartup + megabyte / 25e9);
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 64, base::Bytes(megabyte)}}), std::vector{alone});
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 64, base::Bytes(megabyte)}, {3, 67, base::Bytes(megabyte)}}),
-            (std::vector<std::int64_t>(2, cycles(kLadderStartup + 2 * megabyte / 25e9))));
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 64, base::Bytes(megabyte)}, {4, 68, base::Bytes(megabyte)}}),
+  const std::int64_t alone = cycles(kCopyStartup + megabyte / 25e9);
+  EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}}), std::vector{alone});
+  EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}, {3, 67, base::Bytes(megabyte)}}),
+            (std::vector<std::int64_t>(2, cycles(kCopyStartup + 2 * megabyte / 25e9))));
+  EXPECT_EQ(copyTicks(*system, {{0, 64, base::Bytes(megabyte)}, {4, 68, base::Bytes(megabyte)}}),
             (std::vector<std::int64_t>(2, alone)));
   // No link leads from one rack's ladder to the next one's.
   for (const LinkInfo& link : ladder.links()) {
@@ -74,45 +75,46 @@ TEST(Ladder, RacksAreJoinedByTheGatewaysOfTheirMachines) {
 TEST(Ladder, OneFlowTakesItsSlowestLink) {
   const auto system = testing::systemOf("pod4");
   constexpr std::int64_t megabyte = 1 << 20;
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 1, base::Bytes(megabyte)}}),
-            std::vector{cycles(kLadderStartup + megabyte / (2 * kTwoLanes))});
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 2, base::Bytes(megabyte)}}),
-            std::vector{cycles(kLadderStartup + megabyte / kTwoLanes)});
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 3, base::Bytes(megabyte)}}),
-            std::vector{cycles(kLadderStartup + megabyte / kTwoLanes)});
+  EXPECT_EQ(copyTicks(*system, {{0, 1, base::Bytes(megabyte)}}),
+            std::vector{cycles(kCopyStartup + megabyte / (2 * kTwoLanes))});
+  EXPECT_EQ(copyTicks(*system, {{0, 2, base::Bytes(megabyte)}}),
+            std::vector{cycles(kCopyStartup + megabyte / kTwoLanes)});
+  EXPECT_EQ(copyTicks(*system, {{0, 3, base::Bytes(megabyte)}}),
+            std::vector{cycles(kCopyStartup + megabyte / kTwoLanes)});
 }
 
 TEST(Ladder, NothingTakesNoTime) {
   const auto system = testing::systemOf("pod4");
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 1, base::Bytes(0)}, {2, 2, base::Bytes(100)}}),
+  EXPECT_EQ(copyTicks(*system, {{0, 1, base::Bytes(0)}, {2, 2, base::Bytes(100)}}),
             (std::vector<std::int64_t>{0, 0}));
   EXPECT_TRUE(system->transferTicks({}).empty());
 }
 
 TEST(Ladder, AllFourSendToTheNext) {
-  // 0→1 and 2→3 on their rungs; 1→2 and 3→0 cross a rung in transit and go up or down: no link is shared.
+  // 0→1 and 2→3 cross their rungs; 1→2 and 3→0 cross a rung in transit and go up or down. No two of them
+  // share a link.
   const auto system = testing::systemOf("pod4");
   const base::Bytes bytes(3'000'000);
-  const std::int64_t rung = cycles(kLadderStartup + 3e6 / (2 * kTwoLanes)),
-                     hop = cycles(kLadderStartup + 3e6 / kTwoLanes);
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 1, bytes}, {1, 2, bytes}, {2, 3, bytes}, {3, 0, bytes}}),
+  const std::int64_t rung = cycles(kCopyStartup + 3e6 / (2 * kTwoLanes)),
+                     hop = cycles(kCopyStartup + 3e6 / kTwoLanes);
+  EXPECT_EQ(copyTicks(*system, {{0, 1, bytes}, {1, 2, bytes}, {2, 3, bytes}, {3, 0, bytes}}),
             (std::vector{rung, hop, rung, hop}));
 }
 
 TEST(Ladder, FlowsShareLinks) {
-  // 0→2 and 1→2: the second crosses to 0 in transit, then both go up from 0.
+  // 0→2 and 1→2: the second first crosses to 0 in transit; then both go up from 0.
   const auto system = testing::systemOf("pod4");
   const base::Bytes bytes(1'000'000);
-  const std::int64_t both = cycles(kLadderStartup + 2e6 / kTwoLanes);
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 2, bytes}, {1, 2, bytes}}), (std::vector{both, both}));
-  // A flow of the other direction is not held up.
-  EXPECT_EQ(ladderTicksOf(*system, {{0, 2, bytes}, {1, 2, bytes}, {2, 0, bytes}})[2],
-            cycles(kLadderStartup + 1e6 / kTwoLanes));
+  const std::int64_t both = cycles(kCopyStartup + 2e6 / kTwoLanes);
+  EXPECT_EQ(copyTicks(*system, {{0, 2, bytes}, {1, 2, bytes}}), (std::vector{both, both}));
+  // A flow in the other direction is not slowed.
+  EXPECT_EQ(copyTicks(*system, {{0, 2, bytes}, {1, 2, bytes}, {2, 0, bytes}})[2],
+            cycles(kCopyStartup + 1e6 / kTwoLanes));
 }
 
 TEST(Ladder, C2ReachesLessOfItsLinks) {
   const auto system = testing::systemOf("c2");
-  const double seconds = kLadderStartup + 1e6 / (2 * kTwoLanes * 0.6);
+  const double seconds = kCopyStartup + 1e6 / (2 * kTwoLanes * 0.6);
   EXPECT_EQ(system->transferTicks({{0, 1, base::Bytes(1'000'000)}})[0].count,
             static_cast<std::int64_t>(std::ceil(seconds * 1.6e9 - 1e-6)));
 }

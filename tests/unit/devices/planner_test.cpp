@@ -1,5 +1,5 @@
-// Plans of products and convolutions: against cycles that Graphcore's IPU Model gave, and by what must hold
-// of any plan.
+// Plans of products and convolutions, compared with cycles of Graphcore's IPU Model, and the properties of
+// any plan.
 #include "engine/devices/ipu/planner.h"
 
 #include <gmock/gmock.h>
@@ -19,8 +19,8 @@ using testing::Lowering;
 using testing::phase;
 using testing::product;
 
-/// Cycles of the three passes and the weights' update, as PopLibs' layer benchmarks run them; of the forward
-/// pass and the addition to a result for a matrix product.
+/// Cycles of the three passes and the update of the weights, as in PopLibs' layer benchmarks; for a matrix
+/// product the forward pass and the addition to a result.
 std::int64_t benchmarkCycles(Lowering& mk2, const ops::Contraction& c, bool training) {
   std::int64_t cycles = 0;
   for (int pass = 0; pass < (training ? 3 : 1); ++pass) cycles += mk2.lower(phase(c, pass)).cycles();
@@ -137,7 +137,8 @@ TEST(Planner, TellsEachPlanOnce) {
 }
 
 TEST(Planner, OfPlansThatTakeAsLittleMemoryTheFastestIsTaken) {
-  // Arranging its operands alone takes more than a tile may use, whatever the split: then time decides.
+  // Arranging its operands alone takes more memory than a tile may use, whatever the split; then time
+  // decides.
   const Chip mk1 = testing::chipOf("mk1");
   Planner planner(mk1);
   const ops::Contraction work = convolution(16, 224, 3, 64, 64, 1, 1);
@@ -161,7 +162,7 @@ TEST(Planner, LittleMemorySplitsSerially) {
 }
 
 TEST(Planner, PartsNeedNotBeAPowerOfTwo) {
-  // 125 groups of 8 output channels: 5 parts of 25.
+  // 125 groups of 8 output channels are done in 5 parts of 25.
   const Chip mk1 = testing::chipOf("mk1");
   Planner planner(mk1);
   const auto plan = planner.plan(shapeOf(product(1000, 256, 30000), "work").value(), 0.6);
@@ -256,7 +257,7 @@ TEST(ConvShape, PassesDoTheSameWork) {
         products *= static_cast<double>(shape.dims[d].output * shape.dims[d].kernel) /
                     static_cast<double>(shape.dims[d].inputDilation);
       }
-      // Paddings differ, so that the input gradient does a little more.
+      // The paddings differ, so the input gradient does a little more.
       EXPECT_NEAR(products / static_cast<double>(work.multiplyAdds()), 1, pass == 1 ? 1.3 : 1e-9);
     }
   }

@@ -1,5 +1,5 @@
-// Products and convolutions of many shapes that nobody picked: each is planned, within tiles and memory,
-// never above the peak, in bounded effort; more work never takes clearly less time.
+// Many random products and convolutions. Each is planned within tiles and memory, never above the peak, and
+// with bounded effort; more work never takes clearly less time.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -40,7 +40,8 @@ ops::Contraction randomProduct(Dice& dice) {
   return phase(c, static_cast<int>(dice.upTo(3)) - 1);
 }
 
-/// One or two axes; strides, dilations, groups (depthwise too), odd sizes, 1×1, tiny batches.
+/// One or two axes, with strides, dilations, groups (also depthwise), odd sizes, 1×1 kernels and tiny
+/// batches.
 ops::Contraction randomConvolution(Dice& dice) {
   ops::Contraction c;
   c.batch = dice.magnitude(16);
@@ -100,23 +101,23 @@ class RandomShapes : public ::testing::TestWithParam<const char*> {
     const auto plan = chip_.planner().plan(*shape, 0.6);
     const std::string what = describe(c, *plan);
     const LoweredWork work = chip_.lower(c);
-    // Planned by the largest share; a smaller one whose rows fall badly on the workers can take longer, above
-    // all a SLIC vertex with rows of less than five.
+    // The plan counts the largest share. A smaller share whose rows divide badly among the workers can take
+    // longer, above all with a SLIC vertex and rows of less than five.
     EXPECT_GE(static_cast<double>(work.cycles()), 0.99 * static_cast<double>(plan->costs.total)) << what;
     EXPECT_LE(static_cast<double>(work.cycles()), 1.35 * static_cast<double>(plan->costs.total)) << what;
     EXPECT_LE(plan->split.tiles(), chip_.chip().tiles) << what;
     EXPECT_GE(static_cast<double>(work.cycles()) * peakOf(chip_.chip(), c),
               static_cast<double>(c.multiplyAdds()))
         << what;
-    // Whatever is small beside the chip fits; larger products may need more than they are given, and say so
-    // by their temporaries.
+    // Products that are small for the chip fit. Larger ones may need more than they are given, which their
+    // temporaries show.
     const auto memory = static_cast<std::int64_t>(0.6 * static_cast<double>(chip_.chip().bytesPerTile));
     if (operandShare(chip_.chip(), *shape) < 0.1) {
       EXPECT_LE(plan->costs.temporaryBytes, memory) << what;
     }
     EXPECT_LE(plan->searched, 2'000'000) << what;  // a tenth of a second
     most_ = std::max(most_, plan->searched);
-    // What tiles send is what tiles receive.
+    // Tiles send as much as tiles receive.
     for (const ProgramStep& step : work.steps) EXPECT_EQ(step.bytesIn, step.bytesOut) << what;
   }
 
@@ -130,7 +131,7 @@ TEST_P(RandomShapes, ProductsArePlanned) {
   RecordProperty("most_splits", std::to_string(most_));
 }
 
-/// Products of many small matrices, far beyond what fits on a chip too.
+/// Also products of many small matrices, far beyond what fits on a chip.
 TEST_P(RandomShapes, ManyProductsAtOnceArePlanned) {
   Dice dice(15);
   for (int i = 0; i < 40; ++i) {
@@ -164,8 +165,8 @@ TEST_P(RandomShapes, MoreMemoryIsNeverSlower) {
   }
 }
 
-/// An axis of twice the length takes at least as long, but for what the shorter one pays because it does not
-/// fill whole groups of channels: bringing its operands and results into order.
+/// An axis of twice the length takes at least as long, except for what the shorter one pays because it does
+/// not fill whole groups of channels: arranging its operands and results.
 TEST_P(RandomShapes, TwiceTheWorkIsNotLessTime) {
   Dice dice(14);
   for (int i = 0; i < 40; ++i) {

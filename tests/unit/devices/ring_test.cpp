@@ -1,4 +1,4 @@
-// Collectives as rings over the ladder, against the closed formula 2(n − 1)/n · S/β + 2(n − 1)α.
+// Collectives as rings over the ladder, compared with the closed formula 2(n − 1)/n · S/β + 2(n − 1)α.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,14 +10,14 @@ namespace pipescope::devices::ipu {
 namespace {
 
 constexpr double kLane = 137438953472.0 / 8 * 0.85;  // bytes per second of a lane in one direction
-constexpr double kRingStartup = 2e-6;
+constexpr double kStartup = 2e-6;
 
-Ladder ringLadderOf(const std::string& system, int devices) {
+Ladder ladderOf(const std::string& system, int devices) {
   const DeviceFiles files{std::filesystem::path()};
   const auto file = files.system(system);
   EXPECT_TRUE(file.ok()) << file.error().message;
   FigureReader figures(*file);
-  // What the ladder does not read.
+  // Figures that the ladder does not read.
   figures.count("devices", "IPUs", 1024);
   figures.countOr("streaming_memory", "B", std::int64_t{1} << 50, 0);
   figures.positiveOr("streaming_bandwidth", "B/s", 0);
@@ -36,7 +36,7 @@ std::vector<int> everyOf(int count, int stride, int first = 0) {
 }
 
 double ring(double n, double bytes, double bytesPerSecond) {
-  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kRingStartup);
+  return 2 * (n - 1) * (bytes / n / bytesPerSecond + kStartup);
 }
 
 TEST(Ring, GoesUpOneSideAndDownTheOther) {
@@ -45,12 +45,12 @@ TEST(Ring, GoesUpOneSideAndDownTheOther) {
 }
 
 TEST(Ring, AllReduceTakesTheClosedFormula) {
-  const Ladder ladder = ringLadderOf("pod64", 64);
+  const Ladder ladder = ladderOf("pod64", 64);
   using Kind = ops::Collective::Kind;
   for (const int n : {2, 4, 16, 64}) {
     const double bytes = 25.5e6 * 2 / n * n;
     const auto whole = static_cast<std::int64_t>(bytes);
-    // Two lanes go up and down; a pair alone has its four.
+    // Two lanes go up and down; a pair has four lanes of its own.
     const double rate = n == 2 ? 4 * kLane : 2 * kLane;
     EXPECT_NEAR(collectiveSeconds(ladder, Kind::allReduce, whole, {everyOf(n, 1)}), ring(n, bytes, rate),
                 1e-8)
@@ -64,11 +64,11 @@ TEST(Ring, AllReduceTakesTheClosedFormula) {
 }
 
 TEST(Ring, RingsOfOtherPlacesShareLinks) {
-  const Ladder ladder = ringLadderOf("pod16", 16);
+  const Ladder ladder = ladderOf("pod16", 16);
   const auto seconds = [&](const std::vector<std::vector<int>>& groups) {
     return collectiveSeconds(ladder, ops::Collective::Kind::allReduce, 1 << 24, groups);
   };
-  // Replicas of four: places 0 and 1 are on other sides of the ladder, 0 and 2 on the same.
+  // Replicas of four devices: places 0 and 1 are on different sides of the ladder, 0 and 2 on the same side.
   const double alone = seconds({everyOf(4, 4)});
   EXPECT_NEAR(alone, ring(4, 1 << 24, 2 * kLane), 1e-9);
   EXPECT_NEAR(seconds({everyOf(4, 4), everyOf(4, 4, 1)}), alone, 1e-12);
@@ -76,7 +76,7 @@ TEST(Ring, RingsOfOtherPlacesShareLinks) {
 }
 
 TEST(Ring, ThroughGatewaysItIsAsMeasured) {
-  const Ladder ladder = ringLadderOf("pod256", 256);
+  const Ladder ladder = ladderOf("pod256", 256);
   const double bytes = 25.5e6 * 2;
   const double seconds = collectiveSeconds(ladder, ops::Collective::Kind::allReduce,
                                            static_cast<std::int64_t>(bytes), {everyOf(256, 1)});

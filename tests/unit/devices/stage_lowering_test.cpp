@@ -1,4 +1,4 @@
-// Whole stages: segments, liveness and memory of an IPU.
+// Whole stages on an IPU: segments, liveness and memory.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -18,7 +18,7 @@ using testing::linearStage;
 using testing::StageMaker;
 using testing::systemOf;
 
-LoweredDevice lowerStageLowering(const System& system, const std::vector<StagePlan>& stages) {
+LoweredDevice lowerStages(const System& system, const std::vector<StagePlan>& stages) {
   std::vector<const StagePlan*> pointers;
   for (const StagePlan& stage : stages) pointers.push_back(&stage);
   auto lowered = system.lower(pointers);
@@ -48,7 +48,7 @@ ops::Work map(ops::MapFunction function, std::int64_t elements, bool inPlace = f
 }
 
 /// What must hold of any lowered device.
-void expectStageLoweringSound(const System& system, const LoweredDevice& device) {
+void expectDeviceSound(const System& system, const LoweredDevice& device) {
   const DeviceInfo& info = system.devices()[static_cast<std::size_t>(device.device)];
   for (const LoweredPass& pass : device.passes) {
     for (const LoweredSegment& segment : pass.segments) {
@@ -72,7 +72,7 @@ void expectStageLoweringSound(const System& system, const LoweredDevice& device)
 }
 
 void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space) {
-  // Replaying the life intervals gives what is recorded.
+  // Replaying the life intervals gives the recorded bytes.
   std::vector<std::int64_t> live(memory.steps.size() + 1);
   std::int64_t alwaysLive = 0;
   for (const LoweredVariable& variable : memory.variables) {
@@ -95,7 +95,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
     EXPECT_EQ(memory.steps[i].notAlwaysLive.count, live[i]) << memory.steps[i].name;
     EXPECT_LE(memory.steps[i].maxUnitNotAlwaysLive, memory.steps[i].notAlwaysLive);
   }
-  // Units add up to the variables, and to what is reported as too much.
+  // The bytes of the units add up to the variables, and to the overflow that is reported.
   std::int64_t alwaysLiveUnits = 0;
   std::vector<std::int64_t> low(static_cast<std::size_t>(space.units)), wide = low, over = low, shared = low;
   for (const UnitRun& run : memory.units) {
@@ -115,7 +115,7 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
   for (std::size_t unit = 0; unit < low.size(); ++unit) {
     EXPECT_LE(low[unit], space.interleavedStart.count);
     EXPECT_LE(wide[unit], space.bytesPerUnit.count - space.interleavedStart.count);
-    // Whatever lies in interleaved memory has all below it either used or named a gap.
+    // Below anything in interleaved memory, all memory is used or named a gap.
     if (wide[unit] + over[unit] > 0) {
       EXPECT_EQ(low[unit], space.interleavedStart.count);
     }
@@ -130,9 +130,9 @@ void expectMemorySound(const LoweredMemory& memory, const MemorySpaceInfo& space
 TEST(StageLowering, LinearStageIsSound) {
   const auto system = systemOf("pod4");
   for (const auto type : {graph::ElementType::float32, graph::ElementType::float16}) {
-    const LoweredDevice device = lowerStageLowering(*system, {linearStage(1, 2, 40, 320, 256, true, type)});
+    const LoweredDevice device = lowerStages(*system, {linearStage(1, 2, 40, 320, 256, true, type)});
     EXPECT_EQ(device.device, 2);
-    expectStageLoweringSound(*system, device);
+    expectDeviceSound(*system, device);
     ASSERT_EQ(device.memory.size(), 1u);
     expectMemorySound(device.memory[0], system->devices()[2].memory[0]);
     EXPECT_TRUE(device.memory[0].overflow.empty());
@@ -145,7 +145,7 @@ TEST(StageLowering, LinearStageIsSound) {
 TEST(StageLowering, PassesComeInProgramOrder) {
   const auto system = systemOf("pod4");
   const LoweredDevice device =
-      lowerStageLowering(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
+      lowerStages(*system, {linearStage(0, 0, 8, 16, 16, true), linearStage(2, 0, 8, 16, 16, false)});
   std::vector<std::pair<int, Pass>> order;
   for (const LoweredPass& pass : device.passes) order.emplace_back(pass.stage, pass.pass);
   using P = std::pair<int, Pass>;
@@ -156,13 +156,13 @@ TEST(StageLowering, PassesComeInProgramOrder) {
                                    {0, Pass::backward},
                                    {0, Pass::update},
                                    {2, Pass::update}}));
-  expectStageLoweringSound(*system, device);
+  expectDeviceSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
 }
 
 TEST(StageLowering, StepsCarryNamesProgramsAndSyncs) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   const LoweredPass& forward = device.passes[1];
   ASSERT_EQ(forward.operators.size(), 2u);
   EXPECT_EQ(forward.operators[0].name, "fc");
@@ -217,7 +217,7 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
     const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
-    const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
     for (const LoweredStep& lowered : device.passes[0].segments[0].steps) {
       if (lowered.name == "wu/" + step) ticks += lowered.ticks.count;
     }
@@ -230,7 +230,7 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
 
 TEST(StageLowering, LivesFollowUse) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   const LoweredMemory& memory = device.memory[0];
   const auto end = static_cast<std::int32_t>(memory.steps.size());
   const auto only = [&](const char* name) {
@@ -241,18 +241,19 @@ TEST(StageLowering, LivesFollowUse) {
   };
   const std::int32_t relu = stepOf(memory, "relu/Relu", Pass::forward),
                      back = stepOf(memory, "relu/Relu_gradient", Pass::backward);
-  // From the host copy to the weight's gradient.
+  // Live from the host copy to the weight's gradient.
   EXPECT_EQ(only("x").first, 0);
   EXPECT_GT(only("x").end, back);
-  // Made by the product, taken over in place by the relu.
+  // The product makes it, and the relu takes it over in place.
   EXPECT_EQ(only("fc/z").end, relu + 1);
   EXPECT_EQ(only("relu/y").first, relu + 1);
   EXPECT_EQ(only("relu/y").end, back + 1);
-  // Comes from the next device: there when its pass begins. Leaves: there until its pass ends.
+  // The next device sends it, so it is live when its pass begins. This one leaves, so it is live until its
+  // pass ends.
   EXPECT_EQ(only("relu/dy").first, back);
   EXPECT_EQ(only("x/dx").end, stepOf(memory, "fc/weight/update/Adam", Pass::update));
   EXPECT_LT(only("x/dx").end, end);
-  // Weights, moments and sums are always live, as is what the gradient's arrival needs in code.
+  // Weights, moments and sums are always live; so is the code for the arriving gradient.
   for (const char* name : {"fc/weight", "fc/weight/moment", "fc/weight/accumulator"}) {
     EXPECT_TRUE(find(memory, name)->alwaysLive) << name;
     EXPECT_EQ(find(memory, name)->bytes.count, 4 * 320 * 256);
@@ -276,7 +277,7 @@ TEST(StageLowering, RemadeTensorsLiveTwice) {
   make.add(Pass::forward, "second", "Exp", {map(ops::MapFunction::exp, 5000)}, {y}, {z});
   make.add(Pass::recompute, "first", "Exp", {map(ops::MapFunction::exp, 5000)}, {x}, {y});
   make.add(Pass::backward, "second", "GradExp", {map(ops::MapFunction::multiply, 5000)}, {y}, {dz});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   const LoweredVariable* variable = find(device.memory[0], "y");
   ASSERT_EQ(variable->lives.size(), 2u);
@@ -296,7 +297,7 @@ TEST(StageLowering, ViewsShareMemory) {
   make.add(Pass::forward, "exp", "Exp", {map(ops::MapFunction::exp, 4000)}, {x}, {y});
   make.add(Pass::forward, "flatten", "Flatten", {}, {y}, {flat});
   make.add(Pass::forward, "log", "Log", {map(ops::MapFunction::log, 4000)}, {flat}, {z});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   expectMemorySound(device.memory[0], system->devices()[0].memory[0]);
   EXPECT_TRUE(find(device.memory[0], "flat")->lives.empty());
   ASSERT_EQ(find(device.memory[0], "y")->lives.size(), 1u);
@@ -310,7 +311,7 @@ TEST(StageLowering, StashesAreRings) {
   const auto ring = make.tensor("x/stash", {1000}, TensorUse::stash, graph::ElementType::float32, 7);
   make.add(Pass::forward, "x/stash", "Stash",
            {{ops::Rearrange{1000, 1000, graph::ElementType::float32}, 1, ""}}, {x}, {ring});
-  const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+  const LoweredDevice device = lowerStages(*system, {make.stage()});
   const LoweredVariable* variable = find(device.memory[0], "x/stash", "stash");
   EXPECT_TRUE(variable->alwaysLive);
   EXPECT_EQ(variable->bytes.count, 7 * 4000);
@@ -327,7 +328,7 @@ TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
                {at}, {next});
       at = next;
     }
-    const LoweredDevice device = lowerStageLowering(*system, {make.stage()});
+    const LoweredDevice device = lowerStages(*system, {make.stage()});
     std::set<std::string> types;
     std::int64_t bytes = 0, state = 0;
     for (const LoweredVariable& variable : device.memory[0].variables) {
@@ -346,21 +347,21 @@ TEST(StageLowering, CodeIsCountedOncePerTileAndType) {
 
 TEST(StageLowering, AmpOperandsLieInInterleavedMemory) {
   const auto system = systemOf("mk2");
-  const LoweredDevice device = lowerStageLowering(*system, {linearStage(0, 0, 40, 320, 256, true)});
+  const LoweredDevice device = lowerStages(*system, {linearStage(0, 0, 40, 320, 256, true)});
   std::int64_t gaps = 0, wide = 0;
   for (const UnitRun& run : device.memory[0].units) {
     if (run.category == "gap") gaps += run.bytes.count * run.unitCount;
     if (run.region == "interleaved") wide += run.bytes.count * run.unitCount;
   }
   EXPECT_GT(wide, 0);
-  EXPECT_GT(gaps, 0);  // what is below is far smaller than 212,992 bytes
+  EXPECT_GT(gaps, 0);  // the memory below holds far less than 212,992 bytes
 }
 
 TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   const auto system = systemOf("pod4");
   const LoweredDevice device =
-      lowerStageLowering(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // weights alone: 4 × 1 GiB
-  expectStageLoweringSound(*system, device);
+      lowerStages(*system, {linearStage(0, 1, 64, 16384, 16384, true)});  // the weights alone: 4 × 1 GiB
+  expectDeviceSound(*system, device);
   expectMemorySound(device.memory[0], system->devices()[1].memory[0]);
   ASSERT_EQ(device.memory[0].overflow.size(), 1u);
   const std::string& sentence = device.memory[0].overflow[0];
@@ -371,7 +372,7 @@ TEST(StageLowering, OverflowIsSaidAndTheProfileStaysWhole) {
   EXPECT_THAT(sentence, HasSubstr("Largest there: "));
   EXPECT_THAT(sentence, HasSubstr("fc/weight/moment (optimizer_state) "));
   EXPECT_THAT(sentence, HasSubstr("What would help: for the weights and accumulated gradients more stages"));
-  // Activations are far too small to matter.
+  // The activations are far too small to matter.
   EXPECT_THAT(sentence, ::testing::Not(HasSubstr("micro-batch")));
 }
 
@@ -402,11 +403,10 @@ TEST(StageLowering, ProportionCanDifferByDevice) {
   const auto system = systemOf("pod4", options);
   const StagePlan roomy = linearStage(0, 0, 512, 2048, 2048, true),
                   tight = linearStage(0, 1, 512, 2048, 2048, true);
-  EXPECT_LT(lowerStageLowering(*system, {roomy}).passes[1].ticks(),
-            lowerStageLowering(*system, {tight}).passes[1].ticks());
+  EXPECT_LT(lowerStages(*system, {roomy}).passes[1].ticks(), lowerStages(*system, {tight}).passes[1].ticks());
 }
 
-/// A tensor of `bytes` that comes from the host, and goes to streaming memory in the update.
+/// A tensor of `bytes` that comes from the host and goes to streaming memory in the update.
 StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replication& replication) {
   StageMaker make(device, device);
   const auto x = make.tensor("x", {bytes / 4}, TensorUse::input),
@@ -420,9 +420,9 @@ StagePlan copyingStage(std::int64_t bytes, int device, const compile::Replicatio
   return stage;
 }
 
-/// Bytes a second of the middle program of a pass's copies.
+/// Bytes per second of the middle program of a pass's copies.
 double rateOf(const System& system, const StagePlan& stage, Pass pass, std::int64_t bytes) {
-  for (const LoweredPass& lowered : lowerStageLowering(system, {stage}).passes) {
+  for (const LoweredPass& lowered : lowerStages(system, {stage}).passes) {
     for (const LoweredSegment& segment : lowered.segments) {
       for (const LoweredStep& step : segment.steps) {
         if (lowered.pass == pass && step.program == "StreamCopyMid") {
@@ -441,7 +441,8 @@ TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
   SystemOptions oneAtATime;
   oneAtATime.oneAtATime = true;
   const auto pod = systemOf("pod16"), turns = systemOf("pod16", oneAtATime);
-  // By the figures of an M2000: 8 GB/s a chip, 22.5 GB/s a machine of four; 8 GB/s and 11.5 GB/s to the host.
+  // The figures of an M2000: 8 GB/s for a chip and 22.5 GB/s for a machine of four; 8 GB/s and 11.5 GB/s to
+  // the host.
   const auto expectRates = [&](const System& system, compile::Replication replication, int device,
                                double host, double flush, double update) {
     const StagePlan stage = copyingStage(bytes, device, replication);
@@ -450,9 +451,9 @@ TEST(StageLowering, ChipsOfAMachineShareItsStreamingMemoryAndHostLink) {
     EXPECT_NEAR(rateOf(system, stage, Pass::update, bytes) / update, 1, 1e-3);
   };
   expectRates(*pod, {1, 1}, 0, 8e9, 8e9, 8e9);
-  expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);         // two of four: no more than the machine has
-  expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);  // updates one after another
-  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all at once
+  expectRates(*pod, {1, 2}, 0, 8e9, 8e9, 8e9);         // two of four chips: no more than the machine has
+  expectRates(*pod, {1, 4}, 3, 8e9, 22.5e9 / 4, 8e9);  // updates run one after another
+  expectRates(*pod, {1, 4, true}, 3, 8e9, 22.5e9 / 4, 22.5e9 / 4);  // all updates run at once
   expectRates(*turns, {1, 4}, 3, 8e9, 8e9, 8e9);
   expectRates(*pod, {16, 1}, 0, 11.5e9 / 4, 22.5e9 / 4, 22.5e9 / 4);
   expectRates(*turns, {8, 2}, 1, 11.5e9 / 2, 8e9, 8e9);
@@ -471,8 +472,8 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   make.add(Pass::forward, "relu", "Relu", {map(ops::MapFunction::relu, bytes / 4)}, {x}, {y});
   make.add(Pass::hostOut, "y/out", "HostStore", {{ops::HostCopy{false, Bytes(bytes / 2)}, 1, ""}}, {y}, {});
   const StagePlan stage = make.stage();
-  const LoweredDevice a = lowerStageLowering(*plain, {stage}), b = lowerStageLowering(*with, {stage});
-  expectStageLoweringSound(*with, b);
+  const LoweredDevice a = lowerStages(*plain, {stage}), b = lowerStages(*with, {stage});
+  expectDeviceSound(*with, b);
   expectMemorySound(b.memory[0], with->devices()[0].memory[0]);
   EXPECT_EQ(find(a.memory[0], "x", "stream_buffer"), nullptr);
   const LoweredVariable* buffer = find(b.memory[0], "x", "stream_buffer");
@@ -482,7 +483,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
   ASSERT_FALSE(buffer->units.empty());
   EXPECT_EQ(buffer->units.front().first, 1440);
   ASSERT_NE(find(b.memory[0], "y/out", "stream_buffer"), nullptr);
-  // Nothing else lies there but what host copies and every program need, and nobody computes there.
+  // These tiles hold only what host copies and every program need, and compute nothing.
   for (const LoweredVariable& variable : b.memory[0].variables) {
     for (const UnitBytes& run : variable.units) {
       if (run.first + run.count <= 1440) continue;
@@ -499,15 +500,15 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
         EXPECT_EQ(run.first >= 1440, pass.pass != Pass::forward) << step.name;
     }
   }
-  // Copied on at 4 bytes a cycle and tile: 100,000 bytes on each of 32.
+  // The data goes on at 4 bytes a cycle and tile: 100,000 bytes on each of 32 tiles.
   const LoweredStep& on = b.passes[0].segments[0].steps.back();
   EXPECT_THAT(on.name, HasSubstr("FromIoTiles"));
   EXPECT_NEAR(static_cast<double>(on.ticks.count), 100'000 / 4, 200);
-  // What does not fit there is said, with what helps.
+  // What does not fit there is reported, with what helps.
   StageMaker large(0, 0);
   const auto z = large.tensor("z", {bytes * 2}, TensorUse::input);
   large.add(Pass::hostIn, "z", "HostLoad", {{ops::HostCopy{true, Bytes(bytes * 8)}, 1, ""}}, {}, {z});
-  const LoweredDevice over = lowerStageLowering(*with, {large.stage()});
+  const LoweredDevice over = lowerStages(*with, {large.stage()});
   ASSERT_EQ(over.memory[0].overflow.size(), 1u);
   EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("tiles 1440–1471"));
   EXPECT_THAT(over.memory[0].overflow.front(), HasSubstr("more --io-tiles"));
@@ -516,7 +517,7 @@ TEST(StageLowering, InputOutputTilesHoldWhatComesAndGoes) {
 TEST(StageLowering, IsDeterministic) {
   const auto first = systemOf("pod4"), second = systemOf("pod4");
   const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
-  const LoweredDevice a = lowerStageLowering(*first, {stage}), b = lowerStageLowering(*second, {stage});
+  const LoweredDevice a = lowerStages(*first, {stage}), b = lowerStages(*second, {stage});
   ASSERT_EQ(a.passes.size(), b.passes.size());
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
   ASSERT_EQ(a.memory[0].units.size(), b.memory[0].units.size());
@@ -524,7 +525,7 @@ TEST(StageLowering, IsDeterministic) {
 }
 
 TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
-  // All clocks and bandwidths doubled, all latencies halved: the same cycles of half the length.
+  // All clocks and bandwidths doubled and all latencies halved give the same cycles, each half as long.
   const testing::TemporaryFolder folder;
   const auto figure = [](const char* name, double value, const char* unit) {
     return std::string(name) + " = { value = " + std::to_string(value) + ", unit = \"" + unit +
@@ -546,7 +547,7 @@ TEST(StageLowering, TwiceTheSpeedTakesHalfTheTime) {
   const auto normal = systemOf("pod4"), fast = systemOf("doublepod", options);
   EXPECT_EQ(fast->devices()[0].ticksPerSecond, 2 * normal->devices()[0].ticksPerSecond);
   const StagePlan stage = linearStage(0, 0, 40, 320, 256, true);
-  const LoweredDevice a = lowerStageLowering(*normal, {stage}), b = lowerStageLowering(*fast, {stage});
+  const LoweredDevice a = lowerStages(*normal, {stage}), b = lowerStages(*fast, {stage});
   for (std::size_t i = 0; i < a.passes.size(); ++i) EXPECT_EQ(a.passes[i].ticks(), b.passes[i].ticks());
   const std::vector<Flow> flows{{0, 1, Bytes(1'000'000)}, {1, 2, Bytes(2'000'000)}, {0, 2, Bytes(3'000'000)}};
   EXPECT_EQ(normal->transferTicks(flows), fast->transferTicks(flows));

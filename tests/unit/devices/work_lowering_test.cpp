@@ -1,4 +1,4 @@
-// Each kind of Work on one Mk2 (or Bow, where that was measured).
+// Checks each kind of Work on one Mk2, or on a Bow where that was measured.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using testing::Lowering;
 
 constexpr auto kFloat = graph::ElementType::float32;
-constexpr auto kWorkLoweringHalf = graph::ElementType::float16;
+constexpr auto kFloat16 = graph::ElementType::float16;
 
 std::vector<std::string> namesOf(const LoweredWork& work) {
   std::vector<std::string> names;
@@ -22,8 +22,8 @@ std::vector<std::string> namesOf(const LoweredWork& work) {
   return names;
 }
 
-/// What holds of every lowered piece of Work.
-void expectWorkLoweringSound(const LoweredWork& work, const Chip& chip) {
+/// What holds of every piece of lowered Work.
+void expectStepsSound(const LoweredWork& work, const Chip& chip) {
   EXPECT_FALSE(work.steps.empty());
   for (const ProgramStep& step : work.steps) {
     const Spread spread = spreadOf(step.cycles);
@@ -51,7 +51,7 @@ void expectWorkLoweringSound(const LoweredWork& work, const Chip& chip) {
 }
 
 TEST(WorkLowering, ExchangeFormula) {
-  // 190 cycles, of which 90 are the sync, then 4 bytes a cycle on the busiest tile; the sync is a step's own.
+  // 190 cycles, of which 90 are the sync before the step, then 4 bytes a cycle on the busiest tile.
   const Chip mk2 = chipOf("mk2");
   LoweredWork work;
   work.exchange(mk2, "Copy", {{0, 10, 1000}, {10, 1, 1003}}, 1, 100);
@@ -79,7 +79,7 @@ TEST(WorkLowering, AdditionOnEveryTileOfABow) {
 }
 
 TEST(WorkLowering, TinyAddition) {
-  // [5,2] float32: 329 cycles measured on the tile, so without the sync before; the launch takes 45 and so
+  // [5,2] float32: 329 cycles were measured on the tile, so without the sync. The launch takes 45, and so
   // does each of the two cycle counters.
   Lowering bow(chipOf("bow"));
   const LoweredWork work = bow.lower(ops::Map{ops::MapFunction::add, 10, 2, kFloat, false});
@@ -101,7 +101,7 @@ std::int64_t mapCyclesOfATile(ops::MapFunction function, graph::ElementType type
 // in float32: 11 + 6 x (17 + 100 x 3) = 1913.
 TEST(WorkLowering, MapsCostWhatThePublishedLoopsTake) {
   using enum ops::MapFunction;
-  const auto kHalf = kWorkLoweringHalf;
+  const auto kHalf = kFloat16;
   EXPECT_EQ(mapCyclesOfATile(relu, kFloat), 1913);
   EXPECT_EQ(mapCyclesOfATile(relu, kHalf), 1013);
   EXPECT_EQ(mapCyclesOfATile(relu, kHalf, 1, true), 713);
@@ -120,7 +120,7 @@ TEST(WorkLowering, MapsCostWhatThePublishedLoopsTake) {
   EXPECT_EQ(mapCyclesOfATile(less, kFloat, 2), 4385);
   // 50 + 6 x (21 + 50 x 3).
   EXPECT_EQ(mapCyclesOfATile(scaledAdd, kHalf, 2, true), 1076);
-  // Three operands are two additions, one after the other.
+  // Three operands take two additions, one after the other.
   EXPECT_EQ(mapCyclesOfATile(add, kFloat, 3), 11 + 2 * 1974);
 }
 
@@ -130,7 +130,7 @@ TEST(WorkLowering, FunctionsMadeOfOthersTakeTheirSum) {
   using enum ops::MapFunction;
   EXPECT_EQ(mapCyclesOfATile(adamStep, kFloat, 2, true), 15959);
   // In float16, four at a time: 3, 23, 3 and 21 cycles.
-  EXPECT_EQ(mapCyclesOfATile(adamStep, kWorkLoweringHalf, 2, true), 15341);
+  EXPECT_EQ(mapCyclesOfATile(adamStep, kFloat16, 2, true), 15341);
   EXPECT_EQ(mapCyclesOfATile(adam, kFloat, 4, true), 20759);
   EXPECT_EQ(mapCyclesOfATile(softplus, kFloat), 13913);
   // An update with Adam is not cheaper than a square root and a division of as many elements.
@@ -141,7 +141,7 @@ TEST(WorkLowering, FunctionsMadeOfOthersTakeTheirSum) {
 TEST(WorkLowering, EveryFunctionHasAPrice) {
   // At least a load or store for each pair, at most the slowest published vertex (tan) and some.
   for (const ops::MapFunction function : ops::allMapFunctions()) {
-    for (const auto type : {kFloat, kWorkLoweringHalf, graph::ElementType::int32}) {
+    for (const auto type : {kFloat, kFloat16, graph::ElementType::int32}) {
       for (const bool inPlace : {false, true}) {
         const Pace pace = mapPace(function, type, inPlace);
         EXPECT_GE(pace.cycles, 1) << toString(function);
@@ -174,7 +174,7 @@ TEST(WorkLowering, HostCopyAsTheIpuModelChargesIt) {
 TEST(WorkLowering, RearrangesCostWhatThePublishedRegressionSays) {
   Lowering mk2(chipOf("mk2"));
   const auto onTile = [&](std::int64_t run) {
-    const LoweredWork work = mk2.lower(ops::Rearrange{1472 * 1000, run, kWorkLoweringHalf});
+    const LoweredWork work = mk2.lower(ops::Rearrange{1472 * 1000, run, kFloat16});
     return static_cast<double>(spreadOf(work.steps.back().cycles).most);
   };
   EXPECT_NEAR(onTile(4), 1467, 2);
@@ -183,7 +183,7 @@ TEST(WorkLowering, RearrangesCostWhatThePublishedRegressionSays) {
   EXPECT_NEAR(onTile(6), 6837, 2);   // 12 bytes: the largest of these pieces that fits evenly is 4 bytes
   EXPECT_NEAR(onTile(12), 1467, 2);  // 24 bytes: pieces of 8
   // All in one piece: a copy of 2,000 bytes, 8 bytes a cycle, and no exchange.
-  const LoweredWork whole = mk2.lower(ops::Rearrange{1472 * 1000, 1472 * 1000, kWorkLoweringHalf});
+  const LoweredWork whole = mk2.lower(ops::Rearrange{1472 * 1000, 1472 * 1000, kFloat16});
   ASSERT_EQ(whole.steps.size(), 1u);
   EXPECT_EQ(spreadOf(whole.steps[0].cycles).most, 250);
 }
@@ -199,11 +199,11 @@ TEST(WorkLowering, ReduceInStages) {
                                      "OnTileExecute Reduce/Stage2"));
   const LoweredWork rows = mk2.lower(ops::Reduce{ops::ReduceFunction::sum, 256, 4096, false, kFloat});
   EXPECT_GT(rows.steps.size(), 1u);
-  for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectWorkLoweringSound(*work, mk2.chip());
+  for (const LoweredWork* work : {&onTile, &scalar, &rows}) expectStepsSound(*work, mk2.chip());
 }
 
 TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {
-  // Below 16 one stage, below 125 two, else three; the product of their depths covers the whole.
+  // One stage below 16, two below 125, else three. The product of their depths covers the whole.
   for (const std::int64_t depth : {2, 15, 16, 100, 124, 125, 1000}) {
     const ReduceStages stages = reduceStages(depth, 960);
     EXPECT_EQ(stages.count, depth < 16 ? 1u : depth < 125 ? 2u : 3u);
@@ -220,7 +220,7 @@ TEST(WorkLowering, ReductionStagesHaveTheDepthsOfPoplin) {
 TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
   Lowering mk2(chipOf("mk2"));
   const LoweredWork work = mk2.lower(testing::phase(testing::product(256, 1024, 1024), 1));
-  expectWorkLoweringSound(work, mk2.chip());
+  expectStepsSound(work, mk2.chip());
   const std::vector<std::string> names = namesOf(work);
   EXPECT_THAT(names, ::testing::IsSupersetOf({"OnTileExecute PreArrange/OnTileCopy",
                                               "DoExchange PreConvolve/Exchange", "OnTileExecute Convolve"}));
@@ -231,12 +231,12 @@ TEST(WorkLowering, ContractionHasTheStepsThatUsersKnow) {
 }
 
 TEST(WorkLowering, AWindowOfTheWholeFieldTouchesEachInputOnce) {
-  // The gradient of a global pooling gives each input one share of one result: far from 49 as in a sliding
+  // The gradient of a global pooling gives each input one share of one result, far from the 49 of a sliding
   // window.
   Lowering mk2(chipOf("mk2"));
-  const ops::Pool global{ops::PoolFunction::average, true, 16, 2048, {7, 7}, {7, 7}, {1, 1}, {1, 1},
-                         kWorkLoweringHalf},
-      sliding{ops::PoolFunction::average, true, 16, 2048, {7, 7}, {7, 7}, {7, 7}, {1, 1}, kWorkLoweringHalf};
+  const ops::Pool global{
+      ops::PoolFunction::average, true, 16, 2048, {7, 7}, {7, 7}, {1, 1}, {1, 1}, kFloat16},
+      sliding{ops::PoolFunction::average, true, 16, 2048, {7, 7}, {7, 7}, {7, 7}, {1, 1}, kFloat16};
   EXPECT_LT(4 * mk2.lower(global).cycles(), mk2.lower(sliding).cycles());
 }
 
@@ -248,19 +248,19 @@ TEST(WorkLowering, EveryKindIsSound) {
   const std::vector<ops::WorkItem> items{
       pool,
       back,
-      ops::Pool{ops::PoolFunction::average, false, 1, 3, {1}, {1}, {1}, {1}, kWorkLoweringHalf},
-      ops::Gather{512, 1024, 30522, kWorkLoweringHalf},
+      ops::Pool{ops::PoolFunction::average, false, 1, 3, {1}, {1}, {1}, {1}, kFloat16},
+      ops::Gather{512, 1024, 30522, kFloat16},
       ops::Gather{1, 1, 1, kFloat},
-      ops::Scatter{512, 1024, 30522, true, kWorkLoweringHalf},
+      ops::Scatter{512, 1024, 30522, true, kFloat16},
       ops::Scatter{7, 3, 5, false, kFloat},
-      ops::Rearrange{1000, 3, kWorkLoweringHalf},
+      ops::Rearrange{1000, 3, kFloat16},
       ops::Sort{128, 1000, 1000, kFloat},
       ops::Sort{1, 1'000'000, 5, kFloat},
       ops::Sort{1, 1, 1, kFloat},
-      ops::Random{1'000'000, kWorkLoweringHalf},
+      ops::Random{1'000'000, kFloat16},
       ops::Map{ops::MapFunction::add, 1, 2, graph::ElementType::int64, true},
       testing::convolution(40, 28, 5, 1, 10, 1, 0, 1, kFloat)};
-  for (const ops::WorkItem& item : items) expectWorkLoweringSound(mk2.lower(item), mk2.chip());
+  for (const ops::WorkItem& item : items) expectStepsSound(mk2.lower(item), mk2.chip());
 }
 
 TEST(WorkLowering, MoreWorkTakesLonger) {
@@ -268,16 +268,25 @@ TEST(WorkLowering, MoreWorkTakesLonger) {
   const auto longer = [&](const ops::WorkItem& small, const ops::WorkItem& large) {
     EXPECT_LT(mk2.lower(small).cycles(), mk2.lower(large).cycles());
   };
-  longer(ops::Gather{64, 1024, 30522, kWorkLoweringHalf}, ops::Gather{512, 1024, 30522, kWorkLoweringHalf});
-  longer(ops::Scatter{64, 1024, 30522, true, kWorkLoweringHalf},
-         ops::Scatter{512, 1024, 30522, true, kWorkLoweringHalf});
+  longer(ops::Gather{64, 1024, 30522, kFloat16}, ops::Gather{512, 1024, 30522, kFloat16});
+  longer(ops::Scatter{64, 1024, 30522, true, kFloat16}, ops::Scatter{512, 1024, 30522, true, kFloat16});
   longer(ops::Sort{1, 10'000, 10'000, kFloat}, ops::Sort{1, 1'000'000, 1'000'000, kFloat});
   longer(ops::Random{100'000, kFloat}, ops::Random{10'000'000, kFloat});
-  longer(
-      ops::Pool{
-          ops::PoolFunction::max, false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kWorkLoweringHalf},
-      ops::Pool{
-          ops::PoolFunction::max, false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kWorkLoweringHalf});
+  longer(ops::Pool{ops::PoolFunction::max, false, 4, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kFloat16},
+         ops::Pool{ops::PoolFunction::max, false, 40, 64, {112, 112}, {3, 3}, {56, 56}, {2, 2}, kFloat16});
+}
+
+// A bitonic network sorts 32 numbers in 5 x 6 / 2 = 15 rounds. To find the first four, it sorts runs of four
+// in 3 rounds, then halves their number three times in 3 rounds each. Each round compares the 32 elements of
+// one tile: 11 + 6 x (29 + 2 x 14) = 353 cycles.
+TEST(WorkLowering, SortsTakeTheRoundsOfABitonicNetwork) {
+  Lowering mk2(chipOf("mk2"));
+  const auto cycles = [&](std::int64_t keep) {
+    const LoweredWork work = mk2.lower(ops::Sort{1, 32, keep, kFloat});
+    return spreadOf(work.steps.back().cycles).most;
+  };
+  EXPECT_EQ(cycles(32), 15 * 353);
+  EXPECT_EQ(cycles(4), (3 + 3 * 3) * 353);
 }
 
 TEST(WorkLowering, RefusesWhatItCannotDo) {
@@ -326,7 +335,7 @@ TEST(TileRuns, SpreadEvenlyInWholeVectors) {
     EXPECT_EQ(total(runs), elements);
     EXPECT_EQ(total(rotated(runs, 1400, 1472)), elements);
     EXPECT_LE(spreadOf(runs).active, 1472);
-    // At least 128 bytes, in whole vectors, but for the last tile.
+    // At least 128 bytes in whole vectors, except on the last tile.
     if (spreadOf(runs).active == 1) continue;
     EXPECT_GE(spreadOf(runs).most, 32);
     EXPECT_EQ(spreadOf(runs).most % 2, 0);

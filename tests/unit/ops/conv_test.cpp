@@ -3,12 +3,12 @@
 namespace pipescope::ops_test {
 namespace {
 
-/// A convolution over up to three spatial axes; missing ones have extent 1.
+/// A convolution over up to three spatial axes; missing axes have extent 1.
 struct ConvCase {
   std::string name;
   std::int64_t batch = 1, channels = 1, filters = 1, groups = 1;
   Ints input, kernel, stride, dilation,
-      pads;  ///< pads: begins, then ends; empty lists: the attribute is left out
+      pads;  ///< pads: all begins, then all ends; an empty list leaves the attribute out
   bool bias = true;
   bool gradients = true;  ///< small enough for central differences
 
@@ -44,7 +44,7 @@ std::int64_t convAt(const Ints& list, std::size_t axis, std::size_t axes, std::i
   return list.empty() || axis < missing ? fallback : list[axis - missing];
 }
 
-/// The definition, in double precision and in the simplest order.
+/// The definition in double precision, in the simplest order.
 std::vector<double> convNaive(const ConvCase& c) {
   const std::size_t axes = c.input.size();
   const Value x = c.x(), w = c.w(), b = noise({c.filters}, 3);
@@ -104,7 +104,7 @@ TEST_P(Conv, HasTheGradientsOfItsDifferences) {
 }
 
 TEST_P(Conv, Float32HasTheGradientsOfDoubles) {
-  // Other kernels altogether: doubles are unfolded, and checked against differences above.
+  // These shapes use other kernels; doubles, which are unfolded, were checked against differences above.
   const ConvCase& c = GetParam();
   const Value x = c.x(), w = c.w();
   const auto y = compute("Conv", {x, w}, c.attributes());
@@ -144,7 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"three_axes", 1, 2, 2, 1, {3, 4, 5}, {2, 3, 2}, {1, 2, 1}, {1, 1, 2}, {1, 0, 1, 0, 1, 2}},
         ConvCase{"several_blocks", 1, 16, 4, 1, {44, 44}, {5, 5}, {}, {}, {}, true, false},
         ConvCase{"several_padded_blocks", 1, 16, 4, 1, {40, 40}, {5, 5}, {}, {}, {2, 2, 2, 2}, true, false},
-        // Wide enough for filtering by tiles, in float32; the last two not, but for the direct way.
+        // Float32 shapes that are wide enough for filtering by tiles, except the last two, which go the
+        // direct way.
         ConvCase{"filtered", 2, 16, 16, 1, {8, 8}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"filtered_odd", 3, 18, 35, 1, {7, 5}, {3, 3}, {}, {}, {2, 0, 1, 2}, true, false},
         ConvCase{"filtered_groups", 2, 40, 34, 2, {6, 9}, {3, 3}, {}, {}, {}, true, false},
@@ -152,8 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
             "filtered_rows_of_one_image", 1, 16, 16, 1, {40, 500}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"too_wide_to_filter", 1, 16, 16, 1, {4, 600}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"mostly_padding", 4, 20, 20, 1, {1, 1}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
-        // Few channels or filters: rows are lanes, whole vectors of them or with copies for padding and
-        // edges.
+        // Few channels or filters: rows are the lanes, as whole vectors or with copies for padding and edges.
         ConvCase{"rows", 3, 1, 10, 1, {12, 12}, {5, 5}, {}, {}, {}, true, false},
         ConvCase{"rows_of_many_images", 70, 1, 6, 1, {4, 16}, {3, 1}, {}, {}, {}, true, false},
         ConvCase{"rows_with_edges", 2, 3, 10, 1, {10, 30}, {7, 7}, {}, {}, {3, 3, 3, 3}, true, false},
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         ConvCase{"rows_depthwise", 2, 5, 5, 5, {7, 19}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"rows_of_one_axis", 3, 2, 7, 1, {40}, {9}, {}, {}, {}, true, false},
         ConvCase{"rows_of_one_row", 2, 14, 25, 1, {3, 9}, {3, 2}, {}, {}, {}, true, false},
-        // One channel in each group, and rows that are short or strided: plane by plane.
+        // One channel in each group, and short or strided rows: plane by plane.
         ConvCase{"planes", 3, 5, 5, 5, {4, 3}, {3, 3}, {}, {}, {1, 1, 1, 1}, true, false},
         ConvCase{"planes_strided", 2, 3, 6, 3, {9, 20}, {3, 5}, {2, 3}, {2, 1}, {2, 0, 1, 4}, true, false},
         ConvCase{"planes_of_one_axis", 2, 4, 8, 4, {30}, {4}, {2}, {3}, {5, 9}, false, false},
@@ -171,7 +171,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& each) { return each.param.name; });
 
 TEST(ConvOp, BlockedGradientsEqualUnblockedSums) {
-  // Too many positions for one block: compare the weight gradient with its definition for a gradient of ones.
+  // There are too many positions for one block, so the weight gradient is compared with its definition for a
+  // gradient of ones.
   const ConvCase c{"", 2, 16, 3, 1, {44, 44}, {5, 5}, {}, {}, {}};
   const Value x = c.x(), ones{{2, 3, 40, 40}, std::vector<double>(2 * 3 * 40 * 40, 1.0)};
   const auto dw = compute("GradConvWeight", {x, ones}, {{"weight_shape", Ints{3, 16, 5, 5}}});
@@ -192,7 +193,7 @@ TEST(ConvOp, BlockedGradientsEqualUnblockedSums) {
 }
 
 TEST(ConvOp, AutoPadKeepsTheExtentDividedByTheStride) {
-  // SAME pads 3 in all on an axis of 7 with kernel 4, stride 2 → 4 outputs: (4−1)·2 + 4 − 7.
+  // SAME pads 3 in all on an axis of 7 with kernel 4 and stride 2, which gives 4 outputs: (4−1)·2 + 4 − 7.
   const Value x = noise({1, 1, 7}, 1), w = noise({1, 1, 4}, 2);
   const auto upper = compute("Conv", {x, w}, {{"auto_pad", "SAME_UPPER"}, {"strides", Ints{2}}});
   const auto lower = compute("Conv", {x, w}, {{"auto_pad", "SAME_LOWER"}, {"strides", Ints{2}}});
@@ -213,7 +214,7 @@ TEST(ConvOp, NanReachesExactlyTheWindowsThatHoldIt) {
 }
 
 TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithManyChannels) {
-  // Filtering by tiles would spread them over all four outputs of a tile.
+  // Filtering by tiles would spread these over all four outputs of a tile.
   for (const double odd : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     Value x = noise({1, 16, 9, 9}, 1), w = noise({16, 16, 3, 3}, 2);
     x.data[3 * 81 + 4 * 9 + 4] = odd;
@@ -230,18 +231,18 @@ TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithManyChannels) {
 }
 
 TEST(ConvOp, NanAndInfinityStayInTheirWindowsWithRowsAsLanes) {
-  // Rows of 12 positions: the second vector of each is half full.
+  // Rows of 12 positions, so the second vector of each is half full.
   for (const double odd : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     Value x = noise({2, 1, 6, 16}, 1), w = noise({6, 1, 3, 5}, 2);
     const Value dy = noise({2, 6, 4, 12}, 3);
-    x.data[15] = odd;  // the last column of the first row: under the last tap alone
+    x.data[15] = odd;  // the last column of the first row, which only the last tap reads
     const auto y = compute("Conv", {x, w}, {}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 2 * 6 * 48; ++i)
       ASSERT_EQ(!std::isfinite((*y)[0].data[i]), i < 6 * 48 && i % 48 == 11) << i;
     const auto dw =
         compute("GradConvWeight", {x, dy}, {{"weight_shape", Ints{6, 1, 3, 5}}}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 6 * 15; ++i) ASSERT_EQ(!std::isfinite((*dw)[0].data[i]), i % 15 == 4) << i;
-    w.data[0] = odd;  // the first tap: never under the last two rows and four columns
+    w.data[0] = odd;  // the first tap, which never reads the last two rows and four columns
     const auto dx =
         compute("GradConvInput", {dy, w}, {{"input_shape", Ints{2, 1, 6, 16}}}, 1, ElementType::float32);
     for (std::size_t i = 0; i < 2 * 96; ++i)

@@ -130,7 +130,8 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
   for (unsigned mask = 0; mask < 16; ++mask) {
     Ints axes;
     for (std::int64_t axis = 0; axis < 4; ++axis) {
-      if (mask >> axis & 1U) axes.push_back(axis % 2 ? axis - 4 : axis);  // negative ones count from the end
+      if (mask >> axis & 1U)
+        axes.push_back(axis % 2 ? axis - 4 : axis);  // negative numbers count from the end
     }
     const std::size_t extents[] = {2, 3, 4, 5};
     std::size_t kept[4];
@@ -164,8 +165,7 @@ TEST(ReduceSumOp, ReducesAnyAxes) {
 }
 
 TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
-  // More columns than one strip has, rows that do not divide by four: whole numbers, so that every sum is
-  // exact.
+  // More columns than one strip has, and rows that do not divide by four. Whole numbers make every sum exact.
   Value x{{7, 2, 700}, {}};
   for (std::int64_t i = 0; i < 7 * 2 * 700; ++i) x.data.push_back(static_cast<double>(i * 7919 % 1009 - 504));
   std::vector<double> expected(700);
@@ -177,7 +177,7 @@ TEST(ReduceSumOp, SumsManyRowsOfManyColumnsInStrips) {
 }
 
 TEST(MatMulOp, LargeGradientsOfWeightsEqualDoubles) {
-  // So many rows that every task brings its own into order; and stacks of products, each a task of its own.
+  // So many rows that every task brings its own into order; and stacks in which each product is a task.
   for (const auto& [a, dy] : {std::pair<Shape, Shape>{{40, 1000}, {40, 300}}, {{20, 30, 50}, {20, 30, 70}}}) {
     const Value left = noise(a, 1), right = noise(dy, 2);
     Shape weight = a;

@@ -1,4 +1,4 @@
-// Elementwise operators against the C library and loops of their definitions.
+// Elementwise operators, compared with the C library and with loops of their definitions.
 #include <cmath>
 #include <limits>
 
@@ -43,7 +43,7 @@ TEST_P(Unary, EqualsItsFormula) {
     if (type == ElementType::float16 || type == ElementType::bfloat16) {
       const Value seen = decode({type, x.shape}, encode(x, type));
       for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = c.function(seen.data[i]);
-      // A jump may lie between a number and its rounding.
+      // A jump may lie between a number and its rounding, so functions with jumps are left out here.
       if (!c.differentiable) continue;
     }
     const auto y = compute(c.op, {x}, c.attributes, 1, type);
@@ -184,7 +184,7 @@ TEST(SoftplusOp, DoesNotOverflow) {
 
 // --- Broadcasting ------------------------------------------------------------------------------------
 
-/// The element of an operand under a flat index of the result.
+/// The element of an operand for a flat index of the result.
 double under(const Value& value, const Shape& result, std::int64_t flat) {
   std::int64_t at = 0, step = 1;
   for (std::size_t back = 0; back < result.size(); ++back) {

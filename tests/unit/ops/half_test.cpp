@@ -16,7 +16,7 @@ using ops::Float16;
 
 constexpr double kHalfInfinity = std::numeric_limits<double>::infinity();
 
-/// A finite or infinite number of a format with so many fraction bits, from the definition of its fields.
+/// A number of a format with `fraction` bits, finite or infinite, from the definition of its fields.
 double valueOf(unsigned bits, int fraction, int bias) {
   const double sign = bits >> 15 ? -1 : 1;
   const int width = 15 - fraction;
@@ -61,7 +61,7 @@ TYPED_TEST(HalfTypes, EveryNumberIsItsFieldsAndComesBack) {
 }
 
 TYPED_TEST(HalfTypes, RoundsToTheNearestAndTiesToEven) {
-  // Between each pair of neighbours: just below the middle, the middle, just above.
+  // Between each pair of neighbours: just below the middle, the middle, and just above.
   for (unsigned bits = 0; this->value(bits + 1) < kHalfInfinity; ++bits) {
     const double low = this->value(bits), high = this->value(bits + 1), middle = (low + high) / 2;
     const float tie = static_cast<float>(middle);
@@ -89,7 +89,7 @@ TEST(HalfTypesOverflow, BecomesInfiniteFromHalfAnUlpAboveTheLargest) {
 }
 
 TEST(StochasticRounding, IsUnbiasedBetweenNeighbours) {
-  // 1 + 2⁻¹² lies a quarter of the way from 1 to 1 + 2⁻¹⁰ (execution semantics: P = ¼).
+  // 1 + 2⁻¹² lies a quarter of the way from 1 to 1 + 2⁻¹⁰, so it is rounded up with probability ¼.
   const ops::RandomSequence random({.seed = 7}, "test");
   const std::vector<float> x(40000, 1 + 0x1p-12F);
   std::vector<Float16> y(x.size());

@@ -1,5 +1,5 @@
-// Every operator with arbitrary inputs, values and attributes: a result or a sentence, never a crash; what a
-// kernel writes is all of its outputs, and the same bits wherever the memory lies.
+// Every operator with arbitrary inputs, values and attributes gives a result or a sentence and never crashes.
+// A kernel writes all of its outputs, with the same bits wherever the memory lies.
 #include <limits>
 #include <random>
 
@@ -13,7 +13,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::int64_t kMostElements = 20'000, kMostScratch = std::int64_t{1} << 22;
 
-/// std::mt19937's numbers are the same everywhere, those of the standard's distributions are not.
+/// The numbers of std::mt19937 are the same everywhere; those of the standard's distributions are not.
 class Dice {
  public:
   explicit Dice(const std::string& name) {
@@ -264,7 +264,7 @@ TEST(EveryOperator, TakesAnythingWithoutFailing) {
       break;
     }
   }
-  EXPECT_GT(ran, 20000U);  // otherwise the trials are too wild to test anything
+  EXPECT_GT(ran, 20000U);  // otherwise the trials would be too wild to test anything
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Expected tensors by a rule for each position: slow, and independent of the kernels.
+// Expected tensors from a rule for each position: slow, and independent of the kernels.
 #include "op_runner.h"
 
 namespace pipescope::ops_test {
@@ -14,7 +14,7 @@ inline double at(const Value& value, const Ints& position) {
   return value.data.at(flatOf(value.shape, position));
 }
 
-/// rule(position) for every position of the shape, in row-major order.
+/// Evaluates rule(position) for every position of the shape in row-major order.
 template <class Rule>
 std::vector<double> byPosition(const Shape& shape, Rule rule) {
   std::vector<double> values;
@@ -31,7 +31,8 @@ std::vector<double> byPosition(const Shape& shape, Rule rule) {
   return values;
 }
 
-/// The operator's first output has this shape and exactly these values, in both float types and in int64.
+/// Expects that the operator's first output has this shape and exactly these values, in both float types and
+/// in int64.
 inline void expectMoves(const std::string& op, std::vector<Value> inputs, const Attributes& attributes,
                         const Shape& shape, const std::vector<double>& expected) {
   for (const ElementType real : {ElementType::float64, ElementType::float32}) {

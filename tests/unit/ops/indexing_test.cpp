@@ -1,5 +1,5 @@
-// Operators that pick, write and sort by index. ONNX's node cases hold their values (tests/conformance/onnx);
-// here are gradients, corners and sentences.
+// Operators that pick, write and sort by index. ONNX's node cases check their values
+// (tests/conformance/onnx); this file checks gradients, corner cases and sentences.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(GatherElements, PicksAndAddsBack) {
     Value indices = noise(shape, 2);
     const auto extent = static_cast<double>(x.shape[where]);
     for (double& index : indices.data)
-      index = std::floor(index * extent);  // −extent … extent − 1, some twice
+      index = std::floor(index * extent);  // −extent … extent − 1, some of them twice
     indices.element = ElementType::int64;
     const auto expected = byPosition(shape, [&](const Ints& to) {
       Ints from = to;

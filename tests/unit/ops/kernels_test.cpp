@@ -1,5 +1,6 @@
-// The kernel modules of every instruction set that this processor has, against loops in double precision; and
-// what all kernels promise: the same bits for any number of threads, no allocation once they are made.
+// The kernel modules of every instruction set that this processor supports, compared with loops in double
+// precision; and the promises of all kernels: the same bits for any number of threads, and no allocation
+// after they have been made.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -15,7 +16,7 @@ std::atomic<long> allocations{0};
 }
 
 #ifndef __SANITIZE_ADDRESS__
-// Not inlined: a compiler that sees free() through one of them and not malloc() takes the pair for a mistake.
+// Not inlined, because a compiler that sees free() here but not malloc() reports a mistake.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
@@ -44,7 +45,7 @@ struct Modules : ::testing::TestWithParam<const KernelTable*> {};
 
 TEST_P(Modules, MultiplyMatrices) {
   const KernelTable& table = *GetParam();
-  // Whole blocks, edges of every kind, depths below and above one visit of C.
+  // Whole blocks, edges of every kind, and depths below and above one visit of C.
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 1, 1},
                                 {7, 10, 5},
                                 {8, 48, 384},
@@ -124,7 +125,7 @@ TEST_P(Modules, TransposeAnyExtents) {
   }
 }
 
-/// One tile of sixteen channels, one channel after another by the matrices of the definition.
+/// One tile of sixteen channels, channel by channel with the matrices of the definition.
 TEST_P(Modules, FilterTilesAsDefined) {
   const std::vector<float> x = floats(16 * 16, 6), w = floats(16 * 9, 7);
   std::vector<float> tiles(16 * 16), filters(16 * 16), y(16 * 4);
@@ -230,7 +231,7 @@ TEST_P(Modules, ConvolveRowsAsDefined) {
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(double{dx[i]}, inputs[i], 1e-4) << i;
     for (std::int64_t i = 0; i < weights; ++i)
       ASSERT_NEAR(double{dw[i]}, products[i] + (i % taps >= kernelX ? 2.0 : 0.0), 1e-3) << i;
-    for (std::int64_t i = 0; i < filters * 3; ++i) {  // nothing beyond the rows' ends is written
+    for (std::int64_t i = 0; i < filters * 3; ++i) {  // nothing beyond the ends of the rows is written
       for (std::int64_t column = width; column < s.outputRow; ++column)
         ASSERT_EQ(y[i * s.outputRow + column], 7.0F);
     }
@@ -245,7 +246,7 @@ TEST(Kernels, TheFirstUsableTableIsChosen) {
   EXPECT_STREQ(kernels::usableTables().back()->name, "baseline");
 }
 
-/// A graph of float32 nodes on made-up inputs, run on as many threads as asked for.
+/// A graph of float32 nodes with made-up inputs, run on a given number of threads.
 class Runner {
  public:
   TensorId input(const Shape& shape) {
@@ -268,7 +269,7 @@ class Runner {
     EXPECT_TRUE(ids.ok()) << ids.error().message;
     return *ids;
   }
-  /// Bytes of all outputs, one after another; `allocated` gets what the second run allocates.
+  /// The bytes of all outputs, one after another. `allocated` gets what the second run allocates.
   std::vector<std::byte> run(std::size_t threads, long* allocated = nullptr) const {
     numerics::ThreadPool pool(threads);
     const auto program = numerics::Program::create(graph, ops::standardOperators());
@@ -315,7 +316,7 @@ TEST(Kernels, ConvolutionsHaveTheSameBitsForAnyNumberOfThreads) {
   const Attributes padded{{"pads", Ints{1, 1, 1, 1}}};
   Attributes strided = padded;
   strided["strides"] = Ints{2, 2};
-  // By filtering, directly, with strides, of few channels.
+  // By filtering, directly, with strides, and with few channels.
   for (const auto& [x, w, attributes] :
        {std::tuple<Shape, Shape, Attributes>{{5, 32, 14, 14}, {48, 32, 3, 3}, padded},
         {{9, 20, 12, 12}, {24, 20, 3, 3}, strided},
@@ -328,7 +329,7 @@ TEST(Kernels, ConvolutionsHaveTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-/// What a transformer and a residual network are made of, large enough to be split.
+/// The operators of a transformer and of a residual network, large enough to be split.
 Runner manyKernels() {
   Runner r;
   const TensorId tokens = r.input({96, 300}), weight = r.input({300, 260}), row = r.input({260}),
@@ -402,7 +403,7 @@ TEST(Kernels, AReluInTheKernelBeforeItChangesNoBit) {
       for (const Shape& shape : shapes) inputs.push_back(r.input(shape));
       const TensorId y = r.node(op, inputs, attributes, outputs)[0];
       r.graph.outputs = {r.node("Relu", {y}, {})[0]};
-      // Somebody else reads the result too: then the Relu has a kernel of its own.
+      // Another node also reads the result, so the Relu has a kernel of its own.
       if (kept) r.graph.outputs.push_back(r.node("Neg", {y}, {})[0]);
       (kept ? apart : fused) = r.run(2);
     }

@@ -7,7 +7,7 @@
 namespace pipescope::ops {
 namespace {
 
-/// Distance from the exact value in units of the last place of the result's binade.
+/// The distance from the exact value, in units of the last place of the result's binade.
 double ulps(float actual, double exact) {
   const double a = std::fabs(exact);
   if (a < static_cast<double>(std::numeric_limits<float>::min()))
@@ -39,7 +39,7 @@ TEST(LaneMath, StaysWithinTwoUnitsInTheLastPlace) {
   EXPECT_LE(worst(lanes::erf, std::erf, -5.0F, 5.0F), 2.0);
   EXPECT_LE(worst(lanes::erf, std::erf, -1e-3F, 1e-3F), 2.0);
   const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
-  EXPECT_LE(worst(lanes::sigmoid<float>, sigmoid, -100.0F, 30.0F), 3.0);  // a division more
+  EXPECT_LE(worst(lanes::sigmoid<float>, sigmoid, -100.0F, 30.0F), 3.0);  // one more division
 }
 
 TEST(LaneMath, QuickErfIsWithinItsBound) {

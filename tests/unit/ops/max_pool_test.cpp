@@ -11,7 +11,7 @@ struct PoolCase {
   Shape input;  ///< batch, channels, then one or two spatial axes
   Ints kernel, stride, dilation, pads;
   bool ceil = false;
-  Ints output;  ///< spatial extents, by hand
+  Ints output;  ///< spatial extents, computed by hand
 
   Attributes attributes() const {
     Attributes all{{"kernel_shape", kernel}};
@@ -72,8 +72,8 @@ TEST_P(MaxPool, HasTheGradientsOfItsDifferences) {
 }
 
 TEST_P(MaxPool, Float32HasTheGradientsOfDoubles) {
-  // Other kernels for common windows: doubles are checked against differences above. Few values, so many
-  // ties.
+  // Common windows have kernels of their own; doubles were checked against differences above. There are few
+  // values, so many ties.
   Value x = noise(GetParam().input, 5);
   for (double& value : x.data) value = std::floor(value * 4);
   const auto y = compute("MaxPool", {x}, GetParam().attributes());
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PoolCase{"padded", {1, 2, 5, 5}, {3, 3}, {2, 2}, {}, {1, 1, 1, 1}, false, {3, 3}},
                     PoolCase{"asymmetric", {1, 1, 5, 6}, {3, 3}, {2, 2}, {}, {2, 0, 0, 1}, false, {3, 3}},
                     PoolCase{"ceil", {1, 1, 4, 4}, {3, 3}, {2, 2}, {}, {}, true, {2, 2}},
-                    // The third window would start at 4, in the padding: dropped.
+                    // The third window would start at 4, in the padding, and is dropped.
                     PoolCase{"ceil_drops_windows_in_the_padding",
                              {1, 1, 4, 4},
                              {2, 2},

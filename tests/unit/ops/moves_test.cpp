@@ -265,7 +265,7 @@ TEST(Tile, RepeatsEachAxis) {
               HasSubstr("cannot repeat 3 elements -1 times along axis 1"));
 }
 
-/// As numpy.pad says, one axis after another.
+/// By the rules of numpy.pad, one axis after another.
 std::int64_t padSource(std::int64_t at, std::int64_t extent, const std::string& mode) {
   if (mode == "edge") return std::min(std::max<std::int64_t>(at, 0), extent - 1);
   while (at < 0 || at >= extent) at = at < 0 ? -at : 2 * (extent - 1) - at;
@@ -351,7 +351,7 @@ TEST(Identity, PassesValueAndGradient) {
 }
 
 TEST(Pad, AGiantMirrorTakesNothingBeforeItRuns) {
-  // Kernels are made before anybody asks whether the machine has the memory for their tensors.
+  // Kernels are made before anyone asks whether the machine has memory for their tensors.
   graph::Graph graph;
   const graph::TensorId x = graph.addTensor("x", {ElementType::float32, {4, 8}}, graph::TensorRole::input);
   graph::Node pad;

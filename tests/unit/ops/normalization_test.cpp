@@ -1,4 +1,4 @@
-// Softmax, normalisations, reductions, products and poolings against loops of their definitions.
+// Softmax, normalizations, reductions, products and poolings, compared with loops of their definitions.
 #include <algorithm>
 #include <cmath>
 
@@ -209,7 +209,7 @@ const ProductCase kProducts[] = {{{3, 4}, {4, 5}, {3, 5}},
                                  {{2, 3, 4}, {4}, {2, 3}},
                                  {{1, 3, 4}, {2, 4, 5}, {2, 3, 5}}};
 
-/// c[s] = a[s]·b[s], from the definition.
+/// c[s] = a[s]·b[s] by definition.
 List product(const ProductCase& c, const Value& a, const Value& b) {
   const std::int64_t k = c.a.back(), n = c.b.size() == 1 ? 1 : c.b.back(),
                      m = c.a.size() == 1 ? 1 : c.a[c.a.size() - 2];
@@ -346,7 +346,7 @@ TEST(Reductions, OfWholeNumbersAndSpecialValues) {
   EXPECT_EQ((*compute("ReduceMax", {x}, {{"axes", Ints{1}}}))[0].data, (List{100, 4}));
   EXPECT_EQ((*compute("ReduceMin", {x}, {{"axes", Ints{0}}}))[0].data, (List{-3, 4}));
   EXPECT_EQ((*compute("ReduceL1", {x}, {{"axes", Ints{1}}}))[0].data, (List{-56, 7}));
-  // A count beyond the type's largest number.
+  // A count beyond the largest number of the type.
   EXPECT_EQ((*compute("ReduceMean", {labels({256}, List(256, 0), ElementType::uint8)}))[0].data, (List{0}));
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   const Value special{{3, 2}, {1, nan, -inf, -inf, inf, 1}};
@@ -377,7 +377,7 @@ struct AverageCase {
   std::int64_t ceil = 0, include = 0;
 };
 
-/// One plane; up to two axes.
+/// Pools one plane of up to two axes.
 List averaged(const AverageCase& c, const double* plane, Shape* shape) {
   const bool two = c.input.size() == 2;
   const auto get = [&](const Ints& list, std::size_t axis, std::int64_t fallback) {

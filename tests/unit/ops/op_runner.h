@@ -1,5 +1,5 @@
 #pragma once
-// Runs one operator on values given as doubles, in float64 or float32, and differentiates it.
+// Runs one operator on values that are given as doubles, in float64 or float32, and differentiates it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using graph::Shape;
 using graph::TensorId;
 using Ints = std::vector<std::int64_t>;
 
-/// A tensor's values; element float64 stands for the type under test.
+/// The values of a tensor; the element type float64 stands for the type under test.
 struct Value {
   Shape shape;
   std::vector<double> data;
@@ -39,7 +39,7 @@ inline Value constantInts(std::vector<double> data) {
   return {{count}, std::move(data), ElementType::int64, Value::Role::constant};
 }
 
-/// Values in (−1, 1), all different; a sequence for each seed.
+/// Different values in (−1, 1), another sequence for each seed.
 inline Value noise(Shape shape, unsigned seed) {
   Value value{std::move(shape), {}};
   std::uint32_t state = seed * 2654435761U + 12345U;
@@ -113,10 +113,10 @@ inline ElementType elementOf(const Value& value, ElementType real) {
   return value.element == ElementType::float64 ? real : value.element;
 }
 
-/// A graph of one node, "node", with the inputs in0, in1 … and outputs out0 …
+/// A graph with one node "node", inputs in0, in1 … and outputs out0 …
 struct OneNode {
   graph::Graph graph;
-  std::vector<std::vector<std::byte>> bytes;  ///< of the graph's inputs
+  std::vector<std::vector<std::byte>> bytes;  ///< ids of the graph's inputs
 };
 
 inline base::Result<OneNode> oneNode(const std::string& op, const std::vector<Value>& inputs,
@@ -169,7 +169,7 @@ inline base::Result<std::vector<Value>> compute(const std::string& op, const std
   return results;
 }
 
-/// The sentence with which the operator is refused; empty where it is not.
+/// The sentence with which the operator is refused; empty if it is accepted.
 inline std::string refusal(const std::string& op, const std::vector<Value>& inputs,
                            const Attributes& attributes = {}, std::size_t outputs = 1,
                            ElementType real = ElementType::float64) {
@@ -185,7 +185,7 @@ inline void expectNear(const Value& actual, const std::vector<double>& expected,
 }
 
 /// Compares the gradients of Σ r·output by every floating-point input, for pseudo-random r, with central
-/// differences in double precision. The output is one of `outputs`, the first unless said.
+/// differences in double precision. The output is one of `outputs`, by default the first.
 class GradientCheck {
  public:
   GradientCheck(std::string op, std::vector<Value> inputs, Attributes attributes, std::size_t outputs = 1,

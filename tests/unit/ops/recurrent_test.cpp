@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM against loops of ONNX's equations, and their gradients.
+// RNN, GRU and LSTM, compared with loops of ONNX's equations, and their gradients.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Function named(const std::string& name) {
   return [](double x) { return std::log1p(std::exp(x)); };  // Softplus
 }
 
-/// One direction of one sequence at a time, as the equations are printed.
+/// Computes one direction of one sequence at a time, as the equations are printed.
 struct Oracle {
   const Case& c;
   std::vector<Value> in = c.inputs();
@@ -283,7 +283,7 @@ TEST(RecurrentSentences, NameWhatDoesNotFit) {
               HasSubstr("the gradient by output 0 is 4x1x3x2 float64, but the output is 4x1x3x3 float64"));
 }
 
-/// Why a case cannot be trained.
+/// The sentence that says why a case cannot be trained.
 std::string untrainable(const Case& c, const Attributes& extra) {
   Attributes attributes = c.attributes();
   for (const auto& [name, value] : extra) attributes[name] = value;

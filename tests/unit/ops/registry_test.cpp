@@ -49,8 +49,8 @@ TEST(Registry, ChecksShapesThatTheGraphClaims) {
 }
 
 TEST(WorkOfOperators, ConvolutionAndItsGradients) {
-  // The MNIST network's second convolution, micro-batch 40: 40·20·8·8·10·25 multiply-adds in each of three
-  // products.
+  // The second convolution of the MNIST network with a micro-batch of 40: 40·20·8·8·10·25 multiply-adds in
+  // each of three products.
   const Value x = noise({40, 10, 12, 12}, 1), w = noise({20, 10, 5, 5}, 1), dy = noise({40, 20, 8, 8}, 1);
   const std::vector<Work> forward = workOf("Conv", {x, w, noise({20}, 1)});
   ASSERT_EQ(forward.size(), 2U);

@@ -1,5 +1,5 @@
-// Resize, GridSample, RoiAlign, MaxUnpool: gradients, corners and sentences. ONNX's node cases hold their
-// values.
+// Resize, GridSample, RoiAlign and MaxUnpool: gradients, corner cases and sentences. ONNX's node cases check
+// their values.
 #include <gmock/gmock.h>
 
 #include "index_oracle.h"

@@ -1,4 +1,4 @@
-// Windows, Fourier transforms, quantised and random operators: against loops of their definitions, and
+// Windows, Fourier transforms, quantized and random operators, compared with loops of their definitions; and
 // sentences.
 #include <gmock/gmock.h>
 

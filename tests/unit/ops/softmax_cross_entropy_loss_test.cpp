@@ -40,7 +40,7 @@ struct LossCase {
   friend void PrintTo(const LossCase& one, std::ostream* out) { *out << one.name; }
 };
 
-/// −log of the label's softmax, straight from the definition; and the logarithms of all probabilities.
+/// −log of the label's softmax by definition, and the logarithms of all probabilities.
 struct Expected {
   std::vector<double> loss, logProbabilities;
 };

@@ -1,4 +1,4 @@
-// ConvTranspose, Einsum, Det, whole-number products, normalisations and losses against loops of their
+// ConvTranspose, Einsum, Det, whole-number products, normalizations and losses, compared with loops of their
 // definitions.
 #include <algorithm>
 #include <cmath>
@@ -19,12 +19,12 @@ std::size_t transposedAndSumsAt(std::int64_t i) {
 
 struct TransposedCase {
   std::string name;
-  std::int64_t batch = 1, channels = 1, filters = 1, groups = 1;  ///< filters: per group
+  std::int64_t batch = 1, channels = 1, filters = 1, groups = 1;  ///< filters per group
   Ints input, kernel, stride{1, 1}, dilation{1, 1}, pads{0, 0, 0, 0}, extra{0, 0};
   bool bias = true;
 };
 
-/// Every input element adds its kernel to the output (two spatial axes).
+/// Every input element adds its kernel to the output, over two spatial axes.
 Value transposed(const TransposedCase& c, const Value& x, const Value& w, const Value& b) {
   std::int64_t out[2];
   for (std::size_t a = 0; a < 2; ++a)

@@ -1,5 +1,5 @@
-// One shared module for each instruction set: CMake compiles this file once for each, with its flags and its
-// name in PIPESCOPE_KERNELS. A module exports one function; all that it is made of stays its own.
+// The source of the shared modules, one for each instruction set. CMake compiles it once for each, with its
+// flags and its name in PIPESCOPE_KERNELS. A module exports one function and hides everything else.
 #include "engine/ops/kernels/isa/packing.h"
 #include "engine/ops/kernels/isa/products.h"
 #include "engine/ops/kernels/isa/row_convolution.h"

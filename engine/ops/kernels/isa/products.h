@@ -10,7 +10,7 @@ namespace {
 using pipescope::kernels::kPanel;
 using pipescope::kernels::RowProduct;
 
-// Registers: rows × vectors of sums, the vectors of B, one of A.
+// Registers hold rows × vectors of sums, the vectors of B, and one of A.
 #if defined(__AVX512F__)
 constexpr int kMostRows = 8, kMostVectors = 3;
 #elif defined(__AVX2__) && defined(__FMA__)
@@ -18,11 +18,11 @@ constexpr int kMostRows = 6, kMostVectors = 2;
 #else
 constexpr int kMostRows = 4, kMostVectors = 2;
 #endif
-/// Elements of k between two visits of C: a group of B's columns of that depth (64 to 192 KB) stays in the
+/// Elements of k between two visits of C. A group of B's columns of that depth (64 to 192 KB) stays in the
 /// second-level cache.
 constexpr std::int64_t kDepth = 1024;
 
-/// Where a block of C is, and what becomes of its sums.
+/// Where a block of C is, and what happens to its sums.
 struct Block {
   const float* rows[kMostRows];
   const float* b = nullptr;
@@ -77,7 +77,7 @@ void multiplyBlock(const RowProduct& p, const Block& block) {
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
-  // C is asked for early: its lines come from far away, and would hold up the stores at the end.
+  // Prefetches C, whose lines come from far away and would hold up the stores at the end.
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) __builtin_prefetch(block.to[r] + v * kLanes, 1);
   }
@@ -146,12 +146,12 @@ const float* rowAt(const RowProduct& p, std::int64_t r) {
   return p.a + r / kPanel * p.blockStride + r % kPanel * p.rowStride;
 }
 
-/// All of C for some of k.
+/// Computes all of C for some of k.
 void multiplyDepth(const RowProduct& p, Block block, const float* b, bool last) {
   const float* bias = last ? p.bias : nullptr;
   block.relu = last && p.relu;
   for (std::int64_t column = 0; column < p.columns;) {
-    // As even as can be: 4 vectors as 2 + 2, not 3 + 1.
+    // Splits as evenly as possible: 4 vectors as 2 + 2, not as 3 + 1.
     const std::int64_t left = (p.columns - column + kLanes - 1) / kLanes,
                        groups = (left + kMostVectors - 1) / kMostVectors;
     const std::int64_t vectors = (left + groups - 1) / groups;
@@ -181,7 +181,7 @@ void multiplyRows(const RowProduct& p) {
     };
     block.firstSegment = s;
     if (lengthOf(s) > kDepth) {
-      // A long segment in even parts.
+      // Splits a long segment into even parts.
       const std::int64_t all = lengthOf(s), parts = (all + kDepth - 1) / kDepth,
                          each = (all + parts - 1) / parts;
       block.endSegment = s + 1;

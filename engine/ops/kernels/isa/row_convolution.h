@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions of stride 1 with the positions of an image's row as lanes, for one instruction set: no lane
-// stays empty where channels are few. Sums of some filters at some positions stay in registers over all
+// Convolutions of stride 1 with the positions along an image's row as lanes, for one instruction set, so that
+// few channels leave no lane empty. Sums of some filters at some positions stay in registers over all
 // channels and taps.
 #include <algorithm>
 
@@ -11,8 +11,8 @@ namespace {
 
 using pipescope::kernels::RowConvolution;
 
-// Rows are short: eight lanes fill up more of them than sixteen do, and cost no more where the unit splits
-// those.
+// Rows are short: eight lanes fill more of them than sixteen do, and cost no more on units that split
+// sixteen.
 #if defined(__AVX512F__)
 constexpr int kRegisters = 32;
 #else
@@ -41,7 +41,7 @@ inline RowLanes multiplyAddRow(RowLanes a, RowLanes b, RowLanes c) {
   return a * b + c;
 #endif
 }
-/// The first `count` lanes of v, zeros (whatever v holds) in the others.
+/// The first `count` lanes of v, and zeros in the others, whatever v holds there.
 inline RowLanes firstLanes(RowLanes v, const RowMask& mask) {
   return reinterpret_cast<RowLanes>(reinterpret_cast<RowMask>(v) & mask);
 }
@@ -60,13 +60,13 @@ inline float sumOf(RowLanes v) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// Filters whose sums are made together, and how many vectors of positions for so many filters.
+/// Filters whose sums are made together, and the number of vectors of positions for that many filters.
 constexpr int kMostTogether = kRegisters == 32 ? 12 : 6;
 constexpr int vectorsFor(int together) {
   return std::clamp((kRegisters - 2) / (together + 1), 1, 8);
 }
 
-/// Results in even groups: how many of `all` are made together.
+/// Splits results into even groups: how many of `all` are made together.
 inline std::int64_t togetherOf(std::int64_t all) {
   const std::int64_t groups = (all + kMostTogether - 1) / kMostTogether;
   return (all + groups - 1) / groups;
@@ -87,9 +87,9 @@ inline void withTogether(std::int64_t together, const Body& body) {
   }
 }
 
-/// Weights by group of results, then by summand, the results of a group side by side. Results are filters and
-/// summands (channel, tap); `turned`, results are channels and summands (tap, filter). Missing results of the
-/// last group are zeros.
+/// Orders weights by group of results, then by summand, with the results of a group side by side. Results are
+/// filters and summands are (channel, tap); with `turned`, results are channels and summands (tap, filter).
+/// Missing results of the last group are zeros.
 void rowFilters(const RowConvolution& s, const float* w, bool turned, float* packed) {
   const std::int64_t taps = s.kernelY * s.kernelX, results = turned ? s.channels : s.filters,
                      others = turned ? s.filters : s.channels;
@@ -163,7 +163,7 @@ inline void forwardTile(const RowConvolution& s, const float* x, const float* w,
   }
 }
 
-/// y of one image: all filters.
+/// Computes y of one image for all filters.
 void rowForward(const RowConvolution& s, const float* x, const float* packed, const float* bias, bool relu,
                 float* y) {
   const std::int64_t together = togetherOf(s.filters), places = s.height * vectorsOfRow(s),
@@ -179,7 +179,7 @@ void rowForward(const RowConvolution& s, const float* x, const float* packed, co
       for (; place + kVectors <= places; place += kVectors)
         forwardTile<kTogether, kVectors>(s, x, w, own, relu, filters, place, to);
       if (place == places) continue;
-      if (places >= kVectors) {  // the last ones once more beside those before them
+      if (places >= kVectors) {  // the last vector overlaps the one before it
         forwardTile<kTogether, kVectors>(s, x, w, own, relu, filters, places - kVectors, to);
       } else {
         for (; place < places; ++place) forwardTile<kTogether, 1>(s, x, w, own, relu, filters, place, to);
@@ -188,7 +188,7 @@ void rowForward(const RowConvolution& s, const float* x, const float* packed, co
   });
 }
 
-/// dx under one tap: sums over all filters at some places of dy, added where the tap puts them.
+/// Computes dx under one tap: sums over all filters at some places of dy, added where the tap puts them.
 template <int kTogether, int kVectors>
 inline void inputGradientTile(const RowConvolution& s, const float* dy, const float* w, std::int64_t channels,
                               std::int64_t place, const RowMask& edge, float* dx) {
@@ -230,7 +230,8 @@ inline void inputGradientTile(const RowConvolution& s, const float* dy, const fl
   }
 }
 
-/// Adds to dx of one image. Neighbouring taps' places overlap, so all places come before the next tap.
+/// Adds to dx of one image. The places of neighbouring taps overlap, so each tap does all its places before
+/// the next tap.
 void rowInputGradient(const RowConvolution& s, const float* dy, const float* packed, float* dx) {
   const std::int64_t together = togetherOf(s.channels), places = s.height * vectorsOfRow(s),
                      taps = s.kernelY * s.kernelX;
@@ -253,7 +254,7 @@ void rowInputGradient(const RowConvolution& s, const float* dy, const float* pac
 }
 
 constexpr int kMostColumns = 5;
-/// Filters beside so many columns of taps.
+/// The number of filters beside this many columns of taps.
 constexpr int filtersFor(int columns) {
   return std::clamp((kRegisters - 1 - columns) / columns, 1, 12);
 }
@@ -297,7 +298,8 @@ inline void weightSums(const RowConvolution& s, std::int64_t images, const float
   }
 }
 
-/// dw of some filters for one row of taps: x where its first tap lies at the first position, dw at that tap.
+/// Computes dw of some filters for one row of taps. x points at the first tap at the first position, and dw
+/// at that tap.
 template <int kFilters, int kColumns>
 void weightTile(const RowConvolution& s, std::int64_t images, const float* x, const float* dy,
                 std::int64_t filters, bool accumulate, float* dw) {

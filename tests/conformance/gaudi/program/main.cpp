@@ -1,5 +1,5 @@
-// gaudi_points [FILE.csv] [--write-bands]: emulates published measurements of Gaudis and prints how far off
-// each is. Exit status 1 where a point is further off than its tolerance.
+// gaudi_points [FILE.csv] [--write-bands] emulates published measurements of Gaudis and prints the error of
+// each. The exit status is 1 if a point exceeds its tolerance.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The published points, each within its tolerance; and what the table's reader refuses.
+// The published points must be within their tolerances; also what the reader of the table refuses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEST(GaudiPoints, Scaling) {
   expectWithin("scaling");
 }
 
-/// All points of both tables; emulated once.
+/// All points of both tables, emulated once.
 const std::vector<PointResult>& allResults() {
   static const std::vector<PointResult> results = [] {
     std::vector<Point> points;
@@ -66,12 +66,13 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
   EXPECT_EQ(judged, 20);
 }
 
-/// Points by which nothing was chosen: no tolerance is promised for each, but half of them are as near as the
-/// judged ones have to be.
+/// Points by which nothing was chosen. None of them has a tolerance, but half of them must be as near as the
+/// judged ones.
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
-  std::map<std::string, std::pair<int, int>> within;  // by workload: within a fifth, of all
+  std::map<std::string, std::pair<int, int>>
+      within;  // by workload: how many are within a fifth, and how many there are
   const std::vector<PointResult>& results = allResults();
   for (std::size_t i = results.size() - heldOut->size(); i < results.size(); ++i) {
     const PointResult& result = results[i];
@@ -88,8 +89,8 @@ TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   }
 }
 
-/// The host's input pipeline, not the card, bounds these points: what one worker prepares is published for
-/// Gaudi2 only, and other boxes and a box of eight follow from it.
+/// The input pipeline of the host bounds these points, not the card. The rate of one worker is published for
+/// Gaudi2 only; that of other boxes and of a box of eight follows from it.
 TEST(GaudiHeldOut, ImagesComeNoFasterThanTheHostPreparesThem) {
   int points = 0;
   for (const PointResult& result : allResults()) {

@@ -1,5 +1,5 @@
-// Whole programs on machines of which everything is twice as fast: the same ticks of half the length,
-// whatever takes part (tiles, links, collectives, host, streaming memory).
+// Whole programs on machines that are twice as fast in everything (tiles, links, collectives, host, streaming
+// memory) take the same ticks, each half as long.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 namespace pipescope::conformance {
 namespace {
 
-/// The file with every clock and bandwidth doubled, and every latency halved.
+/// The file with every clock and bandwidth doubled and every latency halved.
 std::string twiceAsFast(const std::filesystem::path& file) {
   std::ifstream stream(file);
   EXPECT_TRUE(stream.good()) << file;
@@ -38,7 +38,7 @@ std::string twiceAsFast(const std::filesystem::path& file) {
   return out.str();
 }
 
-/// A user's folder in which each chip and system of the program is replaced by one twice as fast.
+/// A user's folder that replaces each chip and system of the program by one twice as fast.
 class FastFolder {
  public:
   FastFolder()
@@ -63,7 +63,7 @@ class FastFolder {
   std::filesystem::path folder_;
 };
 
-/// What two calls of each executable are, but for the length of a tick.
+/// Two calls of each executable, without the length of a tick.
 struct Emulated {
   std::int64_t ticksPerSecond = 0;
   std::vector<std::int64_t> calls;

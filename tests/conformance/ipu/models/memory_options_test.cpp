@@ -1,4 +1,4 @@
-// Options of how an IPU does its products: available_memory_proportion, partials_type.
+// The options available_memory_proportion and partials_type, which change how an IPU computes products.
 #include <gmock/gmock.h>
 
 #include "app/run/request/configuration_keys.h"

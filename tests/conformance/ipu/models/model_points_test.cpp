@@ -1,5 +1,5 @@
-// Whole models against published memory and throughput of one or two IPUs: each point is printed with its
-// error (ln emulated / measured). Forward passes alone, as measured with data on the device.
+// Compares whole models with published memory and throughput of one or two IPUs, and prints each point with
+// its error (ln emulated / measured). Forward passes alone, as measured with data on the device.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -125,7 +125,7 @@ Throughput throughputOf(const char* toml, int batch, Changes changes) {
 struct InferencePoint {
   int batch;
   double perSecond;       ///< 0: out of memory
-  double within = 0.182;  ///< of ln: ±20 %
+  double within = 0.182;  ///< the allowed |ln|; this is ±20 %
 };
 
 /// Prints all points. Each is held to ±20 %, or to the error that the point states. A model that ran out of
@@ -176,7 +176,7 @@ mode = "inference"
 name = "c600"
 )";
 
-/// How these rates were taken stands in PopRT's programs that took them: float16 sums in float16 models.
+/// The rates were taken with PopRT's programs, which use float16 sums in float16 models.
 const Changes kHalf{{"execution.precision", "float16"}, {"execution.partials_type", "float16"}};
 
 TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
@@ -186,8 +186,8 @@ TEST(ModelPoints, ThroughputOfResNet50OnAC600) {
 
 TEST(ModelPoints, ThroughputOfBertBaseOnAC600) {
   // The program for 256 tokens leaves Gelu and the norms in float32 and has 32 I/O tiles; the one for 128
-  // does not. It calls the device once for each batch, which is not in the pass: about 0.35 ms, most of which
-  // show at batch 1.
+  // does not. It calls the device once for each batch, about 0.35 ms that the pass does not contain; batch 1
+  // shows this most.
   Changes wide = kHalf;
   wide["execution.float32_operators"] = R"(["Gelu", "LayerNormalization"])";
   wide["execution.io_tiles"] = "32";
@@ -212,7 +212,7 @@ double trainingMilliseconds(const std::string& toml) {
   return seconds * 1e3;
 }
 
-/// Derived from MLPerf logs: what a GC200 takes for a micro-batch of training with recompute, float16
+/// Derived from MLPerf logs: the time of a GC200 for a micro-batch of training with recompute, in float16
 /// throughout.
 TEST(ModelPoints, TrainingPassesOnMk2) {
   const auto withOptions = [](const std::string& model, int microBatch) {
@@ -258,13 +258,13 @@ blocks = ["encoder/layer6", "head"]
   const double images = comparePoint("8.7 ResNet-50, 20 images forward, again and backward, ms",
                                      trainingMilliseconds(withOptions(resnet, 20)), 10.4);
   EXPECT_LE(std::abs(images), 0.20);
-  // Seven layers of BERT-Large, two sequences of 512; here with embeddings and head.
+  // Seven layers of BERT-Large and two sequences of 512; here with embeddings and head.
   const double layers = comparePoint("8.7 BERT-Large, 7 layers forward, again and backward, ms",
                                      trainingMilliseconds(withOptions(bert, 2)), 11);
   EXPECT_LE(std::abs(layers), 0.20);
 }
 
-/// What somebody whose model does not fit is told, and that it is true: each remedy is tried.
+/// The advice for a model that does not fit must be true: each remedy is tried.
 TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
   const std::map<std::string, std::string> large{{"inference.micro_batch_size", "64"}};
   const Compilation model = compileModel(kResNet50, large);
@@ -290,8 +290,8 @@ TEST(OutOfMemory, SaysWhatWouldHelpAndItDoes) {
 
 class WholeModel : public ::testing::TestWithParam<const char*> {};
 
-/// Of every sample: steps fill their segments, units their variables, and no tile is over its memory unless
-/// that is said.
+/// For every sample: steps fill their segments, units their variables, and a tile exceeds its memory only if
+/// a diagnostic says so.
 TEST_P(WholeModel, AddsUp) {
   const Compilation model = compileFile(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/" + GetParam());
   expectTimeAddsUp(model);

@@ -1,5 +1,5 @@
-// ipu_layer_benchmark [FILE.csv] [--json] [--write-bands] [--explain NAME] [--target T] [--tool T]: emulates
-// the layers of a table and compares them with what was measured.
+// ipu_layer_benchmark [FILE.csv] [--json] [--write-bands] [--explain NAME] [--target T] [--tool T] emulates
+// the layers of a table and compares them with the measurements.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

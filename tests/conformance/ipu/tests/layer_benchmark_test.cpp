@@ -1,5 +1,5 @@
-// The table of measured layers against the emulated ones: how near, that nothing depends on a row's name, and
-// that the committed error bands are those of this program.
+// Compares the table of measured layers with the emulated ones: how near they are, that nothing depends on a
+// row's name, and that the committed error bands are those of this program.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ const KindErrors& errors(const std::string& target, const std::string& kind, Qua
   return all.front();
 }
 
-/// Median and p90 of all compared rows of a target.
+/// The median and p90 of all compared rows of a target.
 ErrorFigures errorsOfTarget(const std::string& target, Quantity quantity) {
   std::vector<double> logarithms;
   for (const LayerResult& result : results()) {
@@ -67,8 +67,8 @@ TEST(LayerBenchmark, EveryRowOfAKnownToolHasAFigure) {
   EXPECT_EQ(notModelled, 54);
 }
 
-/// Mk1 may be half as far off again. It is no clean holdout: its residuals were looked at beside those of
-/// Mk2.
+/// Mk1 may be half as far off again. It is not a clean held-out set, because its residuals were looked at
+/// beside those of Mk2.
 class Target : public ::testing::TestWithParam<std::pair<const char*, double>> {};
 
 TEST_P(Target, CyclesOfProductsAndConvolutions) {
@@ -202,7 +202,7 @@ TEST(LayerOptions, ShapesThatCannotBeAreRefused) {
   EXPECT_THAT(faultOf("reduce_op", "--shape 8,8 --dims 1 --tiles-per-ipu 5000"), HasSubstr("has 1472 tiles"));
 }
 
-/// Rows of no table: whatever is asked for has figures.
+/// Rows that are in no table: everything that can be asked for gives figures.
 TEST(LayerOptions, OtherRowsHaveFigures) {
   LayerModel model;
   const std::pair<const char*, const char*> rows[] = {

@@ -1,5 +1,5 @@
-// Published measurements of single vertices and products beside the layer table: each point is printed with
-// its error (ln emulated / measured).
+// Compares published measurements of single vertices and products, beside the layer table, and prints each
+// with its error (ln emulated / measured).
 #include <gtest/gtest.h>
 
 #include "engine/devices/ipu/conv_vertices.h"
@@ -27,8 +27,8 @@ std::int64_t computeCycles(const LoweredWork& work) {
   return cycles;
 }
 
-/// One vertex on all tiles of a Bow, float16 [N,16]·[16,16] (tessellate-ipu notebooks). Counted on the tile:
-/// the launch, without the sync.
+/// One vertex on all tiles of a Bow, float16 [N,16]·[16,16] (tessellate-ipu notebooks). The count on the tile
+/// includes the launch but not the sync.
 TEST(ValidationPoints, OneVertexOnEveryTileOfABow) {
   constexpr std::int64_t launch = 45;
   const struct {
@@ -48,7 +48,7 @@ TEST(ValidationPoints, OneVertexOnEveryTileOfABow) {
     const auto cycles = static_cast<double>(
         launch + convVertexCycles(bow.chip(), shape, {ConvVertex::Method::amp, 1, 16, 16, 16, 1}, tile));
     const std::string name = "8.1 Bow, [" + std::to_string(rows) + ",16] x [16,16] fp16 on every tile, ";
-    // Tiny shares ±15 %, large ones ±5 %.
+    // Tiny shares must be within ±15 %, large ones within ±5 %.
     EXPECT_LE(std::abs(comparePoint(name + "cycles", cycles, measured)), rows < 128 ? 0.15 : 0.05);
     const double flops =
         2.0 * 256 * static_cast<double>(rows * bow.chip().tiles * bow.chip().clockHz) / cycles;
@@ -63,13 +63,14 @@ TEST(ValidationPoints, AdditionsOnABow) {
                                   static_cast<double>(add.cycles()), 1860)),
             0.05);
   const LoweredWork tiny = bow.lower(ops::Map{ops::MapFunction::add, 10, 2, kSingle, false});
-  // Launch and two cycle counters of 45 each.
+  // The measurement includes the launch and two cycle counters of 45 each.
   const double cycles = static_cast<double>(spreadOf(tiny.steps[0].cycles).most) + 3 * 45;
   EXPECT_LE(std::abs(comparePoint("8.1 Bow, add of [5,2] fp32 with two counters, cycles", cycles, 329.5)),
             0.05);
 }
 
-/// Dense products on a Bow, m = k and batch n: TFLOP/s, read off a figure of Graphcore's sparsity benchmarks.
+/// Dense products on a Bow with m = k and batch n, in TFLOP/s, read off a figure of Graphcore's sparsity
+/// benchmarks.
 TEST(ValidationPoints, DenseProductsOnABow) {
   struct Row {
     std::int64_t size;
@@ -93,7 +94,7 @@ TEST(ValidationPoints, DenseProductsOnABow) {
                                 " x " + std::to_string(batches[i]) + (row.type == kHalf ? " fp16" : " fp32") +
                                 ", TFLOP/s";
       logarithms.push_back(comparePoint(point, ours, row.teraflops[i]));
-      // Never above what the chip can do.
+      // No point may exceed the chip's peak.
       const auto peak = static_cast<double>(row.type == kHalf ? bow.chip().ampHalf : bow.chip().ampFloat);
       EXPECT_LE(ours, 2 * peak * static_cast<double>(bow.chip().tiles * bow.chip().clockHz) / 1e12) << point;
     }
@@ -101,7 +102,7 @@ TEST(ValidationPoints, DenseProductsOnABow) {
   const ErrorFigures errors = errorsOf(logarithms);
   std::printf("8.2 dense products: median |ln| %.2f, p90 %.2f, bias %+.2f\n", errors.median, errors.p90,
               errors.bias);
-  // One layer: ±10 %, nine of ten ±25 %.
+  // One layer: a median within ±10 %, and nine of ten within ±25 %.
   EXPECT_LE(errors.median, 0.10);
   EXPECT_LE(errors.p90, 0.25);
 }
