@@ -8,9 +8,9 @@
 namespace pipescope::emulate {
 namespace {
 
-/// What the figures of these kinds of device were checked against, and how far off they were: key
-/// "band.mk2.convolution.cycles". A kind of layer without an entry is unchecked, as is how a layer's time
-/// divides into its passes.
+/// Records what the figures of these kinds of device were checked against and how large their errors were,
+/// under keys such as "band.mk2.convolution.cycles". A kind of layer without an entry is unchecked, and so is
+/// the division of the time of a layer into its passes.
 void recordBands(record::Recorder& recorder, const std::set<std::string>& kinds) {
   const base::Result<std::vector<devices::Band>> bands = devices::embeddedBands();
   PIPESCOPE_CHECK(bands.ok(), "the program's own error bands cannot be read");
