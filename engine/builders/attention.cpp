@@ -47,14 +47,14 @@ TensorId attend(ModelWriter& writer, TensorId query, TensorId key, TensorId valu
 TensorId selfAttention(ModelWriter& writer, TensorId x, const AttentionShape& shape,
                        const graph::Initializer& initializer, double dropout) {
   const auto project = [&](const char* name) {
-    return writer.linear(name, x, {shape.queries(), true, initializer, 0});
+    return writer.linear(name, x, {.outputs = shape.queries(), .initializer = initializer});
   };
   const TensorId query = splitHeads(writer, "query", project("query"), shape, shape.heads);
   const TensorId key = splitKeys(writer, "key", project("key"), shape);
   const TensorId value = splitHeads(writer, "value", project("value"), shape, shape.keyHeads);
   const TensorId context = attend(writer, query, key, value, {}, shape, dropout);
   return writer.linear("output", mergeHeads(writer, "merge", context, shape),
-                       {shape.queries(), true, initializer, 0});
+                       {.outputs = shape.queries(), .initializer = initializer});
 }
 
 }  // namespace pipescope::builders

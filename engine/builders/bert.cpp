@@ -43,7 +43,7 @@ class Bert {
 
  private:
   std::int64_t rows() const { return shape_.batch * shape_.positions; }
-  ModelWriter::Linear to(std::int64_t outputs) const { return {outputs, true, normal_, 0}; }
+  ModelWriter::Linear to(std::int64_t outputs) const { return {.outputs = outputs, .initializer = normal_}; }
 
   TensorId embeddings(TensorId samples) {
     w_.block("embeddings");

@@ -97,7 +97,13 @@ Result<graph::Graph> buildLayers(const LayersModel& model, const ops::OperatorRe
   for (const LayerSpec& layer : model.layers) {
     PIPESCOPE_ASSIGN(const LayerType* type, typeOf(layer));
     PIPESCOPE_ASSIGN(const auto parameters, checkedParameters(layer, *type));
-    LayerContext context{layer, parameters, model, registry, graph, current, maker};
+    LayerContext context{.layer = layer,
+                         .parameters = parameters,
+                         .model = model,
+                         .registry = registry,
+                         .graph = graph,
+                         .current = current,
+                         .currentLayer = maker};
     PIPESCOPE_TRY(type->build(context));
     current = context.current;
     maker = layer.name;

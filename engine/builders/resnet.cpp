@@ -83,7 +83,9 @@ class ResNet {
     x = w_.node("GlobalAveragePool", "pool", {x});
     x = w_.node("Flatten", "flatten", {x}, {{"axis", std::int64_t{1}}});
     const double bound = 1 / std::sqrt(static_cast<double>(w_.shapeOf(x).back()));
-    x = w_.linear("linear", x, {classes, true, {Initializer::Kind::uniform, bound, {}}, bound});
+    x = w_.linear(
+        "linear", x,
+        {.outputs = classes, .initializer = {Initializer::Kind::uniform, bound, {}}, .uniformBias = bound});
     w_.output(x);
     if (w_.training()) w_.crossEntropy(x, {w_.microBatch()});
   }
@@ -120,8 +122,11 @@ class ResNet {
         w_.training() ? 3 : 1);
     if (w_.training() && y[0].valid()) {
       const auto count = static_cast<double>(graph::elementCount(shape) / channels);
-      w_.moves({mean, y[1], kKeep, 1});
-      w_.moves({variance, y[2], kKeep, count > 1 ? count / (count - 1) : 1});
+      w_.moves({.parameter = mean, .result = y[1], .keep = kKeep});
+      w_.moves({.parameter = variance,
+                .result = y[2],
+                .keep = kKeep,
+                .scale = count > 1 ? count / (count - 1) : 1});
     }
     return y[0];
   }

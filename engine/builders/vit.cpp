@@ -40,7 +40,7 @@ class Vit {
   }
 
  private:
-  ModelWriter::Linear to(std::int64_t outputs) const { return {outputs, true, normal_, 0}; }
+  ModelWriter::Linear to(std::int64_t outputs) const { return {.outputs = outputs, .initializer = normal_}; }
 
   TensorId embeddings() {
     w_.block("embeddings");

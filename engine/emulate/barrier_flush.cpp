@@ -45,7 +45,7 @@ void BarrierFlush::waitForSlowest(int slot, int iteration, int slowest) {
     model::WaitCause cause = model::WaitCause::slowerStage;
     if (idle && done == 0) cause = model::WaitCause::fill;
     if (idle && done == all.size()) cause = model::WaitCause::drain;
-    writer_.wait(d, end, cause, last.last, slowest, {-1, -1, iteration, slot, 0});
+    writer_.wait(d, end, cause, last.last, slowest, {.iteration = iteration, .slot = slot});
   }
 }
 
@@ -65,20 +65,24 @@ void BarrierFlush::exchange(int slot, int iteration, int slowest) {
   if (flowTicks_.empty()) return;
   for (int d = 0; d < devices(); ++d) {
     const SegmentRef& sync = part_.sync[static_cast<std::size_t>(d)];
-    if (sync.id.valid()) writer_.place(d, {sync}, {-1, -1, iteration, slot, 0});
+    if (sync.id.valid()) writer_.place(d, {sync}, {.iteration = iteration, .slot = slot});
   }
   const Ticks start = writer_.clock(slowest).free, end = start + exchangeTicks_;
   for (std::size_t i = 0; i < flowTicks_.size() && writer_.records(); ++i) {
     const BoundaryFlow& boundary = part_.boundaries[i];
     writer_.transfer(boundary, start, start + flowTicks_[i], writer_.clock(deviceOf(boundary.fromStage)).last,
-                     {boundary.fromStage, microBatchOn(boundary, slot), iteration, slot, 0});
+                     {.stage = boundary.fromStage,
+                      .microBatch = microBatchOn(boundary, slot),
+                      .iteration = iteration,
+                      .slot = slot});
   }
   for (std::size_t i = 0; i < flowTicks_.size(); ++i) {
     writer_.occupied(deviceOf(part_.boundaries[i].fromStage), start + flowTicks_[i]);
     writer_.occupied(deviceOf(part_.boundaries[i].toStage), start + flowTicks_[i]);
   }
   for (int d = 0; d < devices(); ++d) {
-    writer_.wait(d, end, model::WaitCause::exchange, writer_.clock(d).last, d, {-1, -1, iteration, slot, 0});
+    writer_.wait(d, end, model::WaitCause::exchange, writer_.clock(d).last, d,
+                 {.iteration = iteration, .slot = slot});
   }
 }
 

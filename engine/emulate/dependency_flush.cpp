@@ -150,7 +150,7 @@ void DependencyFlush::start(int device, int iteration) {
   }
   placeTasks(device, next_[d], end, iteration);
   end_[d] = end;
-  push({writer_.clock(device).ready, device, 0, true});
+  push({.time = writer_.clock(device).ready, .id = device, .task = true});
 }
 
 void DependencyFlush::waitFor(const Arrival& arrival, int device, const schedules::Task& task,
@@ -176,7 +176,11 @@ void DependencyFlush::send(int device, const schedules::Task& task, int iteratio
   if (task.pass == model::Pass::weightGradient) return;
   const DeviceClock& clock = writer_.clock(device);
   const bool forward = isForward(task);
-  const Arrival ended{clock.ready, clock.ready, clock.readyBy, device, flush_};
+  const Arrival ended{.sent = clock.ready,
+                      .arrived = clock.ready,
+                      .source = clock.readyBy,
+                      .device = device,
+                      .flush = flush_};
   if (!left_.empty() &&
       (forward ? !executable_.training && lastOfPipe(task.stage) : firstOfPipe(task.stage))) {
     left_[static_cast<std::size_t>(task.microBatch)] = ended;
@@ -199,7 +203,14 @@ void DependencyFlush::send(int device, const schedules::Task& task, int iteratio
   const int place = unused_.back();
   unused_.pop_back();
   Sending& sending = sending_[static_cast<std::size_t>(place)];
-  sending = {flow, task, clock.ready, clock.ready, Ticks(-1), clock.readyBy, device, sending.changes};
+  sending = {.flow = flow,
+             .task = task,
+             .start = clock.ready,
+             .end = clock.ready,
+             .ticks = Ticks(-1),
+             .source = clock.readyBy,
+             .device = device,
+             .changes = sending.changes};
   std::vector<int>& active = active_[static_cast<std::size_t>(group)];
   const auto after = std::upper_bound(active.begin(), active.end(), flow, [&](int value, int other) {
     return value < sending_[static_cast<std::size_t>(other)].flow;
@@ -215,7 +226,11 @@ void DependencyFlush::transferEnds(int place, int iteration) {
   std::erase(active_[static_cast<std::size_t>(group)], place);
   changed_.push_back(group);
   const schedules::Task task = sending.task;
-  const Arrival arrival{sending.start, sending.end, sending.source, sending.device, flush_};
+  const Arrival arrival{.sent = sending.start,
+                        .arrived = sending.end,
+                        .source = sending.source,
+                        .device = sending.device,
+                        .flush = flush_};
   writer_.transfer(part_.boundaries[static_cast<std::size_t>(sending.flow)], sending.start, sending.end,
                    sending.source, where(task, iteration));
   unused_.push_back(place);
@@ -239,7 +254,7 @@ void DependencyFlush::retime(Ticks now) {
       sending.end =
           now + (sending.ticks.count < 0 ? ticks[i] : scaled(sending.end - now, ticks[i], sending.ticks));
       sending.ticks = ticks[i];
-      push({sending.end, active[i], ++sending.changes, false});
+      push({.time = sending.end, .id = active[i], .changes = ++sending.changes});
     }
   }
   changed_.clear();

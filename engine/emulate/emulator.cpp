@@ -39,7 +39,7 @@ class Emulator::Call {
  private:
   /// Lets all devices wait for the last device of all replicas. Returns its end.
   Ticks end() {
-    const Where where{-1, -1, static_cast<int>(executable_.facts.iterations) - 1, -1, 0};
+    const Where where{.iteration = static_cast<int>(executable_.facts.iterations) - 1};
     RunningPart* last = parts_.front().get();
     for (const auto& part : parts_) {
       if (part->clock(part->slowest()).free > last->clock(last->slowest()).free) last = part.get();

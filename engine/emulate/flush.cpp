@@ -77,7 +77,7 @@ void FlushBase::finishStores(int iteration) {
   if (!executable_.facts.overlapIo) return;
   for (int d = 0; d < devices(); ++d) {
     const auto at = static_cast<std::size_t>(d);
-    writer_.wait(d, storing_[at], model::WaitCause::host, lastStore_[at], d, {-1, -1, iteration, -1, 0});
+    writer_.wait(d, storing_[at], model::WaitCause::host, lastStore_[at], d, {.iteration = iteration});
   }
 }
 

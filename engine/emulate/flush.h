@@ -50,8 +50,11 @@ class FlushBase {
     return executable_.order.devices[static_cast<std::size_t>(device)];
   }
   Where where(const schedules::Task& task, int iteration) const {
-    return {task.stage, task.microBatch, iteration, task.slot,
-            executable_.chunkOfStage[static_cast<std::size_t>(task.stage)]};
+    return {.stage = task.stage,
+            .microBatch = task.microBatch,
+            .iteration = iteration,
+            .slot = task.slot,
+            .chunk = executable_.chunkOfStage[static_cast<std::size_t>(task.stage)]};
   }
 
   /// Places the tasks first … end−1 of a device from its free time on: host loads, compute, host stores.

@@ -31,8 +31,6 @@ class LinkContention {
   /// Ticks of several flows of one group that are under way at the same time, in the given order. `flows` is
   /// ascending; a flow may occur several times.
   const std::vector<base::Ticks>& together(const std::vector<int>& flows);
-  /// Number of sets that were solved so far.
-  std::size_t solved() const { return known_.size(); }
 
  private:
   struct Hash {

@@ -28,8 +28,14 @@ ProgramTree::ProgramTree(record::Recorder& recorder, NameTree& names, model::Exe
 
 ProgramId ProgramTree::add(ProgramId parent, const std::string& kind, const std::string& path,
                            model::OperatorId op, std::int64_t count, ProgramId target) {
-  return recorder_.add(
-      model::Program{{}, parent, executable_, device_, kind, names_.at(path, "program"), op, count, target});
+  return recorder_.add(model::Program{.parent = parent,
+                                      .executable = executable_,
+                                      .device = device_,
+                                      .kind = kind,
+                                      .debugContext = names_.at(path, "program"),
+                                      .op = op,
+                                      .count = count,
+                                      .target = target});
 }
 
 void ProgramTree::beginPass(const devices::LoweredPass& pass) {

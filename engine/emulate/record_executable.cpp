@@ -62,7 +62,7 @@ class ExecutableRecorder {
     result_.parts.push_back(std::move(part_));
   }
 
-  /// Buffers of the host: what all replicas take and give in one call.
+  /// Records the buffers of the host, which hold what all replicas take and give in one call.
   void recordHost() {
     if (!ids_.host.valid()) return;
     const ExecutableFacts& facts = result_.facts;
@@ -245,7 +245,8 @@ class ExecutableRecorder {
     }
   }
 
-  /// The external sync is a segment of its own on each device; a system without its cost has none.
+  /// Records the external sync as a segment of its own on each device. A system in which it costs nothing has
+  /// none.
   void recordSync() {
     const std::size_t count = result_.order.devices.size();
     part_.sync.resize(count);
@@ -362,9 +363,9 @@ class ExecutableRecorder {
   const compile::ExecutablePlan& plan_;
   RecordLevel level_;
   NameTree names_;
-  std::map<int, ProgramTree> trees_;  ///< by device, of the replica being recorded
+  std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
-  ReplicaPart part_;                                                                 ///< being recorded
+  ReplicaPart part_;  ///< the replica that is being recorded
   Executable result_;
 };
 

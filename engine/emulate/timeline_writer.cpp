@@ -95,7 +95,8 @@ void TimelineWriter::occupied(int device, Ticks until) {
 }
 
 void TimelineWriter::count(model::CounterId counter, Ticks time, double value) {
-  if (record_) recorder_.add(model::CounterSample{counter, time, run_, value});
+  if (record_)
+    recorder_.add(model::CounterSample{.counter = counter, .time = time, .run = run_, .value = value});
 }
 
 }  // namespace pipescope::emulate

@@ -37,7 +37,7 @@ void RunningPart::align(model::WaitCause cause, const Where& where) {
 }
 
 void UpdatePhase::run(int iteration) {
-  const Where where{-1, -1, iteration, -1, 0};
+  const Where where{.iteration = iteration};
   const bool serial = executable_.order.update == schedules::UpdateOrder::serial;
   if (serial) {
     for (const auto& part : parts_) part->align(model::WaitCause::drain, where);
@@ -72,7 +72,7 @@ void UpdatePhase::meetMirrored(int iteration) {
     for (const auto& part : parts_) {
       for (const int place : {device, count - 1 - device}) {
         part->writer.waitForReplica(place, end.free, model::WaitCause::collective, end.last,
-                                    last->systemDevice(slowest), {-1, -1, iteration, -1, 0});
+                                    last->systemDevice(slowest), {.iteration = iteration});
       }
     }
   }
@@ -84,7 +84,7 @@ bool UpdatePhase::updateDevice(int device, int iteration) {
   for (std::size_t s = 0; s < executable_.deviceOfStage.size(); ++s) {
     if (executable_.deviceOfStage[s] != device) continue;
     const int stage = static_cast<int>(s);
-    const Where where{stage, -1, iteration, -1, executable_.chunkOfStage[s]};
+    const Where where{.stage = stage, .iteration = iteration, .chunk = executable_.chunkOfStage[s]};
     const std::size_t count = segments(*parts_.front(), stage).update.size();
     for (std::size_t i = 0; i < count; ++i) placeAll(device, stage, i, where);
     any = any || count > 0;
@@ -99,7 +99,9 @@ std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int device) const
     const int stage = static_cast<int>(s);
     const std::size_t count = segments(*parts_.front(), stage).overlapped.size();
     for (std::size_t k = 0; k < count; ++k) {
-      Overlapped one{stage, k, Ticks(INT64_MIN), Ticks(0), nullptr};
+      // A collective is as slow as the slowest of its links, so it takes equally long in all replicas.
+      const Ticks ticks = segments(*parts_.front(), stage).overlapped[k].ticks;
+      Overlapped one{.stage = stage, .index = k, .ready = Ticks(INT64_MIN), .ticks = ticks, .late = nullptr};
       for (const auto& part : parts_) {
         const StageSegments& own = segments(*part, stage);
         Ticks ready = part->flush().backwardStart(stage);
@@ -109,7 +111,6 @@ std::vector<UpdatePhase::Overlapped> UpdatePhase::overlappedOf(int device) const
           one.ready = ready;
           one.late = part.get();
         }
-        one.ticks = std::max(one.ticks, own.overlapped[k].ticks);
       }
       all.push_back(one);
     }
@@ -126,7 +127,9 @@ void UpdatePhase::finishOverlapped(int device, int iteration) {
   RunningPart* late = nullptr;  // whose gradients came last, at `bound`
   std::vector<model::PlacementId> last(parts_.size());
   const auto whereOf = [&](int stage) {
-    return Where{stage, -1, iteration, -1, executable_.chunkOfStage[static_cast<std::size_t>(stage)]};
+    return Where{.stage = stage,
+                 .iteration = iteration,
+                 .chunk = executable_.chunkOfStage[static_cast<std::size_t>(stage)]};
   };
   for (const Overlapped& one : all) {
     Ticks start = free;

@@ -163,7 +163,11 @@ class Combiner {
     for (std::size_t axis = 0; axis < to.size(); ++axis) {
       if (from[axis] == to[axis] && steps[axis] == 1) continue;
       if (piece || steps[axis] != 1) return std::nullopt;
-      piece = Piece{axis, begin[axis], from[axis], node.inputs[0], *producer};
+      piece = Piece{.axis = axis,
+                    .begin = begin[axis],
+                    .length = from[axis],
+                    .gradient = node.inputs[0],
+                    .node = *producer};
     }
     return piece;
   }

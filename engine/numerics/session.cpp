@@ -187,12 +187,18 @@ Bindings Session::bind(const Rows& rows, std::size_t microBatch, std::size_t slo
     worker.inputs[i] = rows[i].subspan(rowBlock(microBatch) * bytes, bytes);
   }
   for (std::size_t i = 0; i < worker.gradients.size(); ++i) worker.gradients[i] = updater_->slot(slot, i);
-  const ops::RunIdentity identity{options_.seed, steps_, static_cast<std::int64_t>(microBatch / replicas()),
-                                  static_cast<std::int64_t>(microBatch % replicas()),
-                                  options_.stochasticRounding};
   const std::size_t replica = microBatch % replicas();
+  const ops::RunIdentity identity{.seed = options_.seed,
+                                  .iteration = steps_,
+                                  .microBatch = static_cast<std::int64_t>(microBatch / replicas()),
+                                  .replica = static_cast<std::int64_t>(replica),
+                                  .stochasticRounding = options_.stochasticRounding};
   const auto& weights = replica == 0 || others_.empty() ? weights_ : otherWeights_[replica - 1];
-  return {worker.inputs, weights, worker.gradients, identity, &executor_};
+  return {.inputs = worker.inputs,
+          .weights = weights,
+          .gradients = worker.gradients,
+          .identity = identity,
+          .executor = &executor_};
 }
 
 void Session::collect(const Bindings& bindings, std::size_t microBatch, std::size_t slot, Keep keep,

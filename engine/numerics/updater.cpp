@@ -139,7 +139,7 @@ void Updater::addOne(const Range& range, std::span<float> sum, std::size_t slotI
   if (options_.accumulator == graph::ElementType::float32) return;
   std::optional<ops::RandomSequence> random;
   if (options_.stochasticRounding)
-    random.emplace(ops::RunIdentity{options_.seed, step, microBatch, 0},
+    random.emplace(ops::RunIdentity{.seed = options_.seed, .iteration = step, .microBatch = microBatch},
                    fmt::format("{}/accumulator/{}", nameOf(range), range.first));
   roundTo(options_.accumulator, sum, random ? &*random : nullptr);
 }
@@ -230,7 +230,7 @@ void Updater::runRuleOf(std::size_t replica, std::size_t index, bool measure) {
   if (type == graph::ElementType::float32) return;
   std::optional<ops::RandomSequence> random;
   if (options_.stochasticRounding && master.bytes().empty())
-    random.emplace(ops::RunIdentity{options_.seed, step_, 0, 0},
+    random.emplace(ops::RunIdentity{.seed = options_.seed, .iteration = step_},
                    fmt::format("{}/update/{}", nameOf(range), range.first));
   writeFloats(type, weights, range.first, own.parameters->bytes(parameter), random ? &*random : nullptr);
 }

@@ -15,7 +15,7 @@ namespace {
 Result<graph::Attribute> readAttribute(const Proto& proto, const std::string& what,
                                        const std::filesystem::path& folder) {
   if (!proto.ref_attr_name().empty())
-    return badInput(what + " refers to an attribute of a function, but stands in none.");
+    return badInput(what + " refers to an attribute of a function, but it is not in a function.");
   switch (proto.type()) {
     case Proto::INT:
       return graph::Attribute(static_cast<std::int64_t>(proto.i()));

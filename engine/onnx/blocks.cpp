@@ -56,8 +56,8 @@ Status checkRule(const BlockRule& rule) {
       (rule.nodes.empty() ? 0 : 1) + (rule.prefix.empty() ? 0 : 1) + (rule.matching.empty() ? 0 : 1);
   if (given == 1) return {};
   return badInput(
-      fmt::format("block {} says which nodes it takes {}: give one of nodes, prefix and matching.", rule.name,
-                  given == 0 ? "not at all" : "in several ways"));
+      fmt::format("block {} has {} of the keys nodes, prefix and matching: give exactly one of them.",
+                  rule.name, given == 0 ? "none" : "several"));
 }
 
 class Assigner {
@@ -77,7 +77,7 @@ class Assigner {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       if (!used[r])
         return badInput(
-            fmt::format("block {} takes no node: no name of the model's nodes fits it (for example {}).",
+            fmt::format("block {} contains no node: none of the model's node names fits it (for example {}).",
                         rules_[r].name, graph_.nodes().empty() ? "" : graph_.nodes().front().name));
     }
     goWithInputs();

@@ -33,7 +33,7 @@ base::Result<fs::path> locate(const fs::path& folder, const std::string& locatio
   if (error) return refuse("does not exist");
   const fs::path inside = file.lexically_relative(root);
   if (inside.empty() || *inside.begin() == "..") return refuse("leaves that folder through a symbolic link");
-  if (!fs::is_regular_file(file, error)) return refuse("is no plain file");
+  if (!fs::is_regular_file(file, error)) return refuse("is not a plain file");
   return file;
 }
 

@@ -52,7 +52,7 @@ Result<ModelValue> readValueInfo(const ::onnx::ValueInfoProto& info) {
     case ::onnx::TypeProto::kMapType:
       return badInput(what + " is a map, which is not supported: only tensors are.");
     default:
-      return badInput(what + " is no dense tensor, which is not supported.");
+      return badInput(what + " is not a dense tensor; only dense tensors are supported.");
   }
   const auto& tensor = type.tensor_type();
   if (tensor.elem_type() != ::onnx::TensorProto::UNDEFINED) {
@@ -91,7 +91,7 @@ class GraphReader : public UpgradeContext {
     for (const std::size_t index : order) PIPESCOPE_TRY(addNode(std::move(raw_[index])));
     for (const auto& output : proto_.output()) {
       const std::optional<ValueId> id = lookUp(output.name());
-      if (!id) return badInput(fmt::format("nothing makes the output {}.", shownName(output.name())));
+      if (!id) return badInput(fmt::format("nothing provides the output {}.", shownName(output.name())));
       graph_.outputs.push_back(*id);
     }
     return std::move(graph_);
@@ -294,8 +294,9 @@ class GraphReader : public UpgradeContext {
     }
     for (std::size_t i = 0; i < raw_.size() && order.size() < raw_.size(); ++i) {
       if (missing[i] > 0)
-        return badInput(fmt::format("node {} stands in a cycle: it reads what is made from its own output.",
-                                    raw_[i].name));
+        return badInput(fmt::format(
+            "node {} is part of a cycle: it reads something that is computed from its own output.",
+            raw_[i].name));
     }
     return order;
   }
@@ -306,7 +307,7 @@ class GraphReader : public UpgradeContext {
       const std::optional<ValueId> id = name.empty() ? ValueId() : lookUp(name);
       if (!id) {
         return badInput(
-            fmt::format("{} {} reads {}, which nothing makes.", node.op, node.name, shownName(name)));
+            fmt::format("{} {} reads {}, which nothing provides.", node.op, node.name, shownName(name)));
       }
       node.inputs.push_back(*id);
     }

@@ -392,7 +392,8 @@ void Instantiator::addStateUpdates(const Frame&, const ModelNode& node, const st
   for (std::size_t i = 1; i < outputs.size() && i + 2 < inputs.size(); ++i) {
     const TensorId statistic = inputs[i + 2];
     if (instance_.graph.tensor(statistic).role != TensorRole::parameter) continue;
-    instance_.graph.stateUpdates.push_back({statistic, outputs[i], realOf(node, "momentum", 0.9), 1});
+    instance_.graph.stateUpdates.push_back(
+        {.parameter = statistic, .result = outputs[i], .keep = realOf(node, "momentum", 0.9)});
   }
 }
 
@@ -401,7 +402,7 @@ Status Instantiator::addOutputs(Frame& frame) {
     Slot& slot = frame.at(output);
     if (!slot.given())
       return badInput(
-          fmt::format("{}: nothing makes the output {}.", model_.file, frame.graph.value(output).name));
+          fmt::format("{}: nothing provides the output {}.", model_.file, frame.graph.value(output).name));
     instance_.graph.outputs.push_back(idOf(slot));
   }
   return {};
@@ -417,7 +418,7 @@ Status Instantiator::checkStatistics() const {
     }
     if (readers.size() > 1)
       return badInput(fmt::format(
-          "{}: {} is a running statistic of BatchNormalization {} and also stands in {}: training "
+          "{}: {} is a running statistic of BatchNormalization {} and is also read by {}: training "
           "would give them one value. Export the model so that equal initializers are not shared "
           "(PyTorch: training=TrainingMode.TRAINING).",
           model_.file, instance_.graph.tensor(update.parameter).name, readers[0], readers[1]));

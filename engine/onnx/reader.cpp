@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kNoModel =
-    " is no ONNX model, or it is cut or damaged, or its graphs are nested too deeply.";
+    " is not an ONNX model, or it is cut or damaged, or its graphs are nested too deeply.";
 
 /// Protobuf would print its messages on standard error. Ours are error sentences.
 void silenceProtobuf() {
@@ -36,7 +36,7 @@ Result<std::string> readWhole(const fs::path& file) {
   if (!fs::exists(file, error))
     return base::ioError(fmt::format("Cannot read {}: no such file.", file.string()));
   if (!fs::is_regular_file(file, error))
-    return base::ioError(fmt::format("Cannot read {}: it is no plain file.", file.string()));
+    return base::ioError(fmt::format("Cannot read {}: it is not a plain file.", file.string()));
   const std::uintmax_t size = fs::file_size(file, error);
   if (error) return base::ioError(fmt::format("Cannot read {}: {}.", file.string(), error.message()));
   if (size > static_cast<std::uintmax_t>(std::numeric_limits<int>::max())) {
@@ -92,7 +92,7 @@ Result<std::int64_t> opsetOf(const ::onnx::ModelProto& proto) {
     // Operators for training have one version only, so their opset does not matter.
     if (import.domain() == "ai.onnx.preview.training" && opset < 0) opset = 17;
   }
-  if (opset < 0) return badInput("the file names no opset: it is no ONNX model, or damaged.");
+  if (opset < 0) return badInput("the file names no opset: it is not an ONNX model, or it is damaged.");
   if (opset < 1 || opset > 17) {
     return badInput(fmt::format(
         "the model is of opset {}; opsets 7 to 17 are supported: export it with one of them.", opset));
@@ -102,7 +102,8 @@ Result<std::int64_t> opsetOf(const ::onnx::ModelProto& proto) {
 
 Result<Model> convert(const ::onnx::ModelProto& proto, const fs::path& folder, const std::string& name,
                       const ops::OperatorRegistry& registry) {
-  if (!proto.has_graph()) return badInput("the file holds no graph: it is no ONNX model, or damaged.");
+  if (!proto.has_graph())
+    return badInput("the file holds no graph: it is not an ONNX model, or it is damaged.");
   FileContext context;
   context.folder = folder;
   PIPESCOPE_ASSIGN(context.opset, opsetOf(proto));
@@ -142,7 +143,7 @@ Result<TensorValue> readTensorFile(const fs::path& file) {
   PIPESCOPE_ASSIGN(const std::string bytes, readWhole(file));
   ::onnx::TensorProto proto;
   if (!parse(proto, std::as_bytes(std::span(bytes))))
-    return badInput(file.string() + " is no ONNX tensor, or it is cut or damaged.");
+    return badInput(file.string() + " is not an ONNX tensor, or it is cut or damaged.");
   return readTensor(proto, folderOf(file), file.string());
 }
 

@@ -92,7 +92,7 @@ Result<std::int64_t> wholeNumber(const std::string& text, const std::string& wha
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    return badInput(fmt::format("{}: \"{}\" is no offset or length of external data.", what, text));
+    return badInput(fmt::format("{}: \"{}\" is not a valid offset or length of external data.", what, text));
   return value;
 }
 
@@ -162,7 +162,7 @@ Result<TensorValue> readTensor(const Proto& proto, const std::filesystem::path& 
     value.bytes = typedData(proto, element);
   }
   if (static_cast<std::int64_t>(value.bytes.size()) != needed) {
-    return badInput(fmt::format("{} ({}) needs {} bytes, but {} are there: the file is damaged.", what,
+    return badInput(fmt::format("{} ({}) needs {} bytes, but the file holds {}: it is damaged.", what,
                                 graph::toString(value.type), needed, value.bytes.size()));
   }
   normalizeBooleans(value);

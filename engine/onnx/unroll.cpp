@@ -66,7 +66,7 @@ Result<std::vector<Slot>> Instantiator::addBody(Frame& outer, const ModelGraph& 
   std::vector<Slot> outputs;
   for (const ValueId output : body.outputs) {
     if (!frame.at(output).given())
-      return badInput(fmt::format("{}: nothing makes the output {}.", path, body.value(output).name));
+      return badInput(fmt::format("{}: nothing provides the output {}.", path, body.value(output).name));
     outputs.push_back(frame.at(output));
   }
   return outputs;
@@ -195,7 +195,7 @@ Status Instantiator::addScan(Frame& frame, const ModelNode& node) {
                                   graph::toString(typeOf(whole[i])), axes[i]));
     const std::int64_t extent = shape[static_cast<std::size_t>(axes[i])];
     if (length >= 0 && extent != length)
-      return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have as many.",
+      return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have the same number.",
                                   titleOf(node), length, extent));
     length = extent;
   }

@@ -279,7 +279,7 @@ Status checkOld(const RawNode& node, std::int64_t opset) {
   for (const Changed& change : changedBefore7()) {
     if (change.opset > opset && change.ops.contains(node.op)) {
       return badInput(
-          fmt::format("{}: the model is of opset {}, but {} is supported from opset {} on only; export the "
+          fmt::format("{}: the model is of opset {}, but {} is supported only from opset {} on; export the "
                       "model with opset 7 to 17.",
                       title(node), opset, node.op, change.opset));
     }

@@ -21,11 +21,12 @@ base::Status requireOwnDevices(const std::vector<Chunk>& chunks, const std::stri
   std::set<int> seen;
   for (const Chunk& chunk : chunks) {
     if (seen.insert(chunk.device).second) continue;
-    return base::badInput(fmt::format(
-        "The {} schedule cannot come back to a device, but stage {} is on device {}, which had left "
-        "it to another: give each run of neighbouring stages a device of its own, or use "
-        "interleaved-1f1b or popart.",
-        schedule, chunk.stages.front(), chunk.device));
+    return base::badInput(
+        fmt::format("The {} schedule cannot return to a device, but stage {} is on device {}, which holds an "
+                    "earlier stage that is not its neighbour: give each run of neighbouring stages a device "
+                    "of its own, or use "
+                    "interleaved-1f1b or popart.",
+                    schedule, chunk.stages.front(), chunk.device));
   }
   return {};
 }
@@ -38,10 +39,11 @@ TaskList::TaskList(const Shape& shape)
 void TaskList::add(const Chunk& chunk, model::Pass pass, int microBatch) {
   std::vector<Task>& tasks = order_.devices[static_cast<std::size_t>(chunk.device)];
   if (pass == model::Pass::forward) {
-    for (const int stage : chunk.stages) tasks.push_back({stage, microBatch, -1, pass, false});
+    for (const int stage : chunk.stages)
+      tasks.push_back({.stage = stage, .microBatch = microBatch, .pass = pass});
   } else {
     for (auto stage = chunk.stages.rbegin(); stage != chunk.stages.rend(); ++stage)
-      tasks.push_back({*stage, microBatch, -1, pass, false});
+      tasks.push_back({.stage = *stage, .microBatch = microBatch, .pass = pass});
   }
 }
 

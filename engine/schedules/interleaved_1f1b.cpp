@@ -26,8 +26,8 @@ base::Result<int> devicesOf(const std::vector<Chunk>& chunks) {
   if (p >= 2 && wrapped && count >= 2 * p) return p;
   return base::badInput(fmt::format(
       "The interleaved-1f1b schedule needs at least 2 devices with the same number of chunks, at "
-      "least 2, dealt out in rounds (devices 0, 1, 0, 1 for four stages on two); the {} stages here "
-      "lie otherwise from stage {} on. Set execution.chunks, or the devices of [[stages]]; with one "
+      "least 2, laid out in rounds (devices 0, 1, 0, 1 for four stages on two); the {} stages here "
+      "have another layout from stage {} on. Set execution.chunks, or the devices of [[stages]]; with one "
       "chunk on each device use 1f1b.",
       chunks.back().stages.back() + 1,
       chunks[static_cast<std::size_t>(std::min(p, count - 1))].stages.front()));

@@ -73,7 +73,8 @@ base::Result<Order> makePopart(const Shape& shape) {
       const int microBatch = cycle - s.start;
       if (microBatch < 0 || microBatch >= shape.microBatches) continue;
       const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(s.stage)]);
-      order.devices[device].push_back({s.stage, microBatch, cycle, s.pass, false});
+      order.devices[device].push_back(
+          {.stage = s.stage, .microBatch = microBatch, .slot = cycle, .pass = s.pass});
     }
   }
   if (shape.training) {

@@ -76,10 +76,10 @@ base::Result<int> chunksPerDevice(const ScheduleDefinition& schedule, int chunks
 base::Result<std::vector<int>> layOut(const ScheduleDefinition& schedule, int stages, int chunks) {
   PIPESCOPE_ASSIGN(const int each, chunksPerDevice(schedule, chunks));
   if (stages % each != 0) {
-    return base::badInput(
-        fmt::format("The {} schedule puts {} stages on each device, which {} stages cannot be dealt out to: "
-                    "make them a multiple of {}, or say with `device` where each is.",
-                    schedule.name, each, stages, each));
+    return base::badInput(fmt::format(
+        "The {} schedule puts {} stages on each device, but {} stages are not a multiple of that: "
+        "use a multiple of {}, or place each stage with `device`.",
+        schedule.name, each, stages, each));
   }
   const int devices = stages / each;
   std::vector<int> deviceOfStage;

@@ -42,8 +42,10 @@ Order slotted(const Shape& shape, int period) {
       const bool forward = numbered < n;
       const int stage = forward ? numbered : 2 * n - 1 - numbered;
       const auto device = static_cast<std::size_t>(shape.deviceOfStage[static_cast<std::size_t>(stage)]);
-      order.devices[device].push_back(
-          {stage, since / period, slot, forward ? model::Pass::forward : model::Pass::backward, false});
+      order.devices[device].push_back({.stage = stage,
+                                       .microBatch = since / period,
+                                       .slot = slot,
+                                       .pass = forward ? model::Pass::forward : model::Pass::backward});
     }
   }
   // The depth of the FIFO is the number of forward passes of the stage between the forward and the backward

@@ -273,7 +273,7 @@ ZSTD_DCtx* decompressor() {
 base::Result<DecodedBlock> decodeBlock(std::string_view payload, std::size_t rows, std::int64_t rawBytes,
                                        const std::vector<model::ColumnType>& types, DecodedPart part,
                                        std::span<const Priors> priors) {
-  if (rawBytes < 0 || rawBytes > kMostBytes) return base::badInput("it claims an impossible size");
+  if (rawBytes < 0 || rawBytes > kMostBytes) return base::badInput("the size that it states is impossible");
   const unsigned long long claimed = ZSTD_getFrameContentSize(payload.data(), payload.size());
   if (claimed != static_cast<unsigned long long>(rawBytes)) {
     return base::badInput("its size is not the one in the directory");

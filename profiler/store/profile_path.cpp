@@ -63,7 +63,7 @@ base::Status checkReplaceable(const fs::path& path) {
         fmt::format("{} exists and is {}; it is left untouched. Choose another path, or remove it.",
                     path.string(), what));
   };
-  if (!fs::is_regular_file(status)) return refusal("no plain file");
+  if (!fs::is_regular_file(status)) return refusal("not a plain file");
   PIPESCOPE_ASSIGN(const Database file,
                    Database::open(path.string(), Database::Mode::readOnly, kHeaderPatience));
   PIPESCOPE_ASSIGN(const FileHeader header, file.header());
@@ -84,7 +84,7 @@ base::Status checkPlainFile(const fs::path& path) {
     return base::ioError(fmt::format("{}: {}; check the path.", path.string(), failed.message()));
   }
   if (!fs::is_regular_file(status)) {
-    return base::badInput(fmt::format("{} is no plain file, and so not a profile.", path.string()));
+    return base::badInput(fmt::format("{} is not a plain file, so it cannot be a profile.", path.string()));
   }
   return {};
 }

@@ -48,16 +48,15 @@ int authorize(void*, int action, const char* first, const char*, const char* sch
 
 base::Status checkHeader(const std::string& path, const FileHeader& header) {
   if (!header.isSqlite) {
-    return base::badInput(path +
-                          " is not a profile: it is no SQLite database. Name a profile.pop of pipescope.");
+    return base::badInput(
+        path + " is not a profile: it is not an SQLite database. Name a profile.pop of pipescope.");
   }
   if (header.applicationId != kApplicationId) {
-    return base::badInput(
-        fmt::format("{} is an SQLite database, but not a Pipescope profile. If it is a profile.pop of "
-                    "Graphcore's tools: the layout "
-                    "of that file is unpublished and cannot be read; open it with PopVision, or run the "
-                    "model with pipescope.",
-                    path));
+    return base::badInput(fmt::format(
+        "{} is an SQLite database, but not a Pipescope profile. If it is a profile.pop of "
+        "Graphcore's tools: the layout of that file is not published, so pipescope cannot read it; "
+        "open it with PopVision, or run the model with pipescope.",
+        path));
   }
   if (header.userVersion != kUserVersion) {
     return base::badInput(
@@ -68,8 +67,8 @@ base::Status checkHeader(const std::string& path, const FileHeader& header) {
   }
   if (header.usesWal) {
     return base::badInput(path +
-                          " is in SQLite's WAL mode, which pipescope never writes: it was changed by another "
-                          "program, and is not read.");
+                          " is in SQLite's WAL mode, which pipescope never uses: another program has changed "
+                          "the file, so it is not read.");
   }
   return {};
 }

@@ -66,7 +66,7 @@ base::Result<DecodedRows> readPlain(Database& database, const TableTotals& total
     addToChecksum(row, checksum);
   }
   if (static_cast<std::int64_t>(rows.size()) != totals.rows) {
-    return base::badInput(fmt::format("{} of its {} rows are there", rows.size(), totals.rows));
+    return base::badInput(fmt::format("it holds {} of its {} rows", rows.size(), totals.rows));
   }
   if (checksum.value() != totals.rowsCrc32)
     return base::badInput("its rows do not agree with their checksum");

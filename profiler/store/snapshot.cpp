@@ -48,8 +48,8 @@ bool isDamage(const base::Error& error) {
 
 base::Error foreignLayout(const std::string& path, std::string_view what) {
   return base::badInput(
-      fmt::format("{} {}: no profile of format {} is like that, and it is not read. Run again with this "
-                  "pipescope to get one that is.",
+      fmt::format("{} {}, unlike a profile of format {}, so it is not read. Run again with this "
+                  "pipescope to make a new profile.",
                   path, what, formatName(kUserVersion)));
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Single operators against PyTorch, one thread: kernel_bench.py PATH/kernel_bench [ROUNDS] [NAME-PART].
+"""Compares single operators with PyTorch on one thread: kernel_bench.py PATH/kernel_bench [ROUNDS] [NAME-PART].
 
 Both run in turn, timed by the thread's processor time; of each the median over the rounds counts. ratio = PyTorch's time / ours: above 1 we are faster.
 """

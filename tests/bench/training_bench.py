@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Training steps against PyTorch: training_bench.py BUILD/tests/bench/training_bench [--rounds N] [--threads 1,2]
+"""Compares training steps with PyTorch: training_bench.py BUILD/tests/bench/training_bench [--rounds N] [--threads 1,2]
 [--only NAME-PART] [--seconds S].
 
 Forward, backward and optimizer in float32, same network (exported to ONNX), same batch, same number of threads. Both

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the seeds of corpus/onnx: make_onnx_corpus.py FOLDER (python3-onnx). One corner each."""
+"""Makes the seeds of corpus/onnx, each for one special case: make_onnx_corpus.py FOLDER (python3-onnx)."""
 import os
 import sys
 

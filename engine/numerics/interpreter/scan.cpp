@@ -36,7 +36,7 @@ Status planInputAxes(const ControlFlowCall& call, ScanPlan& plan) {
     plan.inputAxes.push_back(static_cast<std::size_t>(axes[i] < 0 ? axes[i] + rank : axes[i]));
     const auto extent = static_cast<std::size_t>(type.shape[plan.inputAxes.back()]);
     if (i > 0 && extent != plan.length)
-      return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have as many.",
+      return badInput(fmt::format("{}: its scan inputs have {} and {} steps; they must have the same number.",
                                   call.title(), plan.length, extent));
     plan.length = extent;
   }

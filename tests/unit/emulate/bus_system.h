@@ -93,7 +93,15 @@ class BusSystem : public devices::System {
   std::vector<devices::LinkInfo> links_;
 };
 
-/// One call of a schedule on such devices, with one stage on each device and `bytes` on each boundary.
+struct BusOptions {
+  int iterations = 1, replicas = 1, calls = 1;
+  bool recordAll = false;
+  bool overlapIo = false;  ///< host copies run beside the compute
+  double loaderRate = 0;   ///< samples per tick; 0: the input pipeline never delays a device
+};
+
+/// Calls of a schedule on such devices, with one stage on each device and `bytes` on each boundary. `run` and
+/// `computed` are those of the last call.
 struct BusRun {
   record::MemoryProfile profile;
   emulate::ComputeSpan computed;
@@ -105,7 +113,8 @@ struct BusRun {
 
 inline void emulateOn(const BusSystem& system, const std::string& schedule, int stages, int microBatches,
                       bool training, std::int64_t bytes, emulate::RecordLevel level, BusRun& result,
-                      int iterations = 1, int replicas = 1, bool recordAll = false) {
+                      const BusOptions& options = {}) {
+  const int replicas = options.replicas;
   schedules::Shape shape{stages, microBatches, training, {}};
   for (int s = 0; s < stages; ++s) shape.deviceOfStage.push_back(s);
   auto order = schedules::makeOrder(schedule, shape);
@@ -130,14 +139,16 @@ inline void emulateOn(const BusSystem& system, const std::string& schedule, int 
   emulate::ExecutableFacts facts;
   facts.schedule = schedule;
   facts.microBatches = microBatches;
-  facts.iterations = facts.deviceIterations = iterations;
+  facts.iterations = facts.deviceIterations = options.iterations;
   facts.replicas = replicas;
-  facts.recordAllReplicas = recordAll;
+  facts.recordAllReplicas = options.recordAll;
+  facts.overlapIo = options.overlapIo;
+  facts.loaderRate = options.loaderRate;
   record::Recorder recorder(result.profile);
   const emulate::SystemIds ids = emulate::recordSystem(recorder, system, stages * replicas);
   result.executable = emulate::recordExecutable(recorder, system, ids, plan, lowered, *order, facts, level);
   emulate::Emulator emulator(recorder, system, ids, level);
-  result.run = emulator.call(result.executable, {});
+  for (int call = 0; call < options.calls; ++call) result.run = emulator.call(result.executable, {});
   result.computed = emulator.computed();
   PIPESCOPE_CHECK(recorder.finish(model::ProfileState::complete).ok(), "memory takes all");
   result.placements = **result.profile.rows<model::Placement>();

@@ -58,7 +58,8 @@ TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
     const auto spansOf = [&](auto busOf, std::int64_t bytes, int replicas, bool all) {
       BusSystem system(12, {4, 4, 1}, {5, 2, 3}, busOf);
       BusRun run;
-      emulateOn(system, schedule, 3, 6, true, bytes, emulate::RecordLevel::stages, run, 1, replicas, all);
+      emulateOn(system, schedule, 3, 6, true, bytes, emulate::RecordLevel::stages, run,
+                {.replicas = replicas, .recordAll = all});
       return std::pair(spans(run.transfers), run.executable.parts.size());
     };
     const auto [twice, one] = spansOf(oneBus, 24, 1, false);
@@ -75,7 +76,7 @@ TEST(Contention, ReplicasShareTheLinksTheyHaveInCommon) {
     const auto pairs = [](const devices::Flow& flow) { return flow.from / 6; };
     BusSystem system(12, {4, 4, 1}, {5, 2, 3}, pairs);
     BusRun run;
-    emulateOn(system, schedule, 3, 6, true, 12, emulate::RecordLevel::stages, run, 1, 3);
+    emulateOn(system, schedule, 3, 6, true, 12, emulate::RecordLevel::stages, run, {.replicas = 3});
     ASSERT_EQ(run.executable.parts.size(), 2u) << schedule;
     EXPECT_EQ(run.executable.parts[0].members, 2);
     EXPECT_EQ(run.executable.parts[1].replica, 2);
@@ -139,15 +140,14 @@ TEST(Contention, SetsAreSolvedOnce) {
   EXPECT_EQ(links.together({0, 0, 1}), (std::vector<Ticks>{Ticks(30), Ticks(30), Ticks(30)}));
   for (int i = 0; i < 5; ++i) (void)links.together({0, 1});
   EXPECT_EQ(system.solved, before + 2);
-  EXPECT_EQ(links.solved(), 2u);
 }
 
 TEST(Emulate, TheClockDoesNotFeelWhatIsRecorded) {
   for (const char* schedule : {"popart", "1f1b", "gpipe"}) {
     BusSystem system(4, {3, 5, 2, 4}, {6, 9, 5, 8}, oneBus);
     BusRun recorded, silent;
-    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::stages, recorded, 3);
-    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::off, silent, 3);
+    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::stages, recorded, {.iterations = 3});
+    emulateOn(system, schedule, 4, 9, true, 8, emulate::RecordLevel::off, silent, {.iterations = 3});
     EXPECT_EQ(recorded.run.end, silent.run.end) << schedule;
     EXPECT_TRUE(silent.placements.empty());
     EXPECT_EQ(recorded.placements.size(), 9u * 4 * 2 * 3);
@@ -236,6 +236,7 @@ TEST(Forecast, IsWhatLongerIterationsGive) {
     const auto extended = emulate::forecastBubble(system, ids, longRun.executable);
     ASSERT_TRUE(extended.has_value());
     EXPECT_NEAR(extended->twice, bubble(40'000), 1e-9);
+    EXPECT_NEAR(extended->fourTimes, bubble(80'000), 1e-9);
   }
 }
 

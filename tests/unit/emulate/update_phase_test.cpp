@@ -109,5 +109,46 @@ TEST(UpdatePhase, LoadsComeBeforeInputsAndStoresAfterResults) {
   EXPECT_EQ(spans["b"].first, run.transfers[0].end.count);
 }
 
+/// Start and end of the placements of a pass in a run, in order.
+std::vector<std::pair<std::int64_t, std::int64_t>> spansOf(const BusRun& run, Pass pass) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (const model::Placement& p : run.placements) {
+    if (p.pass == pass && p.run == run.run.id) spans.emplace_back(p.start.count, p.end.count);
+  }
+  return spans;
+}
+
+using Spans = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+TEST(HostCopies, RunBesideTheComputeOnIoTiles) {
+  // A load takes 10, the compute 5, a store 20. By hand: there is room for one load ahead, so loads follow
+  // each other without a gap and the compute follows each load. Stores share a lane, so they run at 15, 35
+  // and 55, and the call ends with the last store.
+  GivenSystem system(1, {{pass(Pass::hostIn, {segment("load", 10, LaneRole::exchange)}),
+                          pass(Pass::forward, {segment("forward", 5)}),
+                          pass(Pass::hostOut, {segment("store", 20, LaneRole::exchange)})}});
+  BusRun run;
+  emulateOn(system, "gpipe", 1, 3, false, 4, emulate::RecordLevel::stages, run, {.overlapIo = true});
+  EXPECT_EQ(spansOf(run, Pass::hostIn), (Spans{{0, 10}, {10, 20}, {20, 30}}));
+  EXPECT_EQ(spansOf(run, Pass::forward), (Spans{{10, 15}, {20, 25}, {30, 35}}));
+  EXPECT_EQ(spansOf(run, Pass::hostOut), (Spans{{15, 35}, {35, 55}, {55, 75}}));
+  EXPECT_EQ(run.run.end.count, 75);
+}
+
+TEST(Loader, IsAtMostTwoMicroBatchesAheadOfACall) {
+  // The input pipeline needs 100 ticks for a micro-batch, the device 1 + 5, the update 300. In the first call
+  // micro-batches are ready at 100, 200, 300 and 400, and the call ends at 706. In the meantime the pipeline
+  // prepares two micro-batches and then stops, so that further ones are ready at 806 and 906.
+  GivenSystem system(
+      1, {{pass(Pass::hostIn, {segment("load", 1, LaneRole::exchange)}),
+           pass(Pass::forward, {segment("forward", 5)}), pass(Pass::update, {segment("update", 300)})}});
+  BusRun run;
+  emulateOn(system, "gpipe", 1, 4, true, 4, emulate::RecordLevel::stages, run,
+            {.calls = 2, .loaderRate = 0.01});
+  EXPECT_EQ(run.run.start.count, 706);
+  EXPECT_EQ(spansOf(run, Pass::hostIn), (Spans{{706, 707}, {712, 713}, {806, 807}, {906, 907}}));
+  EXPECT_EQ(run.run.end.count, 906 + 6 + 300);
+}
+
 }  // namespace
 }  // namespace pipescope::tests

@@ -352,6 +352,18 @@ TEST(Replicas, AreTheSameBitsForAnyNumberOfThreadsAndMemory) {
   EXPECT_EQ(hashes[2], hashes[0]);
 }
 
+TEST(LossScaling, StaysWithinWhatFloat32Holds) {
+  const auto after = [](double initial, std::int64_t above) {
+    numerics::LossScale scale({.tensor = "scale", .initial = initial, .automatic = true});
+    scale.update(above, 10 - above);
+    return scale.value();
+  };
+  EXPECT_EQ(after(0x1p-23, 10), 0x1p-24);
+  EXPECT_EQ(after(0x1p-24, 10), 0x1p-24) << "the least";
+  EXPECT_EQ(after(0x1p+59, 0), 0x1p+60);
+  EXPECT_EQ(after(0x1p+60, 0), 0x1p+60) << "the most";
+}
+
 /// Batch norm of one channel before a layer with two scores.
 graph::Graph normModel(std::int64_t batch) {
   graph::Graph graph;

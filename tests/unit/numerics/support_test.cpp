@@ -3,6 +3,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "engine/numerics/collectives.h"
 #include "engine/numerics/memory_plan.h"
 #include "engine/numerics/parameters.h"
 #include "engine/numerics/thread_pool.h"
@@ -158,6 +159,30 @@ TEST(Parameters, HashSeesEveryBit) {
   const std::uint64_t positive = parameters.hash();
   parameters.floats(1)[0] = -0.0F;
   EXPECT_NE(parameters.hash(), positive);
+}
+
+TEST(Collectives, AddInAscendingOrderOfReplicas) {
+  // 10⁸ + 1 rounds to 10⁸, so only the ascending order gives 0 for the first value.
+  std::vector<std::vector<float>> parts{{1e8F, 0.1F}, {1, 0.2F}, {-1e8F, 0.3F}};
+  std::vector<std::span<float>> spans(parts.begin(), parts.end());
+  numerics::InProcessCollectives().allReduceSum(spans);
+  for (const std::vector<float>& part : parts) {
+    EXPECT_EQ(part[0], 0.0F);
+    EXPECT_EQ(part[1], 0.1F + 0.2F + 0.3F);
+  }
+}
+
+TEST(Parameters, HashSeesShapesAndTypes) {
+  const auto hashOf = [](graph::ElementType element, graph::Shape shape) {
+    graph::Graph graph;
+    graph.addParameter("w", {element, std::move(shape)}, {});
+    return Parameters(graph).hash();  // of zeros
+  };
+  const std::uint64_t hash = hashOf(graph::ElementType::float16, {2, 3});
+  EXPECT_EQ(hashOf(graph::ElementType::float16, {2, 3}), hash);
+  EXPECT_NE(hashOf(graph::ElementType::float16, {3, 2}), hash);
+  EXPECT_NE(hashOf(graph::ElementType::float16, {6}), hash);
+  EXPECT_NE(hashOf(graph::ElementType::bfloat16, {2, 3}), hash);
 }
 
 TEST(Parameters, AreTakenOverByName) {

@@ -53,7 +53,7 @@ TEST(ControlFlow, ScanIsRefusedAlike) {
   expectBoth(list("scan_input_axes", {0}), kRows, "Scan scan: scan_input_axes must list 2 whole numbers");
   expectBoth(list("scan_input_axes", {0, 2}), kRows, "scan input 1 is 2x3 float32 and has no axis 2");
   expectBoth(list("scan_input_axes", {0, 1}), kRows,
-             "its scan inputs have 2 and 3 steps; they must have as many");
+             "its scan inputs have 2 and 3 steps; they must have the same number");
   expectBoth(list("scan_input_directions", {0, 2}), kRows,
              "scan_input_directions has the entry 2; 0 is forward, 1 is reverse");
   expectBoth(list("scan_output_axes", {2}), kRows, "a scan output axis is 2; it must lie in -2 … 1");

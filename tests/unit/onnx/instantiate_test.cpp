@@ -231,8 +231,8 @@ TEST(Instantiate, RefusesToMoveStatisticsThatAreShared) {
   options.training = true;
   options.microBatch = 4;
   EXPECT_THAT(instantiateRefusal(model, options),
-              HasSubstr("zeros is a running statistic of BatchNormalization first and also "
-                        "stands in"));
+              HasSubstr("zeros is a running statistic of BatchNormalization first and is also read "
+                        "by first"));
 }
 
 TEST(Instantiate, UnrollsLoopsAndChoosesBranches) {
@@ -325,10 +325,11 @@ TEST(Blocks, NodesWithoutRuleBeforeAllGoWithTheirReaders) {
 TEST(Blocks, RulesMustSayOneThingAndFitSomeNode) {
   const graph::Graph graph = instantiate(dense())->graph;
   EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "decoder", "", 1}}).error().message,
-              HasSubstr("block A takes no node"));
-  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "", "", 1}}).error().message, HasSubstr("not at all"));
+              HasSubstr("block A contains no node"));
+  EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {}, "", "", 1}}).error().message,
+              HasSubstr("block A has none of the keys"));
   EXPECT_THAT(onnx::assignBlocks(graph, {{"A", {"*"}, "head", "", 1}}).error().message,
-              HasSubstr("in several ways"));
+              HasSubstr("block A has several of the keys nodes, prefix and matching"));
   EXPECT_THAT(onnx::assignBlocks(graph, {{"", {"*"}, "", "", 1}}).error().message, HasSubstr("has no name"));
 }
 

@@ -318,6 +318,26 @@ TEST(Interpreter, MemoryIsBounded) {
               HasSubstr("more than the 84 bytes of memory left"));
 }
 
+TEST(Interpreter, FreesWhatABranchHasRead) {
+  // Every value has 400 bytes. The limit of 1000 holds two of them, so the value that the branch reads must
+  // be gone when the nodes after the branch run.
+  const auto model = makeModel(17, [](GraphMaker& g) {
+    g.input("c", Proto::BOOL, {}).input("x", Proto::FLOAT, {100}).output("w");
+    g.node("Neg", {"x"}, {"a"});
+    auto& choose = g.node("If", {"c"}, {"y"}, "choose");
+    setGraph(choose, "then_branch").output("t").node("Neg", {"a"}, {"t"});
+    setGraph(choose, "else_branch").output("e").node("Exp", {"a"}, {"e"});
+    g.node("Neg", {"y"}, {"z"});
+    g.node("Neg", {"z"}, {"w"});
+  });
+  numerics::InterpreterOptions options;
+  options.maxBytes = 1000;
+  EXPECT_EQ(runRefusal(model, {truth(true), floatTensor({100}, Floats(100, 2))}, options), "");
+  options.maxBytes = 700;
+  EXPECT_THAT(runRefusal(model, {truth(true), floatTensor({100}, Floats(100, 2))}, options),
+              HasSubstr("bytes of memory left"));
+}
+
 TEST(Interpreter, ThreadsDoNotChangeResults) {
   const auto proto = makeModel(17, [](GraphMaker& g) {
     g.input("x", Proto::FLOAT, {64}).output("y");

@@ -42,7 +42,7 @@ TEST(Schedules, RefuseWithTheirRuleAndTheNumberNeeded) {
   EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0, 1, 0, 1}, 7)), "multiple of 2, but it is 7: use 8");
   EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0, 1, 2, 3}, 8)), "at least 2 devices");
   EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0, 1, 1, 0}, 8)), "execution.chunks");
-  EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0, 1, 2, 0, 1}, 8)), "dealt out in rounds");
+  EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0, 1, 2, 0, 1}, 8)), "laid out in rounds");
   EXPECT_REFUSED(refusal("interleaved-1f1b", shape({0}, 8)), "with one chunk on each device use 1f1b");
   EXPECT_REFUSED(refusal("zb-v", shape({0, 1, 0, 1}, 8)), "laid out as a V");
   EXPECT_REFUSED(refusal("zb-v", shape({0, 1, 0}, 8)), "an even number of stages");
@@ -89,7 +89,8 @@ TEST(Schedules, LayTheirStagesOut) {
   EXPECT_EQ(laidOut("dualpipe", 4, 2), (std::vector<int>{0, 1, 1, 0}));
   EXPECT_REFUSED(refused("popart", 4, 2), "one chunk on each device, but 2 are asked for");
   EXPECT_REFUSED(refused("interleaved-1f1b", 4, 1), "at least two chunks on each device, but 1 is asked for");
-  EXPECT_REFUSED(refused("interleaved-1f1b", 5, 2), "make them a multiple of 2");
+  EXPECT_REFUSED(refused("interleaved-1f1b", 5, 2),
+                 "5 stages are not a multiple of that: use a multiple of 2");
   EXPECT_REFUSED(refused("zb-v", 4, 4), "two chunks on each device, but 4 are asked for");
 }
 

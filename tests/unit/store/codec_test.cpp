@@ -205,9 +205,9 @@ TEST(BlockCodec, DamageIsNamed) {
   EXPECT_EQ(decoded->columns[0].integers, someColumns()[0].integers);
   EXPECT_THAT(decodeBlock(encoded->bytes, 3, encoded->rawBytes + 1, types),
               FailsWith("its size is not the one in the directory"));
-  EXPECT_THAT(decodeBlock(encoded->bytes, 3, -1, types), FailsWith("it claims an impossible size"));
+  EXPECT_THAT(decodeBlock(encoded->bytes, 3, -1, types), FailsWith("the size that it states is impossible"));
   EXPECT_THAT(decodeBlock(encoded->bytes, 3, Limits::max(), types),
-              FailsWith("it claims an impossible size"));
+              FailsWith("the size that it states is impossible"));
   EXPECT_THAT(decodeBlock(encoded->bytes, 40, encoded->rawBytes, types),
               FailsWith("its columns are malformed"));
   EXPECT_THAT(decodeBlock("no zstd frame", 3, encoded->rawBytes, types),

@@ -121,7 +121,7 @@ TEST(Damage, EverySentenceNamesTableAndRows) {
   expectSentence(afterSql<Device>("UPDATE device SET ticks_per_second = 'x' WHERE rowid = 2"),
                  "table device cannot be read: row 1 is damaged.");
   expectSentence(afterSql<Device>("DELETE FROM device WHERE rowid = 2"),
-                 "table device cannot be read: 8 of its 9 rows are there.");
+                 "table device cannot be read: it holds 8 of its 9 rows.");
   expectSentence(afterSql<Device>("UPDATE device SET name = 'other' WHERE rowid = 2"),
                  "table device cannot be read: its rows do not agree with their checksum.");
   expectSentence(afterSql<model::Lane>("UPDATE lane SET role = 1000 WHERE rowid = 1"),

@@ -29,7 +29,7 @@ TEST(Reader, NamesWhatIsNoFile) {
   expectUnreadable(folder.path(), "is a folder; name a profile in it", ErrorKind::io);
   expectUnreadable(folder / std::string(300, 'x'), "File name too long; check the path", ErrorKind::io);
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expectUnreadable(folder / "pipe", "is no plain file, and so not a profile");
+  expectUnreadable(folder / "pipe", "is not a plain file, so it cannot be a profile");
 }
 
 TEST(Reader, RefusesOtherKindsOfFiles) {
@@ -37,7 +37,7 @@ TEST(Reader, RefusesOtherKindsOfFiles) {
   for (const std::string& bytes :
        {std::string(), std::string("text"), std::string(5000, '\0'), std::string("SQLite format 3\0", 16)}) {
     writeFile(folder / "file", bytes);
-    expectUnreadable(folder / "file", "is not a profile: it is no SQLite database");
+    expectUnreadable(folder / "file", "is not a profile: it is not an SQLite database");
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Reader, RefusesGraphcoresProfileAndOtherDatabases) {
   expectUnreadable(
       folder / "profile.pop",
       "is an SQLite database, but not a Pipescope profile. If it is a profile.pop of Graphcore's "
-      "tools: the layout of that file is unpublished and cannot be read; open it with PopVision");
+      "tools: the layout of that file is not published, so pipescope cannot read it; open it with PopVision");
   runSql(folder / "other.db", "PRAGMA application_id = 1; CREATE TABLE property(key, value)");
   expectUnreadable(folder / "other.db", "is an SQLite database, but not a Pipescope profile");
 }
@@ -71,7 +71,7 @@ TEST(Reader, RefusesWalMode) {
   const Folder folder;
   writeProfile(folder / "profile.pop", {});
   runSql(folder / "profile.pop", "PRAGMA journal_mode = WAL");
-  expectUnreadable(folder / "profile.pop", "is in SQLite's WAL mode, which pipescope never writes");
+  expectUnreadable(folder / "profile.pop", "is in SQLite's WAL mode, which pipescope never uses");
   EXPECT_EQ(folder.files(), std::vector<std::string>{"profile.pop"});
 }
 
@@ -80,14 +80,14 @@ TEST(Reader, RefusesHostileSchemas) {
     const char* sql;
     const char* sentence;
   } cases[] = {
-      {"CREATE VIEW v AS SELECT 1", "has a view (v): no profile of format 0.6 is like that"},
+      {"CREATE VIEW v AS SELECT 1", "has a view (v), unlike a profile of format 0.6"},
       {"DROP TABLE device; CREATE VIEW device AS SELECT * FROM lane", "has a view (device)"},
       {"CREATE TRIGGER t AFTER INSERT ON lane BEGIN DELETE FROM device; END", "has a trigger (t)"},
       {"CREATE TEMP TABLE unused(x); CREATE VIRTUAL TABLE f USING fts5(x)", "has a virtual table (f)"},
       {"CREATE INDEX i ON device(name)", "has another definition of table device (i)"},
       {"ALTER TABLE device ADD COLUMN extra", "has another definition of table device (device)"},
       {"DROP TABLE device; CREATE TABLE device(id)", "has another definition of table device (device)"},
-      {"DROP TABLE device", "tables: no profile of format 0.6 is like that"},
+      {"DROP TABLE device", "tables, unlike a profile of format 0.6"},
   };
   for (const auto& [sql, sentence] : cases) {
     const Folder folder;

@@ -52,7 +52,7 @@ TEST(Writer, OverwritesNothingButProfiles) {
   expectRefused(folder / "foreign.pop", refusal, ErrorKind::badInput);
   EXPECT_EQ(readFile(folder / "foreign.pop"), foreign);
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  expectRefused(folder / "pipe", "exists and is no plain file; it is left untouched", ErrorKind::badInput);
+  expectRefused(folder / "pipe", "exists and is not a plain file; it is left untouched", ErrorKind::badInput);
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"file", "foreign.pop", "pipe"}));
 }
 
