@@ -9,18 +9,18 @@ class QObject;
 
 namespace pipescope::gui {
 
-/// Where the demo's parts are.
+/// Files and folders of the demo.
 struct DemoPlaces {
-  QString program;      ///< pipescope, beside the window's program
-  QStringList samples;  ///< folders that may hold mnist/pipelined.toml, the first that does is taken
-  QString folder;       ///< where the profile goes; made where it is not there
+  QString program;      ///< path of pipescope, which lies beside this program
+  QStringList samples;  ///< folders to search for mnist/pipelined.toml, in this order
+  QString folder;       ///< folder for the profile; made if it is missing
 };
-/// Those of the running program.
+/// The files and folders of the running program.
 DemoPlaces demoPlaces();
 
-/// Runs the sample that comes with the program, without numerics, and says where its profile is, or why there
-/// is none. Looks for files on a worker; `done` is called in the event loop of `owner`'s thread, unless
-/// `owner` is gone by then.
+/// Runs the sample that comes with the program, without numerics, and passes the path of its profile or an
+/// error to `done`. Files are searched on a worker. `done` is called in the event loop of `owner`'s thread
+/// unless `owner` is destroyed before.
 void makeDemo(QObject* owner, const DemoPlaces& places, std::function<void(base::Result<QString>)> done);
 
 }  // namespace pipescope::gui

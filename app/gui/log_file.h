@@ -9,9 +9,9 @@
 
 namespace pipescope::gui {
 
-/// What the program noted, in $XDG_STATE_HOME/pipescope/window.log (or ~/.local/state/…), begun anew with
-/// each start. Written by a thread of its own: whoever logs never waits for the disk. Nothing is written
-/// before the first note; where the file cannot be written, notes are dropped.
+/// The log in $XDG_STATE_HOME/pipescope/window.log (or ~/.local/state/…). Each start begins it anew. A thread
+/// of its own writes it, so that nobody who logs waits for the disk. The file is made with the first note;
+/// where it cannot be written, notes are dropped.
 class LogFile {
  public:
   LogFile();

@@ -1,4 +1,4 @@
-// pipescope-gui: the window.
+// pipescope-gui shows profiles in windows.
 #include <QApplication>
 #include <QDir>
 #include <QFontDatabase>
@@ -31,13 +31,13 @@ void say(const std::string& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
 }
 
-/// Qt's remarks on its surroundings are of no use to a user; its failures are.
+/// Drops Qt's remarks on its environment, which do not help users. Qt's failures are kept.
 void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
     say(message.toStdString());
 }
 
-/// Without a display Qt ends the program with a riddle; this says what to do.
+/// Without a display, Qt ends the program with a message that few understand. This says what to do.
 bool hasDisplay() {
   return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
          qEnvironmentVariableIsSet("QT_QPA_PLATFORM");
@@ -49,7 +49,7 @@ void setLook(QApplication& application) {
   if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
 }
 
-/// The program's windows; each has its own profile.
+/// The windows of the program. Each has a profile of its own.
 class Windows {
  public:
   Windows(const Options& options, shell::Palette& palette) : options_(options), palette_(palette) {
@@ -89,7 +89,7 @@ class Windows {
   }
 
  private:
-  /// A closed window lets go of its profile, once it is out of its own event.
+  /// Destroys a closed window and its profile after the close event has been handled.
   void forget(shell::MainWindow& window) {
     const auto found =
         std::find_if(windows_.begin(), windows_.end(), [&](const auto& w) { return w.get() == &window; });
@@ -98,7 +98,7 @@ class Windows {
     windows_.erase(found);
   }
 
-  /// Only an open profile knows how long a tick is.
+  /// Shows the time of the command line. The length of a tick is known only once the profile is open.
   void goToTime(shell::MainWindow& window) const {
     if (options_.at.isEmpty()) return window.go({QStringLiteral("trace"), {}, -1, options_.lane});
     const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
@@ -125,7 +125,7 @@ int run(int argc, char** argv, const Options& options) {
   QCoreApplication::setApplicationVersion(QLatin1String(base::version()));
   QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));
   setLook(application);
-  // Pictures look the same whatever the user has chosen before, and leave no trace.
+  // Pictures do not depend on the user's settings and do not change them.
   std::unique_ptr<QTemporaryDir> scratch;
   if (!options.screenshot.isEmpty()) {
     scratch = std::make_unique<QTemporaryDir>();

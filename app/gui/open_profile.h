@@ -1,13 +1,13 @@
 #pragma once
-// How the window opens a file.
+// Opens profile files for the window.
 #include <string>
 
 #include "views/shell/profile_session.h"
 
 namespace pipescope::gui {
 
-/// The profile at `path`, how it is read again while it grows, and how its notes are written. Errors are
-/// sentences that name the file.
+/// Opens the profile at `path`, with functions that read it again while it grows and that write its notes.
+/// Errors are sentences that name the file.
 base::Result<shell::OpenedSource> openProfile(const std::string& path);
 
 }  // namespace pipescope::gui

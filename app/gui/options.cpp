@@ -10,15 +10,15 @@ struct Definition {
 };
 constexpr Definition kDefinitions[] = {
     {"page", "PAGE",
-     "open on this page: summary, pipeline, trace, stages, memory, liveness, system or training"},
-    {"executable", "NAME", "show this executable: training, inference …"},
-    {"at", "TIME", "show this time on the trace: cycles as 12345, or a length as 1.5ms"},
-    {"lane", "DEVICE", "show this device on the trace, as IPU2"},
-    {"screenshot", "FILE", "draw the page into a PNG file when it is loaded, and end; needs no display"},
+     "the page to open: summary, pipeline, trace, stages, memory, liveness, system or training"},
+    {"executable", "NAME", "the executable to show: training, inference …"},
+    {"at", "TIME", "the time to show on the trace: cycles as 12345, or a length as 1.5ms"},
+    {"lane", "DEVICE", "the device to show on the trace, such as IPU2"},
+    {"screenshot", "FILE", "draw the page into a PNG file and end; needs no display"},
     {"size", "WxH", "size of the window or picture in pixels (pictures: 1600x900)"},
-    {"theme", "THEME", "light or dark, whatever was chosen before"},
-    {"help", "", "show this text, and end"},
-    {"version", "", "show the version, and end"}};
+    {"theme", "THEME", "light or dark, instead of the saved choice"},
+    {"help", "", "print this text and end"},
+    {"version", "", "print the version and end"}};
 
 base::Error usage(const QString& sentence) {
   return base::badInput((sentence + QStringLiteral(" See pipescope-gui --help.")).toStdString());
@@ -32,7 +32,7 @@ base::Result<QSize> parseSize(const QString& text) {
       size.height() > 16000) {
     return usage(
         QStringLiteral(
-            "--size %1 is no size: give width and height between 320x240 and 16000x16000, as in 1600x900.")
+            "--size %1 is not a size: give width and height between 320x240 and 16000x16000, as in 1600x900.")
             .arg(text));
   }
   return size;
@@ -80,11 +80,11 @@ base::Result<Options> parseOptions(const QStringList& arguments) {
     const auto definition = std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
                                          [&](const Definition& d) { return name == QLatin1String(d.name); });
     if (!argument.startsWith(QStringLiteral("--")) || definition == std::end(kDefinitions))
-      return usage(QStringLiteral("%1 is no option.").arg(argument));
+      return usage(QStringLiteral("%1 is not an option.").arg(argument));
     const bool wantsValue = *definition->value != '\0', hasValue = argument.contains(QLatin1Char('='));
     if (!wantsValue && hasValue) return usage(QStringLiteral("--%1 takes no value.").arg(name));
     if (wantsValue && !hasValue && i + 1 >= arguments.size())
-      return usage(QStringLiteral("--%1 needs a value: %2.").arg(name, QString::fromUtf8(definition->help)));
+      return usage(QStringLiteral("--%1 needs a value (%2).").arg(name, QString::fromUtf8(definition->help)));
     const QString value = !wantsValue ? QString()
                           : hasValue  ? argument.section(QLatin1Char('='), 1)
                                       : arguments[++i];
@@ -98,8 +98,8 @@ base::Result<Options> parseOptions(const QStringList& arguments) {
 QString helpText() {
   QString text = QStringLiteral(
       "usage: pipescope-gui [PROFILE …] [options]\n\n"
-      "Shows what pipescope run has recorded, also while it is still running. Each profile gets a "
-      "window.\n\n");
+      "Shows profiles that pipescope run has recorded, also while a run is still writing them. Each profile "
+      "has a window of its own.\n\n");
   for (const Definition& d : kDefinitions) {
     const QString option = QStringLiteral("--%1 %2").arg(QLatin1String(d.name), QLatin1String(d.value));
     text += QStringLiteral("  %1%2\n").arg(option, -22).arg(QString::fromUtf8(d.help));

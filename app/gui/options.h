@@ -8,17 +8,17 @@
 
 namespace pipescope::gui {
 
-/// What pipescope-gui is asked to do.
+/// The options of pipescope-gui's command line.
 struct Options {
   QStringList profiles;
   QString page, executable, at, lane;  ///< empty: not given
   QString screenshot;                  ///< empty: none
-  std::optional<QSize> size;           ///< of window or picture
+  std::optional<QSize> size;           ///< size of the window or picture
   std::optional<QString> theme;        ///< light or dark
   bool help = false, version = false;
 };
 
-/// `arguments` without the program's name. An error is a sentence for a user.
+/// Reads the arguments that follow the program's name. An error is a sentence for the user.
 base::Result<Options> parseOptions(const QStringList& arguments);
 QString helpText();
 

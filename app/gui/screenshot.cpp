@@ -19,7 +19,7 @@ Screenshot::Screenshot(shell::MainWindow& window, QString file, QObject* parent)
   timer_.start(kLookMs);
 }
 
-/// A window has settled when it said so a few times in a row: loading one thing may start another.
+/// The window must be settled a few times in a row, because loading one thing may start to load another.
 void Screenshot::look() {
   settled_ = window_.isSettled() ? settled_ + 1 : 0;
   if (++looks_ > kMostLooks) {

@@ -6,9 +6,9 @@
 
 namespace pipescope::gui {
 
-/// Waits until a window has loaded all that it shows, draws it into a file and ends the program: 0, or with a
-/// sentence on standard error 1 (could not be written, or nothing came) or 2 (the profile could not be
-/// opened).
+/// Waits until a window has loaded everything, draws it into a file and ends the program with 0. It ends with
+/// 1 if the file cannot be written or the page does not load, and with 2 if the profile cannot be opened; a
+/// sentence on standard error says so.
 class Screenshot : public QObject {
   Q_OBJECT
 

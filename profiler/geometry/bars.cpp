@@ -56,7 +56,7 @@ Shapes StackedBars::draw(const TextMeasure& measure) const {
       const Box inner{box.x, box.y, box.width >= kBarSetOff ? box.width - 1 : box.width, box.height};
       part.hatched ? shapes.hatch(part.role, inner) : shapes.fill(part.role, inner);
       std::string text = fitText(part.label, box.width - 2 * kBarPadding, measure);
-      // A figure that is cut off says something else.
+      // A figure must not be cut, because it would then read as another figure.
       if (!text.empty() && text == part.label)
         shapes.labels.push_back({inner, std::move(text), part.role, part.hatched});
     }

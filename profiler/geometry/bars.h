@@ -1,5 +1,5 @@
 #pragma once
-// Stacked horizontal bars with a shared scale.
+// Stacked horizontal bars that share one scale.
 #include <string>
 #include <vector>
 
@@ -9,8 +9,8 @@ namespace pipescope::geometry {
 
 struct BarPart {
   ColourRole role = ColourRole::series;
-  double value = 0;   ///< ≥ 0; others are taken as 0
-  std::string label;  ///< drawn where it fits
+  double value = 0;   ///< ≥ 0; other values count as 0
+  std::string label;  ///< drawn if it fits
   bool hatched = false;
 };
 
@@ -20,19 +20,19 @@ struct Bar {
 };
 
 struct BarMetrics {
-  int width = 0;  ///< pixels of the longest bar
+  int width = 0;  ///< width of the longest bar, in pixels
   int height = 22, gap = 10;
-  double scaleTo = 0;  ///< value at `width`; 0: the largest total
+  double scaleTo = 0;  ///< value that corresponds to `width`; 0: the largest total
 };
 
-/// What part of which bar; −1: none.
+/// A part of a bar; −1: none.
 struct BarHit {
   int bar = -1, part = -1;
   friend bool operator==(const BarHit&, const BarHit&) = default;
 };
 
-/// Bars below each other. Parts follow each other without gaps: their ends are rounded, not their lengths, so
-/// a bar's length is its total's.
+/// Bars in rows, whose parts follow each other without gaps. The ends of the parts are rounded, not their
+/// lengths, so the length of a bar corresponds to its total.
 class StackedBars {
  public:
   StackedBars() = default;
@@ -42,7 +42,7 @@ class StackedBars {
   BarHit hit(int x, int y) const;
   Box boxOf(const BarHit& part) const;
   int height() const;
-  double scale() const { return scale_; }  ///< value at the full width
+  double scale() const { return scale_; }  ///< value that corresponds to the full width
   const std::vector<Bar>& bars() const { return bars_; }
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// Times of the boxes of a placement: its start and their offsets, in ticks of the axis.
+// Computes the times of a placement's boxes from its start and their offsets, in ticks of the axis.
 #include <cmath>
 
 #include "profiler/analysis/timeline/trace.h"

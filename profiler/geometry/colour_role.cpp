@@ -5,7 +5,8 @@
 namespace pipescope::geometry {
 namespace {
 
-/// The role of a value in a block that begins at `first` and ends with its "other".
+/// The role of a value in a block that begins at `first`. The last role of the block, "other", is for unknown
+/// values.
 template <class Enum>
 ColourRole inBlock(ColourRole first, ColourRole other, Enum value) {
   const int index = static_cast<int>(first) + static_cast<int>(value);

@@ -1,5 +1,5 @@
 #pragma once
-// What a colour means. Which colour that is, the theme says: by the role's name.
+// What a colour means. The theme assigns the colour to the name of the role.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace pipescope::geometry {
 
-/// Blocks of roles stand in the order of their model enums; the last of a block is for values of newer files.
+/// Each block has the order of an enumeration of profiler/model. Its last role is for values that newer files
+/// may have.
 enum class ColourRole : std::uint8_t {
   // Kinds of step.
   compute,
@@ -19,7 +20,7 @@ enum class ColourRole : std::uint8_t {
   control,
   remoteCopy,
   otherKind,
-  // Groups of steps, by the kind they spend most time on.
+  // Groups of steps, by the kind that takes most of their time.
   computeGroup,
   exchangeGroup,
   syncGroup,
@@ -57,10 +58,11 @@ enum class ColourRole : std::uint8_t {
   collectiveTransfer,
   remoteTransfer,
   otherTransfer,
-  // Micro-batches, by their number modulo kMicroBatchHues: forward tones, then backward tones.
+  // Micro-batches, by their number modulo kMicroBatchHues: first the tones of forward passes, then those of
+  // backward passes.
   microBatch,
   microBatchEnd = microBatch + 19,
-  // Parts of a stack that have no meaning of their own: categories of memory …
+  // Parts of a stack without a meaning of their own, such as categories of memory.
   series,
   seriesEnd = series + 11,
   alwaysLive,
@@ -72,7 +74,8 @@ enum class ColourRole : std::uint8_t {
   lostImbalance,
   lostExchange,
   idle,
-  // One micro-batch's path through the pipeline, the critical path, what is not in question.
+  // The path of one micro-batch through the pipeline, the critical path, and everything else while one of
+  // them is shown.
   pathForward,
   pathBackward,
   critical,
@@ -92,7 +95,7 @@ ColourRole roleOf(model::TransferKind kind);
 ColourRole microBatchRole(int microBatch, bool backward);
 ColourRole seriesRole(int index);
 
-/// Key of the role in a theme: "step.compute", "pass.forward", "wait.fill", "micro_batch.3" …
+/// The role's key in a theme, such as "step.compute", "pass.forward", "wait.fill" or "micro_batch.3".
 std::string roleKey(ColourRole role);
 
 }  // namespace pipescope::geometry

@@ -4,7 +4,7 @@
 
 namespace pipescope::geometry {
 
-/// list[index] for the signed indices of rows and traces.
+/// Returns list[index] for the signed indices that rows and traces use.
 template <class T, class Index>
 const T& at(const std::vector<T>& list, Index index) {
   return list[static_cast<std::size_t>(index)];

@@ -1,9 +1,7 @@
 #pragma once
-// Drawing lists of any length at the cost of the pixels they cover.
-//
-// Lists ascend and do not overlap. Things at least a pixel wide are drawn alone; narrower ones that begin in
-// the same pixel column are drawn as one column in the colour of the widest, and the next one to draw is
-// found by binary search.
+// Draws lists of any length at a cost that depends on pixels only. The items of a list ascend and do not
+// overlap. An item at least a pixel wide is drawn alone. Narrower items that begin in the same column of
+// pixels are drawn as one column in the colour of the widest, and a binary search finds the next item.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,8 +11,8 @@
 
 namespace pipescope::geometry {
 
-/// Finds the longest of a range of lengths: a tree of maxima over blocks of 16 (7 % of the lengths' own
-/// memory).
+/// Finds the longest item of a range. The index is a tree of maxima over blocks of 16, which takes 7 % of the
+/// memory of the lengths.
 class WidestIndex {
  public:
   WidestIndex() = default;
@@ -22,7 +20,7 @@ class WidestIndex {
 
   std::size_t size() const { return lengths_.size(); }
   std::int64_t length(std::size_t index) const { return lengths_[index]; }
-  /// Index of the longest in [first, end), the first of equals; `first` where the range is empty.
+  /// Index of the longest item in [first, end), the first of equal ones; `first` where the range is empty.
   std::size_t widest(std::size_t first, std::size_t end) const;
 
  private:
@@ -30,24 +28,25 @@ class WidestIndex {
   std::size_t better(std::size_t a, std::size_t b) const { return lengths_[b] > lengths_[a] ? b : a; }
 
   std::vector<std::int64_t> lengths_;
-  std::vector<std::vector<std::uint32_t>> levels_;  ///< per level: index of the longest of each block
+  std::vector<std::vector<std::uint32_t>>
+      levels_;  ///< for each level, the index of the longest item of each block
 };
 
-/// Something of a list as it is drawn.
+/// One item of a list, or several that share a column, as it is drawn.
 struct Folded {
-  std::size_t first = 0, end = 0;  ///< range of the list; one element unless folded
-  std::size_t shown = 0;           ///< whose colour it has
+  std::size_t first = 0, end = 0;  ///< range of the list; more than one item where they share a column
+  std::size_t shown = 0;           ///< the item that gives the colour
   int x = 0, right = 0;            ///< columns, clamped to the canvas: [x, right)
   bool alone() const { return end - first == 1; }
 };
 
-/// Columns [first, end) of a canvas.
+/// The columns [first, end) of a canvas.
 struct Columns {
   int first = 0, end = 0;
 };
 
-/// First index of [0, size) for which before(index) is false; before must be true for a beginning of the
-/// range only.
+/// The first index of [0, size) for which before(index) is false. before must not become true again after
+/// that.
 template <class Before>
 std::size_t partitionIndex(std::size_t size, const Before& before) {
   std::size_t low = 0, high = size;
@@ -62,7 +61,7 @@ std::size_t partitionIndex(std::size_t size, const Before& before) {
   return low;
 }
 
-/// As partitionIndex from `from` on, for ranges that end soon: steps that double, then halves.
+/// Does the same from `from` on, for results that lie near it: doubles its steps, then halves them.
 template <class Before>
 std::size_t gallopIndex(std::size_t from, std::size_t size, const Before& before) {
   std::size_t low = from, step = 1;
@@ -71,8 +70,8 @@ std::size_t gallopIndex(std::size_t from, std::size_t size, const Before& before
   return low + partitionIndex(high - low, [&](std::size_t i) { return before(low + i); });
 }
 
-/// Calls visit(Folded) for what the columns of the view show of the list. startOf(i) and endOf(i) give times;
-/// no column is visited twice.
+/// Calls visit(Folded) for everything that the columns show of the list. startOf(i) and endOf(i) give the
+/// times of an item. No column is visited twice.
 template <class StartOf, class EndOf, class Visit>
 void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns, const StartOf& startOf,
                  const EndOf& endOf, Visit&& visit) {
@@ -80,7 +79,7 @@ void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns
   const auto isNarrow = [&](std::size_t i) { return static_cast<double>(index.length(i)) < pixel; };
   std::size_t i =
       partitionIndex(index.size(), [&](std::size_t at) { return view.x(endOf(at)) <= columns.first; });
-  int free = columns.first;  // first column that nothing has been drawn in
+  int free = columns.first;  // the first column in which nothing has been drawn yet
   while (i < index.size()) {
     const double position = view.x(startOf(i));
     if (position >= columns.end) break;
@@ -92,7 +91,7 @@ void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns
       ++i;
       continue;
     }
-    // All that begin in this column; a wide one at the end has its own turn.
+    // These items begin in this column. A wide item at their end is drawn by itself later.
     const Ticks next = view.firstAt(column + 1);
     std::size_t end = gallopIndex(i + 1, index.size(), [&](std::size_t at) { return startOf(at) < next; });
     bool taken = false;
@@ -109,8 +108,8 @@ void foldVisible(const WidestIndex& index, const TimeView& view, Columns columns
   }
 }
 
-/// What lies at a position: the longest of what touches its pixel, else of what lies within `tolerance`
-/// pixels. index.size(): nothing.
+/// The longest of the items that touch the pixel at `x`, or else of those within `tolerance` pixels.
+/// index.size() where there is none.
 template <class StartOf, class EndOf>
 std::size_t pickAt(const WidestIndex& index, const TimeView& view, int x, int tolerance,
                    const StartOf& startOf, const EndOf& endOf) {

@@ -73,7 +73,7 @@ void PipelineScene::drawRow(Shapes& shapes, std::size_t row, const TimeView& vie
         const ColourRole role = roleOf(cell);
         if (width < kPipelineSceneSetOff) return shapes.extend(role, box);
         shapes.fill(role, box);
-        // The recomputation is the first part of its backward pass.
+        // Recomputation is the first part of a backward pass.
         if (!options_.grid && options_.path < 0 && !options_.byMicroBatch && cell.recompute.count > 0) {
           const int part = std::min(box.width, view.column(cell.start + cell.recompute) - folded.x);
           shapes.fill(ColourRole::recompute, {box.x, box.y, part, box.height});
@@ -101,7 +101,7 @@ Shapes PipelineScene::drawPhases(const TimeView& view, const TextMeasure& measur
   if (!grid_ || grid_->cells.empty()) return shapes;
   const auto columnAt = [&](Ticks time, bool first) {
     if (!options_.grid) return time;
-    // In a table a phase begins with the first column that begins in it.
+    // In a table, a phase begins with the first column that starts in it.
     std::int32_t column = first ? grid_->columns : 0;
     for (const analysis::PipelineCell& cell : grid_->cells) {
       if (first && cell.start >= time) column = std::min(column, cell.column);

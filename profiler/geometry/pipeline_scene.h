@@ -1,5 +1,6 @@
 #pragma once
-// One step of a pipeline as shapes: stages × time, or a schedule table with equal cells.
+// One device iteration of a pipeline as shapes: the devices against time, or a schedule table with cells of
+// equal width.
 #include <optional>
 
 #include "profiler/analysis/pipeline/pipeline_grid.h"
@@ -10,10 +11,10 @@
 namespace pipescope::geometry {
 
 struct PipelineOptions {
-  bool grid = false;         ///< equal cells instead of time
-  bool byMicroBatch = true;  ///< colours: by micro-batch, or by pass
-  bool critical = false;     ///< outlines of what is on the critical path
-  std::int32_t path = -1;    ///< micro-batch that is lit; −1: none
+  bool grid = false;         ///< cells of equal width instead of time
+  bool byMicroBatch = true;  ///< colours by micro-batch instead of by pass
+  bool critical = false;     ///< outlines the passes on the critical path
+  std::int32_t path = -1;    ///< highlighted micro-batch; −1: none
   friend bool operator==(const PipelineOptions&, const PipelineOptions&) = default;
 };
 
@@ -23,7 +24,7 @@ struct PipelineMetrics {
   int top() const { return head + phases; }
 };
 
-/// A view of a grid runs over columns: a column is this many ticks wide.
+/// In a table, the view counts columns instead of time. A column has this many ticks.
 inline constexpr std::int64_t kColumnTicks = 1000;
 
 class PipelineScene {
@@ -35,30 +36,31 @@ class PipelineScene {
   const analysis::PipelineGrid* grid() const { return grid_.get(); }
   const PipelineOptions& options() const { return options_; }
   const PipelineMetrics& metrics() const { return metrics_; }
-  /// What a view of everything runs from and to: times, or columns.
+  /// The ends of a view of everything, in time or columns.
   Ticks start() const;
   Ticks end() const;
-  /// Of all rows, without head and phases.
+  /// The height of all rows, without head and phases.
   int height() const;
 
-  /// Rows of the window, with y = 0 at the top of the first row minus `top`.
+  /// The rows from `top` on, in a window of `height` pixels.
   Shapes draw(const TimeView& view, int top, int height, const TextMeasure& measure) const;
-  /// Ramp-up, steady, ramp-down as a band `metrics().phases` high.
+  /// Ramp-up, steady phase and ramp-down as a band `metrics().phases` high.
   Shapes drawPhases(const TimeView& view, const TextMeasure& measure) const;
-  /// Heads of the columns of a grid, in a band `metrics().head` high.
+  /// The heads of a table's columns in a band `metrics().head` high.
   Shapes drawHeads(const TimeView& view, const TextMeasure& measure) const;
-  /// Arrows along the lit micro-batch.
+  /// Arrows along the path of the highlighted micro-batch.
   std::vector<Arrow> pathArrows(const TimeView& view, int top) const;
-  /// Column of pixels at which the first full cycle begins; none where there is none.
+  /// The column of pixels at which the first full cycle begins, if there is one.
   std::optional<int> firstFull(const TimeView& view) const;
 
-  /// Index of the cell at a point of the rows; −1: none.
+  /// The index of the cell at a point of the rows; −1: none.
   int cellAt(const TimeView& view, int top, int x, int y) const;
   Box boxOf(const TimeView& view, int top, int cell) const;
-  /// The next cell of the same row (direction ±1), or the cell that the micro-batch comes from or goes to.
+  /// The next (+1) or previous (−1) cell of the same row, and the cell that the micro-batch goes to or comes
+  /// from; −1: none.
   int neighbour(int cell, int direction) const;
   int alongPath(int cell, int direction) const;
-  /// "F3", "B3", "W3".
+  /// What a cell is called: "F3", "B3" or "W3".
   std::string labelOf(int cell) const;
 
  private:
@@ -73,7 +75,7 @@ class PipelineScene {
   PipelineOptions options_;
   PipelineMetrics metrics_;
   std::vector<WidestIndex> rows_;
-  std::vector<std::int32_t> path_;  ///< cells of the lit micro-batch, by start
+  std::vector<std::int32_t> path_;  ///< cells of the highlighted micro-batch, by start
 };
 
 }  // namespace pipescope::geometry

@@ -108,7 +108,8 @@ void RowDrawer::drawPass(const analysis::TraceTrack& track, const analysis::Acti
   box(role, folded, passLabel(placement.pass, placement.microBatch));
 }
 
-/// Filled as high as the placements fill the stretch; above it waits show.
+/// Fills the lower part of the row as high as placements fill the time, and the rest with the cause of the
+/// waits.
 void RowDrawer::drawFar(const analysis::FarSpan& span, const Folded& folded) {
   const int width = folded.right - folded.x;
   const int busy = std::clamp(static_cast<int>(std::lround(span.busy * height_)), 0, height_);
@@ -159,7 +160,7 @@ void RowDrawer::drawPlacementSteps(const TimelineRow& row, const analysis::Trace
       });
 }
 
-/// Every tile in each step: how long it works, the rest of the step it waits.
+/// Draws how long each tile works in each step. The ground stands for waiting.
 void RowDrawer::drawTiles(const TimelineRow& row) {
   const Box whole{0, y_, view_.width(), height_};
   shapes_.ground(ColourRole::idle, whole);
@@ -194,7 +195,8 @@ void RowDrawer::drawTileStep(const TimelineRow& row, const analysis::TracePlacem
   const auto& spans = scene_.model()->tiles->steps[segment];
   const ColourRole role = roleOf(box.kind);
   const int width = folded.right - folded.x;
-  if (step >= spans.size() || spans[step].empty())  // no tile was recorded in it: all take part
+  if (step >= spans.size() ||
+      spans[step].empty())  // no tile was recorded in this step, so all are drawn as working
     return shapes_.extend(role, {folded.x, y_, width, height_});
   const bool fine = folded.alone() && width >= kFineTiles && height_ > kTileBands;
   const int bands = fine ? height_ : std::min(height_, kTileBands);
@@ -208,7 +210,7 @@ void RowDrawer::drawTileStep(const TimelineRow& row, const analysis::TracePlacem
         fine ? shares[static_cast<std::size_t>(band)] : kept[band * kTileBands / bands] / 255.0;
     return static_cast<int>(std::lround(share * width));
   };
-  // Bands that reach equally far are one box.
+  // Neighbouring bands with equal ends become one box.
   for (int band = 0; band < bands;) {
     const int reached = reach(band);
     int next = band + 1;
@@ -219,7 +221,7 @@ void RowDrawer::drawTileStep(const TimelineRow& row, const analysis::TracePlacem
   }
 }
 
-/// Calls as long as they are on the emulated axis, with what the host's clock says.
+/// Draws the calls at their emulated times and labels them with the time that the host took.
 void RowDrawer::drawWall() {
   for (std::size_t i = 0; i < trace_.runs.size(); ++i) {
     const model::Run& run = trace_.runs[i];
@@ -251,7 +253,7 @@ void RowDrawer::drawTransfers(const TimelineRow& row) {
       });
 }
 
-/// A filled curve: in each column from the smallest to the largest value, below it the area.
+/// Draws a filled curve. A column that holds several values reaches from the axis up to the largest.
 void RowDrawer::drawCounter(const analysis::CounterSeries& series) {
   const double low = std::min(0.0, series.smallest), high = std::max(series.largest, low + 1e-12);
   const auto level = [&](double value) {
@@ -270,7 +272,7 @@ void RowDrawer::drawCounter(const analysis::CounterSeries& series) {
     if (column >= 0 && next > column)
       shapes_.extend(ColourRole::counter, {column, level(last), next - column, y_ + height_ - level(last)});
     if (i == count || next >= view_.width()) break;
-    // What shares the column: its peak decides how high it is drawn.
+    // Several values share this column, and the largest is drawn.
     const Ticks end = view_.firstAt(next + 1);
     double peak = points[static_cast<std::size_t>(i)].largest;
     while (i + 1 < count && points[static_cast<std::size_t>(i + 1)].time < end)

@@ -6,10 +6,10 @@ namespace pipescope::geometry {
 namespace {
 
 constexpr const char* kEllipsis = "…";
-/// Fewer characters than these before an ellipsis say nothing.
+/// Texts shorter than this before the ellipsis are left out, because they tell nothing.
 constexpr std::size_t kFewest = 3;
 
-/// Where a UTF-8 text can be cut at or before `bytes`.
+/// The last place at or before `bytes` where a UTF-8 text can be cut.
 std::size_t cutAt(const std::string& text, std::size_t bytes) {
   while (bytes > 0 && bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
     --bytes;

@@ -1,6 +1,6 @@
 #pragma once
-// What charts and timelines are made of before anybody paints them: rectangles by colour role, hatches,
-// labels, arrows. Coordinates are whole pixels from the top left of the canvas; a painter only replays them.
+// The shapes of charts and timelines: rectangles by colour role, hatches, labels and arrows. Coordinates are
+// whole pixels from the top left corner of the canvas. A painter only replays the shapes.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,25 +20,25 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-/// A rectangle with diagonal lines: waiting.
+/// A rectangle with diagonal lines, which stands for waiting.
 struct Hatch {
   Box box;
   ColourRole role = ColourRole::waitFill;
 };
 
-/// Boxes lower than this carry small text, kSmallText times as wide; those lower than kLowestText none.
+/// A box lower than kLowText has small text, kSmallText times as wide. A box lower than kLowestText has none.
 inline constexpr int kLowText = 12, kLowestText = 9;
 inline constexpr double kSmallText = 9.0 / 11;
 
-/// Text centred in a box, already cut to its width.
+/// Text in the middle of a box, already cut to its width.
 struct Label {
   Box box;
   std::string text;
-  ColourRole on = ColourRole::idle;  ///< what lies behind the text, which decides its colour
-  bool hatched = false;              ///< what lies behind is hatched
+  ColourRole on = ColourRole::idle;  ///< the role behind the text, which decides the text's colour
+  bool hatched = false;              ///< the ground behind the text is hatched
 };
 
-/// The edge of a rectangle.
+/// The outline of a rectangle.
 struct Outline {
   Box box;
   ColourRole role = ColourRole::critical;
@@ -50,18 +50,20 @@ struct Arrow {
 };
 
 struct Shapes {
-  std::vector<std::pair<ColourRole, Box>> grounds;  ///< below the fills, which are drawn colour by colour
+  std::vector<std::pair<ColourRole, Box>>
+      grounds;  ///< painted before the fills, because those are painted colour by colour
   std::array<std::vector<Box>, kColourRoles> fills;
   std::vector<Hatch> hatches;
   std::vector<Label> labels;
   std::vector<Arrow> arrows;
   std::vector<Outline> outlines;
 
-  /// Boxes without area are dropped.
+  /// Adds a box unless it has no area.
   void fill(ColourRole role, const Box& box) {
     if (box.width > 0 && box.height > 0) fills[static_cast<std::size_t>(role)].push_back(box);
   }
-  /// As fill, but continues the role's last box where that ends here: columns of one colour become one box.
+  /// Adds a box, or lengthens the role's last box where that ends here, so that columns of one colour become
+  /// one box.
   void extend(ColourRole role, const Box& box) {
     std::vector<Box>& boxes = fills[static_cast<std::size_t>(role)];
     if (!boxes.empty() && boxes.back().right() == box.x && boxes.back().y == box.y &&
@@ -84,7 +86,7 @@ struct Shapes {
   }
 };
 
-/// How wide texts are; the painter's font says so.
+/// The widths of texts in the painter's font.
 struct TextMeasure {
   std::function<int(const std::string&)> width = [](const std::string& text) {
     return static_cast<int>(text.size()) * 7;
@@ -92,9 +94,9 @@ struct TextMeasure {
   double averageCharacter = 7;
 };
 
-/// `text` if it fits into `width`, else its beginning with "…", else nothing.
+/// Returns `text` if it fits into `width`, else its beginning with "…", else nothing.
 std::string fitText(const std::string& text, int width, const TextMeasure& measure);
-/// As fitText, but leading parts of a name path are dropped first: "…/conv/Convolve".
+/// Does the same for a name path, but drops its leading parts first: "…/conv/Convolve".
 std::string fitPath(const std::string& path, int width, const TextMeasure& measure);
 
 }  // namespace pipescope::geometry

@@ -15,9 +15,9 @@ struct NamedUnit {
   const char* name;
 };
 constexpr std::array<NamedUnit, 4> kTimeUnits = {{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}}};
-/// More decimals than these are put into a smaller unit instead.
+/// A label with more decimals than this uses the next smaller unit instead.
 constexpr int kMostDecimals = 4;
-/// Ticks of an axis are numbered; a hostile span must not make more of them than anybody can see.
+/// An axis has at most this many ticks, whatever a damaged file claims.
 constexpr int kMostTicks = 1000;
 
 std::string printed(const char* format, int precision, double value) {
@@ -38,7 +38,7 @@ int decimalsFor(double step) {
   return std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
 }
 
-/// The unit in which `largest` reads well and `step` needs few decimals.
+/// The unit in which `largest` is at least 1 and `step` needs few decimals.
 NamedUnit timeUnitFor(double largest, double step) {
   for (const NamedUnit& unit : kTimeUnits) {
     if (largest >= unit.size && decimalsFor(step / unit.size) <= kMostDecimals) return unit;
@@ -149,7 +149,7 @@ std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, do
   for (std::int64_t k = first; k < first + kMostTicks; ++k) {
     const long double time = static_cast<long double>(k) * stepTicks;
     const long double whole =
-        std::floor(time);  // deep zooms have ticks of the axis between ticks of the clock
+        std::floor(time);  // at a deep zoom, ticks of the axis lie between ticks of the clock
     const double x = view.x(Ticks(static_cast<std::int64_t>(whole))) +
                      static_cast<double>(time - whole) / view.ticksPerPixel();
     if (x > view.width()) break;

@@ -1,5 +1,5 @@
 #pragma once
-// Times as people read them, and the ticks of an axis.
+// Writes and reads times for people, and places the ticks of an axis.
 #include <string>
 #include <vector>
 
@@ -9,12 +9,12 @@
 namespace pipescope::geometry {
 
 enum class TimeUnit {
-  cycles,     ///< ticks as they are, called cycles
+  cycles,     ///< ticks, called cycles
   time,       ///< s, ms, µs, ns
-  costUnits,  ///< ticks ÷ ticksPerSecond, for systems whose costs have no unit
+  costUnits,  ///< ticks ÷ ticksPerSecond, for systems whose costs have no unit of time
 };
 
-/// How a profile's ticks are shown.
+/// How to show the ticks of a profile.
 struct TimeScale {
   TimeUnit unit = TimeUnit::cycles;
   std::int64_t ticksPerSecond = 1'000'000;
@@ -23,13 +23,14 @@ struct TimeScale {
 
 /// What an axis with these times is called: "cycles", "time" or "cost units".
 const char* axisUnit(const TimeScale& scale);
-/// "1,234,567".
+/// Writes a number as "1,234,567".
 std::string groupedNumber(std::int64_t number);
-/// "12,345 cycles", "9.28 µs", "3.5 units": three significant digits unless ticks are exact.
+/// Writes a length as "12,345 cycles", "9.28 µs" or "3.5 units". Times have three significant digits, cycles
+/// all digits.
 std::string formatDuration(Ticks ticks, const TimeScale& scale);
 
-/// "12345", "12,345 cycles", "1.5 ms", "3 units": a time as people write it; bare numbers are of the scale's
-/// unit, or cycles where that is time. The error says what can be written.
+/// Reads a time such as "12345", "12,345 cycles", "1.5 ms" or "3 units". A number alone has the unit of the
+/// scale, or counts cycles where that unit is time. The error says how to write times.
 base::Result<Ticks> parseTime(const std::string& text, const TimeScale& scale);
 
 struct AxisTick {
@@ -37,10 +38,10 @@ struct AxisTick {
   std::string label;
 };
 
-/// Ticks at 1, 2 or 5 times a power of ten, at least `spacing` pixels apart, within the view.
+/// Ticks at 1, 2 or 5 times a power of ten within the view, at least `spacing` pixels apart.
 std::vector<AxisTick> axisTicks(const TimeView& view, const TimeScale& scale, double spacing);
 
-/// The smallest 1, 2 or 5 times a power of ten that is not below `value` (> 0).
+/// The smallest number that is 1, 2 or 5 times a power of ten and not below `value` (> 0).
 double niceStep(double value);
 
 }  // namespace pipescope::geometry

@@ -7,7 +7,7 @@
 namespace pipescope::geometry {
 namespace {
 
-/// Times further from zero are shown there (at 1.33 GHz: a hundred years).
+/// Times further from zero are moved to this limit, which is a hundred years at 1.33 GHz.
 constexpr auto kLatest = static_cast<long double>(std::numeric_limits<std::int64_t>::max() / 2);
 
 long double difference(Ticks a, std::int64_t b) {

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a timeline: a group per device, under it what it does, its steps, its transfers.
+// The rows of a timeline. Each device has a group of rows with its passes, its steps and its transfers.
 #include <set>
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@ enum class RowKind {
   transfer,  ///< transfers with one peer, in one direction
   counter,   ///< a value over time
   tiles,     ///< what every tile does in each step
-  wall,      ///< calls by how long the host took for them
+  wall,      ///< calls from the host, with their wall time
 };
 
-/// Groups that are no device's.
+/// Indices of the groups that belong to no device.
 inline constexpr int kWholeRun = -1, kHost = -2;
 
 enum class StepRows { flame, flat, none };
@@ -27,22 +27,22 @@ struct TimelineOptions {
   bool byMicroBatch = false;
   StepRows steps = StepRows::flame;
   bool transfers = true;
-  std::set<int> collapsed;  ///< devices that show their activity only
+  std::set<int> collapsed;  ///< devices that show only their passes and waits
   bool counters = true;
   bool tiles = false;
   int counterHeight = 26, tilesHeight = 72;  ///< pixels
   std::set<int> hidden;                      ///< devices that are not shown
-  std::vector<int> order;                    ///< devices that come first, in this order; the others follow
-  std::set<int> pinned;                      ///< devices that stay in sight above the others
-  bool byStage = false;                      ///< all stages' devices first, in the order of stages
+  std::vector<int> order;  ///< devices that come first, in this order; the others follow them
+  std::set<int> pinned;    ///< devices that stay visible above the others
+  bool byStage = false;    ///< devices with stages come first, in the order of stages
   friend bool operator==(const TimelineOptions&, const TimelineOptions&) = default;
 };
 
 struct TimelineRow {
   RowKind kind = RowKind::activity;
   int device = 0, track = 0;
-  int lane = 0;  ///< flame lane, flat lane or transfer lane; of a counter: index into TimelineModel::counters
-  int level = 0;  ///< of a flame lane
+  int lane = 0;   ///< index of the flame, flat or transfer lane; of a counter, into TimelineModel::counters
+  int level = 0;  ///< level within a flame lane
   int y = 0, height = 0;
   std::string label;
 };
@@ -61,24 +61,25 @@ struct TimelineLayout {
   std::vector<TimelineRow> rows;      ///< by y
   int height = 0;
 
-  /// Index of the row at `y`; −1: between rows.
+  /// The index of the row at `y`; −1: between rows.
   int rowAt(int y) const;
   int groupAt(int y) const;
 };
 
-/// Heights in pixels. Transfers lie close together, at least `transfer` high each and `transfers` in all.
+/// Heights in pixels. All transfer lanes of a device share `transfers` pixels, but each is at least
+/// `transfer` high.
 struct RowMetrics {
   int activity = 22, step = 15, transfer = 4, transfers = 12, rowGap = 1, groupGap = 8, counter = 26,
-      tiles = 72, noTiles = 20;  ///< noTiles: of a row that says that tiles were not recorded
+      tiles = 72, noTiles = 20;  ///< noTiles: a row that says that tiles were not recorded
 };
 
-/// Metrics with rows of steps as high as lets all devices be seen in `height` pixels, between the given
-/// height and kLowestStep; the given metrics where that is not possible.
+/// Lowers the rows of steps, at most to kLowestStep, until all devices fit into `height` pixels. Returns the
+/// given metrics where that is not enough.
 inline constexpr int kLowestStep = 9;
 RowMetrics fitRows(const TimelineModel& model, const TimelineOptions& options, int height,
                    const RowMetrics& metrics = {});
 
-/// The devices that are shown, in their order.
+/// The visible devices in their order.
 std::vector<int> shownDevices(const analysis::Trace& trace, const TimelineOptions& options);
 
 TimelineLayout layOutTimeline(const TimelineModel& model, const TimelineOptions& options,

@@ -20,7 +20,7 @@ WidestIndex rowIndex(const analysis::FlameRow& row) {
   return indexOf(row.boxes, [](const analysis::FlameBox& box) { return (box.end - box.offset).count; });
 }
 
-/// Steps in the order of time; one that begins before the last has ended is left out.
+/// The steps by time, without those that begin before the one before has ended.
 analysis::FlameRow tileRowOf(const analysis::TraceSegment& segment) {
   analysis::FlameRow row;
   Ticks reached, longest;
@@ -37,7 +37,7 @@ analysis::FlameRow tileRowOf(const analysis::TraceSegment& segment) {
   return row;
 }
 
-/// Units of the device that runs a segment: of the first placement that names it.
+/// For each segment, the units of the device on which a placement runs it.
 std::vector<std::int64_t> unitsBySegment(const analysis::Trace& trace) {
   std::vector<std::int64_t> units(trace.segments.size(), 1);
   for (const analysis::DeviceTrace& device : trace.devices) {

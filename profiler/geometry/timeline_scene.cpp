@@ -55,8 +55,7 @@ Shapes TimelineScene::draw(const TimelineWindow& window, const TextMeasure& meas
   return shapes;
 }
 
-// --- What lies where
-// -------------------------------------------------------------------------------------------
+// --- What lies where ---
 
 TimelineItem TimelineScene::itemAt(const TimelineWindow& window, int x, int y) const {
   if (!model_) return {};
@@ -161,8 +160,7 @@ int TimelineScene::rowOf(RowKind kind, int device, int track, int lane) const {
   return -1;
 }
 
-// --- Items
-// -----------------------------------------------------------------------------------------------------
+// --- Items ---
 
 TimelineItem TimelineScene::activityItem(int row, std::size_t index) const {
   const TimelineRow& place = at(layout_.rows, row);
@@ -271,8 +269,7 @@ int TimelineScene::transferRow(int device, int transfer) const {
   return rowOf(RowKind::activity, device, 0, 0);
 }
 
-// --- Neighbours and contents
-// -----------------------------------------------------------------------------------
+// --- Neighbours and contents ---
 
 TimelineItem TimelineScene::neighbour(const TimelineItem& item, int direction) const {
   if (!item || item.row < 0) return {};

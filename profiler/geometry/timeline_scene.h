@@ -14,18 +14,19 @@ struct TimelineItem {
   Kind kind = Kind::none;
   int row = -1;  ///< index into TimelineLayout::rows
   int device = -1, track = 0;
-  /// Pass, wait, far span (of the track), transfer or run (of the trace) or point (of the counter).
+  /// Index of the pass, wait or summary span of the track, the transfer or run of the trace, or the point of
+  /// the counter.
   int index = -1;
-  int placement = -1;  ///< of a group or step: index into TraceTrack::placements
-  int box = -1;        ///< of a group or step: index into its FlameRow
+  int placement = -1;  ///< for a group or step, index into TraceTrack::placements
+  int box = -1;        ///< for a group or step, index into its FlameRow
   Ticks start, end;
-  int unit = -1;  ///< the tile pointed at
+  int unit = -1;  ///< the tile under the pointer
 
   explicit operator bool() const { return kind != Kind::none; }
   friend bool operator==(const TimelineItem&, const TimelineItem&) = default;
 };
 
-/// What part of the timeline a canvas shows.
+/// The part of a timeline that a canvas shows.
 struct TimelineWindow {
   TimeView view;
   int top = 0;     ///< first visible y of the layout

@@ -91,8 +91,8 @@ TimelineItem TimelineSearch::stepOf(model::ProgramId program, int device, Ticks 
     const auto& placements = scene_.track(row).placements;
     const auto first = std::partition_point(placements.begin(), placements.end(),
                                             [&](const auto& placement) { return placement.end <= from; });
-    const auto lookAt = [&](auto begin, auto end) {
-      for (auto at = begin; at != end && at - begin < kMostSearched; ++at) {
+    const auto search = [&](auto begin, bool anyTime) {
+      for (auto at = begin; at != placements.end() && at - begin < kMostSearched; ++at) {
         const PlacementBoxes boxes = scene_.boxesOf(row, *at);
         if (!boxes) continue;
         const analysis::TraceSegment& segment = *scene_.model()->trace->segmentOf(*at);
@@ -101,13 +101,14 @@ TimelineItem TimelineSearch::stepOf(model::ProgramId program, int device, Ticks 
           if (step < 0 || segment.steps[static_cast<std::size_t>(step)].program != program) continue;
           const TimelineItem item =
               scene_.boxItem(static_cast<int>(r), static_cast<std::size_t>(at - placements.begin()), b);
+          if (!anyTime && item.end <= from) continue;
           if (better(item)) best = item;
           return true;
         }
       }
       return false;
     };
-    if (!lookAt(first, placements.end())) lookAt(placements.begin(), first);
+    if (!search(first, false)) search(placements.begin(), true);
   }
   return best;
 }

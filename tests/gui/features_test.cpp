@@ -95,7 +95,7 @@ TEST_F(FeatureTest, PipelineLightsWhatIsClicked) {
   QTest::mouseClick(canvas->viewport(), Qt::LeftButton, {}, canvas->cellRect(0).center());
   EXPECT_EQ(canvas->selected(), 0);
   EXPECT_EQ(canvas->options().path, 0);
-  EXPECT_EQ(child<QSpinBox>(QStringLiteral("Lit micro-batch"))->value(), 0);
+  EXPECT_EQ(child<QSpinBox>(QStringLiteral("Highlighted micro-batch"))->value(), 0);
   EXPECT_EQ(table(QStringLiteral("Path of micro-batch 0"))->model()->rowCount(), 8);
   EXPECT_EQ(window->selection().current().microBatch, 0);
   QTest::keyClick(canvas, Qt::Key_Down);

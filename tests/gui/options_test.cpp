@@ -31,19 +31,20 @@ TEST(GuiOptions, TakesPictures) {
 
 TEST(GuiOptions, RefusesWithASentence) {
   const std::vector<std::pair<QStringList, const char*>> cases = {
-      {{"--colour"}, "--colour is no option. See pipescope-gui --help."},
-      {{"-x"}, "-x is no option. See pipescope-gui --help."},
+      {{"--colour"}, "--colour is not an option. See pipescope-gui --help."},
+      {{"-x"}, "-x is not an option. See pipescope-gui --help."},
       {{"--page"},
-       "--page needs a value: open on this page: summary, pipeline, trace, stages, memory, liveness, "
-       "system or training. See "
+       "--page needs a value (the page to open: summary, pipeline, trace, stages, memory, liveness, "
+       "system or training). See "
        "pipescope-gui --help."},
       {{"--help=yes"}, "--help takes no value. See pipescope-gui --help."},
       {{"--theme", "pink"}, "--theme pink is unknown: give light or dark. See pipescope-gui --help."},
       {{"--size", "big"},
-       "--size big is no size: give width and height between 320x240 and 16000x16000, as in 1600x900. See "
+       "--size big is not a size: give width and height between 320x240 and 16000x16000, as in 1600x900. See "
        "pipescope-gui --help."},
       {{"--size", "10x10"},
-       "--size 10x10 is no size: give width and height between 320x240 and 16000x16000, as in 1600x900. See "
+       "--size 10x10 is not a size: give width and height between 320x240 and 16000x16000, as in 1600x900. "
+       "See "
        "pipescope-gui --help."},
       {{"--screenshot", "x.png", "a.pop", "b.pop"},
        "--screenshot takes one profile. See pipescope-gui --help."}};

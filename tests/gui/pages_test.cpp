@@ -169,7 +169,7 @@ TEST_F(PageTest, StagesStackOneStep) {
 
 TEST_F(PageTest, StagesLoseWhatAStepIsLong) {
   openPage(QStringLiteral("stages"));
-  const auto& lost = child<BarChart>(QStringLiteral("What a step is lost to"))->bars();
+  const auto& lost = child<BarChart>(QStringLiteral("Where a step loses time"))->bars();
   const auto& step = child<BarChart>(QStringLiteral("One step on each stage's device"))->bars();
   ASSERT_EQ(lost.size(), 1U);
   EXPECT_NEAR(lost[0].total(), step[0].total(), 1);
@@ -237,7 +237,7 @@ TEST_F(PageTest, MemoryShowsEveryTileOfEveryDevice) {
   }
   for (int i = 0; i < chart->size(); ++i) drawn += chart->total(i);
   EXPECT_EQ(drawn, recorded);
-  DataTable* categories = table(QStringLiteral("What fills it"));
+  DataTable* categories = table(QStringLiteral("What uses the memory"));
   EXPECT_EQ(cell(categories, 0, 0), QStringLiteral("variable")) << "largest first";
   EXPECT_EQ(cell(categories, categories->model()->rowCount() - 1, 0), QStringLiteral("gap")) << "gaps last";
   EXPECT_TRUE(readout().startsWith(QStringLiteral("Fullest: IPU3 tile")));

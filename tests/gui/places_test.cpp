@@ -331,10 +331,10 @@ TEST_F(PlacesTest, LivenessSaysWhereTilesWereNotRecorded) {
   openPage(QStringLiteral("liveness"), options);
   choose(child<QComboBox>(QStringLiteral("Bytes of")), 2);
   ASSERT_TRUE(settle());
-  EXPECT_EQ(window->currentPage()->notice(),
-            QStringLiteral(
-                "This profile does not say which tile holds what; record steps or tiles (--record) and run "
-                "again."));
+  EXPECT_EQ(
+      window->currentPage()->notice(),
+      QStringLiteral("This profile does not say which tile holds what. Run again with --record steps or "
+                     "--record tiles."));
 }
 
 TEST_F(PlacesTest, AFileThatIsReplacedIsOpenedAgain) {

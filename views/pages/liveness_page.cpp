@@ -1,13 +1,6 @@
-// What is live when: bytes by program step, and the variables behind them.
-#include <QCheckBox>
-#include <QComboBox>
-#include <QHBoxLayout>
+// Shows which memory is live when: bytes by program step, and the variables of the selected step.
 #include <QKeyEvent>
-#include <QLineEdit>
-#include <QPushButton>
-#include <QSpinBox>
 #include <QTabWidget>
-#include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -16,9 +9,9 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/liveness_data.h"
+#include "views/pages/parts/liveness_toolbar.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/text.h"
-#include "views/shell/icons.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
 
@@ -32,10 +25,9 @@ QString livenessPageBytesText(std::int64_t bytes) {
   return text(formatCell(bytes, Format::bytes));
 }
 
-constexpr std::int64_t kFarLimit = 10;  ///< as far above what is live as this, a limit is not shown
+constexpr std::int64_t kFarLimit = 10;  ///< a limit this many times above the live bytes is not drawn
 
-/// What bytes are told of.
-enum Source { sum, fullest, one };
+using Source = LivenessToolbar::Source;
 
 }  // namespace
 
@@ -69,18 +61,18 @@ class LivenessPage : public shell::Page {
     });
     connect(chart_, &Chart::hovered, this,
             [this](int step) { readout_->setText(describe(step >= 0 ? step : chart_->mark())); });
-    context.actions.describe(tr("Liveness"), tr("Previous or next step"), tr(",  ."));
-    context.actions.describe(tr("Liveness"), tr("Step with most live"), tr("P"));
+    context.actions.describe(tr("Liveness"), tr("Select the previous or next step"), tr(",  ."));
+    context.actions.describe(tr("Liveness"), tr("Select the step in which most memory is live"), tr("P"));
     context.actions.describe(tr("Liveness"), tr("Show the step on the trace"), tr("T"));
-    context.actions.describe(tr("Charts"), tr("Zoom, pan, all"), tr("wheel, drag, double click"));
+    context.actions.describe(tr("Charts"), tr("Zoom, pan, or show everything"),
+                             tr("wheel, drag, double click"));
   }
 
  protected:
   Load load() override {
     LivenessChoice wanted;
-    wanted.space =
-        model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
-    wanted.single = source_->currentIndex() == Source::one;
+    wanted.space = bar_->space();
+    wanted.single = bar_->source() == Source::one;
     wanted.unit = unit_;
     return [this, wanted](const Job& job) -> base::Result<Apply> {
       auto made = collectLiveness({job.source, job.catalog, job.executable}, wanted);
@@ -113,76 +105,29 @@ class LivenessPage : public shell::Page {
   }
 
  private:
-  QHBoxLayout* makeToolbar() {
-    auto* bar = new QHBoxLayout;
-    bar->setSpacing(8);
-    device_ = new QComboBox(this);
-    device_->setAccessibleName(tr("Device"));
-    device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    always_ = new QCheckBox(tr("Always live below"), this);
-    always_->setChecked(true);
-    always_->setToolTip(
-        tr("What is reserved for the whole program, as the base of the chart and in the table"));
-    auto* previous = new QToolButton(this);
-    auto* next = new QToolButton(this);
-    auto* peak = new QPushButton(tr("Peak"), this);
-    peak->setToolTip(tr("The step with most live (P)"));
-    const std::vector<std::tuple<QToolButton*, QString, QString, int>> steps = {
-        {previous, QStringLiteral("previous"), tr("Previous step (,)"), -1},
-        {next, QStringLiteral("next"), tr("Next step (.)"), 1}};
-    for (const auto& [button, name, tip, by] : steps) {
-      button->setAutoRaise(true);
-      button->setToolTip(tip);
-      button->setAccessibleName(tip);
-      const auto follow = [this, tool = button, drawing = name] {
-        tool->setIcon(shell::icon(drawing, context_.palette));
-      };
-      follow();
-      connect(&context_.palette, &shell::Palette::changed, button, follow);
-      connect(button, &QToolButton::clicked, this, [this, move = by] { choose(chart_->mark() + move); });
-    }
+  LivenessToolbar* makeToolbar() {
+    bar_ = new LivenessToolbar(context_.palette, this);
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
-    jump_ = new QPushButton(tr("Show on the trace"), this);
-    jump_->setToolTip(tr("Where this program step ran first in the last call (T)"));
-    jump_->setEnabled(false);
-    connect(jump_, &QPushButton::clicked, this, &LivenessPage::jump);
-    filter_ = new QLineEdit(this);
-    filter_->setPlaceholderText(tr("Next step named…"));
-    filter_->setAccessibleName(tr("Step name"));
-    filter_->setToolTip(tr("Enter goes to the next step whose name contains this"));
-    filter_->setMaximumWidth(170);
-    connect(filter_, &QLineEdit::returnPressed, this, &LivenessPage::goToNamed);
-    source_ = new QComboBox(this);
-    source_->addItems({tr("Sum over tiles"), tr("Fullest tile"), tr("One tile")});
-    source_->setAccessibleName(tr("Bytes of"));
-    source_->setToolTip(
-        tr("Bytes of all tiles together, of the one that holds most at each step, or of a chosen one"));
-    tile_ = new QSpinBox(this);
-    tile_->setAccessibleName(tr("Tile"));
-    tile_->setToolTip(tr("The tile whose bytes are shown, from 0"));
-    tile_->setKeyboardTracking(false);
-    tile_->setVisible(false);
-    for (QWidget* widget : std::initializer_list<QWidget*>{device_, source_, tile_, always_, previous, peak,
-                                                           next, filter_, jump_})
-      bar->addWidget(widget);
-    bar->addStretch(1);
-    connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
+    connect(bar_, &LivenessToolbar::spaceChosen, this, [this] {
       chart_->setMark(-1);
       unit_.reset();
       tellDevice();
       reload();
     });
-    connect(source_, QOverload<int>::of(&QComboBox::activated), this, &LivenessPage::followSource);
-    connect(tile_, QOverload<int>::of(&QSpinBox::valueChanged), this, [this](int tile) {
+    connect(bar_, &LivenessToolbar::sourceChosen, this, &LivenessPage::followSource);
+    connect(bar_, &LivenessToolbar::tileChosen, this, [this](int tile) {
       unit_ = tile;
       reload();
     });
-    connect(always_, &QCheckBox::toggled, this, [this] {
+    connect(bar_, &LivenessToolbar::alwaysLiveChanged, this, [this] {
       showStack();
       readVariables();
     });
-    connect(peak, &QPushButton::clicked, this, &LivenessPage::choosePeak);
-    return bar;
+    connect(bar_, &LivenessToolbar::moveWanted, this, [this](int steps) { choose(chart_->mark() + steps); });
+    connect(bar_, &LivenessToolbar::peakWanted, this, &LivenessPage::choosePeak);
+    connect(bar_, &LivenessToolbar::nameWanted, this, &LivenessPage::goToNamed);
+    connect(bar_, &LivenessToolbar::traceWanted, this, &LivenessPage::jump);
+    return bar_;
   }
 
   void apply(std::shared_ptr<const LivenessData> content) {
@@ -195,11 +140,8 @@ class LivenessPage : public shell::Page {
                                         "configuration. Emulate an IPU system to see what is live when.")
                                    : tr("This profile holds no liveness for the executable."));
     }
-    const QSignalBlocker blocker(device_);
-    device_->clear();
-    for (const LivenessSpace& space : data_->spaces)
-      device_->addItem(space.name, QVariant::fromValue<qlonglong>(space.id.value));
-    device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(data_->shown.id.value)));
+    bar_->setSpaces(data_->spaces);
+    bar_->selectSpace(data_->shown.id);
     if (!sameSpace) chart_->setMark(-1);
     followUnits();
     showStack();
@@ -207,9 +149,9 @@ class LivenessPage : public shell::Page {
     followOthers();
   }
 
-  /// All tiles' bytes are there already; those of one are read when they are asked for.
+  /// The bytes of all tiles are loaded already. Those of a single tile are read when users ask for them.
   void followSource() {
-    if (!data_ || source_->currentIndex() == Source::one) return reload();
+    if (!data_ || bar_->source() == Source::one) return reload();
     followUnits();
     showStack();
     selectStep(chart_->mark());
@@ -219,22 +161,17 @@ class LivenessPage : public shell::Page {
   void followUnits() {
     const LivenessSpace& space = data_->shown;
     const bool units = space.units > 1;
-    if (!units) source_->setCurrentIndex(Source::sum);
-    source_->setVisible(units);
-    tile_->setVisible(ofOne());
+    if (!units) bar_->setSource(Source::sum);
+    bar_->setUnits(space, data_->unit, ofOne());
     tabs_->setTabVisible(tabs_->indexOf(vertices_), units);
-    const QSignalBlocker blocker(tile_);
-    tile_->setRange(0, static_cast<int>(std::min<std::int64_t>(space.units - 1, INT_MAX)));
-    tile_->setPrefix(text(space.unitName) + QLatin1Char(' '));
-    if (data_->unit >= 0) tile_->setValue(static_cast<int>(data_->unit));
-    remark(ofOne() && !data_->ofUnit.known ? tr("This profile does not say which %1 holds what; record steps "
-                                                "or tiles (--record) and run again.")
+    remark(ofOne() && !data_->ofUnit.known ? tr("This profile does not say which %1 holds what. Run again "
+                                                "with --record steps or --record tiles.")
                                                  .arg(text(space.unitName))
                                            : QString());
   }
 
-  /// Always-live bytes of what is shown; of the fullest tile nothing, for the tile with most of one need not
-  /// have most of the other.
+  /// The always-live bytes of what is shown. For the fullest tile they are left out, because the tile with
+  /// most not-always-live bytes may not be the one with most always-live bytes.
   std::int64_t base() const {
     return ofFullest() ? 0 : ofOne() ? data_->ofUnit.alwaysLive.count : data_->liveness.alwaysLive.count;
   }
@@ -261,8 +198,8 @@ class LivenessPage : public shell::Page {
     }
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
-    always_->setEnabled(!ofFullest());
-    if (always_->isChecked() && !ofFullest()) {
+    bar_->setAlwaysLiveEnabled(!ofFullest());
+    if (bar_->withAlwaysLive() && !ofFullest()) {
       layers.push_back(std::move(below));
       entries.push_back(
           {tr("always live, %1").arg(livenessPageBytesText(base())), ColourRole::alwaysLive, false});
@@ -270,9 +207,8 @@ class LivenessPage : public shell::Page {
     layers.push_back(std::move(top));
     const LivenessSpace& space = data_->shown;
     const QString unit = text(space.unitName), capacity = livenessPageBytesText(space.bytesPerUnit);
-    entries.push_back({ofFullest()
-                           ? tr("not always live, on the %1 that holds most of it in the step").arg(unit)
-                           : tr("not always live"),
+    entries.push_back({ofFullest() ? tr("not always live, on the %1 that holds most in this step").arg(unit)
+                                   : tr("not always live"),
                        ColourRole::notAlwaysLive, false});
     chart_->setAxes(tr("program step, in compile order"),
                     space.units <= 1 ? tr("bytes")
@@ -280,7 +216,7 @@ class LivenessPage : public shell::Page {
                     : ofFullest()    ? tr("bytes on one %1").arg(unit)
                                      : tr("bytes, sum over %1s").arg(unit));
     chart_->setStack(std::move(layers), std::move(bands));
-    // A limit far above what is live would press that onto the axis.
+    // A limit far above the live bytes would press them onto the axis.
     std::int64_t most = 0;
     for (int step = 0; step < chart_->size(); ++step) most = std::max(most, chart_->total(step));
     const bool near = most >= space.bytesPerUnit / kFarLimit;
@@ -289,8 +225,8 @@ class LivenessPage : public shell::Page {
     legend_->setEntries(std::move(entries));
   }
 
-  void goToNamed() {
-    const QString wanted = filter_->text().trimmed();
+  /// Selects the next step whose name contains the text.
+  void goToNamed(const QString& wanted) {
     if (!data_ || wanted.isEmpty()) return;
     const int count = static_cast<int>(data_->names.size());
     for (int i = 1; i <= count; ++i) {
@@ -298,35 +234,35 @@ class LivenessPage : public shell::Page {
       if (data_->names[static_cast<std::size_t>(step)].contains(wanted, Qt::CaseInsensitive))
         return choose(step);
     }
-    readout_->setText(tr("No step of this device is named like “%1”.").arg(wanted));
+    readout_->setText(tr("No step of this device has a name that contains “%1”.").arg(wanted));
   }
 
-  /// To the first placement of the selected step in the last call.
+  /// Shows the first placement of the selected step in the last call.
   void jump() {
     if (place_ && place_->ran) context_.go({QStringLiteral("trace"), place_->time, -1, QString()});
   }
 
-  /// Cycles of the selected program step, and where it runs.
+  /// Reads the cycles of the selected program step and where it runs.
   void readProgram(model::ProgramId program) {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     place_.reset();
-    jump_->setEnabled(false);
+    bar_->setTraceEnabled(false);
     const auto progress = std::make_shared<shell::SharedProgress>();
     if (programProgress_) programProgress_->cancel();
     programProgress_ = progress;
-    readBeside(
+    readInBackground(
         [held = *snapshot, executable = context_.session.executable(), program, progress] {
           return analysis::programPlace(*held.source, *held.catalog, executable, program, *progress);
         },
         [this, progress](base::Result<analysis::ProgramPlace>&& place) {
           if (progress != programProgress_) return;
           if (place.ok()) place_ = *std::move(place);
-          jump_->setEnabled(place_ && place_->ran);
+          bar_->setTraceEnabled(place_ && place_->ran);
           cycles_->setTable(cyclesTable(place_, data_->shown, timeScale()));
         });
   }
 
-  /// A step that the user selected: other pages light it too.
+  /// Selects a step for the user, which other pages then highlight.
   void choose(int step) {
     selectStep(step);
     if (!data_ || chart_->mark() != step) return;
@@ -342,10 +278,10 @@ class LivenessPage : public shell::Page {
     if (data_) choose(peakStep());
   }
 
-  /// The user chose a device: other pages light it.
+  /// Makes other pages highlight the device that the user chose.
   void tellDevice() {
     for (const LivenessSpace& space : data_->spaces) {
-      if (space.id.value != device_->currentData().toLongLong()) continue;
+      if (space.id != bar_->space()) continue;
       shell::Selected selected;
       selected.kind = shell::Selected::Kind::device;
       selected.device = space.device;
@@ -355,19 +291,19 @@ class LivenessPage : public shell::Page {
     }
   }
 
-  bool ofFullest() const { return source_->currentIndex() == Source::fullest; }
-  bool ofOne() const { return source_->currentIndex() == Source::one && data_ && data_->unit >= 0; }
+  bool ofFullest() const { return bar_->source() == Source::fullest; }
+  bool ofOne() const { return bar_->source() == Source::one && data_ && data_->unit >= 0; }
 
-  /// A tile that another page selected.
+  /// Shows the tile that another page selected.
   void takeUnit() {
     const std::int64_t unit = context_.selection.current().unit;
     if (following_ || unit < 0) return;
     unit_ = unit;
-    source_->setCurrentIndex(Source::one);
+    bar_->setSource(Source::one);
     if (data_) reload();
   }
 
-  /// What another page selected: its device, and its program step.
+  /// Shows the device and the program step that another page selected.
   void followOthers() {
     if (following_ || !data_) return;
     const shell::Selected& selected = context_.selection.current();
@@ -375,9 +311,9 @@ class LivenessPage : public shell::Page {
                                     [&](const LivenessSpace& one) { return one.device == selected.device; });
     if (!selected.device.valid() || space == data_->spaces.end()) return;
     if (space->id != data_->shown.id) {
-      device_->setCurrentIndex(device_->findData(QVariant::fromValue<qlonglong>(space->id.value)));
+      bar_->selectSpace(space->id);
       chart_->setMark(-1);
-      return reload();  // and then again
+      return reload();  // the loaded device calls this function again
     }
     const auto& steps = data_->liveness.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -420,7 +356,7 @@ class LivenessPage : public shell::Page {
         .arg(what, livenessPageBytesText(now), livenessPageBytesText(now + base()), peak);
   }
 
-  /// The table of the selected step; a later choice overtakes an earlier one.
+  /// Reads the tables of the selected step. A newer choice replaces an older one that is still being read.
   void readVariables() {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     const int step = chart_->mark();
@@ -429,9 +365,9 @@ class LivenessPage : public shell::Page {
     const std::int32_t index = data_->liveness.steps[static_cast<std::size_t>(step)].step;
     readProgram(data_->liveness.steps[static_cast<std::size_t>(step)].program);
     const std::int64_t unit = ofOne() && data_->ofUnit.known ? data_->unit : -1;
-    readBeside(
+    readInBackground(
         [held = *snapshot, executable = context_.session.executable(), space = data_->shown, index, unit,
-         withAlways = always_->isChecked()] {
+         withAlways = bar_->withAlwaysLive()] {
           return liveVariableTable({*held.source, *held.catalog, executable}, space, unit, index, withAlways);
         },
         [this, generation = ++generation_](base::Result<sections::Table>&& table) {
@@ -443,18 +379,14 @@ class LivenessPage : public shell::Page {
   }
 
   std::shared_ptr<const LivenessData> data_;
-  QComboBox *device_ = nullptr, *source_ = nullptr;
-  QSpinBox* tile_ = nullptr;
-  std::optional<std::int64_t> unit_;  ///< chosen; none: the fullest
-  QCheckBox* always_ = nullptr;
+  LivenessToolbar* bar_ = nullptr;
+  std::optional<std::int64_t> unit_;  ///< the chosen tile; none: the fullest one
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   DataTable *table_ = nullptr, *vertices_ = nullptr, *cycles_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   Panel* upper_ = nullptr;
-  QPushButton* jump_ = nullptr;
-  QLineEdit* filter_ = nullptr;
   std::optional<analysis::ProgramPlace> place_;
   std::shared_ptr<shell::SharedProgress> programProgress_;
   int generation_ = 0;
@@ -467,7 +399,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(liveness) {
   registry.add({QStringLiteral("liveness"), QObject::tr("Liveness"), QStringLiteral("liveness"),
-                QObject::tr("What is live at each program step"), 50,
+                QObject::tr("Live memory in each program step"), 50,
                 [](PageContext& context) -> Page* { return new pages::LivenessPage(context); }});
 }
 

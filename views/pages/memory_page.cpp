@@ -1,9 +1,5 @@
-// Memory by tile: where it is full, and with what.
+// Shows memory by tile: how full each tile is, and with what.
 #include <QApplication>
-#include <QCheckBox>
-#include <QComboBox>
-#include <QHBoxLayout>
-#include <QLineEdit>
 #include <QTabWidget>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -13,8 +9,10 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
+#include "views/pages/parts/memory_toolbar.h"
 #include "views/pages/parts/panel.h"
 #include "views/pages/parts/text.h"
+#include "views/pages/parts/unit_list.h"
 #include "views/pages/parts/unit_tables.h"
 #include "views/shell/page.h"
 #include "views/timeline/legend.h"
@@ -71,25 +69,18 @@ class MemoryPage : public shell::Page {
       selectUnits(add ? added(unit) : std::vector<int>{unit});
       tellOthers();
     });
-    connect(view_, QOverload<int>::of(&QComboBox::activated), this, [this] { followView(); });
-    connect(units_, &QLineEdit::editingFinished, this, [this] { selectUnits(unitsIn(units_->text())); });
-    context.actions.describe(tr("Memory"), tr("Select a tile; several"), tr("click; Shift+click"));
+    context.actions.describe(tr("Memory"), tr("Select a tile, or several tiles"), tr("click; Shift+click"));
     connect(&context.palette, &shell::Palette::changed, this, [this] { mark(); });
   }
 
  protected:
   void forget() override {
     chosen_.clear();
-    units_->clear();
+    bar_->setUnits({});
   }
 
   Load load() override {
-    MemoryChoice choice;
-    choice.space =
-        model::MemorySpaceId(device_->currentData().isValid() ? device_->currentData().toLongLong() : -1);
-    choice.breakdown = static_cast<MemoryBreakdown>(breakdown_->currentIndex());
-    choice.gaps = gaps_->isChecked();
-    return [this, choice](const Job& job) -> base::Result<Apply> {
+    return [this, choice = bar_->choice()](const Job& job) -> base::Result<Apply> {
       auto made = collectMemory({job.source, job.catalog, job.executable}, choice);
       if (!made.ok()) return made.error();
       auto content = std::make_shared<const MemoryData>(*std::move(made));
@@ -100,22 +91,6 @@ class MemoryPage : public shell::Page {
   QWidget* picture() override { return upper_; }
 
  private:
-  /// "0,5-7" as numbers; what is none is left out.
-  std::vector<int> unitsIn(const QString& list) const {
-    std::vector<int> units;
-    const int count = chart_->size();
-    for (const QString& part : list.split(QLatin1Char(','), Qt::SkipEmptyParts)) {
-      bool first = false, second = true;
-      const int from = part.section(QLatin1Char('-'), 0, 0).trimmed().toInt(&first);
-      const int to =
-          part.contains(QLatin1Char('-')) ? part.section(QLatin1Char('-'), 1).trimmed().toInt(&second) : from;
-      for (int unit = from; first && second && unit <= to && unit < count; ++unit) {
-        if (unit >= 0 && std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
-      }
-    }
-    return units;
-  }
-
   std::vector<int> added(int unit) const {
     std::vector<int> units = chosen_;
     const auto known = std::find(units.begin(), units.end(), unit);
@@ -123,26 +98,18 @@ class MemoryPage : public shell::Page {
     return units;
   }
 
-  /// What is selected is said in the list, in chart and map, and fills the tabs.
+  /// Shows the selected units in the list, the chart and the map, and reads their tables.
   void selectUnits(std::vector<int> units) {
     chosen_ = std::move(units);
     std::sort(chosen_.begin(), chosen_.end());
-    QStringList parts;
-    for (std::size_t i = 0; i < chosen_.size();) {
-      std::size_t end = i + 1;
-      while (end < chosen_.size() && chosen_[end] == chosen_[end - 1] + 1) ++end;
-      parts << (end - i == 1 ? QString::number(chosen_[i])
-                             : QStringLiteral("%1-%2").arg(chosen_[i]).arg(chosen_[end - 1]));
-      i = end;
-    }
-    units_->setText(parts.join(QLatin1Char(',')));
+    bar_->setUnits(unitList(chosen_));
     chart_->setMark(chosen_.empty() ? -1 : chosen_.front());
     map_->setSelected(chosen_);
     readout_->setText(describe(chart_->mark()));
     readTabs();
   }
 
-  /// The device that something selected elsewhere belongs to is lit.
+  /// Highlights the device of what another page selected.
   void followOthers() {
     if (!data_) return;
     const model::DeviceId device = context_.selection.current().device;
@@ -154,7 +121,7 @@ class MemoryPage : public shell::Page {
     map_->setLit(lit);
   }
 
-  /// The device of the first selected tile, for other pages.
+  /// Tells other pages the device of the first selected tile.
   void tellOthers() {
     std::int64_t before = 0;
     for (const MemoryPart& space : data_->shown) {
@@ -170,13 +137,13 @@ class MemoryPage : public shell::Page {
   }
 
   void followView() {
-    const bool map = view_->currentIndex() == 1;
+    const bool map = bar_->showsMap();
     chart_->setVisible(!map);
     legend_->setVisible(!map);
     map_->setVisible(map);
   }
 
-  /// Details of the selected tiles, or of all that are shown; variables of their devices.
+  /// Reads the details of the selected tiles, or of all tiles, and the variables of their devices.
   void readTabs() {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     if (!data_ || snapshot == nullptr || data_->shown.empty()) return;
@@ -190,54 +157,30 @@ class MemoryPage : public shell::Page {
       before += space.units;
       if (chosen_.empty() || !units.empty()) wanted.emplace_back(space.id, std::move(units));
     }
-    readBeside([held = *snapshot, executable = context_.session.executable(), wanted,
-                unit = data_->unitName] { return unitTables(held, executable, wanted, unit); },
-               [this, generation = ++generation_](base::Result<std::vector<sections::Table>>&& made) {
-                 if (generation != generation_) return;
-                 for (std::size_t i = 1; i < tables_.size(); ++i) {
-                   made.ok() ? tables_[i]->setTable(std::move((*made)[i - 1]))
-                             : tables_[i]->setTable({"error", made.error().message, "", {}, {}});
-                 }
-               });
+    readInBackground([held = *snapshot, executable = context_.session.executable(), wanted,
+                      unit = data_->unitName] { return unitTables(held, executable, wanted, unit); },
+                     [this, generation = ++generation_](base::Result<std::vector<sections::Table>>&& made) {
+                       if (generation != generation_) return;
+                       for (std::size_t i = 1; i < tables_.size(); ++i) {
+                         made.ok() ? tables_[i]->setTable(std::move((*made)[i - 1]))
+                                   : tables_[i]->setTable({"error", made.error().message, "", {}, {}});
+                       }
+                     });
   }
 
-  QHBoxLayout* makeToolbar() {
-    auto* bar = new QHBoxLayout;
-    bar->setSpacing(8);
-    device_ = new QComboBox(this);
-    device_->setAccessibleName(tr("Device"));
-    device_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    breakdown_ = new QComboBox(this);
-    breakdown_->addItems({tr("In one colour"), tr("By category"), tr("By region"), tr("By liveness")});
-    breakdown_->setCurrentIndex(static_cast<int>(MemoryBreakdown::category));
-    breakdown_->setAccessibleName(tr("Breakdown"));
-    gaps_ = new QCheckBox(tr("With gaps"), this);
-    gaps_->setChecked(true);
-    gaps_->setToolTip(tr("Bytes between variables that nothing can use"));
-    capacity_ = new QCheckBox(tr("Capacity"), this);
-    capacity_->setChecked(true);
-    view_ = new QComboBox(this);
-    view_->addItems({tr("Chart"), tr("Tile map")});
-    view_->setAccessibleName(tr("View"));
-    view_->setToolTip(tr("Bytes by tile, or the tiles as squares in the order of their numbers"));
-    units_ = new QLineEdit(this);
-    units_->setAccessibleName(tr("Selected tiles"));
-    units_->setToolTip(tr("Tiles to look at, counted over the devices shown; empty: all"));
-    units_->setMaximumWidth(130);
+  MemoryToolbar* makeToolbar() {
+    bar_ = new MemoryToolbar(this);
     readout_ = new ElidedLabel(context_.palette, Qt::AlignRight | Qt::AlignVCenter, this);
-    for (QWidget* widget :
-         std::initializer_list<QWidget*>{view_, device_, breakdown_, gaps_, capacity_, units_})
-      bar->addWidget(widget);
-    bar->addStretch(1);
-    connect(device_, QOverload<int>::of(&QComboBox::activated), this, [this] {
+    connect(bar_, &MemoryToolbar::spaceChosen, this, [this] {
       forget();
       reload();
     });
-    connect(breakdown_, QOverload<int>::of(&QComboBox::activated), this, &MemoryPage::reload);
-    connect(gaps_, &QCheckBox::toggled, this, &MemoryPage::reload);
-    connect(capacity_, &QCheckBox::toggled, this, [this] { showLimit(); });
-    connect(capacity_, &QCheckBox::clicked, this, [this] { capacityChosen_ = true; });
-    return bar;
+    connect(bar_, &MemoryToolbar::choiceChanged, this, &MemoryPage::reload);
+    connect(bar_, &MemoryToolbar::capacityChanged, this, &MemoryPage::showLimit);
+    connect(bar_, &MemoryToolbar::viewChanged, this, &MemoryPage::followView);
+    connect(bar_, &MemoryToolbar::unitsChosen, this,
+            [this] { selectUnits(unitsIn(bar_->units(), chart_->size())); });
+    return bar_;
   }
 
   void apply(std::shared_ptr<const MemoryData> content) {
@@ -248,7 +191,7 @@ class MemoryPage : public shell::Page {
                                         "configuration. Emulate an IPU system to see memory by tile.")
                                    : tr("This profile holds no memory for the executable."));
     }
-    fillDevices();
+    bar_->setSpaces(data_->spaces);
     std::vector<StackLayer> layers;
     std::vector<timeline::LegendEntry> entries;
     for (const MemoryLayer& layer : data_->layers) {
@@ -263,9 +206,11 @@ class MemoryPage : public shell::Page {
     }
     const QString unit = text(memoryUnit(data_->unitName));
     followUnits();
-    chart_->setAxes(data_->shown.size() > 1 ? tr("%1, all devices one after another").arg(unit) : unit,
-                    tr("bytes per %1").arg(unit));
-    chart_->enableAxis(QwtPlot::xBottom, !data_->unitName.empty());  // cards have names, not numbers
+    chart_->setAxes(
+        data_->shown.size() > 1 ? tr("%1s of all devices, one device after another").arg(unit) : unit,
+        tr("bytes per %1").arg(unit));
+    chart_->enableAxis(QwtPlot::xBottom,
+                       !data_->unitName.empty());  // devices in one piece have names instead of numbers
     chart_->setStack(std::move(layers), std::move(bands));
     chooseCapacity();
     showLimit();
@@ -278,20 +223,13 @@ class MemoryPage : public shell::Page {
     followOthers();
   }
 
-  /// Memory in one piece, as HBM, has no tiles to choose and no map of them.
   void followUnits() {
-    const bool tiles = !data_->unitName.empty();
+    const bool inUnits = !data_->unitName.empty();
     const QString unit = text(memoryUnit(data_->unitName));
-    view_->setVisible(tiles);
-    if (!tiles) view_->setCurrentIndex(0), followView();
-    units_->setVisible(tiles);
+    bar_->setUnitName(unit, inUnits);
+    followView();
     for (const std::size_t tab : {std::size_t{3}, std::size_t{4}})  // vertices and exchanges
-      tabs_->setTabVisible(tabs_->indexOf(tables_[tab]), tiles);
-    units_->setPlaceholderText(tr("%1s: 0,5-7").arg(unit));
-    capacity_->setToolTip(
-        tiles ? tr("A line at what a %1 has; the %1 map's colours reach to it, otherwise to the fullest %1")
-                    .arg(unit)
-              : tr("A line at what a %1 has").arg(unit));
+      tabs_->setTabVisible(tabs_->indexOf(tables_[tab]), inUnits);
     chart_->setAccessibleName(tr("Memory by %1").arg(unit));
   }
 
@@ -308,35 +246,19 @@ class MemoryPage : public shell::Page {
     scaleMap();
   }
 
-  /// Colours reach to the capacity of a tile, or where that is not shown to the fullest one.
+  /// The colours of the map reach up to the capacity of a tile, or up to the fullest tile where the capacity
+  /// is not shown.
   void scaleMap() {
-    const std::int64_t high = capacity_->isChecked() ? data_->capacity : mostBytes();
+    const std::int64_t high = bar_->showsCapacity() ? data_->capacity : mostBytes();
     map_->setScale(0, high);
     map_->setNames(QStringLiteral("0"), memoryPageBytesText(high));
   }
 
-  void fillDevices() {
-    const QVariant before = device_->currentData();
-    const QSignalBlocker blocker(device_);
-    device_->clear();
-    if (data_->spaces.size() > 1)
-      device_->addItem(tr("All %1").arg(memoryWords(data_->spaces.front().kind)),
-                       QVariant::fromValue<qlonglong>(-1));
-    for (const MemoryPart& space : data_->spaces) {
-      const bool usual = space.kind == data_->spaces.front().kind;
-      device_->addItem(usual ? space.name : tr("%1 %2").arg(space.name, memoryWords(space.kind)),
-                       QVariant::fromValue<qlonglong>(space.id.value));
-    }
-    device_->setCurrentIndex(std::max(0, device_->findData(before)));
-  }
-
-  /// Against what a card has, a small model is a line on the axis: until the user chooses, the chart is of
-  /// what is there.
+  /// A model that is small beside the capacity would be a line on the axis, so the chart then leaves the
+  /// capacity out until the user asks for it.
   void chooseCapacity() {
     constexpr std::int64_t kTooSmall = 10;
-    if (capacityChosen_ || data_->capacity <= 0) return;
-    const QSignalBlocker blocker(capacity_);
-    capacity_->setChecked(mostBytes() >= data_->capacity / kTooSmall);
+    if (data_->capacity > 0) bar_->suggestCapacity(mostBytes() >= data_->capacity / kTooSmall);
   }
 
   std::int64_t mostBytes() const {
@@ -349,7 +271,7 @@ class MemoryPage : public shell::Page {
     if (!data_) return;
     scaleMap();
     chart_->setLimit(
-        capacity_->isChecked() ? static_cast<double>(data_->capacity) : -1,
+        bar_->showsCapacity() ? static_cast<double>(data_->capacity) : -1,
         tr("%1 per %2").arg(memoryPageBytesText(data_->capacity), text(memoryUnit(data_->unitName))));
   }
 
@@ -361,7 +283,7 @@ class MemoryPage : public shell::Page {
     table_->setMarks(std::move(marks));
   }
 
-  /// One unit in words; without one, the fullest.
+  /// Describes a unit; without one, the fullest.
   QString describe(int unit) const {
     if (!data_ || chart_->size() == 0) return {};
     QString prefix;
@@ -380,21 +302,17 @@ class MemoryPage : public shell::Page {
   }
 
   std::shared_ptr<const MemoryData> data_;
-  QComboBox *device_ = nullptr, *breakdown_ = nullptr;
-  QCheckBox *gaps_ = nullptr, *capacity_ = nullptr;
-  bool capacityChosen_ = false;
+  MemoryToolbar* bar_ = nullptr;
   ElidedLabel* readout_ = nullptr;
   Chart* chart_ = nullptr;
   timeline::Legend* legend_ = nullptr;
   DataTable* table_ = nullptr;
   timeline::TileMap* map_ = nullptr;
   Panel* upper_ = nullptr;
-  QComboBox* view_ = nullptr;
-  QLineEdit* units_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   std::vector<DataTable*> tables_;
   DataTable* allSpaces_ = nullptr;
-  std::vector<int> chosen_;  ///< units of the chart
+  std::vector<int> chosen_;  ///< selected units of the chart
   int generation_ = 0;
 };
 

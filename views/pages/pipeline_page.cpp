@@ -1,4 +1,5 @@
-// One step of the pipeline: which device has which micro-batch when, or in which cycle.
+// Shows one device iteration of the pipeline: which device works on which micro-batch when, or in which
+// cycle.
 #include <QSplitter>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -55,9 +56,10 @@ class PipelinePage : public shell::Page {
     connect(canvas_, &timeline::PipelineCanvas::selectionChanged, this, &PipelinePage::followSelection);
     connect(&context.selection, &shell::Selection::changed, this, &PipelinePage::followOthers);
     const QString group = tr("Pipeline");
-    context.actions.describe(group, tr("Next, previous pass of the device"), tr("→  ←  ·  .  ,"));
-    context.actions.describe(group, tr("Along the micro-batch"), tr("↓  ↑"));
-    context.actions.describe(group, tr("Zoom, pan, all"),
+    context.actions.describe(group, tr("Select the next or previous pass of the device"),
+                             tr("→  ←  ·  .  ,"));
+    context.actions.describe(group, tr("Follow the micro-batch to the next or previous stage"), tr("↓  ↑"));
+    context.actions.describe(group, tr("Zoom, pan, or show everything"),
                              tr("W  S  A  D  0  ·  Ctrl+wheel, drag, double click"));
     applyOptions();
   }
@@ -112,7 +114,7 @@ class PipelinePage : public shell::Page {
     auto* layout = new QHBoxLayout(lower);
     layout->setContentsMargins(12, 4, 12, 10);
     layout->setSpacing(12);
-    auto* left = new Panel(context_.palette, tr("The step"), lower);
+    auto* left = new Panel(context_.palette, tr("This step"), lower);
     facts_ = new FactGrid(context_.palette, left);
     facts_->setColumnWidth(300);
     left->body()->addWidget(facts_);
@@ -167,11 +169,11 @@ class PipelinePage : public shell::Page {
     std::vector<timeline::LegendEntry> entries;
     if (options.path >= 0) {
       entries.push_back({tr("forward of micro-batch %1").arg(options.path), ColourRole::pathForward, false});
-      entries.push_back({tr("backward of the same"), ColourRole::pathBackward, false});
+      entries.push_back({tr("its backward pass"), ColourRole::pathBackward, false});
       entries.push_back({tr("other micro-batches"), ColourRole::dimmed, false});
     } else if (options.byMicroBatch) {
       entries.push_back({tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
-      entries.push_back({tr("backward of the same"), geometry::microBatchRole(0, true), false});
+      entries.push_back({tr("its backward pass"), geometry::microBatchRole(0, true), false});
     } else {
       entries.push_back({tr("forward"), ColourRole::forward, false});
       entries.push_back({tr("recompute"), ColourRole::recompute, false});
@@ -202,31 +204,32 @@ class PipelinePage : public shell::Page {
     const base::Ticks steady = std::max(zero, grid.rampDownStart - grid.rampUpEnd);
     const base::Ticks down = std::max(zero, grid.end - std::max(grid.rampDownStart, grid.rampUpEnd));
     std::vector<ShownFact> facts = {
-        {tr("Length"), time(length), tr("first forward to last backward of the step")},
+        {tr("Length"), time(length), tr("from the first forward to the last backward pass of the step")},
         {tr("Ramp-up"), share(up), tr("until the last stage begins; share of the length")},
         {tr("Steady"), share(steady), tr("all stages have begun and none has ended; share of the length")},
-        {tr("Ramp-down"), share(down), tr("from when the first stage has ended; share of the length")},
-        {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one step, one replica")},
+        {tr("Ramp-down"), share(down), tr("after the first stage has ended; share of the length")},
+        {tr("Micro-batches"), QString::number(grid.microBatches), tr("of one step of one replica")},
         {tr("Columns"), QString::number(grid.columns),
-         grid.hasSlots ? tr("forward and backward halves of the pipeline's cycles")
-                       : tr("passes in a row, one column each")}};
+         grid.hasSlots ? tr("each pipeline cycle has a forward and a backward column")
+                       : tr("each pass of a device has a column")}};
     if (grid.hasSlots && grid.firstFullSlot >= 0) {
       facts.push_back({tr("First full cycle"), QString::number(grid.firstFullSlot),
-                       tr("from 0: the first in which every stage does all it has to do")});
+                       tr("the first cycle in which every stage does all its passes, counted from 0")});
     } else {
       facts.push_back({tr("First full column"),
                        grid.firstFullColumn < 0 ? tr("none") : QString::number(grid.firstFullColumn),
-                       tr("from 0: the first in which every stage is at work")});
+                       tr("the first column in which every stage works, counted from 0")});
     }
     std::int64_t critical = 0;
     for (const PipelineCell& cell : grid.cells) critical += cell.critical ? (cell.end - cell.start).count : 0;
     if (grid.criticalKnown)
-      facts.push_back({tr("Critical path"), share(base::Ticks(critical)),
-                       tr("passes of this step; the rest of the path is exchange, update and host")});
+      facts.push_back(
+          {tr("Critical path"), share(base::Ticks(critical)),
+           tr("passes of this step on the path; the rest of the path is exchange, update and host")});
     facts_->setFacts(std::move(facts));
   }
 
-  /// The passes of the lit micro-batch; without one, what each device does.
+  /// Lists the passes of the highlighted micro-batch, or else what each device does.
   void fillTable() {
     tableCells_.clear();
     const int path = canvas_->options().path;
@@ -234,12 +237,12 @@ class PipelinePage : public shell::Page {
     if (path < 0) {
       table = {"devices",
                "Devices",
-               "one step; share of its length",
+               "of this step; shares are of its length",
                {{"stage", "Stages", Format::plain, ""},
                 {"device", "Device", Format::plain, ""},
                 {"passes", "Passes", Format::count, ""},
-                {"begins", "Begins", Format::ticks, "after the step's start"},
-                {"ends", "Ends", Format::ticks, "after the step's start"},
+                {"begins", "Begins", Format::ticks, "time since the start of the step"},
+                {"ends", "Ends", Format::ticks, "time since the start of the step"},
                 {"busy", "Busy", Format::fraction, "compute ÷ length of the step"}},
                {}};
       const double length = static_cast<double>(std::max<std::int64_t>(1, (grid_->end - grid_->start).count));
@@ -259,13 +262,13 @@ class PipelinePage : public shell::Page {
     } else {
       table = {"path",
                "Path of micro-batch " + std::to_string(path),
-               "in the order of time",
+               "in order of time",
                {{"pass", "Pass", Format::plain, ""},
                 {"stage", "Stage", Format::count, ""},
                 {"device", "Device", Format::plain, ""},
-                {"start", "Start", Format::ticks, "after the step's start"},
+                {"start", "Start", Format::ticks, "time since the start of the step"},
                 {"length", "Length", Format::ticks, "of the pass"},
-                {"since", "After a gap of", Format::ticks, "since the micro-batch's pass before"}},
+                {"since", "Gap before", Format::ticks, "time since the previous pass of the micro-batch"}},
                {}};
       base::Ticks before = grid_->start;
       for (std::size_t i = 0; i < grid_->cells.size(); ++i) {
@@ -290,13 +293,13 @@ class PipelinePage : public shell::Page {
             .arg(cell.microBatch),
         tr("stage %1 on %2").arg(cell.stage).arg(text(grid_->rows[static_cast<std::size_t>(cell.row)].name)),
         time(cell.end - cell.start)};
-    if (cell.recompute.count > 0) lines << tr("of it recompute %1").arg(time(cell.recompute));
+    if (cell.recompute.count > 0) lines << tr("recompute takes %1 of it").arg(time(cell.recompute));
     if (cell.slot >= 0) lines << tr("pipeline cycle %1").arg(cell.slot);
     if (cell.critical) lines << tr("on the critical path");
     return lines;
   }
 
-  /// What is selected here lights its micro-batch, and is selected on all pages.
+  /// Highlights the micro-batch of the selected pass, and selects the pass on all pages.
   void followSelection() {
     const int index = canvas_->selected();
     if (index < 0) {
@@ -340,7 +343,7 @@ class PipelinePage : public shell::Page {
   timeline::Legend* legend_ = nullptr;
   FactGrid* facts_ = nullptr;
   DataTable* table_ = nullptr;
-  std::vector<int> tableCells_;  ///< of the table's rows
+  std::vector<int> tableCells_;  ///< cell of each row of the table
 };
 
 }  // namespace pipescope::pages
@@ -349,7 +352,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(pipeline) {
   registry.add({QStringLiteral("pipeline"), QObject::tr("Pipeline"), QStringLiteral("pipeline"),
-                QObject::tr("Stages × time by micro-batch, and the schedule as a table"), 15,
+                QObject::tr("One step of the pipeline over time, or as a schedule table"), 15,
                 [](PageContext& context) -> Page* { return new pages::PipelinePage(context); }});
 }
 

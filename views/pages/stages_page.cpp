@@ -1,5 +1,5 @@
-// Which stage holds the pipeline up: time per stage, the bubble, what is lost, memory, boundaries, slow
-// operations.
+// Shows which stage slows the pipeline down: time by stage, the bubble, lost time, memory, boundaries and the
+// slowest operations.
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -9,17 +9,15 @@
 #include "views/pages/parts/data_table.h"
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/parts_chart.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
-#include "views/timeline/bar_chart.h"
-#include "views/timeline/legend.h"
 
 namespace pipescope::pages {
 namespace {
 
 using analysis::StageReport;
 using analysis::StagesReport;
-using geometry::Bar;
 using geometry::ColourRole;
 using sections::Format;
 using shell::Ui;
@@ -36,20 +34,12 @@ QString stagesPageBytesText(std::int64_t bytes) {
 struct StagesData {
   StagesReport report;
   sections::Section section;
-  std::vector<std::int64_t> capacities;  ///< by stage, of its device; 0: unknown
-  bool remote = false;                   ///< some of the time goes to remote buffers
+  std::vector<std::int64_t> capacities;  ///< capacity of each stage's device in bytes; 0: unknown
+  bool remote = false;                   ///< remote buffers take some of the time
   geometry::TimeScale scale;
 };
 
-/// A bar's part with the name that legends and call-outs use.
-struct NamedPart {
-  QString name;
-  ColourRole role;
-  double value;
-  bool hatched = false;
-};
-
-/// Ticks of one step by what the stage's device does, in the order of a legend.
+/// The ticks of one step by what the stage's device does, in the order of the legend.
 std::vector<NamedPart> stepParts(const StagesData& data, const StageReport& stage) {
   const StagesReport& report = data.report;
   const auto g = static_cast<double>(report.microBatches);
@@ -107,12 +97,12 @@ class StagesPage : public shell::Page {
     cards->setSpacing(12);
     for (FigureCard*& card : cards_) cards->addWidget(card = new FigureCard(context.palette, this), 1);
     area->top()->addLayout(cards);
-    remarksPanel_ = new Panel(context.palette, tr("What to know"), this);
+    remarksPanel_ = new Panel(context.palette, tr("Remarks"), this);
     area->top()->addWidget(remarksPanel_);
-    time_ = addChart(area->top(), tr("One step on each stage's device"), timeLegend_);
-    lost_ = addChart(area->left(), tr("What a step is lost to"), lostLegend_);
-    bubble_ = addChart(area->left(), tr("The bubble"), bubbleLegend_);
-    memory_ = addChart(area->left(), tr("Memory per stage"), memoryLegend_);
+    time_ = addChart(area->top(), tr("One step on each stage's device"));
+    lost_ = addChart(area->left(), tr("Where a step loses time"));
+    bubble_ = addChart(area->left(), tr("The bubble"));
+    memory_ = addChart(area->left(), tr("Memory per stage"));
     operations_ = addTable(area->right());
     boundaries_ = addTable(area->right());
     memoryTable_ = addTable(area->right());
@@ -120,7 +110,7 @@ class StagesPage : public shell::Page {
     area->right()->addStretch(1);
     stages_ = addTable(area->top());
     setContent(area);
-    connect(time_, &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
+    connect(time_->bars(), &timeline::BarChart::clicked, this, [this](int bar) { select(bar); });
     connect(cards_[1], &FigureCard::clicked, this, [this] {
       context_.go({QStringLiteral("trace"), {}, -1});
     });
@@ -146,14 +136,9 @@ class StagesPage : public shell::Page {
   }
 
  private:
-  timeline::BarChart* addChart(QVBoxLayout* column, const QString& title, timeline::Legend*& legend) {
-    auto* panel = new Panel(context_.palette, title, this);
-    auto* chart = new timeline::BarChart(context_.palette, panel);
-    chart->setAccessibleName(title);
-    legend = new timeline::Legend(context_.palette, panel);
-    panel->body()->addWidget(chart);
-    panel->body()->addWidget(legend);
-    column->addWidget(panel);
+  PartsChart* addChart(QVBoxLayout* column, const QString& title) {
+    auto* chart = new PartsChart(context_.palette, title, this);
+    column->addWidget(chart);
     return chart;
   }
 
@@ -203,7 +188,7 @@ class StagesPage : public shell::Page {
     cards_[0]->setFigure(tr("Imbalance"), ratio(r.imbalance), detail, {},
                          r.imbalance > 1.2 ? Ui::warning : Ui::text);
     cards_[1]->setFigure(tr("Bubble"), percent(r.bubbleFraction),
-                         tr("idle between first forward and last backward"), {});
+                         tr("idle time between the first forward and the last backward pass"), {});
     const StageReport* slowest = r.slowest();
     cards_[2]->setFigure(
         tr("Slowest stage"), slowest == nullptr ? QStringLiteral("–") : tr("Stage %1").arg(slowest->index),
@@ -214,8 +199,8 @@ class StagesPage : public shell::Page {
     if (slowest != nullptr)
       cards_[2]->setToolTip(tr("%1: %2 per micro-batch").arg(text(slowest->blocks), time(slowest->busy)));
     const double useful = r.lost.step > 0 ? r.lost.useful / r.lost.step : 0;
-    cards_[3]->setFigure(tr("Useful"), percent(useful), tr("of a step: every stage at the mean, never idle"),
-                         {});
+    cards_[3]->setFigure(tr("Useful"), percent(useful),
+                         tr("of a step: its length if all stages took the mean time and never waited"), {});
   }
 
   void applyRemarks() {
@@ -228,35 +213,6 @@ class StagesPage : public shell::Page {
                                                         text(remark), remarksPanel_));
     }
     remarksPanel_->setVisible(!data_->section.remarks.empty());
-  }
-
-  /// Bars of named parts; the legend lists what any of them has.
-  void setParts(timeline::BarChart* chart, timeline::Legend* legend,
-                const std::vector<std::vector<NamedPart>>& bars, const QStringList& names,
-                const QStringList& notes, const std::function<QString(double)>& show) {
-    std::vector<Bar> made;
-    std::vector<timeline::LegendEntry> entries;
-    std::vector<std::vector<QString>> tips;
-    for (const auto& parts : bars) {
-      Bar& bar = made.emplace_back();
-      auto& tip = tips.emplace_back();
-      double whole = 0;
-      for (const NamedPart& part : parts) whole += std::max(0.0, part.value);
-      for (const NamedPart& part : parts) {
-        if (!(part.value > 0)) continue;
-        bar.parts.push_back({part.role, part.value, show(part.value).toStdString(), part.hatched});
-        tip.push_back(
-            QStringLiteral("%1: %2 (%3)").arg(part.name, show(part.value), percent(part.value / whole)));
-        const bool known = std::any_of(entries.begin(), entries.end(),
-                                       [&](const auto& entry) { return entry.text == part.name; });
-        if (!known) entries.push_back({part.name, part.role, part.hatched});
-      }
-    }
-    chart->setBars(std::move(made), names, notes);
-    chart->setDescriber([tips = std::move(tips)](const geometry::BarHit& hit) {
-      return tips[static_cast<std::size_t>(hit.bar)][static_cast<std::size_t>(hit.part)];
-    });
-    legend->setEntries(std::move(entries));
   }
 
   QString stageName(const StageReport& stage) const {
@@ -275,14 +231,14 @@ class StagesPage : public shell::Page {
       notes << tr("busy %1").arg(
           percent(stage.busy * static_cast<double>(r.microBatches) / std::max(1.0, r.lost.step)));
     }
-    setParts(time_, timeLegend_, bars, names, notes, [this](double value) { return time(value); });
-    static_cast<Panel*>(time_->parentWidget())
-        ->setTitle(
-            tr("One step on each stage's device"),
-            tr("%1 of one step: %2%3; mean over the last call")
-                .arg(unit())
-                .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
-                .arg(isTraining() ? tr(" and the weight update") : QString()));
+    time_->setParts(
+        bars, [this](double value) { return time(value); }, names, notes);
+    time_->setTitle(
+        tr("One step on each stage's device"),
+        tr("%1 of one step (%2%3), mean over the last call")
+            .arg(unit())
+            .arg(r.microBatches == 1 ? tr("1 micro-batch") : tr("%1 micro-batches").arg(r.microBatches))
+            .arg(isTraining() ? tr(" and the weight update") : QString()));
   }
 
   bool isTraining() const {
@@ -298,10 +254,9 @@ class StagesPage : public shell::Page {
         {tr("fill and drain"), ColourRole::lostFill, lost.fillAndDrain},
         {tr("imbalance"), ColourRole::lostImbalance, lost.imbalance},
         {tr("exchange, update, host"), ColourRole::lostExchange, lost.exchangeUpdateHost}};
-    setParts(lost_, lostLegend_, {parts}, {}, {}, [this](double value) { return time(value); });
-    static_cast<Panel*>(lost_->parentWidget())
-        ->setTitle(tr("What a step is lost to"),
-                   tr("%1; adds up to the step, %2").arg(unit(), time(lost.step)));
+    lost_->setParts({parts}, [this](double value) { return time(value); });
+    lost_->setTitle(tr("Where a step loses time"),
+                    tr("%1; the parts add up to the step, %2").arg(unit(), time(lost.step)));
   }
 
   void applyBubble() {
@@ -310,14 +265,15 @@ class StagesPage : public shell::Page {
                                           {tr("ramp-up"), ColourRole::waitFill, r.bubbleRampUp, true},
                                           {tr("steady"), ColourRole::waitSlowerStage, r.bubbleSteady, true},
                                           {tr("ramp-down"), ColourRole::waitDrain, r.bubbleRampDown, true}};
-    setParts(bubble_, bubbleLegend_, {parts}, {}, {}, [](double value) { return percent(value); });
-    bubble_->setScaleTo(1);
-    static_cast<Panel*>(bubble_->parentWidget())
-        ->setTitle(tr("The bubble"), tr("first forward to last backward; exchange and sync are %1 of it")
-                                         .arg(percent(r.exchangeShareOfBubble)));
+    bubble_->setParts({parts}, [](double value) { return percent(value); });
+    bubble_->bars()->setScaleTo(1);
+    bubble_->setTitle(
+        tr("The bubble"),
+        tr("from the first forward to the last backward pass; exchange and sync are %1 of the bubble")
+            .arg(percent(r.exchangeShareOfBubble)));
   }
 
-  /// "tile"; empty where a device is in one piece.
+  /// The name of the device's units, such as "tile"; empty where the device is in one piece.
   QString unitOf(int device) const {
     const model::Device* row = context_.session.snapshot()->catalog->device(model::DeviceId(device));
     return row == nullptr || row->units <= 1 ? QString() : text(row->unitName);
@@ -343,14 +299,14 @@ class StagesPage : public shell::Page {
       notes << (unit.isEmpty() ? free : tr("%1 %2: %3").arg(unit).arg(stage.memory->worstUnit).arg(free));
     }
     const QString unit = unitOf(data_->report.stages.front().device);
-    memory_->parentWidget()->setVisible(!bars.empty());
-    setParts(memory_, memoryLegend_, bars, names, notes,
-             [](double value) { return stagesPageBytesText(std::llround(value)); });
-    static_cast<Panel*>(memory_->parentWidget())
-        ->setTitle(tr("Memory per stage"),
-                   unit.isEmpty()
-                       ? tr("of the stage's device; right: what is left for models")
-                       : tr("sum over the device's %1s; right: its fullest %1, gaps included").arg(unit));
+    memory_->setVisible(!bars.empty());
+    memory_->setParts(
+        bars, [](double value) { return stagesPageBytesText(std::llround(value)); }, names, notes);
+    memory_->setTitle(
+        tr("Memory per stage"),
+        unit.isEmpty()
+            ? tr("memory of the stage's device; on the right, what is free for models")
+            : tr("sum over the %1s of the device; on the right, its fullest %1 with gaps").arg(unit));
   }
 
   void applyTables() {
@@ -361,7 +317,7 @@ class StagesPage : public shell::Page {
       table->parentWidget()->setVisible(any);
       if (!any) return;
       sections::Table shown = *found;
-      // The chart above shows the waits; as text they are wider than any window.
+      // The chart above shows the waits. As text they would be wider than any window.
       const auto waits = std::find_if(shown.columns.begin(), shown.columns.end(),
                                       [](const sections::Column& c) { return c.key == "waits"; });
       if (waits != shown.columns.end()) {
@@ -375,7 +331,7 @@ class StagesPage : public shell::Page {
     take(operations_, "slowest_operations");
     take(boundaries_, "boundaries");
     take(memoryTable_, "memory");
-    if (memory_->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
+    if (memory_->bars()->bars().empty()) memoryTable_->parentWidget()->setVisible(false);
   }
 
   void select(int bar) {
@@ -393,15 +349,13 @@ class StagesPage : public shell::Page {
     for (std::size_t i = 0; data_ && i < data_->report.stages.size(); ++i) {
       if (data_->report.stages[i].index == stage) bar = static_cast<int>(i);
     }
-    time_->setMarked(bar);
+    time_->bars()->setMarked(bar);
   }
 
   std::shared_ptr<const StagesData> data_;
   std::array<FigureCard*, 4> cards_{};
   Panel* remarksPanel_ = nullptr;
-  timeline::BarChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
-  timeline::Legend *timeLegend_ = nullptr, *lostLegend_ = nullptr, *bubbleLegend_ = nullptr,
-                   *memoryLegend_ = nullptr;
+  PartsChart *time_ = nullptr, *lost_ = nullptr, *bubble_ = nullptr, *memory_ = nullptr;
   DataTable *stages_ = nullptr, *operations_ = nullptr, *boundaries_ = nullptr, *memoryTable_ = nullptr;
 };
 
@@ -411,7 +365,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(stages) {
   registry.add({QStringLiteral("stages"), QObject::tr("Stages"), QStringLiteral("stages"),
-                QObject::tr("Which stage holds the pipeline up, and why"), 30,
+                QObject::tr("Which stage slows the pipeline down, and why"), 30,
                 [](PageContext& context) -> Page* { return new pages::StagesPage(context); }});
 }
 

@@ -1,4 +1,4 @@
-// The verdict first: does it fit, how fast, bound by what, which stage holds it up.
+// Shows the main results first: whether the model fits, its speed, what limits it, and the slowest stage.
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -8,10 +8,9 @@
 #include "views/pages/parts/facts.h"
 #include "views/pages/parts/memory_data.h"
 #include "views/pages/parts/panel.h"
+#include "views/pages/parts/parts_chart.h"
 #include "views/pages/parts/text.h"
 #include "views/shell/page.h"
-#include "views/timeline/bar_chart.h"
-#include "views/timeline/legend.h"
 
 namespace pipescope::pages {
 namespace {
@@ -42,14 +41,14 @@ const sections::Fact* findFact(const sections::Section& section, std::string_vie
   return nullptr;
 }
 
-/// What came out, and the figures that are not in large letters, each with what it is of.
+/// Outcomes of the run and figures without a card, each with its denominator.
 sections::Table figureTable(const sections::Section& section, const analysis::Catalog& catalog) {
   sections::Table table{"figures",
                         "Outcomes and figures",
                         "",
                         {{"name", "Figure", Format::plain, ""},
                          {"value", "Value", Format::plain, ""},
-                         {"doc", "Of what", Format::plain, ""}},
+                         {"doc", "Meaning", Format::plain, ""}},
                         {}};
   for (const char* key : {"model_flop_use", "flop_use_with_recompute", "imbalance", "bubble_fraction"}) {
     const sections::Fact* fact = findFact(section, key);
@@ -163,21 +162,11 @@ class SummaryPage : public shell::Page {
 
  private:
   void makeShares(ColumnsArea& area) {
-    auto* panel = new Panel(context_.palette, tr("Where the devices' time goes"), this);
-    panel->setTitle(tr("Where the devices' time goes"),
-                    tr("share of the time of all devices that hold a stage, over the last call"));
-    shares_ = new timeline::BarChart(context_.palette, panel);
-    shares_->setScaleTo(1);
-    shares_->setDescriber([this](const geometry::BarHit& hit) {
-      const geometry::BarPart& part = shares_->bars().front().parts[static_cast<std::size_t>(hit.part)];
-      return QStringLiteral("%1: %2 %")
-          .arg(legend_->entries()[static_cast<std::size_t>(hit.part)].text)
-          .arg(part.value * 100, 0, 'f', 1);
-    });
-    legend_ = new timeline::Legend(context_.palette, panel);
-    panel->body()->addWidget(shares_);
-    panel->body()->addWidget(legend_);
-    area.top()->addWidget(panel);
+    const QString title = tr("Where the devices' time goes");
+    shares_ = new PartsChart(context_.palette, title, this);
+    shares_->setTitle(title, tr("share of the time of all devices that hold a stage, over the last call"));
+    shares_->bars()->setScaleTo(1);
+    area.top()->addWidget(shares_);
   }
 
   void makeTables(ColumnsArea& area) {
@@ -200,7 +189,7 @@ class SummaryPage : public shell::Page {
     target->body()->addWidget(target_);
     area.left()->addWidget(target);
     area.left()->addStretch(1);
-    auto* diagnostics = new Panel(context_.palette, tr("What to know"), this);
+    auto* diagnostics = new Panel(context_.palette, tr("Remarks"), this);
     diagnostics_ = diagnostics->body();
     diagnosticsPanel_ = diagnostics;
     area.right()->addWidget(diagnostics);
@@ -259,7 +248,7 @@ class SummaryPage : public shell::Page {
                  : *name == "memory"                                          ? QStringLiteral("memory")
                                                                               : QStringLiteral("trace");
     cards_[2]->setFigure(tr("Bound by"), name == nullptr ? QStringLiteral("–") : text(*name),
-                         boundDetail(section, name), tr("Show why"));
+                         boundDetail(section, name), tr("Show details"));
     slowestStage_ = content.slowest ? content.slowest->index : -1;
     if (content.slowest) {
       const analysis::StageReport& stage = *content.slowest;
@@ -290,7 +279,7 @@ class SummaryPage : public shell::Page {
         .arg(bytes(fullest->maxUnitIncludingGaps), bytes(fullest->bytesPerUnit), text(fullest->name));
   }
 
-  /// A figure and its unit on one line.
+  /// Keeps a figure and its unit on one line.
   static QString together(QString figure) { return figure.replace(QLatin1Char(' '), QChar::Nbsp); }
 
   static QString boundDetail(const sections::Section& section, const std::string* name) {
@@ -309,36 +298,27 @@ class SummaryPage : public shell::Page {
   }
 
   void applyShares(const SummaryData& content) {
-    struct Look {
-      const char* name;
-      QString shown;
-      ColourRole role;
-      bool hatched;
-    };
-    const std::vector<Look> looks = {
-        {"compute", tr("compute"), ColourRole::compute, false},
-        {"exchange", tr("exchange and sync"), ColourRole::exchange, false},
-        {"stream", tr("stream copies"), ColourRole::streamCopy, false},
-        {"memory", tr("remote memory"), ColourRole::remoteCopy, false},
-        {"host", tr("waiting for the host"), ColourRole::waitHost, true},
-        {"pipeline", tr("waiting in the pipeline (fill, drain, slower stages, others' updates)"),
-         ColourRole::waitSlowerStage, true}};
+    const std::vector<std::pair<const char*, NamedPart>> looks = {
+        {"compute", {tr("compute"), ColourRole::compute, 0}},
+        {"exchange", {tr("exchange and sync"), ColourRole::exchange, 0}},
+        {"stream", {tr("stream copies"), ColourRole::streamCopy, 0}},
+        {"memory", {tr("remote memory"), ColourRole::remoteCopy, 0}},
+        {"host", {tr("waiting for the host"), ColourRole::waitHost, 0, true}},
+        {"pipeline",
+         {tr("waiting in the pipeline (fill, drain, slower stages, updates of others)"),
+          ColourRole::waitSlowerStage, 0, true}}};
     const sections::Fact* shares = findFact(content.section, "time_shares");
-    const auto* parts = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
-    geometry::Bar bar;
-    std::vector<timeline::LegendEntry> entries;
-    for (const Look& look : looks) {
-      double value = 0;
-      for (const auto& [name, share] : parts == nullptr ? sections::Breakdown() : *parts)
-        value += name == look.name ? share : 0;
-      if (value <= 0) continue;
-      bar.parts.push_back(
-          {look.role, value, text(formatCell(value, Format::fraction)).toStdString(), look.hatched});
-      entries.push_back({look.shown, look.role, look.hatched});
+    const auto* breakdown = shares == nullptr ? nullptr : std::get_if<sections::Breakdown>(&shares->value);
+    std::vector<NamedPart> parts;
+    for (const auto& [key, look] : looks) {
+      NamedPart part = look;
+      for (const auto& [name, share] : breakdown == nullptr ? sections::Breakdown() : *breakdown)
+        part.value += name == key ? share : 0;
+      parts.push_back(part);
     }
-    shares_->parentWidget()->setVisible(!bar.parts.empty());
-    shares_->setBars({bar}, {});
-    legend_->setEntries(std::move(entries));
+    shares_->setVisible(
+        std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.value > 0; }));
+    shares_->setParts({parts}, [](double share) { return text(formatCell(share, Format::fraction)); });
   }
 
   void applyDiagnostics(const analysis::Catalog& catalog) {
@@ -365,8 +345,7 @@ class SummaryPage : public shell::Page {
   }
 
   std::array<FigureCard*, 4> cards_{};
-  timeline::BarChart* shares_ = nullptr;
-  timeline::Legend* legend_ = nullptr;
+  PartsChart* shares_ = nullptr;
   DataTable *figures_ = nullptr, *executables_ = nullptr, *options_ = nullptr, *grades_ = nullptr,
             *bands_ = nullptr;
   FactGrid* target_ = nullptr;
@@ -382,7 +361,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(summary) {
   registry.add({QStringLiteral("summary"), QObject::tr("Summary"), QStringLiteral("summary"),
-                QObject::tr("The verdict: does it fit, how fast, bound by what"), 10,
+                QObject::tr("Whether the model fits, how fast it is, and what limits it"), 10,
                 [](PageContext& context) -> Page* { return new pages::SummaryPage(context); }});
 }
 

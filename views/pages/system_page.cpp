@@ -1,4 +1,4 @@
-// The emulated system: devices, links with what went over them, memory spaces.
+// Shows the emulated system: devices, links with their traffic, and memory spaces.
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -22,13 +22,13 @@ struct SystemData {
   sections::Table devices, links, spaces;
 };
 
-/// The value of a cell of the links' table; 0 where there is none.
+/// The value of a cell of the table of links; 0 where it is empty.
 double numberAt(const std::vector<sections::Cell>& row, std::size_t column) {
   if (const auto* whole = std::get_if<std::int64_t>(&row[column])) return static_cast<double>(*whole);
   const auto* real = std::get_if<double>(&row[column]);
   return real == nullptr ? 0 : *real;
 }
-/// Columns of the links' table.
+/// Columns of the table of links.
 enum LinkColumn : std::size_t { from, to, name, capacity, bytes, transfers, busy, rate };
 
 }  // namespace
@@ -127,14 +127,14 @@ class SystemPage : public shell::Page {
       bars.push_back({{{ColourRole::activation, numberAt(row, LinkColumn::busy), {}, false}}});
       names << QStringLiteral("%1 → %2").arg(shown(LinkColumn::from), shown(LinkColumn::to));
       notes << tr("%1 · %2").arg(share, shown(LinkColumn::bytes));
-      tips << tr("%1: busy %2 of the call, %3 while busy")
+      tips << tr("%1 is busy during %2 of the call, and then transfers %3")
                   .arg(shown(LinkColumn::name), share, shown(LinkColumn::rate));
       shownLinks_.push_back(static_cast<int>(i));
     }
     busyPanel_->setVisible(!bars.empty());
     busyPanel_->setTitle(
         tr("Busiest links"),
-        tr("share of the last call in which something is under way; right: that share, and bytes"));
+        tr("share of the last call during which the link transfers; on the right, that share and the bytes"));
     busy_->setBars(std::move(bars), names, notes);
     busy_->setScaleTo(1);
     busy_->setDescriber([tips](const geometry::BarHit& hit) { return tips[hit.bar]; });

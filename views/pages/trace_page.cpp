@@ -1,4 +1,4 @@
-// The pipeline and trace: what every device does when, what it waits for, and what each step is.
+// Shows the trace: what each device does when, what it waits for, and each step in detail.
 #include <QScrollBar>
 #include <QSplitter>
 #include <QTimer>
@@ -28,7 +28,7 @@ namespace {
 using base::Ticks;
 using geometry::TimelineItem;
 
-/// Statistics follow the view once it rests this long.
+/// Statistics are computed once the view has rested for this long.
 constexpr int kRestMs = 60;
 constexpr qlonglong kAllCalls = TraceToolbar::kAllCalls, kLastCall = -1;
 const auto kSplitterKey = QStringLiteral("trace/splitter");
@@ -66,7 +66,7 @@ class TracePage : public shell::Page {
     applyOptions();
   }
 
-  /// Shows a time: the call that holds it, around it about an eighth of a step.
+  /// Shows a time: loads the call that contains it, and zooms to about an eighth of a step around it.
   void show(const shell::Place& place) override {
     canvas_->setFocus();
     if (!place.lane.isEmpty()) {
@@ -87,7 +87,7 @@ class TracePage : public shell::Page {
  protected:
   Load load() override {
     const analysis::TraceRequest request = requested();
-    // A growing profile whose chosen calls are there already only gains entries in the list of calls.
+    // The chosen calls of a growing profile are loaded already, so only the list of calls gets new entries.
     if (model_ && loaded_ && request.executable == loaded_->executable &&
         request.firstRun == loaded_->firstRun && request.lastRun == loaded_->lastRun) {
       return [this](const Job&) -> base::Result<Apply> {
@@ -120,7 +120,7 @@ class TracePage : public shell::Page {
   }
 
  protected:
-  /// Its own last call, its own steps.
+  /// Another executable has its own calls and steps, so the choices are dropped.
   void forget() override {
     call_ = kLastCall;
     loaded_.reset();
@@ -136,8 +136,7 @@ class TracePage : public shell::Page {
   }
 
  private:
-  // --- Making
-  // ------------------------------------------------------------------------------------------------------
+  // --- Making ---
 
   QWidget* makeToolbar() {
     bar_ = new TraceToolbar(context_, this);
@@ -208,14 +207,13 @@ class TracePage : public shell::Page {
     describeTimelineKeys(context_.actions);
   }
 
-  // --- Loading
-  // -----------------------------------------------------------------------------------------------------
+  // --- Loading ---
 
   bool shows(model::RunId run) const {
     return loaded_ && model_ && run >= loaded_->firstRun && run <= loaded_->lastRun;
   }
 
-  /// The calls that are asked for; the last one at first, and then the same until another is chosen.
+  /// The calls to load. At first this is the last call, which then stays until users choose another.
   analysis::TraceRequest requested() {
     const model::ExecutableId executable = context_.session.executable();
     const std::vector<const model::Run*> runs = context_.session.snapshot()->catalog->runsOf(executable);
@@ -237,7 +235,7 @@ class TracePage : public shell::Page {
       return showInstead(tr("Nothing of this executable has run yet, so there is no trace."));
     }
     near_.reset();
-    // What another page selected stays selected: it is found again below.
+    // What another page selected stays selected, because it is found again below.
     applying_ = true;
     canvas_->setModel(model_);
     overview_->setModel(model_);
@@ -262,13 +260,13 @@ class TracePage : public shell::Page {
     if (wanted.isEmpty() || !model_) return {};
     const TimelineItem found = geometry::TimelineSearch(canvas_->scene())
                                    .byName(wanted.toLower().toStdString(), canvas_->selected(), direction);
-    if (!found) return tr("nothing found; steps outside of what was read are not looked at");
+    if (!found) return tr("nothing found in the part of the trace that was read");
     canvas_->select(found);
     canvas_->reveal(found);
     return text(canvas_->scene().pathOf(found));
   }
 
-  /// A trace opens on one step, from fill to flush.
+  /// Shows one step at first, from fill to flush.
   void openOnStep() {
     const analysis::Trace& trace = *model_->trace;
     Ticks start = trace.start, end = trace.end;
@@ -286,7 +284,7 @@ class TracePage : public shell::Page {
     context_.timeRange.reset(view);
   }
 
-  /// What is not on the timeline, and why.
+  /// Tells what the timeline leaves out, and why.
   void remarkOnTrace() {
     const analysis::Trace& trace = *model_->trace;
     QStringList sentences;
@@ -305,8 +303,7 @@ class TracePage : public shell::Page {
 
   void fillLegend() { legend_->setEntries(traceLegend(*model_, bar_->byMicroBatch())); }
 
-  // --- Following
-  // ---------------------------------------------------------------------------------------------------
+  // --- Following ---
 
   TraceTexts texts() const { return {canvas_->scene(), *context_.session.snapshot()->catalog, scale_}; }
 
@@ -318,12 +315,12 @@ class TracePage : public shell::Page {
     if (model_) fillLegend();
   }
 
-  /// What another page selected is lit here.
+  /// Highlights what another page selected.
   void followOthers() {
     if (following_ || !model_) return;
     const shell::Selected& selected = context_.selection.current();
     using Kind = shell::Selected::Kind;
-    following_ = true;  // what another page has selected is not answered
+    following_ = true;  // does not answer the other page's selection
     canvas_->lightDevice(model_->trace->deviceIndex(selected.device));
     switch (selected.kind) {
       case Kind::placement:
@@ -333,7 +330,7 @@ class TracePage : public shell::Page {
       case Kind::program:
         canvas_->selectProgram(selected.program, model_->trace->deviceIndex(selected.device));
         break;
-      default:  // nothing, or a device, stage or memory: its group is lit
+      default:  // for a device, stage or memory, its group is highlighted
         canvas_->select({});
         break;
     }
@@ -349,11 +346,11 @@ class TracePage : public shell::Page {
     remark(tr("There is no device %1 on this trace.").arg(name));
   }
 
-  /// Notes of the profile as flags.
+  /// Shows the notes of the profile as flags.
   void followNotes() {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     if (snapshot == nullptr) return;
-    readBeside(
+    readInBackground(
         [held = *snapshot]() -> base::Result<std::vector<model::Note>> {
           PIPESCOPE_ASSIGN(const model::Rows<model::Note> rows, held.source->rows<model::Note>());
           return std::vector<model::Note>(*rows);
@@ -383,7 +380,7 @@ class TracePage : public shell::Page {
     rest_.start();
   }
 
-  /// After the view has rested: what it shows in detail, and its sums.
+  /// Reads the visible part in detail, and its statistics, once the view has rested.
   void followView() {
     if (!model_) return;
     if (!canvas_->isNear()) {
@@ -393,8 +390,8 @@ class TracePage : public shell::Page {
     }
   }
 
-  /// Three times what is in view, so that small moves need nothing new. What is on the screen stays until
-  /// then.
+  /// Reads three times the visible part, so that small moves need nothing new. The screen keeps its content
+  /// until then.
   void readWindow() {
     if (windowProgress_) windowProgress_->cancel();
     const shell::Snapshot* snapshot = context_.session.snapshot();
@@ -405,7 +402,7 @@ class TracePage : public shell::Page {
     request.large = near_ ? near_->trace : model_->trace;
     request.from = from - (to - from);
     request.to = to + (to - from);
-    readBeside(
+    readInBackground(
         [held = *snapshot, request, progress = windowProgress_, counters = model_->counters] {
           return loadTimelineWindow(*held.source, *held.catalog, request, counters, *progress);
         },
@@ -427,7 +424,7 @@ class TracePage : public shell::Page {
                 to = std::min(context_.timeRange.end(), shown->end);
     if (statisticsProgress_) statisticsProgress_->cancel();
     statisticsProgress_ = std::make_shared<shell::SharedProgress>();
-    readBeside(
+    readInBackground(
         [held = *context_.session.snapshot(), shown, from, to, progress = statisticsProgress_] {
           return loadStatistics(*held.source, *shown, from, to, *progress);
         },
@@ -450,6 +447,7 @@ class TracePage : public shell::Page {
         context_.selection.clear();
       return;
     }
+    if (!canvas_->isSelectionShown()) return;  // the details stay until the item's part is shown again
     details_->show(texts(), item, static_cast<bool>(geometry::waitedFor(canvas_->scene(), item)));
     if (item.kind == TimelineItem::Kind::step) {
       tiles_->show(texts(), canvas_->scene(), item);
@@ -460,21 +458,20 @@ class TracePage : public shell::Page {
     if (following_) return;
     following_ = true;
     context_.selection.set(selectedOf(canvas_->scene(), item));
-    canvas_->lightDevice(-1);  // the item itself is lit
+    canvas_->lightDevice(-1);  // the item itself is highlighted
     following_ = false;
   }
 
-  // --- Moving
-  // ------------------------------------------------------------------------------------------------------
+  // --- Moving ---
 
-  /// The step at the middle of the view, or the nearest one.
+  /// The step in the middle of the view, or the nearest one.
   int currentStep() const {
     if (!model_) return -1;
     const geometry::TimeView& view = context_.timeRange.view();
     return stepAt(*model_->trace, view.time(view.width() / 2.0));
   }
 
-  /// The call before or after those shown; none: the first or last.
+  /// The call before or after the loaded ones; none for the first and last.
   std::optional<model::RunId> callBeside(int direction) const {
     const shell::Snapshot* snapshot = context_.session.snapshot();
     if (!loaded_ || call_ == kAllCalls || snapshot == nullptr) return std::nullopt;
@@ -488,7 +485,8 @@ class TracePage : public shell::Page {
            callBeside(direction).has_value();
   }
 
-  /// Shows the next (+1), previous (−1) or this (0) step; past a call's end the next call.
+  /// Shows the next (+1), the previous (−1) or this (0) step. After the last step of a call comes the next
+  /// call.
   void goStep(int direction) {
     if (!model_) return;
     const int step = currentStep() + direction;
@@ -533,7 +531,7 @@ class TracePage : public shell::Page {
   std::shared_ptr<const geometry::TimelineModel> model_, near_;
   std::shared_ptr<shell::SharedProgress> windowProgress_, statisticsProgress_;
   std::optional<analysis::TraceRequest> loaded_;
-  qlonglong call_ = kLastCall;  ///< RunId, or one of the two above
+  qlonglong call_ = kLastCall;  ///< a RunId, kAllCalls or kLastCall
   std::optional<Ticks> pendingTime_;
   QString pendingLane_;
   bool enterFromEnd_ = false;

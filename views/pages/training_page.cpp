@@ -1,4 +1,4 @@
-// How training went: loss, accuracy, learning rate, loss scale over the calls.
+// Shows loss, accuracy, learning rate and loss scale over the calls.
 #include <QLabel>
 #include <QVBoxLayout>
 #include <cmath>
@@ -84,9 +84,10 @@ class TrainingPage : public shell::Page {
     if (series.empty() && table.rows.empty()) {
       const model::Executable* executable = catalog.executable(context_.session.executable());
       const bool training = executable != nullptr && executable->kind == model::ExecutableKind::training;
-      return showInstead(training
-                             ? tr("No loss was recorded: the run had no numerics, or has not got that far.")
-                             : tr("This executable does not train: choose a training executable above."));
+      return showInstead(
+          training
+              ? tr("No loss has been recorded: the run had no numerics, or its first call has not ended.")
+              : tr("This executable does not train. Choose a training executable above."));
     }
     outcomes_->parentWidget()->setVisible(!table.rows.empty());
     outcomes_->setTable(std::move(table));
@@ -124,7 +125,7 @@ class TrainingPage : public shell::Page {
     to.panel->setTitle(name,
                        series->samples == 1
                            ? tr("1 sample so far")
-                           : tr("%1 samples, in the order of recording, all calls").arg(series->samples));
+                           : tr("%1 samples of all calls, in the order of recording").arg(series->samples));
     to.chart->setAccessibleName(name);
     to.chart->setSeries(series, tr("sample"));
     describe(*to.chart, *to.readout, -1);
@@ -157,7 +158,7 @@ namespace pipescope::shell {
 
 PIPESCOPE_REGISTER_PAGE(training) {
   registry.add({QStringLiteral("training"), QObject::tr("Training"), QStringLiteral("training"),
-                QObject::tr("Loss, accuracy, learning rate over the calls"), 70,
+                QObject::tr("Loss, accuracy and learning rate over the calls"), 70,
                 [](PageContext& context) -> Page* { return new pages::TrainingPage(context); }});
 }
 

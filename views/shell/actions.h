@@ -7,14 +7,15 @@
 
 namespace pipescope::shell {
 
-/// Everything that can be done, with its keys: menus and the key table are made from it.
+/// The actions of a window with their keys. Menus, the table of keys and the command palette are made from
+/// it.
 class Actions : public QObject {
   Q_OBJECT
 
  public:
   using QObject::QObject;
 
-  /// A line of the key table. Keys of a canvas have no action: the canvas handles them.
+  /// Adds a line to the table of keys only, for keys that a canvas handles itself.
   struct Entry {
     QString group, what, keys;
     QAction* action = nullptr;

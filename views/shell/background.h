@@ -1,5 +1,5 @@
 #pragma once
-// Work on the pool, results on the window's thread.
+// Runs work on the thread pool and returns its result on the window's thread.
 #include <QElapsedTimer>
 #include <QFutureWatcher>
 #include <QObject>
@@ -14,7 +14,7 @@
 
 namespace pipescope::shell {
 
-/// Lets the window's thread stop work and see how far it is.
+/// Lets the window's thread cancel work and read its progress.
 class SharedProgress : public base::Progress {
  public:
   void report(double fraction, std::string_view) override { fraction_ = fraction; }
@@ -27,9 +27,9 @@ class SharedProgress : public base::Progress {
   std::atomic<bool> cancelled_ = false;
 };
 
-/// Runs work() on the global pool, then done(result) on the thread of `context`, in its event loop. If
-/// `context` is gone by then, nothing is called. work must hold what it needs: shared pointers and values,
-/// never `context`. Long work leaves memory behind that is given back soon.
+/// Runs work() on the global pool, then done(result) in the event loop of `context`'s thread. If `context` is
+/// destroyed before that, done is not called. `work` must own what it needs (values and shared pointers) and
+/// never refer to `context`. After long work, freed memory goes back to the system soon.
 template <class Work, class Done>
 void inBackground(QObject* context, Work work, Done done) {
   constexpr int kLongMs = 20;
@@ -37,7 +37,7 @@ void inBackground(QObject* context, Work work, Done done) {
     std::optional<decltype(work())> value;
     bool wasLong = false;
   };
-  using Holder = std::shared_ptr<Outcome>;  // QFuture wants results that can be made of nothing
+  using Holder = std::shared_ptr<Outcome>;  // QFuture requires default-constructible results
   auto* watcher = new QFutureWatcher<Holder>(context);
   QObject::connect(watcher, &QFutureWatcherBase::finished, context,
                    [watcher, done = std::move(done)]() mutable {

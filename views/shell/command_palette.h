@@ -8,13 +8,13 @@ class QListWidget;
 
 namespace pipescope::shell {
 
-/// Something that can be chosen by typing part of its name.
+/// An entry that users choose by typing a part of its name.
 struct Command {
   QString name, detail;
   std::function<void()> run;
 };
 
-/// A box with a list below: what is typed narrows the list, Enter runs the first or the chosen one.
+/// A text box above a list. Typing narrows the list, and Enter runs the chosen entry, or else the first.
 class CommandPalette : public QDialog {
   Q_OBJECT
 

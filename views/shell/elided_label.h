@@ -5,7 +5,7 @@
 
 namespace pipescope::shell {
 
-/// One line that loses its middle where it does not fit; the whole is its tool tip.
+/// A line of text. Where it does not fit, its middle is left out and a tool tip shows all of it.
 class ElidedLabel : public QWidget {
   Q_OBJECT
 

@@ -8,7 +8,7 @@ namespace pipescope::shell {
 
 class Palette;
 
-/// A line of text to look for on the present page, with next and previous.
+/// Searches the present page for a text, forwards and backwards.
 class FindBar : public QWidget {
   Q_OBJECT
 

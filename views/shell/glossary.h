@@ -5,9 +5,10 @@
 
 namespace pipescope::shell {
 
-/// The sentence for a word of the field, whatever its case and also in the plural; empty: no such word.
+/// The sentence that explains a word of the field. Upper case and plurals are found too. Empty where the word
+/// is unknown.
 QString glossaryOf(const QString& word);
-/// All words with their sentences, in the order of resources/help/glossary.md.
+/// All words and their sentences, in the order of resources/help/glossary.md.
 const std::vector<std::pair<QString, QString>>& glossary();
 
 }  // namespace pipescope::shell

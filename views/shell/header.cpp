@@ -26,14 +26,14 @@ Header::Header(const Palette& palette, ProfileSession& session, QWidget* parent)
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(14, 0, 12, 0);
   layout->setSpacing(10);
-  // The file's name gives way last.
+  // The file's name is shortened last.
   title_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
   QFont bold = font();
   bold.setBold(true);
   title_->setFont(bold);
   badge_->setTextFormat(Qt::PlainText);
   executables_->setAccessibleName(tr("Executable"));
-  executables_->setToolTip(tr("Which compiled program the pages show"));
+  executables_->setToolTip(tr("Selects the executable that the pages show"));
   executables_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   executableLabel_->setBuddy(executables_);
   layout->addWidget(title_);
@@ -77,7 +77,7 @@ QString Header::stateText() const {
                                                              : name;
 }
 
-/// "pipelined · popart · 4 stages · 10 micro-batches of 40".
+/// For example "pipelined · popart · 4 stages · 10 micro-batches of 40".
 QString Header::executableText() const {
   const model::Executable* row = session_.snapshot()->catalog->executable(session_.executable());
   if (row == nullptr) return {};

@@ -11,13 +11,13 @@ namespace pipescope::shell {
 
 class ElidedLabel;
 
-/// The strip above the pages: which profile, what was run, and the choice of the executable.
+/// The strip above the pages. It names the profile and what was run, and lets users choose the executable.
 class Header : public QWidget {
   Q_OBJECT
 
  public:
   Header(const Palette& palette, ProfileSession& session, QWidget* parent = nullptr);
-  /// What the session's profile is now; it has one.
+  /// Shows the session's present profile. There must be one.
   void follow();
 
  protected:

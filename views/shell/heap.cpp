@@ -15,7 +15,7 @@ constexpr int kHeapQuietMs = 200;
 
 void keepHeapSmall() {
 #ifdef __GLIBC__
-  constexpr int kThreshold = 1 << 20, kArenas = 2;  // the window's thread has one to itself
+  constexpr int kThreshold = 1 << 20, kArenas = 2;  // one for the window's thread, one for all workers
   mallopt(M_MMAP_THRESHOLD, kThreshold);
   mallopt(M_ARENA_MAX, kArenas);
 #endif

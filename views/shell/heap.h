@@ -1,16 +1,17 @@
 #pragma once
-// How the program's memory goes back to the system. Reading a large profile takes several times what is kept
-// of it; without this, freed memory stays with the process, spread over the arenas of the threads that read.
+// Returns memory to the system. Reading a large profile takes several times the memory that is kept. Without
+// these functions, the freed memory would stay with the process, spread over the arenas of the threads that
+// read.
 
 namespace pipescope::shell {
 
-/// The first statement of a program: large blocks are mapped one by one and so go back when they are freed
-/// (the C library raises its threshold with each one that is freed, up to 32 MiB; a threshold that is set
-/// stays), and workers share one arena, so that what one has freed serves the other.
+/// Call this first in main(). It makes the C library map large blocks one by one, so that they go back to the
+/// system when they are freed. (By itself the library raises the threshold up to 32 MiB with each block that
+/// is freed.) It also lets all workers share one arena, so that one can reuse what another has freed.
 void keepHeapSmall();
 
-/// Gives free memory back, on a worker, once it has been asked for and then not again for a while. Called on
-/// the window's thread.
+/// Returns free memory to the system, on a worker, some time after the last call. Call it on the window's
+/// thread.
 void giveMemoryBackSoon();
 
 }  // namespace pipescope::shell

@@ -48,7 +48,7 @@ Home::Home(const Palette& palette, Settings& settings, QWidget* parent)
   demo_ = new QPushButton(tr("Open the demo profile"), column);
   demo_->setMinimumSize(160, 34);
   demo_->setVisible(false);
-  demo_->setToolTip(tr("Trains a small model on four emulated IPUs, and shows what happened"));
+  demo_->setToolTip(tr("Trains a small model on four emulated IPUs and opens the profile of that run"));
   auto* buttons = new QHBoxLayout;
   buttons->addWidget(open);
   buttons->addWidget(demo_);

@@ -11,7 +11,7 @@ class NoticeBar;
 class Palette;
 class Settings;
 
-/// What the window shows while no profile is open: how to open one, and the recent ones.
+/// The page of a window without a profile. It offers to open one and lists recent ones.
 class Home : public QWidget {
   Q_OBJECT
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUnits = 24, kStroke = 1.6;
 
-/// Reads path data; arcs must be of circles that are not rotated.
+/// Reads path data. Arcs must belong to circles.
 class PathParser {
  public:
   explicit PathParser(const QString& data) {
@@ -66,7 +66,7 @@ class PathParser {
 
   void arc(const QPointF& origin) {
     const double radius = number();
-    number();  // the other radius, and the rotation: circles only
+    number();  // skips the second radius and the rotation, because arcs are of circles
     number();
     const bool large = number() != 0, clockwise = number() != 0;
     const QPointF start = path_.currentPosition(), end = point(origin), chord = end - start;

@@ -54,7 +54,7 @@ KeysDialog::KeysDialog(const Actions& actions, QWidget* parent) : QDialog(parent
   }
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(20, 18, 20, 14);
-  // All keys are more than a small screen holds.
+  // The list is longer than a small screen.
   auto* area = new QScrollArea(this);
   area->setFrameShape(QFrame::NoFrame);
   area->setWidgetResizable(true);

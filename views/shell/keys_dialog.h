@@ -5,7 +5,7 @@ namespace pipescope::shell {
 
 class Actions;
 
-/// All keys, by group.
+/// Lists all keys by group.
 class KeysDialog : public QDialog {
   Q_OBJECT
 

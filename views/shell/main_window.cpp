@@ -163,7 +163,7 @@ void MainWindow::makeActions() {
   }
   auto* themes = new QActionGroup(this);
   const std::vector<std::pair<Theme, QString>> choices = {
-      {Theme::system, tr("As the &system")}, {Theme::light, tr("&Light")}, {Theme::dark, tr("&Dark")}};
+      {Theme::system, tr("As the &desktop")}, {Theme::light, tr("&Light")}, {Theme::dark, tr("&Dark")}};
   for (const auto& [theme, text] : choices) {
     QAction* action = actions_->add(view, text, {}, [this, chosen = theme] { setTheme(chosen); });
     action->setCheckable(true);
@@ -171,13 +171,13 @@ void MainWindow::makeActions() {
     themes->addAction(action);
     themeActions_ << action;
   }
-  actions_->add(view, tr("Light or dark"), {QKeySequence(QStringLiteral("Ctrl+Shift+L"))},
+  actions_->add(view, tr("Switch between light and dark"), {QKeySequence(QStringLiteral("Ctrl+Shift+L"))},
                 [this] { setTheme(palette_.isDark() ? Theme::light : Theme::dark); });
   auto* units = new QActionGroup(this);
   cyclesAction_ = actions_->add(view, tr("Time in &cycles"), {}, [this] { setTimeUnit(false); });
   timeAction_ = actions_->add(view, tr("Time in &seconds"), {}, [this] { setTimeUnit(true); });
   for (QAction* action : {cyclesAction_, timeAction_}) action->setCheckable(true), units->addAction(action);
-  actions_->add(view, tr("Cycles or seconds"), {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
+  actions_->add(view, tr("Switch between cycles and seconds"), {QKeySequence(QStringLiteral("Ctrl+Shift+U"))},
                 [this] { setTimeUnit(!timeAction_->isChecked()); });
   actions_->add(view, tr("&Full screen"), {QKeySequence(Qt::Key_F11)},
                 [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
@@ -190,7 +190,7 @@ void MainWindow::makeActions() {
   actions_->add(help, tr("&About Pipescope"), {}, [this] {
     QMessageBox::about(this, tr("About Pipescope"),
                        tr("Pipescope %1\n\nPipelines on emulated IPUs and Gaudis. Times and memory come from "
-                          "device models; see the summary for what a figure is worth.")
+                          "device models; the summary page shows their error bands.")
                            .arg(QLatin1String(base::version())));
   });
 }
@@ -306,7 +306,7 @@ void MainWindow::showSettings() {
   dialog->open();
 }
 
-/// After a setting has changed.
+/// Shows everything again after a setting has changed.
 void MainWindow::showAgain() {
   const bool time = settings_.value(kTimeUnit).toString() == QLatin1String("time");
   (time ? timeAction_ : cyclesAction_)->setChecked(true);
@@ -445,7 +445,7 @@ void MainWindow::fillRecent() {
   recent_->setEnabled(!recent_->isEmpty());
   if (recent_->isEmpty()) return;
   recent_->addSeparator();
-  recent_->addAction(tr("Forget these"), this, [this] {
+  recent_->addAction(tr("Clear this list"), this, [this] {
     settings_.clearRecentFiles();
     fillRecent();
     home_->refresh();

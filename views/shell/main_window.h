@@ -16,30 +16,30 @@ class Home;
 class NoticeBar;
 class Sidebar;
 
-/// One profile with its pages.
+/// A window with one profile and its pages.
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  /// `registry` and `palette` outlive the window.
+  /// `registry` and `palette` must outlive the window.
   MainWindow(const PageRegistry& registry, Palette& palette, Opener opener, QWidget* parent = nullptr);
   ~MainWindow() override;
 
   void open(const QString& path, const QString& executable = {});
-  /// How the demo profile is made: calls back with its path, or with the sentence of a failure.
+  /// Makes the demo profile and calls back with its path, or with the error.
   using Demo = std::function<void(std::function<void(base::Result<QString>)>)>;
   void setDemo(Demo demo);
-  /// The command that opens this place again.
+  /// The command line that opens this place again.
   QString link() const;
   FindBar* findBar() const { return find_; }
   Settings& settings() { return settings_; }
   void openSource(OpenedSource source, const QString& title);
-  /// False where there is no such page.
+  /// Returns false where there is no such page.
   bool showPage(const QString& id);
   QStringList pageIds() const;
   void go(const Place& place);
 
-  /// True when nothing is being read and all that was asked for is on the screen.
+  /// True when the window reads nothing and shows everything that was asked for.
   bool isSettled() const;
   Page* currentPage() const;
   QWidget* home() const;
@@ -47,7 +47,7 @@ class MainWindow : public QMainWindow {
   Actions& actions() { return *actions_; }
   Selection& selection() { return *selection_; }
   TimeRange& timeRange() { return *timeRange_; }
-  /// The sentence of the strip below the menu, or of the start page; empty: none.
+  /// The notice below the menu, or on the start page; empty: none.
   QString notice() const;
 
  Q_SIGNALS:
@@ -86,7 +86,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<PageContext> context_;
   std::vector<PageDefinition> definitions_;
   std::vector<Page*> pages_;
-  std::optional<Place> pending_;  ///< to be shown when the profile is open
+  std::optional<Place> pending_;  ///< shown as soon as the profile is open
 
   QStackedWidget *outer_ = nullptr, *stack_ = nullptr;
   Home* home_ = nullptr;

@@ -9,7 +9,7 @@ class Palette;
 
 enum class NoticeKind { info, warning, error };
 
-/// A strip above content: what is being read, or what went wrong while older content stays.
+/// A strip above the content. It says what is being read, or what failed while older content stays.
 class NoticeBar : public QWidget {
   Q_OBJECT
 
@@ -30,7 +30,7 @@ class NoticeBar : public QWidget {
   QString sentence_;
 };
 
-/// Instead of content: an icon and a sentence in the middle.
+/// Fills a page that has no content with an icon and a sentence.
 class NoticePane : public QWidget {
   Q_OBJECT
 

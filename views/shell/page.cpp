@@ -12,7 +12,7 @@
 
 namespace pipescope::shell {
 namespace {
-/// Reading that takes no longer is not announced.
+/// Reading is announced only when it takes longer than this.
 constexpr int kPageQuietMs = 150;
 }  // namespace
 
@@ -70,7 +70,7 @@ void Page::showEvent(QShowEvent* event) {
   if (stale_) start();
 }
 
-/// One load at a time: a newer request stops the present one, and starts when it has ended.
+/// Only one load runs at a time. A newer request cancels the present one and starts after it.
 void Page::start() {
   const Snapshot* snapshot = context_.session.snapshot();
   if (snapshot == nullptr) return;

@@ -1,5 +1,5 @@
 #pragma once
-// What a page is, and how it gets into the window. A page is one file of views/pages.
+// What a page is and how it gets into the window. Each page is one file of views/pages.
 #include <QWidget>
 #include <functional>
 #include <memory>
@@ -24,12 +24,12 @@ namespace pipescope::shell {
 class NoticeBar;
 class NoticePane;
 
-/// A place in the window: what links lead to.
+/// A place in the window that a link can lead to.
 struct Place {
-  QString page;                     ///< empty: the present one
-  std::optional<base::Ticks> time;  ///< of device 0's timebase
+  QString page;                     ///< empty: the present page
+  std::optional<base::Ticks> time;  ///< in ticks of device 0
   std::int32_t stage = -1;
-  QString lane;  ///< device by name
+  QString lane;  ///< name of a device
 };
 
 /// What all pages of a window share.
@@ -41,67 +41,68 @@ struct PageContext {
   Actions& actions;
   Settings& settings;
   std::function<void(const Place&)> go;
-  std::function<void()> toggleTimeUnit;  ///< cycles or seconds, on all pages
+  std::function<void()> toggleTimeUnit;  ///< switches all pages between cycles and seconds
 };
 
-/// A page shows a notice, or content that it loads on a worker. Its last good content stays until the next is
-/// there.
+/// A page shows content that it loads on a worker, or a notice. Its last good content stays visible until the
+/// next content has been loaded.
 class Page : public QWidget {
   Q_OBJECT
 
  public:
   explicit Page(PageContext& context);
 
-  /// True while nothing is being read for the page and what it shows is up to date.
-  bool isSettled() const { return !loading_ && !stale_ && beside_ == 0; }
-  /// The sentence shown instead of content or above it; empty: none.
+  /// True when nothing is being read for the page and its content is up to date.
+  bool isSettled() const { return !loading_ && !stale_ && pendingReads_ == 0; }
+  /// The notice above the content or in place of it; empty: none.
   QString notice() const;
-  /// Leads to a place on this page.
+  /// Shows a place on this page.
   virtual void show(const Place&) {}
-  /// Reads again what the page shows, now or when the page is next seen.
+  /// Reads the content again, now or when the page is next visible.
   void reload();
-  /// What "Save picture" draws: the page's main chart; the whole page where it has none.
+  /// The widget that "Save picture" draws: the main chart of the page, or else the whole page.
   virtual QWidget* picture() { return this; }
-  /// Finds text on the page: the next (+1) or previous (−1) place, or the first one after the text has
-  /// changed (0). Returns what to say: "12 rows", "nothing found". Here: filters the page's tables.
+  /// Finds a text on the page: the next place (+1), the previous one (−1), or the first one after the text
+  /// has changed (0). Returns what to tell the user, such as "12 rows" or "nothing found". This
+  /// implementation filters the tables of the page.
   virtual QString find(const QString& text, int direction);
-  /// What a link to this place needs beside page and executable.
+  /// The place that is shown, for a link. Page and executable are added by the window.
   virtual Place place() const { return {}; }
 
  Q_SIGNALS:
   void settled();
 
  protected:
-  /// What a worker reads from.
+  /// What a worker may read from.
   struct Job {
     const model::ProfileSource& source;
     const analysis::Catalog& catalog;
     model::ExecutableId executable;
     base::Progress& progress;
   };
-  /// Puts what was read on the screen; called on the window's thread.
+  /// Shows what was read. Called on the window's thread.
   using Apply = std::function<void()>;
-  /// Reads; called on a worker. Captures values of the page, never the page.
+  /// Reads the content. Called on a worker, so it must own what it uses and never refer to the page.
   using Load = std::function<base::Result<Apply>(const Job&)>;
 
-  /// What to read for the present state of the page.
+  /// Returns what to read for the present state of the page.
   virtual Load load() = 0;
-  /// Another profile or executable is shown from now on: what was chosen in the old one has no meaning.
+  /// Called when another profile or executable is shown. Choices that were made for the old one are dropped.
   virtual void forget() {}
-  /// The widget that holds the content.
+  /// Sets the widget that shows the content.
   void setContent(QWidget* content);
-  /// Instead of the content: there is nothing to show, and why.
+  /// Shows a sentence in place of the content that says why there is nothing to show.
   void showInstead(const QString& sentence);
-  /// The content, without a notice.
+  /// Shows the content without a notice.
   void showContent();
-  /// A sentence above the content; empty: none.
+  /// Shows a sentence above the content; empty: none.
   void remark(const QString& sentence, NoticeKind kind = NoticeKind::warning);
-  /// Reads something more beside load(): work() on a worker, then done(result) on the window's thread.
+  /// Reads more than load() does: runs work() on a worker, then done(result) on the window's thread.
   template <class Work, class Done>
-  void readBeside(Work work, Done done) {
-    ++beside_;
+  void readInBackground(Work work, Done done) {
+    ++pendingReads_;
     inBackground(this, std::move(work), [this, done = std::move(done)](auto&& result) mutable {
-      --beside_;
+      --pendingReads_;
       done(std::forward<decltype(result)>(result));
       Q_EMIT settled();
     });
@@ -121,12 +122,12 @@ class Page : public QWidget {
   QStackedLayout* stack_ = nullptr;
   std::shared_ptr<SharedProgress> progress_;
   bool loading_ = false, stale_ = true, hasContent_ = false;
-  int beside_ = 0;
+  int pendingReads_ = 0;
 };
 
 struct PageDefinition {
   QString id, title, icon, doc;
-  int order = 0;  ///< place in the sidebar
+  int order = 0;  ///< position in the sidebar
   std::function<Page*(PageContext&)> make;
 };
 
@@ -139,7 +140,7 @@ class PageRegistry {
   std::vector<PageDefinition> definitions_;
 };
 
-/// Calls every page's registration (generated, in views/pages).
+/// Registers all pages. The function is generated from the files of views/pages.
 void registerPages(PageRegistry& registry);
 
 }  // namespace pipescope::shell

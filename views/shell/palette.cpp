@@ -18,13 +18,13 @@ constexpr std::array kUiNames = {"window", "surface", "raised",  "sidebar",     
                                  "link",   "good",    "warning", "error"};
 static_assert(kUiNames.size() == static_cast<std::size_t>(Ui::count));
 
-/// WCAG's relative luminance.
+/// The relative luminance as WCAG defines it.
 double luminance(const QColor& colour) {
   const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
   return 0.2126 * linear(colour.redF()) + 0.7152 * linear(colour.greenF()) + 0.0722 * linear(colour.blueF());
 }
 
-/// Lines "key = #rrggbb"; a line that begins with # is a comment.
+/// Parses lines "key = #rrggbb". A line that begins with # is a comment.
 QHash<QString, QColor> parseTheme(const QString& text) {
   QHash<QString, QColor> colours;
   static const QRegularExpression line(QStringLiteral("^([a-z][a-z0-9_.]*) = (#[0-9a-f]{6})$"));

@@ -12,7 +12,7 @@ namespace pipescope::shell {
 
 enum class Theme { system, light, dark };
 
-/// Colours of the window itself.
+/// Colours of the window itself, apart from data.
 enum class Ui {
   window,
   surface,
@@ -33,36 +33,37 @@ enum class Ui {
   count
 };
 
-/// All colours there are: charts, tables and the window take theirs from here, and follow changed().
+/// All colours of the program. Charts, tables and the window take their colours from here and repaint at
+/// changed().
 class Palette : public QObject {
   Q_OBJECT
 
  public:
-  /// Takes what the desktop uses for Theme::system from the application's palette at this moment.
+  /// Reads the desktop's colours for Theme::system from the application's palette at this moment.
   explicit Palette(QObject* parent = nullptr);
 
   Theme theme() const { return theme_; }
   bool isDark() const { return dark_; }
   void setTheme(Theme theme);
-  /// Colours and patterns that eyes which mix up red and green can tell apart.
+  /// Switches to colours and patterns that people with red-green blindness can tell apart.
   bool isSafe() const { return safe_; }
   void setSafe(bool safe);
 
   QColor colour(geometry::ColourRole role) const { return roles_[static_cast<std::size_t>(role)]; }
   QColor ui(Ui role) const { return ui_[static_cast<std::size_t>(role)]; }
-  /// Dark or light, whichever reads better on the colour.
+  /// Black or white, whichever is easier to read on the colour.
   static QColor textOn(const QColor& background);
-  /// `part` (0…1) of `colour` over `below`.
+  /// Mixes `part` (0…1) of `colour` with the rest of `below`.
   static QColor mixed(const QColor& colour, const QColor& below, double part);
-  /// Behind the lines of a hatch.
+  /// The ground behind the lines of a hatch.
   QColor hatchGround(geometry::ColourRole role) const { return mixed(colour(role), ui(Ui::surface), 0.16); }
 
-  /// For QApplication: Fusion draws everything with it.
+  /// The palette for QApplication; the style Fusion draws all widgets with it.
   QPalette widgets() const;
-  /// The few rules that a QPalette cannot say.
+  /// Style rules that a QPalette cannot express.
   QString styleSheet() const;
-  /// A label in the colour of what is less important, or of links, in each theme: set before it is shown. (A
-  /// palette of its own would be overridden when the style sheet changes.)
+  /// Gives a label the colour of less important text, or of links, in each theme. Call it before the label is
+  /// shown. (A palette of the label's own would be overridden when the style sheet changes.)
   static void makeQuiet(QWidget& label);
   static void makeLink(QWidget& label);
 
@@ -77,7 +78,7 @@ class Palette : public QObject {
   std::array<QColor, static_cast<std::size_t>(Ui::count)> ui_;
 };
 
-/// "light", "dark" or "system"; anything else is system.
+/// Reads "light" or "dark"; anything else means system.
 Theme themeFromName(const QString& name);
 QString themeName(Theme theme);
 

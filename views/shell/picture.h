@@ -1,5 +1,5 @@
 #pragma once
-// Charts as picture files: PNG or SVG, with what the figures are written below.
+// Saves charts as PNG or SVG files with a line below that says where the figures come from.
 #include <QWidget>
 
 #include "profiler/base/result.h"
@@ -7,20 +7,20 @@
 
 namespace pipescope::shell {
 
-/// "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
+/// That line: "Emulated · device model ipu-mk2 0.1.0 · pipescope 0.1.0 · mnist.pop, training".
 QString provenance(const ProfileSession& session);
 
-/// Draws the widget with a line of text below it, in its theme's colours. `asSvg`: as vectors; otherwise as
-/// PNG at twice the size on the screen.
+/// Draws the widget and a line of text below it in the theme's colours: as SVG, or as PNG at twice the size
+/// on the screen.
 QByteArray pictureOf(QWidget& widget, const QString& caption, bool asSvg, const Palette& palette);
 
-/// Asks where to and writes it on a worker; a failure is shown in a message.
+/// Asks for a file name and writes the file on a worker. A message reports a failure.
 void savePicture(QWidget& widget, const QString& name, PageContext& context);
 
-/// Writes bytes; the sentence of an error names the file and what to do. For workers.
+/// Writes bytes into a file. The error names the file and what to do. For workers.
 base::Status writeFile(const QString& path, const QByteArray& bytes);
 
-/// "Save picture…" in the context menu of `owner`, drawing `widget`.
+/// Adds "Save picture…", which draws `widget`, to the context menu of `owner`.
 void addPictureAction(QWidget& owner, QWidget& widget, const QString& name, PageContext& context);
 
 }  // namespace pipescope::shell

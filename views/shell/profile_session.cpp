@@ -33,7 +33,7 @@ ProfileSession::Stamp ProfileSession::stampOf(const QString& path) {
 }
 
 void ProfileSession::open(const QString& path, const QString& executable) {
-  const QFileInfo name(path);  // of the name only: nothing is asked of the disk
+  const QFileInfo name(path);  // uses the name only, without reading the disk
   path_ = name.isAbsolute() ? path : name.absoluteFilePath();
   title_ = name.fileName();
   start([opener = opener_, file = path_.toStdString()] { return opener(file); }, executable);
@@ -96,7 +96,7 @@ void ProfileSession::finish(const Attempt& attempt, const QString& executable) {
   if (!executable.isEmpty() && !wanted.ok()) error_ = QString::fromStdString(wanted.error().message);
   if (snapshot_.catalog->state.state == model::ProfileState::running) {
     timer_.start();
-    watch_.stop();  // it changes all the time
+    watch_.stop();  // a running profile changes all the time
   }
   Q_EMIT opened();
   Q_EMIT stateChanged();
@@ -107,7 +107,7 @@ void ProfileSession::fail(const QString& sentence) {
   Q_EMIT stateChanged();
 }
 
-/// Asks whether a growing profile has more, and takes it.
+/// Checks whether a growing profile has more, and reads it.
 void ProfileSession::poll() {
   if (polling_ || opening_ || !snapshot_.catalog) return;
   polling_ = true;
@@ -159,7 +159,8 @@ void ProfileSession::watchFrom(const Stamp& stamp) {
   watch_.start();
 }
 
-/// Opens the file again once it is another and has stayed so for a while: a run commits more than once.
+/// Opens the file again once it is another one and has not changed for a while, because a run commits more
+/// than once.
 void ProfileSession::watch() {
   if (watching_ || opening_) return;
   watching_ = true;
@@ -178,7 +179,7 @@ void ProfileSession::keepNotes(QObject* context, std::vector<model::Note> notes,
                                std::function<void(const base::Status&)> done) {
   if (!opened_.keepNotes) return done(base::badInput("Notes cannot be kept in this profile."));
   const auto stamp = std::make_shared<Stamp>();
-  watch_.stop();  // the file is changed from here
+  watch_.stop();  // this process changes the file now
   inBackground(
       this,
       [opened = opened_, notes = std::move(notes), path = path_, stamp]() -> base::Status {

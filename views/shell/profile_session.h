@@ -10,64 +10,65 @@
 
 namespace pipescope::shell {
 
-/// A profile that was opened, and how to ask for what has been added since. All of it is called on workers
-/// only.
+/// An opened profile and the functions that read more of it later. They are called on workers only.
 struct OpenedSource {
   std::shared_ptr<const model::ProfileSource> source;
-  /// Moves on to the last commit; true: there was one. Empty: the source moves on by itself.
+  /// Moves on to the last commit and returns true if there was a new one. Empty where the source does so by
+  /// itself.
   std::function<base::Result<bool>()> refresh;
-  /// Puts these notes in place of those that the profile has. Empty: it cannot be written to.
+  /// Replaces the notes of the profile. Empty where the profile is read-only.
   std::function<base::Status(const std::vector<model::Note>&)> keepNotes;
 };
-/// Opens a file. The program hands it in, so that views know no file format.
+/// Opens a file. The program passes this function in, so that views need not know the file format.
 using Opener = std::function<base::Result<OpenedSource>(const std::string& path)>;
 
-/// A profile at one revision. Immutable and shared; pages hold on to it until the next one is there.
+/// A profile at one revision. It is immutable and shared, and pages keep it until they have the next one.
 struct Snapshot {
   std::shared_ptr<const model::ProfileSource> source;
   std::shared_ptr<const analysis::Catalog> catalog;
 };
 
-/// The profile of a window: opens and follows it on workers, keeps the last good snapshot while it does. A
-/// file that is replaced, as by another run, is opened again once it has stopped changing.
+/// The profile of a window. It is opened and followed on workers, and the last good snapshot stays meanwhile.
+/// When another run replaces the file, it is opened again as soon as it stops changing.
 class ProfileSession : public QObject {
   Q_OBJECT
 
  public:
   explicit ProfileSession(Opener opener, QObject* parent = nullptr);
 
-  /// `executable` by name; empty: the first. An older opening that has not finished is forgotten.
+  /// Opens a file and shows the executable of that name; empty: the first. An older request that has not
+  /// finished is dropped.
   void open(const QString& path, const QString& executable = {});
-  /// A profile that is not a file.
+  /// Shows a profile that is not a file.
   void openSource(OpenedSource source, const QString& title);
-  /// Opens the same file again; keeps the executable.
+  /// Opens the same file again and keeps the executable.
   void reload();
 
   const Snapshot* snapshot() const { return snapshot_.catalog ? &snapshot_ : nullptr; }
   QString path() const { return path_; }
   QString title() const { return title_; }
   bool isOpening() const { return opening_; }
-  /// The sentence of the last failure; empty after a success.
+  /// The last error; empty after a success.
   QString error() const { return error_; }
 
   model::ExecutableId executable() const { return executable_; }
   void setExecutable(model::ExecutableId executable);
   bool canKeepNotes() const { return static_cast<bool>(opened_.keepNotes); }
-  /// On a worker; then done(status) on the window's thread, unless `context` is gone.
+  /// Writes notes on a worker, then calls done(status) on the window's thread unless `context` is destroyed.
   void keepNotes(QObject* context, std::vector<model::Note> notes,
                  std::function<void(const base::Status&)> done);
-  /// False, with nothing changed, where the profile has none of that name.
+  /// Returns false and changes nothing where the profile has no executable of that name.
   bool setExecutableByName(const QString& name);
 
  Q_SIGNALS:
-  void opened();  ///< another profile
-  void grown();   ///< the same one, with more in it
+  void opened();  ///< another profile is shown
+  void grown();   ///< the profile has grown
   void executableChanged();
-  void stateChanged();  ///< opening, failed, opened: what a status line shows
+  void stateChanged();  ///< opening, failed or opened, for the status line
 
  private:
   struct Attempt;
-  /// How a file looks from outside; two that differ are two files.
+  /// Identifies a file: two files with different stamps are different.
   struct Stamp {
     bool exists = false;
     qint64 size = 0, modified = 0;
@@ -87,7 +88,7 @@ class ProfileSession : public QObject {
   QString path_, title_, error_;
   model::ExecutableId executable_;
   QTimer timer_, watch_;
-  Stamp stamp_, changed_;  ///< when it was opened; while it changes
+  Stamp stamp_, changed_;  ///< of the opened file, and of a file that is still changing
   bool opening_ = false, polling_ = false, watching_ = false;
   int generation_ = 0;
 };

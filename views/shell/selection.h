@@ -5,22 +5,22 @@
 
 namespace pipescope::shell {
 
-/// What the user has selected, by its place in the profile: every page can light it.
+/// What the user has selected, as a place in the profile, so that every page can highlight it.
 struct Selected {
   enum class Kind { none, placement, step, wait, transfer, stage, device, memory, program };
   Kind kind = Kind::none;
   model::DeviceId device;
   std::int32_t stage = -1, microBatch = -1;
-  std::int64_t unit = -1;        ///< of the device's memory: a tile
-  model::PlacementId placement;  ///< of a placement or step
-  std::int32_t step = -1;        ///< index within its segment
+  std::int64_t unit = -1;        ///< a tile of the device's memory
+  model::PlacementId placement;  ///< set for placements and steps
+  std::int32_t step = -1;        ///< index within the segment
   model::TransferId transfer;
-  model::ProgramId program;  ///< of a step or program step
+  model::ProgramId program;  ///< set for steps and program steps
   base::Ticks start, end;
   friend bool operator==(const Selected&, const Selected&) = default;
 };
 
-/// One per window.
+/// The selection of a window, shared by its pages.
 class Selection : public QObject {
   Q_OBJECT
 

@@ -6,14 +6,14 @@
 
 namespace pipescope::shell {
 
-/// What the window remembers, in the user's configuration folder (pipescope/window.ini).
+/// Settings in the user's configuration folder (pipescope/window.ini).
 class Settings {
  public:
   Settings();
 
   Theme theme() const;
   void setTheme(Theme theme);
-  /// Most recent first, at most kRecent.
+  /// The most recent file comes first; at most kRecent are kept.
   QStringList recentFiles() const;
   void addRecentFile(const QString& path);
   void removeRecentFile(const QString& path);

@@ -41,7 +41,7 @@ SettingsDialog::SettingsDialog(Settings& settings, Palette& palette, std::functi
   const std::vector<Choice> choices = {
       {QStringLiteral("theme"),
        tr("Colours"),
-       {{QStringLiteral("system"), tr("As the system")},
+       {{QStringLiteral("system"), tr("As the desktop")},
         {QStringLiteral("light"), tr("Light")},
         {QStringLiteral("dark"), tr("Dark")}}},
       {setting::kTimeUnit,

@@ -7,23 +7,23 @@ namespace pipescope::shell {
 class Palette;
 class Settings;
 
-/// What a user can choose. Every change holds at once and is remembered.
+/// The settings that users can change. Each change takes effect at once and is saved.
 class SettingsDialog : public QDialog {
   Q_OBJECT
 
  public:
-  /// `changed` is called after each change: pages show themselves anew.
+  /// `changed` is called after each change, so that pages can show themselves again.
   SettingsDialog(Settings& settings, Palette& palette, std::function<void()> changed, QWidget* parent);
 };
 
-/// Keys of the settings that more than one file knows.
+/// Keys of settings that several files use.
 namespace setting {
 inline const QString kTimeUnit = QStringLiteral("time_unit"), kByteUnits = QStringLiteral("byte_units"),
                      kWheelZooms = QStringLiteral("wheel_zooms"), kFrameTime = QStringLiteral("frame_time"),
                      kSafeColours = QStringLiteral("safe_colours");
 }  // namespace setting
 
-/// Tells the formatting of figures what the settings say.
+/// Makes the formatting of figures follow the settings.
 void applyByteUnits(const Settings& settings);
 
 }  // namespace pipescope::shell

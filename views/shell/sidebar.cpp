@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kButtonHeight = 64, kIcon = 24, kMark = 3;
 
-/// A button drawn by itself: Fusion's has a frame.
+/// This button paints itself because Fusion's buttons have a frame.
 class PageButton : public QToolButton {
  public:
   PageButton(const Palette& palette, QWidget* parent) : QToolButton(parent), palette_(palette) {

@@ -10,7 +10,7 @@ namespace pipescope::shell {
 class Palette;
 struct PageDefinition;
 
-/// The pages, as icons with their names below.
+/// Lists the pages as icons with their names below.
 class Sidebar : public QWidget {
   Q_OBJECT
 

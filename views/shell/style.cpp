@@ -11,7 +11,7 @@ Style::Style() : QProxyStyle(QStringLiteral("Fusion")) {}
 
 void Style::drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                           const QWidget* widget) const {
-  if (element == PE_FrameTabBarBase) return;  // the selected tab's own line is enough
+  if (element == PE_FrameTabBarBase) return;  // the line of the selected tab is enough
   if (element == PE_IndicatorCheckBox) return drawCheckBox(*option, *painter);
   if (element == PE_FrameLineEdit) return drawFrame(*option, *painter);
   QProxyStyle::drawPrimitive(element, option, painter, widget);

@@ -3,8 +3,8 @@
 
 namespace pipescope::shell {
 
-/// Fusion, with check boxes and line edits that can be seen in a dark theme: Fusion derives their frames from
-/// the window's colour.
+/// The style Fusion with check boxes and line edits that are visible in a dark theme. Fusion itself derives
+/// their frames from the colour of the window.
 class Style : public QProxyStyle {
   Q_OBJECT
 

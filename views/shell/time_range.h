@@ -6,7 +6,8 @@
 
 namespace pipescope::shell {
 
-/// The stretch of time that the window looks at, with what was looked at before. One per window.
+/// The part of the time axis that the window shows, and the parts that it showed before. There is one for
+/// each window.
 class TimeRange : public QObject {
   Q_OBJECT
 
@@ -17,13 +18,13 @@ class TimeRange : public QObject {
   base::Ticks start() const { return view_.start(); }
   base::Ticks end() const { return view_.end(); }
 
-  /// Moves without a trace: what a drag or wheel does many times.
+  /// Changes the view without remembering the present one. Drags and the wheel call it many times.
   void show(const geometry::TimeView& view);
-  /// Remembers the present view, so that undo() comes back to it. Called once before a gesture or jump.
+  /// Remembers the present view, so that undo() returns to it. Call it once before a gesture or jump.
   void remember();
   bool canUndo() const { return !past_.empty(); }
   void undo();
-  /// Another trace: what was looked at before has no meaning.
+  /// Shows another trace and forgets all earlier views.
   void reset(const geometry::TimeView& view);
 
  Q_SIGNALS:

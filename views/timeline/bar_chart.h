@@ -9,25 +9,25 @@
 
 namespace pipescope::timeline {
 
-/// Named stacked bars, drawn from profiler/geometry.
+/// Stacked bars with names, drawn from profiler/geometry.
 class BarChart : public QWidget {
   Q_OBJECT
 
  public:
   explicit BarChart(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// A name per bar, and what is said right of it (may be empty).
+  /// Sets the bars, a name for each, and a note on the right of each. Notes may be empty.
   void setBars(std::vector<geometry::Bar> bars, QStringList names, QStringList notes = {});
-  /// Value at the full width; 0: the longest bar.
+  /// The value that corresponds to the full width; 0: the longest bar.
   void setScaleTo(double value);
-  /// What the pointer's call-out says about a part.
+  /// What the tool tip says about a part.
   void setDescriber(std::function<QString(const geometry::BarHit&)> describe) {
     describe_ = std::move(describe);
   }
   /// Marks a bar; −1: none.
   void setMarked(int bar);
   const std::vector<geometry::Bar>& bars() const { return bars_; }
-  /// Where a part is drawn, in the widget's coordinates.
+  /// The box of a part in the widget's coordinates.
   QRect partRect(const geometry::BarHit& part) const;
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

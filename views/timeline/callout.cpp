@@ -19,7 +19,7 @@ void paintCallout(QPainter& painter, const QStringList& lines, const QPoint& poi
   const QFontMetrics metrics(font), boldMetrics(bold);
   int width = boldMetrics.horizontalAdvance(lines.front());
   for (const QString& line : lines) width = std::max(width, metrics.horizontalAdvance(line));
-  width += 2;  // advances are rounded, drawing is not
+  width += 2;  // text may be drawn a little wider than its rounded advance
   width = std::min(width, bounds.width() - 4 * kPadding);
   const int lineHeight = metrics.height() + 2;
   QRect box(pointer + QPoint(kCalloutGap, kCalloutGap),

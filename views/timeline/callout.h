@@ -7,7 +7,7 @@
 
 namespace pipescope::timeline {
 
-/// A heading and lines next to the pointer, within `bounds`.
+/// Paints a heading and lines next to the pointer, within `bounds`.
 void paintCallout(QPainter& painter, const QStringList& lines, const QPoint& pointer, const QRect& bounds,
                   const QFont& font, const shell::Palette& palette);
 

@@ -67,7 +67,7 @@ void Legend::paintEvent(QPaintEvent*) {
   });
 }
 
-/// What a word means, on hover.
+/// Shows the meaning of a word as a tool tip.
 bool Legend::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);

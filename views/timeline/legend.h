@@ -13,7 +13,7 @@ struct LegendEntry {
   bool hatched = false;
 };
 
-/// Squares of colour with their names, in as many lines as the width needs.
+/// Squares of colour with their names, in as many lines as the width requires.
 class Legend : public QWidget {
   Q_OBJECT
 

@@ -23,7 +23,8 @@ OverviewStrip::OverviewStrip(const shell::Palette& palette, shell::TimeRange& ra
   setFixedHeight(kHeight);
   setMouseTracking(true);
   setAccessibleName(tr("Overview"));
-  setToolTip(tr("The whole trace. Drag the handles or the window between them; click to go there."));
+  setToolTip(
+      tr("The whole trace. Drag the handles or the part between them, or click elsewhere to go there."));
   connect(&range_, &shell::TimeRange::changed, this, qOverload<>(&QWidget::update));
   connect(&palette_, &shell::Palette::changed, this, [this] {
     pictureStale_ = true;
@@ -106,7 +107,7 @@ OverviewStrip::Part OverviewStrip::partAt(int x) const {
   if (!model_) return Part::none;
   const auto [left, right] = handles();
   const int toLeft = std::abs(x - left), toRight = std::abs(x - right);
-  // A narrow window keeps both handles in reach: the nearer one, on its own side.
+  // Where the handles lie close together, the nearer one is taken, each on its own side.
   if (std::min(toLeft, toRight) <= kGrip)
     return toLeft < toRight || (toLeft == toRight && x < left) ? Part::left : Part::right;
   return x > left && x < right ? Part::middle : Part::none;

@@ -9,8 +9,8 @@
 
 namespace pipescope::timeline {
 
-/// The whole trace on a strip, with the visible stretch between two handles: drag a handle to move an end,
-/// the middle to pan; a click elsewhere goes there.
+/// A strip with the whole trace and two handles around the visible part. Dragging a handle moves that end,
+/// dragging the part between them pans, and a click elsewhere goes there.
 class OverviewStrip : public QWidget {
   Q_OBJECT
 
@@ -18,7 +18,7 @@ class OverviewStrip : public QWidget {
   OverviewStrip(const shell::Palette& palette, shell::TimeRange& range, QWidget* parent = nullptr);
   void setModel(std::shared_ptr<const geometry::TimelineModel> model);
   void setByMicroBatch(bool byMicroBatch);
-  /// Pixels of the two ends of the visible stretch.
+  /// The positions of the two handles in pixels.
   std::pair<int, int> handles() const;
 
  protected:

@@ -33,7 +33,7 @@ class PipelineCanvas : public QAbstractScrollArea {
   void zoomBy(double factor);
   void zoomToAll();
   const geometry::TimeView& view() const { return view_; }
-  /// Where a cell is, in the viewport.
+  /// The box of a cell in the viewport.
   QRect cellRect(int cell) const;
 
  Q_SIGNALS:

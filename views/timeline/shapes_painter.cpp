@@ -18,7 +18,7 @@ QRect shapesPainterRectOf(const geometry::Box& box) {
   return {box.x, box.y, box.width, box.height};
 }
 
-/// A pattern of its own per cause of waiting, for eyes that cannot tell the colours.
+/// Each cause of waiting has a pattern of its own for people who cannot tell the colours apart.
 Qt::BrushStyle patternOf(geometry::ColourRole role) {
   constexpr Qt::BrushStyle patterns[] = {Qt::BDiagPattern, Qt::FDiagPattern, Qt::DiagCrossPattern,
                                          Qt::HorPattern,   Qt::CrossPattern, Qt::Dense6Pattern,
@@ -30,7 +30,7 @@ Qt::BrushStyle patternOf(geometry::ColourRole role) {
 
 }  // namespace
 
-/// Texts by what they are, in both sizes.
+/// Laid-out texts in both sizes.
 struct LabelFont::Layouts {
   static constexpr std::size_t kMost = 20'000;
   std::unordered_map<std::string, QStaticText> large, small;
@@ -40,7 +40,7 @@ LabelFont::LabelFont(const QFont& base) : font_(base), small_(base), layouts_(st
   font_.setPixelSize(kLabelPixels);
   small_.setPixelSize(static_cast<int>(std::lround(kLabelPixels * geometry::kSmallText)));
   const QFontMetrics metrics(font_);
-  // Measuring shapes the text, which costs more than drawing a box; names repeat, so widths are kept.
+  // Measuring a text costs more than drawing a box. Names repeat, so their widths are kept.
   struct Cache {
     QFontMetrics metrics;
     std::unordered_map<std::string, int> widths;
@@ -95,7 +95,7 @@ void paintLabels(QPainter& painter, const std::vector<geometry::Label>& shown, c
     const QRect rect = shapesPainterRectOf(label.box);
     QColor ground = palette.colour(label.on);
     if (label.hatched) {
-      // Lines behind letters are hard to read through.
+      // Lines behind letters would make them hard to read.
       const int wide = (low ? small : large).horizontalAdvance(QString::fromStdString(label.text)) + 6;
       ground = palette.hatchGround(label.on);
       painter.fillRect(QRect(rect.center().x() - wide / 2, rect.y() + 2, wide, rect.height() - 4), ground);
@@ -130,8 +130,8 @@ void paintShapes(QPainter& painter, const geometry::Shapes& shapes, const shell:
 
 void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Palette& palette) {
   const QPointF from(arrow.x1 + 0.5, arrow.y1 + 0.5), to(arrow.x2 + 0.5, arrow.y2 + 0.5);
-  // Leaves and arrives vertically, with a bow where both lie above each other; neighbours have no room for
-  // that.
+  // The arrow starts and ends vertically, in a bow where one end lies above the other. Between neighbours
+  // there is no room for that.
   constexpr double kNeighbours = 24;
   const QPointF way = to - from;
   const bool straight = std::hypot(way.x(), way.y()) < kNeighbours;
@@ -142,7 +142,7 @@ void paintArrow(QPainter& painter, const geometry::Arrow& arrow, const shell::Pa
   straight ? path.lineTo(to)
            : path.cubicTo(from + QPointF(side, bow * down), to + QPointF(side, -bow * down), to);
   const double angle =
-      straight ? std::atan2(way.y(), way.x()) : std::atan2(bow * down, -side);  // of the line's end
+      straight ? std::atan2(way.y(), way.x()) : std::atan2(bow * down, -side);  // direction of the line's end
   QPainterPath head(to);
   for (const double spread : {2.7, -2.7})
     head.lineTo(to + QPointF(std::cos(angle + spread), std::sin(angle + spread)) * kHead);

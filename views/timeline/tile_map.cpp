@@ -56,7 +56,7 @@ void TileMap::setLit(int part) {
   update();
 }
 
-/// Devices side by side in as many lines as make the cells largest.
+/// Places the devices in as many lines as give the largest cells.
 void TileMap::layOut() {
   const int parts = static_cast<int>(parts_.size());
   if (parts == 0) return;
@@ -134,7 +134,7 @@ void TileMap::paintEvent(QPaintEvent*) {
   }
   painter.setPen(QPen(palette_.ui(Ui::text), 2));
   for (const int unit : selected_) painter.drawRect(unitRect(unit).adjusted(0, 0, -1, -1));
-  // The scale: least to most, then what is beyond it.
+  // Paints the scale from the lowest to the highest value, then the colour of values above it.
   const int y = height() - 24, wide = 180, x = kTileMapMargin;
   for (int i = 0; i < wide; ++i)
     painter.fillRect(x + i, y, 1, 10, colourOf(low_ + (high_ - low_) * i / wide));
@@ -143,7 +143,7 @@ void TileMap::paintEvent(QPaintEvent*) {
   painter.drawText(QRect(x, y + 10, wide / 2, 14), Qt::AlignLeft | Qt::AlignVCenter, lowName_);
   painter.drawText(QRect(x + wide / 2, y + 10, wide / 2, 14), Qt::AlignRight | Qt::AlignVCenter, highName_);
   painter.drawText(QRect(x + wide + 22, y - 4, 120, 18), Qt::AlignLeft | Qt::AlignVCenter,
-                   tr("more than that"));
+                   tr("above the scale"));
 }
 
 void TileMap::resizeEvent(QResizeEvent*) {

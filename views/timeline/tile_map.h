@@ -8,21 +8,22 @@
 
 namespace pipescope::timeline {
 
-/// Units of a memory space as squares, row by row in the order of their numbers, coloured by how full they
-/// are.
+/// The units of memory spaces as squares, row by row in the order of their numbers. The colour shows how full
+/// a unit is.
 class TileMap : public QWidget {
   Q_OBJECT
 
  public:
   explicit TileMap(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// Bytes by unit; `breaks`: units at which another device begins, with its name.
+  /// Sets the bytes of each unit. `breaks` are the units at which another device begins, with its name.
   void setUnits(std::vector<std::int64_t> bytes, std::vector<std::pair<int, QString>> breaks);
-  /// Ends of the colour scale, in bytes.
+  /// The ends of the colour scale in bytes. Lower values have the lowest colour, higher ones the colour of
+  /// errors.
   void setScale(std::int64_t low, std::int64_t high);
   void setNames(QString low, QString high);
   void setSelected(std::vector<int> units);
-  /// The part that something selected elsewhere belongs to; −1: none.
+  /// Highlights the device that was selected elsewhere; −1: none.
   void setLit(int part);
   /// The unit at a point; −1: none.
   int unitAt(const QPoint& position) const;

@@ -46,8 +46,7 @@ TimelineCanvas::TimelineCanvas(const shell::Palette& palette, shell::TimeRange& 
   connect(&range, &shell::TimeRange::changed, this, &TimelineCanvas::refreshRows);
 }
 
-// --- What is shown
-// ---------------------------------------------------------------------------------------------
+// --- What is shown ---
 
 void TimelineCanvas::setModel(std::shared_ptr<const geometry::TimelineModel> model) {
   control_.setTrace(model ? model->trace : nullptr);
@@ -139,8 +138,7 @@ void TimelineCanvas::lightDevice(int device) {
   refresh();
 }
 
-// --- What lies where
-// -------------------------------------------------------------------------------------------
+// --- What lies where ---
 
 TimelineWindow TimelineCanvas::window() const {
   return {control_.view(), verticalScrollBar()->value(), std::max(0, viewport()->height() - kTop)};
@@ -190,8 +188,7 @@ int TimelineCanvas::currentDevice() const {
   return selected() ? selected().device : deviceAt(pointer_.position());
 }
 
-// --- Selecting
-// -------------------------------------------------------------------------------------------------
+// --- Selecting ---
 
 void TimelineCanvas::select(const TimelineItem& item) {
   if (item == selected()) return;
@@ -231,8 +228,7 @@ bool TimelineCanvas::selectProgram(model::ProgramId program, int device) {
   return goTo(geometry::TimelineSearch(scene()).stepOf(program, device, view.time(view.width() / 2.0)));
 }
 
-// --- Moving
-// ----------------------------------------------------------------------------------------------------
+// --- Moving ---
 
 void TimelineCanvas::reveal(const TimelineItem& item) {
   if (!item) return;
@@ -257,8 +253,7 @@ void TimelineCanvas::zoomBy(double factor) {
   control_.zoomAbout(x >= 0 ? x : window().view.width() / 2.0, factor);
 }
 
-// --- Annotations and groups
-// ------------------------------------------------------------------------------------
+// --- Annotations and groups ---
 
 void TimelineCanvas::measureSelection() {
   if (!selected() || selected().end <= selected().start) return;
@@ -301,8 +296,7 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
   menu->popup(event->globalPos());
 }
 
-// --- Painting
-// --------------------------------------------------------------------------------------------------
+// --- Painting ---
 
 TimelineLook TimelineCanvas::look() const {
   return {.palette = palette_,
@@ -368,8 +362,7 @@ void TimelineCanvas::paintFrameTime(QPainter& painter) const {
   painter.drawText(box, Qt::AlignCenter, tr("%1 ms").arg(lastDrawMs(), 0, 'f', 2));
 }
 
-// --- Events
-// ----------------------------------------------------------------------------------------------------
+// --- Events ---
 
 bool TimelineCanvas::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::Leave) pointer_.leave();

@@ -60,6 +60,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   base::Ticks snap(const QPoint& position) const;
 
   const geometry::TimelineItem& selected() const { return selection_.item(); }
+  /// False where the selected item belongs to a part of the trace that is not shown now. scene() cannot describe
+  /// it then.
+  bool isSelectionShown() const { return selection_.isIn(scene()); }
   void select(const geometry::TimelineItem& item);
   /// Scrolls and pans, as little as needed, until the item is visible.
   void reveal(const geometry::TimelineItem& item);

@@ -175,5 +175,18 @@ TEST(Folding, PicksTheLongestUnderThePointerAndNarrowThingsNearby) {
   EXPECT_EQ(pick(2), 1U);
 }
 
+TEST(Folding, AnItemDoesNotTouchThePixelAtWhichItEnds) {
+  const std::vector<Item> items = {{0, 50}, {50, 60}};
+  const WidestIndex index({50, 10});
+  const auto pick = [&](int x) {
+    return pickAt(
+        index, TimeView(Ticks(0), Ticks(100), 10), x, 0, [&](std::size_t i) { return Ticks(items[i].start); },
+        [&](std::size_t i) { return Ticks(items[i].end); });
+  };
+  EXPECT_EQ(pick(4), 0U);
+  EXPECT_EQ(pick(5), 1U) << "the first item is longer but ended";
+  EXPECT_EQ(pick(6), 2U) << "nothing";
+}
+
 }  // namespace
 }  // namespace pipescope::geometry

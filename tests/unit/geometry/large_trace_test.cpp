@@ -1,6 +1,9 @@
 // Traces that are too long to be read at once: from afar, by window, and counters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "profiler/geometry/timeline_search.h"
 #include "small_profile.h"
 
@@ -135,6 +138,10 @@ TEST(LargeTrace, PicturesFromAfarShowWorkAndWaiting) {
   const auto& backward = shapes.fills[static_cast<std::size_t>(ColourRole::backward)];
   ASSERT_FALSE(backward.empty());
   EXPECT_EQ(backward.front().width, 400);
+  // It is busy for 390 of its 400 ticks: the box fills as much of the row, from the bottom.
+  const TimelineRow& row = scene.layout().rows.front();
+  EXPECT_EQ(backward.front().height, static_cast<int>(std::lround(0.975 * row.height)));
+  EXPECT_EQ(backward.front().bottom(), row.y + row.height);
   EXPECT_FALSE(shapes.hatches.empty());
   const TimelineItem item = scene.itemAt(window, 500, scene.layout().rows.front().y + 3);
   EXPECT_EQ(item.kind, TimelineItem::Kind::far);
@@ -201,6 +208,15 @@ TEST(Counters, AreRowsOfTheirDeviceAndOfTheRun) {
     if (box.y >= row.y) highest = std::min(highest, box.y - row.y);
   }
   EXPECT_EQ(highest, 1) << "the largest value reaches the top";
+  // Ten points share a column of a view from afar. Each column still reaches the top, because it holds a
+  // peak.
+  const Shapes afar = scene.draw({TimeView(Ticks(0), Ticks(800), 8), 0, scene.layout().height}, {});
+  for (int x = 0; x < 8; ++x) {
+    const auto& boxes = afar.fills[static_cast<std::size_t>(ColourRole::counter)];
+    EXPECT_TRUE(std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+      return box.contains(x, row.y + 1);
+    })) << x;
+  }
   TimelineOptions off;
   off.counters = false;
   EXPECT_EQ(layOutTimeline(*model, off).groups.size(), 2U);

@@ -103,6 +103,8 @@ TEST(Bars, PointingFindsTheLastPart) {
   EXPECT_EQ(chart.hit(5, 5), (BarHit{0, 0}));
   EXPECT_EQ(chart.hit(30, 5), (BarHit{0, 1}));
   EXPECT_EQ(chart.hit(60, 5), BarHit{}) << "beyond the bar, which ends at half of the scale";
+  EXPECT_EQ(chart.hit(5, 19), (BarHit{0, 0})) << "the last row of the bar's pixels";
+  EXPECT_EQ(chart.hit(5, 20), BarHit{}) << "just below it";
   EXPECT_EQ(chart.hit(5, 25), BarHit{}) << "between bars";
   EXPECT_EQ(chart.hit(5, 35), BarHit{}) << "below the last bar";
   EXPECT_EQ(chart.hit(-1, 5), BarHit{});

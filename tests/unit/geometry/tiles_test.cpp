@@ -116,6 +116,8 @@ TEST(TileShares, AreMeansOverTheUnitsOfABand) {
   EXPECT_EQ(fine[4], 0.5);
   EXPECT_EQ(fine[5], 0.5);
   EXPECT_EQ(tileShares(spans, 4, Ticks(0), 2), (std::vector<double>{0, 0}));
+  EXPECT_EQ(tileShares({{1, 1, Ticks(20)}}, 4, Ticks(20), 2), (std::vector<double>{0.5, 0}))
+      << "a span that begins within a band";
 }
 
 TEST(TileRows, ShowHowLongEachTileWorks) {
@@ -178,6 +180,10 @@ TEST(StepOf, FindsThePlaceOfAProgram) {
   EXPECT_EQ(found.start.count, 130);
   EXPECT_EQ(first.start.count, 130);
   EXPECT_EQ(TimelineSearch(scene).stepOf(program, 0, Ticks(300)).start.count, 530) << "the next one";
+  const model::ProgramId early = segment.steps[0].program;  // layer/conv/a, [100, 120)
+  EXPECT_EQ(TimelineSearch(scene).stepOf(early, 0, Ticks(119)).start.count, 100);
+  EXPECT_EQ(TimelineSearch(scene).stepOf(early, 0, Ticks(120)).start.count, 500)
+      << "it has ended, although its placement has not";
   EXPECT_EQ(TimelineSearch(scene).stepOf(program, 0, Ticks(790)).start.count, 130)
       << "none follows: the first";
   EXPECT_FALSE(static_cast<bool>(TimelineSearch(scene).stepOf(program, 1, Ticks(0))));

@@ -78,6 +78,14 @@ TEST(TimeView, KeepsWithinAStretch) {
   EXPECT_EQ(view.end(), Ticks(2100));
 }
 
+TEST(TimeView, KeepsWithinAStretchToAFractionOfATick) {
+  TimeView view(Ticks(0), Ticks(100), 1000);  // ten pixels a tick
+  view.pan(5);
+  view.keepWithin(Ticks(0), Ticks(100));
+  EXPECT_DOUBLE_EQ(view.x(Ticks(100)), 1000);
+  EXPECT_DOUBLE_EQ(view.x(Ticks(0)), 0);
+}
+
 TEST(TimeView, AnotherWidthShowsTheSameStretch) {
   TimeView view(Ticks(10), Ticks(110), 100);
   view.setWidth(1000);

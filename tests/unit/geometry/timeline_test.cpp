@@ -90,6 +90,8 @@ TEST(TimelineLayout, RowsBecomeLowerSoThatAllDevicesAreSeen) {
   // Four rows of steps: each two pixels lower makes room for eight.
   EXPECT_EQ(fitRows(*model, {}, whole - 8).step, RowMetrics().step - 2);
   EXPECT_LE(layOutTimeline(*model, {}, fitRows(*model, {}, whole - 8)).height, whole - 8);
+  // A pixel too many needs all rows to be one pixel lower.
+  EXPECT_EQ(fitRows(*model, {}, whole - 1).step, RowMetrics().step - 1);
   EXPECT_EQ(fitRows(*model, {}, 50).step, RowMetrics().step) << "it cannot fit: rows stay readable";
 }
 
@@ -120,6 +122,31 @@ TEST(TimelineScene, ColoursByMicroBatch) {
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::forward)].size(), 0U);
   EXPECT_EQ(shapes.fills[static_cast<std::size_t>(ColourRole::update)].size(), 2U)
       << "belongs to no micro-batch";
+}
+
+TEST(TimelineScene, TheStepBeforeAPlacementIsTheLastOfTheOneBefore) {
+  const TimelineScene scene = timelineSmallScene({false, StepRows::flat, true, {}});
+  const TimelineItem second = itemAt(scene, 505, RowKind::flat, 0);
+  ASSERT_EQ(scene.pathOf(second), "layer/conv/a");
+  ASSERT_EQ(second.start, Ticks(500));
+  const TimelineItem before = scene.neighbour(second, -1);
+  EXPECT_EQ(scene.pathOf(before), "layer/relu");
+  EXPECT_EQ(before.start, Ticks(130));
+}
+
+TEST(TimelineScene, APathNamesTheGroupThatContainsAGroup) {
+  SmallProfile small;
+  const auto segment = small.segment(0, Pass::forward, 40);
+  small.step(segment, 0, testing::StepKind::compute, "a/x/1", 0, 10);
+  small.step(segment, 0, testing::StepKind::compute, "a/x/2", 10, 10);
+  small.step(segment, 0, testing::StepKind::compute, "b/y/1", 20, 10);
+  small.step(segment, 0, testing::StepKind::compute, "b/y/2", 30, 10);
+  small.place(segment, 0, 100, 140, Pass::forward, 0, 0);
+  small.addRun(0, 800);
+  const TimelineScene scene = sceneOf(small.trace());
+  const TimelineItem item = itemAt(scene, 125, RowKind::flame, 0, 1);
+  ASSERT_EQ(item.kind, Kind::group);
+  EXPECT_EQ(scene.pathOf(item), "b/y") << "group a ends where y begins";
 }
 
 TEST(TimelineScene, NothingOutsideTheWindowIsDrawn) {

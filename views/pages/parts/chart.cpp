@@ -21,9 +21,9 @@ using shell::Ui;
 
 namespace {
 
-constexpr double kChartFewest = 8;  ///< indices shown at the deepest zoom
+constexpr double kChartFewest = 8;  ///< indices that are visible at the deepest zoom
 constexpr int kTicks = 5, kBandHeight = 16, kLimitRoom = 18, kTopRoom = 6;
-/// Files are not trusted: sums of what they claim must not overflow.
+/// Profiles are not trusted: sums of their values must not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 54;
 
 class BytesScale : public QwtScaleDraw {
@@ -42,7 +42,7 @@ class IndexScale : public QwtScaleDraw {
   }
 };
 
-/// A step between labels that is nice in its binary unit: 100 KiB, not 97.65625 KiB.
+/// A step between labels that is round in its binary unit, such as 100 KiB instead of 97.65625 KiB.
 double bytesStep(double largest) {
   double unit = 1;
   while (largest / unit >= 1024) unit *= 1024;
@@ -51,7 +51,7 @@ double bytesStep(double largest) {
 
 }  // namespace
 
-/// The layers, column by column.
+/// Draws the layers column by column.
 class Chart::StackItem : public QwtPlotItem {
  public:
   explicit StackItem(Chart& chart) : chart_(chart) { setZ(10); }
@@ -62,14 +62,14 @@ class Chart::StackItem : public QwtPlotItem {
     painter->setRenderHint(QPainter::Antialiasing, false);
     const int right = static_cast<int>(std::ceil(canvas.right())), count = chart_.size();
     int x = static_cast<int>(std::floor(canvas.left()));
-    std::vector<int> before;  // tops of the column to the left, for outlines
+    std::vector<int> before;  // tops of the column on the left, for outlines
     while (x < right) {
       const auto first = static_cast<int>(std::floor(xMap.invTransform(x)));
       if (first >= count) break;
       const int end = std::clamp(static_cast<int>(std::ceil(xMap.invTransform(x + 1))), first + 1, count);
       const auto shown = static_cast<int>(
           chart_.totals_.widest(static_cast<std::size_t>(std::max(0, first)), static_cast<std::size_t>(end)));
-      // One index may cover many columns.
+      // An index may cover many columns.
       const int until =
           end == first + 1
               ? std::min(right, std::max(x + 1, static_cast<int>(std::ceil(xMap.transform(first + 1)))))
@@ -107,7 +107,7 @@ class Chart::StackItem : public QwtPlotItem {
   const Chart& chart_;
 };
 
-/// Names along the top edge, tints below.
+/// Draws names along the top edge and tints below.
 class Chart::BandItem : public QwtPlotItem {
  public:
   explicit BandItem(Chart& chart) : chart_(chart) { setZ(30); }
@@ -245,7 +245,7 @@ double Chart::tickStep(double span) const {
   return std::max(1.0, geometry::niceStep(span / 12));
 }
 
-/// Leaves room for the names along the top, and for the limit's own.
+/// Leaves room at the top for the names and for the label of the limit.
 void Chart::scaleValues() {
   const double height = std::max(100, canvas()->height());
   const auto above = [&](double value, int pixels) { return value * height / (height - pixels); };

@@ -11,24 +11,24 @@ class QwtPlotMarker;
 
 namespace pipescope::pages {
 
-/// One layer of a stack: a value per index.
+/// A layer of a stack, with a value for each index.
 struct StackLayer {
   geometry::ColourRole role = geometry::ColourRole::series;
   std::vector<std::int64_t> values;
-  bool outlined = false;  ///< faint, with a line on top; otherwise filled
+  bool outlined = false;  ///< a faint area with a line on top instead of a filled one
 };
 
-/// A stretch of the index axis with a name: a device's tiles, a pass's program steps.
+/// A part of the index axis with a name: the tiles of a device, or the program steps of a pass.
 struct ChartBand {
   double from = 0, to = 0;
   QString name;
   bool tinted = false;
-  geometry::ColourRole role = geometry::ColourRole::forward;  ///< of its tint
+  geometry::ColourRole role = geometry::ColourRole::forward;  ///< gives the tint
 };
 
-/// Bytes over an index (tiles, program steps), as stacked layers of steps. A pixel column that holds several
-/// indices shows the one with the largest sum, so peaks are never averaged away; painting costs pixels, not
-/// indices.
+/// Bytes by index (tile or program step) as stacked layers. A column of pixels that covers several indices
+/// shows the one with the largest sum, so that peaks are never averaged away. The cost of painting depends on
+/// pixels, not on indices.
 class Chart : public RangePlot {
   Q_OBJECT
 
@@ -38,12 +38,12 @@ class Chart : public RangePlot {
 
   void setAxes(const QString& indices, const QString& values);
   void setStack(std::vector<StackLayer> layers, std::vector<ChartBand> bands = {});
-  /// A band that something selected elsewhere belongs to; −1: none.
+  /// Highlights the band of what was selected elsewhere; −1: none.
   void lightBand(int band);
   int litBand() const { return lit_; }
-  /// A horizontal line; negative: none.
+  /// Draws a horizontal line; negative: none.
   void setLimit(double bytes, const QString& name);
-  /// A vertical line at an index; −1: none.
+  /// Draws a vertical line at an index; −1: none.
   void setMark(int index);
   int mark() const { return mark_; }
   int size() const;

@@ -17,7 +17,7 @@ namespace pipescope::pages {
 using shell::Ui;
 
 namespace {
-constexpr double kCurveChartFewest = 8;  ///< samples shown at the deepest zoom
+constexpr double kCurveChartFewest = 8;  ///< samples that are visible at the deepest zoom
 constexpr double kDot = 3.5;
 }  // namespace
 
@@ -29,7 +29,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
             const QRectF& canvas) const override {
     if (!chart_.series_) return;
     const auto& points = chart_.series_->points;
-    // Per column of pixels the last value before it, the smallest and the largest in it, and its last.
+    // For each column of pixels: the last value before it, the smallest and the largest in it, and the last.
     QPainterPath path;
     bool begun = false;
     const auto lineTo = [&](double x, double y) {
@@ -67,7 +67,7 @@ class CurveChart::CurveItem : public QwtPlotItem {
     const QColor colour = chart_.palette_.colour(geometry::ColourRole::counter);
     painter->setPen(QPen(colour, 1.6));
     painter->drawPath(path);
-    if (points.size() == 1) {  // no line yet
+    if (points.size() == 1) {  // one point makes no line
       painter->setBrush(colour);
       painter->drawEllipse(
           QPointF(xMap.transform(static_cast<double>(points[0].index)), yMap.transform(points[0].last)), kDot,

@@ -10,7 +10,8 @@ class QwtPlotMarker;
 
 namespace pipescope::pages {
 
-/// One counter over the number of its samples: a line through each pixel column's smallest to largest value.
+/// A counter against the number of its samples. In each column of pixels the line covers all values from the
+/// smallest to the largest.
 class CurveChart : public RangePlot {
   Q_OBJECT
 
@@ -22,7 +23,7 @@ class CurveChart : public RangePlot {
   const analysis::CounterSeries* series() const { return series_.get(); }
 
  Q_SIGNALS:
-  void hovered(int point);  ///< index into the series' points; −1: none
+  void hovered(int point);  ///< index of a point of the series; −1: none
 
  protected:
   void follow() override;

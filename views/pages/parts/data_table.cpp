@@ -27,7 +27,7 @@ namespace {
 constexpr int kDataTableRow = 25, kWidest = 460, kNarrowest = 40, kRoom = 2, kSqueezed = 220, kPadding = 3,
               kAlike = 30;
 
-/// Fractions get a bar behind their figure.
+/// Draws a bar behind fractions.
 class ShareDelegate : public QStyledItemDelegate {
  public:
   ShareDelegate(const shell::Palette& palette, QObject* parent)
@@ -55,7 +55,8 @@ class ShareDelegate : public QStyledItemDelegate {
   const shell::Palette& palette_;
 };
 
-/// Headings as wide as their names: the arrow of a sorted column is drawn above its name, not beside it.
+/// Makes headings as wide as their names. The arrow of a sorted column is drawn above the name, not beside
+/// it.
 class Header : public QHeaderView {
  public:
   explicit Header(QWidget* parent) : QHeaderView(Qt::Horizontal, parent) { setSectionsClickable(true); }
@@ -157,7 +158,7 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
   title_->setText(QString::fromStdString(table.title));
   basis_->setText(QString::fromStdString(table.basis));
   view_->setAccessibleName(title_->text());
-  // Columns that say nothing in any row only take room.
+  // Columns that are empty in all rows are hidden.
   for (std::size_t c = table.columns.size(); c-- > 0;) {
     const bool said = std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
       return c < row.size() && !std::holds_alternative<std::monostate>(row[c]) &&
@@ -169,7 +170,7 @@ void DataTable::setTable(sections::Table table, double ticksPerShownUnit,
       if (c < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
     }
   }
-  // Another table than before shows all its columns.
+  // A new table shows all its columns.
   const bool same =
       table.columns.size() == model_->table().columns.size() && table.key == model_->table().key;
   model_->setTable(std::move(table), ticksPerShownUnit, times);
@@ -201,8 +202,8 @@ QString DataTable::title() const {
   return title_->text();
 }
 
-/// Each column as wide as its texts; what is left goes to the widest column of texts, of those that are about
-/// as wide to the last.
+/// Makes each column as wide as its texts. The rest goes to the widest column of texts, or to the last one of
+/// several that are about as wide.
 void DataTable::fitColumns() {
   fittedTo_ = view_->viewport()->width();
   QHeaderView* header = view_->horizontalHeader();
@@ -217,7 +218,7 @@ void DataTable::fitColumns() {
   }
   if (widest < 0) widest = model_->columnCount() - 1;
   if (widest < 0) return;
-  // Too little room: that column gives way first, then the table scrolls.
+  // Where room is short, that column becomes narrower first; then the table scrolls.
   const int over = header->length() - view_->viewport()->width(), now = view_->columnWidth(widest);
   scrolls_ = over > 0 && now - over < std::min(now, kSqueezed);
   if (!scrolls_) {
@@ -245,7 +246,7 @@ void DataTable::countRows() {
 }
 
 bool DataTable::eventFilter(QObject* watched, QEvent* event) {
-  // The view has its size after this widget has, in a tab only once that is shown.
+  // The view gets its size after this widget, and in a tab only when that is shown.
   if (watched == view_->viewport() && event->type() == QEvent::Resize &&
       view_->viewport()->width() != fittedTo_)
     fitColumns();

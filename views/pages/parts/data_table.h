@@ -16,8 +16,8 @@ namespace pipescope::pages {
 
 class SectionTableModel;
 
-/// A table with its title and denominator above; sorts by a click on a heading, filters, shows chosen
-/// columns, copies rows, saves as CSV (the menu of the "⋯" button, also by a right click).
+/// A table with its title and denominator above. It sorts by a click on a heading, filters rows, and its menu
+/// ("⋯" or a right click) selects columns, copies rows and saves CSV.
 class DataTable : public QWidget {
   Q_OBJECT
 
@@ -28,7 +28,7 @@ class DataTable : public QWidget {
                 std::optional<geometry::TimeScale> times = {});
   void setMarks(std::vector<QPixmap> marks);
   void setFilterVisible(bool visible);
-  /// As tall as its rows, up to `rows`; 0: as tall as there is room.
+  /// Makes the table as tall as its rows, up to `rows`; 0: as tall as there is room.
   void setRowsShown(int rows);
   void sortBy(int column, Qt::SortOrder order);
   /// Selects a row of the model and scrolls to it; −1: none.
@@ -43,7 +43,7 @@ class DataTable : public QWidget {
   QString title() const;
 
  Q_SIGNALS:
-  void rowActivated(int row);  ///< of the model, not as sorted
+  void rowActivated(int row);  ///< row of the model, not of the sorted view
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -62,8 +62,8 @@ class DataTable : public QWidget {
   QTableView* view_;
   QToolButton* more_;
   int rowsShown_ = 0;
-  bool scrolls_ = false;  ///< sideways: the columns need more room than there is
-  int fittedTo_ = -1;     ///< room that the columns were fitted to
+  bool scrolls_ = false;  ///< scrolls sideways because the columns need more room
+  int fittedTo_ = -1;     ///< width for which the columns were fitted
 };
 
 }  // namespace pipescope::pages

@@ -12,17 +12,17 @@ struct ShownFact {
   QString label, value, doc;
 };
 
-/// Names and values in as many pairs of columns as fit.
+/// Shows names and values in as many pairs of columns as fit.
 class FactGrid : public QWidget {
   Q_OBJECT
 
  public:
   explicit FactGrid(const shell::Palette& palette, QWidget* parent = nullptr);
   void setFacts(std::vector<ShownFact> facts);
-  /// As many columns as have at least this width; 370 unless set.
+  /// Uses as many columns as have at least this width; 370 unless set.
   void setColumnWidth(int width);
   const std::vector<ShownFact>& facts() const { return facts_; }
-  /// The value of a fact; empty where there is none of that name.
+  /// The value of a fact; empty where there is no fact of that name.
   QString value(const QString& label) const;
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override;
@@ -45,7 +45,7 @@ class FactGrid : public QWidget {
 
 using shell::ElidedLabel;
 
-/// A sentence with an icon before it.
+/// Shows a sentence with an icon before it.
 class IconSentence : public QWidget {
   Q_OBJECT
 

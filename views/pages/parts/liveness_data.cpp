@@ -118,7 +118,7 @@ sections::Table cyclesTable(const std::optional<analysis::ProgramPlace>& place, 
                         {{"figure", "Figure", Format::plain, ""}, {"value", "Value", Format::plain, ""}},
                         {}};
   if (!place || !place->found) {
-    table.basis = "this program step takes no time of its own on the trace, or steps were not recorded";
+    table.basis = "this program step takes no time on the trace, or steps were not recorded";
     return table;
   }
   const model::Step& step = place->step;

@@ -19,32 +19,33 @@ struct LivenessSpace {
   std::int64_t units = 1, bytesPerUnit = 0, fullestUnit = 0;
 };
 
-/// What the liveness page reads.
+/// The content of the liveness page.
 struct LivenessData {
   std::vector<LivenessSpace> spaces;
   LivenessSpace shown;
   analysis::Liveness liveness;
-  std::vector<QString> names;  ///< of each step's program
-  std::int64_t unit = -1;      ///< of which ofUnit tells; −1: none
+  std::vector<QString> names;  ///< names of the steps' programs
+  std::int64_t unit = -1;      ///< the unit that ofUnit describes; −1: none
   analysis::UnitLiveness ofUnit;
 };
 
 struct LivenessChoice {
   model::MemorySpaceId space;        ///< none: the first
-  bool single = false;               ///< a unit by itself
+  bool single = false;               ///< shows a single unit
   std::optional<std::int64_t> unit;  ///< none: the fullest
 };
 
-/// A unit that the space does not have is an error that names those it has.
+/// Reads the content for a choice. If the space does not have the unit, the error names the units that it
+/// has.
 base::Result<LivenessData> collectLiveness(const sections::Context& context, const LivenessChoice& choice);
 
-/// What is live in a step; `unit` −1: in the whole space.
+/// The variables that are live in a step, on a unit or (−1) in the whole space.
 base::Result<sections::Table> liveVariableTable(const sections::Context& context, const LivenessSpace& space,
                                                 std::int64_t unit, std::int32_t step, bool withAlwaysLive);
-/// Of such a table the rows of vertices.
+/// The rows of such a table that are vertices.
 sections::Table liveVertices(const sections::Table& variables);
 
-/// Lengths of a program step in the unit of the scale; an empty place says why there are none.
+/// The times of a program step in the unit of the scale. Without a place, the table says why there are none.
 sections::Table cyclesTable(const std::optional<analysis::ProgramPlace>& place, const LivenessSpace& space,
                             const geometry::TimeScale& scale);
 

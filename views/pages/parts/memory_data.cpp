@@ -20,7 +20,7 @@ using Layer = MemoryLayer;
 using Space = MemoryPart;
 
 constexpr const char* kUnusedBetween = "gap";
-/// Categories beyond these share a colour and a row in the legend.
+/// Categories beyond this number share a colour and a row in the legend.
 constexpr std::size_t kMostLayers = 11;
 
 std::int64_t sum(const std::vector<std::int64_t>& values) {
@@ -76,7 +76,7 @@ std::vector<Layer> layersOf(const sections::Context& context, const std::vector<
   return layers;
 }
 
-/// Largest first, gaps last; what is beyond the colours becomes "other".
+/// Sorts the layers, the largest first and gaps last. Layers beyond the number of colours become "other".
 void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
   const auto isGap = [](const Layer& layer) {
     return layer.name == QLatin1String(kUnusedBetween) || layer.name == QLatin1String("gaps");
@@ -99,11 +99,11 @@ void arrange(std::vector<Layer>& layers, Breakdown breakdown) {
 void makeTable(MemoryData& content) {
   const std::string unit = memoryUnit(content.unitName);
   content.table = {"categories",
-                   "What fills it",
+                   "What uses the memory",
                    "over the " + unit + "s shown",
                    {{"name", "Category", Format::plain, ""},
                     {"bytes", "Bytes", Format::bytes, "sum over " + unit + "s"},
-                    {"share", "Share", Format::fraction, "of all that is used"},
+                    {"share", "Share", Format::fraction, "of all used bytes"},
                     {"mean", "Mean", Format::bytes, "per " + unit},
                     {"max", "Most", Format::bytes, "on one " + unit},
                     {"unit", "On", Format::plain, "the " + unit + " that holds most of it"}},
@@ -145,7 +145,7 @@ base::Result<MemoryData> collectMemory(const sections::Context& context, const M
                                 device.units, device.bytesPerUnit.count});
     }
   }
-  // One chart shows memory of one kind: that of the choice, else that which devices compute from.
+  // A chart shows memory of one kind: of the chosen space, or else of the memory that devices compute from.
   const auto chosen = std::find_if(content.spaces.begin(), content.spaces.end(),
                                    [&](const Space& space) { return space.id == choice.space; });
   const bool one = chosen != content.spaces.end();

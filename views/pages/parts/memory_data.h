@@ -1,5 +1,5 @@
 #pragma once
-// What the memory page shows: bytes by unit, in layers. For workers.
+// The content of the memory page, collected on a worker: bytes of each unit, in layers.
 #include <QString>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace pipescope::pages {
 
 enum class MemoryBreakdown { none, category, region, liveness };
 
-/// A memory space of a device that holds something.
+/// A memory space that holds something.
 struct MemoryPart {
   model::MemorySpaceId id;
   model::DeviceId device;
@@ -26,13 +26,13 @@ struct MemoryLayer {
 };
 
 struct MemoryData {
-  std::vector<MemoryPart> spaces;   ///< all that can be chosen
-  std::vector<MemoryPart> shown;    ///< those in the chart, one after another
-  std::vector<MemoryLayer> layers;  ///< by unit over all shown
-  std::vector<QString> names;       ///< of each unit's device
+  std::vector<MemoryPart> spaces;   ///< the spaces that users can choose
+  std::vector<MemoryPart> shown;    ///< the spaces in the chart, one after another
+  std::vector<MemoryLayer> layers;  ///< layers with a value for each unit of the shown spaces
+  std::vector<QString> names;       ///< names of the units with their device
   sections::Table table, allSpaces;
-  std::vector<geometry::ColourRole> marks;  ///< of the table's rows
-  std::int64_t capacity = 0;                ///< of a unit
+  std::vector<geometry::ColourRole> marks;  ///< colours of the rows of `table`
+  std::int64_t capacity = 0;                ///< bytes that a unit can hold
   std::string unitName;
 };
 
@@ -44,9 +44,9 @@ struct MemoryChoice {
 
 base::Result<MemoryData> collectMemory(const sections::Context& context, const MemoryChoice& choice);
 
-/// "tile_memory" as people write it.
+/// Writes "tile_memory" for people.
 QString memoryWords(const std::string& kind);
-/// What a chart has a column for: a tile; where memory is in one piece, a device.
+/// What a column of the chart stands for: a tile, or a device whose memory is in one piece.
 std::string memoryUnit(const std::string& unitName);
 
 }  // namespace pipescope::pages

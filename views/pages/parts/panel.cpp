@@ -117,7 +117,7 @@ SplitArea::SplitArea(const shell::Palette& palette, QLayout* tools, QWidget* par
   splitter->addWidget(lower);
   splitter->setStretchFactor(0, 3);
   splitter->setStretchFactor(1, 2);
-  splitter->setSizes({3000, 2000});  // shares of what is there, whatever the two would like
+  splitter->setSizes({3000, 2000});  // proportions, whatever sizes the two panels prefer
   layout->addWidget(splitter, 1);
 }
 

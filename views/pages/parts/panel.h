@@ -11,7 +11,7 @@ class QVBoxLayout;
 
 namespace pipescope::pages {
 
-/// A bordered area with a heading, what its figures are of, and a body.
+/// A bordered area with a heading, the denominator of its figures, and a body.
 class Panel : public QFrame {
   Q_OBJECT
 
@@ -30,8 +30,8 @@ class Panel : public QFrame {
   QVBoxLayout* body_;
 };
 
-/// A page that scrolls: a strip over the whole width, two columns, which come below each other where it is
-/// narrow, and another strip.
+/// A page that scrolls. It has a strip at the top, two columns, which follow below each other in a narrow
+/// window, and a strip at the bottom.
 class ColumnsArea : public QScrollArea {
   Q_OBJECT
 
@@ -51,8 +51,8 @@ class ColumnsArea : public QScrollArea {
   QVBoxLayout *top_, *left_, *right_, *bottom_;
 };
 
-/// A page that fills the window: tools, a panel with the picture, and below a handle a panel with tables in
-/// tabs.
+/// A page that fills the window. It has tools at the top, a panel with the chart, and below a splitter a
+/// panel with tables in tabs.
 class SplitArea : public QWidget {
   Q_OBJECT
 
@@ -66,7 +66,7 @@ class SplitArea : public QWidget {
   QTabWidget* tabs_;
 };
 
-/// A figure in large letters with what it means. With a link it leads to the page that explains it.
+/// A figure in large letters with its meaning. A link leads to the page that explains it.
 class FigureCard : public QFrame {
   Q_OBJECT
 
@@ -76,7 +76,7 @@ class FigureCard : public QFrame {
                  shell::Ui colour = shell::Ui::text);
   QString value() const { return value_; }
   QString caption() const { return caption_; }
-  /// What three lines of `width` pixels hold of the detail; all of it is in the tool tip.
+  /// The part of the detail that fits into three lines of `width` pixels. The tool tip shows all of it.
   QString detailShown(int width) const;
   QSize sizeHint() const override { return {240, heightForWidth(240)}; }
   QSize minimumSizeHint() const override { return {170, 90}; }
@@ -96,7 +96,7 @@ class FigureCard : public QFrame {
  private:
   QFont valueFont() const;
   int linesOf(const QString& text, int width) const;
-  int detailLines(int width) const;  // at most three
+  int detailLines(int width) const;  // number of lines, at most three
   const shell::Palette& palette_;
   QString caption_, value_, detail_, link_;
   shell::Ui colour_ = shell::Ui::text;

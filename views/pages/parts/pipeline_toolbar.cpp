@@ -9,10 +9,10 @@ const auto kGridKey = QStringLiteral("pipeline/as_grid"), kColoursKey = QStringL
 
 PipelineToolbar::PipelineToolbar(shell::PageContext& context, QWidget* owner) : RunToolbar(context, owner) {
   mode_ = choice({tr("By time"), tr("Schedule grid")}, tr("View"),
-                 tr("Passes as long as they take, or a table with equal cells (G)"), kGridKey);
-  colours_ =
-      choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
-             tr("Colours by micro-batch (light: forward, dark: backward) or by pass (M)"), kColoursKey);
+                 tr("Shows passes over time, or a table with cells of equal width (G)"), kGridKey);
+  colours_ = choice({tr("By micro-batch"), tr("By pass")}, tr("Colours"),
+                    tr("Colours passes by micro-batch (light: forward, dark: backward) or by kind (M)"),
+                    kColoursKey);
   space();
   addCalls();
   addSteps();
@@ -43,9 +43,10 @@ void PipelineToolbar::addPath() {
   path_ = new QSpinBox(this);
   path_->setRange(-1, -1);
   path_->setSpecialValueText(tr("none"));
-  path_->setAccessibleName(tr("Lit micro-batch"));
+  path_->setAccessibleName(tr("Highlighted micro-batch"));
   path_->setToolTip(
-      tr("Lights one micro-batch: forward green, backward red. A click on a pass does it too."));
+      tr("Highlights one micro-batch: forward passes green, backward passes red. A click on a pass does so "
+         "too."));
   label->setBuddy(path_);
   add(label);
   add(path_);

@@ -7,16 +7,16 @@
 
 namespace pipescope::pages {
 
-/// The controls above a pipeline: by time or as a table, in which colours, which micro-batch is lit.
+/// The controls above a pipeline: time or table, colours, and the highlighted micro-batch.
 class PipelineToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Actions with keys are `owner`'s.
+  /// Actions with keys are added to `owner`.
   PipelineToolbar(shell::PageContext& context, QWidget* owner);
 
   geometry::PipelineOptions options() const;
-  /// −1: none.
+  /// Highlights a micro-batch; −1: none.
   void setPath(int microBatch) { path_->setValue(microBatch); }
   void setMicroBatches(int count);
   void setCriticalKnown(bool known) { critical_->setEnabled(known); }

@@ -7,25 +7,25 @@ class QwtPlotGrid;
 
 namespace pipescope::pages {
 
-/// A plot of which a stretch of the horizontal axis is shown: the wheel zooms about the pointer, a drag pans,
-/// a double click shows everything. In the theme's colours.
+/// A plot that shows a part of its horizontal axis in the theme's colours. The wheel zooms about the pointer,
+/// a drag pans, and a double click shows everything.
 class RangePlot : public QwtPlot {
   Q_OBJECT
 
  public:
-  /// What is shown, [first, second).
+  /// The visible part, [first, second).
   std::pair<double, double> range() const { return {from_, to_}; }
   void setRange(double from, double to);
 
  protected:
   explicit RangePlot(const shell::Palette& palette, QWidget* parent);
 
-  /// The axis goes from 0 to `all`; at the deepest zoom `fewest` of it show.
+  /// The axis goes from 0 to `all`. At the deepest zoom, `fewest` of it are visible.
   void setWhole(double all, double fewest);
   double whole() const { return whole_; }
-  /// Between the axis's ticks, for a shown length; 0: as Qwt likes.
+  /// The distance between ticks for a visible length; 0: Qwt chooses it.
   virtual double tickStep(double) const { return 0; }
-  /// In the theme's colours; called after the theme has changed, too.
+  /// Applies the theme's colours. Called again when the theme changes.
   virtual void follow();
   virtual void pointedAt(const QPoint& position) = 0;
   virtual void pointerLeft() = 0;

@@ -23,33 +23,34 @@ using shell::Ui;
 namespace {
 
 constexpr int kRangeTableRow = 26, kProportions = 240, kShareColumn = 118;
-constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engine computes ÷ time in view");
+constexpr const char* kOfOnePiece = QT_TR_NOOP("Time in which at least one engine computes ÷ visible time");
 
 struct Heading {
   const char *name, *doc;
-  const char* unit = "";  ///< of the figures as plain numbers
+  const char* unit = "";  ///< unit of the figures as plain numbers
 };
 constexpr Heading kHeadings[] = {
     {QT_TR_NOOP("Device"), QT_TR_NOOP("Device and the stages it holds")},
-    {QT_TR_NOOP("Time in view"),
-     QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange, idle; each instant counted once")},
-    {QT_TR_NOOP("Balance"), QT_TR_NOOP("Mean over compute steps of mean ÷ slowest %1"), "0 … 1"},
+    {QT_TR_NOOP("Time in view"), QT_TR_NOOP("Compute, exchange, sync, host copies, global exchange and idle "
+                                            "time; each instant is counted once")},
+    {QT_TR_NOOP("Balance"),
+     QT_TR_NOOP("Mean time of a %1 ÷ time of the slowest %1, averaged over compute steps"), "0 … 1"},
     {QT_TR_NOOP("Efficiency"),
-     QT_TR_NOOP("Parallel efficiency: compute time summed over %1s ÷ (%1s × time in view)"), "0 … 1"},
+     QT_TR_NOOP("Parallel efficiency: compute time summed over %1s ÷ (%1s × visible time)"), "0 … 1"},
     {QT_TR_NOOP("Stream Rx"), QT_TR_NOOP("Received from the host"), "B"},
     {QT_TR_NOOP("Stream Tx"), QT_TR_NOOP("Sent to the host"), "B"},
     {QT_TR_NOOP("Global Rx"), QT_TR_NOOP("Received from other devices"), "B"},
     {QT_TR_NOOP("Global Tx"), QT_TR_NOOP("Sent to other devices"), "B"},
     {QT_TR_NOOP("Compute"), QT_TR_NOOP("Time of compute steps"), "ticks"},
     {QT_TR_NOOP("Idle"), QT_TR_NOOP("Time without placement or transfer"), "ticks"},
-    {QT_TR_NOOP("Total"), QT_TR_NOOP("Length of the view"), "ticks"}};
+    {QT_TR_NOOP("Total"), QT_TR_NOOP("Length of the visible time"), "ticks"}};
 static_assert(std::size(kHeadings) == RangeModel::columns);
 
 QString fromText(const std::string& text) {
   return QString::fromStdString(text);
 }
 
-/// Stacked proportions and shares, drawn.
+/// Draws stacked proportions and shares.
 class RangeDelegate : public QStyledItemDelegate {
  public:
   RangeDelegate(const shell::Palette& palette, QObject* parent)
@@ -242,7 +243,7 @@ QVariant RangeModel::sortValue(const analysis::RangeStatistics& row, int column)
       return QVariant::fromValue<qlonglong>(row.idle.count);
     case Column::total:
       return QVariant::fromValue<qlonglong>(row.total.count);
-    default:  // as the devices are numbered, not as their names are spelled
+    default:  // sorts by number of the device, not by name
       return row.device;
   }
 }
@@ -330,11 +331,11 @@ void RangeTable::fitColumns() {
        {RangeModel::streamIn, RangeModel::streamOut, RangeModel::globalIn, RangeModel::globalOut})
     setColumnWidth(c, bytes);
   for (const int c : {RangeModel::compute, RangeModel::idle, RangeModel::total}) setColumnWidth(c, figures);
-  // The proportions take what is left, and scroll the figures out of sight before they become too narrow to
-  // read.
+  // The proportions take the remaining width. Before they become too narrow to read, the figures scroll out
+  // of sight.
   int others = 0;
   for (int c = 0; c < RangeModel::columns; ++c)
-    others += c == RangeModel::proportions ? 0 : columnWidth(c);  // of hidden ones 0
+    others += c == RangeModel::proportions ? 0 : columnWidth(c);  // hidden columns have width 0
   const bool fits = viewport()->width() - others >= kProportions;
   header->setSectionResizeMode(RangeModel::proportions,
                                fits ? QHeaderView::Stretch : QHeaderView::Interactive);

@@ -11,7 +11,7 @@ class QSortFilterProxyModel;
 
 namespace pipescope::pages {
 
-/// What each device did in the visible stretch of time.
+/// A table of what each device did in the visible time.
 class RangeModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -30,7 +30,8 @@ class RangeModel : public QAbstractTableModel {
     total,
     columns
   };
-  /// Of `proportions`: a QVariantList of pairs role, share. Of `balance` and `efficiency`: the share.
+  /// The column `proportions` has a QVariantList of pairs of role and share; `balance` and `efficiency` have
+  /// a share.
   static constexpr int kValueRole = Qt::UserRole;
   static constexpr int kSortRole = Qt::UserRole + 1;
 
@@ -38,9 +39,9 @@ class RangeModel : public QAbstractTableModel {
   void setRows(std::shared_ptr<const analysis::Trace> trace, std::vector<analysis::RangeStatistics> rows,
                const geometry::TimeScale& scale);
   const std::vector<analysis::RangeStatistics>& rows() const { return rows_; }
-  /// The whole trace's length: no figure of time is longer.
+  /// The length of the whole trace as text. No time in the table is wider.
   QString longestTime() const;
-  /// Some device consists of units, which may be more or less busy.
+  /// True where some device consists of units, which can be unequally busy.
   bool hasUnits() const { return !unit_.isEmpty(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -50,7 +51,7 @@ class RangeModel : public QAbstractTableModel {
 
  private:
   QString text(const analysis::RangeStatistics& row, int column) const;
-  /// What the proportions are, in words.
+  /// Describes the proportions in words.
   QStringList proportionsText(const analysis::RangeStatistics& row) const;
   QVariant sortValue(const analysis::RangeStatistics& row, int column) const;
   QVariantList parts(const analysis::RangeStatistics& row) const;
@@ -58,20 +59,20 @@ class RangeModel : public QAbstractTableModel {
   std::shared_ptr<const analysis::Trace> trace_;
   std::vector<analysis::RangeStatistics> rows_;
   geometry::TimeScale scale_;
-  QString unit_;  ///< of the devices that have several: tile
+  QString unit_;  ///< name of the units of devices that have several, such as tile
 };
 
-/// Sorts by a click on a heading, copies rows and saves as CSV by a right click.
+/// A view of the table that sorts by a click on a heading. A right click copies rows or saves CSV.
 class RangeTable : public QTableView {
   Q_OBJECT
 
  public:
   explicit RangeTable(const shell::Palette& palette, QWidget* parent = nullptr);
   RangeModel* ranges() const { return model_; }
-  /// Only devices whose name contains the text.
+  /// Shows only devices whose name contains the text.
   void filter(const QString& text);
   QMenu* makeMenu();
-  /// Widths that the texts need; called when the profile changes, not while the range moves.
+  /// Fits the columns to their texts. Called when the profile changes, not while the range moves.
   void fitColumns();
 
  protected:

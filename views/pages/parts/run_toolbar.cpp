@@ -28,7 +28,7 @@ void RunToolbar::turn(QComboBox* box, const QString& setting) {
 }
 
 void RunToolbar::addCalls() {
-  calls_ = combo({}, tr("Call"), tr("Which call from the host"));
+  calls_ = combo({}, tr("Call"), tr("The call from the host that is shown"));
   connect(calls_, QOverload<int>::of(&QComboBox::activated), this,
           [this] { Q_EMIT callChosen(calls_->currentData().toLongLong()); });
 }

@@ -7,37 +7,37 @@
 
 namespace pipescope::pages {
 
-/// "Step 1 of 0–3"; steps are numbered within their call, from 0.
+/// Writes "Step 1 of 0–3". Steps are numbered within their call, from 0.
 QString stepOf(int step, int last);
 
-/// The controls above a chart of a run, the same on each page: choices that are kept in the settings, the
-/// call, the step with its neighbours, zoom and picture.
+/// The controls that charts of a run share: choices that are saved in the settings, the call, the step with
+/// its neighbours, zoom and picture.
 class RunToolbar : public ToolRow {
   Q_OBJECT
 
  public:
-  /// Of `calls`: all of them.
+  /// The entry of `calls` that stands for all calls.
   static constexpr qlonglong kAllCalls = -2;
 
   using ToolRow::ToolRow;
 
-  /// `withAll`: the calls together are a choice too.
+  /// `withAll` adds an entry for all calls together.
   void setCalls(const std::vector<const model::Run*>& runs, qlonglong chosen, bool withAll);
-  /// `step` empty: there is none.
+  /// Shows a step; an empty text: there is none.
   void setStep(const QString& step, bool hasPrevious, bool hasNext);
 
  Q_SIGNALS:
   void optionsChanged();
   void callChosen(qlonglong call);  ///< a RunId, or kAllCalls
-  void stepWanted(int direction);   ///< 0: this one
+  void stepWanted(int direction);   ///< ±1: a neighbour; 0: shows the present step
   void zoomWanted(double factor);
   void pictureWanted();
 
  protected:
-  /// A choice that stays from one start to the next.
+  /// Adds a choice that is saved in the settings.
   QComboBox* choice(const QStringList& items, const QString& name, const QString& tip,
                     const QString& setting);
-  /// To the next choice of a box, as its key does.
+  /// Selects the next choice of a box, as its key does.
   void turn(QComboBox* box, const QString& setting);
   void addCalls();
   void addSteps();

@@ -74,7 +74,7 @@ const sections::Cell* SectionTableModel::cell(const QModelIndex& index) const {
   return &table_.rows[static_cast<std::size_t>(index.row())][static_cast<std::size_t>(index.column())];
 }
 
-/// A column of numbers is aligned to the right, its heading too.
+/// Columns of numbers, and their headings, are aligned to the right.
 bool SectionTableModel::isNumber(int column) const {
   for (const auto& row : table_.rows) {
     const sections::Cell& value = row[static_cast<std::size_t>(column)];

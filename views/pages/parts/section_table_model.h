@@ -8,8 +8,8 @@
 
 namespace pipescope::pages {
 
-/// A table of a report section as a Qt model. Qt::UserRole is the raw value, for sorting; kShareRole the
-/// value of a fraction, for delegates that draw it; kRawRole (table_menu.h) numbers and their units.
+/// A table of a report section as a Qt model. kSortRole has the value for sorting, kShareRole the value of a
+/// fraction for delegates that draw it, and kRawRole (table_menu.h) plain numbers and their units.
 class SectionTableModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -17,10 +17,10 @@ class SectionTableModel : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole, kShareRole = Qt::UserRole + 1;
 
   using QAbstractTableModel::QAbstractTableModel;
-  /// `times`: how ticks are shown; none: as numbers.
+  /// `times` says how to show ticks; without it they are numbers.
   void setTable(sections::Table table, double ticksPerShownUnit = 1,
                 std::optional<geometry::TimeScale> times = {});
-  /// A picture before the first column of each row; none: no pictures.
+  /// Sets a picture for the first column of each row.
   void setMarks(std::vector<QPixmap> marks);
   const sections::Table& table() const { return table_; }
 

@@ -7,15 +7,16 @@ class QTableView;
 
 namespace pipescope::pages {
 
-/// Models may give cells' figures as plain numbers, and headings the unit of these, under this role.
+/// Under this role, models may give the figures of cells as plain numbers, and the unit of a column for its
+/// heading.
 constexpr int kRawRole = Qt::UserRole + 16;
 
-/// Shown columns and rows of a view, as filtered and sorted, for other programs: figures are plain numbers,
-/// their units stand in the headings; fields with a comma, quote or line end are quoted.
+/// Writes the visible columns and rows, as filtered and sorted, for other programs. Figures are plain numbers
+/// and their units stand in the headings. Fields with a comma, a quote or a line end are quoted.
 QString tableCsv(const QTableView& view);
-/// Headings and selected rows, separated by tabs, to the clipboard.
+/// Copies headings and selected rows, separated by tabs, to the clipboard.
 void copyRows(const QTableView& view);
-/// Copy, CSV, and which columns are shown.
+/// A menu to copy, to save CSV, and to select columns.
 void addTableActions(QMenu& menu, QTableView& view);
 
 }  // namespace pipescope::pages

@@ -1,17 +1,17 @@
 #pragma once
-// Texts of the profile as Qt's strings.
+// Texts of the profile as Qt strings.
 #include <QObject>
 #include <QString>
 #include <string>
 
 namespace pipescope::pages {
 
-/// UTF-8 to QString.
+/// Converts UTF-8 to a QString.
 inline QString text(const std::string& from) {
   return QString::fromStdString(from);
 }
 
-/// For functions that belong to no QObject.
+/// Translates texts in functions that belong to no QObject.
 inline QString tr(const char* text) {
   return QObject::tr(text);
 }

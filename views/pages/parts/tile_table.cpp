@@ -12,12 +12,12 @@ namespace {
 
 using sections::Format;
 
-/// More neighbours with equal times than this are not listed; the slowest come first.
+/// At most this many rows are listed, the slowest first.
 constexpr std::size_t kMostRows = 2000;
 
 QString missing() {
   return QObject::tr(
-      "Tiles were not recorded one by one in this profile. Record tiles and re-run (--record tiles, or "
+      "Tiles were not recorded one by one in this profile. Run again with --record tiles (or "
       "execution.record = \"tiles\") to see compute, exchange and sync of every tile.");
 }
 
@@ -67,12 +67,12 @@ void TileTable::show(const TraceTexts& texts, const geometry::TimelineScene& sce
   const std::string unit = device.unitName.empty() ? "unit" : device.unitName;
   sections::Table table{"tiles",
                         "Single " + unit + "s",
-                        "of this step; neighbours that take as long share a row",
+                        "of this step; neighbours with equal times share a row",
                         {{"first", "First", Format::plain, "number of the first " + unit},
                          {"last", "Last", Format::plain, "number of the last"},
                          {"count", "How many", Format::count, ""},
                          {"ticks", "Each works", Format::ticks, "ticks of the device"},
-                         {"share", "Share", Format::fraction, "of the step; the rest it waits"}},
+                         {"share", "Share", Format::fraction, "of the step; the tile waits for the rest"}},
                         {}};
   for (const analysis::UnitRun& span : spans) {
     table.rows.push_back({span.firstUnit, span.firstUnit + span.unitCount - 1, span.unitCount,

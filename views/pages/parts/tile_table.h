@@ -11,14 +11,15 @@ namespace pipescope::pages {
 
 class DataTable;
 
-/// What single tiles do in a step, the slowest first; where they were not recorded, how to record them.
+/// Shows what single tiles do in a step, the slowest first. Where that was not recorded, it says how to
+/// record it.
 class TileTable : public QWidget {
   Q_OBJECT
 
  public:
   explicit TileTable(const shell::Palette& palette, QWidget* parent = nullptr);
 
-  /// Nothing is selected, or no step is.
+  /// Shows nothing, because no step is selected.
   void clear(bool recorded);
   void show(const TraceTexts& texts, const geometry::TimelineScene& scene,
             const geometry::TimelineItem& step);

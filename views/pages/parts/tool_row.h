@@ -8,7 +8,7 @@
 
 namespace pipescope::pages {
 
-/// The row of controls above a chart.
+/// A row of controls above a chart.
 class ToolRow : public QWidget {
   Q_OBJECT
 
@@ -16,9 +16,9 @@ class ToolRow : public QWidget {
   explicit ToolRow(shell::PageContext& context, QWidget* parent = nullptr);
 
   QComboBox* combo(const QStringList& items, const QString& name, const QString& tip);
-  /// An icon that follows the theme.
+  /// Adds a button whose icon follows the theme.
   QToolButton* button(const QString& icon, const QString& tip, std::function<void()> run);
-  /// Saves the widget's picture.
+  /// Adds a button that saves a picture of the widget.
   QToolButton* pictureButton(QWidget& widget, const QString& name);
   void add(QWidget* widget, int stretch = 0) { layout_->addWidget(widget, stretch); }
   void space(int pixels = 8) { layout_->addSpacing(pixels); }

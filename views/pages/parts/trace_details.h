@@ -10,7 +10,7 @@ class QPushButton;
 
 namespace pipescope::pages {
 
-/// Everything there is to say about what is selected on a timeline.
+/// Shows everything about the selected item of a timeline.
 class TraceDetails : public QWidget {
   Q_OBJECT
 
@@ -30,7 +30,7 @@ class TraceDetails : public QWidget {
   FactGrid* facts_;
 };
 
-/// What an item is for other pages.
+/// Describes an item of the timeline for other pages.
 shell::Selected selectedOf(const geometry::TimelineScene& scene, const geometry::TimelineItem& item);
 
 }  // namespace pipescope::pages

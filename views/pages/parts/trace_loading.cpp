@@ -7,7 +7,7 @@
 namespace pipescope::pages {
 namespace {
 
-/// A trace with more than these is shown from afar first; then what is in view is read row by row.
+/// A trace with more rows than this is shown in summary first. Then the visible part is read row by row.
 constexpr std::int64_t kFirstRows = 60'000, kFirstSteps = 120'000, kWindowRows = 240'000,
                        kWindowSteps = 600'000;
 constexpr std::size_t kCounterPoints = 4'000, kTileRuns = 1'000'000;

@@ -1,5 +1,6 @@
 #pragma once
-// What the trace page reads, for workers: the whole (from afar where it is long), one window in detail, sums.
+// Reads the content of the trace page on workers: the whole trace (a summary where it is long), a part in
+// detail, and statistics.
 #include <memory>
 #include <vector>
 
@@ -11,17 +12,17 @@ namespace pipescope::pages {
 using TimelineModelPointer = std::shared_ptr<const geometry::TimelineModel>;
 using CounterSeriesPointer = std::shared_ptr<const std::vector<analysis::CounterSeries>>;
 
-/// With counters and, where they were recorded, tiles.
+/// Reads a trace with its counters and, where they were recorded, its tiles.
 base::Result<TimelineModelPointer> loadTimeline(const model::ProfileSource& source,
                                                 const analysis::Catalog& catalog,
                                                 analysis::TraceRequest request, base::Progress& progress);
-/// Of a request with a window. Counters are the whole's.
+/// Reads the part that a request with a window asks for. The counters are those of the whole trace.
 base::Result<TimelineModelPointer> loadTimelineWindow(const model::ProfileSource& source,
                                                       const analysis::Catalog& catalog,
                                                       analysis::TraceRequest request,
                                                       CounterSeriesPointer counters,
                                                       base::Progress& progress);
-/// Sums over a stretch, of what is held row by row or, from afar, of what has to be read again.
+/// Computes the statistics of [from, to). Where the trace holds only a summary, rows are read again.
 base::Result<std::vector<analysis::RangeStatistics>> loadStatistics(const model::ProfileSource& source,
                                                                     const analysis::Trace& trace,
                                                                     base::Ticks from, base::Ticks to,

@@ -18,7 +18,7 @@ void TraceNotes::show(std::vector<model::Note> notes) {
 void TraceNotes::ask(const geometry::TimeScale& scale, base::Ticks middle) {
   if (canvas_.scene().empty()) return;
   if (!context_.session.canKeepNotes())
-    return Q_EMIT failed(tr("Notes cannot be kept in this profile: it cannot be written to."));
+    return Q_EMIT failed(tr("Notes cannot be kept in this profile, because it is read-only."));
   const geometry::TimelineItem item = canvas_.selected();
   model::Note note;
   for (const model::Note& old : notes_) note.id = std::max(note.id, old.id + 1);
@@ -29,7 +29,7 @@ void TraceNotes::ask(const geometry::TimeScale& scale, base::Ticks middle) {
   auto* dialog = new QInputDialog(parent_);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setWindowTitle(tr("Note"));
-  dialog->setLabelText(tr("Note at %1; an empty one is removed")
+  dialog->setLabelText(tr("Note at %1 (an empty text removes it)")
                            .arg(QString::fromStdString(formatDuration(note.start, scale))));
   connect(dialog, &QInputDialog::textValueSelected, this,
           [this, note](const QString& written) { keep(note, written); });

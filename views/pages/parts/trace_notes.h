@@ -9,17 +9,18 @@
 
 namespace pipescope::pages {
 
-/// Notes of the profile as flags of a timeline, and a dialog that writes one.
+/// Shows notes of the profile as flags on a timeline, and asks for new ones.
 class TraceNotes : public QObject {
   Q_OBJECT
 
  public:
   TraceNotes(shell::PageContext& context, timeline::TimelineCanvas& canvas, QWidget* parent);
 
-  /// What was read from the profile.
+  /// Shows the notes that were read from the profile.
   void show(std::vector<model::Note> notes);
   const std::vector<model::Note>& notes() const { return notes_; }
-  /// Asks for the text of a note at the selection, or in the middle of the view; an empty text removes it.
+  /// Asks for the text of a note at the selection, or in the middle of the view. An empty text removes the
+  /// note.
   void ask(const geometry::TimeScale& scale, base::Ticks middle);
 
  Q_SIGNALS:

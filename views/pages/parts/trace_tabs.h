@@ -9,7 +9,7 @@ class RangeTable;
 class TileTable;
 class TraceDetails;
 
-/// Below the timeline: sums of what is in view, the selected thing in words, its tiles.
+/// The tabs below the timeline: statistics of the visible time, details of the selected item, and its tiles.
 class TraceTabs : public QTabWidget {
   Q_OBJECT
 
@@ -18,9 +18,9 @@ class TraceTabs : public QTabWidget {
   RangeTable& table() const { return *table_; }
   TraceDetails& details() const { return *details_; }
   TileTable& tiles() const { return *tiles_; }
-  /// Only devices that consist of tiles have some.
+  /// Enables the tab of tiles; only some devices have tiles.
   void setTilesPossible(bool possible);
-  /// Where the sums are looked at, the details come instead; the tiles stay.
+  /// Switches from the statistics to the details. Where tiles are shown, they stay.
   void showDetails();
 
  private:

@@ -33,13 +33,13 @@ QString causeSentence(model::WaitCause cause) {
     case model::WaitCause::fill:
       return tr("no micro-batch has reached this stage yet in this step");
     case model::WaitCause::drain:
-      return tr("this stage has done all its micro-batches of this step");
+      return tr("this stage has finished all its micro-batches of this step");
     case model::WaitCause::slowerStage:
       return tr("another stage is slower, and its work is not finished");
     case model::WaitCause::exchange:
-      return tr("data is under way between devices");
+      return tr("data is being sent between devices");
     case model::WaitCause::collective:
-      return tr("a collective is under way");
+      return tr("a collective operation has not finished");
     case model::WaitCause::host:
       return tr("the host link or the host's call is not ready");
     case model::WaitCause::update:
@@ -90,7 +90,7 @@ QString TraceTexts::time(base::Ticks ticks) const {
   return text(formatDuration(ticks, scale_));
 }
 
-/// In the chosen unit, and in time beside cycles.
+/// Writes a length in the chosen unit; cycles are followed by the time.
 QString TraceTexts::length(const TimelineItem& item) const {
   const base::Ticks ticks = item.end - item.start;
   if (scale_.unit != geometry::TimeUnit::cycles) return time(ticks);
@@ -110,7 +110,7 @@ const model::Step* TraceTexts::step(const TimelineItem& item) const {
   return found.step < 0 ? nullptr : &at(trace_.segmentOf(placement(item))->steps, found.step);
 }
 
-/// The kind of a step's program; the catalog would have to be read for it.
+/// The kind of a step's program, which the trace holds so that the catalog need not be read.
 QString TraceTexts::programOf(const TimelineItem& item) const {
   const auto& programs = trace_.segmentOf(placement(item))->stepPrograms;
   const auto index = static_cast<std::size_t>(box(item).step);
@@ -175,7 +175,7 @@ QString TraceTexts::wallTime(const TimelineItem& item) const {
                              {geometry::TimeUnit::time, 1'000'000'000}));
 }
 
-/// What the tile under the pointer does in the step.
+/// Describes what the tile under the pointer does in the step.
 QString TraceTexts::unitTime(const TimelineItem& item) const {
   const analysis::DeviceTrace& on = at(trace_.devices, item.device);
   const QString name = tr("%1 %2").arg(text(on.unitName)).arg(item.unit);
@@ -184,7 +184,7 @@ QString TraceTexts::unitTime(const TimelineItem& item) const {
     const base::Ticks axis(std::llround(static_cast<double>(span.ticks.count) * on.axisTicksPerTick));
     return tr("%1 works %2").arg(name, time(axis));
   }
-  return scene_.unitsOf(item).empty() ? name : tr("%1 has no work in it").arg(name);
+  return scene_.unitsOf(item).empty() ? name : tr("%1 has no work in this step").arg(name);
 }
 
 QStringList TraceTexts::callout(const TimelineItem& item) const {
@@ -218,7 +218,8 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
     }
     case Kind::far: {
       const analysis::FarSpan& span = at(track(item).far, item.index);
-      lines << tr("%1, busy %2; zoom in to see them").arg(device(item.device), percent(span.busy));
+      lines << tr("%1 is busy %2 of the time. Zoom in to see the passes.")
+                   .arg(device(item.device), percent(span.busy));
       break;
     }
     case Kind::counter:
@@ -238,7 +239,7 @@ QStringList TraceTexts::callout(const TimelineItem& item) const {
 
 std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
   Facts facts;
-  if (item.unit >= 0) facts.push_back({tr("Pointed at"), unitTime(item), {}});
+  if (item.unit >= 0) facts.push_back({tr("Under the pointer"), unitTime(item), {}});
   switch (item.kind) {
     case Kind::pass:
       addPass(facts, item);
@@ -259,12 +260,12 @@ std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
       addWhen(facts, item);
       break;
     case Kind::wall:
-      facts.push_back({tr("On the host"), wallTime(item), tr("wall clock: the emulator's own time")});
+      facts.push_back({tr("On the host"), wallTime(item), tr("wall time of the emulator")});
       addWhen(facts, item);
       break;
     case Kind::far:
       facts.push_back({tr("Device"), device(item.device), {}});
-      facts.push_back({tr("Busy"), percent(at(track(item).far, item.index).busy), tr("of this stretch")});
+      facts.push_back({tr("Busy"), percent(at(track(item).far, item.index).busy), tr("of this time")});
       addWhen(facts, item);
       break;
     case Kind::none:
@@ -274,7 +275,7 @@ std::vector<ShownFact> TraceTexts::facts(const TimelineItem& item) const {
 }
 
 void TraceTexts::addWhen(Facts& facts, const TimelineItem& item) const {
-  facts.push_back({tr("Start"), time(item.start), tr("since the first call's start")});
+  facts.push_back({tr("Start"), time(item.start), tr("since the start of the first call")});
   facts.push_back({tr("Length"), length(item), {}});
   facts.push_back({tr("End"), time(item.end), {}});
 }
@@ -283,10 +284,13 @@ void TraceTexts::addWhere(Facts& facts, const analysis::TracePlacement& row) con
   facts.push_back({tr("Pass"), text(model::toString(row.pass)), {}});
   if (row.stage >= 0) facts.push_back({tr("Stage"), QString::number(row.stage), {}});
   if (row.microBatch >= 0)
-    facts.push_back({tr("Micro-batch"), QString::number(row.microBatch), tr("of this step, from 0")});
+    facts.push_back(
+        {tr("Micro-batch"), QString::number(row.microBatch), tr("number within the step, from 0")});
   if (row.iteration >= 0)
-    facts.push_back({tr("Step"), QString::number(row.iteration), tr("device iteration of the call, from 0")});
-  facts.push_back({tr("Call"), QString::number(row.run.value), tr("from the host, from 0")});
+    facts.push_back({tr("Step"), QString::number(row.iteration),
+                     tr("number of the device iteration in the call, from 0")});
+  facts.push_back(
+      {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
 }
 
@@ -311,7 +315,7 @@ void TraceTexts::addPass(Facts& facts, const TimelineItem& item) const {
   for (std::size_t kind = 0; kind + 1 < sums.size(); ++kind) {
     if (sums[kind] == 0) continue;
     const auto name = text(model::toString(static_cast<model::StepKind>(kind)));
-    facts.push_back({tr("of it %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
+    facts.push_back({tr("thereof %1").arg(name), percent(static_cast<double>(sums[kind]) / whole), {}});
   }
   if (streamIn.count > 0) facts.push_back({tr("Stream in"), bytesText(streamIn), {}});
   if (streamOut.count > 0) facts.push_back({tr("Stream out"), bytesText(streamOut), {}});
@@ -345,7 +349,7 @@ void TraceTexts::addStep(Facts& facts, const TimelineItem& item) const {
   if (row->bytesOut.count > 0) facts.push_back({tr("Sent"), bytesText(row->bytesOut), in});
 }
 
-/// How a step spreads over the units of its device.
+/// Adds how a step is spread over the units of its device.
 void TraceTexts::addUnits(Facts& facts, const model::Step& step, const analysis::DeviceTrace& on) const {
   const model::Step* row = &step;
   const QString units = unitsOf(on);
@@ -365,10 +369,10 @@ void TraceTexts::addUnits(Facts& facts, const model::Step& step, const analysis:
                      tr("%1 · %2 · %3")
                          .arg(ticks(static_cast<double>(row->minTicks.count)), ticks(row->meanTicks),
                               ticks(static_cast<double>(row->maxTicks.count))),
-                     tr("of the active %1; the mean counts idle ones as 0").arg(units)});
+                     tr("over the active %1; for the mean, idle %1 count as 0").arg(units)});
     if (row->maxTicks.count > 0)
       facts.push_back({tr("Balance"), percent(row->meanTicks / static_cast<double>(row->maxTicks.count)),
-                       tr("mean ÷ slowest")});
+                       tr("mean time ÷ slowest time")});
   }
 }
 
@@ -376,11 +380,13 @@ void TraceTexts::addWait(Facts& facts, const TimelineItem& item) const {
   const model::Wait& row = wait(item);
   facts.push_back({tr("Device"), device(item.device), {}});
   facts.push_back({tr("Cause"), text(model::toString(row.cause)), causeSentence(row.cause)});
-  facts.push_back({tr("Waits for"), waitedFor(item), tr("the placement whose end bound the wait")});
+  facts.push_back({tr("Waits for"), waitedFor(item), tr("the wait ends when this has finished")});
   addWhen(facts, item);
   if (row.iteration >= 0)
-    facts.push_back({tr("Step"), QString::number(row.iteration), tr("device iteration of the call, from 0")});
-  facts.push_back({tr("Call"), QString::number(row.run.value), tr("from the host, from 0")});
+    facts.push_back({tr("Step"), QString::number(row.iteration),
+                     tr("number of the device iteration in the call, from 0")});
+  facts.push_back(
+      {tr("Call"), QString::number(row.run.value), tr("number of the call from the host, from 0")});
   if (row.slot >= 0) facts.push_back({tr("Pipeline cycle"), QString::number(row.slot), {}});
 }
 

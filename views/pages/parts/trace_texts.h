@@ -8,25 +8,25 @@
 
 namespace pipescope::pages {
 
-/// Which replicas are not on the timeline, and why; empty where all are.
+/// Says which replicas the timeline leaves out, and why; empty where it shows all.
 QString otherReplicas(const analysis::Trace& trace);
 
-/// What a timeline's items are, in words. Holds references: made where it is used.
+/// Describes the items of a timeline in words. It holds references, so make it where it is used.
 class TraceTexts {
  public:
   TraceTexts(const geometry::TimelineScene& scene, const analysis::Catalog& catalog,
              const geometry::TimeScale& scale)
       : scene_(scene), trace_(*scene.model()->trace), catalog_(catalog), scale_(scale) {}
 
-  /// "F3 · forward of micro-batch 3".
+  /// For example "F3 · forward of micro-batch 3".
   QString title(const geometry::TimelineItem& item) const;
-  /// One sentence for a wait: its cause and for whom; empty for other items.
+  /// A sentence with the cause of a wait and what it waits for; empty for other items.
   QString sentence(const geometry::TimelineItem& item) const;
-  /// A heading and a few lines, for the pointer's call-out.
+  /// A heading and a few lines for the callout at the pointer.
   QStringList callout(const geometry::TimelineItem& item) const;
-  /// Everything there is to say.
+  /// All facts about the item.
   std::vector<ShownFact> facts(const geometry::TimelineItem& item) const;
-  /// "B3 on IPU1": what a wait waited for; "the host" where it is no placement.
+  /// What a wait waited for, such as "B3 on IPU1", or "the host" where it is no placement.
   QString waitedFor(const geometry::TimelineItem& wait) const;
 
  private:

@@ -26,24 +26,24 @@ TraceToolbar::TraceToolbar(shell::PageContext& context, QWidget* owner) : RunToo
   addSteps();
   stretch();
   span_ = new QLabel(this);
-  span_->setToolTip(tr("in view"));
+  span_->setToolTip(tr("Length of the visible time"));
   add(span_);
   space();
   addRowsMenu(owner);
   addZoom();
   button(QStringLiteral("fit"), tr("Show this step (1)"), [this] { Q_EMIT stepWanted(0); });
-  button(QStringLiteral("undo"), tr("Undo zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
+  button(QStringLiteral("undo"), tr("Undo the last zoom (Backspace)"), [this] { Q_EMIT undoWanted(); });
   addPicture();
 }
 
 void TraceToolbar::addChoices() {
   rows_ = choice({tr("Flame"), tr("Flat"), tr("Passes only")}, tr("Rows"),
-                 tr("Steps nested by name path, steps by lane, or no steps"), kStepsKey);
+                 tr("Shows steps nested by their name paths, steps by lane, or no steps"), kStepsKey);
   colours_ = choice({tr("Colour by kind"), tr("Colour by micro-batch")}, tr("Colours"),
-                    tr("Passes and transfers by what they are, or by micro-batch (M)"), kColoursKey);
+                    tr("Colours passes and transfers by kind or by micro-batch (M)"), kColoursKey);
 }
 
-/// What rows there are, and how high.
+/// Adds the menu that shows, hides and resizes rows.
 void TraceToolbar::addRowsMenu(QWidget* owner) {
   auto* menu = new QMenu(this);
   counters_ = toggle(*menu, owner, tr("Counters"), kCountersKey, true, QStringLiteral("C"));
@@ -131,7 +131,7 @@ std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& mo
   std::vector<timeline::LegendEntry> entries;
   if (byMicroBatch) {
     entries.push_back({QObject::tr("forward of a micro-batch"), geometry::microBatchRole(0, false), false});
-    entries.push_back({QObject::tr("backward of the same"), geometry::microBatchRole(0, true), false});
+    entries.push_back({QObject::tr("its backward pass"), geometry::microBatchRole(0, true), false});
   }
   for (const model::Pass pass : model.passes) {
     if (pass == model::Pass::sync || (byMicroBatch && model::isComputePass(pass))) continue;
@@ -144,7 +144,7 @@ std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& mo
   }
   for (const model::StepKind kind : model.kinds)
     entries.push_back({text(model::toString(kind)), geometry::roleOf(kind), false});
-  // Hatching says that the rest are waits too.
+  // Only the first entry says "waits"; the hatching shows that the others are waits too.
   for (const model::WaitCause cause : model.causes) {
     const QString name = text(model::toString(cause));
     entries.push_back({cause == *model.causes.begin() ? QObject::tr("waits: %1").arg(name) : name,
@@ -156,21 +156,21 @@ std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& mo
 void describeTimelineKeys(shell::Actions& actions) {
   const auto tr = [](const char* what) { return QObject::tr(what); };
   const std::vector<std::pair<QString, QString>> keys = {
-      {tr("Zoom in, out, about the pointer"), tr("W  S  ·  Ctrl+wheel")},
+      {tr("Zoom in or out about the pointer"), tr("W  S  ·  Ctrl+wheel")},
       {tr("Pan"), tr("A  D  ·  ←  →  ·  drag  ·  Shift+wheel")},
       {tr("Scroll rows"), tr("↑  ↓  ·  wheel")},
-      {tr("Zoom to a stretch"), tr("Ctrl+drag")},
+      {tr("Zoom to a range"), tr("Ctrl+drag")},
       {tr("Zoom to the selection"), tr("F  ·  double click")},
-      {tr("The whole trace"), tr("0")},
-      {tr("Higher, lower rows; as fits"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
+      {tr("Show the whole trace"), tr("0")},
+      {tr("Make rows higher or lower; fit them"), tr("Shift+W  Shift+S  ·  Ctrl+Shift+wheel; Shift+R")},
       {tr("Undo zoom"), tr("Backspace  ·  Ctrl+Z")},
-      {tr("Next, previous on the row"), tr(".  ,  ·  Alt+→  Alt+←")},
+      {tr("Select the next or previous item in the row"), tr(".  ,  ·  Alt+→  Alt+←")},
       {tr("Go to what a wait waits for"), tr("Enter")},
-      {tr("Next, previous of the same kind or name"), tr(">  <  ·  Shift+.  Shift+,")},
-      {tr("Measure, edges are caught; keep the selection's span"), tr("Shift+drag; R")},
-      {tr("Mark a time at the pointer, or take the mark away"), tr("K")},
-      {tr("Select nothing; forget measured spans and marks"), tr("Esc; Esc again")},
-      {tr("Pin, hide, move a device; show all"), tr("P  H  Shift+↑  Shift+↓; Shift+H")},
+      {tr("Select the next or previous item like this one"), tr(">  <  ·  Shift+.  Shift+,")},
+      {tr("Measure a span; measure the selection"), tr("Shift+drag; R")},
+      {tr("Mark the time at the pointer; remove the mark"), tr("K")},
+      {tr("Clear the selection; clear spans and marks"), tr("Esc; Esc again")},
+      {tr("Pin, hide or move a device; show all"), tr("P  H  Shift+↑  Shift+↓; Shift+H")},
       {tr("Fold or unfold a device"), tr("click on its name")}};
   for (const auto& [what, key] : keys) actions.describe(tr("Timeline"), what, key);
 }

@@ -9,22 +9,22 @@ class QMenu;
 
 namespace pipescope::pages {
 
-/// The controls above the timeline: which rows, in which colours and how high, which call and step. What is
-/// chosen is kept in the settings.
+/// The controls above the timeline: rows with their colours and heights, the call and the step. Choices are
+/// saved in the settings.
 class TraceToolbar : public RunToolbar {
   Q_OBJECT
 
  public:
-  /// Actions with keys are `owner`'s.
+  /// Actions with keys are added to `owner`.
   TraceToolbar(shell::PageContext& context, QWidget* owner);
 
-  /// Those of `options` that are chosen here.
+  /// Sets the options that users choose here.
   void apply(geometry::TimelineOptions& options) const;
   bool byMicroBatch() const;
   void toggleColours();
 
   void setSpan(const QString& span);
-  /// Some device consists of tiles.
+  /// Enables the actions for tiles; only some devices have tiles.
   void setTilesPossible(bool possible);
 
  Q_SIGNALS:
@@ -44,10 +44,10 @@ class TraceToolbar : public RunToolbar {
   QList<QAction*> tileActions_;
 };
 
-/// What a timeline's colours mean.
+/// The legend of a timeline.
 std::vector<timeline::LegendEntry> traceLegend(const geometry::TimelineModel& model, bool byMicroBatch);
 
-/// The timeline's own keys, for the table of keys.
+/// Adds the keys that the timeline handles itself to the table of keys.
 void describeTimelineKeys(shell::Actions& actions);
 
 }  // namespace pipescope::pages

@@ -14,7 +14,7 @@ namespace {
 
 using sections::Format;
 
-/// Variables of a device that are read at most; the largest ones.
+/// At most this many variables of a device are read, the largest ones.
 constexpr std::size_t kMost = 3000;
 
 bool startsWith(const std::string& text, const char* with) {
@@ -32,7 +32,7 @@ sections::Table variableTable(const char* key, const char* title,
                               const std::function<bool(const std::string&)>& takes) {
   sections::Table table{key,
                         title,
-                        "of the devices of the selection, sum over their " + unit + "s",
+                        "of the selected devices, sum over their " + unit + "s",
                         {{"name", "Name", Format::plain, "name path"},
                          {"bytes", "Bytes", Format::bytes, ""},
                          {"most", "Most on one", Format::bytes, "on the " + unit + " that holds most of it"},
@@ -84,7 +84,7 @@ base::Result<std::vector<sections::Table>> unitTables(const shell::Snapshot& hel
        {"region", "Region", Format::plain, ""},
        {"liveness", "Liveness", Format::plain, ""},
        {"bytes", "Bytes", Format::bytes, ""},
-       {"share", "Share", Format::fraction, "of what these " + unit + "s hold, gaps included"}},
+       {"share", "Share", Format::fraction, "of the bytes of these " + unit + "s, gaps included"}},
       {}};
   for (const auto& [key, bytes] : sums) {
     const bool alwaysLive = std::get<2>(key);

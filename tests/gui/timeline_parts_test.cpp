@@ -1,0 +1,291 @@
+// The parts of the timeline by themselves: annotations, groups, keys, pointer, view, selection, near and far.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QScrollBar>
+#include <QTest>
+#include <QWheelEvent>
+
+#include "profile_fixture.h"
+#include "profiler/analysis/timeline/trace.h"
+#include "profiler/base/progress.h"
+#include "views/pages/parts/unit_list.h"
+#include "views/timeline/tile_map.h"
+#include "views/timeline/timeline_canvas.h"
+
+namespace pipescope::testing {
+namespace {
+
+using base::Ticks;
+using geometry::TimelineItem;
+using geometry::TimelineModel;
+using geometry::TimeView;
+using timeline::Annotations;
+using timeline::GroupChange;
+
+/// The fixture's training calls: four devices.
+std::shared_ptr<const analysis::Trace> fixtureTrace() {
+  const ProfileFixture fixture{FixtureOptions{}};
+  const auto catalog = analysis::loadCatalog(*fixture.profile());
+  EXPECT_TRUE(catalog.ok());
+  base::SilentProgress progress;
+  const auto trace =
+      analysis::loadTrace(*fixture.profile(), **catalog, {model::ExecutableId(0), {}, {}}, progress);
+  EXPECT_TRUE(trace.ok());
+  return *trace;
+}
+
+/// A canvas of 950 × 400 pixels that shows the whole trace.
+struct Canvas {
+  shell::Palette palette;
+  shell::TimeRange range;
+  std::shared_ptr<const analysis::Trace> trace = fixtureTrace();
+  timeline::TimelineCanvas canvas{palette, range};
+
+  explicit Canvas(int height = 400) {
+    palette.setTheme(shell::Theme::light);
+    canvas.resize(timeline::TimelineCanvas::kGutter + 800, height);
+    canvas.show();
+    canvas.setModel(TimelineModel::make(trace));
+    range.reset(TimeView(trace->start, trace->end, 800));
+  }
+
+  void drag(const QPoint& from, const QPoint& to, Qt::KeyboardModifiers modifiers) {
+    const auto send = [&](QEvent::Type type, const QPoint& at, Qt::MouseButtons buttons) {
+      QMouseEvent event(type, at, canvas.viewport()->mapToGlobal(at), Qt::LeftButton, buttons, modifiers);
+      QApplication::sendEvent(canvas.viewport(), &event);
+    };
+    send(QEvent::MouseButtonPress, from, Qt::LeftButton);
+    send(QEvent::MouseMove, to, Qt::LeftButton);
+    send(QEvent::MouseButtonRelease, to, Qt::NoButton);
+  }
+};
+
+TEST(TimelineAnnotations, KeepTheLastSpansAndOrderMarks) {
+  Annotations annotations;
+  for (int i = 0; i < 25; ++i) annotations.addSpan(Ticks(i), Ticks(i + 1));
+  ASSERT_EQ(annotations.spans().size(), Annotations::kMost);
+  EXPECT_EQ(annotations.spans().front().from, Ticks(5)) << "the oldest went";
+  for (const int time : {30, 10, 20}) annotations.toggleMarker(Ticks(time));
+  EXPECT_EQ(annotations.markers(), (std::vector<Ticks>{Ticks(10), Ticks(20), Ticks(30)}));
+  annotations.toggleMarker(Ticks(20));
+  EXPECT_EQ(annotations.markers(), (std::vector<Ticks>{Ticks(10), Ticks(30)}));
+  for (int i = 0; i < 30; ++i) annotations.toggleMarker(Ticks(1000 + i));
+  EXPECT_EQ(annotations.markers().size(), Annotations::kMost);
+  annotations.clear();
+  EXPECT_TRUE(annotations.spans().empty() && annotations.markers().empty());
+}
+
+TEST(TimelineAnnotations, MeasuringBackwardsGivesTheSameSpan) {
+  Annotations annotations;
+  annotations.startMeasuring(Ticks(50));
+  annotations.measureTo(Ticks(20));
+  EXPECT_TRUE(annotations.finishMeasuring());
+  ASSERT_EQ(annotations.spans().size(), 1U);
+  EXPECT_EQ(annotations.spans()[0].from, Ticks(20));
+  EXPECT_EQ(annotations.spans()[0].to, Ticks(50));
+  annotations.startMeasuring(Ticks(50));
+  EXPECT_FALSE(annotations.finishMeasuring()) << "an empty span is a click";
+  EXPECT_EQ(annotations.spans().size(), 1U);
+}
+
+TEST(TimelineGroups, ChangeOrSayThatTheyCannot) {
+  const auto trace = fixtureTrace();
+  geometry::TimelineOptions options;
+  const auto after = [&](GroupChange change, int device) {
+    return timeline::changed(options, change, device, *trace);
+  };
+  EXPECT_FALSE(after(GroupChange::fold, -1)) << "no device is meant";
+  EXPECT_FALSE(after(GroupChange::up, 0));
+  EXPECT_FALSE(after(GroupChange::down, 3));
+  EXPECT_EQ(after(GroupChange::down, 0)->order, (std::vector<int>{1, 0, 2, 3}));
+  EXPECT_EQ(after(GroupChange::up, 3)->order, (std::vector<int>{0, 1, 3, 2}));
+  EXPECT_EQ(after(GroupChange::fold, 2)->collapsed, std::set<int>{2});
+  options.collapsed = {2};
+  EXPECT_TRUE(after(GroupChange::fold, 2)->collapsed.empty());
+  EXPECT_EQ(after(GroupChange::foldAll, -1)->collapsed, (std::set<int>{0, 1, 2, 3})) << "one is folded";
+  options.collapsed = {0, 1, 2, 3};
+  EXPECT_TRUE(after(GroupChange::foldAll, -1)->collapsed.empty()) << "all are folded";
+  options.hidden = {0, 1, 2};
+  EXPECT_FALSE(after(GroupChange::hide, 3)) << "one device stays visible";
+  EXPECT_TRUE(after(GroupChange::showAll, -1)->hidden.empty());
+}
+
+TEST(TimelineKeys, ScrollRowsByLinesAndPages) {
+  Canvas shown(200);
+  shown.canvas.changeRowHeight(1);
+  shown.canvas.changeRowHeight(1);
+  QScrollBar* bar = shown.canvas.verticalScrollBar();
+  ASSERT_GT(bar->maximum(), 0);
+  QTest::keyClick(&shown.canvas, Qt::Key_Down);
+  EXPECT_EQ(bar->value(), std::min(3 * bar->singleStep(), bar->maximum()));
+  QTest::keyClick(&shown.canvas, Qt::Key_Up);
+  EXPECT_EQ(bar->value(), 0);
+  QTest::keyClick(&shown.canvas, Qt::Key_PageDown);
+  EXPECT_EQ(bar->value(), std::min(bar->pageStep(), bar->maximum()));
+  QTest::keyClick(&shown.canvas, Qt::Key_PageUp);
+  EXPECT_EQ(bar->value(), 0);
+}
+
+TEST(TimelineKeys, EscapeEndsTheSelectionFirstAndThenRemovesSpans) {
+  Canvas shown;
+  shown.canvas.select(shown.canvas.scene().passItem({0, 0, 0}));
+  ASSERT_TRUE(shown.canvas.selected());
+  QTest::keyClick(&shown.canvas, Qt::Key_R);
+  ASSERT_EQ(shown.canvas.spans().size(), 1U);
+  QTest::keyClick(&shown.canvas, Qt::Key_Escape);
+  EXPECT_FALSE(shown.canvas.selected());
+  EXPECT_EQ(shown.canvas.spans().size(), 1U);
+  QTest::keyClick(&shown.canvas, Qt::Key_Escape);
+  EXPECT_TRUE(shown.canvas.spans().empty());
+}
+
+TEST(TimelineKeys, GoToTheNextAndPreviousItemOfAKind) {
+  Canvas shown;
+  const TimelineItem first = shown.canvas.scene().passItem({0, 0, 0});
+  shown.canvas.select(first);
+  QTest::keyClick(&shown.canvas, Qt::Key_Greater);
+  const TimelineItem second = shown.canvas.selected();
+  EXPECT_GT(second.start, first.start);
+  QTest::keyClick(&shown.canvas, Qt::Key_Less);
+  EXPECT_EQ(shown.canvas.selected(), first);
+}
+
+TEST(TimelinePointer, TheWheelWithShiftPans) {
+  Canvas shown;
+  shown.canvas.zoomBy(8);
+  const Ticks before = shown.range.start();
+  const auto wheel = [&](int turn) {
+    const QPoint at(400, 100);
+    QWheelEvent event(at, shown.canvas.viewport()->mapToGlobal(at), {}, {0, turn}, Qt::NoButton,
+                      Qt::ShiftModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(shown.canvas.viewport(), &event);
+  };
+  wheel(-120);
+  EXPECT_GT(shown.range.start(), before) << "turning towards oneself shows later times";
+  wheel(120);
+  EXPECT_EQ(shown.range.start(), before);
+}
+
+TEST(TimelinePointer, AStretchOfAPixelDoesNotZoom) {
+  Canvas shown;
+  const TimeView before = shown.range.view();
+  shown.drag({400, 100}, {401, 100}, Qt::ControlModifier);
+  EXPECT_EQ(shown.range.view(), before);
+  shown.drag({400, 100}, {600, 100}, Qt::ControlModifier);
+  EXPECT_NEAR(shown.range.view().span(), before.span() / 4, before.span() / 400);
+}
+
+TEST(TimelineView, RevealingCentresWhatFits) {
+  Canvas shown;
+  const Ticks end = shown.trace->end;
+  shown.range.show(TimeView(shown.trace->start, shown.trace->start + Ticks(end.count / 16), 800));
+  const auto half = static_cast<std::int32_t>(shown.trace->devices[0].tracks[0].placements.size() / 2);
+  const TimelineItem item = shown.canvas.scene().passItem({0, 0, half});
+  shown.canvas.reveal(item);
+  const TimeView view = shown.canvas.window().view;
+  EXPECT_NEAR((view.x(item.start) + view.x(item.end)) / 2, 400, 2);
+}
+
+TEST(TimelineView, OneUndoTakesBackAGesture) {
+  Canvas shown;
+  const TimeView before = shown.range.view();
+  for (int i = 0; i < 5; ++i) shown.canvas.zoomBy(1.25);
+  EXPECT_LT(shown.range.view().span(), before.span() / 2);
+  QTest::keyClick(&shown.canvas, Qt::Key_Backspace);
+  EXPECT_NEAR(shown.range.view().span(), before.span(), 1);
+}
+
+TEST(TimelineSteps, TheTimeAtWhichAStepEndsIsNotInIt) {
+  Canvas shown;
+  ASSERT_GE(shown.trace->iterations.size(), 2U);
+  const analysis::IterationSpan first = shown.trace->iterations[0];
+  // One pixel a tick around the end of the first step.
+  shown.range.reset(TimeView(first.end - Ticks(400), first.end + Ticks(400), 800));
+  EXPECT_EQ(shown.canvas.stepAt(399), 0);
+  EXPECT_NE(shown.canvas.stepAt(400), 0);
+  EXPECT_EQ(shown.canvas.stepAt(-1), -1);
+}
+
+/// The fixture's trace as a large one, and a part of it that is there in detail.
+struct Parts {
+  std::shared_ptr<const TimelineModel> whole, part;
+  Ticks from, to;
+  Parts() {
+    analysis::Trace trace = *fixtureTrace();
+    trace.large = true;
+    whole = TimelineModel::make(std::make_shared<const analysis::Trace>(trace));
+    const std::int64_t quarter = (trace.end - trace.start).count / 4;
+    from = trace.loadedFrom = trace.start + Ticks(quarter);
+    to = trace.loadedTo = trace.start + Ticks(3 * quarter);
+    part = TimelineModel::make(std::make_shared<const analysis::Trace>(trace));
+  }
+};
+
+TEST(TimelineScenesTest, TheDetailIsShownWhereItCoversTheView) {
+  const Parts parts;
+  timeline::TimelineScenes scenes;
+  scenes.setWhole(parts.whole);
+  scenes.setDetail(parts.part);
+  scenes.layOut({}, {});
+  const Ticks one(1);
+  EXPECT_TRUE(scenes.choose(TimeView(parts.from, parts.to, 800)));
+  EXPECT_EQ(scenes.shown().model(), parts.part.get());
+  EXPECT_FALSE(scenes.choose(TimeView(parts.from + one, parts.to - one, 800))) << "still the same";
+  EXPECT_TRUE(scenes.choose(TimeView(parts.from, parts.to + one, 800)));
+  EXPECT_EQ(scenes.shown().model(), parts.whole.get());
+  EXPECT_FALSE(scenes.choose(TimeView(parts.from - one, parts.to, 800)));
+  EXPECT_EQ(scenes.shown().model(), parts.whole.get());
+}
+
+TEST(TimelineSelectionTest, IsFoundAgainInAnotherPart) {
+  const Parts parts;
+  const auto layout = geometry::layOutTimeline(*parts.whole, {});
+  const geometry::TimelineScene whole(parts.whole, layout, {}), part(parts.part, layout, {});
+  timeline::TimelineSelection selection;
+  selection.set(whole.passItem({1, 0, 2}), whole);
+  EXPECT_TRUE(selection.isIn(whole));
+  EXPECT_FALSE(selection.isIn(part));
+  selection.findByIds(part);
+  EXPECT_TRUE(selection.isIn(part));
+  EXPECT_EQ(selection.item(), whole.passItem({1, 0, 2}));
+  selection.set(whole.transferItem(3), whole);
+  selection.findByIds(part);
+  EXPECT_TRUE(selection.isIn(part));
+  // A step has no id: it stays where it was, and belongs to the part that was left.
+  const TimelineItem pass = whole.passItem({0, 0, 0});
+  TimelineItem step = pass;
+  step.kind = TimelineItem::Kind::step;
+  selection.set(step, whole);
+  selection.findByIds(part);
+  EXPECT_FALSE(selection.isIn(part));
+  EXPECT_EQ(selection.item(), step);
+}
+
+TEST(TileMapTest, APointBesideTheCellsIsNoUnit) {
+  shell::Palette palette;
+  timeline::TileMap map(palette);
+  map.resize(400, 300);
+  map.setUnits(std::vector<std::int64_t>(64, 1), {{0, QStringLiteral("IPU0")}});
+  const QRect first = map.unitRect(0);
+  EXPECT_EQ(map.unitAt(first.center()), 0);
+  int columns = 1;
+  while (columns < 64 && map.unitRect(columns).y() == first.y()) ++columns;
+  const QRect last = map.unitRect(columns - 1);
+  EXPECT_EQ(map.unitAt(last.center()), columns - 1);
+  EXPECT_EQ(map.unitAt({last.right() + 1, last.center().y()}), -1);
+  EXPECT_EQ(map.unitAt({first.left() - 1, first.center().y()}), -1);
+}
+
+TEST(UnitLists, AreReadAndWritten) {
+  using pages::unitList;
+  using pages::unitsIn;
+  EXPECT_EQ(unitsIn(QStringLiteral("0,5-7"), 8), (std::vector<int>{0, 5, 6, 7}));
+  EXPECT_EQ(unitsIn(QStringLiteral("0, 5 - 7"), 7), (std::vector<int>{0, 5, 6})) << "there is no unit 7";
+  EXPECT_EQ(unitsIn(QStringLiteral("7-5,x,3,3,-1"), 8), std::vector<int>{3});
+  EXPECT_EQ(unitList({0, 5, 6, 7, 9}), QStringLiteral("0,5-7,9"));
+  EXPECT_EQ(unitList({}), QString());
+}
+
+}  // namespace
+}  // namespace pipescope::testing

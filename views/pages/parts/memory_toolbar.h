@@ -1,0 +1,44 @@
+#pragma once
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLineEdit>
+
+#include "views/pages/parts/memory_data.h"
+
+namespace pipescope::pages {
+
+/// The controls above the memory chart.
+class MemoryToolbar : public QHBoxLayout {
+  Q_OBJECT
+
+ public:
+  explicit MemoryToolbar(QWidget* owner);
+
+  MemoryChoice choice() const;
+  bool showsMap() const { return view_->currentIndex() == 1; }
+  bool showsCapacity() const { return capacity_->isChecked(); }
+  QString units() const { return units_->text(); }
+  void setUnits(const QString& list) { units_->setText(list); }
+  /// The spaces to choose from; keeps the chosen one where it is still there.
+  void setSpaces(const std::vector<MemoryPart>& spaces);
+  /// Memory in one piece, such as HBM, has neither a map nor units to choose.
+  void setUnitName(const QString& unit, bool inUnits);
+  /// Switches the capacity on or off unless the user has done so before.
+  void suggestCapacity(bool shown);
+
+ Q_SIGNALS:
+  void spaceChosen();
+  void choiceChanged();
+  void viewChanged();
+  void capacityChanged();
+  void unitsChosen();
+
+ private:
+  QComboBox *view_, *device_, *breakdown_;
+  QCheckBox *gaps_, *capacity_;
+  QLineEdit* units_;
+  bool capacityChosen_ = false;
+};
+
+}  // namespace pipescope::pages
