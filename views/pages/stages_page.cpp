@@ -267,10 +267,9 @@ class StagesPage : public shell::Page {
                                           {tr("ramp-down"), ColourRole::waitDrain, r.bubbleRampDown, true}};
     bubble_->setParts({parts}, [](double value) { return percent(value); });
     bubble_->bars()->setScaleTo(1);
-    bubble_->setTitle(
-        tr("The bubble"),
-        tr("from the first forward to the last backward pass; exchange and sync are %1 of the bubble")
-            .arg(percent(r.exchangeShareOfBubble)));
+    bubble_->setTitle(tr("The bubble"),
+                      tr("first forward to last backward pass; exchange and sync are %1 of it")
+                          .arg(percent(r.exchangeShareOfBubble)));
   }
 
   /// The name of the device's units, such as "tile"; empty where the device is in one piece.
