@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "app/run/request/device_settings.h"
 #include "app/run/request/model_choice.h"
 #include "app/run/request/optimizer_choice.h"
 #include "app/run/request/training_options.h"
