@@ -9,7 +9,8 @@ namespace pipescope::config {
 /// The known key or word with the smallest edit distance to `word`; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
-/// The end of an error sentence about an unknown word: "; did you mean relu?" if a known word is near, otherwise
+/// The end of an error sentence about an unknown word: "; did you mean relu?" if a known word is near,
+/// otherwise
 /// "; known are …" with all of them, or "; it takes none" if there are none.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 

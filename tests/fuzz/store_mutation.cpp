@@ -346,7 +346,7 @@ std::array<std::string, 3> makeProfiles(const fs::path& folder) {
   };
   return {makeProfile(folder / "small.pop", 0, pipeline(small)),
           makeProfile(folder / "large.pop", 0, pipeline(large)),
-          makeProfile(folder / "events.pop", 3, events)};
+          makeProfile(folder / "events.pop", 1, events)};
 }
 
 /// Chooses the small profile most of the time. It has nearly everything that the others have and is read

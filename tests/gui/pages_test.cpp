@@ -200,7 +200,7 @@ TEST_F(PageTest, StagesSayWhenStreamCopiesHoldThemUp) {
   for (const QLabel* label : window->currentPage()->findChildren<QLabel*>()) sentences << label->text();
   EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), [](const QString& sentence) {
     return sentence.startsWith(
-        QStringLiteral("Stage 1 computes longest, but with its stream copies stage 0 takes longer"));
+        QStringLiteral("Stage 1 computes longest, but stage 0 takes longer with its host copies"));
   }));
   picture("stages_remark");
 }

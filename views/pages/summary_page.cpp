@@ -102,7 +102,8 @@ base::Result<SummaryData> collectSummaryPage(const sections::Context& context) {
   const sections::SectionDefinition* definition = sections::sectionRegistry().find("summary");
   if (definition == nullptr) return base::internalError("The section summary is not built in.");
   PIPESCOPE_ASSIGN(content.section, makeSection(*definition, context));
-  for (const auto& [name, tables] : {std::pair{"options", &content.options}, {"error_bands", &content.bands}}) {
+  for (const auto& [name, tables] :
+       {std::pair{"options", &content.options}, {"error_bands", &content.bands}}) {
     const sections::SectionDefinition* other = sections::sectionRegistry().find(name);
     if (other == nullptr) return base::internalError("A section of the summary is not built in.");
     PIPESCOPE_ASSIGN(*tables, makeSection(*other, context));

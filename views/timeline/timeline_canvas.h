@@ -60,8 +60,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   base::Ticks snap(const QPoint& position) const;
 
   const geometry::TimelineItem& selected() const { return selection_.item(); }
-  /// False where the selected item belongs to a part of the trace that is not shown now. scene() cannot describe
-  /// it then.
+  /// False where the selected item belongs to a part of the trace that is not shown now. scene() cannot
+  /// describe it then.
   bool isSelectionShown() const { return selection_.isIn(scene()); }
   void select(const geometry::TimelineItem& item);
   /// Scrolls and pans, as little as needed, until the item is visible.

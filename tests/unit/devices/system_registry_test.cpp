@@ -117,10 +117,18 @@ TEST(SystemRegistry, RefusesSettingsOfOtherFamilies) {
   EXPECT_THAT(refusalOf("gaudi2", options), HasSubstr("available_memory_proportion is for IPUs"));
 }
 
-TEST(SystemRegistry, IoTilesLeaveSomeToCompute) {
+TEST(SystemRegistry, RefusesNumbersOfIoTilesThatPoplarDoesNotTake) {
   SystemOptions options;
   options.settings = {{"io_tiles", 1472.0}};
-  EXPECT_EQ(refusalOf("mk2", options), "1472 I/O tiles leave none of the 1472 tiles of mk2 to compute.");
+  EXPECT_EQ(refusalOf("mk2", options),
+            "execution.io_tiles is 1472, but must be an even number from 32 to 192, or 0 for none.");
+  const TemporaryFolder folder;
+  folder.write("devices/small.toml",
+               "family = \"ipu\"\nbase = \"mk2\"\n[figures]\ntiles = { value = 64, unit = \"tiles\", grade = "
+               "\"R\", source = \"a wish\" }\n");
+  SystemOptions small = withFolder(folder);
+  small.settings = {{"io_tiles", 64.0}};
+  EXPECT_EQ(refusalOf("small", small), "64 I/O tiles leave none of the 64 tiles of small to compute.");
 }
 
 TEST(SystemRegistry, SystemsSayWhatPagesMustKnow) {

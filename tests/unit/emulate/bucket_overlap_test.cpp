@@ -24,6 +24,7 @@ class BucketSystem : public devices::System {
     }
   }
   std::string family() const override { return "test"; }
+  devices::SystemFacts facts() const override { return {.deviceNoun = "device", .tickNoun = "cycles"}; }
   std::string name() const override { return "buckets"; }
   std::string description() const override { return "two cards"; }
   const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }

@@ -29,6 +29,7 @@ class BusSystem : public devices::System {
                           {{"memory", 1, Bytes(1 << 20), Bytes(0)}}});
   }
   std::string family() const override { return "test"; }
+  devices::SystemFacts facts() const override { return {.deviceNoun = "device", .tickNoun = "cycles"}; }
   std::string name() const override { return "bus"; }
   std::string description() const override { return "devices on buses"; }
   const std::vector<devices::DeviceInfo>& devices() const override { return devices_; }
