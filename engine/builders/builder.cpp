@@ -14,7 +14,7 @@ using base::badInput;
 using base::Result;
 using base::Status;
 
-Status checkSettingNames(const ModelRequest& request, const BuilderDefinition& definition) {
+Status checkSettingNames(const BuilderRequest& request, const BuilderDefinition& definition) {
   std::vector<std::string> known;
   for (const BuilderKey& key : definition.keys) known.push_back(key.name);
   for (const auto& [name, value] : request.settings) {
@@ -67,7 +67,7 @@ void BuilderRegistry::add(BuilderDefinition definition) {
   PIPESCOPE_CHECK(isNew, "builder " + name + " is registered twice");
 }
 
-Result<graph::Graph> buildModel(const ModelRequest& request, const ops::OperatorRegistry& registry) {
+Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::OperatorRegistry& registry) {
   PIPESCOPE_ASSIGN(const BuilderDefinition* definition, findBuilder(builderRegistry(), request.builder));
   PIPESCOPE_TRY(checkSettingNames(request, *definition));
   if (request.microBatch < 1)

@@ -26,7 +26,7 @@ struct BuilderKey {
 };
 
 /// A request for a model.
-struct ModelRequest {
+struct BuilderRequest {
   std::string builder;
   std::map<std::string, Setting> settings;  ///< only those that the user gave
   std::int64_t microBatch = 1;
@@ -48,7 +48,7 @@ class BuilderSettings {
 
 struct BuildContext {
   const BuilderSettings& settings;
-  const ModelRequest& request;
+  const BuilderRequest& request;
   const ops::OperatorRegistry& registry;
 };
 
@@ -76,7 +76,7 @@ const BuilderRegistry& builderRegistry();
 /// shapes with initializers. Blocks are the name paths of layers ("encoder/layer3"). Errors: an unknown
 /// builder or setting (the sentence proposes a similar one), a value out of range, settings that contradict
 /// each other.
-base::Result<graph::Graph> buildModel(const ModelRequest& request, const ops::OperatorRegistry& registry);
+base::Result<graph::Graph> buildModel(const BuilderRequest& request, const ops::OperatorRegistry& registry);
 
 /// Number of trained elements: those of all parameters except statistics that no optimizer updates.
 std::int64_t trainedElements(const graph::Graph& graph);

@@ -4,7 +4,7 @@
 
 namespace pipescope::emulate {
 
-BarrierFlush::BarrierFlush(const Executable& executable, const ReplicaPart& part,
+BarrierFlush::BarrierFlush(const EmulatedExecutable& executable, const ReplicaPart& part,
                            const devices::System& system, TimelineWriter& writer)
     : FlushBase(executable, part, writer), next_(executable.order.devices.size(), 0) {
   if (executable.order.progression != schedules::Progression::barrier || part.boundaries.empty()) return;

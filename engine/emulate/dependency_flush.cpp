@@ -5,14 +5,14 @@
 namespace pipescope::emulate {
 namespace {
 
-std::vector<devices::Flow> flowsOf(const Executable& executable, const ReplicaPart& part) {
+std::vector<devices::Flow> flowsOf(const EmulatedExecutable& executable, const ReplicaPart& part) {
   std::vector<devices::Flow> flows;
   if (executable.order.progression == schedules::Progression::barrier) return flows;
   for (const BoundaryFlow& boundary : part.boundaries) flows.push_back(boundary.flow);
   return flows;
 }
 
-FlowLists besideOf(const Executable& executable, const ReplicaPart& part) {
+FlowLists besideOf(const EmulatedExecutable& executable, const ReplicaPart& part) {
   return executable.order.progression == schedules::Progression::barrier ? FlowLists() : part.beside;
 }
 
@@ -42,7 +42,7 @@ bool DependencyFlush::Later::operator()(const Event& a, const Event& b) const {
   return a.id > b.id;
 }
 
-DependencyFlush::DependencyFlush(const Executable& executable, const ReplicaPart& part,
+DependencyFlush::DependencyFlush(const EmulatedExecutable& executable, const ReplicaPart& part,
                                  const devices::System& system, TimelineWriter& writer)
     : FlushBase(executable, part, writer),
       stagesOfPipe_(static_cast<int>(part.stages.size()) / executable.order.pipes),

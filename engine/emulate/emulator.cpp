@@ -10,7 +10,7 @@ namespace pipescope::emulate {
 /// One call, from the call by the host to the end of the last device.
 class Emulator::Call {
  public:
-  Call(Emulator& emulator, const Executable& executable, model::RunId run, const Loader& loader)
+  Call(Emulator& emulator, const EmulatedExecutable& executable, model::RunId run, const Loader& loader)
       : executable_(executable), update_(executable, parts_) {
     for (const ReplicaPart& part : executable.parts) {
       parts_.push_back(std::make_unique<RunningPart>(executable, part, emulator.system_, emulator.recorder_,
@@ -55,7 +55,7 @@ class Emulator::Call {
     return clock.free;
   }
 
-  const Executable& executable_;
+  const EmulatedExecutable& executable_;
   RunningParts parts_;
   UpdatePhase update_;
 };
@@ -65,7 +65,7 @@ Emulator::Emulator(record::Recorder& recorder, const devices::System& system, co
     : recorder_(recorder), system_(system), ids_(ids), level_(level) {}
 Emulator::~Emulator() = default;
 
-Loader Emulator::loaderOf(const Executable& executable, Ticks called) {
+Loader Emulator::loaderOf(const EmulatedExecutable& executable, Ticks called) {
   const ExecutableFacts& facts = executable.facts;
   if (facts.loaderRate <= 0) return {};
   // A worker of PyTorch's loader prepares so many micro-batches before it waits for one to be taken.
@@ -79,7 +79,7 @@ Loader Emulator::loaderOf(const Executable& executable, Ticks called) {
   return loader;
 }
 
-model::Run Emulator::call(const Executable& executable, model::Run run) {
+model::Run Emulator::call(const EmulatedExecutable& executable, model::Run run) {
   run.executable = executable.id;
   run.start = now_;
   run.id = nextRun_;

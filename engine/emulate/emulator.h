@@ -20,7 +20,7 @@ class Emulator {
 
   /// Runs one call from the host: the overhead of the call, then facts.iterations flushes with their weight
   /// updates. The samples and wall times of `run` are recorded as given. Returns the recorded run.
-  model::Run call(const Executable& executable, model::Run run);
+  model::Run call(const EmulatedExecutable& executable, model::Run run);
   /// What the devices computed in the last call. It is known at every RecordLevel.
   const ComputeSpan& computed() const { return computed_; }
 
@@ -34,7 +34,7 @@ class Emulator {
   ComputeSpan computed_;
   model::RunId nextRun_{0};
   /// The input pipeline of the executable for a call that starts at `called`.
-  Loader loaderOf(const Executable& executable, Ticks called);
+  Loader loaderOf(const EmulatedExecutable& executable, Ticks called);
   std::map<model::ExecutableId, Ticks>
       loaded_;  ///< By executable: when its input pipeline has prepared everything that was asked for so far.
 };

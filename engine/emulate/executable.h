@@ -115,7 +115,7 @@ struct ReplicaPart {
   std::vector<LiveBytes> liveBytes;  ///< by device
 };
 
-struct Executable {
+struct EmulatedExecutable {
   model::ExecutableId id;
   bool training = true;
   ExecutableFacts facts;
@@ -131,7 +131,7 @@ struct Executable {
 /// Records an executable: stages, boundaries, operators, programs, segments, steps, variables, liveness and
 /// memory of units. `lowered` has one entry for each device of the first replica that holds a stage. Other
 /// replicas get copies, which are slower if facts.scales says so.
-Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                             const compile::ExecutablePlan& plan,
                             const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
                             const ExecutableFacts& facts, RecordLevel level);

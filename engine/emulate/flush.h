@@ -22,7 +22,7 @@ struct Loader {
 /// What both kinds of flush share: how a task becomes placements.
 class FlushBase {
  public:
-  FlushBase(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer)
+  FlushBase(const EmulatedExecutable& executable, const ReplicaPart& part, TimelineWriter& writer)
       : executable_(executable),
         part_(part),
         writer_(writer),
@@ -63,7 +63,7 @@ class FlushBase {
   /// placeTasks then leaves them out.
   void placeLoads(int device, std::size_t task, int iteration);
 
-  const Executable& executable_;
+  const EmulatedExecutable& executable_;
   const ReplicaPart& part_;
   TimelineWriter& writer_;
   LiveCounters live_;
@@ -89,7 +89,7 @@ class FlushBase {
 /// A flush whose slots end with a barrier and all boundary copies.
 class BarrierFlush : public FlushBase {
  public:
-  BarrierFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
+  BarrierFlush(const EmulatedExecutable& executable, const ReplicaPart& part, const devices::System& system,
                TimelineWriter& writer);
   void run(int iteration);
 
@@ -109,7 +109,7 @@ class BarrierFlush : public FlushBase {
 /// times.
 class DependencyFlush : public FlushBase {
  public:
-  DependencyFlush(const Executable& executable, const ReplicaPart& part, const devices::System& system,
+  DependencyFlush(const EmulatedExecutable& executable, const ReplicaPart& part, const devices::System& system,
                   TimelineWriter& writer);
   void run(int iteration);
 

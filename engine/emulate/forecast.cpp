@@ -14,7 +14,7 @@ struct Flush {
 
 class Forecaster {
  public:
-  Forecaster(const devices::System& system, const SystemIds& ids, const Executable& executable)
+  Forecaster(const devices::System& system, const SystemIds& ids, const EmulatedExecutable& executable)
       : system_(system), ids_(ids), executable_(executable) {
     devices_ = static_cast<double>(
         std::set<int>(executable.deviceOfStage.begin(), executable.deviceOfStage.end()).size());
@@ -63,7 +63,7 @@ class Forecaster {
     shape.deviceOfStage = executable_.deviceOfStage;
     base::Result<schedules::Order> order = schedules::makeOrder(executable_.facts.schedule, shape);
     if (!order.ok()) return std::nullopt;
-    Executable longer = executable_;
+    EmulatedExecutable longer = executable_;
     longer.order = std::move(order).value();
     longer.facts.microBatches = microBatches;
     longer.facts.iterations = 1;
@@ -81,14 +81,14 @@ class Forecaster {
 
   const devices::System& system_;
   const SystemIds& ids_;
-  const Executable& executable_;
+  const EmulatedExecutable& executable_;
   double devices_ = 1;
 };
 
 }  // namespace
 
 std::optional<BubbleForecast> forecastBubble(const devices::System& system, const SystemIds& ids,
-                                             const Executable& executable) {
+                                             const EmulatedExecutable& executable) {
   return Forecaster(system, ids, executable).forecast();
 }
 

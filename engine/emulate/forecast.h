@@ -16,6 +16,6 @@ struct BubbleForecast {
 /// Emulates the longer iterations. If they are very long, it assumes that each further micro-batch takes as
 /// long as the last ones did, which is true once all stages work. Returns nothing if nothing is computed.
 std::optional<BubbleForecast> forecastBubble(const devices::System& system, const SystemIds& ids,
-                                             const Executable& executable);
+                                             const EmulatedExecutable& executable);
 
 }  // namespace pipescope::emulate

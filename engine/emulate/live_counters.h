@@ -11,7 +11,7 @@ namespace pipescope::emulate {
 /// a pass runs, the largest not-always-live bytes of that pass.
 class LiveCounters {
  public:
-  LiveCounters(const Executable& executable, const ReplicaPart& part, TimelineWriter& writer);
+  LiveCounters(const EmulatedExecutable& executable, const ReplicaPart& part, TimelineWriter& writer);
 
   void enter(int device, int stage) { change(device, stage, 1); }
   void leave(int device, int stage) { change(device, stage, -1); }
@@ -39,7 +39,7 @@ class LiveCounters {
     return d < part_.liveBytesCounters.size() && part_.liveBytesCounters[d].valid();
   }
 
-  const Executable& executable_;
+  const EmulatedExecutable& executable_;
   const ReplicaPart& part_;
   TimelineWriter& writer_;
   std::vector<Device> devices_;

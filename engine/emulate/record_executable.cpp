@@ -25,7 +25,7 @@ class ExecutableRecorder {
                      const compile::ExecutablePlan& plan, RecordLevel level)
       : recorder_(recorder), system_(system), ids_(ids), plan_(plan), level_(level), names_(recorder) {}
 
-  Executable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
+  EmulatedExecutable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
                     const ExecutableFacts& facts) {
     result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
@@ -366,7 +366,7 @@ class ExecutableRecorder {
   std::map<int, ProgramTree> trees_;  ///< by device, of the replica that is being recorded
   std::map<std::pair<int, model::Pass>, std::vector<model::OperatorId>> operators_;  ///< by stage and pass
   ReplicaPart part_;  ///< the replica that is being recorded
-  Executable result_;
+  EmulatedExecutable result_;
 };
 
 }  // namespace
@@ -386,7 +386,7 @@ bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::i
   return true;
 }
 
-Executable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
+EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
                             const compile::ExecutablePlan& plan,
                             const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
                             const ExecutableFacts& facts, RecordLevel level) {

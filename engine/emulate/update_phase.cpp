@@ -4,7 +4,7 @@
 
 namespace pipescope::emulate {
 
-RunningPart::RunningPart(const Executable& executable, const ReplicaPart& own, const devices::System& system,
+RunningPart::RunningPart(const EmulatedExecutable& executable, const ReplicaPart& own, const devices::System& system,
                          record::Recorder& recorder, const SystemIds& ids, RecordLevel level,
                          model::RunId run, Ticks now)
     : part(own), clocks(executable.order.devices.size()), writer(recorder, ids, level, run, own, clocks) {

@@ -10,7 +10,7 @@ namespace pipescope::emulate {
 
 /// A recorded replica while it runs: the clocks of its devices and its flush.
 struct RunningPart {
-  RunningPart(const Executable& executable, const ReplicaPart& part, const devices::System& system,
+  RunningPart(const EmulatedExecutable& executable, const ReplicaPart& part, const devices::System& system,
               record::Recorder& recorder, const SystemIds& ids, RecordLevel level, model::RunId run,
               Ticks now);
 
@@ -33,7 +33,7 @@ using RunningParts = std::vector<std::unique_ptr<RunningPart>>;
 
 class UpdatePhase {
  public:
-  UpdatePhase(const Executable& executable, RunningParts& parts) : executable_(executable), parts_(parts) {}
+  UpdatePhase(const EmulatedExecutable& executable, RunningParts& parts) : executable_(executable), parts_(parts) {}
   void run(int iteration);
 
  private:
@@ -61,7 +61,7 @@ class UpdatePhase {
     return part.part.stages[static_cast<std::size_t>(stage)];
   }
 
-  const Executable& executable_;
+  const EmulatedExecutable& executable_;
   RunningParts& parts_;
 };
 

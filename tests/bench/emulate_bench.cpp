@@ -40,7 +40,7 @@ double coreSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-double secondsOf(const emulate::Executable& executable, emulate::Emulator& emulator) {
+double secondsOf(const emulate::EmulatedExecutable& executable, emulate::Emulator& emulator) {
   const double start = coreSeconds();
   emulator.call(executable, {});
   return coreSeconds() - start;

@@ -25,7 +25,7 @@ std::int64_t microBatchOf(const Configuration& c, bool training) {
 }
 
 base::Result<graph::Graph> buildByName(const Configuration& c, bool training) {
-  builders::ModelRequest request;
+  builders::BuilderRequest request;
   request.builder = c.text("model.builder");
   request.microBatch = microBatchOf(c, training);
   request.training = training;

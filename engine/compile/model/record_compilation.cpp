@@ -45,7 +45,7 @@ RecordedCompilation recordCompilation(record::Recorder& recorder, const Compilat
 
 void recordForecast(record::Recorder& recorder, const Compilation& compilation,
                     const RecordedCompilation& recorded) {
-  for (const emulate::Executable& executable : recorded.executables) {
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
     if (!executable.training) continue;
     const auto forecast = emulate::forecastBubble(*compilation.system, recorded.ids, executable);
     if (!forecast) continue;

@@ -7,7 +7,7 @@ namespace pipescope::compile {
 
 struct RecordedCompilation {
   emulate::SystemIds ids;
-  std::vector<emulate::Executable> executables;
+  std::vector<emulate::EmulatedExecutable> executables;
 };
 
 /// Records the target, the executables, what the compiler's passes did, and the notices.

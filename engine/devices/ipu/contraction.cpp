@@ -30,7 +30,7 @@ std::int64_t codeBytesOf(const ConvVertex& vertex, bool oneByOne) {
 /// Makes the steps of one plan.
 class Builder {
  public:
-  Builder(const Chip& chip, const ConvPlan& plan) : chip_(chip), plan_(plan), costs_(plan.costs) {
+  Builder(const Chip& chip, const ContractionPlan& plan) : chip_(chip), plan_(plan), costs_(plan.costs) {
     std::int64_t first = 0;
     for (const ConvShare& share : sharesOf(plan)) {
       shares_.push_back({first, share.tiles, costsOf(chip, plan, share.tile)});
@@ -195,7 +195,7 @@ class Builder {
   }
 
   const Chip& chip_;
-  const ConvPlan& plan_;
+  const ContractionPlan& plan_;
   const ConvCosts& costs_;
   std::vector<Share> shares_;
   std::int64_t tiles_ = 0;

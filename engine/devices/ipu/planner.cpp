@@ -95,7 +95,7 @@ bool isVectorProduct(const ConvShape& shape) {
 
 }  // namespace
 
-std::string ConvPlan::describe() const {
+std::string ContractionPlan::describe() const {
   return fmt::format(
       "{} ({} in, {} out), {} tiles: groups {}, batch {}, field {}x{}x{}, kernel {}x{}x{}, in channels {}, "
       "out "
@@ -113,18 +113,18 @@ Planner::Share& Planner::share(std::int64_t tiles) {
   return *share;
 }
 
-std::shared_ptr<const ConvPlan> Planner::plan(const ConvShape& shape, double proportion) {
-  std::shared_ptr<const ConvPlan> plan = planAsGiven(shape, proportion);
+std::shared_ptr<const ContractionPlan> Planner::plan(const ConvShape& shape, double proportion) {
+  std::shared_ptr<const ContractionPlan> plan = planAsGiven(shape, proportion);
   if (!isVectorProduct(shape)) return plan;
   ConvShape transposed = shape;
   std::swap(transposed.batch, transposed.outputChannels);
-  std::shared_ptr<const ConvPlan> other = planAsGiven(transposed, proportion);
+  std::shared_ptr<const ContractionPlan> other = planAsGiven(transposed, proportion);
   const bool otherFits = fits(*other, proportion), thisFits = fits(*plan, proportion);
   if (otherFits != thisFits) return otherFits ? other : plan;
   return other->costs.total < plan->costs.total ? other : plan;
 }
 
-bool Planner::fits(const ConvPlan& plan, double proportion) const {
+bool Planner::fits(const ContractionPlan& plan, double proportion) const {
   return plan.costs.temporaryBytes <= memoryFor(proportion);
 }
 
@@ -132,7 +132,7 @@ std::int64_t Planner::memoryFor(double proportion) const {
   return static_cast<std::int64_t>(proportion * static_cast<double>(chip_.bytesPerTile));
 }
 
-std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, double proportion) {
+std::shared_ptr<const ContractionPlan> Planner::planAsGiven(const ConvShape& shape, double proportion) {
   const std::int64_t memory = memoryFor(proportion);
   const std::string key = keyOf(shape, memory);
   {
@@ -159,7 +159,7 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
     for (auto search = searches.rbegin(); search != searches.rend(); ++search) (*search)->shrink();
   }
   const BestSplit& best = fitting.form ? fitting : smallest;
-  auto plan = std::make_shared<ConvPlan>();
+  auto plan = std::make_shared<ContractionPlan>();
   plan->form = *best.form;
   plan->split = best.split;
   plan->tile = largestTile(*best.form, best.split);
@@ -174,7 +174,7 @@ std::shared_ptr<const ConvPlan> Planner::planAsGiven(const ConvShape& shape, dou
   return plans_.emplace(key, std::move(plan)).first->second;
 }
 
-std::vector<ConvShare> sharesOf(const ConvPlan& plan) {
+std::vector<ConvShare> sharesOf(const ContractionPlan& plan) {
   const ConvForm& form = plan.form;
   struct Parts {
     std::int64_t count, grains;
@@ -207,7 +207,7 @@ std::vector<ConvShare> sharesOf(const ConvPlan& plan) {
   return shares;
 }
 
-ConvCosts costsOf(const Chip& chip, const ConvPlan& plan, const ConvTile& tile) {
+ConvCosts costsOf(const Chip& chip, const ContractionPlan& plan, const ConvTile& tile) {
   WorkerCache cache;
   return costsOf(chip, plan.form, plan.split, tile, cache);
 }

@@ -18,7 +18,7 @@
 namespace pipescope::devices::ipu {
 
 /// A form, its split and the costs.
-struct ConvPlan {
+struct ContractionPlan {
   ConvForm form;
   ConvSplit split;
   ConvTile tile;  ///< the largest share
@@ -35,10 +35,10 @@ struct ConvShare {
   ConvTile tile;
 };
 /// The shares of all tiles in use. Axes that do not divide evenly leave some tiles with less.
-std::vector<ConvShare> sharesOf(const ConvPlan& plan);
+std::vector<ConvShare> sharesOf(const ContractionPlan& plan);
 
 /// The costs of a share that is smaller than the largest one.
-ConvCosts costsOf(const Chip& chip, const ConvPlan& plan, const ConvTile& tile);
+ConvCosts costsOf(const Chip& chip, const ContractionPlan& plan, const ConvTile& tile);
 
 /// Plans products on one kind of chip and remembers the plans. Several threads may use it.
 class Planner {
@@ -47,21 +47,21 @@ class Planner {
 
   /// The plan with the fewest cycles whose temporaries take at most `proportion` of a tile. If none fits: the
   /// plan with the least memory, and the fastest of several such.
-  std::shared_ptr<const ConvPlan> plan(const ConvShape& shape, double proportion);
+  std::shared_ptr<const ContractionPlan> plan(const ConvShape& shape, double proportion);
 
   /// A part of the chip with a planner of its own.
   struct Share;
   Share& share(std::int64_t tiles);
 
  private:
-  std::shared_ptr<const ConvPlan> planAsGiven(const ConvShape& shape, double proportion);
+  std::shared_ptr<const ContractionPlan> planAsGiven(const ConvShape& shape, double proportion);
   std::int64_t memoryFor(double proportion) const;
-  bool fits(const ConvPlan& plan, double proportion) const;
+  bool fits(const ContractionPlan& plan, double proportion) const;
 
   const Chip& chip_;
   PassOverheads overheads_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const ConvPlan>> plans_;
+  std::map<std::string, std::shared_ptr<const ContractionPlan>> plans_;
   std::map<std::int64_t, std::shared_ptr<Share>> shares_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 std::shared_ptr<const graph::Graph> smallVit(bool training) {
   using std::int64_t;
-  builders::ModelRequest model;
+  builders::BuilderRequest model;
   model.builder = "vit";
   model.settings = {{"layers", int64_t{4}},        {"hidden", int64_t{8}},     {"heads", int64_t{2}},
                     {"feed_forward", int64_t{16}}, {"image_size", int64_t{8}}, {"patch_size", int64_t{4}},

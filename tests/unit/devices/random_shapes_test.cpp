@@ -68,7 +68,7 @@ ops::Contraction randomConvolution(Dice& dice) {
   return phase(c, static_cast<int>(dice.upTo(3)) - 1);
 }
 
-std::string describe(const ops::Contraction& c, const ConvPlan& plan) {
+std::string describe(const ops::Contraction& c, const ContractionPlan& plan) {
   std::string text = "phase " + std::to_string(static_cast<int>(c.phase)) + " batch " +
                      std::to_string(c.batch) + " groups " + std::to_string(c.groups) + " in " +
                      std::to_string(c.inputChannels) + " out " + std::to_string(c.outputChannels);

@@ -106,7 +106,7 @@ struct BusOptions {
 struct BusRun {
   record::MemoryProfile profile;
   emulate::ComputeSpan computed;
-  emulate::Executable executable;
+  emulate::EmulatedExecutable executable;
   std::vector<model::Placement> placements;
   std::vector<model::Transfer> transfers;
   model::Run run;

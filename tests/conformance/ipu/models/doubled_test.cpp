@@ -79,7 +79,7 @@ Emulated emulate(const std::string& toml) {
   emulate::Emulator emulator(recorder, *compilation.system, recorded.ids, emulate::RecordLevel::stages);
   Emulated result;
   result.ticksPerSecond = compilation.system->devices().front().ticksPerSecond;
-  for (const emulate::Executable& executable : recorded.executables) {
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
     for (int call = 0; call < 2; ++call) {
       const model::Run run = emulator.call(executable, {});
       result.calls.push_back((run.end - run.start).count);
