@@ -94,7 +94,7 @@ Overlap overlapOf(std::int64_t each, int microBatches, int stages = 1) {
   record::MemoryProfile profile;
   record::Recorder recorder(profile);
   const SystemIds ids = recordSystem(recorder, system, 2);
-  const Executable executable =
+  const EmulatedExecutable executable =
       recordExecutable(recorder, system, ids, plan, {*system.lower(all)}, *order, facts, RecordLevel::stages);
   Emulator emulator(recorder, system, ids, RecordLevel::stages);
   const model::Run run = emulator.call(executable, {});
