@@ -40,8 +40,8 @@ struct Catalog {
   model::SourceState state;
   std::int64_t revision = 0;
 
-  /// Returns a path such as "layer1/conv/Convolve", or an empty text for no context. In a damaged file, the
-  /// path ends where it would repeat.
+  /// Returns a path such as "layer1/conv/Convolve", or an empty text for no context. It has at most 64
+  /// levels, because contexts of a damaged file may form a cycle.
   std::string namePath(model::DebugContextId id) const;
   /// Returns the value of a property, or an empty text if the profile does not have it.
   std::string property(std::string_view key) const;

@@ -1,5 +1,5 @@
 #pragma once
-// A broken invariant ends the program with exit status 3 and names the place and the condition in a sentence.
+// A broken invariant ends the program with exit status 3 and a sentence with the place and the condition.
 // Expected failures are Results instead.
 #include <string>
 

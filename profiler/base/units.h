@@ -5,8 +5,8 @@
 
 namespace pipescope::base {
 
-/// An amount of one unit. Files may hold any number, so sums and multiples wrap; overflow would be undefined
-/// behaviour otherwise.
+/// An amount of one unit. Files may hold any number, so sums and multiples wrap. Overflow of plain signed
+/// integers would be undefined behaviour.
 template <class Tag>
 struct Quantity {
   std::int64_t count = 0;

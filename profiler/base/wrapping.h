@@ -1,6 +1,6 @@
 #pragma once
 // Sums and products of plain numbers from files. The numbers may be anything, so results wrap, as those of a
-// Quantity do; overflow would be undefined behaviour otherwise.
+// Quantity do. Overflow of plain signed integers would be undefined behaviour.
 #include <cstdint>
 
 namespace pipescope::base {

@@ -53,7 +53,7 @@ struct Profile {
 };
 
 /// True for a memory space whose units are tiles of Compilation::tiles(). It must be memory of a device and
-/// have a possible size.
+/// keep the number of all tiles at or below 10,000,000.
 bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore);
 
 /// Returns the name, layer and parent of a debug context. An id of −1 means that there is none.
