@@ -1,5 +1,5 @@
-// Data sets of arrays (NumPy files and ONNX TensorProto). The first axis of each array counts the rows, and
-// every array is a field.
+// Data sets of arrays from NumPy files and ONNX TensorProto. The first axis of each array counts the rows,
+// and every array is a field.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<std::byte> bytesOf(const std::vector<T>& values) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// Finds the model's request for an array: by name, or as the only samples, or as the labels.
+/// Finds the model's request for an array: by name, or as its only input of samples, or as its labels.
 const FieldRequest* requestOf(const DatasetRequest& request, const std::string& name) {
   const auto found = std::ranges::find(request.fields, name, &FieldRequest::name);
   if (found != request.fields.end()) return &*found;
@@ -42,8 +42,8 @@ const FieldRequest* requestOf(const DatasetRequest& request, const std::string& 
   return name == "labels" ? request.labels() : nullptr;
 }
 
-/// Bytes that become real numbers are scaled and normalised like images. Labels must be classes unless the
-/// model takes them as numbers. Everything else is taken as it is.
+/// A set of arrays. It scales and normalises bytes like images if the model takes them as real numbers.
+/// Labels must be class numbers unless the model takes them as numbers. All other arrays keep their values.
 class ArrayDataset : public Dataset {
  public:
   static Result<std::unique_ptr<Dataset>> create(std::string place, std::map<std::string, TensorValue> arrays,
@@ -100,7 +100,7 @@ class ArrayDataset : public Dataset {
 
   base::Error refuse(const std::string& why) const { return badInput(description_ + ": " + why); }
 
-  /// Drops arrays that the model does not ask for and that have another number of rows.
+  /// Drops arrays that the model does not ask for if their number of rows differs.
   Status choose(std::map<std::string, TensorValue>& arrays, const DatasetRequest& request) const {
     const std::string* first = nullptr;
     for (const auto& [name, array] : arrays) {
@@ -147,7 +147,7 @@ class ArrayDataset : public Dataset {
       classes_ = std::max<std::int64_t>(classes_, labels.back() + std::int64_t{1});
     }
     graph::Shape shape = array.type.shape;
-    // The labels of the samples may also be one column.
+    // Labels may also be a single column, with shape (rows, 1).
     if (shape.size() == 2 && shape[1] == 1) shape.pop_back();
     array = {{ElementType::int32, std::move(shape)}, bytesOf(labels)};
     return {};
@@ -168,8 +168,8 @@ Status requireDirectory(const DatasetRequest& request, const char* what) {
   return badInput(fmt::format("the folder of the {} is missing: give it with --data", what));
 }
 
-/// Finds the split's files of one kind, by field: train_NAME.npy in the folder, and NAME.npy in its folder
-/// train.
+/// Finds the split's files of one kind, by field. For the split train these are train_NAME.npy in the folder,
+/// and NAME.npy in its subfolder train.
 Result<std::map<std::string, fs::path>> filesOf(const DatasetRequest& request, const std::string& extension) {
   const std::string split = splitName(request);
   std::map<std::string, fs::path> files;
@@ -194,7 +194,7 @@ Result<std::map<std::string, fs::path>> filesOf(const DatasetRequest& request, c
                   request.directory.string(), toString(request.split), split, extension, split, extension));
 }
 
-/// Reads the arrays of the files that the model asks for.
+/// Reads only the arrays that the model asks for.
 Result<std::unique_ptr<Dataset>> openFiles(const DatasetRequest& request, const std::string& extension,
                                            Result<TensorValue> (*read)(const fs::path&)) {
   PIPESCOPE_ASSIGN(const auto files, filesOf(request, extension));

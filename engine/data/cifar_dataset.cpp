@@ -1,5 +1,5 @@
 // CIFAR-10 and CIFAR-100 in their binary form (Krizhevsky: "Learning multiple layers of features from tiny
-// images", 2009): records of one label (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes, red
+// images", 2009). A record has one label (CIFAR-100: a coarse and a fine one), then 3 × 32 × 32 bytes, red
 // first.
 #include <fmt/format.h>
 
@@ -17,10 +17,10 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::size_t kPixels = 3 * 32 * 32;
 
-/// What tells the two sets apart.
+/// The differences between the two sets.
 struct CifarKind {
   const char* name;
-  std::size_t labels;  ///< bytes before an image; the last one counts
+  std::size_t labels;  ///< label bytes before an image; the last one is the class
   std::int64_t classes;
   std::vector<std::string> train, test;
 };

@@ -29,8 +29,7 @@ bool hasSize(const fs::path& file, std::int64_t bytes) {
          fs::file_size(file, error) == static_cast<std::uintmax_t>(bytes) && !error;
 }
 
-/// All four files are there with the sizes that they must have. (Their headers are checked when they are
-/// read.)
+/// True if all four files exist and have the right sizes. Reading checks their headers.
 bool whole(const fs::path& folder, const DigitSetOptions& options) {
   constexpr std::int64_t imageHeader = 16;
   constexpr std::int64_t labelHeader = 8;
@@ -43,14 +42,15 @@ bool whole(const fs::path& folder, const DigitSetOptions& options) {
   return true;
 }
 
-/// Moves a finished set to its name. Another program may have done the same meanwhile: then its set is taken.
+/// Renames a finished set to its final name. If another program has put a set there meanwhile, that set is
+/// used.
 base::Status publish(const TemporaryDirectory& made, const fs::path& folder, const DigitSetOptions& options) {
   std::error_code error;
   for (int attempt = 0; attempt < 3; ++attempt) {
     fs::rename(made.path(), folder, error);
     if (!error || whole(folder, options)) return {};
-    // Something that is no whole set has the name: set aside by a rename as well, for it cannot be replaced
-    // in one step.
+    // Something incomplete has the name. A rename cannot replace it in one step, so another rename moves it
+    // aside first.
     PIPESCOPE_ASSIGN(const TemporaryDirectory aside,
                      TemporaryDirectory::create(folder.parent_path(), "." + folder.filename().string()));
     std::error_code gone;

@@ -14,32 +14,32 @@ namespace {
 
 static_assert(FLT_EVAL_METHOD == 0, "floats must be computed as floats, or images differ between machines");
 
-constexpr int warpCells =
-    3;  ///< the warp is given at the corners of warpCells × warpCells cells over the box
-constexpr int pathSteps = 6;  ///< straight pieces per span of a stroke: under ¼ pixel off the curve
+/// The warp is given at the corners of warpCells × warpCells cells over the box.
+constexpr int warpCells = 3;
+constexpr int pathSteps = 6;  ///< straight pieces per span of a stroke; they stay within ¼ pixel of the curve
 constexpr float half = 0.5F;
 constexpr float centre = static_cast<float>(digitSide) * half;
 
-/// How this digit is written. Lengths in pixels unless said.
+/// The handwriting of one digit. Lengths are in pixels unless noted.
 struct Style {
   float width = 0, height = 0;
-  float cosine = 1, sine = 0;  ///< of the slope of the line of writing
-  float shear = 0;             ///< slant of the writing: x per y
+  float cosine = 1, sine = 0;  ///< of the angle at which the digit is turned
+  float shear = 0;             ///< slant of the digit: x per y
   float shiftX = 0, shiftY = 0;
   float radius = 0;                    ///< of the pen
-  float pressureX = 0, pressureY = 0;  ///< relative change of the radius over the box
+  float pressureX = 0, pressureY = 0;  ///< relative change of the radius across the box
   float softness = 0;                  ///< width of the edge from ink to paper
-  float ink = 0;                       ///< 0…1
-  float grain = 0;                     ///< relative strength of the ink's noise
-  std::array<Point, (warpCells + 1) * (warpCells + 1)> warp{};  ///< in units of the box
+  float ink = 0;                       ///< from 0 to 1
+  float grain = 0;                     ///< relative strength of the noise in the ink
+  std::array<Point, (warpCells + 1) * (warpCells + 1)> warp{};  ///< offsets in units of the box
 };
 
 Style drawStyle(RandomSequence& random) {
   Style style;
   style.height = random.between(13.5F, 21.0F);
   style.width = style.height * random.between(0.52F, 0.98F);
-  // cos and sin from the tangent of the half angle: rational, so no library's last bit decides. |angle| <
-  // 27°.
+  // Computes cos and sin from the tangent of the half angle. These are rational functions, so the result does
+  // not depend on a maths library's last bit. |angle| < 27°.
   const float t = 0.16F * random.bell();
   style.cosine = (1.0F - t * t) / (1.0F + t * t);
   style.sine = 2.0F * t / (1.0F + t * t);
@@ -61,7 +61,8 @@ float smooth(float t) {
   return t * t * (3.0F - 2.0F * t);
 }
 
-/// The warp at a point of the box: a smooth field, so that strokes that meet still meet.
+/// Applies the warp to a point of the box. The warp is a smooth field, so strokes that meet still meet
+/// afterwards.
 Point warped(const Style& style, Point p) {
   const auto cellOf = [](float v) { return std::clamp(static_cast<int>(v * warpCells), 0, warpCells - 1); };
   const int column = cellOf(p.x);
@@ -110,7 +111,7 @@ void tracePath(const Style& style, Stroke stroke, std::vector<PenPoint>& path) {
   for (std::size_t i = 0; i + 1 < stroke.size(); ++i) {
     const Point from = stroke[i];
     const Point to = stroke[i + 1];
-    if (same(from, to)) continue;  // a corner: its twin ends one span and starts the next
+    if (same(from, to)) continue;  // a corner: two equal points end one span and start the next
     const Point before = stroke[i == 0 ? 0 : i - 1];
     const Point after = stroke[std::min(i + 2, stroke.size() - 1)];
     for (int step = 1; step <= pathSteps; ++step) {
@@ -123,7 +124,7 @@ void tracePath(const Style& style, Stroke stroke, std::vector<PenPoint>& path) {
 using Canvas = std::array<float, digitSide * digitSide>;
 
 struct PixelRange {
-  int first, last;  ///< inclusive; empty where last < first
+  int first, last;  ///< inclusive; the range is empty if last < first
 };
 
 PixelRange pixelsBetween(float low, float high) {
@@ -132,7 +133,7 @@ PixelRange pixelsBetween(float low, float high) {
           static_cast<int>(std::clamp(high, -1.0F, side - 1.0F))};
 }
 
-/// Lays a pen's way from `a` to `b` on the canvas: full ink within the radius, fading over `softness`.
+/// Draws the pen's path from `a` to `b` on the canvas: full ink within the radius, fading over `softness`.
 void inkPiece(Canvas& canvas, PenPoint a, PenPoint b, float softness) {
   const float reach = std::max(a.radius, b.radius) + half * softness;
   const PixelRange columns = pixelsBetween(std::min(a.x, b.x) - reach, std::max(a.x, b.x) + reach);
@@ -155,7 +156,7 @@ void inkPiece(Canvas& canvas, PenPoint a, PenPoint b, float softness) {
   }
 }
 
-/// A round spot of `strength` ink; a negative strength scratches ink off.
+/// Draws a round spot of `strength` ink. A negative strength removes ink.
 void speck(Canvas& canvas, float x, float y, float radius, float strength) {
   Canvas spot{};
   inkPiece(spot, {x, y, radius}, {x, y, radius}, 1.0F);
@@ -165,8 +166,7 @@ void speck(Canvas& canvas, float x, float y, float radius, float strength) {
   }
 }
 
-/// Each random number is drawn in a statement of its own: the order of a call's arguments is the compiler's
-/// choice.
+/// Each statement draws only one random number, because the compiler chooses the order of a call's arguments.
 void dirty(Canvas& canvas, RandomSequence& random) {
   constexpr float margin = 2.0F;
   const auto place = [&random] { return random.between(margin, static_cast<float>(digitSide) - margin); };

@@ -14,15 +14,16 @@ namespace pipescope::data {
 
 namespace {
 
-constexpr std::int64_t imagesPerTask = 256;    ///< about 5 ms
-constexpr std::int64_t imagesPerRound = 4096;  ///< between two looks at `cancelled`: under 0.1 s on one core
+constexpr std::int64_t imagesPerTask = 256;  ///< takes about 5 ms
+/// Images between two checks of `cancelled`, which takes under 0.1 s on one core.
+constexpr std::int64_t imagesPerRound = 4096;
 
 struct Drawn {
   std::vector<std::uint8_t> pixels;
   std::vector<std::uint8_t> labels;
 };
 
-/// Which part of the whole work a split is.
+/// The position of a split within the whole work, in images.
 struct Share {
   std::int64_t before;
   std::int64_t all;

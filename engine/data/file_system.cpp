@@ -22,8 +22,8 @@ base::Status makeDirectories(const fs::path& directory) {
 
 base::Result<TemporaryDirectory> TemporaryDirectory::create(const fs::path& parent,
                                                             const std::string& prefix) {
-  // A name that is taken belongs to another thread, to another machine on a shared disk, or to a killed
-  // program.
+  // A name may be taken by another thread, by another machine on a shared disk, or by a program that was
+  // killed.
   for (int number = 0; number < 100; ++number) {
     fs::path path = parent / fmt::format("{}-{}-{}", prefix, ::getpid(), number);
     std::error_code error;

@@ -24,7 +24,8 @@ using base::Result;
 using base::Status;
 
 constexpr std::uint32_t byteType = 0x08;
-constexpr std::size_t pieceBytes = std::size_t{1} << 24U;  ///< memory grows by this much, after the data came
+/// Memory grows by this much at a time, and only after the data has arrived.
+constexpr std::size_t pieceBytes = std::size_t{1} << 24U;
 
 std::uint32_t magicOf(std::size_t rank) {
   return (byteType << 8U) | static_cast<std::uint32_t>(rank);
@@ -34,7 +35,7 @@ std::string describe(IdxKind kind) {
   return kind == IdxKind::images ? "images" : "labels";
 }
 
-/// A gzip or plain file, closed with its owner. zlib reads plain files as they are.
+/// A gzip or plain file that its destructor closes. zlib reads plain files unchanged.
 class ZlibFile {
  public:
   ZlibFile(const fs::path& path, const char* mode) : name_(path.string()) {
@@ -51,12 +52,12 @@ class ZlibFile {
 
   Status opened() const {
     if (file_ != nullptr) return {};
-    // zlib gives no errno where it ran out of memory itself.
+    // zlib sets no errno when it runs out of memory itself.
     return base::ioError(fmt::format("cannot open '{}': {}; check the path and its permissions", name_,
                                      std::strerror(openError_ == 0 ? ENOMEM : openError_)));
   }
 
-  /// Bytes read; fewer than asked for only at the end of the file.
+  /// Returns the number of bytes read. It is smaller than requested only at the end of the file.
   Result<std::size_t> read(std::span<std::uint8_t> into) {
     std::size_t done = 0;
     while (done < into.size()) {
@@ -85,7 +86,7 @@ class ZlibFile {
     return {};
   }
 
-  /// Flushes and closes: only now is it known that everything was written.
+  /// Flushes and closes the file. Only this call can tell whether everything was written.
   Status close() {
     errno = 0;
     const int code = gzclose(file_);
@@ -148,7 +149,7 @@ Status checkMagic(std::uint32_t magic, IdxKind kind, const std::string& name) {
       name, describe(kind), magic, expected));
 }
 
-/// Product of the extents, or why they cannot be those of a data set.
+/// Returns the product of the extents, or an error that says why a data set cannot have them.
 Result<std::int64_t> checkedSize(const std::vector<std::int64_t>& extents, const std::string& name) {
   std::int64_t total = 1;
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -193,7 +194,8 @@ Result<std::vector<std::uint8_t>> readValues(ZlibFile& file, std::int64_t size, 
         total));
   }
   std::array<std::uint8_t, 1> extra{};
-  PIPESCOPE_ASSIGN(const std::size_t more, file.read(extra));  // also makes zlib check the checksum
+  // This read also makes zlib verify the checksum.
+  PIPESCOPE_ASSIGN(const std::size_t more, file.read(extra));
   if (more != 0) {
     return base::badInput(fmt::format(
         "'{}' is longer than the {} bytes of data that its header promises; download or copy it anew", name,

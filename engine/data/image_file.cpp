@@ -47,13 +47,13 @@ Result<Image> readPng(const std::filesystem::path& file, const std::vector<std::
     png_image_free(&png);
     return image;
   }
-  const png_color black{0, 0, 0};  // behind what is transparent
+  const png_color black{0, 0, 0};  // background of transparent pixels
   if (png_image_finish_read(&png, &black, image->pixels.data(), 0, nullptr) == 0)
     return damaged(file, png.message);
   return image;
 }
 
-/// libjpeg reports by a function that must not return.
+/// libjpeg reports errors through a function that must not return.
 struct JpegErrors {
   jpeg_error_mgr manager;
   std::jmp_buf back;
@@ -66,7 +66,7 @@ void jpegFailed(j_common_ptr info) {
 }
 void jpegSilent(j_common_ptr) {}
 
-/// Nothing in here has a destructor between the jump and its target.
+/// longjmp runs no destructors, so nothing in this function may need one.
 bool decodeJpeg(jpeg_decompress_struct& jpeg, JpegErrors& errors, const std::vector<std::byte>& bytes,
                 std::int64_t channels, const std::filesystem::path& file, Result<Image>& image) {
   if (setjmp(errors.back) != 0) return false;
@@ -97,7 +97,7 @@ Result<Image> readJpeg(const std::filesystem::path& file, const std::vector<std:
   const bool decoded = decodeJpeg(jpeg, errors, bytes, channels, file, image);
   jpeg_destroy_decompress(&jpeg);
   if (!decoded) return damaged(file, errors.message);
-  // A file that is cut off decodes with warnings and a grey rest.
+  // libjpeg decodes a truncated file with warnings and fills the rest with grey.
   if (image.ok() && errors.manager.num_warnings > 0) return damaged(file, "it is cut off or damaged");
   return image;
 }
@@ -114,7 +114,7 @@ Result<Image> readImage(const std::filesystem::path& file, std::int64_t channels
 }
 
 std::vector<std::uint8_t> fitted(const Image& image, std::int64_t width, std::int64_t height) {
-  // Source pixels per pixel of the result, the same both ways, so that nothing is stretched.
+  // Source pixels per pixel of the result. Both axes use the same step, so the image keeps its proportions.
   const double step = std::min(static_cast<double>(image.width) / static_cast<double>(width),
                                static_cast<double>(image.height) / static_cast<double>(height));
   const double left = (static_cast<double>(image.width) - step * static_cast<double>(width)) / 2,

@@ -1,5 +1,5 @@
-// Images in folders that are called as their classes: train/cat/1.png, test/dog/7.jpg; classes are numbered
-// in the order of their names.
+// Images in folders that have the names of their classes: train/cat/1.png, test/dog/7.jpg. Classes are
+// numbered in the order of their names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool isImage(const fs::path& file) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
-/// Entries of a folder by name; those that cannot be listed are an error.
+/// Returns the entries of a folder sorted by name, or an error if the folder cannot be listed.
 base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> entries;
@@ -34,7 +34,7 @@ base::Result<std::vector<fs::path>> entriesOf(const fs::path& folder) {
   return entries;
 }
 
-/// Decodes on reading: a set may be larger than memory.
+/// Decodes each image when it is read, because a set may be larger than memory.
 class ImageFolder : public LabelledImages {
  public:
   static base::Result<std::unique_ptr<Dataset>> open(const DatasetRequest& request) {

@@ -20,8 +20,9 @@ namespace pipescope::data {
 
 namespace {
 
-constexpr std::int64_t rowsPerRead = 256;              ///< between two looks whether to stop
-constexpr std::chrono::milliseconds lookInterval(50);  ///< at Progress::cancelled while waiting
+constexpr std::int64_t rowsPerRead = 256;  ///< rows between two checks whether to stop
+/// Time between two checks of Progress::cancelled while waiting.
+constexpr std::chrono::milliseconds lookInterval(50);
 
 std::string shortCallWarning(const Dataset& dataset, const BatchShape& shape, std::int64_t rest) {
   std::string text = fmt::format(
@@ -97,7 +98,7 @@ class Loader::Worker {
       produce();
     } catch (const std::bad_alloc&) {
       fail(tooLarge());
-    } catch (const std::length_error&) {  // more than any vector holds
+    } catch (const std::length_error&) {  // larger than a vector can be
       fail(tooLarge());
     }
   }
@@ -134,14 +135,14 @@ class Loader::Worker {
     changed_.notify_all();
   }
 
-  /// Waits until the batch before was taken; false: stop.
+  /// Waits until the caller has taken the previous batch. Returns false if the loader must stop.
   bool waitForRoom() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return stopped_ || !ready_; });
     return !stopped_;
   }
 
-  /// Stopping in the middle leaves the batch incomplete; its caller then drops it.
+  /// If the loader stops midway, the batch is incomplete and the caller drops it.
   base::Status readRows(std::span<const std::int64_t> indices, Batch& batch) {
     std::vector<std::size_t> widths;
     for (const Field& field : fields_) {
@@ -178,7 +179,7 @@ class Loader::Worker {
   std::int64_t calls_ = 0;
   std::string warning_;
 
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   std::optional<Batch> ready_;
   std::optional<base::Error> failure_;

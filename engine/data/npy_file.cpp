@@ -29,7 +29,7 @@ constexpr TypeName kTypes[] = {
     {"<i8", ElementType::int64},   {"|u1", ElementType::uint8},   {"<u2", ElementType::uint16},
     {"<u4", ElementType::uint32},  {"<u8", ElementType::uint64},  {"|b1", ElementType::boolean}};
 
-/// The text after "'key':" in the header's dictionary, without leading blanks.
+/// Returns the text after "'key':" in the header's dictionary, without leading blanks.
 std::optional<std::string_view> valueOf(std::string_view header, const std::string& key) {
   const std::size_t at = header.find("'" + key + "'");
   if (at == std::string_view::npos) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::string_view> valueOf(std::string_view header, const std::stri
   return header;
 }
 
-/// "(3, 4)" → extents; nothing where it is no tuple of numbers.
+/// Converts "(3, 4)" to extents. Returns nothing if the text is not a tuple of numbers.
 std::optional<graph::Shape> shapeOf(std::string_view text) {
   if (!text.starts_with('(')) return std::nullopt;
   const std::size_t close = text.find(')');
@@ -58,7 +58,7 @@ std::optional<graph::Shape> shapeOf(std::string_view text) {
   }
 }
 
-/// Elements of a shape, or nothing beyond any file's size.
+/// Returns the number of elements of a shape, or nothing if no file could hold them.
 std::optional<std::int64_t> boundedElements(const graph::Shape& shape) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::int64_t elements = 1;

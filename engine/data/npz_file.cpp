@@ -1,4 +1,4 @@
-// Zip archives of .npy files, for npy_file.h.
+// Reads and writes zip archives of .npy files, for npy_file.h.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@ using base::Status;
 
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
 constexpr std::size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22;
-constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  ///< the value is in the zip64 field
+constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  ///< this value means that the zip64 field holds the number
 
 template <class T>
 T at(std::span<const std::byte> file, std::size_t place) {
@@ -32,8 +32,8 @@ struct Member {
   unsigned method = 0;
 };
 
-/// Sizes that do not fit 32 bits stand in an extra field, in this order, those only that are left out
-/// elsewhere.
+/// Reads sizes that do not fit 32 bits from an extra field. The field holds the size, the packed size and the
+/// offset, in this order, but only those whose 32-bit field is kIn64.
 void readZip64(std::span<const std::byte> extra, Member& member) {
   for (std::size_t i = 0; i + 4 <= extra.size();) {
     const auto id = at<std::uint16_t>(extra, i), length = at<std::uint16_t>(extra, i + 2);
@@ -81,7 +81,7 @@ Result<std::vector<Member>> membersOf(std::span<const std::byte> file, const std
   return members;
 }
 
-/// The member's bytes as they lie in the file.
+/// Returns the member's bytes as the file holds them, still compressed.
 Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, const Member& member,
                                                const std::string& name) {
   const base::Error damaged = badInput(fmt::format("{}: member {} is cut off or damaged", name, member.name));
@@ -97,7 +97,7 @@ Result<std::span<const std::byte>> packedBytes(std::span<const std::byte> file, 
 Result<std::vector<std::byte>> inflated(std::span<const std::byte> packed, const Member& member,
                                         const std::string& name) {
   const base::Error damaged = badInput(fmt::format("{}: member {} is damaged", name, member.name));
-  // Deflate packs at most 1,032 to 1.
+  // Deflate compresses by a factor of at most 1,032.
   if (member.size > (packed.size() + 64) * 1032) return damaged;
   std::vector<std::byte> bytes(static_cast<std::size_t>(member.size));
   z_stream stream{};
@@ -127,13 +127,13 @@ void put(std::string& to, T value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
-/// What local and central headers have in common: version, flags, method, time, checksum, sizes, length of
-/// the name.
+/// Writes the part that local and central headers share: version, flags, method, time, checksum, sizes,
+/// length of the name.
 void putFacts(std::string& to, std::uint32_t checksum, std::uint32_t size, const std::string& name) {
   put<std::uint16_t>(to, 20);
   put<std::uint16_t>(to, 0);
   put<std::uint16_t>(to, 0);
-  put<std::uint32_t>(to, 0x00210000);  // 1 January 1980: the same bytes whenever it is written
+  put<std::uint32_t>(to, 0x00210000);  // 1 January 1980; a fixed date gives the same bytes at every run
   put(to, checksum);
   put(to, size);
   put(to, size);

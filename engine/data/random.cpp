@@ -23,7 +23,7 @@ RandomSequence::RandomSequence(std::uint64_t seed, RandomPurpose purpose, std::u
 std::uint32_t RandomSequence::next() {
   if (used_ == block_.size()) {
     block_ = base::philox4x32(counter_, key_);
-    // 2³² blocks are 64 GiB of numbers: no sample and no shuffle comes near.
+    // 2³² blocks are 64 GiB of numbers. No sample or shuffle needs that many.
     ++counter_[0];
     PIPESCOPE_CHECK(counter_[0] != 0, "a random sequence is used up");
     used_ = 0;
@@ -41,8 +41,8 @@ std::uint64_t RandomSequence::below(std::uint64_t bound) {
     }
     return high32(product);
   }
-  // Above 32 bits: numbers of exactly as many bits as bound − 1, until one is small enough (at most 2 on
-  // average).
+  // Bounds above 32 bits: draws numbers with as many bits as bound − 1 until one is below the bound. This
+  // takes at most 2 attempts on average.
   std::uint64_t mask = bound - 1;
   for (unsigned shift = 1; shift < 64; shift *= 2) mask |= mask >> shift;
   while (true) {
@@ -58,7 +58,7 @@ float RandomSequence::unit() {
 
 float RandomSequence::between(float low, float high) {
   const float value = low + (high - low) * unit();
-  return value < high ? value : low;  // rounding may reach `high`, which is not in the interval
+  return value < high ? value : low;  // rounding may give `high`, which the interval excludes
 }
 
 float RandomSequence::bell() {

@@ -17,7 +17,7 @@ namespace pipescope::data {
 namespace {
 
 constexpr std::int64_t mostElements = std::int64_t{1} << 31U;
-constexpr std::int64_t mostSamples = 100'000'000;  ///< an epoch's order takes 8 bytes for each
+constexpr std::int64_t mostSamples = 100'000'000;  ///< the order of an epoch takes 8 bytes for each sample
 
 base::Status checkShape(const graph::Shape& shape, std::string_view what) {
   std::int64_t elements = 1;
@@ -36,8 +36,8 @@ base::Status checkShape(const graph::Shape& shape, std::string_view what) {
   return {};
 }
 
-/// Training and test samples are different sequences of the same purpose: stream 2i and 2i + 1.
-/// Further fields of samples go on 2³² streams apart: there are fewer rows than that.
+/// Training and test samples use different random streams: 2i and 2i + 1 for row i. Each further field uses
+/// streams 2³² higher, which is more than twice the number of rows.
 std::uint64_t streamOf(Split split, std::int64_t index, std::size_t field) {
   return (static_cast<std::uint64_t>(field) << 32U) + static_cast<std::uint64_t>(index) * 2 +
          (split == Split::test ? 1 : 0);
@@ -48,7 +48,7 @@ bool syntheticDatasetIsReal(graph::ElementType type) {
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
 
-/// The largest limit whose numbers a type holds.
+/// The largest limit for which the type can hold every number below it.
 std::int64_t mostOf(graph::ElementType type) {
   using enum graph::ElementType;
   switch (type) {
@@ -81,7 +81,7 @@ base::Status checkField(const FieldRequest& field) {
                                     field.limit, toString(field.type.element), most));
 }
 
-/// One row of a field. `scratch` is kept from row to row.
+/// Fills one row of a field. `scratch` is memory that all rows reuse.
 void fill(const FieldRequest& field, RandomSequence& random, std::span<std::byte> row,
           std::vector<std::byte>& scratch) {
   const bool real = syntheticDatasetIsReal(field.type.element);

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a table block by block, skips blocks that cannot hold what is wanted, and can stop between blocks.
+// Reads a table block by block. It skips blocks that cannot hold the wanted rows and can stop between blocks.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -27,13 +27,13 @@ inline base::Status stopped(base::Progress& progress) {
   return {};
 }
 
-/// False when no row of the block can meet [from, to]. Blocks of rows without times always may.
+/// False if no row of the block can overlap [from, to]. Blocks of rows without times may always overlap it.
 inline bool mayMeet(const model::BlockInfo& block, base::Ticks from, base::Ticks to) {
   return block.rows > 0 && (!block.hasTime || (block.start <= to && block.end >= from));
 }
 
-/// Calls visit(row, index) for the rows of every block that `mayHold(info, ranges)` accepts. Ends when visit
-/// returns false. Skips rows that damage took away; `pipescope verify` names them.
+/// Calls visit(row, index) for the rows of every block that `mayHold(info, ranges)` accepts, until visit
+/// returns false. It skips damaged rows; `pipescope verify` names them.
 template <class Row, class MayHold, class Visit>
 base::Status forEachRow(const model::ProfileSource& source, base::Progress& progress, MayHold&& mayHold,
                         Visit&& visit) {
@@ -51,8 +51,8 @@ base::Status forEachRow(const model::ProfileSource& source, base::Progress& prog
   return {};
 }
 
-/// Calls visit(row) for every row of the table, block by block. Fails where damage took rows away, because
-/// sums over the other rows would be wrong without saying so.
+/// Calls visit(row) for every row of the table, block by block. It fails if rows are damaged, because a sum
+/// over the remaining rows would be wrong without a warning.
 template <class Row, class Visit>
 base::Status forAllRows(const model::ProfileSource& source, Visit&& visit) {
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
@@ -63,7 +63,7 @@ base::Status forAllRows(const model::ProfileSource& source, Visit&& visit) {
   return {};
 }
 
-/// As forEachRow, but calls visit(columns) once for every block that `mayHold` accepts.
+/// Like forEachRow, but calls visit(columns) once for every block that `mayHold` accepts.
 template <class Row, class MayHold, class Visit>
 base::Status forEachColumnBlock(const model::ProfileSource& source, base::Progress& progress,
                                 MayHold&& mayHold, Visit&& visit) {

@@ -1,9 +1,9 @@
 #pragma once
-// The small facts of a profile, loaded once and shared: what every question starts from.
+// The small tables of a profile, loaded once and shared by all questions.
 //
-// Bounded by the number of devices, lanes, links, segments, runs and options; names, operators and programs,
-// of which there can be a million, are read by block when they are asked for. A catalog asks its source then:
-// it must not outlive it.
+// The catalog's size grows with the number of devices, lanes, links, segments, runs and options. There can be
+// a million names, operators and programs, so the catalog reads those from its source, by block, when a
+// caller asks for one. It must therefore not outlive the source.
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,32 +40,33 @@ struct Catalog {
   model::SourceState state;
   std::int64_t revision = 0;
 
-  /// "layer1/conv/Convolve"; empty for none. Cycles in a damaged file end the path.
+  /// Returns a path such as "layer1/conv/Convolve", or an empty text for no context. It has at most 64
+  /// levels, because contexts of a damaged file may form a cycle.
   std::string namePath(model::DebugContextId id) const;
-  /// The value of a property; empty where the profile does not have it.
+  /// Returns the value of a property, or an empty text if the profile does not have it.
   std::string property(std::string_view key) const;
   const model::Executable* executable(model::ExecutableId id) const;
-  /// By name; an empty name means the first (training). Otherwise an error that lists the names.
+  /// Finds an executable by name. An empty name means the first one (training). The error lists the names.
   Result<const model::Executable*> findExecutable(std::string_view name) const;
-  /// Stages of an executable, by index.
+  /// Returns the stages of an executable by index.
   std::vector<const model::Stage*> stagesOf(model::ExecutableId id) const;
   std::vector<const model::Run*> runsOf(model::ExecutableId id) const;
-  /// The last run of the executable that has placements; what totals are taken over. None: nothing ran.
+  /// Returns the last run of the executable that has placements. Totals refer to this run. Null: nothing ran.
   const model::Run* lastRunOf(model::ExecutableId id) const;
-  /// Its calls are numbered from 1; a sentence where there is no such call.
+  /// Finds a call of the executable by its number, from 1. The error says that there is no such call.
   Result<const model::Run*> findCall(const model::Executable& executable, std::int64_t number) const;
   const model::Device* device(model::DeviceId id) const;
-  /// The device that owns a lane; none for the host's lanes and for lanes that the profile does not have.
+  /// Returns the device that owns a lane. The host's lanes and unknown lanes give no device.
   model::DeviceId deviceOf(model::LaneId lane) const;
-  /// The role of a lane; compute where the profile does not have the lane.
+  /// Returns the role of a lane; an unknown lane counts as compute.
   model::LaneRole roleOf(model::LaneId lane) const;
-  /// The name path of a program; empty where the profile does not have the program.
+  /// Returns the name path of a program, or an empty text for an unknown program.
   std::string programPath(model::ProgramId id) const;
   base::Timebase timebase(model::DeviceId id) const;
   std::optional<double> outcome(model::ExecutableId id, std::string_view name) const;
 };
 
-/// Reads the catalog; an error names the table that could not be read.
+/// Reads the catalog. An error names the table that could not be read.
 Result<std::shared_ptr<const Catalog>> loadCatalog(const model::ProfileSource& source);
 
 }  // namespace pipescope::analysis

@@ -1,5 +1,5 @@
 #pragma once
-// Which device holds which stages of an executable, in each of its replicas; the titles of lanes.
+// Says which device holds which stages of an executable in each replica, and gives lanes their titles.
 #include <string>
 #include <vector>
 
@@ -7,16 +7,17 @@
 
 namespace pipescope::analysis {
 
-/// What a device is to an executable.
+/// The place of a device in an executable.
 struct DevicePlace {
   std::int32_t replica = -1;         ///< −1: the executable does not use the device
   std::vector<std::int32_t> stages;  ///< ascending
 };
-/// A profile names the devices of the first replica. The other replicas follow with as many devices each.
+/// A profile names the devices of the first replica. Each further replica takes the same number of devices
+/// after them.
 base::IdVector<model::DeviceId, DevicePlace> devicePlaces(const Catalog& catalog,
                                                           model::ExecutableId executable);
 
-/// As people write it: MME, TPC, DMA, NIC; compute, exchange, host.
+/// The usual name of a lane: MME, TPC, DMA, NIC, compute, exchange or host.
 std::string laneTitle(model::LaneRole role);
 
 }  // namespace pipescope::analysis

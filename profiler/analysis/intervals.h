@@ -1,5 +1,5 @@
 #pragma once
-// Times during which something goes on, and how long that is without counting any moment twice.
+// A set of time intervals, and the time that they cover without counting any moment twice.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,8 +12,8 @@ class Intervals {
  public:
   using Interval = std::pair<base::Ticks, base::Ticks>;  ///< [start, end)
 
-  /// An interval that does not end after its start adds nothing. An interval that begins within the last one
-  /// is joined to it at once, so a device that never pauses costs one entry.
+  /// Ignores an interval that does not end after its start. An interval that begins within the last one joins
+  /// it at once, so a device that never pauses costs one entry.
   void add(base::Ticks start, base::Ticks end) {
     if (end <= start) return;
     if (!all_.empty() && all_.back().first <= start && start <= all_.back().second) {
@@ -24,7 +24,7 @@ class Intervals {
   }
   bool empty() const { return all_.empty(); }
 
-  /// The union as intervals that do not touch, in ascending order.
+  /// Returns the union as ascending intervals that do not touch.
   std::vector<Interval> joined() const {
     std::vector<Interval> sorted = all_, result;
     std::sort(sorted.begin(), sorted.end());
@@ -48,7 +48,7 @@ class Intervals {
   std::vector<Interval> all_;
 };
 
-/// For how long both go on.
+/// Returns the time during which both sets are active.
 inline base::Ticks commonLength(const Intervals& one, const Intervals& other) {
   const std::vector<Intervals::Interval> a = one.joined(), b = other.joined();
   base::Ticks length;

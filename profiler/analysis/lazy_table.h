@@ -1,5 +1,5 @@
 #pragma once
-// A long table whose rows are found by id. A block is read only when one of its rows is asked for.
+// A long table whose rows are found by id. It reads a block only when a caller asks for one of its rows.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace pipescope::analysis {
 
-/// Thread-safe. Keeps one block alive; the source's cache keeps the others. Where a row is damaged, the table
-/// gives an empty row: a page then shows no name there, and `pipescope verify` says why.
+/// Thread-safe. It keeps one block in memory; the source's cache keeps the others. For a damaged row it
+/// returns an empty row, so a page shows no name there; `pipescope verify` says why.
 template <class Id, class Row>
 class LazyTable {
  public:
-  /// Reads the directory only. An error says why the table cannot be read at all.
+  /// Reads only the directory. An error says why the table cannot be read at all.
   base::Status load(const model::ProfileSource& source) {
     PIPESCOPE_ASSIGN(blocks_, source.blocks<Row>());
     source_ = &source;
@@ -31,7 +31,7 @@ class LazyTable {
 
   bool contains(Id id) const { return id.valid() && static_cast<std::size_t>(id.value) < size(); }
 
-  /// An empty row for an id that the table does not have.
+  /// Returns the row of an id, or an empty row if the table does not have the id.
   Row operator[](Id id) const {
     if (!contains(id)) return Row();
     const auto index = static_cast<std::size_t>(id.value);
@@ -54,7 +54,7 @@ class LazyTable {
       kept_ = std::move(rows).value();
       keptFirst_ = static_cast<std::size_t>(blocks_[number].firstRow);
     } else if (rows.error().kind == base::ErrorKind::badInput) {
-      lost_.insert(number);  // A damaged block stays damaged; any other failure may have passed next time.
+      lost_.insert(number);  // A damaged block stays damaged. Another failure may not happen next time.
     }
   }
 

@@ -3,7 +3,7 @@
 
 namespace pipescope::analysis {
 
-/// What a segment without recorded steps counts as: one step of its pass's kind.
+/// The kind of step that a segment without recorded steps counts as. It follows from the segment's pass.
 constexpr model::StepKind kindOfPass(model::Pass pass) {
   switch (pass) {
     case model::Pass::hostIn:

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of one run, read block by block and only where the block's time range meets the run's.
+// Reads the rows of one run, block by block. It skips blocks whose time range does not overlap the run.
 #include <vector>
 
 #include "profiler/analysis/block_walk.h"
@@ -7,13 +7,14 @@
 
 namespace pipescope::analysis {
 
-/// In recorded order. For Placement, Transfer and Wait.
+/// Returns the rows in the order of recording. Row may be Placement, Transfer or Wait.
 template <class Row>
 Result<std::vector<Row>> rowsOfRun(const model::ProfileSource& source, const model::Run& run) {
   std::vector<Row> found;
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<Row>());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    // A hole is no block to pass over here: reading it says what the figures would lack.
+    // A damaged block has no rows. Reading it gives the error, because figures without its rows would be
+    // wrong.
     if (blocks[i].rows > 0 && !mayMeet(blocks[i], run.start, run.end)) continue;
     PIPESCOPE_ASSIGN(const model::Rows<Row> rows, source.block<Row>(i));
     for (const Row& row : *rows) {

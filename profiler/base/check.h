@@ -1,11 +1,12 @@
 #pragma once
-// Broken invariants end the program (exit 3) with the place and the sentence; expected failures are Results.
+// A broken invariant ends the program with exit status 3 and a sentence with the place and the condition.
+// Expected failures are Results instead.
 #include <string>
 
 namespace pipescope::base {
 
-/// Called with the sentence of a failed check; must not return. Programs set one that prints and exits
-/// with 3.
+/// The function that receives the sentence of a failed check. It must not return. A program sets one that
+/// prints the sentence and exits with status 3.
 using CheckHandler = void (*)(const std::string& sentence);
 void setCheckHandler(CheckHandler handler);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Ids are distinct types: a LaneId is not a DeviceId. Their values count from 0 in the order of recording.
+// Each kind of id is a type of its own, so a LaneId cannot pass for a DeviceId. Values count from 0 in the
+// order of recording.
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace pipescope::base {
 
 template <class Tag>
 struct Id {
-  std::int64_t value = -1;  ///< −1: none
+  std::int64_t value = -1;  ///< −1: no id
 
   constexpr Id() = default;
   constexpr explicit Id(std::int64_t v) : value(v) {}
@@ -38,7 +39,7 @@ class IdVector {
   Reference operator[](Id id) { return items_[static_cast<std::size_t>(id.value)]; }
   ConstReference operator[](Id id) const { return items_[static_cast<std::size_t>(id.value)]; }
   bool contains(Id id) const { return id.valid() && static_cast<std::size_t>(id.value) < items_.size(); }
-  /// The element of this id; null if the id is none or beyond the end.
+  /// Returns the element of this id, or null if the id is none or lies beyond the end.
   T* find(Id id) { return contains(id) ? &(*this)[id] : nullptr; }
   const T* find(Id id) const { return contains(id) ? &(*this)[id] : nullptr; }
   /// The id that the next element will have.

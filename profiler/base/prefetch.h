@@ -5,8 +5,8 @@
 
 namespace pipescope::base {
 
-/// Asks for the element that a loop over `elements` reaches `ahead` of `place`, or for the last: they come
-/// out of the cache of the thread that made them, or of memory, and the loop would wait for each.
+/// Asks the processor to load the element `ahead` places after `place`, or the last element. Without it, a
+/// loop waits for each element, which lies in memory or in the cache of the thread that wrote it.
 template <class Element>
 inline void prefetch(std::span<const Element> elements, std::size_t place, std::size_t ahead = 32) {
   constexpr std::size_t kCacheLine = 64;  // bytes

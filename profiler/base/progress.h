@@ -3,17 +3,18 @@
 
 namespace pipescope::base {
 
-/// Where long work reports to. Implementations are called from one thread at a time and return quickly.
+/// Receives the progress of long work. One thread at a time calls it, and implementations return quickly.
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// `fraction` 0…1 of the whole work, `what` a short present participle ("training epoch 2 of 3").
+  /// `fraction` is the finished share of the whole work, from 0 to 1. `what` is a short present participle,
+  /// such as "training epoch 2 of 3".
   virtual void report(double fraction, std::string_view what) = 0;
-  /// True once the user asked to stop; long work looks at least ten times a second.
+  /// True once the user has asked to stop. Long work checks it at least ten times a second.
   virtual bool cancelled() const { return false; }
 };
 
-/// For callers that want neither reports nor cancellation.
+/// Drops the reports and never cancels.
 class SilentProgress : public Progress {
  public:
   void report(double, std::string_view) override {}

@@ -1,5 +1,6 @@
 #pragma once
-// Result<T>: a value, or an Error whose message a user can act on (what, where, what to do).
+// A Result<T> holds a value or an Error. The error's message says what failed, where, and what the user can
+// do.
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,13 +10,13 @@
 
 namespace pipescope::base {
 
-/// What a failure means for a program's exit status.
+/// Decides the exit status of the program that fails.
 enum class ErrorKind {
-  badInput,   ///< usage, configuration, data or file is wrong: exit 2
-  refused,    ///< the work's own answer is no (NaN loss, disk full during a run …): exit 1
-  io,         ///< the operating system refused (unwritable path, missing file …): exit 2
+  badInput,   ///< the usage, configuration, data or file is wrong: exit 2
+  refused,    ///< the work itself failed (NaN loss, disk full during a run …): exit 1
+  io,         ///< the operating system refused (path not writable, file missing …): exit 2
   cancelled,  ///< the user asked to stop
-  internal,   ///< a fault of this program: exit 3
+  internal,   ///< this program has a fault: exit 3
 };
 
 struct Error {
@@ -48,7 +49,7 @@ class [[nodiscard]] Result {
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  /// The value; a CHECK fails where there is none.
+  /// Returns the value. A CHECK fails if there is none.
   T& value() & { return requireValue(), *std::get_if<0>(&state_); }
   const T& value() const& { return requireValue(), *std::get_if<0>(&state_); }
   T&& value() && { return requireValue(), std::move(*std::get_if<0>(&state_)); }
@@ -90,7 +91,7 @@ using Status = Result<void>;
 
 }  // namespace pipescope::base
 
-/// Returns the error of a Status or Result expression from the enclosing function.
+/// Evaluates a Status or Result expression; if it failed, the enclosing function returns its error.
 #define PIPESCOPE_TRY(expression)                                     \
   do {                                                                \
     if (auto pipescopeStatus = (expression); !pipescopeStatus.ok()) { \
@@ -104,6 +105,7 @@ using Status = Result<void>;
   auto temporary = (expression);                              \
   if (!temporary.ok()) return temporary.error();              \
   declaration = std::move(temporary).value()
-/// PIPESCOPE_ASSIGN(auto x, f()): declares x as the value of f(), or returns f()'s error.
+/// PIPESCOPE_ASSIGN(auto x, f()) declares x as the value of f(). If f() failed, the enclosing function
+/// returns its error.
 #define PIPESCOPE_ASSIGN(declaration, ...) \
   PIPESCOPE_ASSIGN_(PIPESCOPE_JOIN(pipescopeResult, __LINE__), declaration, (__VA_ARGS__))

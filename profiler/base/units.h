@@ -1,11 +1,12 @@
 #pragma once
-// Quantities whose unit is their type, and the clocks that give ticks a length.
+// Quantities whose type is their unit, and the clocks that give ticks a length.
 #include <compare>
 #include <cstdint>
 
 namespace pipescope::base {
 
-/// An amount of one unit. Files may hold any numbers: sums and multiples wrap instead of being undefined.
+/// An amount of one unit. Files may hold any number, so sums and multiples wrap. Overflow of plain signed
+/// integers would be undefined behaviour.
 template <class Tag>
 struct Quantity {
   std::int64_t count = 0;
@@ -33,11 +34,11 @@ struct Quantity {
 /// Ticks of a device's own timebase: tile cycles on an IPU, picoseconds on a Gaudi, 10⁻⁶ cost units on
 /// `fixed`.
 using Ticks = Quantity<struct TicksTag>;
-/// Clock cycles of an engine, where they are not the device's ticks.
+/// Clock cycles of an engine whose clock is not the device's timebase.
 using Cycles = Quantity<struct CyclesTag>;
 using Bytes = Quantity<struct BytesTag>;
 
-/// A device's clock. Times are derived from absolute ticks in 128 bits, never summed from rounded parts.
+/// A device's clock. Times are computed from absolute ticks in 128 bits. Sums of rounded parts would drift.
 struct Timebase {
   std::int64_t ticksPerSecond = 1'000'000;
   friend constexpr bool operator==(Timebase, Timebase) = default;
@@ -47,9 +48,10 @@ constexpr double toSeconds(Ticks ticks, Timebase base) {
   return static_cast<double>(ticks.count) / static_cast<double>(base.ticksPerSecond);
 }
 
-/// `ticks` of `from` in ticks of `to`, rounded up: what crosses devices is never early.
+/// Converts `ticks` of `from` into ticks of `to`. It rounds up, so that nothing reaches another device too
+/// early.
 Ticks convertRoundUp(Ticks ticks, Timebase from, Timebase to);
-/// `seconds` in ticks, rounded up.
+/// Converts `seconds` into ticks and rounds up.
 Ticks ticksFromSeconds(double seconds, Timebase base);
 
 }  // namespace pipescope::base

@@ -1,6 +1,6 @@
 #pragma once
 
 namespace pipescope::base {
-/// "0.1.0": the tool's version, which every program prints and every profile records.
+/// The version of the tool, such as "0.1.0". Every program prints it and every profile records it.
 const char* version();
 }  // namespace pipescope::base

@@ -1,6 +1,6 @@
 #pragma once
-// Sums and products of plain numbers out of files, which may be any: they wrap instead of being undefined, as
-// those of a Quantity do.
+// Sums and products of plain numbers from files. The numbers may be anything, so results wrap, as those of a
+// Quantity do. Overflow of plain signed integers would be undefined behaviour.
 #include <cstdint>
 
 namespace pipescope::base {

@@ -8,7 +8,7 @@
 
 namespace pipescope::record {
 
-/// A profile that lives in memory: for predictions, one-off schedules and tests. Sink and source at once.
+/// A profile in memory, for predictions, one-off schedules and tests. It is both a sink and a source.
 class MemoryProfile : public Sink, public model::ProfileSource {
  public:
   base::Status commit(const model::RowSet& rows) override;
@@ -26,7 +26,8 @@ class MemoryProfile : public Sink, public model::ProfileSource {
   model::RowSet rows_;
   model::SourceState state_;
   std::int64_t revision_ = 0;
-  // Copies made for readers, so that later commits leave them untouched; dropped by the next commit.
+  // Copies for readers, so that later commits leave those rows unchanged. The next commit drops the copies
+  // here.
   mutable std::array<std::shared_ptr<const void>, model::kTableCount> shared_;
 };
 

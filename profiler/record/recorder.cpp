@@ -22,13 +22,13 @@ base::Status Recorder::commitIfDue(bool nextFollows) {
     return sink_.take(pending_);
   }
   constexpr std::size_t kMostPendingRows = 1'000'000;
-  constexpr auto kLongestDelay = std::chrono::milliseconds(900);  // the file is at most a second behind
+  constexpr auto kLongestDelay = std::chrono::milliseconds(900);  // readers see rows at most a second late
   const bool late = since > kLongestDelay;
   return late || pendingRows_ > kMostPendingRows ? commit() : base::Status();
 }
 
 base::Status Recorder::finish(model::ProfileState state, const std::string& reason) {
-  // A sink that buffers writes what it was given when it ends, and need not be waited for here.
+  // A sink that buffers writes its remaining rows in finish(), so there is no need to wait for them here.
   PIPESCOPE_TRY(sink_.buffers() ? sink_.take(pending_) : commit());
   pendingRows_ = 0;
   return sink_.finish(state, reason);

@@ -1,5 +1,5 @@
 #pragma once
-// What the engine calls to leave rows in a profile.
+// The engine uses these classes to write rows into a profile.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -9,34 +9,35 @@
 
 namespace pipescope::record {
 
-/// Where a recorder's rows go: a file (profiler/store), memory (MemoryProfile), or both in turn.
+/// Receives the rows of a recorder: a file (profiler/store), memory (MemoryProfile), or both in turn.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Appends the rows as one transaction: after it returns all of them are readable, or none.
-  /// On failure nothing of the batch is kept.
+  /// Appends the rows as one transaction. After it returns, readers see all of the rows or, if it failed,
+  /// none of them.
   virtual base::Status commit(const model::RowSet& rows) = 0;
-  /// True for sinks with a thread of their own: take() returns before the rows are written.
+  /// True for sinks that write on a thread of their own. Their take() returns before the rows are written.
   virtual bool buffers() const { return false; }
-  /// Takes the rows over, leaving `rows` empty; they are readable within a second. An error is that of rows
-  /// taken earlier, and the profile ends there.
+  /// Takes the rows and leaves `rows` empty. Readers see the rows within a second. An error may come from
+  /// rows of an earlier call; the profile ends before the rows that failed.
   virtual base::Status take(model::RowSet& rows) {
     base::Status status = commit(rows);
     if (status.ok()) rows.clear();
     return status;
   }
-  /// Ends the profile; no commit follows. `reason` is a sentence for cancelled and incomplete.
+  /// Ends the profile; no commit follows. For the states cancelled and incomplete, `reason` is a sentence
+  /// that says why.
   virtual base::Status finish(model::ProfileState state, const std::string& reason) = 0;
 };
 
-/// Collects rows, hands out ids, and commits to the sink: when asked, or when more than a second or too much
-/// has gathered. A sink that buffers is given the rows whenever commitIfDue() is called. One thread at a
-/// time.
+/// Collects rows, gives out ids and commits the rows to the sink. It commits on request, after about a
+/// second, or when many rows have gathered. A sink that buffers receives the rows at every commitIfDue().
+/// Only one thread may use a recorder at a time.
 class Recorder {
  public:
   explicit Recorder(Sink& sink) : sink_(sink) {}
 
-  /// Adds a row; a row with an id gets the next one of its table, which is returned.
+  /// Adds a row. If the type has an id, the row gets the next id of its table, and add() returns it.
   template <class Row>
   auto add(Row row) {
     if constexpr (requires { row.id.value; }) {
@@ -51,19 +52,19 @@ class Recorder {
     }
   }
 
-  /// Rows of a type so far: the place that the next one has in its table.
+  /// Returns how many rows of this type were added, which is also the index of the next row in its table.
   template <class Row>
   std::int64_t added() const {
     return nextId_[model::tableIndexOf<Row>()];
   }
 
-  /// Writes everything gathered so far.
+  /// Writes all rows that have gathered.
   base::Status commit();
-  /// For loops, as often as they like: what was added so far is readable at most a second after the next
-  /// call. `nextFollows`: the next call is a matter of microseconds, so that a few rows may wait for it (50
-  /// ms at most), since handing them over costs.
+  /// Loops may call this as often as they like. Rows become readable at most a second after the next call.
+  /// Set `nextFollows` when another call follows within microseconds; small batches then wait up to 50 ms,
+  /// because each handover costs time.
   base::Status commitIfDue(bool nextFollows = false);
-  /// Commits, then ends the profile.
+  /// Commits the remaining rows, then ends the profile.
   base::Status finish(model::ProfileState state, const std::string& reason = {});
 
  private:

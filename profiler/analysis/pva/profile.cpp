@@ -55,7 +55,7 @@ std::vector<std::int64_t> Profile::childrenOf(std::int64_t id) const {
   return found == children_.end() ? std::vector<std::int64_t>() : found->second;
 }
 
-/// Programs that damage took away are missing where they would be shown.
+/// Skips damaged blocks. Their programs are then missing from the lists of children.
 void Profile::readChildren() const {
   const auto blocks = source->blocks<model::Program>();
   for (std::size_t b = 0; blocks.ok() && b < blocks->size(); ++b) {

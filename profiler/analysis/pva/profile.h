@@ -1,5 +1,5 @@
 #pragma once
-// What the handles of report.h share: the profile, and what is read of it once for many of them.
+// The handles of report.h share this: the profile, and facts that are read once for many handles.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,21 +24,22 @@ struct Profile {
   struct StepPlace {
     std::int64_t row = 0, ticks = 0;
   };
-  /// The first step of each program; read once.
+  /// Finds the first step of each program. The result is kept, so the steps are read once.
   Result<std::unordered_map<std::int64_t, StepPlace>> findSteps() const;
-  /// Cycles by tile of a program's step; empty: not recorded.
+  /// Returns the cycles of each tile in a program's step; empty if they were not recorded.
   Result<std::vector<std::int64_t>> cyclesByTile(std::int64_t program) const;
 
-  /// Read at the first question: a walk over the tree asks for every program's.
+  /// Reads all programs at the first call, because a walk over the tree asks for the children of every
+  /// program.
   std::vector<std::int64_t> childrenOf(std::int64_t program) const;
 
-  /// A tile by its number over all devices, in the order of Compilation::tiles().
+  /// Finds a tile by its number over all devices, in the order of Compilation::tiles().
   struct TilePlace {
     model::MemorySpaceId space;
     model::DeviceId device;
     std::int64_t unit = 0;
   };
-  /// Refused: no such tile; a profile that does not say what lies on which tile.
+  /// Fails if there is no such tile, or if the profile does not say what lies on which tile.
   Result<TilePlace> tile(std::int64_t number) const;
 
  private:
@@ -46,16 +47,16 @@ struct Profile {
 
   mutable std::once_flag childrenRead_;
   mutable std::unordered_map<std::int64_t, std::vector<std::int64_t>> children_;
-  mutable std::mutex mutex_;  // around the two below
+  mutable std::mutex mutex_;  // guards the two members below
   mutable std::optional<std::unordered_map<std::int64_t, StepPlace>> steps_;
   mutable std::optional<analysis::UnitReader> units_;
 };
 
-/// True for a space whose units are tiles of Compilation::tiles(): memory of a device, and not impossibly
-/// much of it.
+/// True for a memory space whose units are tiles of Compilation::tiles(). It must be memory of a device and
+/// keep the number of all tiles at or below 10,000,000.
 bool isTiled(const model::MemorySpace& space, std::int64_t tilesBefore);
 
-/// Name, layer and parent of a debug context; id −1: there is none.
+/// Returns the name, layer and parent of a debug context. An id of −1 means that there is none.
 DebugContext contextOf(const Profile& profile, model::DebugContextId id);
 
 template <class Row>

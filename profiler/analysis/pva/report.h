@@ -1,13 +1,13 @@
 #pragma once
-// A profile through the names that libpva's users know: Report, Compilation, Execution, Tile,
-// LivenessProgramStep, ExecutionStep … (meanings: the public libpva reference). Everything is read when it is
-// asked for, by block; objects are small handles that may be copied and used from several threads, and keep
-// the profile open.
+// Gives access to a profile under the names that libpva's users know: Report, Compilation, Execution, Tile,
+// LivenessProgramStep, ExecutionStep … (see the public libpva reference for their meanings). Objects are
+// small handles. They keep the profile open, may be copied and used from several threads, and read facts by
+// block when a caller asks for them.
 //
-// What differs from libpva: a Compilation and an Execution are of one executable (a profile holds several); a
-// lookup that damage makes impossible is a Result. Not there, because the model of the devices has no such
-// thing: vertices and their types, edges, code and exchange bytes by tile, variables by program, addresses,
-// lightweight-profile blocks.
+// Differences from libpva: A profile holds several executables, and a Compilation or an Execution belongs to
+// one of them. A lookup that can fail on a damaged file returns a Result. The model of the devices has no
+// vertices and vertex types, edges, code and exchange bytes by tile, variables by program, addresses or
+// lightweight-profile blocks, so these are missing.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,7 +31,7 @@ struct TileMemory {
   std::map<std::string, std::int64_t> category;  ///< libpva's category names → bytes
 };
 struct Tile {
-  std::int64_t id = 0;  ///< over all devices
+  std::int64_t id = 0;  ///< unique over all devices
   std::int64_t ipu = 0;
   TileMemory memory;
 };
@@ -39,12 +39,12 @@ struct Ipu {
   std::int64_t id = 0;
   std::vector<Tile> tiles;
 };
-/// One of the copies of the model that run side by side, on as many devices each.
+/// One of the copies of the model that run side by side. Each copy has the same number of devices.
 struct Replica {
   std::int64_t id = 0;
   std::vector<Ipu> ipus;
 };
-/// How much was compiled; libpva's numEdges and numVertices are not known.
+/// The size of the compiled program. libpva's numEdges and numVertices are not known.
 struct Graph {
   std::int64_t numComputeSets = 0, numVars = 0;
 };
@@ -54,7 +54,7 @@ struct Variable {
 };
 /// The part of a variable that lies on one tile.
 struct LoweredVariable {
-  std::int64_t id = -1;  ///< of the variable: parts of one variable share it
+  std::int64_t id = -1;  ///< id of the whole variable, which its parts share
   std::string name, category, shape;
   std::int64_t bytes = 0, tile = 0;
   bool alwaysLive = false;
@@ -88,15 +88,15 @@ class Program {
   std::int64_t id() const { return id_; }
   std::string name() const;  ///< name path
   std::string type() const;  ///< OnTileExecute, DoExchange, Sync …
-  /// In program order. A Call's are those of its function, under the names of this call.
+  /// The children in program order. A Call has the children of its function, under the names of this call.
   std::vector<Program> children() const;
-  std::int64_t count() const;             ///< of a Repeat: how often its children run; otherwise 1
+  std::int64_t count() const;             ///< of a Repeat: how often its children run; 1 for other types
   std::optional<Program> target() const;  ///< of a Call: the Function whose code it runs
   DebugContext debugContext() const;
-  /// Cycles of each tile of its IPU in one execution; empty where the profile does not say. Of OnTileExecute,
-  /// DoExchange and Sync programs.
+  /// Cycles of each tile of the program's IPU in one execution. Only OnTileExecute, DoExchange and Sync
+  /// programs have them; empty if the profile does not.
   Result<std::vector<std::int64_t>> estimatedCyclesByTile() const;
-  /// Calls the visitor's member for the type; children are not visited by themselves.
+  /// Calls the visitor's member function for this type. It does not visit the children.
   void accept(ProgramVisitor& visitor) const;
 
  private:
@@ -110,7 +110,7 @@ class Program {
   std::int64_t id_ = -1;
 };
 
-/// Override what is of interest; the defaults do nothing, and visitProgram() is called for every other type.
+/// Override the functions that you need; the defaults do nothing. visitProgram() handles all other types.
 class ProgramVisitor {
  public:
   virtual ~ProgramVisitor() = default;
@@ -131,11 +131,12 @@ class LivenessProgramStep {
   std::int64_t index() const { return row_.index; }
   Program program() const;
   std::int64_t notAlwaysLiveBytes() const { return row_.notAlwaysLive.count; }
-  /// With the variables: reads the life intervals.
+  /// Returns the memory with its variables. It reads the variables' life intervals.
   Result<LiveMemory> notAlwaysLiveMemory() const;
-  /// Of one tile of this step's IPU, largest first; reads the unit maps. Refused where there are none.
+  /// Returns the memory of one tile of this step's IPU, largest variable first. It reads the unit maps
+  /// and fails if there are none.
   Result<LiveMemory> notAlwaysLiveMemoryForTile(std::int64_t tile) const;
-  std::int64_t ipu() const;  ///< whose program it is a step of
+  std::int64_t ipu() const;  ///< the IPU that runs the program
 
  private:
   friend class Compilation;
@@ -143,7 +144,7 @@ class LivenessProgramStep {
   model::LivenessStep row_;
 };
 
-/// What an OnTileExecute program runs.
+/// The computation that an OnTileExecute program runs.
 class ComputeSet {
  public:
   std::string name() const { return program_.name(); }
@@ -159,19 +160,19 @@ class ComputeSet {
 class Compilation {
  public:
   Target target() const;
-  /// Tiles of all devices of the executable: memory by unit.
+  /// Returns the tiles of all devices of the executable, with the memory of each.
   Result<std::vector<Tile>> tiles() const;
-  /// The same tiles by device, and these by replica.
+  /// Returns the same tiles grouped by device; replicas() groups those devices.
   Result<std::vector<Ipu>> ipus() const;
   Result<std::vector<Replica>> replicas() const;
   Result<Graph> graph() const;
-  std::vector<Program> programs() const;  ///< roots: those without a parent
-  /// Of all devices, in the order of the programs.
+  std::vector<Program> programs() const;  ///< root programs, which have no parent
+  /// Returns the compute sets of all devices, in the order of the programs.
   Result<std::vector<ComputeSet>> computeSets() const;
   Result<std::vector<LivenessProgramStep>> livenessProgramSteps(std::int64_t ipu = 0) const;
   Result<std::vector<Variable>> alwaysLiveVariables() const;
-  /// By tile, largest first; read the unit maps. Refused where there are none, and for tiles that do not
-  /// exist.
+  /// Returns the variables on a tile, largest first. Both functions read the unit maps. They fail if
+  /// there are none or the tile does not exist.
   Result<std::vector<Variable>> alwaysLiveVariablesForTile(std::int64_t tile) const;
   Result<std::vector<LoweredVariable>> loweredVariablesForTile(std::int64_t tile) const;
 
@@ -195,7 +196,7 @@ class ExecutionStep {
   std::string name() const { return program().name(); }
   std::string kind() const { return model::toString(step_.kind); }
   StepIpu ipu() const;
-  /// Of its program.
+  /// The cycles by tile of the step's program.
   Result<std::vector<std::int64_t>> cyclesByTile() const { return program().estimatedCyclesByTile(); }
   std::int64_t stage() const { return placement_.stage; }
   std::int64_t microBatch() const { return placement_.microBatch; }
@@ -218,12 +219,12 @@ struct Run {
 class Execution {
  public:
   std::vector<Run> runs() const;
-  /// Of all runs together: from the start of each to its end.
+  /// Adds up the time from start to end of every run.
   std::int64_t totalCycles() const;
-  /// Calls visit for every step of a run, placement by placement, until it returns false; nothing is
-  /// gathered, so that a run of any length can be walked.
+  /// Calls visit for every step of a run, placement by placement, until it returns false. It collects
+  /// nothing, so a run may have any length.
   base::Status forEachStep(std::int64_t run, const std::function<bool(const ExecutionStep&)>& visit) const;
-  /// The steps of a run, refused where there are more than `most`.
+  /// Returns the steps of a run. Fails if there are more than `most`.
   Result<std::vector<ExecutionStep>> steps(std::int64_t run, std::size_t most = 10'000'000) const;
 
  private:
@@ -240,22 +241,21 @@ struct Operation {
   std::int64_t bytes = 0;
 };
 
-/// How finely times are told, in libpva's words.
+/// The level of detail of the recorded times, in libpva's words.
 struct InstrumentationSettings {
-  std::string
-      compute;  ///< Tile: of every tile; Ipu: of every step; Device: of what a stage does; Off: of nothing
-  std::string externalExchange;  ///< Tile (of every transfer) or Off
+  std::string compute;  ///< Tile: times of every tile; Ipu: of every step; Device: of every stage; Off: none
+  std::string externalExchange;  ///< Tile (times of every transfer) or Off
 };
 
 class Report {
  public:
   static Result<Report> make(std::shared_ptr<const model::ProfileSource> source);
   std::vector<std::string> executables() const;
-  /// Of the executable of this name; empty: the first.
+  /// The next three functions take the name of an executable. An empty name means the first one.
   Result<Compilation> compilation(const std::string& executable = "") const;
   Result<Execution> execution(const std::string& executable = "") const;
   Result<std::vector<Operation>> operations(const std::string& executable = "") const;
-  /// As far as rows were recorded.
+  /// Derives the settings from the rows that were recorded.
   Result<InstrumentationSettings> instrumentationSettings() const;
   std::string property(const std::string& key) const;
   std::string pipescopeVersion() const { return property("tool_version"); }

@@ -47,13 +47,14 @@ class FarReader {
     Bytes streamIn, streamOut, globalIn, globalOut;
   };
 
-  /// Placements of a segment on a device within the stretch.
+  /// The placements of one segment on one device within the stretch.
   struct Use {
-    double share = 0, ended = 0;  ///< of them, and how many end in it
-    double inside = 0;            ///< axis ticks
+    /// Placements, each counted by its share within the stretch; and how many of them end in it.
+    double share = 0, ended = 0;
+    double inside = 0;  ///< the time that they fill, in axis ticks
   };
 
-  /// What a placement of a segment consists of, in ticks of its device.
+  /// Sums over the steps of one segment, in ticks of its device.
   struct SegmentSums {
     TicksByKind byKind{};
     Ticks reached;  ///< the latest end of its steps so far
@@ -61,7 +62,7 @@ class FarReader {
     bool sideBySide = false;
   };
 
-  /// A placement on a device whose tracks work side by side.
+  /// A placement on a device whose lanes work at the same time.
   struct Beside {
     Ticks start, end;  ///< axis ticks, within the stretch
     model::SegmentId segment;
@@ -83,8 +84,8 @@ class FarReader {
     return {};
   }
 
-  /// Blocks tell times in ticks of their rows' devices, which can be skipped by only where all have one
-  /// timebase.
+  /// Blocks give their times in ticks of their rows' devices. A block can be skipped by its times only if all
+  /// devices have the same timebase.
   bool mayMeet(const model::BlockInfo& block) const {
     const bool same = std::all_of(trace_.devices.begin(), trace_.devices.end(),
                                   [](const DeviceTrace& device) { return device.axisTicksPerTick == 1; });
@@ -123,8 +124,8 @@ class FarReader {
     return found == lanes_.end() ? model::LaneId() : found->second;
   }
 
-  /// Each instant counts on the first lane that works in it, as with the sums of rows that were read one by
-  /// one.
+  /// Each moment counts on the first lane that works in it. The sums of rows that were read one by one follow
+  /// the same rule.
   void takeSideBySide() {
     for (auto& [index, lanes] : beside_) {
       std::vector<std::pair<Ticks, Ticks>> covered;
@@ -151,7 +152,7 @@ class FarReader {
     }
   }
 
-  /// Sorted, and what touches is one.
+  /// Sorts the spans and joins those that overlap or touch.
   static std::vector<std::pair<Ticks, Ticks>> joined(std::vector<std::pair<Ticks, Ticks>> spans) {
     std::sort(spans.begin(), spans.end());
     std::vector<std::pair<Ticks, Ticks>> result;
@@ -165,7 +166,7 @@ class FarReader {
     return result;
   }
 
-  /// Steps of what was placed, as often as it was.
+  /// Adds the steps of the placed segments, each as often as its segment was placed.
   base::Status readSteps() {
     if (placed_.empty()) return {};
     const auto [first, last] = std::minmax_element(
@@ -180,7 +181,7 @@ class FarReader {
     return {};
   }
 
-  /// Of segments from `first` to `last` that were placed.
+  /// Calls `add` for the steps of placed segments from `first` to `last`.
   template <class Add>
   base::Status forEachStep(model::SegmentId first, model::SegmentId last, const Add& add) {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source_.blocks<model::Step>());
@@ -197,8 +198,8 @@ class FarReader {
     return {};
   }
 
-  /// Steps that overlap need all of their segment's to be there at once: such segments are read again, as
-  /// many together as memory is good for.
+  /// Steps that overlap can only be summed when all steps of their segment are in memory. This reads such
+  /// segments again, as many at once as kStepsAtOnce allows.
   base::Status readSideBySide() {
     std::vector<const TraceSegment*> overlapping;
     for (const TraceSegment& segment : trace_.segments) {
@@ -237,7 +238,7 @@ class FarReader {
     for (const auto& [index, use] : uses) {
       Sums& sums = sums_[static_cast<std::size_t>(index)];
       const DeviceTrace& device = trace_.devices[static_cast<std::size_t>(index)];
-      if (known == segments_.end()) {  // what has no steps counts as one of its pass's kind
+      if (known == segments_.end()) {  // a segment without steps counts as one step of its pass's kind
         sums.byKind[kindIndex(kindOfPass(segment.pass))] += use.inside;
         continue;
       }

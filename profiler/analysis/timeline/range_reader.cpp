@@ -10,7 +10,7 @@
 namespace pipescope::analysis {
 namespace {
 
-// Sums and differences of two such times do not overflow.
+// The sum or difference of two such times does not overflow.
 constexpr Ticks kRangeReaderMostTicks(std::int64_t{1} << 61);
 bool isPossible(Ticks start, Ticks end) {
   return start <= end && start >= Ticks(-kRangeReaderMostTicks.count) && end <= kRangeReaderMostTicks;
@@ -134,14 +134,15 @@ base::Status RangeReader::spans(Ticks resolution, std::vector<StepSpan>& answer)
   return {};
 }
 
-/// Step by step. Counts first: what is put where it belongs at once needs no memory but the answer's.
+/// Collects every step without joining. It counts the spans of each lane first and then writes each span to
+/// its final place, so it needs no memory besides the answer.
 base::Status RangeReader::everySpan(std::vector<StepSpan>& all) {
   PIPESCOPE_ASSIGN(std::vector<model::Placement> found, placements());
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });
   expectSteps(found);
-  std::vector<std::size_t> places(index_.catalog_->lanes.size() +
-                                  2);  // by lane, the last of none: where its spans begin
+  // The index of each lane's first span. All unknown lanes share one lane; the last entry is the total.
+  std::vector<std::size_t> places(index_.catalog_->lanes.size() + 2);
   const auto laneOf = [none = places.size() - 2](model::LaneId lane) {
     return std::min(static_cast<std::size_t>(lane.value), none);
   };
@@ -163,7 +164,8 @@ base::Status RangeReader::everySpan(std::vector<StepSpan>& all) {
   return {};
 }
 
-/// Most questions need a few blocks, the first time one after the other: they may as well be read in one go.
+/// Most questions need a few blocks and would read them one after the other the first time. This asks for all
+/// of them at once.
 void RangeReader::expectSteps(const std::vector<model::Placement>& found) {
   constexpr std::size_t kMostBlocks = 16, kMostPlacements = 64;
   std::vector<std::size_t> blocks;
@@ -197,7 +199,7 @@ base::Status RangeReader::forEachSpan(const std::vector<model::Placement>& found
   return {};
 }
 
-/// Calls visit(NodeFacts) for nodes of a content in blocks that `mayHold(info, ranges)` accepts.
+/// Calls visit(NodeFacts) for nodes of `content` in the blocks that `mayHold(info, ranges)` accepts.
 template <class MayHold, class Visit>
 base::Status RangeReader::forEachNode(model::LevelContent content, MayHold&& mayHold, Visit&& visit) {
   const std::size_t contents = columnOf<model::LevelNode>("content"),
@@ -227,18 +229,19 @@ base::Status RangeReader::forEachNode(model::LevelContent content, MayHold&& may
       });
 }
 
-/// Nodes of a level; lanes that have none so high are taken from the highest they have. The last rows of a
-/// growing file are in no node yet.
+/// Adds the nodes of a level. A lane without nodes of that level gives the nodes of its highest level. The
+/// last rows of a growing file belong to no node yet.
 base::Status RangeReader::spansOfNodes(std::int32_t level, SpanJoiner& joiner) {
   struct LaneNodes {
     std::int32_t level = 0;
     std::vector<NodeFacts> nodes;
   };
-  std::vector<LaneNodes> found(index_.catalog_->lanes.size() + 1);  // by lane; the last: of none
+  // By lane; the last entry is for unknown lanes.
+  std::vector<LaneNodes> found(index_.catalog_->lanes.size() + 1);
   PIPESCOPE_TRY(forEachNode(
       model::LevelContent::placements,
       [&](const model::BlockInfo& block, const model::ColumnRange& levels, const model::ColumnRange&) {
-        // Blocks of a file hold one content and level; other sources do not say.
+        // Each block of a file holds one content and one level. Other sources do not give these ranges.
         return levels.mayMeet(level - 1, level) && mayMeet(block, range_.from, range_.to);
       },
       [&](const NodeFacts& node) {
@@ -288,13 +291,13 @@ Result<const std::vector<StepSpan>*> RangeReader::joined(model::SegmentId segmen
   const Ticks length = std::min(kRangeReaderMostTicks, index_.catalog_->segments[segment].ticks);
   const double pixels = 1 + static_cast<double>(length.count) / static_cast<double>(resolution.count);
   const std::vector<std::size_t> blocks = index_.steps_.of(segment, Ticks(0), kRangeReaderMostTicks);
-  double rows = 0, own = 0;  // of the blocks; of those between two others, which are this segment's alone
+  double rows = 0, own = 0;  // rows of all blocks; rows of inner blocks, which hold only this segment
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto count = static_cast<double>(index_.steps_.rowsIn(blocks[i]));
     rows += count;
     if (i > 0 && i + 1 < blocks.size()) own += count;
   }
-  // A segment of as many steps has nodes of all lanes.
+  // A segment with that many steps has nodes for all of its lanes.
   const bool isLong = own >= static_cast<double>(model::kStepsOfLongSegment);
   constexpr double kStepsPerPixel = 512, kNodesPerPixel = 8;
   std::int32_t level = 0;

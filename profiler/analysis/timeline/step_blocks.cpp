@@ -17,7 +17,7 @@ Result<StepBlocks> StepBlocks::make(const model::ProfileSource& source) {
   for (std::size_t b = 0; b < steps.size(); ++b) {
     Block block;
     block.firstRow = steps[b].firstRow;
-    if (steps[b].rows > 0) {  // otherwise a hole
+    if (steps[b].rows > 0) {  // a block without rows is damaged
       PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, source.ranges<model::Step>(b));
       block.rows = steps[b].rows;
       block.firstSegment = ranges[segment].known ? ranges[segment].smallest : 0;
@@ -50,7 +50,7 @@ std::vector<std::size_t> StepBlocks::of(model::SegmentId segment, Ticks from, Ti
   for (auto block = first; block != end; ++block) {
     if (block->rows == 0 || segment.value < block->firstSegment || segment.value > block->lastSegment)
       continue;
-    // A block of several segments says nothing about this one's offsets.
+    // The range of offsets in a block with several segments says nothing about this segment.
     const bool alone = block->firstSegment == block->lastSegment;
     if (alone && (block->firstOffset >= to.count || block->lastOffset < earliest)) continue;
     found.push_back(static_cast<std::size_t>(block - blocks_.begin()));
@@ -72,8 +72,8 @@ StepReader::StepReader(const StepBlocks& blocks, const model::ProfileSource& sou
 
 Result<StepReader::Opened*> StepReader::open(std::size_t block) {
   if (const auto known = opened_.find(block); known != opened_.end()) return &known->second;
-  // The source's cache keeps what is asked for again and again; here only what a few placements share is
-  // kept.
+  // The source's cache keeps blocks that are needed often. This list only keeps blocks that several
+  // placements of one question share.
   constexpr std::size_t kMostOpened = 128;
   if (opened_.size() >= kMostOpened) opened_.clear();
   Opened opened;
@@ -93,10 +93,12 @@ namespace {
 
 enum class Meeting : std::uint8_t { none, some, all };
 
-/// How many of the steps meet [from, to); all of them only where their times are possible, too.
+/// Says whether none, some or all of the steps overlap [from, to). It says "all" only if the times of every
+/// step are possible.
 Meeting meetingOf(const std::int64_t* starts, const std::int64_t* ticks, std::size_t count, std::int64_t from,
                   std::int64_t to, std::int64_t longest) {
-  std::int64_t any = 0, all = 1;  // as wide as what is compared, for vectors
+  // As wide as the compared numbers, so that the compiler can use vector instructions.
+  std::int64_t any = 0, all = 1;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t meets = (starts[i] < to) & (base::wrappedSum(starts[i], ticks[i]) > from) ? 1 : 0;
     any |= meets;
@@ -111,8 +113,8 @@ std::span<const std::uint32_t> StepReader::findRows(Run& run, const View& offset
                                                     Ticks from, Ticks to,
                                                     std::vector<std::uint32_t>& memory) {
   const auto limit = static_cast<std::uint64_t>(std::clamp<std::int64_t>(to.count, 0, kMostTicks + 1));
-  const auto meets = [&offsets, &lengths, limit,
-                      from](std::size_t i) {  // negative numbers are very large ones here
+  const auto meets = [&offsets, &lengths, limit, from](std::size_t i) {
+    // As unsigned numbers, negative ones are very large and fail the comparisons.
     const auto offset = static_cast<std::uint64_t>(offsets[i]),
                length = static_cast<std::uint64_t>(lengths[i]);
     return (offset < limit) & (length <= static_cast<std::uint64_t>(kMostTicks)) &
@@ -127,8 +129,8 @@ std::span<const std::uint32_t> StepReader::findRows(Run& run, const View& offset
     return {into, last - first};
   }
   std::size_t count = 0;
-  // Most traces are in the order of time: what lies before, in and after the range is passed many rows at a
-  // time.
+  // Most traces are in order of time. The loop therefore passes over many rows at once before, in and after
+  // the range.
   constexpr std::size_t kAtOnce = 64;
   for (std::size_t i = first, end = first; i < last; i = end) {
     end = std::min(i + kAtOnce, last);

@@ -73,8 +73,10 @@ class StepReader {
   }
 
  private:
-  static constexpr std::int64_t kMostTicks = std::int64_t{1} << 61;  // sums of two do not overflow
-  /// Looks up once where the numbers of a column lie, because loops that write would do so for every row.
+  // The sum of two such times does not overflow.
+  static constexpr std::int64_t kMostTicks = std::int64_t{1} << 61;
+  /// Looks up once where the numbers of a column lie. Loops that write to memory would look it up again for
+  /// every row.
   class View {
    public:
     explicit View(const model::IntegerColumn& column)

@@ -9,7 +9,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// What tells a step from others of its segment, whose steps the trace has sorted.
+/// Identifies a step within its segment. Its index does not, because the trace has sorted the steps.
 using StepKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 std::map<StepKey, std::size_t> placesOf(const TraceSegment& segment) {

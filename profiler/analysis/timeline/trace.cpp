@@ -100,7 +100,8 @@ class Loader {
     }
   }
 
-  /// What is read one by one, and whether the runs are so long that rows must not depend on the window.
+  /// Decides which rows are read one by one, and whether the runs are so long that tracks and rows must not
+  /// depend on the window.
   base::Status chooseDetail() {
     draft_.trace->loadedFrom = draft_.trace->start;
     draft_.trace->loadedTo = draft_.trace->end;

@@ -1,5 +1,5 @@
 #pragma once
-// A trace while it is being loaded: what the parts of the loader of trace.h share.
+// A trace while it is being loaded. The parts of the loader of trace.h share it.
 #include <map>
 #include <set>
 #include <string>
@@ -29,12 +29,12 @@ struct TraceDraft {
   Ticks toAxis(const DeviceTrace& device, Ticks ticks) const;
   bool inWindow(const model::BlockInfo& block) const;
   bool inWindow(Ticks start, Ticks end) const;
-  /// Without having seen all placements: whether lanes of the device work at the same time.
+  /// Says whether lanes of the device work at the same time, without reading all placements.
   bool worksSideBySide(model::DeviceId device) const;
   std::vector<model::LaneId> lanesOf(model::DeviceId device) const;
-  /// The name path of a step, its program's kind where it has no name; and that kind.
+  /// Returns the name path of a step (or its program's kind if it has no name) and that kind.
   std::pair<std::string, std::string> textsOf(const model::Step& step);
-  /// An error once the loading is cancelled.
+  /// Reports progress. Returns an error once the loading is cancelled.
   base::Status report(double from, std::size_t block, std::size_t blocks, const char* what);
 
   const model::ProfileSource& source;
@@ -56,14 +56,14 @@ struct TraceDraft {
   std::int32_t sampledDepth = 1;
 };
 
-// One file each, in this order.
-/// Placements, waits and transfers of the runs, or what they look like from afar.
+// The loader calls these functions in this order. Each has a file of its own.
+/// Reads placements, waits and transfers of the runs, or the nodes that stand for them.
 base::Status readTraceRows(TraceDraft& draft);
-/// The segments' steps, as far as they are placed in the window.
+/// Reads the steps of the segments that are placed in the window.
 base::Status readTraceSteps(TraceDraft& draft);
-/// Tracks with their rows and lanes.
+/// Makes the tracks with their rows and lanes.
 void layOutTrace(TraceDraft& draft);
-/// Needs the tracks.
+/// Finds the iterations. It needs the tracks.
 base::Status findTraceIterations(TraceDraft& draft);
 
 }  // namespace pipescope::analysis

@@ -42,7 +42,8 @@ class IterationFinder {
     return {};
   }
 
-  /// From what the directory says of each block; blocks in which one iteration follows another are read.
+  /// Finds the iterations from the directory. It reads a block only if one iteration follows another within
+  /// it.
   template <class Extend>
   base::Status findFarIterations(const Extend& extend) {
     constexpr std::size_t kRun = 5, kIteration = 11, kMostRead = 64;

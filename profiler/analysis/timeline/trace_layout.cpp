@@ -22,7 +22,8 @@ class Layout {
   }
 
  private:
-  /// Replicas that do the same as another at the same time are not recorded: their devices do work.
+  /// Finds the recorded replicas. A profile leaves out replicas that do the same as another at the same time;
+  /// their devices still work.
   void findRecorded() {
     Trace& trace = *draft_.trace;
     if (draft_.request.large) {
@@ -45,7 +46,7 @@ class Layout {
     }
   }
 
-  /// Cuts the device's placements into tracks and gives each its rows.
+  /// Splits the device's placements into tracks and gives each track its rows.
   void finishDevice(DeviceTrace& device) {
     const auto index = static_cast<std::size_t>(draft_.deviceIndex[device.id]);
     std::vector<TracePlacement>& placements = draft_.placements[index];
@@ -122,7 +123,7 @@ class Layout {
     return draft_.trace->segments[static_cast<std::size_t>(placement.segment)].lane;
   }
 
-  /// One lane works while the device waits for it, as engines do for a collective.
+  /// True if one lane works while the device waits for it, as engines do for a collective operation.
   bool waitsBeside(const std::vector<TracePlacement>& placements,
                    const std::vector<model::Wait>& waits) const {
     const bool lanes = std::any_of(
@@ -162,7 +163,7 @@ class Layout {
     for (const std::size_t i : used) layOutSegment(device, track, draft_.trace->segments[i]);
   }
 
-  /// Lanes and depths that hold for every window of a large trace.
+  /// Chooses lanes and depths that are the same for every window of a large trace.
   void fixLanes(const DeviceTrace& device, TraceTrack& track) {
     if (draft_.request.large) {
       const auto place = static_cast<std::size_t>(draft_.deviceIndex[device.id]);
@@ -188,7 +189,7 @@ class Layout {
   }
 
   void layOutSegment(const DeviceTrace& device, TraceTrack& track, TraceSegment& segment) {
-    if (!segment.flame.empty()) return;  // taken from an earlier window
+    if (!segment.flame.empty()) return;  // an earlier window has already laid it out
     if (const auto far = draft_.farSteps.find(segment.id.value); far != draft_.farSteps.end())
       return layOutFarSegment(track, segment, far->second);
     std::vector<std::string> paths;

@@ -5,9 +5,9 @@
 namespace pipescope::analysis {
 namespace {
 
-constexpr std::int32_t kHighest = 24;  // levels; 8²⁴ rows
+constexpr std::int32_t kHighest = 24;  // highest level; one of its nodes would stand for 8²⁴ rows
 
-/// Ascending, and each ending before the next begins.
+/// Sorts the nodes and cuts each one so that it ends before the next one begins.
 void straighten(std::vector<model::LevelNode>& nodes) {
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const auto& a, const auto& b) { return a.start < b.start; });

@@ -18,7 +18,7 @@ class RowsReader {
   }
 
  private:
-  /// Rows of the wanted runs in blocks that meet the window.
+  /// Visits the rows of the wanted runs in blocks that overlap the window.
   template <class Row, class Visit>
   base::Status forEachRow(double from, const char* what, Visit&& visit) {
     PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, draft_.source.blocks<Row>());

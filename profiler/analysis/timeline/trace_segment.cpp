@@ -8,7 +8,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Deeper parts of a name path share the last row.
+/// Parts of a name path below this depth share the last row.
 constexpr std::size_t kDeepest = 12;
 
 std::vector<std::string> splitPath(const std::string& path) {
@@ -28,7 +28,8 @@ Ticks endOf(const model::Step& step) {
   return step.offset + step.ticks;
 }
 
-/// Collects steps in time order into rows by level, extending the boxes of shared path parts.
+/// Collects steps in order of time into one row for each level. Neighbouring steps with the same part of the
+/// name path share a box.
 class FlameBuilder {
  public:
   explicit FlameBuilder(NameTable& names) : names_(names) {}
@@ -84,7 +85,7 @@ class FlameBuilder {
   std::vector<std::vector<TicksByKind>> ticks_;
 };
 
-/// Which kind an instant counts as where several steps run at once.
+/// The kind that counts when several steps run at the same time, most important first.
 constexpr std::array<std::size_t, kStepKinds> kPriority = {kindIndex(model::StepKind::compute),
                                                            kindIndex(model::StepKind::globalExchange),
                                                            kindIndex(model::StepKind::remoteCopy),
@@ -94,7 +95,7 @@ constexpr std::array<std::size_t, kStepKinds> kPriority = {kindIndex(model::Step
                                                            kStepKinds - 1,
                                                            kindIndex(model::StepKind::control)};
 
-/// Sum over steps that may run at once: sweeps over their starts and ends.
+/// Adds the time of each kind. Steps may overlap, so it visits their starts and ends in order of time.
 void sweep(const TraceSegment& segment, Ticks from, Ticks to, TicksByKind& sums) {
   std::vector<std::pair<Ticks, int>> edges;  // time, kind + 1 for a start, −(kind + 1) for an end
   for (const model::Step& step : segment.steps) {

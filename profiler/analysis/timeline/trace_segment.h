@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a segment as flame and flat rows; used by the loader of trace.h.
+// Arranges the steps of a segment in flame and flat rows for the loader of trace.h.
 #include <map>
 #include <string>
 #include <unordered_map>

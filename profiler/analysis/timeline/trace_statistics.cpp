@@ -27,7 +27,7 @@ class DeviceRange {
     base::addWrapped(result_.byKind[kindIndex(model::StepKind::globalExchange)], outside.count);
     result_.idle = std::max(Ticks(0), result_.total - busy_.unionLength() - outside);
     if (steps_ > 0) result_.tileBalance = balance_ / static_cast<double>(steps_);
-    // A device in one piece computes when one of its engines does.
+    // A device without single units computes whenever one of its engines does.
     if (device_.units <= 1) {
       const auto computing = result_.byKind[kindIndex(model::StepKind::compute)];
       unitTicks_ = static_cast<double>(computing) / device_.axisTicksPerTick;
@@ -53,7 +53,7 @@ class DeviceRange {
     const Ticks start = std::max(placement.start, from_), end = std::min(placement.end, to_);
     busy_.add(start, end);
     const TraceSegment* segment = trace_.segmentOf(placement);
-    // Work that another track does at the same time was counted with that track.
+    // Another track has already counted the times in `covered_`.
     Ticks at = start;
     auto other = covered_.begin() + static_cast<std::ptrdiff_t>(firstEndingAfter(at));
     for (; other != covered_.end() && other->first < end; ++other) {
@@ -118,7 +118,7 @@ class DeviceRange {
   Ticks from_, to_;
   RangeStatistics result_;
   Intervals busy_, moving_;
-  std::vector<Intervals::Interval> covered_;  ///< by the tracks before
+  std::vector<Intervals::Interval> covered_;  ///< times that earlier tracks have counted
   double unitTicks_ = 0, balance_ = 0;
   std::int64_t steps_ = 0;
 };

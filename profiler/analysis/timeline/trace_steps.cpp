@@ -13,7 +13,7 @@ class StepsReader {
   base::Status read() { return readSteps(); }
 
  private:
-  /// The part of a segment that is placed in the window, in ticks of its device.
+  /// The part of a segment that placements in the window need, in ticks of its device.
   struct Wanted {
     bool any = false;
     Ticks from, to;
@@ -42,7 +42,7 @@ class StepsReader {
     return wanted;
   }
 
-  /// Takes from an earlier window what that has whole.
+  /// Takes complete segments from an earlier window.
   void reuseSegments(std::vector<Wanted>& wanted) {
     for (std::size_t i = 0; draft_.request.large && i < wanted.size(); ++i) {
       const TraceSegment& known = draft_.request.large->segments[i];
@@ -73,7 +73,7 @@ class StepsReader {
     std::int64_t rows = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].rows == 0) {
-        chosen.push_back(i);  // damaged: reading it says so
+        chosen.push_back(i);  // damaged; reading it gives the error
         continue;
       }
       PIPESCOPE_ASSIGN(const std::vector<model::ColumnRange> ranges, draft_.source.ranges<model::Step>(i));
@@ -131,7 +131,7 @@ class StepsReader {
     return {};
   }
 
-  /// How deep name paths go, from steps at the beginning, in the middle and at the end.
+  /// Estimates how deep name paths go from steps at the beginning, in the middle and at the end.
   base::Status sampleDepth(const std::vector<model::BlockInfo>& blocks) {
     constexpr std::size_t kSteps = 400;
     draft_.sampledDepth = 1;

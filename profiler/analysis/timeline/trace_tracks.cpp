@@ -9,7 +9,7 @@ namespace {
 
 using LaneGroups = std::map<std::tuple<std::int32_t, bool, std::int32_t>, std::vector<TransferLane>>;
 
-/// On the first lane that is free.
+/// Puts the transfer on the first free lane.
 void addTransfer(Trace& trace, std::vector<TransferLane>& lanes, std::size_t index, std::int32_t peer,
                  bool outgoing) {
   const auto row = [&](std::int32_t i) -> const model::Transfer& {
@@ -20,7 +20,7 @@ void addTransfer(Trace& trace, std::vector<TransferLane>& lanes, std::size_t ind
     return l.transfers.empty() || row(l.transfers.back()).end <= start;
   });
   if (lane == lanes.end()) {
-    if (trace.large && !lanes.empty()) return;  // its own lane would move all rows below it
+    if (trace.large && !lanes.empty()) return;  // a new lane would move all rows below it
     if (lanes.size() >= TransferLane::kMost) {
       ++trace.crowdedTransfers;
       return;
@@ -36,13 +36,13 @@ bool byStart(const Activity& a, const Activity& b) {
   return a.start < b.start;
 }
 
-/// What is left between passes and waits, where transfers take the device.
+/// Adds transfers as activities in the gaps between passes and waits.
 void addTransferTime(const Trace& trace, const DeviceTrace& device, std::vector<Activity>& activities) {
   std::vector<std::int32_t> transfers;
   for (const TransferLane& lane : device.transferLanes) {
     transfers.insert(transfers.end(), lane.transfers.begin(), lane.transfers.end());
   }
-  std::sort(transfers.begin(), transfers.end());  // by start, as Trace::transfers is
+  std::sort(transfers.begin(), transfers.end());  // by start, because Trace::transfers ascends by start
   std::vector<Activity> moving;
   for (const std::int32_t index : transfers) {
     const model::Transfer& row = trace.transfers[static_cast<std::size_t>(index)];

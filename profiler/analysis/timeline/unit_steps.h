@@ -8,20 +8,21 @@
 
 namespace pipescope::analysis {
 
-/// Units firstUnit … firstUnit + unitCount − 1 work that long from the step's start on.
+/// Units firstUnit … firstUnit + unitCount − 1 work for the same time from the step's start on.
 struct UnitRun {
   std::int64_t firstUnit = 0, unitCount = 1;
   Ticks ticks;
 };
 
-/// True where the profile knows what single units do.
+/// True if the profile records the times of single units.
 Result<bool> hasUnitSteps(const model::ProfileSource& source);
 
-/// Unit times of single steps by their row in table step; keeps the last few blocks that it has read.
+/// Finds the unit times of a step by its row in table step. Keeps the last few blocks that it has read.
 class UnitReader {
  public:
   static Result<UnitReader> make(const model::ProfileSource& source);
-  /// Of a step of `length` on a device with so many units; what does not fit into these is left out.
+  /// Returns the runs of a step of `length` ticks on a device with `units` units. It leaves out runs that
+  /// exceed these limits.
   Result<std::vector<UnitRun>> of(std::int64_t stepRow, Ticks length, std::int64_t units);
 
  private:
