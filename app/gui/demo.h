@@ -15,7 +15,7 @@ struct DemoPlaces {
   QStringList samples;  ///< folders to search for mnist/pipelined.toml, in this order
   QString folder;       ///< folder for the profile; created if it is missing
 };
-/// The files and folders of the running program.
+/// The files and folders for the running program.
 DemoPlaces demoPlaces();
 
 /// Runs the sample that comes with the program, without numerics. Passes the path of the profile or an error

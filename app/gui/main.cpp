@@ -31,8 +31,8 @@ void say(const std::string& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
 }
 
-/// Prints only Qt's critical and fatal messages, because its warnings about the environment do not help
-/// users.
+/// Drops Qt's warnings about the environment, which do not help users. Critical and fatal messages stay, and
+/// QT_LOGGING_RULES brings all messages back.
 void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
     say(message.toStdString());

@@ -55,7 +55,7 @@ enum class WaitCause : std::uint8_t {
   exchange = 3,     ///< data or the copies between devices of this pipeline cycle have not arrived
   collective = 4,
   host = 5,    ///< host link or overhead of a call
-  update = 6,  ///< another device's weight update
+  update = 6,  ///< the weight update of another device
 };
 
 enum class TransferKind : std::uint8_t {

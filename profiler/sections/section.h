@@ -33,7 +33,7 @@ enum class Format {
 
 struct Fact {
   std::string key;    ///< JSON key, snake_case with the unit
-  std::string label;  ///< for people
+  std::string label;  ///< name that users see
   Cell value;
   Format format = Format::plain;
   std::string doc;     ///< one sentence that defines the value and names its denominator

@@ -86,8 +86,8 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
                    {"share", "Share", Format::fraction, "of the call's time"},
                    {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
-    // The profile records only one replica. A device that waits for itself in a collective waits for the
-    // others.
+    // The profile records only the device's own part of a collective. If the device seems to wait for itself,
+    // it waits for the other replicas.
     const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
     table.rows.push_back(
         {deviceName(catalog, g.device), replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),

@@ -26,9 +26,9 @@ struct Words {
   std::string timed(const std::string& label) const;
   /// The basis of a table with times. It names the unit unless the unit is cycles.
   std::string basis(const std::string& what) const;
-  /// "cycles per micro-batch", "µs per micro-batch".
+  /// The unit per `what`, such as "cycles per micro-batch" or "µs per micro-batch".
   std::string per(const char* what) const { return std::string(time.unit) + " per " + what; }
-  /// Appends "sum over tiles" to `before` for devices of tiles. For other devices it returns `before`.
+  /// Appends "sum over tiles" to `before` if a device consists of tiles.
   std::string overTiles(const std::string& before = "") const;
 };
 Words wordsOf(const analysis::Catalog& catalog);

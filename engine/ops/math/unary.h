@@ -11,7 +11,8 @@
 //   PIPESCOPE_UNARY(Exp, exp, lanes::exp(x), output, dy * r, multiply)
 //   PIPESCOPE_UNARY(Elu, elu, …, input, …, eluGradient, {"alpha", 1.0})
 //
-// The first line defines the operators Exp and GradExp (r, dy → dx). addUnary<Exp>(registry) registers both.
+// The first example defines the operators Exp and GradExp (r, dy → dx). addUnary<Exp>(registry) registers
+// both.
 #include <array>
 #include <string>
 #include <vector>

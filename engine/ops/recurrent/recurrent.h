@@ -121,12 +121,12 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
 template <class T>
 struct RecurrentMemory {
   T* gates = nullptr;        ///< rows × width: input products, then activated gates, then their gradients
-  T* before = nullptr;       ///< rows × hidden: the state before each step
+  T* before = nullptr;       ///< rows × hidden: state before each step
   T* cells = nullptr;        ///< rows × hidden; LSTM: c after each step; GRU: see GruCell
   T* cellsBefore = nullptr;  ///< rows × hidden; LSTM: c before each step
-  T* state = nullptr;        ///< batch × hidden
-  T* cell = nullptr;         ///< batch × hidden
-  T* products = nullptr;     ///< batch × width
+  T* state = nullptr;        ///< batch × hidden; current state
+  T* cell = nullptr;         ///< batch × hidden; LSTM: current c
+  T* products = nullptr;     ///< batch × width; state · Rᵀ, or the gradients of the gates' arguments
   T* dState = nullptr;       ///< batch × hidden; gradient of the state
   T* dCell = nullptr;        ///< batch × hidden; LSTM: gradient of c; GRU: buffer for one step
   T* dNext = nullptr;        ///< batch × hidden; gradient of the state before the step
@@ -257,9 +257,8 @@ class GradientOutputs {
 };
 
 /// Runs one direction backward, after runForward. The class Cell has two functions:
-///   - back(b, row) replaces the activated gates by the gradients of their arguments, in row `row` of the
-///   gates
-///     and row b of the products. It writes the part of the state's gradient that bypasses R to dNext.
+///   - back(b, row) computes the gradients of the gates' arguments. It writes them to row `row` of the gates
+///     and to row b of the products. The part of the state's gradient that bypasses R goes to dNext.
 ///   - backProducts() adds the part that passes through R.
 /// At the end dState holds the gradient of the initial state.
 template <class T, class Cell>

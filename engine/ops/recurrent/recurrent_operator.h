@@ -10,12 +10,10 @@ namespace pipescope::ops {
 /// `Kind` has the class Cell<T>, which runForward and runBackward in recurrent.h describe, and these static
 /// functions:
 ///   - planOf(call) reads the attributes and sizes.
-///   - recurrentBiases(plan) is the number of gates whose recurrent bias is added together with the input
-///   bias.
+///   - recurrentBiases(plan) is the number of gates whose two biases are added together.
 ///   - cellWork(call, plan) is the Work of one step of one direction.
-///   - parameterGradients<T>(plan, direction, arguments, outputs, memory) computes the gradients of R, B and
-///   P
-///     after runBackward.
+///   - parameterGradients<T>(plan, direction, arguments, outputs, memory) runs after runBackward and
+///     computes the gradients of R, B and P.
 template <class Kind>
 struct RecurrentOperator {
   template <class T>

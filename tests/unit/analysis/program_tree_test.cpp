@@ -19,7 +19,7 @@ using base::Bytes;
 using base::Ticks;
 using model::ProgramId;
 
-/// A device whose program is a loop of three rounds. The loop calls a function and has one step of its own.
+/// A profile of one device with one stage and one segment. Tests add programs, steps and operators to it.
 struct Profile {
   model::RowSet rows;
   record::MemoryProfile profile;

@@ -15,7 +15,7 @@ using model::Ticks;
 
 struct TraceFixture {
   std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
-  model::RowSet rows;  ///< the rows of the profile, for expectations
+  model::RowSet rows;  ///< a copy of the rows in the profile, for expected values
 
   /// `slower` ticks are added to each step of operation 1.
   explicit TraceFixture(int placementsPerDevice, int slower = 0) {

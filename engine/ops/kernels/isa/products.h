@@ -26,8 +26,7 @@ constexpr std::int64_t kDepth = 1024;
 struct Block {
   const float* rows[kMostRows];
   const float* b = nullptr;
-  std::int64_t firstSegment = 0, endSegment = 0, begin = 0,
-               end = 0;  ///< begin and end are for a single segment
+  std::int64_t firstSegment = 0, endSegment = 0, begin = 0, end = 0;  ///< begin, end: one segment only
   float* to[kMostRows];
   std::int64_t columns = 0;  ///< at most vectors · kLanes
   const float* bias = nullptr;

@@ -60,7 +60,7 @@ inline float sumOf(RowLanes v) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// The most filters that are computed together. vectorsFor() is the number of vectors of positions beside
+/// The most filters that are computed together. vectorsFor() is how many vectors of positions fit beside
 /// them.
 constexpr int kMostTogether = kRegisters == 32 ? 12 : 6;
 constexpr int vectorsFor(int together) {

@@ -43,7 +43,7 @@ struct Column {
   Lanes v[4];
 };
 
-/// One column of Bᵀd.
+/// Computes one column of Bᵀd.
 inline Column inputColumn(const float* at, std::int64_t row) {
   const Lanes d0 = load(at), d1 = load(at + row), d2 = load(at + 2 * row), d3 = load(at + 3 * row);
   return {{subtract(d0, d2), add(d1, d2), subtract(d2, d1), subtract(d1, d3)}};
