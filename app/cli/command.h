@@ -1,5 +1,5 @@
 #pragma once
-// A command of `pipescope`. Each command is one file, which the build finds.
+// Declares what a command of `pipescope` needs. Each command is one file that the build finds by itself.
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pipescope::cli {
 
-/// Exit statuses of every program.
+/// Exit statuses of all programs of the project.
 enum Exit : int { kDone = 0, kAnswerIsNo = 1, kBadInput = 2, kInternalFault = 3 };
 int exitStatus(base::ErrorKind kind);
 
@@ -30,7 +30,7 @@ class CommandRegistry {
 };
 void registerCommands(CommandRegistry& registry);
 
-/// Prints "pipescope: <sentence>" on standard error and returns the error's exit status.
+/// Prints "pipescope: <message>" on standard error and returns the error's exit status.
 int fail(const base::Error& error);
 /// The command line of the program as it was typed, without quotes. A profile records it.
 const std::string& commandLine();

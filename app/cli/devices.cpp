@@ -1,4 +1,4 @@
-// pipescope devices: what can be emulated, with figures, grades and sources.
+// pipescope devices lists the devices and systems that can be emulated, with figures, grades and sources.
 #include <fmt/format.h>
 
 #include "app/cli/command.h"

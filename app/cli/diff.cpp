@@ -1,5 +1,5 @@
-// pipescope diff: compares two profiles. Changed options come first, then parts that add up to the whole
-// change.
+// pipescope diff compares two profiles. It prints the changed options first and then the changes of the
+// parts, which add up to the whole change.
 #include "app/cli/command.h"
 #include "profiler/sections/diff_section.h"
 #include "profiler/store/profile_reader.h"

@@ -1,4 +1,4 @@
-// pipescope export: a profile for other programs.
+// pipescope export converts a profile to formats of other programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct ExportOptions {
   std::optional<std::int64_t> call;
 };
 
-/// A file that is there whole or not at all.
+/// A file that appears only when it is complete.
 class OutputFile {
  public:
   static base::Result<OutputFile> create(const std::string& path) {
@@ -110,7 +110,7 @@ base::Status runExport(const ExportOptions& options) {
   return exportText(options, reader, progress);
 }
 
-/// An option that says something about some formats only.
+/// An option that applies to some formats only.
 struct Particular {
   const CLI::Option* option;
   std::vector<std::string> formats;

@@ -1,4 +1,4 @@
-// pipescope infer: an ONNX model on tensors from files, numerics only.
+// pipescope infer computes an ONNX model on tensors from files. It does not emulate a device.
 #include "app/run/execute/infer_model.h"
 
 #include <fmt/format.h>

@@ -44,7 +44,7 @@ std::string& keptCommandLine() {
   return line;
 }
 
-/// Refuses a first word that is no command. CLI11 would only say that a command is missing.
+/// Fails if the first word is not a command. CLI11 would only report that a command is missing.
 base::Status checkCommand(int argc, char** argv, const CommandRegistry& registry) {
   if (argc < 2 || argv[1][0] == '-') return {};
   std::string known;
@@ -73,7 +73,7 @@ int runMain(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);  // prints help, version or the sentence
+    const int status = app.exit(error);  // prints the help, the version or the error
     return status == 0 ? kDone : kBadInput;
   }
   for (const auto& [sub, action] : commands) {

@@ -88,7 +88,7 @@ class Bar : public Display {
 void catchInterrupts() {
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
-  std::signal(SIGPIPE, SIG_IGN);  // nobody reads the progress any more: the run goes on
+  std::signal(SIGPIPE, SIG_IGN);  // the run continues if the reader of its progress has ended
 }
 
 std::unique_ptr<base::Progress> makeProgress(const std::string& mode) {

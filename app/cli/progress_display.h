@@ -9,8 +9,11 @@
 
 namespace pipescope::cli {
 
-/// bar: one line that is rewritten; if standard error is no terminal, the same as plain. plain: about one
-/// line per second. json: a line {"fraction", "what"} for each report, at most ten per second. off: nothing.
+/// The modes are:
+///   - bar rewrites one line. If standard error is not a terminal, it is the same as plain.
+///   - plain prints about one line per second.
+///   - json prints a line {"fraction", "what"} for each report, at most ten per second.
+///   - off prints nothing.
 std::unique_ptr<base::Progress> makeProgress(const std::string& mode);
 /// Ends the line of a bar, so that later output starts on a new line.
 void finishProgress(base::Progress& progress);

@@ -1,4 +1,4 @@
-// pipescope report: sections of a profile as text, JSON or CSV; thresholds for CI.
+// pipescope report prints sections of a profile as text, JSON or CSV, and checks thresholds for CI.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct ReportOptions {
   std::int64_t tile = -1;
 };
 
-constexpr std::int64_t kMostTiles = 1'000'000;  // of any device
+constexpr std::int64_t kMostTiles = 1'000'000;  // more than any device has
 
 std::string sectionNames() {
   std::string names;
@@ -42,7 +42,7 @@ base::Result<std::vector<sections::Section>> makeSections(const sections::Contex
   return made;
 }
 
-/// "stages.imbalance > 1.2"
+/// A threshold from the command line, such as "stages.imbalance > 1.2".
 struct Threshold {
   std::string section, path, comparison;
   double bound = 0;
@@ -74,7 +74,8 @@ base::Result<Threshold> parseThreshold(const std::string& text) {
   return threshold;
 }
 
-/// A number or truth below a section's JSON: "imbalance", "stages.0.forward_cycles", "by_category.variable".
+/// Finds a number or boolean in the JSON of a section by its path, such as "imbalance",
+/// "stages.0.forward_cycles" or "by_category.variable".
 base::Result<double> valueAt(const nlohmann::json& section, const Threshold& threshold) {
   const nlohmann::json* at = &section;
   std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// pipescope run: validate, compile, emulate, train or infer, write the profile.
+// pipescope run checks the configuration, compiles, emulates, trains or infers, and writes the profile.
 #include "app/run/execute/run.h"
 
 #include <fmt/format.h>
@@ -17,13 +17,13 @@ namespace {
 
 struct RunOptions {
   std::string file, output, profileDirectory, progress = "bar";
-  std::map<std::string, std::string> flags;  ///< key path → value, as given
+  std::map<std::string, std::string> flags;  ///< key path → value as typed
   std::map<std::string, bool> switches;      ///< key path → value
   std::vector<std::string> settings;         ///< --set key=value
   bool training = false, inference = false, debug = false, helpKeys = false;
 };
 
-/// Every key with a flag becomes an option. A key that is true or false becomes --flag and --no-flag.
+/// Adds an option for every key that has a flag. A boolean key gets --flag and --no-flag.
 void addKeyFlags(CLI::App& command, RunOptions& options) {
   for (const config::Key& key : app::configurationKeys().all()) {
     if (key.flags.empty()) continue;
@@ -105,7 +105,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   return line;
 }
 
-/// Reads a configuration. For an ONNX file it makes one that only names the model.
+/// Reads a configuration. For an ONNX file, the configuration only names the model.
 base::Result<config::Configuration> readConfiguration(const std::string& file) {
   if (!file.ends_with(".onnx")) return app::readConfiguration(file);
   PIPESCOPE_ASSIGN(config::Configuration configuration, app::parseConfiguration("", file));

@@ -1,4 +1,4 @@
-// pipescope schedule: a schedule's table, times and stash for given stage costs.
+// pipescope schedule prints the table, the times and the stash of a schedule for given stage costs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ struct ScheduleOptions {
   bool inference = false;
 };
 
-/// Makes a cost for each stage from one cost for all, one for each device, or one for each stage.
+/// Returns a cost for each stage. The text gives one cost for all stages, one for each device or one for each
+/// stage.
 base::Result<std::vector<double>> costs(const std::string& text, const char* flag,
                                         const std::vector<int>& deviceOfStage, int devices) {
   std::vector<double> values;
@@ -53,7 +54,7 @@ base::Result<std::string> table(const ScheduleOptions& options) {
   run.exchange = options.exchange;
   PIPESCOPE_ASSIGN(const schedules::ScheduleDefinition* schedule, schedules::findSchedule(options.schedule));
   PIPESCOPE_ASSIGN(run.chunks, schedules::chunksPerDevice(*schedule, options.chunks));
-  // The devices of one pipe's stages. Each chunk is a stage; a second pipe repeats the stages of the first.
+  // Lists the device of each stage of one pipe. Each chunk is a stage. A second pipe has the same stages.
   const int stages = schedule->pipes > 1 ? options.stages : options.stages * run.chunks;
   std::vector<int> devices;
   for (int s = 0; s < stages; ++s) devices.push_back(s);

@@ -1,4 +1,4 @@
-// pipescope verify: is a profile whole; names each hole.
+// pipescope verify checks that a profile is complete and lists each gap.
 #include "profiler/store/verify.h"
 
 #include <fmt/format.h>

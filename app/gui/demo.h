@@ -11,16 +11,16 @@ namespace pipescope::gui {
 
 /// Files and folders of the demo.
 struct DemoPlaces {
-  QString program;      ///< path of pipescope, which lies beside this program
+  QString program;      ///< path of pipescope, which is in the same folder as this program
   QStringList samples;  ///< folders to search for mnist/pipelined.toml, in this order
-  QString folder;       ///< folder for the profile; made if it is missing
+  QString folder;       ///< folder for the profile; created if it is missing
 };
-/// The files and folders of the running program.
+/// The files and folders for the running program.
 DemoPlaces demoPlaces();
 
-/// Runs the sample that comes with the program, without numerics, and passes the path of its profile or an
-/// error to `done`. Files are searched on a worker. `done` is called in the event loop of `owner`'s thread
-/// unless `owner` is destroyed before.
+/// Runs the sample that comes with the program, without numerics. Passes the path of the profile or an error
+/// to `done`. A worker thread searches the files. `done` is called in the event loop of `owner`'s thread, but
+/// not if `owner` is destroyed first.
 void makeDemo(QObject* owner, const DemoPlaces& places, std::function<void(base::Result<QString>)> done);
 
 }  // namespace pipescope::gui

@@ -9,9 +9,9 @@
 
 namespace pipescope::gui {
 
-/// The log in $XDG_STATE_HOME/pipescope/window.log (or ~/.local/state/…). Each start begins it anew. A thread
-/// of its own writes it, so that nobody who logs waits for the disk. The file is made with the first note;
-/// where it cannot be written, notes are dropped.
+/// The log in $XDG_STATE_HOME/pipescope/window.log (or ~/.local/state/…). Each start of the program replaces
+/// it. A separate thread writes it, so that callers never wait for the disk. The first message creates the
+/// file. If the file cannot be written, messages are dropped.
 class LogFile {
  public:
   LogFile();

@@ -1,4 +1,4 @@
-// pipescope-gui shows profiles in windows.
+// The program pipescope-gui, which shows profiles in windows.
 #include <QApplication>
 #include <QDir>
 #include <QFontDatabase>
@@ -31,13 +31,14 @@ void say(const std::string& sentence) {
   std::fprintf(stderr, "pipescope-gui: %s\n", sentence.c_str());
 }
 
-/// Drops Qt's remarks on its environment, which do not help users. Qt's failures are kept.
+/// Drops Qt's warnings about the environment, which do not help users. Critical and fatal messages stay, and
+/// QT_LOGGING_RULES brings all messages back.
 void showQtMessage(QtMsgType type, const QMessageLogContext&, const QString& message) {
   if (type == QtCriticalMsg || type == QtFatalMsg || qEnvironmentVariableIsSet("QT_LOGGING_RULES"))
     say(message.toStdString());
 }
 
-/// Without a display, Qt ends the program with a message that few understand. This says what to do.
+/// Checks for a display before Qt does, because Qt would abort with a message that few users understand.
 bool hasDisplay() {
   return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY") ||
          qEnvironmentVariableIsSet("QT_QPA_PLATFORM");
@@ -49,7 +50,7 @@ void setLook(QApplication& application) {
   if (QFontDatabase().families().contains(wanted)) application.setFont(QFont(wanted, 9));
 }
 
-/// The windows of the program. Each has a profile of its own.
+/// The windows of the program. Each window shows one profile.
 class Windows {
  public:
   Windows(const Options& options, shell::Palette& palette) : options_(options), palette_(palette) {
@@ -98,7 +99,8 @@ class Windows {
     windows_.erase(found);
   }
 
-  /// Shows the time of the command line. The length of a tick is known only once the profile is open.
+  /// Goes to the time that the command line gives. The profile must be open, because it defines the length of
+  /// a tick.
   void goToTime(shell::MainWindow& window) const {
     if (options_.at.isEmpty()) return window.go({QStringLiteral("trace"), {}, -1, options_.lane});
     const analysis::Catalog& catalog = *window.session().snapshot()->catalog;
@@ -125,7 +127,7 @@ int run(int argc, char** argv, const Options& options) {
   QCoreApplication::setApplicationVersion(QLatin1String(base::version()));
   QGuiApplication::setDesktopFileName(QStringLiteral("pipescope-gui"));
   setLook(application);
-  // Pictures do not depend on the user's settings and do not change them.
+  // A screenshot uses empty settings, so that it neither depends on the user's settings nor changes them.
   std::unique_ptr<QTemporaryDir> scratch;
   if (!options.screenshot.isEmpty()) {
     scratch = std::make_unique<QTemporaryDir>();

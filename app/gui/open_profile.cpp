@@ -6,8 +6,8 @@
 namespace pipescope::gui {
 
 base::Result<shell::OpenedSource> openProfile(const std::string& path) {
-  // A small cache is enough: the window keeps what it shows, and decoded blocks are needed again only when
-  // the view moves.
+  // A small cache is enough, because the window keeps the rows it shows. It needs decoded blocks again only
+  // when the view moves.
   constexpr std::size_t kCache = std::size_t{64} << 20;
   static const auto cache = std::make_shared<store::BlockCache>(kCache);
   store::OpenOptions open;

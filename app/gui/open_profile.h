@@ -6,8 +6,8 @@
 
 namespace pipescope::gui {
 
-/// Opens the profile at `path`, with functions that read it again while it grows and that write its notes.
-/// Errors are sentences that name the file.
+/// Opens the profile at `path`. The result has functions that reload a growing file and that save notes.
+/// Error messages name the file.
 base::Result<shell::OpenedSource> openProfile(const std::string& path);
 
 }  // namespace pipescope::gui

@@ -11,14 +11,14 @@ namespace pipescope::gui {
 /// The options of pipescope-gui's command line.
 struct Options {
   QStringList profiles;
-  QString page, executable, at, lane;  ///< empty: not given
-  QString screenshot;                  ///< empty: none
+  QString page, executable, at, lane;  ///< empty if not given
+  QString screenshot;                  ///< empty if no picture is wanted
   std::optional<QSize> size;           ///< size of the window or picture
   std::optional<QString> theme;        ///< light or dark
   bool help = false, version = false;
 };
 
-/// Reads the arguments that follow the program's name. An error is a sentence for the user.
+/// Reads the arguments that follow the program's name. An error message is for the user.
 base::Result<Options> parseOptions(const QStringList& arguments);
 QString helpText();
 

@@ -19,7 +19,7 @@ Screenshot::Screenshot(shell::MainWindow& window, QString file, QObject* parent)
   timer_.start(kLookMs);
 }
 
-/// The window must be settled a few times in a row, because loading one thing may start to load another.
+/// Requires several settled checks in a row, because one finished load may start another.
 void Screenshot::look() {
   settled_ = window_.isSettled() ? settled_ + 1 : 0;
   if (++looks_ > kMostLooks) {

@@ -6,9 +6,9 @@
 
 namespace pipescope::gui {
 
-/// Waits until a window has loaded everything, draws it into a file and ends the program with 0. It ends with
-/// 1 if the file cannot be written or the page does not load, and with 2 if the profile cannot be opened; a
-/// sentence on standard error says so.
+/// Waits until a window has loaded everything, draws it to a file and ends the program with status 0. The
+/// status is 1 if the file cannot be written or the page does not load, and 2 if the profile cannot be
+/// opened. Errors go to standard error.
 class Screenshot : public QObject {
   Q_OBJECT
 

@@ -1,5 +1,5 @@
 #pragma once
-// What derives from the rows' declarations: columns by type, tables by index, one vector per table.
+// Derives the tables of a profile from the row types in rows.h: their columns, their order and their storage.
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -37,7 +37,7 @@ constexpr ColumnType columnTypeOf() {
   }
 }
 
-/// The integer a field is stored as: enums by their number, ids and quantities by their value.
+/// The integer that stores a field: the number of an enum, or the value of an id or quantity.
 template <class Field>
 constexpr std::int64_t toInteger(const Field& field) {
   if constexpr (std::is_enum_v<Field> || std::is_integral_v<Field>) {
@@ -101,13 +101,13 @@ void forEachRowType(Visit&& visit) {
   (std::make_index_sequence<kTableCount>());
 }
 
-/// Every table with its columns, in table order.
+/// All tables with their columns, in table order.
 const std::vector<Table>& tables();
 
-/// Rows of every table: what is handed from a recorder to a sink.
+/// Rows of all tables. A recorder passes them to a sink.
 class RowSet {
  public:
-  // In columns.cpp, so that the code of every table's vector is made once.
+  // columns.cpp defines these, so that the code for all the vectors is compiled only once.
   RowSet();
   RowSet(const RowSet&);
   RowSet(RowSet&&) noexcept;
@@ -126,9 +126,9 @@ class RowSet {
   bool empty() const;
   std::size_t size() const;
   void clear();
-  /// The rows of `other` after those of every table.
+  /// Appends the rows of `other`, table by table.
   void append(const RowSet& other);
-  /// The rows of one table alone.
+  /// A RowSet with the rows of one table only.
   RowSet only(std::size_t table) const;
 
  private:

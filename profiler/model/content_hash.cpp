@@ -9,7 +9,7 @@
 namespace pipescope::model {
 namespace {
 
-/// Two independent 64-bit sums over a sequence of values.
+/// Two independent 64-bit hashes of a sequence of values.
 class Hash {
  public:
   void add(std::uint64_t value) {
@@ -27,7 +27,7 @@ class Hash {
   }
   void addReal(double value) {
     if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
-    if (value == 0) value = 0;  // no negative zero: SQLite keeps none
+    if (value == 0) value = 0;  // turns −0 into 0, because SQLite does not store −0
     add(std::bit_cast<std::uint64_t>(value));
   }
   std::string text() const {

@@ -1,32 +1,32 @@
 #pragma once
-// Closed vocabularies of a profile. Files may hold values a reader does not know: names of those read
-// "unknown (17)" and views show them in a neutral style.
+// The enums of a profile. A file from a newer version may contain a value that this version does not know.
+// Its name is then "unknown (17)", and views show it in a neutral style.
 #include <cstdint>
 #include <string>
 
 namespace pipescope::model {
 
-/// What a device does for a micro-batch, or around the micro-batches of a step.
+/// What a device does for a micro-batch, or before and after the micro-batches of a step.
 enum class Pass : std::uint8_t {
   forward = 0,
-  recompute = 1,       ///< forward again, from the stash, before the backward pass
-  backward = 2,        ///< input and weight gradients; input gradients only where weightGradient is split off
-  weightGradient = 3,  ///< the W of zero-bubble schedules
-  update = 4,          ///< optimizer
+  recompute = 1,       ///< repeats the forward pass from the stash, before the backward pass
+  backward = 2,        ///< input and weight gradients; only input gradients if weightGradient is separate
+  weightGradient = 3,  ///< the pass W of zero-bubble schedules
+  update = 4,          ///< weight update by the optimizer
   hostIn = 5,          ///< host → device stream copies
   hostOut = 6,         ///< device → host stream copies
   sync = 7,            ///< external sync
   collective = 8,
   remote = 9,  ///< loads and stores of remote buffers
 };
-/// True for forward, recompute, backward and weightGradient: what "busy" means in stage reports.
+/// True for forward, recompute, backward and weightGradient. Stage reports count these as busy time.
 constexpr bool isComputePass(Pass pass) {
   return pass <= Pass::weightGradient;
 }
 
 enum class StepKind : std::uint8_t {
   compute = 0,   ///< OnTileExecute; MME or TPC kernels
-  exchange = 1,  ///< DoExchange: within one chip
+  exchange = 1,  ///< DoExchange; within one chip
   sync = 2,
   globalExchange = 3,  ///< between chips
   streamCopy = 4,      ///< host ↔ device
@@ -47,15 +47,15 @@ enum class LaneRole : std::uint8_t {
 enum class ClockDomain : std::uint8_t { emulated = 0, wall = 1 };
 enum class ExecutableKind : std::uint8_t { training = 0, validation = 1, inference = 2 };
 
-/// Why a device does nothing. Every gap has one.
+/// Why a device is idle. Every idle interval has a cause.
 enum class WaitCause : std::uint8_t {
   fill = 0,         ///< no micro-batch has reached this stage yet in this step
   drain = 1,        ///< this stage has done all its micro-batches of this step
   slowerStage = 2,  ///< another stage's work is not finished
-  exchange = 3,     ///< data or the cycle's inter-device copies are under way
+  exchange = 3,     ///< data or the copies between devices of this pipeline cycle have not arrived
   collective = 4,
-  host = 5,    ///< host link or per-call overhead
-  update = 6,  ///< another device's weight update
+  host = 5,    ///< host link or overhead of a call
+  update = 6,  ///< the weight update of another device
 };
 
 enum class TransferKind : std::uint8_t {
@@ -68,31 +68,31 @@ enum class TransferKind : std::uint8_t {
 };
 enum class Severity : std::uint8_t { info = 0, warning = 1, error = 2 };
 
-/// What an outcome is about.
+/// What an outcome describes.
 enum class OutcomeKind : std::uint8_t {
-  result = 0,    ///< what the model achieved: loss, accuracy
-  forecast = 1,  ///< what would be with other options
-  emulator = 2,  ///< how fast the emulator was
+  result = 0,    ///< result of the model, such as loss or accuracy
+  forecast = 1,  ///< estimate for other options
+  emulator = 2,  ///< speed of the emulator
 };
 
-/// What holds back the passes of an executable's schedule.
+/// When the schedule of an executable lets a pass start.
 enum class ScheduleKind : std::uint8_t {
   dependency = 0,  ///< a pass starts when its inputs have arrived
   barrier = 1,     ///< all devices start each pipeline cycle together
-  oneAtATime = 2,  ///< a micro-batch enters when the one before has left the last device
+  oneAtATime = 2,  ///< a micro-batch starts when the previous one has left the last device
 };
 
-/// What a device's tick stands for, and so the unit in which people read its times.
+/// What a tick of a device measures. Reports choose the unit of times by it.
 enum class TickMeaning : std::uint8_t {
   clockCycle = 0,  ///< a cycle of the device's own clock
-  time = 1,        ///< a fraction of a second, because the device's engines have clocks of their own
-  cost = 2,        ///< a fraction of a cost unit; the configuration gives all costs
+  time = 1,        ///< a fraction of a second, because the engines of the device have different clocks
+  cost = 2,        ///< a fraction of the unit in which the configuration gives costs
 };
 
-/// What a LevelNode stands for.
+/// The kind of rows that a LevelNode summarises.
 enum class LevelContent : std::uint8_t { placements = 0, waits = 1, transfers = 2, steps = 3 };
 
-/// How a profile ended, or that it is still being written.
+/// How a profile ended; running means that it is still being written.
 enum class ProfileState : std::uint8_t { running = 0, complete = 1, cancelled = 2, incomplete = 3 };
 
 std::string toString(Pass pass);

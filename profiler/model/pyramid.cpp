@@ -12,13 +12,13 @@ std::size_t kindPlace(std::int32_t kind) {
   return kind >= 0 && kind < 15 ? static_cast<std::size_t>(kind) : 15;
 }
 
-/// Rows are drawn from these, so a row that cannot be drawn is in no node.
+/// False for times that no view can draw. Such rows are in no node.
 bool isPossible(Ticks start, Ticks length) {
   constexpr std::int64_t kMost = std::int64_t{1} << 61;
   return start.count >= 0 && start.count <= kMost && length.count >= 0 && length.count <= kMost;
 }
 
-/// Sums of very long lengths wrap instead of being undefined.
+/// Adds with wrap-around, because damaged files may contain lengths whose sum would overflow.
 Ticks sum(Ticks a, Ticks b) {
   return Ticks(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(a.count) + static_cast<std::uint64_t>(b.count)));
@@ -89,7 +89,7 @@ void PyramidBuilder::addRow(const Key& key, Ticks start, Ticks end, std::int32_t
   if (count(levels, {start, end - start, kind}, kRowsPerNode)) close(key, levels, 0, nodes);
 }
 
-/// Counts a row into the open node of level 1; true: that is full.
+/// Adds a row to the open node of level 1. Returns true if the node is then full.
 inline bool PyramidBuilder::count(Levels& levels, const Item& item, std::int64_t perNode) {
   if (!isPossible(item.start, item.length)) return false;
   if (levels.empty()) levels.emplace_back();
@@ -105,7 +105,7 @@ inline bool PyramidBuilder::count(Levels& levels, const Item& item, std::int64_t
   return ++open.members == perNode;
 }
 
-/// Writes the open node of a level and counts it into the one above.
+/// Writes the open node of a level and adds it to the open node of the next level.
 void PyramidBuilder::close(const Key& key, Levels& levels, std::size_t level, std::vector<LevelNode>& nodes) {
   if (levels.size() == level + 1) levels.emplace_back();
   Open& closed = levels[level];
@@ -133,7 +133,7 @@ void PyramidBuilder::close(const Key& key, Levels& levels, std::size_t level, st
 void PyramidBuilder::flushLevels(const Key& key, Levels& levels, std::vector<LevelNode>& nodes) {
   for (std::size_t level = 0; level < levels.size(); ++level) {
     const bool top = level + 1 == levels.size();
-    if (top && level > 0 && levels[level].members == 1) break;  // it would say what its only member says
+    if (top && level > 0 && levels[level].members == 1) break;  // it would equal its only member
     if (levels[level].members > 0) close(key, levels, level, nodes);
   }
 }
@@ -151,8 +151,8 @@ void PyramidBuilder::closeSegment(std::vector<LevelNode>& nodes) {
     if (!steps.nodes.empty()) highest = std::max(highest, steps.nodes.back().level);
   }
   for (StepLane& steps : stepLanes_) {
-    // The highest level of a lane is one node: it stands for itself further up, so that a level has all
-    // lanes.
+    // The highest level of a lane is one node. It is repeated on the levels above, so that every level
+    // contains all lanes.
     while (isLong && !steps.nodes.empty() && steps.nodes.back().level < highest) {
       LevelNode above = steps.nodes.back();
       ++above.level;

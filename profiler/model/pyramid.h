@@ -1,6 +1,6 @@
 #pragma once
-// Makes LevelNodes of rows as they come: pictures from afar then cost what they show, not what the file
-// holds.
+// Summarises rows as LevelNodes while they are recorded. A zoomed-out view then reads a few nodes instead of
+// all rows.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -11,23 +11,24 @@
 
 namespace pipescope::model {
 
-/// Rows of a node of level 1, and nodes of level n of one of level n + 1.
+/// A node of level 1 summarises kRowsPerNode rows, or kStepsPerNode steps. A node of each higher level
+/// summarises kNodesPerNode nodes of the level below.
 inline constexpr std::int64_t kRowsPerNode = 8;
 inline constexpr std::int64_t kStepsPerNode = 64;
 inline constexpr std::int64_t kNodesPerNode = 8;
-/// Lanes of a segment with fewer steps have no nodes: their steps themselves are as quick.
+/// A lane of a segment with fewer steps has no nodes, because its steps are as quick to read.
 inline constexpr std::int64_t kLeastStepsWithNodes = 128;
-/// Except where the segment is this long: then all of its lanes have nodes, of the same levels.
+/// In a segment with at least this many steps, all lanes have nodes, and all on the same levels.
 inline constexpr std::int64_t kStepsOfLongSegment = 16'384;
 
-/// Takes rows in the order of recording. Rows of one lane are expected to ascend in time; where they do not,
-/// the nodes overlap. Memory: a few hundred bytes a lane, and the nodes of the segment whose steps are
-/// coming. Copies are independent, so that a commit that failed can be tried again.
+/// Takes rows in the order of recording. If the rows of a lane are not in order of time, their nodes overlap.
+/// The builder needs a few hundred bytes per lane, plus the nodes of the segment whose steps arrive. A copy
+/// is independent, so that a failed commit can be repeated.
 class PyramidBuilder {
  public:
-  /// Appends the nodes that are full. A lane's last rows are in no node before flush().
+  /// Appends the nodes that are full. The last rows of a lane get their node in flush().
   void add(const RowSet& rows, std::vector<LevelNode>& nodes);
-  /// Closes every open node; nothing may be added afterwards.
+  /// Closes every open node. add() must not be called afterwards.
   void flush(std::vector<LevelNode>& nodes);
 
  private:
@@ -39,9 +40,9 @@ class PyramidBuilder {
   struct Open {
     LevelNode node;
     std::int64_t members = 0;
-    std::array<std::int64_t, 16> ticksOf{};  ///< by kind; kinds of newer files share the last
+    std::array<std::int64_t, 16> ticksOf{};  ///< by kind; unknown kinds of newer files share the last element
   };
-  using Levels = std::vector<Open>;  ///< by level − 1
+  using Levels = std::vector<Open>;  ///< index: level − 1
 
   struct Item {
     Ticks start, length;
@@ -57,7 +58,7 @@ class PyramidBuilder {
 
   std::map<Key, Levels> open_;
   std::unordered_map<std::int64_t, std::int64_t> laneOfSegment_, deviceOfLane_;
-  // Steps of one segment after the other.
+  // The steps of a segment arrive together. The fields below belong to the current segment.
   SegmentId segment_;
   struct StepLane {
     std::int64_t lane = -1;
@@ -68,7 +69,7 @@ class PyramidBuilder {
   inline StepLane& stepLaneOf(std::int64_t lane);
   StepLane& addStepLane(std::int64_t lane);
   std::vector<StepLane> stepLanes_;
-  std::vector<std::size_t> stepLanePlaces_;  // by lane, as far as lanes have small numbers: place + 1, or 0
+  std::vector<std::size_t> stepLanePlaces_;  // index in stepLanes_ + 1 by lane id, for small ids; 0: none
   std::unordered_map<std::int64_t, std::size_t> otherStepLanes_;
 };
 

@@ -12,7 +12,7 @@ template <class Row>
 ColumnBlock columnsOfRows(const std::vector<Row>& rows) {
   ColumnBlock block;
   block.rows = rows.size();
-  std::vector<std::int64_t*> next;  // of each column
+  std::vector<std::int64_t*> next;  // where the next value of each column goes
   for (const Column& column : columnsOf<Row>()) {
     block.columns.emplace_back().values.resize(column.type == ColumnType::integer ? rows.size() : 0);
     next.push_back(block.columns.back().values.data());
@@ -28,7 +28,7 @@ ColumnBlock columnsOfRows(const std::vector<Row>& rows) {
   return block;
 }
 
-/// All blocks of the table in one vector.
+/// Joins all blocks of a table in one vector.
 template <class Row>
 base::Result<Rows<Row>> joined(const ProfileSource& source, std::size_t blocks) {
   auto all = std::make_shared<std::vector<Row>>();

@@ -1,5 +1,5 @@
 #pragma once
-// Read access to a profile, whatever holds it: a file (profiler/store) or memory (profiler/record).
+// Read access to a profile in a file (profiler/store) or in memory (profiler/record).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,38 +10,39 @@
 
 namespace pipescope::model {
 
-/// A stretch of a table that is read as one piece. Plain tables are one block.
+/// Consecutive rows of a table that are read together. A plain table is a single block.
 struct BlockInfo {
   std::int64_t rows = 0;
-  /// Smallest start and largest end (Placement, Transfer, Wait, Run) or time (CounterSample) of the block's
-  /// rows; hasTime is false for rows without one.
+  /// The smallest start and the largest end of the rows (Placement, Transfer, Wait, Run), or the smallest and
+  /// largest time (CounterSample). hasTime is false for tables without times.
   bool hasTime = false;
   Ticks start, end;
-  /// How many rows lie before it. Rows that damage took away leave a gap: a block of 0 rows stands for them.
+  /// The number of rows before the block. A block of 0 rows replaces rows that were lost by damage, so that
+  /// later rows keep their numbers.
   std::int64_t firstRow = 0;
 };
 
-/// Smallest and largest value of a column in a block. Texts, reals that are all not-a-number, and sources
-/// that do not know have none.
+/// Smallest and largest value of a column in a block. `known` is false for text columns, for real columns
+/// with NaN only, and if the source does not store ranges.
 struct ColumnRange {
   bool known = false;
   std::int64_t smallest = 0, largest = 0;    ///< of integer columns
   double smallestReal = 0, largestReal = 0;  ///< of real columns
-  /// False: no value of the (integer) column can be `value`.
+  /// False if no row of the integer column can have this value.
   bool mayHold(std::int64_t value) const { return !known || (smallest <= value && value <= largest); }
-  /// False: no value can lie in [first, last].
+  /// False if no row of the integer column can have a value in [first, last].
   bool mayMeet(std::int64_t first, std::int64_t last) const {
     return !known || (smallest <= last && first <= largest);
   }
 };
 
-/// A column of numbers, without the rows it belongs to.
+/// The values of one integer column.
 struct IntegerColumn {
-  std::vector<std::int64_t> values;  ///< empty: all are `constant`
+  std::vector<std::int64_t> values;  ///< empty if all values equal `constant`
   std::int64_t constant = 0;
   std::int64_t operator[](std::size_t row) const { return values.empty() ? constant : values[row]; }
 };
-/// The integer columns of a block by their place in Row::fields; those of texts and reals are empty.
+/// The integer columns of a block, in the order of Row::fields. Text and real columns are empty.
 struct ColumnBlock {
   std::size_t rows = 0;
   std::vector<IntegerColumn> columns;
@@ -52,16 +53,17 @@ using Rows = std::shared_ptr<const std::vector<Row>>;
 
 struct SourceState {
   ProfileState state = ProfileState::running;
-  std::string reason;  ///< of cancelled and incomplete
+  std::string reason;  ///< why the profile is cancelled or incomplete
 };
 
-/// Thread-safe. Results are immutable and shared; a source may keep or forget what it decoded.
+/// A profile to read from. All functions are thread-safe. Results are immutable and shared. A source may
+/// cache decoded blocks.
 class ProfileSource {
  public:
   virtual ~ProfileSource() = default;
 
   virtual base::Result<SourceState> state() const = 0;
-  /// A number that grows when rows were added since (a growing file).
+  /// A number that increases when a growing file gets more rows.
   virtual std::int64_t revision() const = 0;
 
   template <class Row>
@@ -75,20 +77,20 @@ class ProfileSource {
     return std::static_pointer_cast<const std::vector<Row>>(data);
   }
 
-  /// A block by its integer columns: several times cheaper than its rows where a question needs few of them.
+  /// The integer columns of a block. They are several times cheaper to read than the rows.
   template <class Row>
   base::Result<std::shared_ptr<const ColumnBlock>> columns(std::size_t index) const {
     return integerColumns(tableIndexOf<Row>(), index);
   }
 
-  /// Blocks whose columns will be asked for next: a source may read them now, side by side. What cannot be
-  /// read says so when it is asked for.
+  /// Announces blocks whose columns will be read next, so that a source can read them ahead in parallel.
+  /// Errors appear only when a block is read.
   template <class Row>
   void expect(const std::vector<std::size_t>& blocks) const {
     expectColumns(tableIndexOf<Row>(), blocks);
   }
 
-  /// Smallest and largest value of every column of a block, in the order of Row::fields, without reading it.
+  /// The ranges of all columns of a block, in the order of Row::fields. This does not read the block.
   template <class Row>
   base::Result<std::vector<ColumnRange>> ranges(std::size_t index) const {
     return columnRanges(tableIndexOf<Row>(), index);
@@ -101,19 +103,19 @@ class ProfileSource {
     return std::static_pointer_cast<const std::vector<Row>>(data);
   }
 
-  /// rows() of the table with this index; the other tables stay empty.
+  /// The rows of the table with this index. The other tables of the result are empty.
   base::Result<RowSet> table(std::size_t index) const;
-  /// rows() of every table.
+  /// The rows of all tables.
   base::Result<RowSet> everything() const;
 
  protected:
   virtual base::Result<std::vector<BlockInfo>> directory(std::size_t table) const = 0;
-  /// A range per column. Here: nothing is known.
+  /// A range per column. This default returns unknown ranges.
   virtual base::Result<std::vector<ColumnRange>> columnRanges(std::size_t table, std::size_t block) const;
-  /// Here: of the rows.
+  /// This default decodes the rows and copies their integer columns.
   virtual base::Result<std::shared_ptr<const ColumnBlock>> integerColumns(std::size_t table,
                                                                           std::size_t block) const;
-  /// Here: nothing is read ahead.
+  /// This default reads nothing ahead.
   virtual void expectColumns(std::size_t, const std::vector<std::size_t>&) const {}
   /// A shared std::vector<Row> of the table's row type.
   virtual base::Result<std::shared_ptr<const void>> decode(std::size_t table, std::size_t block) const = 0;

@@ -22,7 +22,7 @@ Table changedOptionTable(const char* key, const char* title,
   return table;
 }
 
-/// Adds the largest rows, and one row for the rest, so that the table still adds up.
+/// Adds the largest rows, and one row with the sum of the rest, so that the table still adds up.
 template <class Part, class Row>
 void addLargest(Table& table, const std::vector<Part>& parts, int most, Row&& row) {
   std::int64_t before = 0, after = 0;
@@ -189,7 +189,7 @@ void addDiffFacts(const analysis::Diff& diff, const Words& words, Section& secti
 
 Section diffSection(const analysis::Diff& diff, const analysis::Catalog& after, const DiffChoice& choice) {
   Section section{"diff", "Difference", {}, {}, {}};
-  // Profiles of different timebases are compared in picoseconds.
+  // Profiles with different timebases are compared in picoseconds.
   const bool converted = diff.ticksPerSecond != after.timebase({}).ticksPerSecond;
   const ShownTime time =
       shownTime(converted ? model::TickMeaning::time : after.target.tickMeaning, diff.ticksPerSecond);

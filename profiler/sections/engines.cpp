@@ -1,5 +1,5 @@
-// How busy each lane of a device is: an IPU's compute, exchange and host; a Gaudi's MME, TPC, DMA, NIC and
-// host.
+// The section on how busy each lane of a device is. The lanes of an IPU are compute, exchange and host. Those
+// of a Gaudi are MME, TPC, DMA, NIC and host.
 #include <set>
 
 #include "profiler/analysis/device_places.h"

@@ -13,10 +13,10 @@ namespace {
 
 std::atomic<ByteUnits> byteUnits = ByteUnits::binary;
 
-/// "110406.5" is "110,406.5".
+/// Inserts thousands separators: "110406.5" becomes "110,406.5".
 std::string grouped(std::string number) {
   const std::size_t end = number.find_first_not_of("-0123456789");
-  if (end != std::string::npos && number[end] != '.') return number;  // with an exponent
+  if (end != std::string::npos && number[end] != '.') return number;  // has an exponent
   const std::size_t whole = std::min(end, number.size()), sign = number.starts_with('-') ? 1 : 0;
   for (std::size_t place = whole; place > sign + 3;) {
     place -= 3;
@@ -29,7 +29,7 @@ std::string withSeparators(std::int64_t number) {
   return grouped(std::to_string(number));
 }
 
-/// Three significant digits.
+/// Formats a value with three significant digits.
 std::string significant(double value) {
   if (value == 0) return "0";
   const double size = std::fabs(value);
@@ -98,7 +98,8 @@ std::string formatNumber(double value, Format format) {
   return fmt::format("{:.6g}", value);
 }
 
-/// "layer7" is ("layer", 7); without a number, or with one that no count writes, −1.
+/// Splits "layer7" into ("layer", 7). The number is −1 if the word has none, or if it has leading zeros or
+/// more than 9 digits.
 std::pair<std::string, std::int64_t> numbered(const std::string& word) {
   constexpr std::size_t kMostDigits = 9;
   const std::size_t last = word.find_last_not_of("0123456789");
@@ -108,7 +109,7 @@ std::pair<std::string, std::int64_t> numbered(const std::string& word) {
   return {word.substr(0, word.size() - digits.size()), std::stoll(digits)};
 }
 
-/// layer0 layer1 layer2 → layer0..2
+/// Joins consecutively numbered words: layer0 layer1 layer2 becomes layer0..2.
 std::vector<std::string> joinNumbered(const std::vector<std::string>& words) {
   std::vector<std::string> joined;
   for (std::size_t i = 0; i < words.size();) {

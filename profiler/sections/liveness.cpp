@@ -1,4 +1,5 @@
-// When most memory is live, and what is live then, on whole devices or on one tile of each device.
+// The section on when the most memory is live and what is live then, for devices or for one tile of each
+// device.
 #include <fmt/format.h>
 
 #include "profiler/analysis/memory/memory.h"
@@ -41,7 +42,7 @@ Table variableTable() {
   return table;
 }
 
-/// Adds tables about the same tile of each device.
+/// Adds tables about one tile, which has the same number on each device.
 base::Status addUnit(const Context& context, const analysis::Memory& memory, Section& section) {
   if (memory.devices.empty()) {
     section.remarks.push_back(kNoMemory);

@@ -15,7 +15,7 @@ Breakdown memoryParts(const Map& map) {
   return result;
 }
 
-/// A row per category, a column per device.
+/// The table has a row per category and a column per device.
 Table categoryTable(const analysis::Memory& m) {
   Table memoryTable{"categories", "By category", "without gaps, largest first", {}, {}};
   memoryTable.columns = {{"category", "Category", Format::plain, ""},
@@ -37,7 +37,7 @@ Table categoryTable(const analysis::Memory& m) {
   return memoryTable;
 }
 
-/// Streaming memory and host.
+/// The table of streaming memory and host memory.
 Table otherTable(const analysis::Memory& m) {
   Table memoryTable{"other_memory",
                     "Other memory",
@@ -62,7 +62,7 @@ base::Result<Section> makeMemory(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& m = *made;
   Section section{"memory", "Memory", {}, {}, {}};
-  // Memory in one piece, such as HBM, has no fullest tile.
+  // A device with a single memory, such as HBM, has no fullest tile.
   const bool whole = !m.devices.empty() && std::all_of(m.devices.begin(), m.devices.end(),
                                                        [](const auto& d) { return d.units == 1; });
   section.facts = {

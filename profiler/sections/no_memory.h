@@ -2,7 +2,7 @@
 
 namespace pipescope::sections {
 
-/// Why a section about memory has nothing to show.
+/// The remark of a section about memory if the profile has no memory data.
 inline constexpr const char* kNoMemory =
     "This profile holds no memory, because the device model of its system has none.";
 

@@ -27,12 +27,12 @@ std::string titleOf(const char* key) {
   return title;
 }
 
-/// True when a sum over all operations must be shown: devices of tiles always have it.
+/// Decides whether to show a sum over all operations. Devices of tiles show it even if it is 0.
 bool isShown(const Words& words, std::int64_t sum) {
   return words.tiles || sum != 0;
 }
 
-/// The text leaves out passes without any time.
+/// Text omits the columns of passes that take no time.
 Table operationsTable(const char* key, const char* title, const char* first,
                       const std::vector<Operation>& rows, const analysis::OperationCost& whole,
                       const Words& words) {

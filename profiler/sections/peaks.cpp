@@ -9,7 +9,7 @@
 namespace pipescope::sections {
 namespace {
 
-/// What the fullest tile of each device holds at its peak.
+/// The table of what the fullest tile of each device holds at its peak.
 base::Result<Table> fullestTiles(const Context& context) {
   PIPESCOPE_ASSIGN(const auto made, memoryOf(context));
   const analysis::Memory& memory = *made;

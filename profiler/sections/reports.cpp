@@ -2,7 +2,7 @@
 
 namespace pipescope::sections {
 
-/// Reports that succeeded so far.
+/// The reports that were computed without an error.
 struct ReportCache {
   std::shared_ptr<const analysis::Execution> execution;
   std::shared_ptr<const analysis::StagesReport> stages;

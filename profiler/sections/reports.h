@@ -1,5 +1,5 @@
 #pragma once
-// Reports that several sections need. A Context computes each of them once, however many sections ask.
+// Reports that several sections need. A Context computes each report only once.
 #include <memory>
 
 #include "profiler/analysis/memory/memory.h"

@@ -45,7 +45,7 @@ std::vector<Fact> stagesFacts(const StagesReport& r, const Words& words) {
   };
 }
 
-/// What the bubble would be with more micro-batches, where the run says so.
+/// Adds the estimated bubble with more micro-batches, if the profile contains it.
 void addForecast(const Context& context, std::vector<Fact>& all) {
   const auto add = [&](const char* outcome, const char* key, const char* label, const char* doc) {
     if (const auto value = context.catalog.outcome(context.executable, outcome)) {
@@ -62,7 +62,7 @@ void addForecast(const Context& context, std::vector<Fact>& all) {
       "What it would approach with ever more micro-batches: the cost of imbalance and exchange alone.");
 }
 
-/// Names the stage that the others wait for, and says so when its stream copies are the reason.
+/// Names the stage that the others wait for. Adds a remark if its stream copies are the reason.
 void remarkLimitingStage(const StagesReport& r, const ShownTime& time, Section& section) {
   const analysis::StageReport *slowest = r.slowest(), *limiting = r.limiting();
   if (slowest == nullptr || limiting == nullptr) return;

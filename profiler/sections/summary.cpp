@@ -15,7 +15,7 @@ namespace {
 using model::StepKind;
 using model::WaitCause;
 
-/// Ticks in which each device does not wait.
+/// The ticks in which each device does not wait.
 std::vector<double> notWaiting(const analysis::Execution& execution,
                                const std::vector<analysis::WaitGroup>& waits) {
   std::vector<double> ticks;
@@ -28,8 +28,8 @@ std::vector<double> notWaiting(const analysis::Execution& execution,
   return ticks;
 }
 
-/// Shares of the time of all devices that hold a stage. The largest share is what limits the call. Steps that
-/// run at the same time on different engines share that time.
+/// The shares of the time of all devices that hold a stage. The largest share is what limits the call. If
+/// steps run at the same time on different engines, that time is divided between them.
 Breakdown timeShares(const analysis::Execution& execution, const std::vector<analysis::WaitGroup>& waits,
                      const analysis::StagesReport& stages) {
   std::vector<bool> holdsStage(execution.devices.size(), false);
@@ -79,7 +79,7 @@ Cell optionalCell(const std::optional<double>& value) {
   return value ? Cell(*value) : Cell();
 }
 
-/// Looks in all executables, because the test accuracy belongs to inference.
+/// Searches the outcomes of all executables, because the test accuracy belongs to the inference executable.
 std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_view name) {
   std::optional<double> found;
   for (const model::Outcome& row : catalog.outcomes) {

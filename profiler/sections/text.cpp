@@ -7,7 +7,7 @@
 namespace pipescope::sections {
 namespace {
 
-/// Characters, not bytes: the texts are UTF-8.
+/// Counts characters instead of bytes, because the texts are UTF-8.
 std::size_t widthOf(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));

@@ -17,7 +17,7 @@ std::string deviceName(const analysis::Catalog& catalog, model::DeviceId id) {
   return device == nullptr ? "host" : device->name;
 }
 
-/// "412,000": three significant digits, because a sentence needs no more.
+/// Rounds to three significant digits for sentences, for example "412,000".
 std::string roundedCount(double value) {
   double unit = 1;
   while (std::fabs(value) / unit >= 999.5) unit *= 10;
@@ -25,7 +25,7 @@ std::string roundedCount(double value) {
   return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
-/// True when the host prepares samples at a limited rate, so that devices may wait for it.
+/// True if the host prepares samples at a limited rate, so that devices may wait for it.
 bool hasLoader(const analysis::Catalog& catalog) {
   return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
     return row.path == "data.loader_rate" && row.value != "0.0" && row.value != "0";
@@ -86,7 +86,8 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
                    {"share", "Share", Format::fraction, "of the call's time"},
                    {"sentence", "In words", Format::plain, "", false}};
   for (const analysis::WaitGroup& g : groups) {
-    // The profile records only the device's own part of a collective.
+    // The profile records only the device's own part of a collective. If the device seems to wait for itself,
+    // it waits for the other replicas.
     const bool replicas = g.cause == model::WaitCause::collective && g.waitedForDevice == g.device;
     table.rows.push_back(
         {deviceName(catalog, g.device), replicas ? "other replicas" : deviceName(catalog, g.waitedForDevice),
@@ -96,7 +97,7 @@ Table waitTable(const Context& context, const std::vector<analysis::WaitGroup>& 
   return table;
 }
 
-/// Sums the critical path by pass, exchange and call.
+/// The table of the critical path, summed by pass, exchange and call.
 Table pathTable(const std::vector<analysis::CriticalLink>& path, const Words& words) {
   Table table{"critical_path", "Critical path", words.basis("last call; adds up to its length"), {}, {}};
   table.columns = {{"what", "What", Format::plain, ""},

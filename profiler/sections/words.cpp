@@ -7,7 +7,7 @@
 namespace pipescope::sections {
 namespace {
 
-/// The lanes that move data on devices whose engines work side by side: "DMA, NIC". Empty on other devices.
+/// The lanes that copy data on devices whose engines work in parallel: "DMA, NIC". Empty for other devices.
 std::string copyEngines(const analysis::Catalog& catalog) {
   std::string names;
   for (const model::LaneRole role : {model::LaneRole::dma, model::LaneRole::nic}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Words of reports that depend on the emulated devices: the unit of times, and what a device consists of.
+// Words in reports that depend on the emulated devices: the unit of times and the names of device parts.
 #include <string>
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace pipescope::sections {
 
-/// How people read ticks.
+/// The unit in which reports show ticks.
 struct ShownTime {
   double ticks = 1;             ///< ticks in one unit
   const char* unit = "cycles";  ///< cycles, µs or cost units
@@ -17,22 +17,22 @@ ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond);
 
 struct Words {
   ShownTime time;
-  bool tiles = true;                  ///< a device consists of many units
+  bool tiles = true;                  ///< true if a device consists of many units
   std::string exchange = "Exchange";  ///< heading for the time in which a device moves data within itself
 
-  /// Heading of a column of times.
+  /// The heading of a column of times.
   const char* cycles() const { return time.isCycles() ? "Cycles" : "Time"; }
-  /// A label of a time. It names the unit unless that is cycles.
+  /// The label of a time. It names the unit unless the unit is cycles.
   std::string timed(const std::string& label) const;
-  /// The basis of a table with times. It names the unit unless that is cycles.
+  /// The basis of a table with times. It names the unit unless the unit is cycles.
   std::string basis(const std::string& what) const;
-  /// "cycles per micro-batch", "µs per micro-batch".
+  /// The unit per `what`, such as "cycles per micro-batch" or "µs per micro-batch".
   std::string per(const char* what) const { return std::string(time.unit) + " per " + what; }
-  /// "sum over tiles" for devices of tiles; nothing for others.
+  /// Appends "sum over tiles" to `before` if a device consists of tiles.
   std::string overTiles(const std::string& before = "") const;
 };
 Words wordsOf(const analysis::Catalog& catalog);
-/// The words for times of another timebase than the profile's own.
+/// The words for times in a unit other than the profile's own.
 Words wordsFor(const ShownTime& time);
 
 }  // namespace pipescope::sections

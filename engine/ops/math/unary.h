@@ -1,13 +1,18 @@
 #pragma once
-// Families of elementwise functions of one tensor: an operator is one line of a table. A line gives type,
-// name in Work, the function of x, what the gradient needs (input x or output y, called r), the gradient of r
-// and dy, and its name in Work; then attributes, which the expressions call p.a, p.b, p.c, with their
-// defaults:
+// Defines an elementwise operator of one tensor in one line. The line states, in this order:
+//   - the operator's type,
+//   - the MapFunction that describes its cost in Work,
+//   - the function of x,
+//   - the tensor that the gradient needs: the input x or the output y. The next expression calls it r,
+//   - the gradient as an expression of r and dy,
+//   - the MapFunction that describes the gradient's cost,
+//   - up to three attributes with their defaults. The expressions call them p.a, p.b and p.c.
 //
 //   PIPESCOPE_UNARY(Exp, exp, lanes::exp(x), output, dy * r, multiply)
 //   PIPESCOPE_UNARY(Elu, elu, …, input, …, eluGradient, {"alpha", 1.0})
 //
-// It makes the operators Exp and GradExp (r, dy → dx); register them with addUnary<Exp>(registry).
+// The first example defines the operators Exp and GradExp (r, dy → dx). addUnary<Exp>(registry) registers
+// both.
 #include <array>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// GRU, and GradGRU, backward through time. Gates stand in ONNX's order z, r, h:
+// The operators GRU and GradGRU (backpropagation through time). The gates have ONNX's order z, r, h:
 //   z = f(X·Wzᵀ + H·Rzᵀ + biases)    r likewise    H' = (1 − z)∘h + z∘H
 //   h = g(X·Whᵀ + (r∘H)·Rhᵀ + biases)                  linear_before_reset 0
 //   h = g(X·Whᵀ + bias + r∘(H·Rhᵀ + recurrent bias))   linear_before_reset 1
@@ -9,13 +9,14 @@
 namespace pipescope::ops {
 namespace {
 
-/// m.cells holds H·Rhᵀ + recurrent bias (linear before reset) or r∘H. m.dCell is a buffer for one step.
+/// m.cells holds H·Rhᵀ + recurrent bias if linear_before_reset is 1, and r∘H otherwise. m.dCell is a buffer
+/// for one step.
 template <class T>
 struct GruCell {
   const RecurrentPlan& plan;
   std::int64_t direction;
   const T* r;
-  const T* recurrentBias;  ///< of the h gate, if it is added before the reset; otherwise null
+  const T* recurrentBias;  ///< recurrent bias of h if linear_before_reset is 1, otherwise null
   const RecurrentMemory<T>& m;
   const ClippedActivation<T> f, g;
 
@@ -29,7 +30,7 @@ struct GruCell {
         f(p, d, 0),
         g(p, d, 1) {}
 
-  /// Sets `to` (batch × some gates, rows of `width`) to from · (rows of R)ᵀ.
+  /// Sets `count` gates of m.products from gate `first` on to from · (their rows of R)ᵀ.
   void multiplyGates(const T* from, std::int64_t first, std::int64_t count) const {
     Product product = denseProduct(plan.batch, count * plan.hidden, plan.hidden, false, true, false);
     product.ldc = plan.width();
@@ -70,7 +71,7 @@ struct GruCell {
       state = (T(1) - update) * candidate + update * state;
     }
   }
-  /// Leaves the gradient by the reset gate's argument to backProducts if the reset comes first.
+  /// If linear_before_reset is 0, backProducts() computes the gradient of the reset gate's argument instead.
   void back(std::int64_t b, std::int64_t row) {
     const std::int64_t n = plan.hidden;
     T* gates = m.gates + row * 3 * n;
@@ -94,7 +95,7 @@ struct GruCell {
       }
     }
   }
-  /// Adds products of some gates with their rows of R to dNext or dCell.
+  /// Multiplies `count` gates of m.products from gate `first` on with their rows of R, into `to`.
   void multiplyBack(std::int64_t first, std::int64_t count, bool accumulate, T* to) const {
     Product product = denseProduct(plan.batch, plan.hidden, count * plan.hidden, false, false, accumulate);
     product.lda = plan.width();
@@ -103,7 +104,7 @@ struct GruCell {
   void backProducts(std::int64_t step, const std::int32_t* lengths) {
     if (plan.linearBeforeReset) return multiplyBack(0, 3, true, m.dNext);
     const std::int64_t n = plan.hidden;
-    multiplyBack(2, 1, false, m.dCell);  // gradient by r∘H
+    multiplyBack(2, 1, false, m.dCell);  // gradient of r∘H
     forSequences(plan, direction, step, lengths, [&](std::int64_t b, std::int64_t t) {
       if (t < 0) return;
       const std::int64_t row = plan.row(t, b);
@@ -119,7 +120,8 @@ struct GruCell {
   }
 };
 
-/// dR of a direction: z and r from the state before each step, h from that state or from r∘H.
+/// Computes dR of a direction. The rows of z and r come from the state before each step. The rows of h come
+/// from the same state if linear_before_reset is 1, and from r∘H otherwise.
 template <class T>
 void recurrentWeightGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dr) {
   const std::int64_t n = plan.hidden;
@@ -151,7 +153,7 @@ struct Gru {
   static Result<RecurrentPlan> planOf(const OperatorCall& call) {
     return recurrentPlan(call, 3, {"Sigmoid", "Tanh"});
   }
-  /// All gates, or z and r only.
+  /// With linear_before_reset, the recurrent bias of h is added later, to the product with the state.
   static std::int64_t recurrentBiases(const RecurrentPlan& plan) { return plan.linearBeforeReset ? 2 : 3; }
   static std::vector<Work> cellWork(const OperatorCall& call, const RecurrentPlan& plan) {
     const ElementType type = call.input(0).element;

@@ -1,7 +1,7 @@
-// LSTM, and GradLSTM, backward through time. Gates stand in ONNX's order i, o, f, c:
+// The operators LSTM and GradLSTM (backpropagation through time). The gates have ONNX's order i, o, f, c:
 //   i = f(X·Wiᵀ + H·Riᵀ + Pi∘C + bias)      f likewise
 //   C' = f∘C + i∘g(X·Wcᵀ + H·Rcᵀ + bias)    o = f(… + Po∘C')      H' = o∘h(C')
-// clip bounds the argument of every activation.
+// The attribute clip bounds the argument of every activation.
 #include <algorithm>
 
 #include "engine/ops/recurrent/recurrent_operator.h"
@@ -14,7 +14,7 @@ struct LstmCell {
   const RecurrentPlan& plan;
   std::int64_t direction;
   const T* r;
-  const T* peephole;  ///< Pi, Po, Pf; null: none
+  const T* peephole;  ///< Pi, Po, Pf; null if the input P is absent
   const RecurrentMemory<T>& m;
   const ClippedActivation<T> f, g, h;
 
@@ -83,7 +83,7 @@ struct LstmCell {
   }
 };
 
-/// Rows of sequences that have ended get zero gradients.
+/// Rows of sequences that have ended add nothing, because their gate gradients are zero.
 template <class T>
 void peepholeGradient(const RecurrentPlan& plan, const RecurrentMemory<T>& m, T* dp) {
   const std::int64_t n = plan.hidden;

@@ -12,12 +12,12 @@ using base::badInput;
 
 struct KnownActivation {
   Activation::Kind kind;
-  int parameters;  ///< parameters: 0, 1 (alpha) or 2 (alpha and beta)
+  int parameters;  ///< number of parameters: 0, 1 (alpha) or 2 (alpha and beta)
   bool hasDefaults = true;
   double alpha = 0, beta = 0;
 };
 
-/// The defaults are those of ONNX's operators with these names.
+/// The defaults are the defaults of the ONNX operators with the same names.
 const std::map<std::string, KnownActivation>& knownActivations() {
   using Kind = Activation::Kind;
   static const std::map<std::string, KnownActivation> known{
@@ -35,7 +35,7 @@ const std::map<std::string, KnownActivation>& knownActivations() {
   return known;
 }
 
-/// Activations that have alphas and betas take them in order.
+/// Each activation with an alpha or a beta takes the next unused value of the attribute.
 Status readActivations(const OperatorCall& call, const std::vector<std::string>& defaults,
                        RecurrentPlan& plan) {
   std::vector<std::string> names;
@@ -194,7 +194,7 @@ std::vector<std::size_t> differentiableInputs(const OperatorCall& call) {
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan) {
   const OperatorCall& call = builder.call();
   for (const Activation& activation : plan.activations) {
-    // Otherwise the result does not determine the slope.
+    // With other values the result does not determine the slope.
     const bool needsPositive = activation.kind == Activation::Kind::elu ||
                                activation.kind == Activation::Kind::leakyRelu ||
                                activation.kind == Activation::Kind::scaledTanh;
@@ -256,7 +256,7 @@ std::vector<Work> recurrentGradientWork(const OperatorCall& call, const Recurren
   using Phase = Contraction::Phase;
   const ElementType type = call.input(0).element;
   const std::int64_t steps = plan.time * plan.directions, width = plan.width();
-  std::vector<Work> work = recurrentWork(call, plan, cell);  // the gates are computed again
+  std::vector<Work> work = recurrentWork(call, plan, cell);  // the gradient computes the gates again
   for (Work each : cell) {
     each.repeat = steps;
     each.label += "Gradient";

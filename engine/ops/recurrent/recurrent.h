@@ -1,6 +1,7 @@
 #pragma once
-// What RNN, GRU and LSTM share: attributes, sizes, memory, and the walk over time. The arithmetic of the
-// gates is in rnn.cpp, gru.cpp and lstm.cpp. The names and the order of inputs, outputs and gates are ONNX's.
+// Code that RNN, GRU and LSTM share: attributes, sizes, scratch memory and the loops over time. The files
+// rnn.cpp, gru.cpp and lstm.cpp contain the arithmetic of the gates. Inputs, outputs and gates have ONNX's
+// names and ONNX's order.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,7 +13,7 @@
 
 namespace pipescope::ops {
 
-/// An activation function with its parameters, and its slope as a function of its result.
+/// An activation function with its parameters. slope() computes the derivative from the function's result.
 struct Activation {
   enum class Kind {
     affine,
@@ -39,25 +40,25 @@ struct Activation {
 struct RecurrentPlan {
   std::int64_t time = 0, batch = 0, input = 0, hidden = 0;
   std::int64_t directions = 1, gates = 1;
-  bool reverse = false;                 ///< direction of the only one; of two, the second runs backwards
-  bool batchFirst = false;              ///< layout 1
-  double clip = 0;                      ///< 0: not clipped
-  std::vector<Activation> activations;  ///< activations of each direction in turn
-  bool linearBeforeReset = false;       ///< GRU
-  bool coupled = false;                 ///< LSTM: the forget gate is 1 − the input gate
+  bool reverse = false;     ///< a single direction runs backwards; of two directions, the second always does
+  bool batchFirst = false;  ///< the attribute layout is 1
+  double clip = 0;          ///< 0 means no clipping
+  std::vector<Activation> activations;  ///< all of the first direction, then all of the second
+  bool linearBeforeReset = false;       ///< GRU only
+  bool coupled = false;                 ///< LSTM only: the forget gate is 1 − the input gate
   bool hasLengths = false;
   std::string title;
 
   std::int64_t rows() const { return time * batch; }
   std::int64_t width() const { return gates * hidden; }
   bool backwards(std::int64_t direction) const { return direction == 1 || reverse; }
-  /// The row of a (time, batch) pair within X, and the place of its first element within Y.
+  /// row() is the row of X for a time and a batch index; inY() is the index of its first element in Y.
   std::int64_t row(std::int64_t t, std::int64_t b) const { return batchFirst ? b * time + t : t * batch + b; }
   std::int64_t inY(std::int64_t t, std::int64_t b, std::int64_t direction) const {
     return (batchFirst ? (b * time + t) * directions + direction : (t * directions + direction) * batch + b) *
            hidden;
   }
-  /// The place of a state's first element within initial_h, Y_h and the like.
+  /// The index of a state's first element in initial_h, initial_c, Y_h or Y_c.
   std::int64_t inState(std::int64_t b, std::int64_t direction) const {
     return (batchFirst ? b * directions + direction : direction * batch + b) * hidden;
   }
@@ -67,8 +68,8 @@ struct RecurrentPlan {
   }
 };
 
-/// An activation whose argument is kept within ±clip, and the slope of both as a function of the result. If
-/// the argument was cut, the result is that of a bound, and the slope is 0.
+/// An activation that first clamps its argument to ±clip. slope() computes the derivative from the result. It
+/// is 0 if the result is the activation of a bound, because the argument was then clamped.
 template <class T>
 class ClippedActivation {
  public:
@@ -91,43 +92,44 @@ class ClippedActivation {
 };
 
 /// Reads the attributes and checks inputs 0 to 7 (X, W, R, B, sequence_lens, initial_h, initial_c, P).
-/// `defaults` are the activations of one direction.
+/// `defaults` names the activations of one direction if the node has none.
 Result<RecurrentPlan> recurrentPlan(const OperatorCall& call, std::int64_t gates,
                                     const std::vector<std::string>& defaults);
 /// The types of Y, Y_h and, for an LSTM, Y_c.
 std::vector<TensorType> recurrentTypes(const OperatorCall& call, const RecurrentPlan& plan);
 /// The attributes that all three operators have.
 std::vector<AttributeRule> recurrentAttributes();
-/// Fails with a sentence unless every sequence is 0 to `time` long.
+/// Fails with a message unless every sequence length is between 0 and `time`.
 Status checkLengths(const RecurrentPlan& plan, const std::int32_t* lengths);
 
-/// The present inputs whose gradient the gradient operators compute, in the order of their outputs.
+/// The present inputs that have a gradient. The outputs of the gradient operator have the same order.
 std::vector<std::size_t> differentiableInputs(const OperatorCall& call);
-/// Adds the operator `Grad<type>`. It takes all inputs, then the gradients by Y, Y_h and Y_c; its outputs are
-/// the gradients by differentiableInputs.
+/// Adds the operator `Grad<type>`. Its inputs are all inputs of the operator and then the gradients of Y, Y_h
+/// and Y_c. Its outputs are the gradients of differentiableInputs().
 Status recurrentGradient(GradientBuilder& builder, const RecurrentPlan& plan);
-/// The types of those outputs.
+/// The types of the outputs of `Grad<type>`.
 Result<std::vector<TensorType>> recurrentGradientTypes(const OperatorCall& call, const RecurrentPlan& plan);
 
-/// The Work of the products of one pass over time, and of `cell` for every step of every direction.
+/// The Work of the matrix products of one pass over time. `cell`, the Work of one step of one direction, is
+/// added once for every step and direction.
 std::vector<Work> recurrentWork(const OperatorCall& call, const RecurrentPlan& plan,
                                 const std::vector<Work>& cell);
 std::vector<Work> recurrentGradientWork(const OperatorCall& call, const RecurrentPlan& plan,
                                         const std::vector<Work>& cell);
 
-/// The memory of one direction's pass over time. Rows are those of X.
+/// The scratch memory of one direction's pass over time. `rows` is the number of rows of X.
 template <class T>
 struct RecurrentMemory {
   T* gates = nullptr;        ///< rows × width: input products, then activated gates, then their gradients
-  T* before = nullptr;       ///< rows × hidden: the state before each step
-  T* cells = nullptr;        ///< rows × hidden; LSTM: c after each step; GRU: what is multiplied by r or R_h
+  T* before = nullptr;       ///< rows × hidden: state before each step
+  T* cells = nullptr;        ///< rows × hidden; LSTM: c after each step; GRU: see GruCell
   T* cellsBefore = nullptr;  ///< rows × hidden; LSTM: c before each step
-  T* state = nullptr;        ///< batch × hidden
-  T* cell = nullptr;         ///< batch × hidden
-  T* products = nullptr;     ///< batch × width
-  T* dState = nullptr;       ///< batch × hidden; this and the next for gradients only
-  T* dCell = nullptr;        ///< batch × hidden
-  T* dNext = nullptr;        ///< batch × hidden
+  T* state = nullptr;        ///< batch × hidden; current state
+  T* cell = nullptr;         ///< batch × hidden; LSTM: current c
+  T* products = nullptr;     ///< batch × width; state · Rᵀ, or the gradients of the gates' arguments
+  T* dState = nullptr;       ///< batch × hidden; gradient of the state
+  T* dCell = nullptr;        ///< batch × hidden; LSTM: gradient of c; GRU: buffer for one step
+  T* dNext = nullptr;        ///< batch × hidden; gradient of the state before the step
   T* extra = nullptr;        ///< rows × hidden; GRU: gradient of the recurrent half of the h gate
 
   static std::int64_t elements(const RecurrentPlan& plan) {
@@ -147,8 +149,7 @@ struct RecurrentMemory {
   }
 };
 
-/// gates = X · Wᵀ + bias. `recurrentBias` is the number of gates to which the recurrent half of the bias is
-/// added.
+/// Computes gates = X · Wᵀ + bias. The first `recurrentBias` gates also get the recurrent half of the bias.
 template <class T>
 void inputProducts(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                    std::int64_t recurrentBias, T* gates) {
@@ -165,7 +166,8 @@ void inputProducts(const RecurrentPlan& plan, std::int64_t direction, const Kern
   }
 }
 
-/// The initial state of a direction (input 5 or 6) as batch × hidden.
+/// Copies the initial state of a direction (input 5 or 6) to `state` (batch × hidden). An absent input gives
+/// zeros.
 template <class T>
 void loadState(const RecurrentPlan& plan, std::int64_t direction, const T* from, T* state) {
   for (std::int64_t b = 0; b < plan.batch; ++b) {
@@ -182,8 +184,8 @@ void storeState(const RecurrentPlan& plan, std::int64_t direction, const T* stat
   }
 }
 
-/// Calls visit(b, time) for every sequence of a step, where time is the time that this step does, or −1 −
-/// time if the sequence has ended.
+/// Calls visit(b, t) for every sequence b. t is the time index that the sequence processes in this step, or
+/// −1 − step if the sequence has ended.
 template <class Visit>
 void forSequences(const RecurrentPlan& plan, std::int64_t direction, std::int64_t step,
                   const std::int32_t* lengths, const Visit& visit) {
@@ -197,9 +199,9 @@ void forSequences(const RecurrentPlan& plan, std::int64_t direction, std::int64_
   }
 }
 
-/// Runs one direction forward. Cell{plan, direction, arguments, memory} offers products(), which multiplies
-/// the state with R, and step(b, row), which turns gates row `row` into activated gates and state row b into
-/// the next state.
+/// Runs one direction forward. The class Cell is constructed from (plan, direction, arguments, memory) and
+/// has two functions. products() multiplies the state with R. step(b, row) replaces row `row` of the gates by
+/// the activated gates, and row b of the state by the next state.
 template <class T, class Cell>
 void runForward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                 const RecurrentMemory<T>& m, Cell& cell, T* y) {
@@ -227,7 +229,8 @@ void runForward(const RecurrentPlan& plan, std::int64_t direction, const KernelA
   }
 }
 
-/// Sums the columns of a rows × columns part of a matrix in the order of its rows.
+/// Sums each column of a rows × columns part of a matrix. The order of the rows is fixed, so that the
+/// rounding is too.
 template <class T>
 void columnSums(const T* from, std::int64_t rows, std::int64_t stride, std::int64_t columns, T* to) {
   std::fill_n(to, columns, T(0));
@@ -236,7 +239,7 @@ void columnSums(const T* from, std::int64_t rows, std::int64_t stride, std::int6
   }
 }
 
-/// The outputs of a gradient operator, by the input that they belong to.
+/// Finds the output of a gradient operator that holds the gradient of a given input.
 class GradientOutputs {
  public:
   explicit GradientOutputs(const OperatorCall& call) {
@@ -253,10 +256,11 @@ class GradientOutputs {
   std::array<std::size_t, 8> places_{kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone};
 };
 
-/// Runs one direction backward, after runForward. Cell offers back(b, row), which turns activated gates into
-/// gradients by their arguments (gates row and products row b) and dState row b into the part that bypasses R
-/// (in dNext), and backProducts(), which adds what passes through R. Leaves the gradient by the initial state
-/// in dState.
+/// Runs one direction backward, after runForward. The class Cell has two functions:
+///   - back(b, row) computes the gradients of the gates' arguments. It writes them to row `row` of the gates
+///     and to row b of the products. The part of the state's gradient that bypasses R goes to dNext.
+///   - backProducts() adds the part that passes through R.
+/// At the end dState holds the gradient of the initial state.
 template <class T, class Cell>
 void runBackward(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                  const RecurrentMemory<T>& m, Cell& cell) {
@@ -287,8 +291,8 @@ void runBackward(const RecurrentPlan& plan, std::int64_t direction, const Kernel
   }
 }
 
-/// Computes the gradients by X (added up over the directions) and W from the gradients by the gates'
-/// arguments.
+/// Computes the gradients of X and W from the gradients of the gates' arguments. The gradient of X is the sum
+/// over the directions.
 template <class T>
 void inputGradients(const RecurrentPlan& plan, std::int64_t direction, const KernelArguments& a,
                     const GradientOutputs& to, const T* gates) {

@@ -1,5 +1,5 @@
 #pragma once
-// Makes operators of RNN, GRU and LSTM from their cells.
+// Defines the operators RNN, GRU and LSTM and their gradient operators from their cells.
 #include <string>
 #include <vector>
 
@@ -7,11 +7,13 @@
 
 namespace pipescope::ops {
 
-/// `Kind` offers Cell<T> (recurrent.h: runForward, runBackward) and, as statics,
-///   planOf(call)                  attributes and sizes
-///   recurrentBiases(plan)         for how many gates the recurrent half of the bias is added with the
-///   input's cellWork(call, plan)          Work of one step of one direction parameterGradients<T>(plan,
-///   direction, arguments, outputs, memory)   by R, B and P, after runBackward
+/// `Kind` has the class Cell<T>, which runForward and runBackward in recurrent.h describe, and these static
+/// functions:
+///   - planOf(call) reads the attributes and sizes.
+///   - recurrentBiases(plan) is the number of gates whose two biases are added together.
+///   - cellWork(call, plan) is the Work of one step of one direction.
+///   - parameterGradients<T>(plan, direction, arguments, outputs, memory) runs after runBackward and
+///     computes the gradients of R, B and P.
 template <class Kind>
 struct RecurrentOperator {
   template <class T>
@@ -26,11 +28,11 @@ struct RecurrentOperator {
     }
   }
 
-  /// The gates are computed again instead of being kept.
+  /// Computes the gates again, because the forward operator does not keep them.
   template <class T>
   static void backward(const RecurrentPlan& plan, const KernelArguments& a, const GradientOutputs& to) {
     const RecurrentMemory<T> m(plan, a.scratchAs<T>());
-    // Rows of sequences that have ended are not written.
+    // runForward does not write the rows of sequences that have ended.
     if (plan.hasLengths) std::fill_n(m.cellsBefore, plan.rows() * plan.hidden, T(0));
     for (std::int64_t d = 0; d < plan.directions; ++d) {
       inputProducts(plan, d, a, Kind::recurrentBiases(plan), m.gates);
@@ -88,8 +90,8 @@ struct RecurrentOperator {
   }
 };
 
-/// Adds the operator and Grad<type>. It takes X, W, R, B, sequence_lens and initial_h (6 inputs); an LSTM
-/// also takes initial_c and P (8).
+/// Registers the operator and Grad<type>. All three operators take X, W, R, B, sequence_lens and initial_h (6
+/// inputs). An LSTM also takes initial_c and P (8 inputs).
 template <class Kind>
 void addRecurrent(OperatorRegistry& registry, const std::string& type, const std::string& ownAttribute,
                   std::size_t maxInputs) {

@@ -1,4 +1,4 @@
-// RNN: H = f(X·Wᵀ + H·Rᵀ + biases), and GradRNN, backward through time.
+// The operators RNN, H' = f(X·Wᵀ + H·Rᵀ + biases), and GradRNN (backpropagation through time).
 #include <algorithm>
 
 #include "engine/ops/recurrent/recurrent_operator.h"

@@ -112,7 +112,7 @@ TEST(Diff, CallsOfDifferentNumbersOfSamplesAreComparedByTheSample) {
   ASSERT_TRUE(found.perSample());
   EXPECT_EQ(found.samplesBefore, 10);
   EXPECT_EQ(found.samplesAfter, 40);
-  // A tick is a microsecond here.
+  // A tick is one microsecond in this profile.
   EXPECT_DOUBLE_EQ(found.secondsPerSampleBefore(found.before), static_cast<double>(found.before) * 1e-6 / 10);
   EXPECT_DOUBLE_EQ(found.secondsPerSampleAfter(found.after), static_cast<double>(found.after) * 1e-6 / 40);
   double time = 0, passes = 0;
@@ -131,7 +131,7 @@ TEST(Diff, CallsOfDifferentNumbersOfSamplesAreComparedByTheSample) {
 
 TEST(Diff, PartsOfDifferentFamiliesAreMatchedByOperator) {
   model::RowSet one = TraceFixture(20).rows, other = TraceFixture(20).rows;
-  // Both run the model's operator "layer"; what its programs are called is the device's business.
+  // Both profiles have the operator "layer" of the model. The names of its programs depend on the device.
   for (model::RowSet* rows : {&one, &other}) {
     model::Operator op;
     op.id = model::OperatorId(0);

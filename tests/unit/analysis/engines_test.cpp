@@ -1,4 +1,4 @@
-// Engine utilisation and exposed communication of a small trace, added up by hand.
+// Checks the engine utilisation and exposed communication of a small trace against sums made by hand.
 #include <gtest/gtest.h>
 
 #include "profiler/analysis/pipeline/execution.h"
@@ -11,8 +11,9 @@ namespace {
 using base::Ticks;
 using model::LaneRole;
 
-/// One card for 100 ticks: a backward segment of 60 (MME 0–40, TPC 20–60, DMA 0–10), a collective 30–75
-/// beside it, for which it then waits from 60 to 75, and an update of 25 on the TPC.
+/// One card that works for 100 ticks. A backward segment takes 60 ticks (MME 0–40, TPC 20–60, DMA 0–10). A
+/// collective runs from 30 to 75, and the card waits for it from 60 to 75. An update then takes 25 ticks on
+/// the TPC.
 class Engines : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -97,8 +98,8 @@ TEST_F(Engines, AddUp) {
   EXPECT_EQ(device.idle, Ticks(0));
 }
 
-/// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30; device 1
-/// waits for them and works from 30 to 40, where the call ends.
+/// Device 0 works for 10 ticks in a segment without recorded steps and sends 8 bytes from 10 to 30. Device 1
+/// waits for these bytes and works from 30 to 40. The call ends at 40.
 TEST(Execution, CountsTransfersOnBothDevices) {
   record::MemoryProfile profile;
   record::Recorder recorder(profile);

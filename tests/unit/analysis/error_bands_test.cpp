@@ -1,4 +1,4 @@
-// Error bands and the use of floating-point operations, worked out by hand.
+// Checks error bands and the use of floating-point operations against results worked out by hand.
 #include "profiler/analysis/model/error_bands.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Two devices with a stage each at 10⁹ ticks a second, and a call of 1,000 ticks: one microsecond.
+/// Two devices with one stage each. They have 10⁹ ticks per second, and a call takes 1,000 ticks (1 µs).
 struct Worked {
   std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder{*profile};
@@ -60,7 +60,7 @@ struct Worked {
     return recorder.add(row);
   }
 
-  /// A step of an operator in a segment of its own.
+  /// Adds a step of an operator in its own segment.
   void step(model::OperatorId op, model::Pass pass, std::int64_t ticks) {
     model::Segment segment;
     segment.executable = executable;
@@ -92,8 +92,8 @@ TEST(FigureValue, ReadsNumbersWithDecimalPrefixes) {
     EXPECT_FALSE(figureValue(text, "FLOP/s").has_value()) << text;
 }
 
-/// Per micro-batch 100 forward, 200 backward, 100 again; 8 micro-batches in the call: 2,400 and 800 more.
-/// Two devices of 3 GFLOP/s could do 6,000 in a microsecond.
+/// A micro-batch needs 100 operations forward, 200 backward and 100 for recomputation. The 8 micro-batches of
+/// the call need 2,400 operations and 800 recomputed ones. Two devices of 3 GFLOP/s could do 6,000 in 1 µs.
 TEST(FlopUse, CountsModelAndRecomputedOperations) {
   Worked worked;
   worked.option("execution.precision", "\"float32\"");
@@ -156,7 +156,7 @@ TEST(ErrorBands, ReadsTheBandsOfItsDevices) {
   EXPECT_NEAR(bands[0].biasShare(), -0.0119, 1e-4);   // e^−0.012 − 1
 }
 
-/// 60 ticks of a checked kind, 40 of one that is not; the update counts for neither.
+/// 60 ticks belong to a checked kind and 40 to an unchecked kind. The update counts for neither.
 TEST(ErrorBands, WeighsComputeTimeByWhatIsChecked) {
   Worked worked;
   worked.property("band.mk2.convolution.cycles", "56 points, |ln| median 0.1, p90 0.2, bias -0.1; against x");

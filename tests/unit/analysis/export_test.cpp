@@ -49,7 +49,7 @@ TEST(Export, ChromeTracesHaveProcessesLanesStepsArrowsAndCounters) {
       EXPECT_GE(event["ts"].get<double>() + 1e-9, end) << "slices of a thread never overlap";
       end = event["ts"].get<double>() + event["dur"].get<double>();
     }
-    EXPECT_EQ(byPhase["X"], 18 + 2 + (steps ? 180 : 0));  // placements, a transfer at both ends, steps
+    EXPECT_EQ(byPhase["X"], 18 + 2 + (steps ? 180 : 0));  // placements, one transfer at both ends, and steps
     EXPECT_EQ(byPhase["s"], 1);
     EXPECT_EQ(byPhase["f"], 1);
     EXPECT_EQ(byPhase["C"], 1);
@@ -60,10 +60,10 @@ TEST(Export, ChromeTracesHaveProcessesLanesStepsArrowsAndCounters) {
 }
 
 TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
-  // As the trace event format asks: a flow binds to the slice around its time, by process, thread and time.
+  // The trace event format binds a flow to the slice of the same process and thread that contains its time.
   TraceFixture fixture(6);
   model::RowSet more;
-  for (int i = 1; i <= 3; ++i) {  // they overlap
+  for (int i = 1; i <= 3; ++i) {  // the transfers overlap
     more.of<model::Transfer>().push_back({model::TransferId(i),
                                           model::LaneId(1),
                                           model::LaneId(3),
@@ -150,7 +150,7 @@ TEST(Export, EveryEventOfAChromeTraceHasItsPlace) {
 }
 
 TEST(Export, AChromeTraceHoldsWhatItsExecutableDidInTheCallThatWasAskedFor) {
-  TraceFixture fixture(2);  // whose 6 placements, transfer and sample are call 0's
+  TraceFixture fixture(2);  // its 6 placements, its transfer and its sample belong to call 0
   model::RowSet more;
   model::Executable inference;
   inference.id = model::ExecutableId(1), inference.name = "inference";
@@ -227,13 +227,13 @@ TEST(Export, CsvIsQuotedWhereItMustBe) {
       "A profile has no table \"x\". Its tables are property, configuration"));
 }
 
-/// A rectangle or text of an SVG picture, moved by the group around it.
+/// A rectangle or text of an SVG picture. Its position includes the offset of the group around it.
 struct Drawn {
   int x = 0, y = 0, width = 0, height = 0;
   std::string fill, text;
 };
 
-/// Reads the elements of a picture that has an element a line.
+/// Reads the elements of a picture that has one element per line.
 std::vector<Drawn> drawnIn(const std::string& svg) {
   std::vector<Drawn> all;
   std::istringstream lines(svg);
@@ -278,7 +278,7 @@ TEST(Export, SvgSaysWhatItShows) {
 TEST(Export, SvgDrawsEveryPassAtItsTimeInTheRowOfItsDevice) {
   const TraceFixture fixture(5);
   const std::vector<Drawn> drawn = drawnIn(svgOf(fixture));
-  std::map<std::int64_t, int> top;  // of each device's title
+  std::map<std::int64_t, int> top;  // y of each device's title
   for (const Drawn& one : drawn) {
     for (int d = 0; d < 3; ++d) {
       if (one.text == "D" + std::to_string(d)) top[d] = one.y;
@@ -288,12 +288,12 @@ TEST(Export, SvgDrawsEveryPassAtItsTimeInTheRowOfItsDevice) {
   EXPECT_LT(top[0], top[1]);
   EXPECT_LT(top[1], top[2]);
   top[3] = 1 << 20;
-  // The timeline lies right of the titles, on the 1,410 pixels that are left of 1,600.
+  // The titles take 190 of the 1,600 pixels. The timeline takes the other 1,410.
   const double scale = 1410.0 / static_cast<double>(fixture.end().count);
   for (const model::Placement& p : fixture.rows.of<model::Placement>()) {
     const double from = 190 + scale * static_cast<double>(p.start.count),
                  to = 190 + scale * static_cast<double>(p.end.count);
-    // The light theme's colours of forward and backward passes.
+    // These are the colours of forward and backward passes in the light theme.
     const std::string colour = p.pass == model::Pass::forward ? "#86b6f4" : "#67c29d";
     const bool found = std::any_of(drawn.begin(), drawn.end(), [&](const Drawn& box) {
       return box.fill == colour && box.height > 10 && std::abs(box.x - from) <= 1.5 &&

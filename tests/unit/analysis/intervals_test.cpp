@@ -1,4 +1,4 @@
-// Unions of intervals, compared with a count of the moments in which something goes on.
+// Compares unions of intervals with a count of the ticks that any interval covers.
 #include "profiler/analysis/intervals.h"
 
 #include <gtest/gtest.h>

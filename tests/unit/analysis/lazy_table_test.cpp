@@ -5,7 +5,7 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Two blocks of three names; the second cannot be read.
+/// A source with two blocks of three names. The second block cannot be read.
 class SecondFails : public model::ProfileSource {
  public:
   explicit SecondFails(base::Error error) : error_(std::move(error)) {}

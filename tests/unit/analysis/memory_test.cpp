@@ -7,7 +7,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Two tiles of 100 bytes, a weight of 10 on both, a gap, and two variables that share addresses.
+/// A device with two tiles of 100 bytes. Each tile has 10 bytes of a weight. There is a gap, and two
+/// variables share addresses.
 class SmallMemory : public ::testing::Test {
  protected:
   SmallMemory() {
@@ -113,7 +114,7 @@ TEST(HostileMemory, RangesOutsideTheDeviceAreCut) {
   EXPECT_EQ(use->includingGaps, (std::vector<std::int64_t>{1, 1, 2, 1}));
   EXPECT_TRUE(memory(profile, *catalog, model::ExecutableId(0)).ok());
   EXPECT_LT(catalog->namePath(model::DebugContextId(0)).size(),
-            1000u);  // a context that is its own parent ends
+            1000u);  // the path of a context that is its own parent is finite
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The program tree, operations and peaks of a small hand-made profile, and of files that say what no program
-// does.
+// Tests the program tree, operations and peaks of a small hand-made profile, and of profiles with
+// contradictory rows.
 #include "profiler/analysis/model/program_tree.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using base::Bytes;
 using base::Ticks;
 using model::ProgramId;
 
-/// A device with a loop of three rounds over a call of a function, and a step of its own.
+/// A profile of one device with one stage and one segment. Tests add programs, steps and operators to it.
 struct Profile {
   model::RowSet rows;
   record::MemoryProfile profile;

@@ -102,7 +102,7 @@ TEST(Pva, VariablesByTile) {
                                      {model::VariableId(2), 0, 1, Bytes(36)}};
   ASSERT_TRUE(fixture.profile->commit(maps).ok());
   const Compilation mapped = compilation();
-  // Tile 4 is the second one of IPU 1.
+  // Tile 4 is the second tile of IPU 1.
   const auto always = mapped.alwaysLiveVariablesForTile(4).value();
   ASSERT_EQ(always.size(), 1U);
   EXPECT_EQ(always[0].name, "layer/MatMul");

@@ -1,4 +1,4 @@
-// Steps of a range, compared with a search through all rows.
+// Compares the steps of a range with a search through all rows.
 #include "profiler/analysis/timeline/range.h"
 
 #include <map>
@@ -27,7 +27,7 @@ struct Asked {
 
 using Found = std::multiset<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>>;
 
-/// Every step of every placement: lane, start, end, program.
+/// Calls visit for every step of every placement with lane, start, end and program.
 template <class Visit>
 void expand(const model::RowSet& rows, Visit&& visit) {
   for (const model::Placement& p : rows.of<model::Placement>()) {
@@ -81,7 +81,7 @@ TEST(Range, FromAfarTheAnswerIsAsLongAsThePictureAndCoversAllWork) {
   }
 }
 
-/// A profile in memory, cut into blocks with ranges as a file is; counts what is read.
+/// A profile in memory that has blocks with ranges, like a file. It counts what is read.
 class Blocks : public model::ProfileSource {
  public:
   explicit Blocks(std::shared_ptr<record::MemoryProfile> profile) : profile_(std::move(profile)) {}
@@ -146,7 +146,7 @@ class Blocks : public model::ProfileSource {
 };
 
 TEST(Range, TheStepsOfALongSegmentAreReadOnlyAsFarAsTheyAreSeen) {
-  // One segment of 40,000 steps, all but ten of them on one lane, placed twice.
+  // One segment of 40,000 steps has two placements. All but ten of its steps are on one lane.
   model::RowSet rows;
   rows.of<model::Executable>() = {model::Executable{}};
   rows.of<model::Executable>()[0].id = model::ExecutableId(0);

@@ -205,7 +205,7 @@ TEST(ShortList, NamesTheEndsOfALongList) {
             "embedding encoder0..1 head");
 }
 
-/// Three tiles; a weight on all, an activation on the last two.
+/// A device with three tiles. All hold a weight, and the last two hold an activation.
 struct TileProfile {
   record::MemoryProfile profile;
   std::shared_ptr<const analysis::Catalog> catalog;

@@ -1,4 +1,4 @@
-// The report about stages, for small pipelines that are worked out by hand.
+// Checks the report on stages against small pipelines that are worked out by hand.
 #include "profiler/analysis/pipeline/stages.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct ThreeStages {
   std::vector<model::LaneId> lanes;
   model::ExecutableId executable;
 
-  /// `hostTicks`: length of stage 0's host copy for each micro-batch; `host`: its direction.
+  /// `hostTicks` is the length of the host copy of stage 0 for each micro-batch. `host` is its direction.
   explicit ThreeStages(std::int64_t hostTicks = 0, model::Pass host = model::Pass::hostIn) {
     model::Executable row;
     row.name = "inference";
@@ -83,8 +83,8 @@ struct ThreeStages {
 
 TEST(Stages, AnUnevenSplitCanBeFasterThanStagesAtTheMean) {
   const LostTime lost = ThreeStages().report().lost;
-  // As it is: device 0 works for 24 ticks, then stage 2 takes 6 for the last micro-batch. With every stage at
-  // the mean of 4 ticks, device 0 works for 32, and stage 2 takes 4 more.
+  // With the actual stages, device 0 works for 24 ticks, then stage 2 takes 6 for the last micro-batch. With
+  // every stage at the mean of 4 ticks, device 0 works for 32, and stage 2 takes 4 more.
   EXPECT_DOUBLE_EQ(lost.step, 30);
   EXPECT_DOUBLE_EQ(lost.useful, 24) << "4 micro-batches × 12 ticks on 2 devices";
   EXPECT_DOUBLE_EQ(lost.fillAndDrain, 36 - 24);

@@ -1,4 +1,4 @@
-// Steps of a segment in a range, against going through all rows.
+// Compares the steps of a segment in a range with a search through all rows.
 #include "profiler/analysis/timeline/step_blocks.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// `segments` segments of `count` steps each; jitter: how far a step may lie off the order of time.
+/// Makes `segments` segments of `count` steps each. Each start is up to `jitter` ticks late, so that steps
+/// may be out of order.
 std::vector<model::Step> makeSteps(int segments, int count, int jitter, bool sameLength) {
   std::mt19937 random(5);
   std::vector<model::Step> steps;
@@ -35,7 +36,7 @@ TEST(StepReader, FindsWhatMeetsTheRangeHoweverOftenAndInWhateverOrderItIsAsked) 
       record::MemoryProfile profile;
       model::RowSet rows;
       rows.of<model::Step>() = makeSteps(3, 700, jitter, sameLength);
-      rows.of<model::Step>()[5].ticks = Ticks(-4);  // impossible: not found
+      rows.of<model::Step>()[5].ticks = Ticks(-4);  // an impossible length, so the step is not found
       rows.of<model::Step>()[6].offset = Ticks(-40);
       const std::vector<model::Step> steps = rows.of<model::Step>();
       ASSERT_TRUE(profile.commit(rows).ok());

@@ -1,4 +1,4 @@
-// Bytes over links and into memory spaces, worked by hand.
+// Checks the bytes over links and into memory spaces against results worked out by hand.
 #include "profiler/analysis/pipeline/system_links.h"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 namespace pipescope::analysis {
 namespace {
 
-/// Three devices in a row (links 0→1 and 1→2), each with a link from the host, tiles, and streaming memory on
-/// the first. A call of 1,000 ticks at 1 GHz.
+/// Three devices in a row (links 0→1 and 1→2). Each has tiles and a link from the host. The first also has
+/// streaming memory. A call takes 1,000 ticks at 1 GHz.
 struct Wired {
   std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
   record::Recorder recorder{*profile};
@@ -54,7 +54,7 @@ struct Wired {
     recorder.add(row);
   }
 
-  /// A segment with one copy, placed at the times.
+  /// Adds a segment with one copy, and a placement of it at each start.
   void copies(int device, model::StepKind kind, std::int64_t in, std::int64_t out, std::int64_t ticks,
               std::initializer_list<std::int64_t> starts) {
     model::Segment segment;
@@ -93,7 +93,7 @@ TEST(SystemUse, AddsUpTransfersOfALink) {
   Wired wired;
   wired.copies(0, model::StepKind::compute, 0, 0, 10, {0});
   wired.transfer(0, 1, 0, 300, 100, 200);
-  wired.transfer(0, 1, 0, 100, 150, 250);  // overlaps: busy from 100 to 250
+  wired.transfer(0, 1, 0, 100, 150, 250);  // overlaps the one before, so the link is busy from 100 to 250
   const SystemUse use = wired.use();
   ASSERT_EQ(use.links.size(), 5U);
   EXPECT_EQ(use.links[0].bytes.count, 400);

@@ -1,6 +1,6 @@
 #pragma once
-// A small random trace in memory: three devices with two lanes, segments with steps on both, placements in a
-// row.
+// A small random trace in memory. It has three devices with two lanes each, segments with steps on both
+// lanes, and placements one after the other.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,9 +15,9 @@ using model::Ticks;
 
 struct TraceFixture {
   std::shared_ptr<record::MemoryProfile> profile = std::make_shared<record::MemoryProfile>();
-  model::RowSet rows;  ///< the same, for expectations
+  model::RowSet rows;  ///< a copy of the rows in the profile, for expected values
 
-  /// `slower`: added to each step of operation 1.
+  /// `slower` ticks are added to each step of operation 1.
   explicit TraceFixture(int placementsPerDevice, int slower = 0) {
     model::RowSet& r = rows;
     r.of<model::Target>() = {{"test", "ipu", "", 3, 3}};

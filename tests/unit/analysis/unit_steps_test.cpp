@@ -1,4 +1,4 @@
-// What single units do in a step.
+// Tests what single units (tiles) do in a step.
 #include "profiler/analysis/timeline/unit_steps.h"
 
 #include "profiler/analysis/pva/report.h"

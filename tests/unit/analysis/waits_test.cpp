@@ -10,7 +10,7 @@
 namespace pipescope::analysis {
 namespace {
 
-// Compilers refuse what is undefined in a constant.
+// static_assert also checks for undefined behaviour, because compilers reject it in constant expressions.
 constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max(),
                        kSmallest = std::numeric_limits<std::int64_t>::min();
 static_assert(base::wrappedSum(kLargest, 1) == kSmallest);

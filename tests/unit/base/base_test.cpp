@@ -112,14 +112,15 @@ TEST(Units, ConversionRoundsUpAndIsExactIn128Bits) {
   EXPECT_EQ(convertRoundUp(Ticks(kMost), gaudi, gaudi), Ticks(kMost));
   EXPECT_EQ(convertRoundUp(Ticks(9'000'000'000'000), fixed, gaudi), Ticks(9'000'000'000'000'000'000));
   EXPECT_EQ(convertRoundUp(Ticks(0), ipu, gaudi), Ticks(0));
-  EXPECT_EQ(convertRoundUp(Ticks(-1), ipu, gaudi), Ticks(-751));  // up is towards zero
+  EXPECT_EQ(convertRoundUp(Ticks(-1), ipu, gaudi), Ticks(-751));  // rounding up goes towards zero
   EXPECT_EQ(convertRoundUp(Ticks(-kMost), gaudi, ipu), Ticks(-12'267'084'809'016'851));
 }
 
 TEST(Units, SecondsBecomeTicksRoundedUp) {
   EXPECT_EQ(ticksFromSeconds(1.5, Timebase{1'000'000}), Ticks(1'500'000));
   EXPECT_EQ(ticksFromSeconds(1e-9, Timebase{1'330'000'000}), Ticks(2));
-  EXPECT_EQ(ticksFromSeconds(0.1, Timebase{10}), Ticks(1));  // not 2: 0.1 · 10 is 1 up to rounding
+  EXPECT_EQ(ticksFromSeconds(0.1, Timebase{10}),
+            Ticks(1));  // not 2, because 0.1 · 10 differs from 1 only by rounding
   EXPECT_EQ(ticksFromSeconds(0, Timebase{10}), Ticks(0));
   EXPECT_DOUBLE_EQ(toSeconds(Ticks(1'330'000'000), Timebase{1'330'000'000}), 1.0);
 }

@@ -40,7 +40,7 @@ TEST(Tables, AreInTheOrderOfTheirNumbers) {
     EXPECT_EQ(tables()[number].columns.size(), columnsOf<Row>().size());
     ++number;
   });
-  // Numbers in files: these must not move.
+  // Files contain these numbers, so they must never change.
   EXPECT_EQ(tableIndexOf<Property>(), 0u);
   EXPECT_EQ(tableIndexOf<Device>(), 3u);
   EXPECT_EQ(tableIndexOf<Placement>(), 20u);

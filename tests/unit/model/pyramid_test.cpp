@@ -7,7 +7,7 @@
 namespace pipescope::model {
 namespace {
 
-/// Placements of 7 ticks every 10 on two devices, in one go or in pieces.
+/// The nodes of placements of 7 ticks every 10 ticks on two devices, added `piece` at a time.
 std::vector<LevelNode> nodesOf(int placements, int piece, bool flush = true) {
   PyramidBuilder builder;
   std::vector<LevelNode> nodes;

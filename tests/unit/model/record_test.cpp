@@ -11,7 +11,7 @@ using model::Placement;
 using model::ProfileState;
 using model::Property;
 
-/// Keeps what is committed, and fails when told to.
+/// A sink that keeps the committed rows and fails on request.
 class FailingSink : public Sink {
  public:
   base::Status commit(const model::RowSet& rows) override {
@@ -38,7 +38,7 @@ TEST(Recorder, IdsAreDensePerTableAcrossCommits) {
   EXPECT_EQ(recorder.add(Lane{}).value, 0);
   ASSERT_TRUE(recorder.commit().ok());
   Device given;
-  given.id = model::DeviceId(77);  // overwritten: ids are the recorder's
+  given.id = model::DeviceId(77);  // the recorder overwrites ids
   EXPECT_EQ(recorder.add(given).value, 2);
   ASSERT_TRUE(recorder.commit().ok());
   const auto devices = profile.rows<Device>();
@@ -64,7 +64,7 @@ TEST(Recorder, CommitsWhenMoreThanAMillionRowsWait) {
   EXPECT_EQ(sink.commits, 1);
 }
 
-/// Takes rows over as a file's sink does.
+/// A sink that buffers rows, like the sink of a file.
 struct BufferingSink : Sink {
   base::Status commit(const model::RowSet& rows) override {
     taken.push_back(rows.size());

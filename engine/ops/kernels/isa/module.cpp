@@ -1,5 +1,6 @@
-// The source of the shared modules, one for each instruction set. CMake compiles it once for each, with its
-// flags and its name in PIPESCOPE_KERNELS. A module exports one function and hides everything else.
+// The source of the kernel modules, which are shared libraries. CMake compiles it once for each instruction
+// set, with the flags of that set and the module's name in PIPESCOPE_KERNELS. A module exports one function
+// and hides everything else.
 #include "engine/ops/kernels/isa/packing.h"
 #include "engine/ops/kernels/isa/products.h"
 #include "engine/ops/kernels/isa/row_convolution.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Panels and transposition, for one instruction set.
+// Packs matrices into panels and transposes them, for one instruction set.
 #include <algorithm>
 
 #include "engine/ops/kernels/isa/vector_lanes.h"
@@ -66,7 +66,7 @@ void transpose(const float* from, std::int64_t ldFrom, std::int64_t rows, std::i
 void packRows(const float* b, std::int64_t ld, std::int64_t depth, std::int64_t columns, float* panels,
               std::int64_t panelStride) {
   std::int64_t column = 0;
-  // Does four panels at a time, because they share cache lines of rows that lie far apart.
+  // Packs four panels at a time, because neighbouring panels share the cache lines of a row.
   for (; column + 4 * kPanel <= columns; column += 4 * kPanel, panels += 4 * panelStride) {
     const float* from = b + column;
     for (std::int64_t k = 0; k < depth; ++k, from += ld) {

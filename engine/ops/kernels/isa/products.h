@@ -1,5 +1,5 @@
 #pragma once
-// multiplyRows(), for one instruction set.
+// Matrix products (multiplyRows()) for one instruction set.
 #include <algorithm>
 
 #include "engine/ops/kernels/isa/vector_lanes.h"
@@ -10,7 +10,7 @@ namespace {
 using pipescope::kernels::kPanel;
 using pipescope::kernels::RowProduct;
 
-// Registers hold rows × vectors of sums, the vectors of B, and one of A.
+// The registers must hold rows × vectors sums, the vectors of B and one vector of A.
 #if defined(__AVX512F__)
 constexpr int kMostRows = 8, kMostVectors = 3;
 #elif defined(__AVX2__) && defined(__FMA__)
@@ -18,17 +18,17 @@ constexpr int kMostRows = 6, kMostVectors = 2;
 #else
 constexpr int kMostRows = 4, kMostVectors = 2;
 #endif
-/// Elements of k between two visits of C. A group of B's columns of that depth (64 to 192 KB) stays in the
-/// second-level cache.
+/// Elements of k that are summed before C is written. A group of B's columns of this depth (64 to 192 KB)
+/// stays in the second-level cache.
 constexpr std::int64_t kDepth = 1024;
 
-/// Where a block of C is, and what happens to its sums.
+/// The inputs and the place of one block of C, and what happens to its sums.
 struct Block {
   const float* rows[kMostRows];
   const float* b = nullptr;
-  std::int64_t firstSegment = 0, endSegment = 0, begin = 0, end = 0;  ///< begin, end: within a single segment
+  std::int64_t firstSegment = 0, endSegment = 0, begin = 0, end = 0;  ///< begin, end: one segment only
   float* to[kMostRows];
-  std::int64_t columns = 0;  ///< up to vectors · kLanes
+  std::int64_t columns = 0;  ///< at most vectors · kLanes
   const float* bias = nullptr;
   bool accumulate = false, relu = false;
 };
@@ -77,7 +77,7 @@ void multiplyBlock(const RowProduct& p, const Block& block) {
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = zero();
   }
-  // Prefetches C, whose lines come from far away and would hold up the stores at the end.
+  // Prefetches C, because cache misses would delay the stores at the end.
   for (int r = 0; r < kRows; ++r) {
     for (int v = 0; v < kVectors; ++v) __builtin_prefetch(block.to[r] + v * kLanes, 1);
   }
@@ -146,12 +146,12 @@ const float* rowAt(const RowProduct& p, std::int64_t r) {
   return p.a + r / kPanel * p.blockStride + r % kPanel * p.rowStride;
 }
 
-/// Computes all of C for some of k.
+/// Adds the products of one part of k to all of C.
 void multiplyDepth(const RowProduct& p, Block block, const float* b, bool last) {
   const float* bias = last ? p.bias : nullptr;
   block.relu = last && p.relu;
   for (std::int64_t column = 0; column < p.columns;) {
-    // Splits as evenly as possible: 4 vectors as 2 + 2, not as 3 + 1.
+    // Splits as evenly as possible: 4 vectors become 2 + 2, not 3 + 1.
     const std::int64_t left = (p.columns - column + kLanes - 1) / kLanes,
                        groups = (left + kMostVectors - 1) / kMostVectors;
     const std::int64_t vectors = (left + groups - 1) / groups;

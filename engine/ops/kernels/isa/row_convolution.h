@@ -1,7 +1,7 @@
 #pragma once
-// Convolutions of stride 1 with the positions along an image's row as lanes, for one instruction set, so that
-// few channels leave no lane empty. Sums of some filters at some positions stay in registers over all
-// channels and taps.
+// Convolutions of stride 1, for one instruction set. The lanes of a vector are neighbouring positions in a
+// row of the image, so that all lanes are used even if there are few channels. The sums of several filters at
+// several positions stay in registers until all channels and taps are added.
 #include <algorithm>
 
 #include "engine/ops/kernels/isa/vector_lanes.h"
@@ -11,8 +11,8 @@ namespace {
 
 using pipescope::kernels::RowConvolution;
 
-// Rows are short: eight lanes fill more of them than sixteen do, and cost no more on units that split
-// sixteen.
+// Uses eight lanes even with AVX-512. Rows are short, so sixteen lanes would often be partly empty. Eight
+// cost no more on processors that split an operation on sixteen lanes into two.
 #if defined(__AVX512F__)
 constexpr int kRegisters = 32;
 #else
@@ -41,7 +41,7 @@ inline RowLanes multiplyAddRow(RowLanes a, RowLanes b, RowLanes c) {
   return a * b + c;
 #endif
 }
-/// The first `count` lanes of v, and zeros in the others, whatever v holds there.
+/// Keeps the lanes that the mask selects and sets the others to zero, even if they hold NaN.
 inline RowLanes firstLanes(RowLanes v, const RowMask& mask) {
   return reinterpret_cast<RowLanes>(reinterpret_cast<RowMask>(v) & mask);
 }
@@ -50,7 +50,7 @@ inline RowMask maskOf(std::int64_t count) {
   for (std::int64_t lane = 0; lane < kRowLanes; ++lane) mask[lane] = lane < count ? -1 : 0;
   return mask;
 }
-/// Pairwise, in one order.
+/// Adds the lanes pairwise in a fixed order.
 inline float sumOf(RowLanes v) {
   float lanes[kRowLanes];
   storeRow(lanes, v);
@@ -60,13 +60,14 @@ inline float sumOf(RowLanes v) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// Filters whose sums are made together, and the number of vectors of positions for that many filters.
+/// The most filters that are computed together. vectorsFor() is how many vectors of positions fit beside
+/// them.
 constexpr int kMostTogether = kRegisters == 32 ? 12 : 6;
 constexpr int vectorsFor(int together) {
   return std::clamp((kRegisters - 2) / (together + 1), 1, 8);
 }
 
-/// Splits results into even groups: how many of `all` are made together.
+/// The group size if `all` results are split into groups as evenly as possible.
 inline std::int64_t togetherOf(std::int64_t all) {
   const std::int64_t groups = (all + kMostTogether - 1) / kMostTogether;
   return (all + groups - 1) / groups;
@@ -76,7 +77,7 @@ inline std::int64_t vectorsOfRow(const RowConvolution& s) {
   return (s.width + kRowLanes - 1) / kRowLanes;
 }
 
-/// Calls body.operator()<T>() for T = together, 1 … kMostTogether.
+/// Calls body.operator()<T>() with the constant T equal to `together`, which is 1 … kMostTogether.
 template <int kTogether = kMostTogether, class Body>
 inline void withTogether(std::int64_t together, const Body& body) {
   if constexpr (kTogether == 1) {
@@ -87,9 +88,9 @@ inline void withTogether(std::int64_t together, const Body& body) {
   }
 }
 
-/// Orders weights by group of results, then by summand, with the results of a group side by side. Results are
-/// filters and summands are (channel, tap); with `turned`, results are channels and summands (tap, filter).
-/// Missing results of the last group are zeros.
+/// Packs weights by group of results, then by summand. The results of a group are adjacent. Without `turned`,
+/// results are filters and summands are (channel, tap). With `turned`, results are channels and summands are
+/// (tap, filter). The last group is padded with zeros.
 void rowFilters(const RowConvolution& s, const float* w, bool turned, float* packed) {
   const std::int64_t taps = s.kernelY * s.kernelX, results = turned ? s.channels : s.filters,
                      others = turned ? s.filters : s.channels;
@@ -106,7 +107,7 @@ void rowFilters(const RowConvolution& s, const float* w, bool turned, float* pac
   }
 }
 
-/// Sums of kTogether filters at kVectors places.
+/// Computes the sums of kTogether filters at kVectors places. A place is a vector of positions.
 template <int kTogether, int kVectors>
 inline void forwardSums(const RowConvolution& s, const float* x, const std::int64_t* at, const float* w,
                         RowLanes (&sums)[kTogether][kVectors]) {
@@ -179,7 +180,7 @@ void rowForward(const RowConvolution& s, const float* x, const float* packed, co
       for (; place + kVectors <= places; place += kVectors)
         forwardTile<kTogether, kVectors>(s, x, w, own, relu, filters, place, to);
       if (place == places) continue;
-      if (places >= kVectors) {  // the last vector overlaps the one before it
+      if (places >= kVectors) {  // the last tile overlaps the one before it
         forwardTile<kTogether, kVectors>(s, x, w, own, relu, filters, places - kVectors, to);
       } else {
         for (; place < places; ++place) forwardTile<kTogether, 1>(s, x, w, own, relu, filters, place, to);
@@ -188,7 +189,7 @@ void rowForward(const RowConvolution& s, const float* x, const float* packed, co
   });
 }
 
-/// Computes dx under one tap: sums over all filters at some places of dy, added where the tap puts them.
+/// Adds one tap's part of dx: the sums over all filters at some places of dy, shifted by the tap.
 template <int kTogether, int kVectors>
 inline void inputGradientTile(const RowConvolution& s, const float* dy, const float* w, std::int64_t channels,
                               std::int64_t place, const RowMask& edge, float* dx) {
@@ -230,8 +231,8 @@ inline void inputGradientTile(const RowConvolution& s, const float* dy, const fl
   }
 }
 
-/// Adds to dx of one image. The places of neighbouring taps overlap, so each tap does all its places before
-/// the next tap.
+/// Adds to dx of one image. Neighbouring taps write to overlapping positions, so one tap finishes all places
+/// before the next tap starts.
 void rowInputGradient(const RowConvolution& s, const float* dy, const float* packed, float* dx) {
   const std::int64_t together = togetherOf(s.channels), places = s.height * vectorsOfRow(s),
                      taps = s.kernelY * s.kernelX;
@@ -254,12 +255,12 @@ void rowInputGradient(const RowConvolution& s, const float* dy, const float* pac
 }
 
 constexpr int kMostColumns = 5;
-/// The number of filters beside this many columns of taps.
+/// The number of filters that fit into the registers beside this many columns of taps.
 constexpr int filtersFor(int columns) {
   return std::clamp((kRegisters - 1 - columns) / columns, 1, 12);
 }
 
-/// Sums over positions for kFilters filters and kColumns neighbouring taps.
+/// Computes the sums over all positions for kFilters filters and kColumns neighbouring taps.
 template <int kFilters, int kColumns>
 inline void weightSums(const RowConvolution& s, std::int64_t images, const float* x, const float* const* dy,
                        float* sums) {
@@ -298,13 +299,13 @@ inline void weightSums(const RowConvolution& s, std::int64_t images, const float
   }
 }
 
-/// Computes dw of some filters for one row of taps. x points at the first tap at the first position, and dw
-/// at that tap.
+/// Computes dw of some filters for one row of taps. x points to the input of the first tap at the
+/// first position, and dw points to that tap.
 template <int kFilters, int kColumns>
 void weightTile(const RowConvolution& s, std::int64_t images, const float* x, const float* dy,
                 std::int64_t filters, bool accumulate, float* dw) {
   const float* from[kFilters];
-  // What is missing of a group is computed twice rather than not at all.
+  // An incomplete group repeats its last filter, and the repeated results are dropped.
   for (int f = 0; f < kFilters; ++f) from[f] = dy + std::min<std::int64_t>(f, filters - 1) * s.outputPlane;
   float sums[kFilters * kColumns];
   weightSums<kFilters, kColumns>(s, images, x, from, sums);
@@ -331,7 +332,7 @@ void weightColumns(const RowConvolution& s, std::int64_t images, const float* x,
   }
 }
 
-/// dw of one channel and one row of taps, all filters, over some images.
+/// Computes dw of all filters for one channel and one row of taps, summed over some images.
 void rowWeightGradient(const RowConvolution& s, std::int64_t images, std::int64_t channel, std::int64_t ky,
                        const float* x, const float* dy, bool accumulate, float* dw) {
   x += channel * s.inputPlane + ky * s.dilationY * s.inputRow;

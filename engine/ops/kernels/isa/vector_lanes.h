@@ -1,7 +1,7 @@
 #pragma once
-// The vector unit that a kernel module is compiled for: one type of vectors of floats and what can be done
-// with them. Included by the sources in isa/ only; everything is inline within an unnamed namespace, so that
-// modules share nothing.
+// The vector type of the instruction set that a kernel module is compiled for, and its operations. Only
+// sources in isa/ include this file. Everything is inline in an unnamed namespace, so that modules built with
+// different flags share no code.
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -31,7 +31,7 @@ inline Lanes load(const float* p) {
 inline void store(float* p, Lanes v) {
   std::memcpy(p, &v, sizeof v);
 }
-/// x in all lanes: x − 0 is x, −0 and NaN too.
+/// Sets all lanes to x. x − 0 equals x, also for −0 and NaN.
 inline Lanes fill(float x) {
   return x - Lanes{};
 }
@@ -44,7 +44,7 @@ inline Lanes subtract(Lanes a, Lanes b) {
 inline Lanes scale(Lanes a, Lanes b) {
   return a * b;
 }
-/// a·b + c, rounded once where the unit can.
+/// a·b + c, rounded once if the instruction set has fused multiply-add.
 inline Lanes multiplyAdd(Lanes a, Lanes b, Lanes c) {
 #if defined(__AVX512F__)
   return _mm512_fmadd_ps(a, b, c);
@@ -54,7 +54,7 @@ inline Lanes multiplyAdd(Lanes a, Lanes b, Lanes c) {
   return a * b + c;
 #endif
 }
-/// b where one of the two is NaN.
+/// The larger value of each lane, or b if one of the two is NaN.
 inline Lanes larger(Lanes a, Lanes b) {
   return a > b ? a : b;
 }

@@ -1,9 +1,11 @@
 #pragma once
 // The transforms of Winograd's minimal filtering F(2×2, 3×3) (Lavin and Gray, "Fast algorithms for
-// convolutional neural networks", 2016), sixteen channels at a time as lanes:
-//   Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A,  d a tile of 4×4 inputs, g a filter, Y 2×2 outputs;
-//   Bᵀ = [1 0 −1 0; 0 1 1 0; 0 −1 1 0; 0 1 0 −1], G = [1 0 0; ½ ½ ½; ½ −½ ½; 0 0 1], Aᵀ = [1 1 1 0; 0 1 −1
-//   −1].
+// convolutional neural networks", 2016). The lanes are sixteen channels.
+//   Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A, where d is a tile of 4×4 inputs, g a filter, and Y 2×2 outputs.
+//   Bᵀ = [1 0 −1 0; 0 1 1 0; 0 −1 1 0; 0 1 0 −1]
+//   G = [1 0 0; ½ ½ ½; ½ −½ ½; 0 0 1]
+//   Aᵀ = [1 1 1 0; 0 1 −1 −1]
+// The sixteen elements of a transformed tile are called frequencies.
 #include <algorithm>
 
 #include "engine/ops/kernels/isa/packing.h"
@@ -16,8 +18,8 @@ using pipescope::kernels::WinogradTiles;
 
 constexpr std::int64_t kStaged = kStagedColumns * 4 * kPanel;
 
-/// Rows [first, first + rows) of sixteen planes with the columns from −left on, channels side by side; zeros
-/// outside.
+/// Copies rows [first, first + rows) of sixteen planes to `staged`, from column −left on. The channels of a
+/// position become adjacent. Positions outside the planes become zeros.
 void stageRows(const WinogradTiles& p, std::int64_t first, std::int64_t rows, std::int64_t left,
                std::int64_t columns, float* staged) {
   const std::int64_t begin = std::min(left, columns), end = std::min(columns, left + p.width);
@@ -41,13 +43,13 @@ struct Column {
   Lanes v[4];
 };
 
-/// One column of Bᵀd.
+/// Computes one column of Bᵀd.
 inline Column inputColumn(const float* at, std::int64_t row) {
   const Lanes d0 = load(at), d1 = load(at + row), d2 = load(at + 2 * row), d3 = load(at + 3 * row);
   return {{subtract(d0, d2), add(d1, d2), subtract(d2, d1), subtract(d1, d3)}};
 }
 
-/// A row of tiles: sixteen frequencies of each.
+/// Transforms a row of tiles. Each tile gives sixteen frequencies.
 void transformInputRow(const float* staged, std::int64_t columns, const WinogradTiles& p, float* tiles) {
   const std::int64_t row = columns * kPanel, stride = p.frequencyStride;
   for (std::int64_t lane = 0; lane < kPanel; lane += kLanes) {
@@ -68,12 +70,13 @@ void transformInputRow(const float* staged, std::int64_t columns, const Winograd
   }
 }
 
-/// Tile rows that are staged at a time, `each` rows of the image for one and `more` besides.
+/// The number of tile rows that fit into the staging buffer. A tile row needs `each` rows of the image, and
+/// all together need `more` rows besides.
 inline std::int64_t stagedTileRows(std::int64_t columns, std::int64_t each, std::int64_t more) {
   return std::max<std::int64_t>(1, (kStaged / (columns * kPanel) - more) / each);
 }
 
-/// Bᵀ d B.
+/// Computes Bᵀ d B, the transform of the input tiles.
 void winogradInput(const WinogradTiles& p) {
   alignas(64) float staged[kStaged];
   const std::int64_t columns = 2 * p.tilesPerRow + 2, most = stagedTileRows(columns, 2, 2);
@@ -87,7 +90,7 @@ void winogradInput(const WinogradTiles& p) {
   }
 }
 
-/// A dY Aᵀ.
+/// Computes A dY Aᵀ, the transform of the output gradient.
 void winogradOutputGradient(const WinogradTiles& p) {
   alignas(64) float staged[kStaged];
   const std::int64_t columns = 2 * p.tilesPerRow, most = stagedTileRows(columns, 2, 0),
@@ -99,7 +102,7 @@ void winogradOutputGradient(const WinogradTiles& p) {
       const float* at = staged + (t / p.tilesPerRow * 2 * columns + t % p.tilesPerRow * 2) * kPanel;
       float* to = p.tiles + (done * p.tilesPerRow + t) * p.tileStride;
       for (std::int64_t lane = 0; lane < kPanel; lane += kLanes) {
-        Lanes side[4][2];  // A dY, by column of dY
+        Lanes side[4][2];  // A dY; the second index is the column of dY
         for (std::int64_t j = 0; j < 2; ++j) {
           const Lanes above = load(at + lane + j * kPanel), below = load(at + lane + row + j * kPanel);
           side[0][j] = above;
@@ -119,7 +122,7 @@ void winogradOutputGradient(const WinogradTiles& p) {
   }
 }
 
-/// One tile of Aᵀ M A, its four outputs at staged, staged + 16, and the row below.
+/// Computes Aᵀ M A of one tile. Writes its outputs to staged, staged + 16 and the same places one row below.
 inline void transformOutputTile(const WinogradTiles& p, const float* from, std::int64_t lane,
                                 const Lanes& bias, float* staged, std::int64_t row, Lanes& finite) {
   Lanes side[2][4];
@@ -143,7 +146,7 @@ inline void transformOutputTile(const WinogradTiles& p, const float* from, std::
   }
 }
 
-/// Sums of x − x: zeros where every x was finite.
+/// Takes sums of x − x, which are zero only if every x was finite.
 bool isFinite(Lanes sum) {
   float lanes[kLanes];
   store(lanes, sum);
@@ -152,7 +155,7 @@ bool isFinite(Lanes sum) {
   return finite;
 }
 
-/// Aᵀ M A, into the planes.
+/// Computes Aᵀ M A and writes it to the planes. False means that some output is not finite.
 bool winogradOutput(const WinogradTiles& p) {
   alignas(64) float staged[kStaged];
   const std::int64_t columns = 2 * p.tilesPerRow, row = columns * kPanel;
@@ -176,7 +179,7 @@ bool winogradOutput(const WinogradTiles& p) {
   return isFinite(finite);
 }
 
-/// G g Gᵀ of sixteen filters for one channel: taps as nine vectors.
+/// Computes G g Gᵀ of sixteen filters for one channel. The taps are nine vectors.
 inline void transformFilter(const float* taps, std::int64_t lane, float* to, std::int64_t stride) {
   const Lanes half = fill(0.5F);
   Lanes side[4][3];
@@ -201,7 +204,7 @@ inline void transformFilter(const float* taps, std::int64_t lane, float* to, std
 
 constexpr std::int64_t kTaps = 9, kFilterChannels = 32;
 
-/// One panel of sixteen filters, all channels.
+/// Transforms a panel of sixteen filters for all channels.
 void winogradFilters(const WinogradFilters& p) {
   alignas(64) float taps[kFilterChannels * kTaps * kPanel];
   std::fill_n(taps, kFilterChannels * kTaps * kPanel, 0.0F);
@@ -210,7 +213,7 @@ void winogradFilters(const WinogradFilters& p) {
     if (!p.turned) {
       transpose(p.weights + channel * kTaps, p.filterStride, p.filters, channels * kTaps, taps, kPanel);
     } else {
-      // Every plane of taps turned around: lanes are neighbouring planes.
+      // The input gradient needs every filter rotated by 180°, so the taps are reversed.
       for (std::int64_t c = 0; c < channels; ++c) {
         float turned[kTaps * kPanel] = {};
         transpose(p.weights + (channel + c) * p.channelStride, p.filterStride, p.filters, kTaps, turned,
@@ -227,7 +230,8 @@ void winogradFilters(const WinogradFilters& p) {
   }
 }
 
-/// Gᵀ dU G of sixteen filters, all channels: into the weights' gradient.
+/// Computes Gᵀ dU G of sixteen filters for all channels and writes it to the gradient of the weights. False
+/// means that some gradient is not finite.
 bool winogradFilterGradient(const WinogradFilters& p, float* gradient) {
   alignas(64) float taps[kFilterChannels * kTaps * kPanel];
   const Lanes half = fill(0.5F);
