@@ -21,8 +21,8 @@ struct TimePart {
   std::string pass;       ///< of placements
   std::int32_t stage = -1;
   std::int64_t device = -1;
-  std::int64_t microBatchesBefore = 0,
-               microBatchesAfter = 0;  ///< micro-batches for which the critical path crosses this part
+  /// Number of micro-batches for which the critical path crosses this part.
+  std::int64_t microBatchesBefore = 0, microBatchesAfter = 0;
   std::int64_t before = 0, after = 0;  ///< in Diff::ticksPerSecond
   std::int64_t delta() const { return after - before; }
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Sums up what each device did in a run: ticks by lane and by kind of step, idle time, communication that
+// Sums up each device's work in a run: ticks by lane and by kind of step, idle time, communication that
 // other work does not hide, traffic and tile balance.
 #include <map>
 #include <string>

@@ -1,6 +1,5 @@
 #pragma once
-// Shows which stage limits the pipeline: cost per stage and pass, imbalance, bubble, and the three lost
-// times.
+// Finds which stage limits the pipeline: cost per stage and pass, imbalance, bubble, and three lost times.
 #include <map>
 #include <optional>
 #include <string>

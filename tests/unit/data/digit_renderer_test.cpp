@@ -181,8 +181,7 @@ TEST(DigitRenderer, NoLinearClassifierIsAbove95Percent) {
   const double unseen = classifier.accuracy(test);
   RecordProperty("linear_accuracy_training", std::to_string(seen));
   RecordProperty("linear_accuracy_test", std::to_string(unseen));
-  // A classifier is most accurate on its training data, so this bounds the accuracy that more data could
-  // give.
+  // A classifier is most accurate on its training data, so this bounds what more data could achieve.
   EXPECT_LE(seen, 0.95);
   EXPECT_LE(unseen, 0.95);
   EXPECT_GE(unseen, 0.80) << "the classifier did not learn, or the digits are illegible";
