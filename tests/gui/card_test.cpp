@@ -1,5 +1,5 @@
-// Pages of a device in one piece, a Gaudi: two replicas of which one is recorded, engines that work side by
-// side, HBM.
+// Tests the pages for a Gaudi, a device without tiles. The profile records one of two replicas, with engines
+// that work in parallel, and HBM.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
@@ -149,7 +149,7 @@ TEST_F(CardTest, MemoryInOnePieceHasNoTilesToChoose) {
   for (const pages::DataTable* table : window->currentPage()->findChildren<pages::DataTable*>()) {
     EXPECT_EQ(table->model()->table().basis.find("tile"), std::string::npos) << table->title().toStdString();
   }
-  // 1 MB of 96 GB would be a line on the axis.
+  // On an axis up to 96 GB, the bar for 1 MB would be invisible.
   auto* capacity = window->currentPage()->findChildren<QCheckBox*>().last();
   ASSERT_EQ(capacity->text(), QStringLiteral("Capacity"));
   EXPECT_FALSE(capacity->isChecked());

@@ -1,4 +1,5 @@
-// Pipeline, system and training pages; commands, finding, settings, links, pictures, tables as CSV.
+// Tests the pipeline, system and training pages, commands, search, settings, links, saved pictures and tables
+// saved as CSV.
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QCheckBox>
@@ -136,7 +137,7 @@ TEST_F(FeatureTest, PipelineGoesFromStepToStep) {
   EXPECT_TRUE(says(QStringLiteral("Step 3 of 0–3")));
   EXPECT_GT(canvas->scene().grid()->start, first);
   EXPECT_FALSE(next->isEnabled());
-  // The key works while the button is disabled, but there is no step after the last one.
+  // The action can be triggered while its button is disabled. It must not go past the last step.
   for (QAction* action : window->currentPage()->actions()) {
     if (action->text() == QStringLiteral("Next step of the pipeline")) action->trigger();
   }
@@ -346,7 +347,7 @@ TEST_F(FeatureTest, AProgramStepWithoutTimeSaysSo) {
     if (button->text() == QStringLiteral("Show on the trace")) jump = button;
   }
   ASSERT_EQ(jump->text(), QStringLiteral("Show on the trace"));
-  // The fixture's liveness steps name programs that no step of the trace has.
+  // No step of the trace runs the programs that the fixture's liveness steps name.
   EXPECT_FALSE(jump->isEnabled());
   EXPECT_EQ(table(QStringLiteral("Cycles of the step"))->model()->rowCount(), 0);
 }

@@ -1,5 +1,5 @@
-// gui_fixture_file FILE [fixed|overflow|running|tiles]: the tests' profile as a file, to look at in the
-// window.
+// gui_fixture_file FILE [fixed|overflow|running|tiles] writes the tests' profile to a file, which the window
+// can open.
 #include <cstdio>
 #include <cstring>
 

@@ -12,7 +12,7 @@ constexpr std::int64_t kTilesOfChip = 1472;
 struct Category {
   const char* name;
   bool alwaysLive;
-  std::int64_t bytes;  ///< per tile, roughly
+  std::int64_t bytes;  ///< approximate bytes per tile
 };
 constexpr Category kCategories[] = {{"variable", true, 46'000},
                                     {"variable", false, 118'000},
@@ -42,7 +42,7 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
                                                                Bytes(bytes / 700),
                                                                always,
                                                                device});
-    // On the first 700 tiles; what is always live lies a little more on the first ten.
+    // Variables lie on the first 700 tiles. Always-live ones have 100 bytes more on each of the first ten.
     if (options_.unitMaps) {
       recorder_.add(model::VariableUnits{id, 0, 10, Bytes(bytes / 700 + (always ? 100 : 0))});
       recorder_.add(model::VariableUnits{id, 10, 690, Bytes(bytes / 700)});
@@ -58,7 +58,7 @@ void ProfileFixture::Writer::addMemory(const FixtureExecutable& executable, int 
     add(layer + "/input/stash", "stash", "7x40x1x28x28 float32", 125'440 * (7 - 2 * device), true);
   }
   add(layer + "/code", "vertexCode", "", 31'600'000, true);
-  // A tent of activations: each lives from its own step to a later one; backward steps free them again.
+  // Forward steps make activations and backward steps free them, so live bytes rise and then fall.
   const int steps = executable.training ? 132 : 40;
   std::vector<std::int64_t> live(static_cast<std::size_t>(steps), 0);
   for (int v = 0; v < steps; ++v) {

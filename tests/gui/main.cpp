@@ -1,4 +1,4 @@
-// The tests of the window: offscreen, with Fusion and DejaVu Sans 10, and settings of their own.
+// Runs the window's tests offscreen with the window's own style, DejaVu Sans 10 and temporary settings.
 #include <gtest/gtest.h>
 
 #include <QApplication>

@@ -1,4 +1,4 @@
-// Summary, stages, memory, liveness: what they say about the fixture's profile.
+// Tests what the summary, stages, memory and liveness pages show about the fixture's profile.
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QCheckBox>
@@ -50,7 +50,7 @@ class PageTest : public WindowTest {
     return from->model()->index(row, column).data().toString();
   }
   QString readout() const { return child<pages::ElidedLabel>()->text(); }
-  /// Where an index lies on a chart's canvas.
+  /// The position of an index on a chart's canvas.
   static QPoint on(Chart* chart, int index) {
     return {static_cast<int>(chart->transform(QwtPlot::xBottom, index + 0.5)), chart->canvas()->height() / 2};
   }
@@ -162,7 +162,7 @@ TEST_F(PageTest, StagesStackOneStep) {
                      10.0 * static_cast<double>(facts.backwardTicks[i]));
     EXPECT_DOUBLE_EQ(part(i, geometry::ColourRole::update), static_cast<double>(facts.updateTicks[i]));
   }
-  // All bars are as long as the step.
+  // Each bar must cover the whole step, so all bars have the same length.
   for (std::size_t i = 1; i < 4; ++i)
     EXPECT_NEAR(chart->bars()[i].total(), chart->bars()[0].total(), 0.001 * chart->bars()[0].total());
 }
@@ -230,7 +230,7 @@ TEST_F(PageTest, MemoryShowsEveryTileOfEveryDevice) {
   auto* chart = child<Chart>();
   ASSERT_NE(chart, nullptr);
   EXPECT_EQ(chart->size(), 4 * 1472);
-  // The sum over the chart is the sum of the recorded rows.
+  // The chart's values must add up to the recorded rows.
   std::int64_t recorded = 0, drawn = 0;
   for (const model::UnitMemory& row : **fixture->profile()->rows<model::UnitMemory>()) {
     if (row.executable == model::ExecutableId(0)) recorded += row.bytes.count * row.unitCount;
@@ -322,7 +322,7 @@ TEST_F(PageTest, LivenessListsWhatIsLive) {
   ASSERT_TRUE(settle());
   EXPECT_EQ(chart->layers().size(), 1U);
   DataTable* variables = table(QStringLiteral("Live variables"));
-  // What the table lists is what the chart shows.
+  // The variables in the table must add up to the bytes that the chart shows.
   for (const int step : {5, 40, 66, 100, 131}) {
     QTest::mouseClick(chart->canvas(), Qt::LeftButton, {}, on(chart, step));
     ASSERT_EQ(chart->mark(), step);

@@ -1,5 +1,5 @@
-// Links and places, notes that stay in the file, the demo, files that go away or are half there, marks, and
-// every page by keyboard; every model under Qt's own tester.
+// Tests links and places, notes saved in the file, the demo, missing and incomplete files, marks, and the use
+// of every page by keyboard. Also runs Qt's model tester on every model.
 #include <QAbstractButton>
 #include <QAbstractItemModelTester>
 #include <QApplication>
@@ -42,7 +42,7 @@ class PlacesTest : public WindowTest {
     open(fixture->profile(), page);
   }
 
-  /// The fixture as a file, finished or still being written.
+  /// Writes the fixture to a file, either finished or as a run still writes it.
   static void writeFile(const QString& path, bool finish = true) {
     const ProfileFixture fixture;
     auto writer = store::ProfileWriter::create(path.toStdString());
@@ -60,7 +60,7 @@ class PlacesTest : public WindowTest {
     }
     return nullptr;
   }
-  /// Presses the keys of an action where the page has the focus.
+  /// Presses a key while the page has the focus.
   void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
     QTest::keyClick(child<TimelineCanvas>(), key, modifiers);
   }
@@ -185,12 +185,12 @@ TEST_F(PlacesTest, TilesAreDrawnAndListed) {
                                 [](const auto& one) { return one.kind == geometry::RowKind::tiles; });
   ASSERT_NE(row, rows.end());
   picture("tiles");
-  // The longest step of the second device's first backward pass.
+  // Zooms to one pass, so that its steps are wide enough to show tiles.
   const geometry::TimelineItem pass = canvas->scene().passItem({0, 0, 20});
   canvas->zoomTo(pass.start, pass.end, 0.1);
   ASSERT_TRUE(settle());
   picture("tiles_near");
-  // Tiles at work are seen, and what is left of the step.
+  // The picture must show both working tiles and tiles that idle for the rest of the step.
   const QImage image = canvas->viewport()->grab().toImage();
   const QColor work = palette->colour(geometry::ColourRole::compute),
                rest = palette->colour(geometry::ColourRole::idle);
@@ -260,7 +260,7 @@ TEST_F(PlacesTest, LivenessShowsTheFullestTile) {
   picture("liveness_fullest");
 }
 
-/// What lies on a tile during a step, from the rows themselves.
+/// Computes the bytes on a tile during a step directly from the profile's rows.
 std::pair<std::int64_t, std::int64_t> bytesOnTile(const model::ProfileSource& source, std::int64_t tile,
                                                   std::int32_t step) {
   std::map<std::int64_t, std::int64_t> on;
@@ -401,7 +401,7 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
     QTest::keyClick(window.get(), static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
     ASSERT_TRUE(settle());
     EXPECT_EQ(window->currentPage()->accessibleName().toLower(), window->pageIds()[i]);
-    // Tab reaches controls of the page and comes back without getting stuck.
+    // Tab must reach the page's controls and return to the start without getting stuck.
     std::set<QWidget*> reached;
     for (int step = 0; step < 60; ++step) {
       QTest::keyClick(QApplication::focusWidget() != nullptr ? QApplication::focusWidget() : window.get(),
@@ -419,7 +419,7 @@ TEST_F(PlacesTest, EveryPageIsReachedAndLeftByKeys) {
   }
 }
 
-/// A screen reader has a name for whatever can be used, also where Tab does not lead.
+/// Every control must have a name for screen readers, even if Tab does not reach it.
 TEST_F(PlacesTest, WhatCanBeUsedHasAName) {
   openPage(QStringLiteral("summary"));
   const auto isPartOfAnother = [](const QWidget* widget) {
@@ -463,7 +463,7 @@ TEST_F(PlacesTest, EveryModelIsSound) {
   EXPECT_GT(models, 15);
 }
 
-/// A program that does what the test says.
+/// Writes an executable script that takes the place of pipescope.
 QString fakeProgram(const QTemporaryDir& folder, const QByteArray& script) {
   const QString path = folder.filePath(QStringLiteral("pipescope"));
   QFile file(path);

@@ -282,7 +282,7 @@ void ProfileFixture::Writer::addSteps(model::SegmentId segment, int device,
       weights.push_back(part.weight * (part.kind == StepKind::compute ? heavy : 1.0)),
           total += weights.back();
   }
-  // A stack of operations: forward in order, backward reversed.
+  // The forward pass runs the operations in order, the backward pass in reverse.
   std::vector<std::string> order = operations;
   const bool reversed = pass == Pass::backward;
   if (reversed) std::reverse(order.begin(), order.end()), std::reverse(weights.begin(), weights.end());
@@ -343,7 +343,7 @@ void ProfileFixture::Writer::addStep(model::SegmentId segment, int device, model
   ++steps_;
 }
 
-/// Active tiles in sixteen groups, from those that work all of the step to those that work least.
+/// Records the active tiles in sixteen groups. The first group works for the whole step, the last the least.
 void ProfileFixture::Writer::addTiles(const model::Step& step) {
   constexpr std::int64_t kGroups = 16;
   if (!options_.tiles || step.kind != StepKind::compute) return;

@@ -1,4 +1,4 @@
-// Opening, errors, growing, themes, keys: what all pages share.
+// Tests what all pages share: opening profiles, errors, profiles that still grow, themes and keys.
 #include <QClipboard>
 #include <QDialog>
 #include <QDir>
@@ -334,8 +334,8 @@ TEST(Theme, TextIsReadable) {
   }
 }
 
-/// Red, green and blue as linear light, as eyes of a kind see them (Machado, Oliveira, Fernandes 2009,
-/// severity 1), in CIELAB.
+/// The CIELAB coordinates of a colour as a person with one kind of colour blindness sees it. `eye` transforms
+/// linear red, green and blue (Machado, Oliveira, Fernandes 2009, severity 1).
 std::array<double, 3> seen(const QColor& colour, const std::array<std::array<double, 3>, 3>& eye) {
   std::array<double, 3> light{}, mixed{};
   const std::array<double, 3> given = {colour.redF(), colour.greenF(), colour.blueF()};
@@ -392,7 +392,7 @@ TEST(Icons, AllCanBeRead) {
   for (const QString& file : files) {
     const QPainterPath path = shell::iconPath(QString(file).chopped(4));
     EXPECT_FALSE(path.isEmpty()) << file.toStdString();
-    const QRectF box = path.boundingRect();  // of no height where all lines are level
+    const QRectF box = path.boundingRect();  // the height is 0 if all lines are horizontal
     EXPECT_TRUE(box.left() >= 0 && box.top() >= 0 && box.right() <= 24 && box.bottom() <= 24)
         << file.toStdString();
   }

@@ -1,4 +1,5 @@
-// The parts of the timeline by themselves: annotations, groups, keys, pointer, view, selection, near and far.
+// Tests the parts of the timeline separately: annotations, groups, keys, pointer, view, selection and levels
+// of detail.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -23,7 +24,7 @@ using geometry::TimeView;
 using timeline::Annotations;
 using timeline::GroupChange;
 
-/// The fixture's training calls: four devices.
+/// The trace of the fixture's training calls on four devices.
 std::shared_ptr<const analysis::Trace> fixtureTrace() {
   const ProfileFixture fixture{FixtureOptions{}};
   const auto catalog = analysis::loadCatalog(*fixture.profile());
@@ -200,14 +201,14 @@ TEST(TimelineSteps, TheTimeAtWhichAStepEndsIsNotInIt) {
   Canvas shown;
   ASSERT_GE(shown.trace->iterations.size(), 2U);
   const analysis::IterationSpan first = shown.trace->iterations[0];
-  // One pixel a tick around the end of the first step.
+  // The view shows one tick per pixel around the end of the first step.
   shown.range.reset(TimeView(first.end - Ticks(400), first.end + Ticks(400), 800));
   EXPECT_EQ(shown.canvas.stepAt(399), 0);
   EXPECT_NE(shown.canvas.stepAt(400), 0);
   EXPECT_EQ(shown.canvas.stepAt(-1), -1);
 }
 
-/// The fixture's trace as a large one, and a part of it that is there in detail.
+/// The fixture's trace, treated as too large to load in detail, and a part of it that is loaded in detail.
 struct Parts {
   std::shared_ptr<const TimelineModel> whole, part;
   Ticks from, to;
@@ -252,7 +253,7 @@ TEST(TimelineSelectionTest, IsFoundAgainInAnotherPart) {
   selection.set(whole.transferItem(3), whole);
   selection.findByIds(part);
   EXPECT_TRUE(selection.isIn(part));
-  // A step has no id: it stays where it was, and belongs to the part that was left.
+  // A step has no id, so the selection cannot find it in the new part. It still refers to the old one.
   const TimelineItem pass = whole.passItem({0, 0, 0});
   TimelineItem step = pass;
   step.kind = TimelineItem::Kind::step;

@@ -1,4 +1,4 @@
-// The trace page: what it opens on, moving, pointing, waits, statistics.
+// Tests the trace page: its first view, navigation, pointing at items, waits and statistics.
 #include <QAbstractItemModelTester>
 #include <QApplication>
 #include <QClipboard>
@@ -47,7 +47,7 @@ class TracePageTest : public WindowTest {
             TimelineCanvas::kTop + box->y + box->height / 2};
   }
 
-  /// The first wait of a device with a cause, after a time.
+  /// The first wait of a device that has this cause and starts after this time.
   TimelineItem findWait(int device, model::WaitCause cause, base::Ticks after) const {
     const auto& waits = trace().devices[static_cast<std::size_t>(device)].tracks.front().waits;
     for (std::size_t i = 0; i < waits.size(); ++i) {
@@ -265,7 +265,7 @@ TEST_F(TracePageTest, AWaitSaysItsCauseAndForWhom) {
   click(wait);
   EXPECT_EQ(canvas->selected(), wait);
   EXPECT_EQ(detail(QStringLiteral("Cause")), QStringLiteral("slower stage"));
-  // By the schedule the slowest stage is 1, and its last work of the cycle is a backward pass.
+  // Stage 1 is the slowest. In this schedule its last work in the cycle is a backward pass.
   EXPECT_TRUE(detail(QStringLiteral("Waits for")).startsWith(QLatin1Char('B')))
       << detail(QStringLiteral("Waits for")).toStdString();
   EXPECT_TRUE(detail(QStringLiteral("Waits for")).endsWith(QStringLiteral("on IPU1")));
@@ -335,7 +335,7 @@ TEST_F(TracePageTest, AStepTellsItsTiles) {
   canvas->select(pass);
   QTest::keyClick(canvas, Qt::Key_F);
   ASSERT_LT(range().view().span(), 1.3 * static_cast<double>((pass.end - pass.start).count));
-  // The step in the third flame row, about 30 % into the pass.
+  // Points at the step in the third flame row, about 30 % into the pass.
   int row = -1;
   for (std::size_t i = 0; i < canvas->scene().layout().rows.size(); ++i) {
     const auto& candidate = canvas->scene().layout().rows[i];
@@ -504,7 +504,7 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
   EXPECT_EQ(
       table->ranges()->headerData(pages::RangeModel::balance, Qt::Horizontal, Qt::DisplayRole).toString(),
       QStringLiteral("Tile balance"));
-  // Over the whole call, by the schedule: each stage's compute steps, whatever their exchange.
+  // Over the whole call, the steps of each stage must take the time that the schedule gives.
   canvas->zoomToAll();
   ASSERT_TRUE(waitFor([&] { return table->ranges()->rows()[0].total == trace().end - trace().start; }));
   for (std::size_t i = 0; i < 4; ++i) {
@@ -522,7 +522,8 @@ TEST_F(TracePageTest, TheTableFollowsTheView) {
     EXPECT_GE(steps, work);
     EXPECT_LE(steps, work + 4 * 16 * 480 + 80'000) << "external syncs, and syncs of stream copies";
   }
-  // Four iterations of sixteen cycles send every boundary's tensors: stage 0 sends 230,400 bytes a cycle.
+  // Every stage sends its boundary tensors in each of sixteen cycles of four iterations. Stage 0 sends
+  // 230,400 bytes a cycle.
   EXPECT_EQ(table->ranges()->rows()[0].globalOut, base::Bytes(4 * 16 * 230'400));
   EXPECT_EQ(table->ranges()->rows()[3].globalOut, base::Bytes(4 * 16 * 40'960));
   const double efficiency = table->ranges()->rows()[1].parallelEfficiency;

@@ -1,5 +1,5 @@
 #pragma once
-// A window with the fixture's profile, driven by mouse and keyboard.
+// A test fixture that opens the test profile in a window and drives it by mouse and keyboard.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -15,12 +15,12 @@
 
 namespace pipescope::testing {
 
-/// The fixture's rows; notes which threads read them, and can refuse a table.
+/// Gives the fixture's rows. It records which threads read them and can make a table fail.
 class WatchedProfile : public record::MemoryProfile {
  public:
   explicit WatchedProfile(const FixtureOptions& options = {});
   std::set<std::thread::id> threads() const;
-  /// From now on reading the table fails with the sentence.
+  /// Every later read of the table fails with this message.
   void refuse(std::size_t table, std::string sentence);
   int reads() const;
 
@@ -37,7 +37,7 @@ class WatchedProfile : public record::MemoryProfile {
   std::string sentence_;
 };
 
-/// Files are opened by profiler/store.
+/// Opens files with profiler/store.
 base::Result<shell::OpenedSource> openFile(const std::string& path);
 
 class WindowTest : public ::testing::Test {
@@ -45,12 +45,12 @@ class WindowTest : public ::testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  /// Opens the source and shows the page, loaded.
+  /// Opens the source, shows the page and waits until it has loaded.
   void open(std::shared_ptr<const model::ProfileSource> source, const QString& page = {});
   void showPage(const QString& page);
-  /// Runs the event loop until the window has loaded what it shows; false after ten seconds.
+  /// Runs the event loop until the window has loaded its page. Returns false after ten seconds.
   bool settle();
-  /// Runs the event loop until the condition holds; false after ten seconds.
+  /// Runs the event loop until the condition holds. Returns false after ten seconds.
   static bool waitFor(const std::function<bool()>& condition);
 
   template <class Widget>
@@ -60,13 +60,13 @@ class WindowTest : public ::testing::Test {
     }
     return nullptr;
   }
-  /// Moves with the left button held; QTest's own move does not reach an offscreen window.
+  /// Drags with the left button held. QTest::mouseMove does not reach an offscreen window.
   static void dragTo(QWidget* widget, const QPoint& at, Qt::KeyboardModifiers modifiers = {});
-  /// Moves without a button.
+  /// Moves the mouse without a button.
   static void hover(QWidget* widget, const QPoint& at);
-  /// Chooses as a user does.
+  /// Chooses an entry and emits the signals that a user's choice emits.
   static void choose(QComboBox* box, int index);
-  /// Saves what the window looks like where PIPESCOPE_GUI_PICTURES names a folder.
+  /// Saves a picture of the window to the folder that PIPESCOPE_GUI_PICTURES names, if it is set.
   void picture(const char* name);
 
   std::unique_ptr<shell::Palette> palette;

@@ -18,7 +18,7 @@ class CallMetrics {
   /// "bce". Any other text: no loss.
   CallMetrics(const emulate::ExecutableFacts& facts, const ScoreShape& scores, const std::string& loss = "");
 
-  /// Which outputs of an iteration must be kept.
+  /// The outputs of an iteration that must be kept.
   numerics::Keep keep(std::int64_t iteration) const;
   /// Adds the results of one iteration. `labels` holds those of its micro-batches, one after another.
   void add(std::int64_t iteration, const numerics::Results& results, const Labels& labels);
@@ -47,7 +47,7 @@ class CallMetrics {
   const emulate::ExecutableFacts& facts_;
   ScoreShape scores_;
   Loss lossKind_ = Loss::none;
-  std::vector<float> wide_;  ///< half scores
+  std::vector<float> wide_;  ///< half-precision scores, converted to float32
   double lossSum_ = 0;
   std::int64_t losses_ = 0, rows_ = 0, predictions_ = 0, correct_ = 0;
 };

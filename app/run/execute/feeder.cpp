@@ -25,7 +25,7 @@ std::string listed(const std::vector<data::FieldRequest>& requests) {
 
 bool sameShape(const data::FieldRequest& request, const graph::Shape& shape) {
   if (request.type.shape == shape) return true;
-  // A label may stand in a column of its own.
+  // Labels may have an extra dimension of size 1.
   return request.labels && request.type.elements() == graph::elementCount(shape);
 }
 

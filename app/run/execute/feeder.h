@@ -1,5 +1,5 @@
 #pragma once
-// Gives the rows of a data set to the inputs of a graph.
+// Passes the rows of a data set to the inputs of a graph.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace pipescope::app {
 
-/// What predictions are compared with; one of the two is empty.
+/// The labels that predictions are compared with. One of the two is empty.
 struct Labels {
   std::span<const std::int32_t> classes;
   std::span<const float> numbers;
@@ -36,7 +36,7 @@ class Feeder {
  private:
   struct Column {
     std::size_t field = 0;
-    graph::TensorType from;  ///< of a row
+    graph::TensorType from;  ///< type of a row in the data set
     graph::ElementType to = graph::ElementType::float32;
     std::vector<std::byte> converted;
   };

@@ -6,8 +6,8 @@
 
 namespace pipescope::app {
 
-/// Infers over the test data with the given weights. Without any, it takes those of execution.load_weights,
-/// or else the initial ones.
+/// Infers over the test data with the given weights. If none are given, it uses the weights that
+/// execution.load_weights names, or else the initial weights.
 base::Status runInference(RunContext& context, std::size_t executable,
                           const std::optional<numerics::Parameters>& weights, RunResult& result);
 

@@ -1,5 +1,5 @@
 #pragma once
-// `pipescope infer`: an ONNX model on given tensors, numerics only.
+// Implements `pipescope infer`, which computes an ONNX model on given tensors without emulating a device.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,9 +11,9 @@ namespace pipescope::app {
 struct InferFiles {
   std::filesystem::path model;
   std::filesystem::path inputs;   ///< folder that holds input_0.pb, input_1.pb … (ONNX TensorProto)
-  std::filesystem::path outputs;  ///< folder for output_0.pb …; made where it is missing
+  std::filesystem::path outputs;  ///< folder for output_0.pb …; created if missing
   std::size_t threads = 0;        ///< 0: all cores
-  std::uint64_t seed = 42;        ///< of random operators
+  std::uint64_t seed = 42;        ///< seed of random operators
 };
 
 struct InferredTensor {
@@ -21,7 +21,7 @@ struct InferredTensor {
   std::string name, type;  ///< of the graph's output: "logits", "1x10 float32"
 };
 
-/// Reads the model and its inputs, computes, writes the outputs. Nothing is written unless all is computed.
+/// Reads the model and its inputs, computes the outputs and writes them. Writes nothing if computing fails.
 base::Result<std::vector<InferredTensor>> inferModel(const InferFiles& files);
 
 }  // namespace pipescope::app

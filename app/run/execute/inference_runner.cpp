@@ -18,7 +18,7 @@ InferenceRunner::InferenceRunner(RunContext& context, std::size_t executable, Ru
 
 base::Status InferenceRunner::prepare() {
   const graph::Graph& graph = *context_.compilation.executables[index_].graph;
-  // Labels are compared on the host: the training graph knows their shape.
+  // The host compares predictions with labels. Only the training graph has the shape of the labels.
   PIPESCOPE_ASSIGN(DataNeeds needs, dataNeeds(graph, facts_.microBatchSize));
   PIPESCOPE_ASSIGN(const DataNeeds labelled, labelNeeds(context_.configuration));
   needs.labels = labelled.labels;

@@ -1,5 +1,5 @@
 #pragma once
-// Passes over the test data: the inference at the end of a run, and validation between epochs.
+// Makes passes over the test data, for the inference at the end of a run and for validation between epochs.
 #include <memory>
 
 #include "app/run/execute/call_metrics.h"
@@ -21,7 +21,7 @@ class InferenceRunner {
     std::optional<double> loss, accuracy;
   };
   /// Makes one pass. `kind` names its runs ("inference call 3", "validation epoch 2 call 3"). `report` gets
-  /// the share that is done and what is known so far.
+  /// the finished share and the metrics so far.
   base::Result<Score> pass(const std::string& kind, std::int64_t epoch,
                            const std::function<void(double, const std::string&)>& report);
 
@@ -29,7 +29,7 @@ class InferenceRunner {
   numerics::Session* session() { return session_.get(); }
 
  private:
-  /// The D micro-batches of a call are one flush of the pipeline.
+  /// All micro-batches of a call go through the pipeline in one flush.
   data::BatchShape shape() const { return {facts_.microBatchSize, facts_.microBatches, 1, facts_.replicas}; }
   bool computes() const { return context_.configuration.boolean("execution.numerics"); }
   base::Status emulate(const std::string& name, std::int64_t rows, std::int64_t wallStart,
@@ -49,7 +49,7 @@ class InferenceRunner {
   ScoreShape scores_;
   numerics::Results results_;
   std::int64_t samples_ = 0;
-  // These belong to the present pass.
+  // The current pass uses these.
   std::string kind_;
   double lossSum_ = 0;
   std::int64_t losses_ = 0, correct_ = 0, predictions_ = 0;

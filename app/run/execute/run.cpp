@@ -43,7 +43,7 @@ void recordCircumstances(record::Recorder& recorder, const config::Configuration
                                             " device model; no hardware was involved"});
   if (configuration.boolean("execution.numerics"))
     recorder.add(model::Property{
-        "kernels", kernels::kernelTable().name});  // results agree bit by bit within one of these
+        "kernels", kernels::kernelTable().name});  // results are bit-identical only with the same kernels
   for (const config::OptionRow& row : configuration.dump())
     recorder.add(model::ConfigurationEntry{row.path, row.value, row.origin});
 }
@@ -78,7 +78,7 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   return {};
 }
 
-/// Logs what `--debug` shows of a compilation.
+/// Logs the details of a compilation for `--debug`.
 void logCompilation(const compile::Compilation& compilation) {
   const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
   say(fmt::format("system {}: {}", compilation.system->name(), compilation.system->description()));
@@ -131,7 +131,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
     result.cancelled = true;
     return result;
   }
-  // Rows that could not be written are lost, but the file records why it ends early.
+  // Unwritten rows are lost, but the file records why it ends early.
   if (!recorder.finish(model::ProfileState::incomplete, status.error().message).ok()) {
     (void)writer->finish(model::ProfileState::incomplete, status.error().message);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a configuration: validate, compile, emulate, train and infer, write the profile.
+// Runs a configuration: validates and compiles it, emulates, trains and infers, and writes the profile.
 #include <optional>
 #include <string>
 
@@ -19,13 +19,13 @@ struct RunResult {
   std::optional<double> finalLoss, testAccuracy;
   double hostSamplesPerSecond = 0;
   double emulatedSeconds = 0;
-  double emulatedUnits = 0;           ///< of `fixed`: cost units
-  std::vector<std::string> notices;   ///< sentences for the user
+  double emulatedUnits = 0;           ///< cost units, for system fixed
+  std::vector<std::string> notices;   ///< messages for the user
   std::vector<std::string> overflow;  ///< where the model does not fit
 };
 
-/// Errors before the first commit leave nothing at the output path; later ones leave the profile so far,
-/// marked incomplete with the reason.
+/// An error before the first commit leaves no file at the output path. A later error leaves the profile so
+/// far and marks it as incomplete, with the reason.
 base::Result<RunResult> runConfiguration(const config::Configuration& configuration,
                                          const RunOptions& options, base::Progress& progress);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the executables of a run share, and the emulation of one call.
+// Holds what the executables of a run share, and emulates one call.
 #include <chrono>
 #include <string>
 
@@ -26,8 +26,8 @@ struct RunContext {
 
 /// Nanoseconds since the run began.
 std::int64_t wallNow(const RunContext& context);
-/// Emulates one call, records it, and commits the rows from time to time. Fails only where the profile cannot
-/// be written.
+/// Emulates one call, records it, and commits the rows from time to time. Fails only if the profile cannot be
+/// written.
 base::Result<model::Run> emulateCall(RunContext& context, std::size_t executable, std::string name,
                                      std::int64_t samples, std::int64_t wallStart, std::int64_t wallEnd);
 /// Gives an error of kind `cancelled` once the user has asked to stop.

@@ -53,8 +53,8 @@ class Training {
             facts_.replicas / facts_.inputGroup};
   }
 
-  /// Validation uses the executable that follows the training executable: inference, or one made for
-  /// validation only.
+  /// Validation uses the executable after the training executable. It is the inference executable, or one
+  /// compiled for validation only.
   base::Status prepareValidation() {
     interval_ = configuration().integer("training.validation_interval");
     if (interval_ == 0) return {};
@@ -248,7 +248,7 @@ class Training {
   }
 
   void report(std::int64_t done, std::int64_t calls, const std::string& shown) {
-    const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that was just finished
+    const std::int64_t now = std::max<std::int64_t>(done - 1, 0);  // the call that has just finished
     const bool both = context_.compilation.executables.size() > 1;
     const double fraction = static_cast<double>(done) / static_cast<double>(calls * epochs_);
     fraction_ = fraction * (both ? 0.9 : 1.0);
@@ -286,7 +286,7 @@ class Training {
   DataNeeds needs_;
   ScoreShape scores_;
   std::int64_t epochs_ = 1, samples_ = 0, interval_ = 0;
-  double fraction_ = 0;  ///< of the progress
+  double fraction_ = 0;  ///< finished share of the work that the progress shows
   std::unique_ptr<numerics::Session> session_;
   std::optional<InferenceRunner> validation_;
   std::optional<Feeder> feeder_;

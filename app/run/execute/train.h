@@ -6,7 +6,7 @@
 
 namespace pipescope::app {
 
-/// Trains for training.epochs, and leaves the trained weights in `weights`.
+/// Trains for training.epochs and returns the trained weights in `weights`.
 base::Status runTraining(RunContext& context, std::size_t executable,
                          std::optional<numerics::Parameters>& weights, RunResult& result);
 

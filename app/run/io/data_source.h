@@ -1,5 +1,5 @@
 #pragma once
-// The samples of a run: real files, generated digits, or synthetic values.
+// Opens the samples of a run: data files, generated digits, or synthetic values.
 #include <memory>
 
 #include "app/run/request/data_needs.h"
@@ -10,13 +10,14 @@
 
 namespace pipescope::app {
 
-/// Opens what data.* asks for; generates the digits where they are asked for and not there yet.
+/// Opens the data set that the keys data.* choose. Generates the digits if they are chosen and not cached
+/// yet.
 base::Result<std::shared_ptr<const data::Dataset>> openData(const config::Configuration& configuration,
                                                             data::Split split, const DataNeeds& needs,
                                                             base::Progress& progress,
                                                             base::Executor& executor);
 
-/// How many rows openData would give, without making or reading them where that is known.
+/// The number of rows that openData would give. Avoids generating or reading them if the number is known.
 base::Result<std::int64_t> countData(const config::Configuration& configuration, data::Split split,
                                      const DataNeeds& needs, base::Progress& progress,
                                      base::Executor& executor);

@@ -1,5 +1,5 @@
 #pragma once
-// Whether this machine can hold what a run computes, asked before it is allocated.
+// Checks whether this machine has enough memory for a run's tensors before the run allocates them.
 #include <cstdint>
 
 #include "engine/graph/graph.h"
@@ -7,11 +7,11 @@
 
 namespace pipescope::app {
 
-/// Bytes that this process may take: the machine's memory, or less where a limit is set (ulimit -v).
+/// Bytes that this process may allocate: the machine's memory, or the limit of ulimit -v if that is lower.
 std::int64_t hostMemory();
 
-/// Refuses weights that do not fit (in training with a gradient for each), and one micro-batch's results that
-/// do not.
+/// Gives an error if the weights do not fit, which in training include a gradient for each weight, or if one
+/// micro-batch's results do not fit.
 base::Status checkHostMemory(const graph::Graph& graph, std::int64_t arenaBytes);
 
 }  // namespace pipescope::app

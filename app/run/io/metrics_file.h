@@ -1,5 +1,5 @@
 #pragma once
-// Metrics of each call as JSON lines: what `--metrics FILE` writes.
+// Writes the metrics of each call as JSON lines for `--metrics FILE`.
 #include <cstdint>
 #include <fstream>
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace pipescope::app {
 
-/// One line. What is not there is left out.
+/// One line of the file. Fields without a value are left out.
 struct MetricsLine {
   std::string kind;  ///< training, validation, inference
   std::int64_t epoch = 0, call = 0, updates = 0, samples = 0;
@@ -18,7 +18,7 @@ struct MetricsLine {
 
 class MetricsFile {
  public:
-  /// An empty path: nothing is written. A file that is there is replaced.
+  /// Replaces an existing file. With an empty path, nothing is written.
   static base::Result<MetricsFile> create(const std::string& path);
   base::Status add(const MetricsLine& line);
 

@@ -22,7 +22,7 @@ std::span<const std::byte> bytesOf(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-/// The array's numbers in the target's type.
+/// Copies the array's numbers into `to`, converted to the target's type.
 Status assign(const std::string& path, const std::string& name, const TensorValue& array,
               const TensorType& type, std::span<std::byte> to) {
   if (array.type.shape != type.shape || (array.type != type && !numerics::isTrainable(array.type.element))) {
@@ -48,7 +48,7 @@ Result<std::optional<T>> number(const std::string& path, const Arrays& arrays, c
   return std::optional<T>(value);
 }
 
-/// All of the optimizer's state, or a file without any.
+/// Loads the optimizer's state. A file must hold all of it or none.
 Status loadState(const std::string& path, const Arrays& arrays, numerics::Session& session) {
   PIPESCOPE_ASSIGN(const std::optional<std::int64_t> updates,
                    number<std::int64_t>(path, arrays, "optimizer/updates", graph::ElementType::int64));

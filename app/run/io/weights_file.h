@@ -1,7 +1,8 @@
 #pragma once
-// Weights and the optimizer's state in a file: --save-weights and --load-weights. An .npz archive of NumPy
-// arrays: each weight by its name path; in training also "optimizer/<weight>/<state>", "optimizer/updates"
-// and "optimizer/loss_scale". bfloat16 weights are written as float32.
+// Saves and loads weights and the optimizer's state for --save-weights and --load-weights. The file is an
+// .npz archive with a NumPy array for each weight, named by its name path. Training adds the arrays
+// "optimizer/<weight>/<state>", "optimizer/updates" and "optimizer/loss_scale". bfloat16 weights are written
+// as float32.
 #include <optional>
 #include <string>
 
@@ -10,14 +11,14 @@
 
 namespace pipescope::app {
 
-/// Refuses, before anything runs, paths that no weights can be saved to or loaded from.
+/// Checks before the run that weights can be loaded from and saved to the configured paths.
 base::Status checkWeightFiles(const config::Configuration& configuration);
 
 base::Status saveWeights(const std::string& path, numerics::Session& session);
 
-/// Sets the session's weights; in training also the optimizer's state where the file has it. Every weight
-/// must be there with its shape; real numbers of another type are converted. Errors name the file and the
-/// weight.
+/// Sets the session's weights. In training it also sets the optimizer's state if the file has one. The file
+/// must hold every weight with the right shape. Real numbers of another type are converted. Errors name the
+/// file and the weight.
 base::Status loadWeights(const std::string& path, numerics::Session& session);
 
 }  // namespace pipescope::app

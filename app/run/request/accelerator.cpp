@@ -10,7 +10,7 @@ namespace {
 
 using config::Configuration;
 
-/// The system to use where a configuration names only the accelerator.
+/// The system to use if a configuration names only the accelerator.
 std::string usualSystem(const std::string& accelerator) {
   for (const devices::Accelerator& each : devices::accelerators()) {
     if (each.name == accelerator) return each.usualSystem;

@@ -5,7 +5,7 @@
 namespace pipescope::app {
 
 /// Resolves system.accelerator and system.devices = "auto": sets the system's name and the number of devices.
-/// Refused: a system without the accelerator that was asked for. The error names a system that has it.
+/// Refuses a system without the chosen accelerator. The error names a system that has it.
 base::Result<config::Configuration> withAccelerator(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

@@ -12,7 +12,7 @@
 namespace pipescope::app {
 namespace {
 
-/// Adds what the user must know about the data, which is opened later.
+/// Adds notices about the data, which the run opens later.
 void noteData(const config::Configuration& c, compile::Compilation& compilation) {
   const compile::CompiledExecutable& first = compilation.executables.front();
   const base::Result<DataNeeds> needs = dataNeeds(*first.graph, first.facts.microBatchSize);

@@ -6,9 +6,9 @@
 
 namespace pipescope::app {
 
-/// Validates a configuration and compiles what it asks for, before any data is touched. Every refusal is a
-/// sentence that names the key, block, layer or stage. Devices are lowered side by side on `executor`, where
-/// there is one; the result does not depend on it.
+/// Validates a configuration and compiles its executables before it reads any data. Every error message names
+/// the key, block, layer or stage. If there is an `executor`, it lowers devices in parallel. The result does
+/// not depend on it.
 base::Result<compile::Compilation> compileRun(const config::Configuration& configuration,
                                               base::Executor* executor = nullptr);
 

@@ -1,12 +1,12 @@
 #pragma once
-// Refusals that only a configuration can give: keys that exclude each other, and keys that nothing would use.
+// Checks keys against each other. Refuses keys that exclude each other, and keys that nothing would use.
 #include "engine/config/configuration.h"
 #include "profiler/base/result.h"
 
 namespace pipescope::app {
 
-/// Checks a configuration of a model: its counts, its strategy, and settings of something that was not
-/// chosen.
+/// Checks a configuration of a model: its counts, its strategy, and that no setting belongs to an option that
+/// is not chosen.
 base::Status checkConfiguration(const config::Configuration& configuration);
 
 }  // namespace pipescope::app

@@ -9,7 +9,7 @@
 namespace pipescope::app {
 namespace {
 
-/// system.accelerator takes the accelerators that can be emulated.
+/// Makes the accelerators that can be emulated the choices of system.accelerator.
 config::Key acceleratorKey() {
   config::Key key;
   key.path = "system.accelerator";

@@ -1,6 +1,6 @@
 #pragma once
-// What a configuration of this program may say: the keys of engine/config, and those of everything that is
-// registered.
+// Gives all keys that a configuration may contain: the keys of engine/config and those of all registered
+// parts.
 #include <string>
 #include <string_view>
 
@@ -21,10 +21,10 @@ struct KeyOwners {
 };
 config::KeyTable joinKeys(const KeyOwners& owners);
 
-/// The keys of all that this program contains; made once.
+/// The keys of all parts of this program. The first call makes the table.
 const config::KeyTable& configurationKeys();
 
-/// Configuration::parse and Configuration::read with these keys.
+/// Call Configuration::parse and Configuration::read with these keys.
 base::Result<config::Configuration> parseConfiguration(std::string_view toml, const std::string& file);
 base::Result<config::Configuration> readConfiguration(const std::string& file);
 

@@ -13,7 +13,7 @@ bool isFile(const config::Configuration& c) {
   return !c.text("model.onnx").empty() || !c.text("model.builder").empty();
 }
 
-/// A configuration that names no data means the generated digits, so these must fit the model.
+/// True if the generated digits fit the model. They are the default for configurations that name no data.
 bool digitsFit(const DataNeeds& needs) {
   const std::vector<data::FieldRequest> fields = needs.fields();
   const bool labels = std::ranges::all_of(

@@ -1,5 +1,5 @@
 #pragma once
-// Which data set a configuration asks for.
+// Finds which data set a configuration chooses.
 #include <optional>
 #include <string>
 
@@ -15,8 +15,8 @@ bool namesData(const config::Configuration& configuration);
 /// not fit the model.
 std::string datasetName(const config::Configuration& configuration, const DataNeeds& needs);
 
-/// A sentence for the user if the samples will be synthetic although nobody asked for that; otherwise
-/// nothing. `needs` are those of one executable.
+/// A notice for the user if the samples will be synthetic although the configuration does not ask for them;
+/// otherwise nothing. `needs` are those of one executable.
 std::optional<std::string> dataNotice(const config::Configuration& configuration, const DataNeeds& needs);
 
 }  // namespace pipescope::app

@@ -19,7 +19,8 @@ bool isReal(ElementType type) {
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
 
-/// The labels of a graph with a loss: a last input of whole numbers or called so, else the one called so.
+/// The index of the labels among the inputs of a graph with a loss. The last input holds the labels if it has
+/// whole numbers or its name begins with "labels". Otherwise the input called "labels" does.
 std::optional<std::size_t> labelsInput(const Graph& graph) {
   if (!graph.loss || graph.inputs.size() < 2) return std::nullopt;
   const graph::Tensor& last = graph.tensor(graph.inputs.back());
@@ -30,7 +31,7 @@ std::optional<std::size_t> labelsInput(const Graph& graph) {
   return std::nullopt;
 }
 
-/// Rows of the table that an input picks from; 0: nobody picks with it.
+/// The number of rows of the table that a Gather indexes with this input; 0: no Gather uses it.
 std::int64_t tableRows(const Graph& graph, graph::TensorId input) {
   for (const graph::Node& node : graph.nodes()) {
     if (node.op == "Gather" && node.inputs.size() > 1 && node.inputs[1] == input)
@@ -46,7 +47,7 @@ bool has(const Graph& graph, const char* op) {
   return std::ranges::find(graph.nodes(), op, &graph::Node::op) != graph.nodes().end();
 }
 
-/// The shape of a row: without axis 0 where that is the micro-batch.
+/// The shape of one sample's row. Leaves out axis 0 if that is the micro-batch.
 graph::Shape rowShape(const TensorType& type, std::int64_t microBatch) {
   if (!type.shape.empty() && type.shape[0] == microBatch)
     return graph::Shape(type.shape.begin() + 1, type.shape.end());
@@ -63,7 +64,7 @@ std::int64_t classesOf(const Graph& graph) {
   return classes;
 }
 
-/// Classes of made-up labels where the graph does not say.
+/// Number of classes of synthetic labels if the graph does not tell.
 constexpr std::int64_t kClasses = 10;
 
 }  // namespace
@@ -82,7 +83,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
   DataNeeds needs;
   const std::optional<std::size_t> labels = labelsInput(graph);
   needs.classes = graph.loss ? classesOf(graph) : 0;
-  // Labels of a cross entropy between numbers are probabilities: logarithms are in it.
+  // A loss with logarithms is a cross entropy. Its real-valued labels are probabilities.
   const bool probabilities = graph.loss && (has(graph, "Log") || has(graph, "BinaryCrossEntropyLoss") ||
                                             has(graph, "BinaryCrossEntropyWithLogitsLoss"));
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -109,7 +110,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
 
 base::Result<DataNeeds> labelNeeds(const config::Configuration& c) {
   const base::Result<Graph> graph = buildGraph(c, true);
-  // What cannot be trained can still be inferred: its labels are one class for each sample.
+  // A model that cannot be trained can still infer. Its labels are then one class for each sample.
   DataNeeds none;
   none.labels = data::FieldRequest{"labels", {ElementType::int32, {}}, kClasses, -1, 1, true};
   if (!graph.ok() || !graph->loss) return none;

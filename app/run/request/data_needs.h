@@ -1,5 +1,5 @@
 #pragma once
-// What a graph needs of a data set, and what its predictions are compared with.
+// Finds which fields a graph needs from a data set, and which labels its predictions are compared with.
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace pipescope::app {
 
-/// The content of a row: one field for each input of the graph, in their order, and the labels.
+/// The content of a row: the labels, and one field for each input of the graph, in the graph's order.
 struct DataNeeds {
   std::vector<data::FieldRequest> inputs;
-  /// What predictions are compared with. In training the labels are also an input. None: the graph has no
-  /// labels.
+  /// The labels that predictions are compared with; none: the graph has no labels. In training the labels are
+  /// also an input.
   std::optional<data::FieldRequest> labels;
   std::int64_t classes = 0;  ///< 0: unknown
   std::int64_t callRows =
@@ -35,7 +35,7 @@ base::Result<DataNeeds> labelNeeds(const config::Configuration& configuration);
 /// How scores are compared with labels: labels × classes, where the scores of neighbouring classes are
 /// `inner` elements apart.
 struct ScoreShape {
-  std::int64_t classes = 0;  ///< below 2: there is no accuracy
+  std::int64_t classes = 0;  ///< below 2: no accuracy is computed
   std::int64_t inner = 1;
   std::int64_t labels = 0;    ///< number in a micro-batch
   std::int64_t elements = 0;  ///< number in the output

@@ -32,7 +32,7 @@ base::Status checkTensorKeys(const Configuration& c) {
   return {};
 }
 
-/// The devices that [[stages]] names; empty where it names none.
+/// The devices that [[stages]] names; empty if it names none.
 base::Result<std::vector<int>> devicesOfStages(const Configuration& c, std::size_t stages) {
   const std::vector<Settings>& tables = c.tables("stages");
   if (!tables.empty() && tables.size() != stages) {
@@ -50,7 +50,7 @@ base::Result<std::vector<int>> devicesOfStages(const Configuration& c, std::size
   return named ? devices : std::vector<int>();
 }
 
-/// Replicas are counted as those of a model.
+/// Sets the number of replicas from the same keys as for a model.
 base::Status addReplicas(const Configuration& c, compile::FixedRun& run) {
   compile::ModelRequest request;
   request.devices = c.integer("system.devices");

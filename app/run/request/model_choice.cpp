@@ -58,7 +58,7 @@ base::Result<graph::Graph> buildFromLayers(const Configuration& c, bool training
   return builders::buildLayers(model, ops::standardOperators());
 }
 
-/// Keys of ONNX models only.
+/// Checks the keys that only ONNX models use.
 base::Status checkOnnxKeys(const Configuration& c) {
   if (!c.text("model.onnx").empty()) {
     if (!c.given("model.input")) return {};

@@ -1,5 +1,5 @@
 #pragma once
-// The model that [model] asks for.
+// Builds the model that [model] chooses.
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
 

@@ -22,7 +22,7 @@ std::variant<double, std::string> settingValue(const config::Value& value) {
   return std::get<std::string>(value);
 }
 
-/// What an entry of [[stages]] asks of the device that holds the stage.
+/// The settings in an entry of [[stages]] for the device that holds the stage.
 std::vector<devices::FamilySetting> deviceSettings(const config::Settings& stage) {
   constexpr const char* kProportion = "available_memory_proportion";
   if (stage.real(kProportion) <= 0) return {};

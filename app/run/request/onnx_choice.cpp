@@ -24,7 +24,7 @@ base::Result<std::int64_t> wholeNumber(std::string_view text, const std::string&
       fmt::format("model.assume: \"{}\" must be \"name = 128\" or \"name = [1, 128]\".", entry));
 }
 
-/// "sequence = 128", "shape = [1, 128]".
+/// A key and its value as text, such as "sequence = 128" or "shape = [1, 128]".
 base::Result<std::map<std::string, std::vector<std::int64_t>>> assumptions(const Configuration& c) {
   std::map<std::string, std::vector<std::int64_t>> assumed;
   for (const std::string& entry : c.texts("model.assume")) {
@@ -71,7 +71,7 @@ base::Result<onnx::Instance> instanceOf(const Configuration& c, const onnx::Mode
                   c.text("model.onnx")));
 }
 
-/// Inputs and first output hold a row for each sample of the micro-batch, along axis 0.
+/// Checks that the inputs and the first output hold one row for each sample of the micro-batch along axis 0.
 base::Status checkRows(const Configuration& c, const graph::Graph& graph, bool training) {
   if (!c.boolean("execution.numerics")) return {};
   const std::string& file = c.text("model.onnx");

@@ -1,5 +1,5 @@
 #pragma once
-// ONNX models: the graph of an executable, and the way of its weights back into a file.
+// Reads the graph of an ONNX model and writes trained weights back into an ONNX file.
 #include <filesystem>
 
 #include "engine/config/configuration.h"
@@ -14,7 +14,7 @@ base::Result<graph::Graph> buildFromOnnx(const config::Configuration& configurat
 /// Refuses --save-weights if there is nothing to save: no model.onnx, no training or no numerics.
 base::Status checkSaveWeights(const config::Configuration& configuration);
 
-/// Writes model.onnx again with these weights as initializers.
+/// Writes a copy of model.onnx with these weights as initializers.
 base::Status saveOnnxWeights(const config::Configuration& configuration, const numerics::Parameters& weights,
                              const std::filesystem::path& file);
 

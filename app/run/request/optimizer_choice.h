@@ -6,7 +6,7 @@
 
 namespace pipescope::app {
 
-/// The optimizer that training.* asks for.
+/// The optimizer that the keys training.* choose.
 base::Result<std::unique_ptr<optimizers::Optimizer>> chooseOptimizer(
     const config::Configuration& configuration);
 

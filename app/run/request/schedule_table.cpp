@@ -18,7 +18,7 @@ double units(base::Ticks ticks) {
   return static_cast<double>(ticks.count) / static_cast<double>(devices::kFixedTicksPerUnit);
 }
 
-/// Most micro-batches that a device holds at once, in the order of its tasks.
+/// The largest number of micro-batches that a device holds at once when it runs its tasks in order.
 int peakLive(const std::vector<schedules::Task>& tasks, model::Pass last) {
   int live = 0, peak = 0;
   for (const schedules::Task& task : tasks) {
@@ -32,7 +32,7 @@ std::string kindOf(model::Pass pass) {
   return pass == model::Pass::weightGradient ? "weight" : model::toString(pass);
 }
 
-/// "F3"; with several chunks on a device "F3.0".
+/// The label of a slot: "F3", or "F3.0" if a device has several chunks.
 std::string cellOf(const ScheduleTable& table, const ScheduleSlot& slot) {
   const char letter = slot.kind == "forward"     ? 'F'
                       : slot.kind == "recompute" ? 'R'

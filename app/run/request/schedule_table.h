@@ -1,5 +1,5 @@
 #pragma once
-// The table that `pipescope schedule` shows: a schedule on devices with given costs, as the emulator runs it.
+// Makes the table of `pipescope schedule`. The emulator runs the schedule on devices with given costs.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ struct ScheduleSlot {
   double start = 0, end = 0;  ///< cost units
   std::string kind;           ///< forward, recompute, backward, weight
   int microBatch = 0, slot = -1;
-  int chunk = 0;  ///< which of the device's stages
+  int chunk = 0;  ///< index among the device's stages
 };
 
 struct ScheduleTable {
@@ -27,10 +27,10 @@ struct ScheduleTable {
   std::vector<int> peakLive;
   std::vector<std::int64_t> stashEntries;  ///< by stage
   int cycles = 0;                          ///< pipeline cycles; 0: the schedule has none
-  std::vector<ScheduleSlot> slots;         ///< by device, then in time
+  std::vector<ScheduleSlot> slots;         ///< sorted by device, then by start
 };
 
-/// Refused: what compileFixed refuses, and tables with millions of slots.
+/// Gives the errors of compileFixed, and refuses tables with millions of slots.
 base::Result<ScheduleTable> scheduleTable(const compile::FixedRun& run);
 /// A table with a cell for each pipeline cycle. If the schedule has no cycles, a list of start times.
 std::string toText(const ScheduleTable& table);

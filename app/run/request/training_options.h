@@ -1,5 +1,5 @@
 #pragma once
-// How training computes, as [training] and [execution] ask for it.
+// Reads from [training] and [execution] how training computes.
 #include "engine/config/configuration.h"
 #include "engine/graph/graph.h"
 #include "engine/numerics/session_options.h"
@@ -9,8 +9,8 @@ namespace pipescope::app {
 
 /// The type of samples, weights and activations.
 graph::ElementType precisionOf(const config::Configuration& configuration);
-/// Operators that stay in float32 although the model does not. Refused: unknown operators, and a model that
-/// is float32.
+/// Operators that compute in float32 in a model of another type. Refuses unknown operators, and models that
+/// are float32 already.
 base::Result<std::vector<std::string>> keptInFloat32(const config::Configuration& configuration);
 /// True if the loss is multiplied by a scale.
 bool scalesLoss(const config::Configuration& configuration);
@@ -22,14 +22,14 @@ numerics::SessionOptions inferenceOptions(const config::Configuration& configura
 /// The learning rate of each update of a run.
 class LearningRates {
  public:
-  /// `before` updates are done already, `updates` follow, `perEpoch` of them in an epoch.
+  /// The run has made `before` updates and will make `updates` more. An epoch has `perEpoch` updates.
   static base::Result<LearningRates> create(const config::Configuration& configuration, std::int64_t before,
                                             std::int64_t updates, std::int64_t perEpoch);
   double at(std::int64_t update) const { return schedule_.at(update / unit_); }
 
  private:
   optimizers::LearningRateSchedule schedule_;
-  std::int64_t unit_ = 1;  ///< updates of one unit
+  std::int64_t unit_ = 1;  ///< updates for which the rate stays the same
 };
 
 }  // namespace pipescope::app

@@ -13,7 +13,7 @@ struct UnitUse {
   std::vector<std::int64_t> alwaysLive, notAlwaysLive;     ///< bytes by unit
 };
 
-/// True for a chip's own memory; false for streaming memory beside it and for the host's memory.
+/// True for memory on the chip. False for streaming memory and for the host's memory.
 bool isOnDevice(const model::MemorySpace& space);
 
 struct DeviceMemory {
@@ -27,7 +27,7 @@ struct DeviceMemory {
   Bytes maxUnit, maxUnitIncludingGaps;
   std::int64_t worstUnit = 0;
   Bytes alwaysLive;
-  Bytes notAlwaysLivePeak;  ///< largest of liveness steps, sum over units
+  Bytes notAlwaysLivePeak;  ///< largest sum over units of any liveness step
   std::int64_t peakStep = -1;
   std::map<std::string, Bytes> byCategory, byRegion;
   bool fits = true;
@@ -74,7 +74,7 @@ struct LiveVariable {
   bool alwaysLive = false;
   std::int32_t firstStep = 0, endStep = 0;
 };
-/// Variables that are live during `step`, largest first; on request with always-live variables.
+/// Variables that are live during `step`, largest first. Always-live variables are included on request.
 Result<std::vector<LiveVariable>> liveVariables(const model::ProfileSource& source, const Catalog& catalog,
                                                 model::ExecutableId executable, model::MemorySpaceId space,
                                                 std::int32_t step, bool withAlwaysLive);

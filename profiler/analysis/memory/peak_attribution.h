@@ -1,5 +1,5 @@
 #pragma once
-// What the memory of a program step consists of, by layer of the model and by category.
+// Divides the memory of a program step by layer of the model and by category.
 #include <string>
 #include <vector>
 

@@ -41,7 +41,7 @@ Result<SpaceVariables> spaceVariables(const model::ProfileSource& source, const 
                                       model::ExecutableId executable, model::MemorySpaceId space,
                                       std::size_t most, base::Progress& progress);
 
-/// Where a program runs: its step, and the step's first placement in the executable's last run.
+/// The step of a program, and the step's first placement in the executable's last run.
 struct ProgramPlace {
   bool found = false, ran = false;
   std::string kind;  ///< of the program

@@ -1,5 +1,5 @@
 #pragma once
-// How much of the devices' peak rate the floating-point operations of a run use.
+// Computes which share of the devices' peak rate a run's floating-point operations use.
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// What the layers of a model cost. The operators of all passes are added up by the layer that they come from.
+// Computes what each layer of a model costs. Adds up the operators of all passes by the layer they come from.
 #include <map>
 #include <string>
 #include <vector>
@@ -34,7 +34,7 @@ struct Operations {
   OperationCost whole;
 };
 
-/// Of one replica.
+/// Computes the costs of one replica.
 Result<Operations> operations(const model::ProfileSource& source, const Catalog& catalog,
                               model::ExecutableId executable);
 

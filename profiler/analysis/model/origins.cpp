@@ -10,8 +10,8 @@ Result<Origins> Origins::read(const model::ProfileSource& source, const Catalog&
     origins.byName_.try_emplace(std::move(name), std::move(origin));
   };
   PIPESCOPE_ASSIGN(const std::vector<model::BlockInfo> blocks, source.blocks<model::Operator>());
-  // An operator that was joined with the one before it has no forward pass of its own. Its gradients give its
-  // name.
+  // An operator that was fused into the one before it has no forward operator in the plan. The code takes its
+  // name from its gradients.
   for (const bool others : {false, true}) {
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       PIPESCOPE_ASSIGN(const model::Rows<model::Operator> rows, source.block<model::Operator>(b));

@@ -18,7 +18,7 @@ struct ProgramNode {
   std::string targetName;
   std::int64_t callers = 0;   ///< of a Function: Calls of it
   std::int64_t programs = 0;  ///< programs without children below it (of a Call: in its function)
-  Ticks ticks;                ///< of their steps, with every turn of a loop; of a Function: of its Calls
+  Ticks ticks;                ///< of their steps, counting every loop turn; a Function has its Calls' ticks
 };
 
 /// Programs that have children, depth first and in the order of the program. Programs without children
@@ -30,7 +30,7 @@ Result<std::vector<ProgramNode>> controlPrograms(const model::ProfileSource& sou
 Result<std::vector<model::Program>> childPrograms(const model::ProfileSource& source,
                                                   model::ExecutableId executable, model::ProgramId parent);
 
-/// What the compiler's passes did, in their order.
+/// The effects of the compiler's passes, in the order in which they ran.
 Result<std::vector<model::CompilerPass>> compilerPasses(const model::ProfileSource& source,
                                                         model::ExecutableId executable);
 

@@ -9,8 +9,8 @@ namespace pipescope::analysis {
 
 /// One sample, or several neighbouring samples joined. A counter keeps its last value until the next sample.
 struct CounterPoint {
-  Ticks time;              ///< of the first of them, in ticks of device 0
-  std::int64_t index = 0;  ///< how many samples of the counter lie before it
+  Ticks time;              ///< of the first sample, in ticks of device 0
+  std::int64_t index = 0;  ///< number of the counter's samples before this point
   std::int64_t count = 1;
   double smallest = 0, largest = 0, last = 0;
 };
@@ -25,13 +25,13 @@ struct CounterSeries {
 struct CounterRequest {
   static constexpr std::size_t kUnbounded = std::size_t{1} << 40;
   model::ExecutableId executable;
-  /// None: all runs. A series also has the sample just before the first run, if one is near, because its
-  /// value still holds.
+  /// The wanted runs; none: all runs. A series also has the sample just before the first run, if one is near,
+  /// because a counter keeps its value.
   model::RunId firstRun, lastRun;
   /// In a longer series, neighbouring samples are joined. No peak is lost.
   std::size_t mostPoints = kUnbounded;
-  bool ofDevices = true;  ///< with the counters of single devices
-  bool ofWhole = true;    ///< with the counters of the whole run
+  bool ofDevices = true;  ///< include the counters of single devices
+  bool ofWhole = true;    ///< include the counters of the whole run
 };
 
 /// The executable's counters in the order of their ids. Counters without samples are left out.

@@ -17,7 +17,7 @@ __extension__ using Wide = __int128;  // products of ticks and clocks
 using DiffKey = std::tuple<std::string, std::string, std::string, std::int32_t, std::int64_t>;
 struct Sum {
   std::int64_t ticks = 0;
-  std::map<std::int32_t, std::int64_t> microBatches;  // ticks; −1: of none
+  std::map<std::int32_t, std::int64_t> microBatches;  // ticks by micro-batch; −1: no micro-batch
 };
 using Parts = std::map<DiffKey, Sum>;
 
@@ -26,7 +26,7 @@ void addTo(Sum& sum, std::int32_t microBatch, std::int64_t ticks) {
   base::addWrapped(sum.microBatches[microBatch < 0 ? -1 : microBatch], ticks);
 }
 
-/// Ticks of a segment by operation. Every moment counts once; time without a step goes under the empty name.
+/// Ticks of a segment by operation. Each tick counts once. Ticks without a step count under the empty name.
 using Shares = std::vector<std::pair<std::string, std::int64_t>>;
 
 class PathParts {
@@ -59,7 +59,7 @@ class PathParts {
     return static_cast<std::int64_t>(static_cast<Wide>(ticks) * ticksPerSecond_ / own);
   }
 
-  /// Adds what rounding took off the parts as a part of its own.
+  /// Adds a part for the ticks that the other parts lost by rounding.
   void settle(std::int64_t span) {
     for (const auto& [key, sum] : parts_) span -= sum.ticks;
     if (span != 0) addTo(parts_[{"rounding", "", "", -1, -1}], -1, span);

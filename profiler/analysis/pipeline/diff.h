@@ -21,19 +21,20 @@ struct TimePart {
   std::string pass;       ///< of placements
   std::int32_t stage = -1;
   std::int64_t device = -1;
-  std::int64_t microBatchesBefore = 0, microBatchesAfter = 0;  ///< that pass through it on the critical path
-  std::int64_t before = 0, after = 0;                          ///< in Diff::ticksPerSecond
+  /// Number of micro-batches for which the critical path crosses this part.
+  std::int64_t microBatchesBefore = 0, microBatchesAfter = 0;
+  std::int64_t before = 0, after = 0;  ///< in Diff::ticksPerSecond
   std::int64_t delta() const { return after - before; }
 };
 
-/// The same time by micro-batch of the critical path, over all iterations of the call.
+/// Time of the critical path that one micro-batch takes, over all iterations of the call.
 struct MicroBatchPart {
   std::int32_t microBatch = -1;  ///< −1: time that belongs to no micro-batch
   std::int64_t before = 0, after = 0;
   std::int64_t delta() const { return after - before; }
 };
 
-/// Where the same time goes: passes of all stages and devices, transfers, the call.
+/// Time of the critical path by pass, over all stages and devices. Transfers and the call are parts too.
 struct PassPart {
   std::string kind;  ///< a pass, "transfer", "call" or "rounding"
   std::int64_t before = 0, after = 0;
@@ -53,7 +54,7 @@ struct Diff {
   /// Lengths of the last calls. If the timebases differ, both are in picoseconds, rounded down.
   std::int64_t before = 0, after = 0;
   std::int64_t samplesBefore = 0, samplesAfter = 0;  ///< of these calls, all replicas; 0: not known
-  std::int64_t devicesBefore = 0, devicesAfter = 0;  ///< that hold a stage
+  std::int64_t devicesBefore = 0, devicesAfter = 0;  ///< devices that hold a stage
   /// The devices are of different families. Their stages and devices have no counterparts, so parts are
   /// matched by operator alone.
   bool families = false;
@@ -66,11 +67,11 @@ struct Diff {
     return secondsPerSampleAfter(part.after) - secondsPerSampleBefore(part.before);
   }
 
-  std::vector<PassPart> passes;  ///< as time
+  std::vector<PassPart> passes;  ///< parts of the critical path by pass
   /// Parts that differ, largest change first (per sample where perSample()). Deltas add up to after − before.
   std::vector<TimePart> time;
   std::vector<MicroBatchPart> microBatches;  ///< deltas add up to after − before
-  std::vector<MemoryPart> memory;            ///< of all memory without gaps
+  std::vector<MemoryPart> memory;            ///< all memory, excluding gaps
 
  private:
   double perSampleOf(std::int64_t ticks, std::int64_t samples) const {

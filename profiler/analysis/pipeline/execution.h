@@ -1,6 +1,6 @@
 #pragma once
-// What each device did in a run: ticks by lane and by kind of step, idle time, communication that other work
-// does not hide, traffic, tile balance.
+// Sums up each device's work in a run: ticks by lane and by kind of step, idle time, communication that
+// other work does not hide, traffic and tile balance.
 #include <map>
 #include <string>
 #include <vector>

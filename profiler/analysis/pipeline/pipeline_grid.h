@@ -17,9 +17,9 @@ struct PipelineCell {
   std::int32_t stage = -1, microBatch = -1, slot = -1;
   model::Pass pass = model::Pass::forward;
   Ticks start, end;  ///< in ticks of device 0; a backward pass begins with its recompute
-  Ticks recompute;   ///< part of it
+  Ticks recompute;   ///< the recompute's share of that time
   std::int32_t column = 0;
-  model::PlacementId placement;  ///< its first
+  model::PlacementId placement;  ///< the cell's first placement
   bool critical = false;         ///< on the critical path of the call
 };
 
@@ -33,8 +33,8 @@ struct PipelineRow {
 
 struct PipelineGrid {
   model::RunId run;
-  std::int32_t iteration = 0, iterations = 1;  ///< iterations: of the call
-  std::int64_t microBatches = 0;               ///< of the step
+  std::int32_t iteration = 0, iterations = 1;  ///< index of this step, and steps in the call
+  std::int64_t microBatches = 0;               ///< micro-batches of the step
   std::int64_t shownMicroBatches = 0;          ///< fewer if the step is too long for a table
   std::vector<PipelineRow> rows;               ///< devices that hold a stage
   std::vector<PipelineCell> cells;             ///< by start

@@ -37,7 +37,7 @@ Replay::Replay(const std::vector<model::Placement>& iteration, int stages, model
     const ReplayTask* last = tasks_.empty() ? nullptr : &tasks_.back();
     const bool same = last && last->device == task.device && last->stage == task.stage &&
                       last->microBatch == task.microBatch && last->kind == task.kind;
-    if (same) continue;  // a segment that was cut, or recompute before backward, is one task
+    if (same) continue;  // pieces of a cut segment, or recompute and backward, form one task
     tasks_.push_back(task);
     microBatches_ = std::max(microBatches_, task.microBatch + 1);
     training_ = training_ || task.kind != ReplayTask::Kind::forward;
@@ -89,11 +89,11 @@ double Replay::byDependencies(const std::vector<StageCost>& costs) const {
     devices.back().end = i + 1;
   }
   constexpr double kNotYet = -1;
-  // Each stage does each micro-batch of its pipe; a file that says otherwise is damaged.
+  // Each stage processes every micro-batch of its pipe. Otherwise the file is damaged.
   if (std::int64_t{stages_} * microBatches_ > 4 * static_cast<std::int64_t>(tasks_.size())) return 0;
   const std::size_t places = 2 * static_cast<std::size_t>(stages_) * static_cast<std::size_t>(microBatches_);
   std::vector<double> done(places, kNotYet);
-  std::map<std::int64_t, std::size_t> waiting;  // place → device that waits for it
+  std::map<std::int64_t, std::size_t> waiting;  // index of an end time → device that waits for it
   std::vector<std::size_t> ready;
   for (std::size_t d = devices.size(); d-- > 0;) ready.push_back(d);
   double end = 0;

@@ -36,11 +36,11 @@ class Replay {
  private:
   double bySlots(const std::vector<StageCost>& costs) const;
   double byDependencies(const std::vector<StageCost>& costs) const;
-  /// Place in a table of what forward and backward tasks ended at; −1: nothing is waited for.
+  /// Index of the awaited task in a table of end times; −1: the task waits for nothing.
   std::int64_t input(const ReplayTask& task) const;
   std::int64_t place(ReplayTask::Kind kind, int stage, int microBatch) const;
 
-  std::vector<ReplayTask> tasks_;  ///< by device, then in time
+  std::vector<ReplayTask> tasks_;  ///< sorted by device, then by start
   int stages_ = 0, microBatches_ = 0;
   model::ScheduleKind kind_;
   bool training_ = false;

@@ -222,7 +222,7 @@ Bubble bubbleOf(const ReplicaRows& rows, int iteration, const std::vector<model:
     mid += span.overlap(steady.start, steady.end);
     down += span.overlap(steady.end, whole.end);
   }
-  // A wait for exchange is time in which a device does not compute because copies go on.
+  // A device that waits for exchange does not compute, because copies are in progress.
   for (const model::Wait& w : rows.waits) {
     if (w.cause == model::WaitCause::exchange && w.iteration == iteration)
       exchange += Span{at(w.start), at(w.end)}.overlap(whole.start, whole.end);

@@ -1,5 +1,5 @@
 #pragma once
-// Which stage holds the pipeline up: cost per stage and pass, imbalance, bubble, and the three lost times.
+// Finds which stage limits the pipeline: cost per stage and pass, imbalance, bubble, and three lost times.
 #include <map>
 #include <optional>
 #include <string>
@@ -66,7 +66,7 @@ struct StagesReport {
   double imbalance = 0, imbalanceForward = 0, imbalanceBackward = 0;
   double bubbleFraction = 0;
   double bubbleRampUp = 0, bubbleSteady = 0, bubbleRampDown = 0;  ///< parts of bubbleFraction; add up to it
-  /// Part of the bubble during which exchange between devices or a sync went on.
+  /// Part of the bubble in which devices exchange data or synchronise.
   double exchangeShareOfBubble = 0;
   int slowestStage = -1;   ///< the stage with the largest busy; −1: nothing has run
   int limitingStage = -1;  ///< the stage with the largest occupied; −1: nothing has run

@@ -196,7 +196,7 @@ class UseReader {
   base::Progress& progress_;
   SystemUse use_;
   std::map<std::pair<model::DeviceId, model::DeviceId>, std::size_t> direct_;
-  std::map<model::DeviceId, std::size_t> collectives_;  ///< place of each device's among the links
+  std::map<model::DeviceId, std::size_t> collectives_;  ///< index of each device's entry in the links
   std::map<std::size_t, Intervals> spans_;
   bool hostTransfers_ = false, remoteTransfers_ = false;
 };

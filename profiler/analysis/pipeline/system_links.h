@@ -8,13 +8,13 @@
 namespace pipescope::analysis {
 
 struct LinkUse {
-  model::LinkId link;          ///< none: a way over several links
+  model::LinkId link;          ///< none: a route over several links
   std::string name, from, to;  ///< devices by name; the host is "host"
   double bytesPerSecond = 0;   ///< capacity; 0: not modelled
   Bytes bytes;
   std::int64_t transfers = 0;
   Ticks busy;        ///< time with at least one transfer, in ticks of device 0
-  double share = 0;  ///< busy ÷ the run's length
+  double share = 0;  ///< busy ÷ length of the run
   double rate = 0;   ///< bytes per second while busy
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which device waits for which, and the critical path.
+// Finds which device waits for which, and the critical path.
 #include <string>
 #include <vector>
 

@@ -20,7 +20,7 @@ namespace {
 
 using config::Configuration;
 
-/// The box of the point's card, or the system that the point names.
+/// The system that the point names, or the standard box of its card.
 std::string systemOf(const Point& point) {
   const bool chip = devices::DeviceFiles({}).hasChip(point.device);
   if (!chip || point.cards == 1) return point.device;
@@ -50,7 +50,7 @@ base::Result<graph::ElementType> typeOf(const Point& point) {
   return base::badInput(fmt::format("type is \"{}\"; it may be float32, float16 or bfloat16.", text));
 }
 
-/// The key with its table: layers → model.layers.
+/// The full path of a key, for example model.layers for layers.
 base::Result<std::string> pathOf(const std::string& key, bool training) {
   for (const char* table :
        {"", "model.", training ? "training." : "inference.", "execution.", "training.", "data."}) {
@@ -64,7 +64,7 @@ base::Result<std::string> pathOf(const std::string& key, bool training) {
 
 base::Result<Configuration> configurationOf(const Point& point, bool training) {
   using config::Origin;
-  // All blocks are one stage: each card has the whole model.
+  // All blocks form one stage, so each card holds the whole model.
   PIPESCOPE_ASSIGN(Configuration c, app::parseConfiguration("[[stages]]\nblocks = [\"*\"]\n", "point"));
   for (const auto& [key, value] : point.parameters) {
     PIPESCOPE_ASSIGN(const std::string path, pathOf(key, training));
@@ -128,7 +128,7 @@ base::Result<double> gemm(const Point& point) {
   stage.passes.push_back({model::Pass::forward, {{"gemm", "MatMul", {{product, 1, ""}}, {a, b}, {c}}}});
   PIPESCOPE_ASSIGN(const auto system, devices::makeSystem(point.device));
   PIPESCOPE_ASSIGN(const devices::LoweredDevice lowered, system->lower({&stage}));
-  // As in the benchmark: many products one after another, so that each hides the launch of the next.
+  // The benchmark runs many products one after another, so that each hides the launch of the next.
   base::Ticks ticks;
   for (const devices::LoweredStep& step : lowered.passes.front().segments.front().steps) {
     if (step.lane == model::LaneRole::mme) ticks += step.ticks;
@@ -147,7 +147,7 @@ base::Result<double> collective(const Point& point, ops::Collective::Kind kind) 
   stage.replication = {point.cards, 1, false};
   ops::Collective work;
   work.kind = kind;
-  // The tensor of an all-gather is what all cards have together.
+  // The point gives the bytes of one card's part. The tensor of an all-gather holds the parts of all cards.
   const std::int64_t parts = kind == ops::Collective::Kind::allGather ? point.cards : 1;
   work.elements = parts * bytes / graph::sizeOf(type);
   work.type = type;

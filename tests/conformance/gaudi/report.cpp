@@ -46,7 +46,7 @@ struct Errors {
   double bias() const { return quantile(logarithms, 0.5); }
 };
 
-/// By chip, kind and quantity. A box that is named counts to its chip.
+/// Groups the errors by chip, kind and quantity. A point of a box belongs to the chip of the box.
 using Groups = std::map<std::pair<std::string, std::pair<std::string, std::string>>, Errors>;
 
 Groups groupsOf(const std::vector<PointResult>& results) {

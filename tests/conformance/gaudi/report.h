@@ -18,7 +18,7 @@ struct PointResult {
 
 std::vector<PointResult> emulateAll(const std::vector<Point>& points);
 
-/// A row for each point, and a row for each device and workload.
+/// A table with a row for each point, and a row for each device and workload.
 std::string toText(const std::vector<PointResult>& results);
 /// The text of resources/devices/gaudi_bands.toml.
 std::string toBands(const std::vector<PointResult>& results);

@@ -56,7 +56,7 @@ TEST(Placement, TakesPatterns) {
   const auto stages = place({{{"embeddings", "encoder/layer0..1"}, -1}, {{"encoder/layer2..3", "head"}, -1}});
   ASSERT_TRUE(stages.ok()) << stages.error().message;
   EXPECT_EQ((*stages)[0].blocks, (Names{"embeddings", "encoder/layer0", "encoder/layer1"}));
-  // Within a stage patterns may overlap, between stages not.
+  // The patterns of one stage may overlap. Those of different stages may not.
   EXPECT_TRUE(place({{{"embeddings", "encoder/layer0", "encoder/layer0..1"}, -1},
                      {{"encoder/layer2..3", "head"}, -1}})
                   .ok());

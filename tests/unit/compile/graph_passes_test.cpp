@@ -1,4 +1,4 @@
-// Passes over the graph: what they merge, what they must leave alone.
+// Tests passes over the graph: what they merge and what they must not change.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::vector<std::byte> graphPassesBytesOf(const std::vector<float>& values) {
   return bytes;
 }
 
-/// A graph under construction: blocks "A" and "B" are stages 0 and 1.
+/// Builds a graph. Blocks "A" and "B" are stages 0 and 1.
 struct GraphPassesMaker {
   Graph graph;
   TensorId x = input("x", {4});
@@ -105,7 +105,7 @@ TEST(FoldConstants, ComputesWhatReadsConstantsOnly) {
   make.graph.outputs = {make.node("out", "Mul", {make.x, negative})};
   const PassEffect effect = runGraphPasses("fold_constants", make.graph);
   EXPECT_EQ(effect.changes, 2);
-  EXPECT_EQ(effect.bytes.count, 16);  // of a, b and their sum only the negative is left: 16 of 32 B
+  EXPECT_EQ(effect.bytes.count, 16);  // a and b, 32 B, become one constant of 16 B
   EXPECT_THAT(nodes(make.graph), ElementsAre("out"));
   const graph::Tensor* known = find(make.graph, "negative/out");
   ASSERT_NE(known, nullptr);
@@ -138,12 +138,12 @@ TEST(FoldConstants, DoesNotKeepLargeTensorsThatAreCheapToMake) {
     return runGraphPasses("fold_constants", make.graph).changes;
   };
   EXPECT_EQ(expand(1000), 1);
-  EXPECT_EQ(expand(300'000), 0);  // 1.2 MB out of 4 B
+  EXPECT_EQ(expand(300'000), 0);  // a 4 B constant would become 1.2 MB
 }
 
 TEST(CommonSubexpressions, ComputesEqualNodesOnce) {
   GraphPassesMaker make;
-  // The factors are two constants of one value.
+  // The factors are two constants with the same value.
   const TensorId left = make.node("left", "Mul", {make.x, make.constant("half", {0.5F})});
   const TensorId right = make.node("right", "Mul", {make.x, make.constant("also_half", {0.5F})});
   const TensorId first = make.node("first", "Relu", {left}), second = make.node("second", "Relu", {right});

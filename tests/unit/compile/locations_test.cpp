@@ -1,5 +1,5 @@
-// Tensors off the chip and in shares: bytes and traffic as execution semantics §4.1, §5.10 and §5.11 say; and
-// plans of stages that come back to a device.
+// Tests tensors that are off the chip or sharded over replicas. Their bytes and traffic must follow execution
+// semantics §4.1, §5.10 and §5.11. Also tests plans in which several stages use the same device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace pipescope::compile {
 namespace {
 
-/// One linear layer of 6 × 5 weights and a classifier, in two blocks.
+/// A graph of two blocks: a linear layer of 6 × 5 weights, and a classifier.
 graph::Graph twoLayers(bool training = true) {
   builders::LayersModel model;
   model.sample = {6};
@@ -63,7 +63,7 @@ std::int64_t locationsBytesOf(const StagePlan& stage, TensorUse use, bool remote
   return sum;
 }
 
-/// Remote bytes of a pass, to the device and from it.
+/// The bytes that a pass loads from remote buffers, and the bytes that it stores there.
 std::pair<std::int64_t, std::int64_t> traffic(const StagePlan& stage, model::Pass wanted) {
   std::pair<std::int64_t, std::int64_t> sum;
   for (const PassPlan& pass : stage.passes) {
@@ -101,10 +101,10 @@ TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
   const StagePlan stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, true), 8 * kWeights);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::optimizerState, false), 0);
-  // §5.11: 8 bytes read and 8 written for each parameter and update.
+  // §5.11: each update reads and writes 8 bytes per parameter.
   EXPECT_EQ(traffic(stage, model::Pass::update), std::pair(8 * kWeights, 8 * kWeights));
   EXPECT_EQ(traffic(stage, model::Pass::backward), std::pair(std::int64_t{0}, std::int64_t{0}));
-  // Small tensors stay.
+  // Tensors below the limit stay on the chip.
   options.locations.optimizerState.leastOffChip = 6;
   const StagePlan large = firstStage(options);
   EXPECT_EQ(locationsBytesOf(large, TensorUse::optimizerState, true), 8 * 30);
@@ -112,7 +112,7 @@ TEST(Locations, OptimizerStateOffTheChipIsStreamedAroundTheUpdate) {
 }
 
 TEST(Locations, SharesArePadded) {
-  // §4.1: 30 elements over four replicas: 8 each, two of padding.
+  // §4.1: four replicas share 30 elements. Each holds 8, which includes two elements of padding in all.
   PlanOptions options = adamw(4);
   options.locations.optimizerState.sharded = true;
   options.locations.optimizerState.leastSharded = 30;
@@ -124,7 +124,7 @@ TEST(Locations, SharesArePadded) {
   EXPECT_EQ(elements["one/weight/moment1"], 8);
   EXPECT_EQ(elements["one/weight/moment2"], 8);
   EXPECT_EQ(elements["one/bias/moment1"], 5) << "too small to share out";
-  // What is updated in shares is scattered and gathered; the rest is reduced to all.
+  // Sharded parameters use reduce-scatter and all-gather. The others use all-reduce.
   Collectives sums = collectives(stage, model::Pass::collective);
   std::sort(sums.begin(), sums.end());
   EXPECT_EQ(sums, (Collectives{{"AllReduce", 5}, {"ReduceScatter", 30}}));
@@ -132,7 +132,8 @@ TEST(Locations, SharesArePadded) {
 }
 
 TEST(Locations, NormsOfSharesAreAddedUpOverReplicas) {
-  // §4.1: norms need an all-reduce of their partial sums; two of a parameter that is shared out, as LAMB has.
+  // §4.1: the norm of a sharded parameter needs an all-reduce of partial sums. LAMB has two norms for each
+  // parameter.
   PlanOptions options = adamw(4);
   const auto elementwise = options.optimizer.work;
   options.optimizer.work = [elementwise](const graph::TensorType& type) {
@@ -164,7 +165,7 @@ TEST(Locations, ShardedWeightsAreGatheredForEachPass) {
   const StagePlan stage = firstStage(options);
   EXPECT_EQ(locationsBytesOf(stage, TensorUse::weight, false), 4 * (15 + 3));
   EXPECT_EQ(collectives(stage, model::Pass::forward), (Collectives{{"AllGather", kWeights}}));
-  // The second stage's backward pass reads its weights; the first one's reads none, but recomputing does.
+  // The first stage's backward pass reads no weights, but its recompute pass does.
   EXPECT_EQ(collectives(stage, model::Pass::recompute), (Collectives{{"AllGather", kWeights}}));
   EXPECT_EQ(collectives(stage, model::Pass::collective), (Collectives{{"ReduceScatter", kWeights}}));
   EXPECT_TRUE(collectives(stage, model::Pass::update).empty()) << "shares are updated where they lie";
@@ -226,9 +227,9 @@ TEST(Locations, BucketsFollowTheBackwardPass) {
   EXPECT_EQ(all, kWeights);
 }
 
-// --- Stages that come back to a device ---------------------------------------------------
+// --- Several stages on one device ---------------------------------------------------
 
-/// a → b → c → d, d reads a's result too: a skip of three stages.
+/// A chain a → b → c → d in which d also reads a's result, which skips two stages.
 graph::Graph skipping() {
   graph::Graph graph;
   const graph::TensorType type{graph::ElementType::float32, {2, 3}};
@@ -267,7 +268,7 @@ TEST(Revisits, SkipsGoHopByHopAlsoOverADeviceThatComesBack) {
     EXPECT_EQ(hops["a/out"], (std::vector<std::pair<int, int>>{{0, 1}, {1, 2}, {2, 3}}));
     EXPECT_EQ(hops["b/out"], (std::vector<std::pair<int, int>>{{1, 2}}));
     EXPECT_EQ(hops["c/out"], (std::vector<std::pair<int, int>>{{2, 3}}));
-    // A stage that only passes it on holds it meanwhile.
+    // Stage 2 does not use the tensor, but must hold it to pass it on.
     const StagePlan& between = plan->stages[2];
     EXPECT_TRUE(std::any_of(between.tensors.begin(), between.tensors.end(), [](const PlanTensor& t) {
       return t.name == "a/out" && t.use == TensorUse::input;

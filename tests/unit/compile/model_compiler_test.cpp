@@ -1,4 +1,4 @@
-// The model compiler on plain values: no configuration takes part.
+// Tests the model compiler with options set directly in C++, without a configuration file.
 #include "engine/compile/model/model_compiler.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::shared_ptr<const graph::Graph> smallVit(bool training) {
   return std::make_shared<const graph::Graph>(std::move(graph).value());
 }
 
-/// Training of a small model, in two stages on a pod4.
+/// A request to train a small model in two stages on a pod4.
 ModelRequest twoStages() {
   ModelRequest request;
   ExecutableRequest training;
@@ -89,7 +89,7 @@ TEST(ModelCompiler, UpdatesCostMoreWithMoreState) {
   };
   ModelRequest request = twoStages();
   EXPECT_EQ(stateBytes(request), 0);
-  // Adam keeps two float32 numbers for each trained one.
+  // Adam keeps two float32 numbers for each parameter.
   request.update.optimizer = std::move(*optimizers::createOptimizer("adam", {}));
   const std::int64_t trained = builders::trainedElements(*request.executables.front().forward);
   EXPECT_EQ(stateBytes(request), trained * 2 * 4);

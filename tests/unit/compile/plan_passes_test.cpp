@@ -1,4 +1,5 @@
-// Passes over the plan: which results take over storage, which operators join, which blocks are calls.
+// Tests passes over the plan: which results reuse storage, which operators are fused, and which blocks
+// become calls.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ using graph::ElementType;
 using model::Pass;
 using testing::ElementsAre;
 
-/// A plan of one stage, operator by operator.
+/// Builds a plan of one stage, one operator at a time.
 struct PlanPassesMaker {
   ExecutablePlan plan;
   PlanPassesMaker() { plan.stages.resize(1); }
@@ -101,7 +102,7 @@ TEST(InPlace, KeepsWeightsOtherSizesAndWhatLeaves) {
   make.add(Pass::forward, "leaves", {map(ops::MapFunction::relu)}, {sent}, {c});
   make.add(Pass::forward, "view", {}, {a}, {d});
   make.add(Pass::forward, "of_view", {map(ops::MapFunction::relu)}, {d},
-           {make.tensor("e")});  // d is a under another name
+           {make.tensor("e")});  // d is a view of a
   make.add(Pass::backward, "again", {product()}, {a}, {make.tensor("f")});
   make.plan.boundaries = {{"sent", {ElementType::float32, {64}}, 0, 1, model::TransferKind::activation}};
   EXPECT_EQ(runPlanPasses("in_place", make.plan).changes, 0);
@@ -162,7 +163,7 @@ TEST(FuseElementwise, LeavesWhatOthersReadAndOtherBlocks) {
   EXPECT_FALSE(joined(false, false, false, 32));
 }
 
-/// A layer of three operators.
+/// Adds a layer of three operators.
 void addLayer(PlanPassesMaker& make, Pass pass, const std::string& block, std::int64_t channels = 8) {
   const auto x = make.tensor(block + "/x"), w = make.tensor(block + "/w", TensorUse::weight);
   const auto y = make.tensor(block + "/y"), z = make.tensor(block + "/z"), out = make.tensor(block + "/out");
@@ -200,7 +201,7 @@ TEST(Outline, LooksAtHowTensorsAreConnected) {
   make.add(Pass::forward, "Linear", {product()}, {x, w}, {y}, "layer1");
   make.add(Pass::forward, "Relu", {map(ops::MapFunction::relu)}, {y}, {z}, "layer1");
   make.add(Pass::forward, "Add", {map(ops::MapFunction::add, 2)}, {z, z}, {make.tensor("out")},
-           "layer1");  // not z + x
+           "layer1");  // differs: z + z, not z + x
   runPlanPasses("outline", make.plan);
   EXPECT_TRUE(make.stage().passes[0].calls.empty());
 }

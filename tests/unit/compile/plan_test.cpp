@@ -103,7 +103,7 @@ TEST(Plan, WithoutRecomputeEverythingTheBackwardReadsIsStashed) {
 
 TEST(Plan, BoundariesOfTheTutorial) {
   const ExecutablePlan four = planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, true));
-  // Forward 40×10×12×12, 40×20×4×4 and 40×256 floats; gradients of the same sizes come back.
+  // The stages send 40×10×12×12, 40×20×4×4 and 40×256 floats forward, and gradients of the same sizes back.
   std::vector<std::pair<int, std::int64_t>> forward, backward;
   for (const BoundaryTensor& b : four.boundaries) {
     (b.kind == model::TransferKind::activation ? forward : backward)
@@ -138,8 +138,8 @@ TEST(Plan, HostCopiesStandWhereTheTensorsAre) {
 }
 
 TEST(Plan, EveryInputOfAPassHasAMaker) {
-  // A tensor is always live, comes from another stage or the host, or was made by an operator before its
-  // first reader.
+  // Every tensor that is read must be always live, come from another stage or the host, or be made by an
+  // earlier operator.
   for (const bool recompute : {true, false}) {
     const ExecutablePlan four =
         planPlan(tutorialGraph(true), kFour, trainingOptions({7, 5, 3, 0}, recompute));

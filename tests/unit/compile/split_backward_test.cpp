@@ -1,4 +1,4 @@
-// Backward passes split into input and weight gradients, for zero-bubble schedules.
+// Tests how backward passes are split into input and weight gradients for zero-bubble schedules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::multiset<std::string> names(const StagePlan& stage, std::set<model::Pass> p
   return found;
 }
 
-/// Everything that a pass reads is made before it in the stage's order, or lives always.
+/// Expects that every tensor a pass reads is made earlier in the stage or is always live.
 void expectReadable(const StagePlan& stage) {
   std::set<PlanTensorId> made;
   for (const PassPlan& pass : stage.passes) {
@@ -85,7 +85,8 @@ TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
     EXPECT_TRUE(names(whole.stages[s], {weightGradient}).empty());
     expectReadable(split.stages[s]);
   }
-  // Stage B: two layers' weight gradients with their sums over micro-batches; the way back to stage A stays.
+  // Stage B's weight pass has the weight gradients of two layers and their sums over micro-batches. The input
+  // gradients, which stage A needs, stay in the backward pass.
   const auto weights = names(split.stages[1], {weightGradient}), back = names(split.stages[1], {backward});
   for (const char* part : {"b/conv/grad_weight", "b/linear/grad_weight", "b/conv/weight/accumulate"})
     EXPECT_TRUE(std::any_of(weights.begin(), weights.end(), [&](const std::string& name) {
@@ -98,7 +99,7 @@ TEST(SplitBackward, MovesWeightGradientsAndNothingElse) {
   EXPECT_TRUE(std::none_of(back.begin(), back.end(), [](const std::string& name) {
     return name.find("accumulate") != std::string::npos;
   }));
-  // The first stage sends nothing back, but its relu's gradient is not weight work.
+  // The first stage sends no gradient back, but the gradient of its relu must stay in the backward pass.
   const auto first = names(split.stages[0], {backward});
   EXPECT_TRUE(std::any_of(first.begin(), first.end(),
                           [](const std::string& name) { return name.find("a/relu") != std::string::npos; }));
@@ -118,13 +119,14 @@ TEST(SplitBackward, PutOffWeightGradientsHaveRings) {
     };
     for (std::size_t s = 0; s < 3; ++s) EXPECT_TRUE(rings(direct.stages[s]).empty());
     EXPECT_TRUE(rings(putOff.stages[0]).empty());
-    EXPECT_TRUE(rings(putOff.stages[2]).empty());  // one at a time needs no ring
+    EXPECT_TRUE(rings(putOff.stages[2]).empty());  // one pending micro-batch needs no ring
     const auto middle = rings(putOff.stages[1]);
-    // The gradients of both layers' outputs; with recompute also what the linear layer read.
+    // The rings hold the gradients of both layers' outputs. With recompute, another holds the linear layer's
+    // input.
     EXPECT_EQ(middle.size(), recompute ? 3u : 2u);
     EXPECT_EQ(middle.count(3), middle.size());
     for (const StagePlan& stage : putOff.stages) expectReadable(stage);
-    // Each restored value is read by weight gradients only.
+    // Only weight gradients read the restored values.
     const auto restores = names(putOff.stages[1], {model::Pass::weightGradient}, true);
     EXPECT_EQ(std::count_if(
                   restores.begin(), restores.end(),

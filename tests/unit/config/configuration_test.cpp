@@ -35,7 +35,7 @@ input = [1, 28, 28]
                                       "run.toml");
   ASSERT_TRUE(c.ok()) << c.error().message;
   EXPECT_EQ(c->integer("training.epochs"), 3);
-  EXPECT_EQ(c->real("training.learning_rate"), 1.0);  // a whole number is a number
+  EXPECT_EQ(c->real("training.learning_rate"), 1.0);  // a real key accepts a whole number
   EXPECT_EQ(c->integer("training.gradient_accumulation"), 1);
   EXPECT_FALSE(c->given("training.gradient_accumulation"));
   ASSERT_EQ(c->tables("stages").size(), 2u);
@@ -128,7 +128,7 @@ TEST(Nearest, TheKnownWordOfTheSmallestDistanceIfItIsSmall) {
   EXPECT_EQ(suggestion("anything", {}), "; it takes none");
 }
 
-/// A table where the text key "shape" decides what "size" and "edge" mean.
+/// A table in which the value of "shape" decides which keys are valid and what they mean.
 KeyTable shapes() {
   Key shape{.path = "shape",
             .fallback = std::string("square"),

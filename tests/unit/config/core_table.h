@@ -3,7 +3,7 @@
 
 namespace pipescope::config {
 
-/// The keys that need no registry.
+/// The table of keys that do not depend on a registry.
 inline const KeyTable& coreTable() {
   static const KeyTable table(coreKeys());
   return table;

@@ -1,4 +1,4 @@
-// [model.assume]: a table of free names.
+// Tests [model.assume], a table whose keys the user chooses.
 #include <gmock/gmock.h>
 
 #include "tests/unit/config/core_table.h"

@@ -26,7 +26,7 @@ TEST(BatchShape, RowsOfTheTutorials) {
 TEST(BatchShape, BlockOrderIsIterationsStepsReplicas) {
   const BatchShape shape{.microBatch = 5, .deviceIterations = 2, .accumulation = 3, .replicas = 4};
   for (std::int64_t block = 0; block < shape.blocks(); ++block) {
-    // Block k goes to replica k mod R, step (k div R) mod G, iteration k div (R·G).
+    // Block k belongs to replica k mod R, accumulation step (k div R) mod G and iteration k div (R·G).
     EXPECT_EQ(shape.firstRow(block / 12, (block / 4) % 3, block % 4), block * 5);
   }
   EXPECT_EQ(shape.blocks() * 5, shape.rows());
@@ -47,7 +47,8 @@ TEST(BatchShape, RefusesFactorsBelowOneAndHugeProducts) {
 }
 
 TEST(Partition, CutsTheSetForEachInstance) {
-  // Execution semantics §1.8: ranges of combined · ⌊len / (combined · P)⌋ items, one after another.
+  // Execution semantics §1.8: each process reads a consecutive range of combined · ⌊len / (combined · P)⌋
+  // items.
   const auto range = [](std::int64_t size, std::int64_t rows, std::int64_t instances, std::int64_t instance,
                         std::int64_t epoch, bool shuffle) {
     const OrderRange found = rangeOf(size, rows, {instances, instance}, epoch, shuffle);
@@ -56,15 +57,16 @@ TEST(Partition, CutsTheSetForEachInstance) {
   EXPECT_EQ(range(60000, 4000, 1, 0, 0, true), std::pair(0L, 60000L));
   EXPECT_EQ(range(60000, 512, 4, 0, 0, true), std::pair(0L, 14848L));  // 29 calls each
   EXPECT_EQ(range(60000, 512, 4, 3, 0, true), std::pair(3 * 14848L, 14848L));
-  // What is left over, 608 samples, is left out at the end and, in odd shuffled epochs, at the beginning.
+  // 608 samples do not fill a call. Runs leave them out at the end, and in odd shuffled epochs at the
+  // beginning.
   EXPECT_EQ(range(60000, 512, 4, 0, 1, true), std::pair(608L, 14848L));
   EXPECT_EQ(range(60000, 512, 4, 3, 1, true), std::pair(60000L - 14848L, 14848L));
   EXPECT_EQ(range(60000, 512, 4, 0, 1, false), std::pair(0L, 14848L));
   EXPECT_EQ(range(10000, 800, 1, 0, 1, true), std::pair(0L, 9600L));
 }
 
-// Figures of an independent Python program: Philox4x32-10, Lemire's bounded numbers, Fisher–Yates from the
-// end.
+// An independent Python program computed these figures. It uses Philox4x32-10, Lemire's bounded numbers and
+// a Fisher–Yates shuffle that starts at the end.
 TEST(EpochOrder, KnownPermutations) {
   EXPECT_THAT(epochOrder(10, 42, 0, true), ElementsAre(7, 5, 3, 8, 6, 0, 9, 1, 4, 2));
   EXPECT_THAT(epochOrder(10, 42, 3, true), ElementsAre(3, 7, 0, 8, 1, 2, 5, 6, 4, 9));
@@ -92,7 +94,8 @@ TEST(EpochOrder, DiffersByEpochAndSeedAndRepeats) {
 }
 
 TEST(EpochOrder, EveryPermutationIsAsLikely) {
-  // Six permutations of three, 12,000 epochs: 2000 each, standard deviation 41.
+  // Over 12,000 epochs each of the six permutations of three should occur 2,000 times, with a standard
+  // deviation of 41.
   std::map<std::vector<std::int64_t>, int> counts;
   for (std::int64_t epoch = 0; epoch < 12'000; ++epoch) ++counts[epochOrder(3, 5, epoch, true)];
   EXPECT_EQ(counts.size(), 6U);

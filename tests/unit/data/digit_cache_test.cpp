@@ -29,7 +29,7 @@ const std::string smallName = "digits-v1-seed9-5000-300";
 const std::vector<std::string> fileNames = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                             "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 
-/// Counts reports, and calls back on each.
+/// Counts progress reports and calls a function on each.
 class Watch : public base::Progress {
  public:
   explicit Watch(std::function<void(double)> onReport = {}) : onReport_(std::move(onReport)) {}
@@ -51,7 +51,7 @@ class Watch : public base::Progress {
   std::function<void(double)> onReport_;
 };
 
-/// Another order, other threads: the bytes must not change.
+/// The bytes must not depend on the order of generation or on the number of threads.
 class BackwardExecutor : public base::Executor {
  public:
   std::size_t threads() const override { return 2; }
@@ -179,7 +179,7 @@ TEST(DigitCache, NothingIsSeenUntilAllIs) {
 
 TEST(DigitCache, TwoAtOnceAgree) {
   const Folder folder;
-  // The second starts and ends while the first is at work.
+  // The second generator starts and ends while the first one is still working.
   Watch inner;
   bool started = false;
   Watch outer([&](double) {
@@ -268,7 +268,7 @@ TEST(FileSystem, TooManyLeftovers) {
               {"is full of folders '.x-…'", "remove them"});
 }
 
-/// Sets an environment variable (null: unset) until the end of the test.
+/// Sets an environment variable until the end of the test. Null removes it.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {

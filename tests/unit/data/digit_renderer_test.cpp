@@ -32,8 +32,8 @@ std::uint64_t hashOfDigits(std::uint64_t seed, Split split, std::int64_t count) 
   return hash;
 }
 
-// The bytes are the same with every compiler, option, library and machine. Who changes them on purpose bumps
-// digitGeneratorVersion along with these figures.
+// The bytes must be the same with every compiler, option, library and machine. If you change them on purpose,
+// also increase digitGeneratorVersion and update these figures.
 TEST(DigitRenderer, BytesAreThoseOfVersion1) {
   ASSERT_EQ(digitGeneratorVersion, 1);
   EXPECT_EQ(hashOfDigits(1, Split::train, 1000), 14780104762653560468U);
@@ -62,7 +62,8 @@ TEST(DigitRenderer, LabelsAreBalanced) {
 }
 
 TEST(DigitRenderer, InkIsAboutMnistsAndInside) {
-  // MNIST: mean 0.1307, standard deviation 0.3081 of full ink; the same normalisation shall suit both.
+  // MNIST has a mean of 0.1307 and a standard deviation of 0.3081 of full ink. The generated digits must be
+  // close, so that the same normalisation suits both.
   double sum = 0;
   double squares = 0;
   double border = 0;
@@ -109,7 +110,7 @@ TEST(DigitGlyphsDeathTest, TenIsNoDigit) {
 // --- A linear classifier (multinomial logistic regression, stochastic gradient descent)
 // ---------------------------
 
-constexpr std::size_t lanes = 16;  ///< ten classes, padded so that the inner loops are vectors
+constexpr std::size_t lanes = 16;  ///< ten classes, padded so that the compiler vectorises the inner loops
 using Scores = std::array<float, lanes>;
 
 struct Ink {
@@ -180,8 +181,7 @@ TEST(DigitRenderer, NoLinearClassifierIsAbove95Percent) {
   const double unseen = classifier.accuracy(test);
   RecordProperty("linear_accuracy_training", std::to_string(seen));
   RecordProperty("linear_accuracy_test", std::to_string(unseen));
-  // On what it was fitted to, a classifier is better than on anything else: more data would not lift it above
-  // this.
+  // A classifier is most accurate on its training data, so this bounds what more data could achieve.
   EXPECT_LE(seen, 0.95);
   EXPECT_LE(unseen, 0.95);
   EXPECT_GE(unseen, 0.80) << "the classifier did not learn, or the digits are illegible";

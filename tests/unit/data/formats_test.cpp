@@ -1,4 +1,5 @@
-// CIFAR, NumPy, TensorProto and image folders. Files of other programs are in data/ (make_files.py).
+// Tests CIFAR, NumPy, TensorProto and image folders. make_files.py wrote the files in data/ with other
+// programs.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -37,7 +38,7 @@ Read readAll(const Dataset& dataset, const std::vector<std::int64_t>& indices) {
   return testing::readRows(dataset, indices);
 }
 
-/// A record of CIFAR-10: the label, then 3,072 bytes that grow from `first`.
+/// A record of CIFAR-10: the label, then 3,072 bytes that count up from `first`.
 Bytes record(std::uint8_t label, std::uint8_t first) {
   Bytes bytes{label};
   for (int i = 0; i < 3072; ++i) bytes.push_back(static_cast<std::uint8_t>(first + i));
@@ -131,7 +132,7 @@ TEST(Numpy, NamesWhatIsBrokenInside) {
   damaged[11] = 'x';  // {'descr' becomes {'xescr'
   damaged[12] = 'x';
   expectError(parsed(damaged), ErrorKind::badInput, {"its .npy header is damaged"});
-  // Method of the first member, in its own header and in the directory.
+  // Changes the compression method of the first member in its own header and in the directory.
   Bytes packed = testing::readBytes(sample("stored.npz"));
   const Bytes directory{'P', 'K', 1, 2};
   const auto entry = std::ranges::search(packed, directory);
@@ -183,7 +184,7 @@ TEST(Numpy, WritesWhatItReads) {
     EXPECT_EQ(arrays->at(member.name).type, member.type);
     EXPECT_TRUE(std::ranges::equal(arrays->at(member.name).bytes, member.values)) << member.name;
   }
-  // NumPy has no bfloat16: it becomes float32.
+  // NumPy has no bfloat16, so the writer converts it to float32.
   EXPECT_EQ(arrays->at("bfloat").type, (graph::TensorType{ElementType::float32, {2}}));
   float second = 0;
   std::memcpy(&second, arrays->at("bfloat").bytes.data() + 4, 4);
@@ -203,7 +204,7 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
     for (const std::byte byte : raw) bytes.push_back(std::to_integer<std::uint8_t>(byte));
     folder.write(name, bytes);
   };
-  // Bytes are scaled as images are.
+  // Bytes are scaled like the pixels of images.
   write("test_samples.npy", {ElementType::uint8, {2, 2}}, std::vector<std::uint8_t>{0, 51, 102, 255});
   write("test_labels.npy", {ElementType::int32, {2, 1}}, std::vector<std::int32_t>{4, 0});
   const auto dataset = openDataset("numpy", request(folder.path(), Split::test));
@@ -231,7 +232,7 @@ TEST(Numpy, TakesTwoFilesAndNamesWhatIsWrong) {
   expectError(openDataset("numpy", request({})), ErrorKind::badInput, {"NumPy", "--data"});
 }
 
-/// Fields by name: in an archive, in files of a prefix, and in the split's folder.
+/// Fields are found by name in an archive, in files with a common prefix, and in the split's folder.
 TEST(Numpy, ArraysAreFieldsByName) {
   const std::vector<std::int64_t> ids{7, 8, 9, 10};
   const std::vector<std::uint8_t> mask{1, 0, 255, 1};
@@ -259,14 +260,15 @@ TEST(Numpy, ArraysAreFieldsByName) {
                     {"target", {ElementType::float32, {1}}, 0, -1, 1, true}};
     const auto dataset = openDataset("numpy", asked);
     ASSERT_TRUE(dataset.ok()) << dataset.error().message;
-    // "names" has another number of rows and is nobody's; bytes of whole numbers are not scaled.
+    // No field uses "names", so its different number of rows does not matter. Bytes that a field takes as
+    // whole numbers are not scaled.
     EXPECT_EQ(toString((*dataset)->fields()), "input_ids (2 int64), mask (2 uint8) and target (1 float32)");
     EXPECT_EQ((*dataset)->classes(), 0);
     const auto bytes = testing::readFields(**dataset, {1});
     EXPECT_EQ(testing::valuesOf<std::int64_t>(bytes[0]), (std::vector<std::int64_t>{9, 10}));
     EXPECT_EQ(testing::valuesOf<std::uint8_t>(bytes[1]), (std::vector<std::uint8_t>{255, 1}));
     EXPECT_EQ(testing::valuesOf<float>(bytes[2]), std::vector<float>{-2});
-    // The same bytes as real numbers are.
+    // If the field takes real numbers, the same bytes are scaled.
     asked.fields[1].type.element = ElementType::float32;
     const auto real = openDataset("numpy", asked);
     ASSERT_TRUE(real.ok()) << real.error().message;
@@ -322,9 +324,9 @@ TEST(Images, DecodePngAndJpeg) {
 TEST(Images, FitByCuttingTheLongerSide) {
   Image image{4, 2, 1, {0, 10, 20, 30, 40, 50, 60, 70}};
   EXPECT_EQ(fitted(image, 4, 2), image.pixels);
-  EXPECT_EQ(fitted(image, 2, 2), (std::vector<std::uint8_t>{10, 20, 50, 60}));  // the middle
-  EXPECT_EQ(fitted(image, 2, 1), (std::vector<std::uint8_t>{25, 45}));          // means of four
-  // Channels come first.
+  EXPECT_EQ(fitted(image, 2, 2), (std::vector<std::uint8_t>{10, 20, 50, 60}));  // crops the middle
+  EXPECT_EQ(fitted(image, 2, 1), (std::vector<std::uint8_t>{25, 45}));          // averages 2 × 2 pixels
+  // The result has the channel as its first dimension.
   Image colours{2, 1, 3, {1, 2, 3, 4, 5, 6}};
   EXPECT_EQ(fitted(colours, 2, 1), (std::vector<std::uint8_t>{1, 4, 2, 5, 3, 6}));
 }

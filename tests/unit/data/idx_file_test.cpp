@@ -47,7 +47,7 @@ TEST(IdxFile, ReadsGzipByContentWhateverTheName) {
 
 TEST(IdxFile, ReadsMoreThanOnePieceOfMemory) {
   const Folder folder;
-  constexpr std::uint32_t count = 20'000'000;  // pieces are of 16 MiB
+  constexpr std::uint32_t count = 20'000'000;  // more than one 16 MiB piece
   Bytes bytes = {0, 0, 8, 1, count >> 24U, (count >> 16U) & 255U, (count >> 8U) & 255U, count & 255U};
   for (std::uint32_t i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(i % 251));
   const auto array = readIdx(folder.write("labels", bytes), IdxKind::labels);
@@ -163,7 +163,8 @@ TEST(IdxFile, AbsurdSizesAreRefusedBeforeMemoryIsTaken) {
               {"d' says that it is empty"});
   expectError(readIdx(folder.write("e", {0, 0, 8, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 28}), IdxKind::images),
               ErrorKind::badInput, {"e' says that it is empty"});
-  // A lying header within the limits costs no more memory than one piece: the file ends first.
+  // The header claims more items than the file holds. The reader allocates only one piece before it finds the
+  // end of the file.
   expectError(readIdx(folder.write("f", {0, 0, 8, 1, 0x3f, 0xff, 0xff, 0xff, 1}), IdxKind::labels),
               ErrorKind::badInput, {"f' is truncated"});
 }
@@ -181,7 +182,7 @@ TEST(IdxFile, UnwritablePathAndFullDisk) {
               {"cannot open '", "none/labels'", "No such file or directory"});
   expectError(writeIdx("/dev/full", extents, values), ErrorKind::io,
               {"cannot write '/dev/full': No space left on device", "free some space"});
-  // So little that it stays in the buffer until closing.
+  // One byte stays in the stream's buffer, so the error appears only when the file is closed.
   expectError(writeIdx("/dev/full", std::vector<std::int64_t>{1}, Bytes(1)), ErrorKind::io,
               {"cannot write '/dev/full': No space left"});
 }

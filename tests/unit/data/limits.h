@@ -1,5 +1,5 @@
 #pragma once
-// Makes the operating system refuse things, in a child process of a death test only.
+// Makes the operating system refuse memory or files. Use it only in the child process of a death test.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace pipescope::data::testing {
 
-/// Leaves this many bytes of address space to the process.
+/// Limits the address space that the process can still allocate to this many bytes.
 inline void limitMemory(std::uint64_t more) {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -25,7 +25,7 @@ inline void limitMemory(std::uint64_t more) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-/// No further file can be opened.
+/// Prevents the process from opening further files.
 inline void limitFiles() {
   const rlimit limit{3, 3};
   ::setrlimit(RLIMIT_NOFILE, &limit);

@@ -18,7 +18,8 @@ using base::ErrorKind;
 using testing::expectError;
 using ::testing::IsEmpty;
 
-/// Sample i is (i, −i), its label i. Counts what is read, can fail at an index, and can hold up the reader.
+/// Sample i is (i, −i) and its label is i. The data set counts reads, can fail at an index, and can block the
+/// reader.
 class CountingDataset : public Dataset {
  public:
   explicit CountingDataset(std::int64_t size, graph::Shape shape = {2})
@@ -240,7 +241,7 @@ TEST(Loader, ReadsOneBatchAheadAndNoMore) {
   const auto dataset = std::make_shared<CountingDataset>(1000);
   {
     const auto loader = load(dataset, {.shape = {.microBatch = 100}});
-    dataset->waitForRows(100);  // before anybody asked
+    dataset->waitForRows(100);  // the loader reads ahead before the first request
     base::SilentProgress progress;
     ASSERT_TRUE(loader->next(progress).ok());
     dataset->waitForRows(200);

@@ -40,7 +40,7 @@ TEST(RandomSequence, BelowIsUniform) {
   RandomSequence random(5, RandomPurpose::shuffle, 0);
   std::array<int, 7> counts{};
   for (int i = 0; i < 70'000; ++i) ++counts.at(random.below(counts.size()));
-  // Standard deviation of a count: √(70000 · 1/7 · 6/7) ≈ 93.
+  // A count's standard deviation is √(70000 · 1/7 · 6/7) ≈ 93.
   for (const int count : counts) EXPECT_NEAR(count, 10'000, 500);
 }
 
@@ -76,7 +76,7 @@ TEST(RandomSequence, FloatsAreInTheirIntervals) {
 
 TEST(RandomSequence, RoundingNeverReachesTheUpperEnd) {
   RandomSequence random(8, RandomPurpose::shuffle, 0);
-  // Between these neighbours there is nothing but the lower one.
+  // No float lies between these neighbours, so the lower one is the only valid result.
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(random.between(16777214.0F, 16777215.0F), 16777214.0F);
 }
 

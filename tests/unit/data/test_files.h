@@ -1,5 +1,5 @@
 #pragma once
-// Hand-made files for the tests of engine/data: nothing here uses the code under test.
+// Writes files for the tests of engine/data without using the code under test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ namespace pipescope::data::testing {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// A folder of its own for each test, removed at the end.
+/// A temporary folder for one test. The destructor removes it.
 class Folder {
  public:
   Folder() {
@@ -50,7 +50,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
-/// Samples as float32 and labels as int32, whatever types they are stored in; exactly representable ones.
+/// Reads samples as float32 and labels as int32, whatever their stored types. The values must be exactly
+/// representable.
 struct PlainRows {
   std::vector<float> samples;
   std::vector<std::int32_t> labels;
@@ -100,7 +101,7 @@ inline Bytes readBytes(const std::filesystem::path& file) {
   return Bytes(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
 }
 
-/// A gzip stream as zlib's own compressor makes it.
+/// Compresses with zlib to a gzip stream.
 inline Bytes gzip(const Bytes& plain) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -125,7 +126,7 @@ inline Bytes twoLabels() {
   return {0, 0, 8, 1, 0, 0, 0, 2, 7, 3};
 }
 
-/// Within a death test: a failed check says its sentence, as the programs let it.
+/// Makes a failed check print its message in a death test, as it does in the programs.
 inline void printChecks() {
   base::setCheckHandler([](const std::string& sentence) {
     std::fputs(sentence.c_str(), stderr);
@@ -133,7 +134,7 @@ inline void printChecks() {
   });
 }
 
-/// The result failed with this kind, and its sentence has all these parts.
+/// Expects an error of this kind whose message contains all these parts.
 template <class T>
 void expectError(const base::Result<T>& result, base::ErrorKind kind, const std::vector<std::string>& parts) {
   ASSERT_FALSE(result.ok());

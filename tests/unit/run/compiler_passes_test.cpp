@@ -1,5 +1,5 @@
-// The compiler's passes in whole runs: the same numbers whatever is on, rows in the profile, the program
-// tree.
+// Tests the compiler's passes in complete runs. The losses must not depend on which passes are on. Also
+// tests what the profile records of the passes, and the program tree.
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -30,7 +30,7 @@ class CompilerPassesTest : public RunFixture {
     return nlohmann::json::parse(sections::toJson(*made));
   }
 
-  /// A small BERT without numbers; `layers`: of each stage.
+  /// A small BERT without computed numbers. `layers` is the number of layers of each stage.
   static config::Configuration bert(const std::string& mode, const std::string& layers,
                                     const std::map<std::string, std::string>& changes = {}) {
     const std::string file = (folder() / "bert.toml").string();
@@ -95,7 +95,7 @@ TEST_F(CompilerPassesTest, ProfileTellsWhatTheyChanged) {
   EXPECT_FALSE(programs["passes"][3]["enabled"].get<bool>());
 }
 
-/// Step by step: a product's temporaries may be the peak all the same.
+/// Compares step by step, because a product's temporaries may set the same peak in both runs.
 TEST_F(CompilerPassesTest, WorkingInPlaceSavesMemory) {
   const auto live = [](const std::string& on) {
     EXPECT_TRUE(run(bert("training", "6, 6", {{"compile.in_place", on}})).ok());
@@ -128,7 +128,7 @@ TEST_F(CompilerPassesTest, ProgramTreeHasLoopsAndCalls) {
   EXPECT_EQ((*nodes)[1].count, 2) << "device iterations";
   EXPECT_EQ((*nodes)[2].kind, "Repeat");
   EXPECT_EQ((*nodes)[2].count, 10) << "micro-batches";
-  // Ticks with the loops counted are those of the segments, times how often each runs.
+  // The tree's ticks include loop counts. They must equal each segment's ticks times its number of runs.
   const model::DeviceId device = (*nodes)[0].device;
   std::int64_t expected = 0;
   for (const model::Segment& segment : profile.catalog->segments) {
@@ -141,14 +141,14 @@ TEST_F(CompilerPassesTest, ProgramTreeHasLoopsAndCalls) {
   for (const analysis::ProgramNode& node : *nodes) {
     if (node.device != device || node.kind != "Sequence" || node.name == "training") continue;
     sequences.insert(node.name);
-    const bool once = node.name == "stage0/update";  // outside the loop over micro-batches
+    const bool once = node.name == "stage0/update";  // runs after the loop over micro-batches
     EXPECT_EQ(node.depth, once ? 2 : 3) << node.name;
   }
   EXPECT_TRUE(sequences.contains("stage0/update") && sequences.contains("stage0/forward"));
 }
 
 TEST_F(CompilerPassesTest, RepeatedLayersAreCallsOfOneFunction) {
-  // All layers on one device, in inference: much code, small weights.
+  // Inference with all layers on one device needs much code and few weights, so outlining saves most.
   ASSERT_TRUE(run(bert("inference", "12")).ok());
   const Read profile = read();
   const auto passes = analysis::compilerPasses(*profile.source, training(profile));
@@ -169,7 +169,7 @@ TEST_F(CompilerPassesTest, RepeatedLayersAreCallsOfOneFunction) {
   EXPECT_EQ(calls, outline.changes);
   EXPECT_EQ(callers, calls);
 
-  // libpva's way: a visitor that follows calls finds a function's body once, and knows the counts of loops.
+  // Visits the tree as libpva does: it follows calls, sees a function's body once and knows loop counts.
   struct Walk : pva::ProgramVisitor {
     std::int64_t repeats = 0, calls = 0, functions = 0, most = 0;
     void visitSequence(const pva::Program& p) override { below(p); }
@@ -199,7 +199,7 @@ TEST_F(CompilerPassesTest, RepeatedLayersAreCallsOfOneFunction) {
   EXPECT_GT(walk.repeats, 0);
   EXPECT_EQ(walk.most, profile.catalog->executables.front().microBatches);
 
-  // Without the pass: more memory, no calls.
+  // Without the pass the run needs more memory and has no calls.
   ASSERT_TRUE(run(bert("inference", "12", {{"compile.outline", "false"}})).ok());
   const Read plain = read();
   const auto memory = [](const Read& of) {
@@ -237,7 +237,7 @@ TEST_F(CompilerPassesTest, OperationsAddUpByLayerOfOrigin) {
   EXPECT_EQ(conv->stage, 0);
   for (const model::Pass pass : {model::Pass::forward, model::Pass::backward, model::Pass::update})
     EXPECT_GT(conv->cost.ticks.at(pass).count, 0);
-  // 10 filters of 5×5 and 10 biases; AdamW keeps two moments and an accumulator beside each.
+  // The layer has 10 filters of 5 × 5 and 10 biases. AdamW keeps two moments and an accumulator for each.
   EXPECT_EQ(conv->cost.weights.count, 4 * 260 * 4);
   EXPECT_GT(conv->cost.code.count, 0);
   const nlohmann::json json = section(profile, "operations");
@@ -273,7 +273,8 @@ TEST_F(CompilerPassesTest, PeaksGoToLayersAndCategories) {
   EXPECT_FALSE(section(profile, "peaks")["fullest_tiles"].empty());
 }
 
-/// Unit maps against what the lowering counted by itself: sums over tiles and the fullest tile of every step.
+/// Compares unit maps with what the lowering counted separately: the sum over tiles and the fullest tile of
+/// every step.
 TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
   ASSERT_TRUE(
       run(sample("pipelined", {{"execution.numerics", "false"}, {"execution.mode", "training"}})).ok());
@@ -295,7 +296,7 @@ TEST_F(CompilerPassesTest, TilesAddUpToTheirDeviceInEveryStep) {
   }
   std::vector<std::int64_t> sums(steps->steps.size()), most(steps->steps.size());
   for (std::int64_t tile = 0; tile < device.units; ++tile) {
-    // Tile by tile is slow through the question, which reads the whole profile: only some of them are asked.
+    // The query reads the whole profile for each tile, which is slow. The test therefore asks for a few only.
     std::vector<std::int64_t> live(steps->steps.size() + 1);
     std::map<std::int64_t, std::int64_t> bytes;
     for (const model::VariableUnits& row : **maps) {

@@ -1,4 +1,4 @@
-// The keys of all that is registered, and what a profile records of them.
+// Tests the configuration keys of all registered parts, and which of them a profile records.
 #include "app/run/request/configuration_keys.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ std::map<std::string, config::OptionRow> options(const config::Configuration& c)
 }
 
 TEST(ConfigurationKeys, EveryOptimizersOptionsAreThoseThatItUses) {
-  // weight_decay by the rules' papers and their implementations in PyTorch and PopTorch.
+  // The expected defaults of weight_decay come from the optimizers' papers and from PyTorch and PopTorch.
   const std::map<std::string, std::string> decays{{"adam", "0.0"},  {"adamax", "0.0"},  {"adamw", "0.01"},
                                                   {"lamb", "0.01"}, {"lars", "0.0001"}, {"rmsprop", "0.0"},
                                                   {"sgd", "0.0"}};

@@ -1,5 +1,5 @@
-// The MNIST sample on Gaudis: data parallel gives one card's numbers, collectives overlap the backward pass,
-// any schedule runs; what is refused.
+// Runs the MNIST sample on Gaudis. Data-parallel runs must give the same numbers as one card, collectives
+// must overlap the backward pass, and every schedule must run. Also tests refused configurations.
 #include <gmock/gmock.h>
 
 #include "run_fixture.h"
@@ -10,7 +10,7 @@ namespace {
 using GaudiRunTest = RunFixture;
 using ::testing::HasSubstr;
 
-/// Calls of 160 digits: 20 × accumulation × cards.
+/// Every call reads 160 digits: 20 × accumulation × cards.
 std::map<std::string, std::string> cards(const std::string& system, int accumulation, int replicas) {
   return {{"system.name", system},
           {"system.devices", std::to_string(replicas)},
@@ -58,7 +58,8 @@ TEST_F(GaudiRunTest, CollectivesRunBesideTheBackwardPass) {
     const model::Segment& segment = profile.catalog->segments[p.segment];
     EXPECT_EQ(profile.catalog->lanes[segment.lane].role, model::LaneRole::nic);
   }
-  // One bucket holds all 324,000 numbers; accumulation skips the sum for all but the last micro-batch.
+  // One bucket holds all 324,000 gradients. With accumulation, the cards sum them only after the last
+  // micro-batch.
   EXPECT_GT(collectives, 0);
   EXPECT_EQ(collectives % static_cast<int>(profile.catalog->runs.size()), 0);
 }
@@ -77,8 +78,8 @@ TEST_F(GaudiRunTest, AnyScheduleRunsOnGaudis) {
 }
 
 TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
-  // 8 cards × 20 digits a call: the second and third call have nothing prepared beyond what the loader's rate
-  // gives.
+  // A call reads 20 digits on each of 8 cards. From the second call on, the host has no samples in stock, so
+  // the loader's rate limits the call.
   auto changes = cards("hls-gaudi2", 1, 8);
   changes["execution.numerics"] = "false";
   changes["data.loader_rate"] = "2000";
@@ -86,7 +87,7 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
   const Read profile = read();
   const auto& runs = profile.catalog->runs.items();
   ASSERT_GE(runs.size(), 4U);
-  // Each replica's loader gives 20 digits in 10 ms, which is longer than a call takes.
+  // Each replica's loader takes 10 ms for 20 digits. The cards would finish a call in less.
   for (std::size_t i = 1; i < runs.size(); ++i)
     EXPECT_NEAR(static_cast<double>((runs[i].end - runs[i].start).count) * 1e-12, 0.010, 1e-9) << i;
   std::int64_t waited = 0;
@@ -95,7 +96,7 @@ TEST_F(GaudiRunTest, DevicesWaitForTheHostsInputPipeline) {
       waited += (wait.end - wait.start).count;
   }
   EXPECT_GT(waited, 8'000'000'000) << "most of a call is waiting";
-  // A pipeline that is faster than the cards changes nothing but the first micro-batch.
+  // An input pipeline that is faster than the cards delays only the first micro-batch.
   changes["data.loader_rate"] = "0";
   ASSERT_TRUE(run(sample("eight_gaudis", changes)).ok());
   const auto unbound = read().catalog->runs.back();

@@ -1,5 +1,5 @@
-// Recompute, offload, sharding, I/O tiles and phases of the MNIST sample: what they cost in time, what they
-// save in memory, and that no bit of the numbers changes.
+// Runs the MNIST sample with recompute, offload, sharding, I/O tiles and phases. Tests what each costs in
+// time and saves in memory, and that no bit of the losses changes.
 #include <gmock/gmock.h>
 
 #include "app/run/request/configuration_keys.h"
@@ -16,9 +16,9 @@ struct Costs {
   std::vector<double> losses;
   std::int64_t total = 0;                     ///< ticks of the last training call
   std::int64_t tiles = 0;                     ///< bytes in tile memory
-  std::int64_t always = 0;                    ///< of them always live
+  std::int64_t always = 0;                    ///< bytes of `tiles` that are always live
   std::int64_t streaming = 0;                 ///< bytes in streaming memory
-  std::map<std::string, std::int64_t> byUse;  ///< bytes of tensors on tiles, by what they are kept for
+  std::map<std::string, std::int64_t> byUse;  ///< bytes of tensors on tiles, by the tensor's use
   std::map<model::Pass, std::int64_t> ticks;  ///< of the last training call, by pass
   std::string recompute;
   std::int64_t devices = 0;
@@ -71,7 +71,7 @@ TEST_F(MemoryRunTest, OffloadedSampleHasLessOnTilesAndLongerUpdates) {
   EXPECT_LT(off.always, plain.always);
   EXPECT_LT(off.tiles, plain.tiles);
   EXPECT_EQ(plain.streaming, 0);
-  // AdamW's two moments of 89,818 parameters, 4 bytes each, and the stash rings.
+  // AdamW keeps two moments of 4 bytes for each of 89,818 parameters. The stash rings come on top.
   EXPECT_GT(off.streaming, 8 * 90'026);
   EXPECT_GT(off.total, plain.total);
   EXPECT_EQ(plain.ticks.count(model::Pass::remote), 0u);
@@ -85,7 +85,8 @@ TEST_F(MemoryRunTest, OptimizerStateAloneLengthensTheUpdateOnly) {
   EXPECT_EQ(off.streaming, 8 * 90'026);
   EXPECT_EQ(off.ticks.at(model::Pass::forward), plain.ticks.at(model::Pass::forward));
   EXPECT_EQ(off.ticks.at(model::Pass::backward), plain.ticks.at(model::Pass::backward));
-  // All that comes on top, loads and stores, is in the update, device after device.
+  // Only the update gets longer, by loads and stores. The devices update one after another, so their times
+  // add up.
   EXPECT_EQ(off.total - plain.total, off.ticks.at(model::Pass::remote) + off.ticks.at(model::Pass::update) -
                                          plain.ticks.at(model::Pass::update));
 }
@@ -132,7 +133,8 @@ TEST_F(MemoryRunTest, ShardedStateShrinksWithReplicas) {
   changes["execution.shard_optimizer"] = "true";
   const Costs sharded = costs("pipelined", changes);
   EXPECT_EQ(sharded.losses, plain.losses);
-  // Only the linear layer's 81,920 weights are large enough: two moments of them, three quarters less.
+  // Only the linear layer's 81,920 weights are large enough to shard. Each of four replicas keeps a quarter
+  // of their two moments, which saves three quarters.
   EXPECT_EQ(plain.byUse.at("optimizer_state") - sharded.byUse.at("optimizer_state"), 81'920 * 8 * 3 / 4);
   changes["execution.shard_accumulators"] = "true";
   changes["execution.shard_weights"] = "true";
@@ -164,7 +166,7 @@ TEST_F(MemoryRunTest, InputOutputTilesComputeNothing) {
   EXPECT_EQ(overlapped.ticks.at(model::Pass::hostIn), io.ticks.at(model::Pass::hostIn));
 }
 
-/// The sample in phases, without devices of its own; a stage each, or two.
+/// The sample in phases of one or two stages. The configuration leaves the devices to the strategy.
 config::Configuration phased(const std::string& data, const std::string& strategy, Changes changes,
                              bool pairs = false) {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
@@ -196,20 +198,20 @@ TEST_F(MemoryRunTest, PhasesLoadAndStore) {
   const Costs parallel = costsOf(phased(data, "parallel_phased", training));
   EXPECT_EQ(serial.losses, sharded.losses);
   EXPECT_EQ(parallel.losses, sharded.losses);
-  // All four kinds off the chip.
+  // Weights, optimizer state, accumulators and activations are all off the chip.
   EXPECT_GT(serial.ticks.at(model::Pass::remote), 0);
   EXPECT_GT(serial.streaming, (4 + 8 + 4) * 90'026);
   EXPECT_EQ(serial.devices, 1);
   EXPECT_EQ(parallel.devices, 2);
   EXPECT_LT(parallel.total, serial.total) << "the idle device loads and stores meanwhile";
-  // With a backward phase of its own the last phase's activations go and come, too.
+  // If the last phase has a separate backward phase, its activations are stored and loaded as well.
   Changes separate = training;
   separate["execution.separate_backward_phase"] = "true";
   const Costs apart = costsOf(phased(data, "serial_phased", separate));
   EXPECT_GT(apart.streaming, serial.streaming);
   EXPECT_GT(apart.ticks.at(model::Pass::remote), serial.ticks.at(model::Pass::remote));
   EXPECT_EQ(apart.losses, serial.losses);
-  // A key may say that a kind stays.
+  // A key can keep one kind of tensor on the chip.
   Changes kept = training;
   kept["execution.offload_weights"] = "false";
   EXPECT_LT(costsOf(phased(data, "serial_phased", kept)).streaming, serial.streaming);
@@ -225,7 +227,7 @@ TEST_F(MemoryRunTest, PhasesSayTheirNumbers) {
   EXPECT_THAT(notices, ::testing::Contains("Phases run as 0, 1, 2, 3 forward and 6, 5, 4, 3 backward."));
 }
 
-/// The sample's four stages as two phases of two.
+/// The sample's four stages in two phases of two stages each.
 TEST_F(MemoryRunTest, PhasesMayHaveSeveralDevices) {
   const Costs sharded = costs("sharded", {});
   const std::string data = (folder() / "digits").string();
@@ -307,7 +309,8 @@ TEST_F(MemoryRunTest, RefusesWhatDoesNotGoTogether) {
   EXPECT_NE(refusal(*costs).find("execution.offload_optimizer is for models"), std::string::npos);
 }
 
-/// Token scores with the token embedding's weights: first and last stage on one device, another between them.
+/// A model whose last layer shares the token embedding's weights. The first and last stage are on one device
+/// and a third stage between them on another.
 TEST_F(MemoryRunTest, TiedWeightsLieOnceOnTheirDevice) {
   const auto tied = [&](const std::string& stages, const std::string& schedule) {
     auto parsed = app::parseConfiguration(

@@ -1,4 +1,4 @@
-// Runs of ONNX models: configuration, blocks, losses, saved weights, and `pipescope infer`.
+// Tests runs of ONNX models: configuration, blocks, losses, saved weights and `pipescope infer`.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -67,7 +67,7 @@ TEST_F(OnnxRun, TrainsInTwoStagesAndSavesWeights) {
   const std::vector<double> losses = counter(read(), "loss");
   ASSERT_GE(losses.size(), 6U);
   EXPECT_LT(losses.back(), losses.front());
-  // The saved model infers, and otherwise than the untrained one.
+  // The saved model must run, and its predictions must differ from those of the untrained model.
   const fs::path data = kModels / "lenet";
   ASSERT_TRUE(inferModel({saved, data, folder() / "trained"}).ok());
   ASSERT_TRUE(inferModel({kModels / "lenet_training" / "model.onnx", data, folder() / "untrained"}).ok());
@@ -125,7 +125,7 @@ TEST_F(OnnxRun, OtherLossesTrain) {
   EXPECT_GT(*result->finalLoss, 0);
 }
 
-/// A model of two inputs, its data by name, and PyTorch's losses (data/make_named_inputs.py).
+/// A model with two inputs whose data is found by name. data/make_named_inputs.py made PyTorch's losses.
 class NamedInputs : public OnnxRun {
  protected:
   static fs::path data() { return fs::path(PIPESCOPE_SOURCE_DIR) / "tests/unit/run/data/named_inputs"; }
@@ -147,7 +147,7 @@ class NamedInputs : public OnnxRun {
     for (const auto& [key, value] : changes) all[key] = value;
     return of("", "", all);
   }
-  /// train.npz with these members, test.npz alike.
+  /// Writes train.npz and test.npz with these members.
   static fs::path archive(const std::string& name, const std::vector<data::NpzMember>& members) {
     fs::create_directories(folder() / name);
     for (const char* split : {"train.npz", "test.npz"})
@@ -224,13 +224,13 @@ TEST_F(NamedInputs, WithoutADataSetSamplesAreMadeUpVisibly) {
   EXPECT_EQ(counter(RunFixture::read(), "loss").size(), 1U) << "one call's worth";
   ASSERT_TRUE(made.setText("execution.numerics", "false", config::Origin::flag).ok());
   EXPECT_TRUE(run(made).ok());
-  // Digits fit this one: nothing is made up.
+  // The model's input has the shape of digits, so the run uses digits rather than synthetic data.
   config::Configuration digits = of(kModels / "lenet_training" / "model.onnx");
   ASSERT_TRUE(digits.setText("execution.numerics", "false", config::Origin::flag).ok());
   const auto fits = run(digits);
   ASSERT_TRUE(fits.ok()) << fits.error().message;
   EXPECT_THAT(fits->notices, ::testing::Not(::testing::Contains(HasSubstr("random data"))));
-  // Who asks for digits gets them, or a sentence.
+  // If the configuration asks for digits and they do not fit, the run is refused.
   made = with({{"data.dataset", "mnist"}, {"data.directory", (folder() / "digits").string()}});
   EXPECT_THAT(refusal(made), HasSubstr("the model takes 2 float32"));
   made = with({{"data.dataset", "mnist"},
@@ -263,7 +263,7 @@ TEST_F(OnnxRun, RefusesWhatDoesNotFitTheModel) {
 }
 
 TEST_F(OnnxRun, AModelWithoutOperatorsIsRefused) {
-  // An opset, and a graph whose output is its input: x, 10x4 float32.
+  // The bytes of an opset and of a graph whose output is its input x, 10 × 4 float32.
   const std::string type{"\x0a\x0c\x08\x01\x12\x08\x0a\x02\x08\x0a\x0a\x02\x08\x04", 14};
   const std::string value = std::string("\x0a\x01x\x12\x0e") + type;
   const std::string model =

@@ -1,4 +1,4 @@
-// Phases of several stages: where they are, and what cannot be.
+// Tests phases of several stages: on which devices the stages run, and which configurations are refused.
 #include <gmock/gmock.h>
 
 #include "app/run/request/compile_run.h"
@@ -7,7 +7,7 @@
 namespace pipescope::app {
 namespace {
 
-/// Six layers; each stage as given: "phase = 0\ndevice = 2".
+/// A model of six layers. Each argument gives the keys of one stage, such as "phase = 0\ndevice = 2".
 base::Result<compile::Compilation> sixStages(const std::string& strategy,
                                              const std::vector<std::string>& stages) {
   std::string text =
@@ -42,7 +42,8 @@ TEST(Phases, GroupsOfDevicesAlternate) {
   const auto made = sixStages("parallel_phased", three);
   ASSERT_TRUE(made.ok());
   EXPECT_THAT(made->notices, ::testing::Contains("Phases run as 0, 1, 2 forward and 4, 3, 2 backward."));
-  // Both stages of the last phase go straight on to their backward pass, so they store nothing for it.
+  // The backward pass of the last phase follows its forward pass at once. Both of its stages therefore
+  // store no activations off the chip.
   const auto stores = [](const compile::StagePlan& stage) {
     return std::any_of(stage.tensors.begin(), stage.tensors.end(), [](const compile::PlanTensor& tensor) {
       return tensor.remote && tensor.use == compile::TensorUse::stash;

@@ -1,4 +1,5 @@
-// Replicas of the MNIST sample: equal numbers however the global batch is cut, and every refusal.
+// Runs replicas of the MNIST sample. The losses must not depend on how the global batch is divided into
+// micro-batches, accumulation and replicas. Also tests every refused configuration.
 #include "app/run/request/configuration_keys.h"
 #include "profiler/analysis/pipeline/execution.h"
 #include "run_fixture.h"
@@ -58,13 +59,14 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   EXPECT_EQ(profile.catalog->executables.front().replicas, 4);
   EXPECT_EQ(profile.catalog->target.devicesUsed, 16);
   EXPECT_EQ(profile.catalog->runs.front().samples, 10 * 4 * 4 * 2);
-  // Twelve devices are not recorded: they do work, so the report does not call them idle.
+  // Only the first replica is recorded. The twelve devices of the other three work too, so the report must
+  // not list them as idle.
   const auto execution = analysis::execution(*profile.source, *profile.catalog, model::ExecutableId(0));
   ASSERT_TRUE(execution.ok());
   EXPECT_EQ(execution->replicasNotRecorded, 3);
   ASSERT_EQ(static_cast<std::int64_t>(execution->devices.size()), profile.catalog->target.devices - 12);
   EXPECT_LT(execution->devices[3].idle, execution->devices[3].total);
-  EXPECT_EQ(execution->devices[4].index, 16);  // the rest of the system is idle
+  EXPECT_EQ(execution->devices[4].index, 16);  // only the system's unused devices follow
   const auto placements = profile.source->rows<model::Placement>();
   ASSERT_TRUE(placements.ok());
   int collectives = 0, updates = 0;
@@ -81,7 +83,8 @@ TEST_F(ReplicaRunTest, ProfileSaysWhatReplicasDo) {
   }
   EXPECT_EQ(collectives, updates);
   EXPECT_EQ(collectives, static_cast<int>(profile.catalog->runs.size()) * 2 * 4);
-  // Bytes of the first stage's gradients, 260 floats, in a ring of four: 2 · 3 steps of a quarter each.
+  // The first stage has 260 float gradients. A ring of four replicas reduces them in 2 · 3 steps, and each
+  // step sends a quarter of the bytes.
   const auto steps = profile.source->rows<model::Step>();
   ASSERT_TRUE(steps.ok());
   for (const model::Step& step : **steps) {
@@ -194,7 +197,8 @@ TEST_F(ReplicaRunTest, SameInputForNeighboursIsASmallerCall) {
   ASSERT_TRUE(run(sample("pipelined", grouped)).ok());
   const Read profile = read();
   EXPECT_EQ(profile.catalog->runs.front().samples, 10 * 4 * 2 * 2);
-  // Without dropout both of a group compute the same, so the mean over four is that over two.
+  // Without dropout both replicas of a group compute the same values. The mean over four replicas therefore
+  // equals the mean over two.
   const std::vector<double> four = counter(profile, "loss");
   ASSERT_TRUE(run(sample("pipelined", globalBatch(10, 4, 2))).ok());
   const std::vector<double> two = counter(read(), "loss");

@@ -1,4 +1,4 @@
-// Reports of a real run on emulated IPUs: the keys that tools rely on, and sums that must agree.
+// Tests the reports of a complete run on emulated IPUs: keys that tools rely on, and sums that must agree.
 #include <nlohmann/json.hpp>
 #include <set>
 

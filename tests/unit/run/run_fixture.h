@@ -1,5 +1,5 @@
 #pragma once
-// Small runs of the MNIST sample: a few hundred generated digits in a folder of their own.
+// A fixture for small runs of the MNIST sample. It generates a few thousand digits in a temporary folder.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,7 +31,7 @@ class RunFixture : public testing::Test {
   }
   static std::string profile() { return (folder() / "profile.pop").string(); }
 
-  /// A sample's configuration on the small data: 800 rows a training call, 80 an inference call.
+  /// A sample's configuration on the small data. A training call reads 800 rows, an inference call 80.
   static config::Configuration sample(const std::string& name,
                                       const std::map<std::string, std::string>& changes = {}) {
     auto read =
@@ -74,7 +74,7 @@ class RunFixture : public testing::Test {
     return {*opened, *catalog};
   }
 
-  /// Values of a counter, by call.
+  /// Values of a counter, one for each call.
   static std::vector<double> counter(const Read& profile, const std::string& name) {
     const auto counters = profile.source->rows<model::Counter>();
     const auto samples = profile.source->rows<model::CounterSample>();

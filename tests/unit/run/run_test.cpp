@@ -110,7 +110,7 @@ TEST_F(RunTest, DivergedTrainingIsRefusedAndTheProfileSaysWhy) {
   EXPECT_EQ(profile.catalog->state.reason, result.error().message);
 }
 
-/// Asks to stop at its n-th report.
+/// A progress listener that asks the run to stop at the n-th report.
 class StopAt : public base::Progress {
  public:
   explicit StopAt(int n) : left_(n) {}

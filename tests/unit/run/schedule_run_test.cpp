@@ -1,4 +1,4 @@
-// Every schedule with real numbers, and the configurations of fixed costs that schedules take.
+// Runs every schedule with computed numbers. Also tests which fixed-cost configurations the schedules accept.
 #include <fstream>
 #include <sstream>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ScheduleRunTest = RunFixture;
 
-/// The MNIST sample on small data, its stages where the schedule puts them.
+/// The MNIST sample on small data. The schedule decides on which device each stage runs.
 config::Configuration laidOut(const std::string& data, const std::string& schedule,
                               const std::string& chunks = "0") {
   std::ifstream file(std::string(PIPESCOPE_SOURCE_DIR) + "/samples/mnist/pipelined.toml");
@@ -76,7 +76,8 @@ TEST_F(ScheduleRunTest, DualPipeHoldsTheModelTwiceAndSumsBothCopies) {
   ASSERT_EQ(profile.catalog->stages.size(), 8u);
   for (std::size_t s = 0; s < 8; ++s)
     EXPECT_EQ(profile.catalog->stages[s].device.value, static_cast<std::int64_t>(s < 4 ? s : 7 - s));
-  // Each device sums the gradients of both its stages with the device that has them, too, and updates both.
+  // Two devices hold the same two stages. They sum the gradients of both stages with each other, and each
+  // updates both.
   const auto placements = profile.source->rows<model::Placement>();
   ASSERT_TRUE(placements.ok());
   std::map<std::int64_t, int> collectives, updates;
@@ -111,7 +112,7 @@ TEST_F(ScheduleRunTest, ChunksAndDevicesExcludeEachOther) {
             std::string::npos);
 }
 
-/// Live bytes over time are what programs, memory and placements of the profile say.
+/// The live bytes over time must follow from the profile's programs, memory rows and placements.
 TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
   for (const char* schedule : {"popart", "1f1b"}) {
     const auto result = run(laidOut((folder() / "digits").string(), schedule));
@@ -144,7 +145,7 @@ TEST_F(ScheduleRunTest, LiveBytesEqualAReplay) {
       }
       ASSERT_FALSE(counted.empty());
       int live = 0;
-      for (const model::Placement& p : **placements) {  // of one device, in time
+      for (const model::Placement& p : **placements) {  // of one device, by start time
         if (p.device != counter.device || !model::isComputePass(p.pass)) continue;
         if (p.pass == model::Pass::forward) ++live;
         const std::int64_t expected =
@@ -197,21 +198,21 @@ TEST_F(ScheduleRunTest, WaitsAreToldInSentences) {
   const auto section = sections::makeSection(*sections::sectionRegistry().find("waits"), context);
   ASSERT_TRUE(section.ok()) << section.error().message;
   const std::string text = sections::toText(*section);
-  // By the table of waits: device 0 waits 29 units an iteration for stage 2, the slow one.
+  // The table of waits says that device 0 waits 29 units an iteration for stage 2, the slowest stage.
   EXPECT_NE(text.find("Device 0 waits 29 cost units per step because stage 2 is slower."), std::string::npos)
       << text;
   const std::string json = sections::toJson(*section);
   EXPECT_NE(json.find("Device 0 waits 0.5 cost units per step for the host's call."), std::string::npos)
       << json;
-  // What the bubble would be: 8 micro-batches of 6 units in the slowest stage, four stages,
-  // exchange of 0.25.
+  // The next checks are about the bubble fraction. The slowest of four stages takes 6 units for each of
+  // 8 micro-batches, and an exchange takes 0.25 units.
   const auto stages = sections::makeSection(*sections::sectionRegistry().find("stages"), context);
   ASSERT_TRUE(stages.ok());
   std::map<std::string, double> facts;
   for (const sections::Fact& fact : stages->facts) {
     if (const double* value = std::get_if<double>(&fact.value)) facts[fact.key] = *value;
   }
-  // A cycle of the steady state takes 6.25 units, in which 15 of the four devices' 25 are computed.
+  // A cycle of the steady state takes 6.25 units, which is 25 for four devices. They compute for 15 of them.
   EXPECT_NEAR(facts.at("bubble_fraction_limit"), 1 - 15 / 25.0, 1e-12);
   EXPECT_LT(facts.at("bubble_fraction_4g"), facts.at("bubble_fraction_2g"));
   EXPECT_LT(facts.at("bubble_fraction_2g"), facts.at("bubble_fraction"));

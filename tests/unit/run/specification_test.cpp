@@ -1,4 +1,4 @@
-// What recompute and precision cost, stage by stage (execution semantics §5.10, §5.12).
+// Tests the cost of recompute and precision in each stage (execution semantics §5.10, §5.12).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -42,8 +42,8 @@ std::int64_t bytesOf(const compile::StagePlan& stage, compile::TensorUse use) {
   return bytes;
 }
 
-/// §5.10: one more forward on every stage but the last; kept are stage inputs alone, instead of all
-/// activations.
+/// §5.10: with recompute, every stage but the last repeats its forward pass. It keeps only its inputs
+/// instead of all activations.
 TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
   const compile::CompiledExecutable pipeline = sample({}), none = sample({{"execution.recompute", "none"}});
   ASSERT_EQ(pipeline.plan.stages.size(), 4u);
@@ -56,7 +56,7 @@ TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
       EXPECT_EQ(again, 0);
       continue;
     }
-    // The restore of its input comes with it; the pass that makes the stage's result may be left out.
+    // Recompute also restores the stage's input. It may leave out the operator that makes the stage's result.
     EXPECT_GT(again, forward / 2) << stage;
     EXPECT_LT(again, 2 * forward) << stage;
     EXPECT_EQ(pipeline.plan.stages[s].stashEntries, 2 * (3 - stage) + 1);
@@ -66,9 +66,9 @@ TEST(Specification, RecomputeIsOneMoreForwardOnEveryStageButTheLast) {
   }
 }
 
-/// §5.12: bytes for each parameter, all on the chip, of one replica.
+/// §5.12: bytes per parameter for one replica that keeps everything on the chip.
 TEST(Specification, BytesPerParameterInHalfPrecision) {
-  const std::int64_t parameters = 10 * 25 + 10;  // of the first stage: 10 filters of 5 x 5, and their biases
+  const std::int64_t parameters = 10 * 25 + 10;  // first stage: 10 filters of 5 × 5, 10 biases
   const auto perParameter = [&](const Changes& changes, compile::TensorUse use) {
     Changes all = changes;
     all["execution.precision"] = "float16";

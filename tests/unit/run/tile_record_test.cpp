@@ -1,4 +1,4 @@
-// --record tiles: what single tiles do agrees with what the steps say of all of them.
+// Tests --record tiles: the records of single tiles must agree with the sums that the steps record.
 #include <map>
 
 #include "run_fixture.h"

@@ -1,5 +1,5 @@
-// What training.* and execution.* change of a run: schedules, precision, metrics, weights, validation,
-// builders.
+// Tests how the keys training.* and execution.* change a run: learning-rate schedules, precision, metrics,
+// weights, validation and model builders.
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -20,7 +20,7 @@ class TrainingRun : public RunFixture {
     for (const auto& [key, value] : more) base[key] = value;
     return base;
   }
-  /// The values of a counter of a run of the MNIST sample with these changes.
+  /// Runs the MNIST sample with these changes and returns the values of one counter.
   static std::vector<double> values(const std::string& name, const Changes& changes) {
     const auto result = run(sample("pipelined", with({{"execution.record", "stages"}}, changes)));
     EXPECT_TRUE(result.ok()) << result.error().message;
@@ -34,7 +34,7 @@ class TrainingRun : public RunFixture {
   }
   static std::string why(const Changes& changes) { return refusal(sample("pipelined", changes)); }
 
-  /// A builder's model on synthetic data, two stages.
+  /// A configuration with a builder's model on synthetic data, in two stages.
   static config::Configuration model(const std::string& keys, const Changes& changes = {}) {
     auto parsed =
         app::parseConfiguration("[model]\n" + keys +
@@ -53,7 +53,7 @@ class TrainingRun : public RunFixture {
 };
 
 TEST_F(TrainingRun, RecordsTheLearningRateOfTheSchedule) {
-  // Three calls of two updates: the rate of each call's last update, of 6 in all.
+  // The run makes 6 updates in three calls. The counter records the rate of the last update of each call.
   const std::vector<double> linear = values("learning_rate", {{"training.lr_schedule", "linear"},
                                                               {"training.learning_rate", "0.006"},
                                                               {"execution.mode", "training"}});
@@ -91,7 +91,7 @@ TEST_F(TrainingRun, WritesMetricsAsJsonLines) {
   EXPECT_EQ(all[3]["kind"], "validation");
   EXPECT_EQ(all[12]["kind"], "inference");
   EXPECT_EQ(all[12]["samples"], 80);
-  // Validation after the last epoch sees the weights that the inference sees.
+  // The validation after the last epoch and the inference use the same weights.
   EXPECT_EQ(all[7]["accuracy"], all[12]["accuracy"]);
   EXPECT_EQ(all[7]["loss"], all[12]["loss"]);
   EXPECT_FALSE(all[3].contains("learning_rate"));
@@ -103,7 +103,7 @@ TEST_F(TrainingRun, ValidatesBetweenEpochs) {
   ASSERT_EQ(accuracies.size(), 2u);
   EXPECT_GT(accuracies[1], 0.2);
   EXPECT_EQ(counter(read(), "validation_loss").size(), 2u);
-  // Without the inference there is an executable of its own, and the losses are the same.
+  // A run without inference compiles an executable for validation alone. The losses must stay the same.
   const std::vector<double> losses = counter(read(), "loss");
   EXPECT_EQ(values("validation_accuracy", with(changes, {{"execution.mode", "training"}})), accuracies);
   const Read profile = read();
@@ -159,14 +159,14 @@ TEST_F(TrainingRun, ComputesInHalfPrecision) {
   for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], reference[i], 0.1);
   EXPECT_NE(losses, reference);
   EXPECT_EQ(counter(read(), "loss_scale"), std::vector<double>(3, 64));
-  // An operator in float32 between casts gives the bits of one in float16, which rounds what it computed in
-  // float32.
+  // A float16 operator computes in float32 and rounds the result. A float32 operator between casts must
+  // therefore give the same bits.
   const std::vector<double> wide = values("loss", {{"execution.precision", "float16"},
                                                    {"training.loss_scaling", "64"},
                                                    {"training.master_weights", "true"},
                                                    {"execution.float32_operators", "[\"Gemm\", \"Relu\"]"}});
   EXPECT_EQ(wide, losses);
-  // What a device cannot do is its own refusal.
+  // The device model itself refuses what the device cannot do.
   EXPECT_NE(why({{"execution.precision", "bfloat16"}}).find("an IPU cannot multiply bfloat16"),
             std::string::npos);
 }
@@ -258,7 +258,7 @@ TEST_F(TrainingRun, BuildersTrainAndInfer) {
     ASSERT_TRUE(computed.ok()) << keys << computed.error().message;
     const std::vector<double> losses = counter(read(), "loss");
     ASSERT_EQ(losses.size(), large ? 2u : 24u);
-    // Random labels are learnt by heart.
+    // The labels are random, so the loss can only fall if the model memorises them.
     if (!large) {
       EXPECT_LT(losses[22] + losses[23], 0.8 * (losses[0] + losses[1])) << keys;
     }
@@ -268,7 +268,7 @@ TEST_F(TrainingRun, BuildersTrainAndInfer) {
   }
 }
 
-/// Multiples of 2⁻²⁴ in [0, 1), as data/make_builder_golden.py makes them.
+/// Pseudo-random multiples of 2⁻²⁴ in [0, 1). data/make_builder_golden.py generates the same sequence.
 std::vector<double> lcg(std::uint32_t seed, std::size_t count) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -286,7 +286,7 @@ TEST_F(TrainingRun, DecodingComputesWhereCachesAreInputs) {
   EXPECT_NE(refusal(model(decoder, inference)).find("or set model.cache_at = \"host\""), std::string::npos);
   const auto emulated = run(model(decoder, with(inference, {{"execution.numerics", "false"}})));
   EXPECT_TRUE(emulated.ok()) << emulated.error().message;
-  // The token and two caches for each layer, each a field of its own.
+  // The host sends the token and two caches for each layer. Each of them is a separate input field.
   const auto computed = run(model(decoder + "cache_at = \"host\"\n", inference));
   EXPECT_TRUE(computed.ok()) << computed.error().message;
 }
@@ -358,7 +358,7 @@ TEST_F(TrainingRun, LayersPerStageAddUp) {
 }
 
 TEST_F(TrainingRun, BillionsOfParametersRunWithoutNumerics) {
-  // Three layers of Llama-3-8B, whose weights alone are gigabytes: nothing of them is made.
+  // The weights of three layers of Llama-3-8B take gigabytes. An emulated run must not allocate them.
   const auto result =
       run(model("builder = \"decoder\"\nlayers = 3\nhidden = 4096\nheads = 32\nkey_heads = 8\n"
                 "feed_forward = 14336\nsequence = 128\nvocabulary = 128256\nnorm = \"rms\"\ngated = true\n"

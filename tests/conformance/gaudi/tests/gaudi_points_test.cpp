@@ -1,4 +1,4 @@
-// The published points must be within their tolerances; also what the reader of the table refuses.
+// Tests that the published points are within their tolerances, and what the reader of the table refuses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -66,13 +66,12 @@ TEST(GaudiPoints, EveryPointOfTheIssueIsJudged) {
   EXPECT_EQ(judged, 20);
 }
 
-/// Points by which nothing was chosen. None of them has a tolerance, but half of them must be as near as the
-/// judged ones.
+/// Tests points that did not serve to calibrate the model. They have no tolerance, but half of them must be
+/// within a fifth.
 TEST(GaudiHeldOut, HalfOfThePointsAreWithinAFifth) {
   const auto heldOut = readPoints(PIPESCOPE_GAUDI_HELD_OUT);
   ASSERT_TRUE(heldOut.ok()) << heldOut.error().message;
-  std::map<std::string, std::pair<int, int>>
-      within;  // by workload: how many are within a fifth, and how many there are
+  std::map<std::string, std::pair<int, int>> within;  // by workload: points within a fifth, and all points
   const std::vector<PointResult>& results = allResults();
   for (std::size_t i = results.size() - heldOut->size(); i < results.size(); ++i) {
     const PointResult& result = results[i];
