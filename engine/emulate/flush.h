@@ -109,8 +109,8 @@ class BarrierFlush : public FlushBase {
 /// times.
 class DependencyFlush : public FlushBase {
  public:
-  DependencyFlush(const EmulatedExecutable& executable, const ReplicaPart& part, const devices::System& system,
-                  TimelineWriter& writer);
+  DependencyFlush(const EmulatedExecutable& executable, const ReplicaPart& part,
+                  const devices::System& system, TimelineWriter& writer);
   void run(int iteration);
 
  private:

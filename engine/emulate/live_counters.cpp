@@ -2,7 +2,8 @@
 
 namespace pipescope::emulate {
 
-LiveCounters::LiveCounters(const EmulatedExecutable& executable, const ReplicaPart& part, TimelineWriter& writer)
+LiveCounters::LiveCounters(const EmulatedExecutable& executable, const ReplicaPart& part,
+                           TimelineWriter& writer)
     : executable_(executable), part_(part), writer_(writer), devices_(executable.order.devices.size()) {}
 
 void LiveCounters::change(int device, int stage, int by) {

@@ -26,7 +26,7 @@ class ExecutableRecorder {
       : recorder_(recorder), system_(system), ids_(ids), plan_(plan), level_(level), names_(recorder) {}
 
   EmulatedExecutable record(const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
-                    const ExecutableFacts& facts) {
+                            const ExecutableFacts& facts) {
     result_.training = plan_.kind == model::ExecutableKind::training;
     result_.facts = facts;
     result_.order = std::move(order);
@@ -386,10 +386,10 @@ bool OutputRule::returns(std::int64_t iteration, std::int64_t microBatch, std::i
   return true;
 }
 
-EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system, const SystemIds& ids,
-                            const compile::ExecutablePlan& plan,
-                            const std::vector<devices::LoweredDevice>& lowered, schedules::Order order,
-                            const ExecutableFacts& facts, RecordLevel level) {
+EmulatedExecutable recordExecutable(record::Recorder& recorder, const devices::System& system,
+                                    const SystemIds& ids, const compile::ExecutablePlan& plan,
+                                    const std::vector<devices::LoweredDevice>& lowered,
+                                    schedules::Order order, const ExecutableFacts& facts, RecordLevel level) {
   return ExecutableRecorder(recorder, system, ids, plan, level).record(lowered, std::move(order), facts);
 }
 

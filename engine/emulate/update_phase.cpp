@@ -4,9 +4,9 @@
 
 namespace pipescope::emulate {
 
-RunningPart::RunningPart(const EmulatedExecutable& executable, const ReplicaPart& own, const devices::System& system,
-                         record::Recorder& recorder, const SystemIds& ids, RecordLevel level,
-                         model::RunId run, Ticks now)
+RunningPart::RunningPart(const EmulatedExecutable& executable, const ReplicaPart& own,
+                         const devices::System& system, record::Recorder& recorder, const SystemIds& ids,
+                         RecordLevel level, model::RunId run, Ticks now)
     : part(own), clocks(executable.order.devices.size()), writer(recorder, ids, level, run, own, clocks) {
   for (std::size_t s = executable.deviceOfStage.size(); s-- > 0;)
     clocks[static_cast<std::size_t>(executable.deviceOfStage[s])].stage = static_cast<int>(s);

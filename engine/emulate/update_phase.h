@@ -33,7 +33,8 @@ using RunningParts = std::vector<std::unique_ptr<RunningPart>>;
 
 class UpdatePhase {
  public:
-  UpdatePhase(const EmulatedExecutable& executable, RunningParts& parts) : executable_(executable), parts_(parts) {}
+  UpdatePhase(const EmulatedExecutable& executable, RunningParts& parts)
+      : executable_(executable), parts_(parts) {}
   void run(int iteration);
 
  private:
