@@ -4,6 +4,7 @@
 
 #include "app/run/execute/call_metrics.h"
 #include "app/run/execute/feeder.h"
+#include "app/run/execute/run.h"
 #include "app/run/execute/run_context.h"
 #include "engine/data/loader.h"
 
