@@ -18,7 +18,33 @@ std::string copyEngines(const analysis::Catalog& catalog) {
   return names;
 }
 
+template <class Enum>
+PartNames namesUpTo(Enum last) {
+  PartNames names;
+  for (int i = 0; i <= static_cast<int>(last); ++i) names.push_back(model::toString(static_cast<Enum>(i)));
+  return names;
+}
+
 }  // namespace
+
+PartNames waitCauseNames() {
+  return namesUpTo(model::WaitCause::update);
+}
+PartNames stepKindNames() {
+  return namesUpTo(model::StepKind::remoteCopy);
+}
+PartNames laneNames() {
+  return namesUpTo(model::LaneRole::nic);
+}
+
+Cell deviceIndexCell(model::DeviceId id) {
+  return id.valid() ? Cell(id.value) : Cell();
+}
+
+Cell deviceNameCell(const analysis::Catalog& catalog, model::DeviceId id) {
+  const model::Device* device = catalog.device(id);
+  return device == nullptr ? "host" : device->name;
+}
 
 ShownTime shownTime(model::TickMeaning meaning, std::int64_t ticksPerSecond) {
   switch (meaning) {

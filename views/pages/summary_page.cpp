@@ -289,7 +289,7 @@ class SummaryPage : public shell::Page {
     if (parts == nullptr || name == nullptr) return {};
     for (const auto& [part, share] : *parts) {
       if (part != *name) continue;
-      const QString of = tr("%1\u00a0% of the devices' time").arg(share * 100, 0, 'f', 0);
+      const QString of = tr("%1\u00a0% of the devices' time").arg(sections::numberOf(share) * 100, 0, 'f', 0);
       const sections::Fact* use = findFact(section, "model_flop_use");
       return use == nullptr || std::holds_alternative<std::monostate>(use->value)
                  ? of
@@ -314,7 +314,7 @@ class SummaryPage : public shell::Page {
     for (const auto& [key, look] : looks) {
       NamedPart part = look;
       for (const auto& [name, share] : breakdown == nullptr ? sections::Breakdown() : *breakdown)
-        part.value += name == key ? share : 0;
+        part.value += name == key ? sections::numberOf(share) : 0;
       parts.push_back(part);
     }
     shares_->setVisible(
