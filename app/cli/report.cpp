@@ -118,6 +118,10 @@ base::Status refuseContradictions(const ReportOptions& options, const std::vecto
   if (options.tile >= 0 && !wants("liveness"))
     return base::badInput("--tile tells what is live on one tile; it goes with --section liveness.");
   PIPESCOPE_TRY(refuseTable(options.format, options.table));
+  if (options.tile < 0 && std::any_of(checks.begin(), checks.end(), [](const Check& one) {
+        return one.section == "liveness" && one.path.front().starts_with("tile");
+      }))
+    return base::badInput("--fail-if asks for figures of one tile; name it as --tile N.");
   const bool needed =
       std::any_of(checks.begin(), checks.end(), [](const Check& one) { return one.usesBaseline; });
   if (needed && options.baseline.empty())

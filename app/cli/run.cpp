@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "app/cli/command.h"
+#include "app/cli/overflow_report.h"
 #include "app/cli/progress_display.h"
 #include "app/run/request/configuration_keys.h"
 #include "engine/config/configuration_help.h"
@@ -102,6 +103,7 @@ std::string closingLine(const app::RunResult& result, const std::string& output)
   if (result.testAccuracy) line += fmt::format(" · test accuracy {:.2f} %", *result.testAccuracy * 100);
   if (result.emulatedUnits > 0) line += fmt::format(" · {:g} cost units emulated", result.emulatedUnits);
   if (result.emulatedSeconds > 0) line += fmt::format(" · {:.4g} s emulated", result.emulatedSeconds);
+  if (!result.fits) line += " (hypothetical, because the model does not fit)";
   return line;
 }
 
@@ -128,7 +130,7 @@ base::Result<int> runOnce(const RunOptions& options, const CLI::App& command) {
   finishProgress(*progress);
   if (!result.ok()) return result.error();
   for (const std::string& notice : result->notices) say("note: " + notice);
-  for (const std::string& sentence : result->overflow) say("does not fit: " + sentence);
+  sayWhatDoesNotFit(result->overflow, output);
   say(closingLine(*result, output));
   if (result->cancelled) return static_cast<int>(kAnswerIsNo);
   const bool refusedToRun = !result->fits && configuration.boolean("execution.require_fit");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <sstream>
 
 #include "engine/emulate/executable.h"
 #include "engine/emulate/program_tree.h"
@@ -239,9 +240,18 @@ class ExecutableRecorder {
       recorder_.add(model::UnitMemory{result_.id, space, run.category, run.region, run.alwaysLive,
                                       run.firstUnit, run.unitCount, run.bytes});
     }
-    for (const std::string& sentence : part_.replica == 0 ? memory.overflow : std::vector<std::string>()) {
-      recorder_.add(
-          model::Diagnostic{model::Severity::error, "out_of_memory", sentence, result_.id, deviceId(device)});
+    for (const std::string& text : part_.replica == 0 ? memory.overflow : std::vector<std::string>())
+      recordOverflow(device, text);
+  }
+
+  /// The first line says what does not fit. The others are advice.
+  void recordOverflow(int device, const std::string& text) {
+    std::istringstream lines(text);
+    bool first = true;
+    for (std::string line; std::getline(lines, line); first = false) {
+      recorder_.add(model::Diagnostic{first ? model::Severity::error : model::Severity::info,
+                                      first ? "out_of_memory" : "out_of_memory_advice", line, result_.id,
+                                      deviceId(device)});
     }
   }
 

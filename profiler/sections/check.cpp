@@ -228,6 +228,8 @@ base::Result<std::vector<std::string>> checkFigures(const Check& check, const Ch
       sentence += fmt::format("; in the baseline it is {}", plainNumber(before.value_or(0)));
     sentences.push_back(sentence + fmt::format(" (--fail-if '{}')", check.text));
   }
+  // Of no elements at all, none meets the check, unless they are missing because nothing was recorded.
+  if (figures.empty() && profile.section.lacks.empty()) return sentences;
   if (!valued) return noValue(check, "the profile", profile.section.lacks);
   if (!compared) return noValue(check, "the baseline", baseline == nullptr ? "" : baseline->section.lacks);
   return sentences;

@@ -27,7 +27,8 @@ struct CheckedSection {
 
 /// Sentences about the values that meet the check; none: no value meets it. Elements that "[*]" selects and
 /// that have no value, or no counterpart in the baseline, are left out. A figure without any value is an
-/// error: nobody should take its absence for a passed check. `baseline` may be null if the check does not
+/// error, because nobody should take its absence for a passed check. An array without elements is one only if
+/// the section lacks something. `baseline` may be null if the check does not
 /// use it.
 base::Result<std::vector<std::string>> checkFigures(const Check& check, const CheckedSection& profile,
                                                     const CheckedSection* baseline);

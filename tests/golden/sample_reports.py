@@ -6,6 +6,7 @@ sample_reports.py PIPESCOPE SAMPLE.toml runs the sample without numerics and che
   `report --schema` and `diff --schema` print;
 - keys are in snake_case, no number has more than 12 significant digits unless it is an integer, and `device` is always the
   index of a device whose name `execution` gives;
+- a comparison of the profile with itself shows the figures of the other sections, and no change;
 - every table is written as CSV with as many cells in each row as its header has.
 """
 import csv
@@ -99,6 +100,31 @@ def wrong_names(report):
     return found
 
 
+def wrong_comparison(comparison, report):
+    """Faults of a comparison of a profile with itself."""
+    found = []
+    step = {row["quantity"]: row for row in comparison["step"]}
+    for section in ("stages", "execution", "memory"):
+        for quantity, row in step.items():
+            if quantity in report[section] and row["after"] != report[section][quantity]:
+                found.append(f"diff: {quantity} is {row['after']}, but {report[section][quantity]} in {section}")
+    stages = {(row["stage"], row["quantity"]): row["after_cycles"] for row in comparison["stages"]}
+    for row in report["stages"]["stages"]:
+        expected = {name: row[f"{name}_cycles"] for name in ("forward", "recompute", "backward", "busy", "update")}
+        expected.update({f"wait_{cause}": ticks for cause, ticks in row["waits"].items()})
+        for quantity, value in expected.items():
+            if stages[row["index"], quantity] != value:
+                found.append(f"diff: {quantity} of stage {row['index']} is not {value}")
+    memory = {(row["stage"], row["quantity"]): row["after_bytes"] for row in comparison["stage_memory"]}
+    for row in report["stages"]["memory"]:
+        if memory[row["index"], "always_live"] != row["always_live_bytes"]:
+            found.append(f"diff: the always live memory of stage {row['index']} is not {row['always_live_bytes']}")
+    for path, key, value, _ in members(comparison):
+        if key.startswith("delta") and value not in (0, None):
+            found.append(f"diff: {path} is {value} between equal profiles")
+    return found
+
+
 def wrong_tables(reports, report):
     found = []
     for section, content in report.items():
@@ -131,7 +157,7 @@ def main():
         wrong += faults(comparison, json.loads(reports.run("diff", "--schema")), "diff")
         wrong += [f"{number} has more than 12 digits" for number in wrong_digits(text)]
         wrong += wrong_names(report) + wrong_names({"execution": report["execution"], "diff": comparison})
-        wrong += wrong_tables(reports, report)
+        wrong += wrong_comparison(comparison, report) + wrong_tables(reports, report)
     if wrong:
         sys.exit("\n".join(wrong[:50]))
 

@@ -233,15 +233,18 @@ class SummaryPage : public shell::Page {
                            memoryDetail(content.memory), memory, *answer ? Ui::good : Ui::error);
     }
     const double rate = content.execution.samplesPerSecond;
+    const bool fitsNot = answer != nullptr && !*answer;
     const QString took = text(formatDuration(content.execution.total, content.scale));
     cards_[1]->setFigure(
         content.scale.unit == geometry::TimeUnit::costUnits ? tr("Samples per cost unit")
+        : fitsNot                                           ? tr("Hypothetical samples/s")
                                                             : tr("Emulated samples/s"),
         content.ran && rate > 0 ? text(formatCell(rate, Format::rate)).section(QLatin1Char(' '), 0, 0)
                                 : QStringLiteral("–"),
-        content.ran ? tr("last call: %1 samples in %2")
-                          .arg(text(geometry::groupedNumber(content.execution.samples)), took)
-                    : tr("nothing has run"),
+        !content.ran ? tr("nothing has run")
+                     : (fitsNot ? tr("the model does not fit; last call: %1 samples in %2")
+                                : tr("last call: %1 samples in %2"))
+                           .arg(text(geometry::groupedNumber(content.execution.samples)), took),
         tr("Show the trace"));
     const sections::Fact* bound = findFact(section, "bound_by");
     const auto* name = bound == nullptr ? nullptr : std::get_if<std::string>(&bound->value);

@@ -85,9 +85,9 @@ class StageLowering {
     streaming_.units.push_back({"variable", "non_interleaved", true, 0, 1, all});
     if (all.count > context_.streamingBytes) {
       streaming_.overflow.push_back(
-          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much. Keep some kind "
-                      "of tensor on the "
-                      "chip, shard it over replicas, or use more stages.",
+          fmt::format("{}: {} bytes lie in streaming memory, of which it has {}: {} too much.\nFor streaming "
+                      "memory: keep some kind of tensor on the chip, shard it over replicas, or use more "
+                      "stages.",
                       deviceName, all.count, context_.streamingBytes, all.count - context_.streamingBytes));
     }
     return std::move(streaming_);

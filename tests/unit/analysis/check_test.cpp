@@ -124,6 +124,8 @@ TEST(Check, AFigureThatDoesNotExistIsAnError) {
   section.tables[0].rows.clear();
   EXPECT_EQ(outcome("stages.stages[*].share > 0", section),
             "--fail-if 'stages.stages[*].share > 0': the profile has no such figure: Nothing ran.");
+  section.lacks.clear();
+  EXPECT_EQ(outcome("stages.stages[*].share > 0", section), "") << "any of none";
   EXPECT_EQ(outcome("stages.stages[0].share > 0", section),
             "--fail-if: stages.stages has 0 elements, counted from 0; there is no [0].");
   EXPECT_EQ(
