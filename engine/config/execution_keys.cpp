@@ -62,6 +62,13 @@ void addExecution(std::vector<Key>& all) {
                  1e9,
                  {},
                  {"layers-per-stage"}});
+  all.push_back(integer(
+      "execution.stages", "stages", 0, 0, 1024,
+      "Number of stages into which the model is split, instead of [[stages]]. The stages are contiguous and "
+      "take about the same time by the estimate of the device model. 0: the stages are as [[stages]] or "
+      "layers_per_stage says. Without these, a builder's or an ONNX model is one stage, and each block of "
+      "[[model.layers]] or [[model.blocks]] is a stage.",
+      {"stages"}));
   all.push_back(
       text("execution.recompute", "auto",
            "What a backward pass computes again instead of keeping it. pipeline keeps only the inputs of a "

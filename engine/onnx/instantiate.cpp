@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "engine/onnx/blocks.h"
@@ -22,6 +23,19 @@ namespace {
 
 bool isFloating(ElementType element) {
   return element <= ElementType::float64;
+}
+
+/// Attention masks that a model keeps in its file: an element is −∞ or as good as that. No weight is so
+/// large.
+bool isMask(const TensorValue& value) {
+  if (value.type.element != ElementType::float32) return false;
+  constexpr float kBeyondWeights = 1e30F;
+  for (std::size_t at = 0; at + sizeof(float) <= value.bytes.size(); at += sizeof(float)) {
+    float element = 0;
+    std::memcpy(&element, value.bytes.data() + at, sizeof element);
+    if (std::abs(element) >= kBeyondWeights) return true;
+  }
+  return false;
 }
 
 /// Inputs of operators that hold floating-point settings and not weights.
@@ -180,7 +194,7 @@ void Instantiator::addWeights(Frame& frame) {
     const std::string& name = frame.graph.value(id).name;
     const bool frozen = std::ranges::any_of(options_.frozen, [&](const auto& p) { return matches(p, name); });
     if (frozen || !isFloating(slot.known->type.element) || slot.known->type.shape.empty() ||
-        slot.known->bytes.empty() || !learning.contains(id))
+        slot.known->bytes.empty() || !learning.contains(id) || isMask(*slot.known))
       continue;
     graph::Initializer initializer;
     initializer.kind = graph::Initializer::Kind::values;

@@ -40,6 +40,7 @@ base::Status InferenceRunner::prepare() {
   PIPESCOPE_TRY(checkHostMemory(graph, session_->arenaBytes()));
   PIPESCOPE_ASSIGN(feeder_, Feeder::create(needs, *dataset_));
   scores_ = scoreShape(graph, facts_.microBatchSize, feeder_->labelsPerRow());
+  scores_.ignored = context_.configuration.integer("training.ignore_index");
   return {};
 }
 

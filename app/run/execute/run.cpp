@@ -11,6 +11,7 @@
 #include "app/run/io/weights_file.h"
 #include "app/run/request/accelerator.h"
 #include "app/run/request/compile_run.h"
+#include "app/run/request/model_defaults.h"
 #include "app/run/request/onnx_choice.h"
 #include "engine/numerics/thread_pool.h"
 #include "engine/ops/kernels/choose.h"
@@ -99,7 +100,8 @@ void logCompilation(const compile::Compilation& compilation) {
 base::Result<RunResult> runConfiguration(const config::Configuration& given, const RunOptions& options,
                                          base::Progress& progress) {
   progress.report(0, "compiling");
-  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(given));
+  PIPESCOPE_ASSIGN(const config::Configuration defaults, withModelDefaults(given));
+  PIPESCOPE_ASSIGN(const config::Configuration configuration, withAccelerator(defaults));
   const std::string& saved = configuration.text("execution.save_weights");
   if (saved.ends_with(".onnx")) PIPESCOPE_TRY(checkSaveWeights(configuration));
   PIPESCOPE_TRY(checkWeightFiles(configuration));

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "app/run/request/model_choice.h"
+#include "engine/onnx/class_axis.h"
 
 namespace pipescope::app {
 namespace {
@@ -19,10 +21,22 @@ bool isReal(ElementType type) {
   return type == float32 || type == float64 || type == float16 || type == bfloat16;
 }
 
+/// True if the outputs are computed from the input.
+bool predictsFrom(const Graph& graph, graph::TensorId input) {
+  std::set<graph::TensorId> reached{input};
+  for (const graph::Node& node : graph.nodes()) {
+    const auto reads = [&](graph::TensorId id) { return id.valid() && reached.contains(id); };
+    if (node.pass == model::Pass::forward && std::ranges::any_of(node.inputs, reads))
+      reached.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return std::ranges::any_of(graph.outputs, [&](graph::TensorId id) { return reached.contains(id); });
+}
+
 /// The index of the labels among the inputs of a graph with a loss. The last input holds the labels if it has
-/// whole numbers or its name begins with "labels". Otherwise the input called "labels" does.
+/// whole numbers or its name begins with "labels". Otherwise the input called "labels" does. An input that
+/// predictions are computed from holds no labels: a language model may compare its input with itself.
 std::optional<std::size_t> labelsInput(const Graph& graph) {
-  if (!graph.loss || graph.inputs.size() < 2) return std::nullopt;
+  if (!graph.loss || graph.inputs.size() < 2 || predictsFrom(graph, graph.inputs.back())) return std::nullopt;
   const graph::Tensor& last = graph.tensor(graph.inputs.back());
   if (!isReal(last.type.element) || last.name.starts_with("labels")) return graph.inputs.size() - 1;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -128,8 +142,10 @@ ScoreShape scoreShape(const Graph& graph, std::int64_t microBatch, std::int64_t 
   scores.element = type.element;
   scores.elements = type.elements();
   if (type.shape.size() < 2) return scores;
-  scores.inner = graph::elementCount(graph::Shape(type.shape.begin() + 2, type.shape.end()));
-  if (type.shape[0] * scores.inner == scores.labels) scores.classes = type.shape[1];
+  const std::size_t axis = onnx::classAxis(graph, graph.outputs.front());
+  scores.inner = graph::elementCount(
+      graph::Shape(type.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, type.shape.end()));
+  if (type.elements() == scores.labels * type.shape[axis]) scores.classes = type.shape[axis];
   return scores;
 }
 

@@ -34,6 +34,8 @@ compile::LayoutRequest layoutRequest(const Configuration& c) {
   layout.strategy = compile::strategyOf(c.text("execution.strategy"));
   layout.schedule = c.text("execution.schedule");
   layout.layersPerStage = c.integers("execution.layers_per_stage");
+  layout.splitInto = static_cast<int>(c.integer("execution.stages"));
+  layout.whole = c.tables("model.layers").empty() && c.tables("model.blocks").empty();
   layout.chunks = static_cast<int>(c.integer("execution.chunks"));
   layout.separateBackwardPhase = c.boolean("execution.separate_backward_phase");
   for (const config::Settings& stage : c.tables("stages")) {

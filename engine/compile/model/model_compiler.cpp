@@ -10,6 +10,7 @@
 #include "engine/compile/loss_scaling.h"
 #include "engine/compile/model/pass_savings.h"
 #include "engine/compile/model/replica_count.h"
+#include "engine/compile/model/stage_split.h"
 #include "engine/compile/model/tensor_placement.h"
 #include "engine/compile/model/update_cost.h"
 #include "engine/compile/precision.h"
@@ -27,6 +28,14 @@ struct StagedGraph {
   std::vector<StageSpec> stages;
   std::optional<graph::TensorId> root;  ///< what is differentiated where it is not the loss
 };
+
+/// Whether training in so many stages recomputes.
+bool recomputes(const ModelRequest& request, int stages) {
+  if (!request.recompute.checkpoints.empty()) return true;
+  if (request.recompute.mode != RecomputeRequest::Mode::automatic)
+    return request.recompute.mode == RecomputeRequest::Mode::always;
+  return request.layout.strategy == Strategy::pipelined && stages > 1;
+}
 
 class ModelCompiler {
  public:
@@ -115,12 +124,7 @@ class ModelCompiler {
     return shape;
   }
 
-  bool recomputes(int stages) const {
-    if (!request_.recompute.checkpoints.empty()) return true;
-    if (request_.recompute.mode != RecomputeRequest::Mode::automatic)
-      return request_.recompute.mode == RecomputeRequest::Mode::always;
-    return request_.layout.strategy == Strategy::pipelined && stages > 1;
-  }
+  bool recomputes(int stages) const { return compile::recomputes(request_, stages); }
 
   emulate::ExecutableFacts facts(const ExecutableRequest& asked, bool recomputes) const {
     const bool training = asked.kind == model::ExecutableKind::training;
@@ -268,7 +272,14 @@ class ModelCompiler {
 
 base::Result<Compilation> compileModel(const ModelRequest& request, base::Executor& executor) {
   PIPESCOPE_CHECK(!request.executables.empty(), "a model is compiled for at least one executable");
-  return ModelCompiler(request, executor).compile();
+  if (request.layout.splitInto == 0) return ModelCompiler(request, executor).compile();
+  const bool again = recomputes(request, request.layout.splitInto);
+  PIPESCOPE_ASSIGN(const SplitRequest split, splitIntoStages(request, again, [&](const ModelRequest& plain) {
+                     return ModelCompiler(plain, executor).compile();
+                   }));
+  PIPESCOPE_ASSIGN(Compilation compiled, ModelCompiler(split.request, executor).compile());
+  compiled.notices.insert(compiled.notices.begin(), split.notices.begin(), split.notices.end());
+  return compiled;
 }
 
 }  // namespace pipescope::compile
