@@ -93,7 +93,8 @@ class StageLowering {
     return std::move(streaming_);
   }
 
-  /// Copies from and to streaming memory, and collectives that assemble shares, are segments of their own.
+  /// Copies from and to streaming memory, collectives that assemble shares, and what is recomputed are
+  /// segments of their own.
   static std::optional<Pass> ownPass(Pass pass, const PlanOperator& op) {
     const auto all = [&](auto wanted) {
       return !op.work.empty() && std::all_of(op.work.begin(), op.work.end(), wanted);
@@ -108,6 +109,7 @@ class StageLowering {
     if (planned &&
         all([](const ops::Work& work) { return std::holds_alternative<ops::Collective>(work.item); }))
       return Pass::collective;
+    if (op.again) return Pass::recompute;
     return std::nullopt;
   }
 
@@ -143,17 +145,18 @@ class StageLowering {
     std::int64_t shared = 0;
     for (std::size_t i = 0; i < plan.operators.size(); ++i) {
       const PlanOperator& op = plan.operators[i];
+      const Pass kind = op.again ? Pass::recompute : plan.pass;
       pass.operators.push_back(describe(stage, op));
+      if (op.again) pass.operators.back().pass = kind;
       const OutlinedCall* call = outlining_.callAt(plan, i);
       cut(pass, segment, ownPass(plan.pass, op));
-      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, plan.pass, *call, segment));
+      if (call && i == call->first) PIPESCOPE_TRY(beginCall(stage, kind, *call, segment));
       const std::int32_t firstOfOperator = memory_.steps();
       keepsCode_ = !call || call->keepsCode;
-      PIPESCOPE_TRY(lowerOperator(stage, plan.pass, op, static_cast<int>(i), segment));
+      PIPESCOPE_TRY(lowerOperator(stage, kind, op, static_cast<int>(i), segment));
       shared += keepsCode_ ? 0 : memory_.steps() - firstOfOperator;
       keepsCode_ = true;
-      if (call && i + 1 == call->first + call->count)
-        PIPESCOPE_TRY(endCall(stage, plan.pass, *call, segment));
+      if (call && i + 1 == call->first + call->count) PIPESCOPE_TRY(endCall(stage, kind, *call, segment));
     }
     lives.leavePass(memory_.steps());
     const std::int64_t programs = memory_.steps() - first - shared;
