@@ -236,13 +236,21 @@ class StageLowering {
   }
 
   base::Status endCall(const StagePlan& stage, Pass pass, const OutlinedCall& call, LoweredSegment& segment) {
+    const std::int32_t bodyEnd = memory_.steps();
     PIPESCOPE_TRY(copyForCall(stage, pass, call, "CopyOut", call.bytesOut, segment));
-    const TileRuns bytes = spreadEvenly(context_.chip, call.bytesIn + call.bytesOut, 1);
-    memory_.addTemporary(call.function + "/arguments",
-                         {"arguments", bytes, Temporary::Place::anywhere, 0,
-                          static_cast<std::size_t>(memory_.steps() - callFirst_)},
-                         callFirst_, stage.index);
+    // Results exist once in the function while it runs, and twice while they are copied to the caller.
+    holdForCall(stage, call.function + "/arguments", call.bytesIn, callFirst_, bodyEnd);
+    holdForCall(stage, call.function + "/results", call.bytesOut, bodyEnd, memory_.steps());
     return {};
+  }
+
+  void holdForCall(const StagePlan& stage, const std::string& name, std::int64_t bytes, std::int32_t first,
+                   std::int32_t end) {
+    if (bytes == 0) return;
+    const auto steps = static_cast<std::size_t>(end - first);
+    memory_.addTemporary(name,
+                         {"", spreadEvenly(context_.chip, bytes, 1), Temporary::Place::anywhere, 0, steps},
+                         first, stage.index);
   }
 
   base::Status lowerOperator(const StagePlan& stage, Pass pass, const PlanOperator& op, int index,
