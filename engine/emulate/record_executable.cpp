@@ -174,7 +174,7 @@ class ExecutableRecorder {
                                                         names_.at(op.name, "operator"),
                                                         op.kind,
                                                         pass.stage,
-                                                        pass.pass,
+                                                        op.pass.value_or(pass.pass),
                                                         op.flops,
                                                         op.bytes,
                                                         op.block}));
@@ -311,8 +311,8 @@ class ExecutableRecorder {
     std::map<std::pair<std::string, model::Pass>, int> stageOfStep;
     for (const devices::LoweredPass& pass : device.passes) {
       for (const devices::LoweredSegment& segment : pass.segments) {
-        for (const devices::LoweredStep& step : segment.steps)
-          stageOfStep[{step.name, pass.pass}] = pass.stage;
+        const model::Pass kind = segment.pass == model::Pass::recompute ? *segment.pass : pass.pass;
+        for (const devices::LoweredStep& step : segment.steps) stageOfStep[{step.name, kind}] = pass.stage;
       }
     }
     const devices::LoweredMemory& memory = device.memory.front();

@@ -188,10 +188,15 @@ class ModelCompiler {
   }
 
   base::Status addRecompute(StagedGraph& staged, const schedules::Order& order) const {
-    std::vector<bool> stashes;
-    for (std::size_t s = 0; s < staged.stages.size(); ++s) stashes.push_back(order.stashEntries[s] > 0);
+    // Between the forward and backward pass of an earlier stage its device works on other micro-batches or
+    // stages.
+    const auto count = static_cast<int>(staged.stages.size());
+    const int last = count - lastStagesKeep(count);
+    std::vector<bool> whole;
+    for (int s = 0; s < count; ++s)
+      whole.push_back(order.stashEntries[static_cast<std::size_t>(s)] > 0 || s < last);
     PIPESCOPE_ASSIGN(staged.graph,
-                     withRecompute(staged.graph, staged.stages, stashes, request_.recompute.checkpoints));
+                     withRecompute(staged.graph, staged.stages, whole, request_.recompute.checkpoints));
     return {};
   }
 

@@ -59,8 +59,9 @@ struct LoweredSegment {
 struct LoweredOperator {
   std::string name, kind;
   double flops = 0;
-  Bytes bytes = {};        ///< operands and results
-  std::string block = {};  ///< see PlanOperator::block
+  Bytes bytes = {};                                ///< operands and results
+  std::string block = {};                          ///< see PlanOperator::block
+  std::optional<model::Pass> pass = std::nullopt;  ///< where it differs from that of the enclosing pass
 };
 
 /// Operators first … first + count − 1 of a pass share the code of a function, which the device keeps once.

@@ -37,7 +37,9 @@ constexpr std::array<Group, kinds> kGroups{{
      "streaming memory (--offload-optimizer), an optimizer with less (sgd without momentum has none), or "
      "more stages"},
     {"stash of the pipeline", "a smaller micro-batch, or a schedule that keeps fewer micro-batches"},
-    {"activations", "a smaller micro-batch, in training recompute (--recompute pipeline), or more stages"},
+    {"activations",
+     "a smaller micro-batch, in training recompute from results that you name (--checkpoints), or more "
+     "stages"},
     {"gradients", "more stages, or half precision (--precision float16)"},
     {"temporaries of products",
      "a smaller --available-memory-proportion, or float16 sums (--partials-type float16)"},
