@@ -214,7 +214,8 @@ TEST(StageLowering, RepeatedWeightGradientsArePutInOrderOnce) {
     StageMaker make(0, 0);
     const auto x = make.tensor("x", {16, 1024}, TensorUse::input),
                w = make.tensor("w", {1024, 1024}, TensorUse::gradient);
-    const ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
+    ops::Contraction update = testing::phase(testing::product(16, 1024, 1024), 2);
+    update.trained = true;
     make.add(Pass::backward, "wu", "MatMul", {{update, repeat, ""}}, {x}, {w});
     std::int64_t ticks = 0;
     const LoweredDevice device = lowerStages(*system, {make.stage()});
