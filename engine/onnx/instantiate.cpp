@@ -10,6 +10,7 @@
 #include "engine/onnx/gelu_pattern.h"
 #include "engine/onnx/graph_reader.h"
 #include "engine/onnx/instantiator.h"
+#include "engine/onnx/layer_norm_pattern.h"
 
 namespace pipescope::onnx {
 
@@ -353,6 +354,28 @@ TensorId Instantiator::settingOf(TensorId id) {
   return copy->second;
 }
 
+namespace {
+
+/// Replaces the last node of a pattern by one operator, which is one pass over memory instead of five or
+/// nine. PopTorch does the same. The nodes before it are dropped if nothing else reads them.
+void joinPattern(const graph::Graph& graph, graph::Node& node) {
+  if (node.inputs.size() != 2) return;
+  if (node.op == "Mul") {
+    if (const std::optional<TensorId> x = geluArgument(graph, node.inputs[0], node.inputs[1])) {
+      node.op = "Gelu";
+      node.inputs = {*x};
+    }
+  } else if (node.op == "Add") {
+    if (const auto parts = layerNormParts(graph, node.inputs[0], node.inputs[1])) {
+      node.op = "LayerNormalization";
+      node.inputs = {parts->x, parts->scale, parts->bias};
+      node.attributes = {{"axis", parts->axis}, {"epsilon", parts->epsilon}};
+    }
+  }
+}
+
+}  // namespace
+
 Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics statistics) {
   graph::Node made;
   made.op = node.op;
@@ -377,13 +400,7 @@ Status Instantiator::appendTo(Frame& frame, const ModelNode& node, Statistics st
         unique(frame.path + (node.outputs[i].valid() ? frame.graph.value(node.outputs[i]).name
                                                      : fmt::format("{}/output_{}", node.name, i))));
   }
-  if (made.op == "Mul" && made.inputs.size() == 2) {
-    // One operator is one pass over memory instead of five. PopTorch does the same.
-    if (const std::optional<TensorId> x = geluArgument(instance_.graph, made.inputs[0], made.inputs[1])) {
-      made.op = "Gelu";
-      made.inputs = {*x};
-    }
-  }
+  joinPattern(instance_.graph, made);
   const std::vector<TensorId> inputs = made.inputs;
   PIPESCOPE_ASSIGN(const std::vector<TensorId> ids, ops::appendNode(instance_.graph, std::move(made), names,
                                                                     TensorRole::activation, registry_));

@@ -78,6 +78,30 @@ std::int64_t classesOf(const Graph& graph) {
   return classes;
 }
 
+/// True if the loss node reads the input's elements in their order.
+bool readsInOrder(const Graph& graph, graph::TensorId from, graph::TensorId input) {
+  constexpr const char* kOps[] = {"Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"};
+  while (from != input) {
+    const graph::NodeId producer = graph.tensor(from).producer;
+    if (!producer.valid() || std::ranges::find(kOps, graph.node(producer).op) == std::end(kOps)) return false;
+    from = graph.node(producer).inputs[0];
+  }
+  return true;
+}
+
+/// See DataNeeds::loss.
+std::string comparedLoss(const Graph& graph, graph::TensorId labels) {
+  const graph::NodeId producer = graph.tensor(*graph.loss).producer;
+  if (!producer.valid()) return {};
+  const graph::Node& node = graph.node(producer);
+  const bool crossEntropy = node.op == "SoftmaxCrossEntropyLoss";
+  if (!crossEntropy && node.op != "NegativeLogLikelihoodLoss") return {};
+  if (node.inputs.size() > 2 || graph::stringAttribute(node, "reduction", "mean") != "mean" ||
+      !readsInOrder(graph, node.inputs[1], labels))
+    return {};
+  return crossEntropy ? "cross_entropy" : "nll";
+}
+
 /// Number of classes of synthetic labels if the graph does not tell.
 constexpr std::int64_t kClasses = 10;
 
@@ -117,6 +141,7 @@ base::Result<DataNeeds> dataNeeds(const Graph& graph, std::int64_t microBatch) {
       field.limit = std::max<std::int64_t>(2, tableRows(graph, graph.inputs[i]));
     }
     if (field.labels) needs.labels = field;
+    if (field.labels) needs.loss = comparedLoss(graph, graph.inputs[i]);
     needs.inputs.push_back(std::move(field));
   }
   return needs;

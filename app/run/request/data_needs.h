@@ -17,6 +17,9 @@ struct DataNeeds {
   /// also an input.
   std::optional<data::FieldRequest> labels;
   std::int64_t classes = 0;  ///< 0: unknown
+  /// "cross_entropy" or "nll" if the loss in the graph is that of its predictions and labels, element by
+  /// element. Empty: it is another one, or there is none.
+  std::string loss;
   std::int64_t callRows =
       1;  ///< rows of one call. Synthetic data has as many unless the configuration says otherwise.
 

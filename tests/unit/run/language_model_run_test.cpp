@@ -83,6 +83,27 @@ TEST_F(LanguageModelRun, InfersWithoutTheLossInTheFile) {
   }
 }
 
+TEST_F(LanguageModelRun, AreValidatedWithTheLossOfTheFile) {
+  // Without a step, validation over the training data gives the mean of the losses.
+  const fs::path data = folder() / "validation";
+  fs::create_directories(data);
+  for (const char* split : {"train.npz", "test.npz"})
+    fs::copy_file(kLanguageModels / "gpt_reshaped" / "train.npz", data / split,
+                  fs::copy_options::overwrite_existing);
+  const auto result = run(of("gpt_reshaped", {{"data.directory", data.string()},
+                                              {"training.learning_rate", "0"},
+                                              {"training.validation_interval", "1"},
+                                              {"inference.micro_batch_size", "4"}}));
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const Read profile = read();
+  const std::vector<double> losses = counter(profile, "loss"),
+                            validation = counter(profile, "validation_loss");
+  ASSERT_EQ(validation.size(), 1U);
+  double mean = 0;
+  for (const double loss : losses) mean += loss / static_cast<double>(losses.size());
+  EXPECT_NEAR(validation[0], mean, 1e-5);
+}
+
 TEST_F(LanguageModelRun, AFileDecidesWhatTheConfigurationLeavesOpen) {
   const auto result = run(of("gpt_reshaped", {{"execution.numerics", "false"}}));
   ASSERT_TRUE(result.ok()) << result.error().message;
