@@ -184,6 +184,14 @@ TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
   }
 }
 
+TEST(Schedule, LeavesInferenceAsItIs) {
+  ScheduleMaker maker = randomPlan(3, 8);
+  const std::vector<std::string> given = orderOf(maker.plan_);
+  EXPECT_NE(orderOf(scheduledPlan(maker.plan_)), given);
+  maker.plan_.kind = model::ExecutableKind::inference;
+  EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
+}
+
 TEST(Schedule, CopiesFromOutsideKeepTheirOrder) {
   ScheduleMaker maker;
   const auto dy = maker.tensor(8);
