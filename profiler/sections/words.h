@@ -32,6 +32,8 @@ struct Words {
   std::string overTiles(const std::string& before = "") const;
 };
 Words wordsOf(const analysis::Catalog& catalog);
+/// True if the configuration states time that the host takes, so that devices may wait for it.
+bool hostTakesTime(const analysis::Catalog& catalog);
 /// The words for times in a unit other than the profile's own.
 Words wordsFor(const ShownTime& time);
 
