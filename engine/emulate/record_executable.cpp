@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <sstream>
 
 #include "engine/emulate/executable.h"
+#include "engine/emulate/peak_check.h"
 #include "engine/emulate/program_tree.h"
 #include "engine/emulate/replica_parts.h"
 
@@ -39,6 +42,7 @@ class ExecutableRecorder {
     const FlowsOfReplicas flows(system_, plan_);
     for (const ReplicaClass& each : replicaClasses(system_, plan_, facts, flows))
       recordReplica(each, flows, lowered);
+    recordLeastTimes(lowered);
     return std::move(result_);
   }
 
@@ -61,6 +65,27 @@ class ExecutableRecorder {
     recordSync();
     recordCounters(own);
     result_.parts.push_back(std::move(part_));
+  }
+
+  /// Records how long the FLOP of a micro-batch take at the peak of their types, summed over the devices of a
+  /// replica, and what would be faster than that.
+  void recordLeastTimes(const std::vector<devices::LoweredDevice>& lowered) {
+    double model = 0, recompute = 0;
+    for (const devices::LoweredDevice& device : lowered) {
+      for (const devices::LoweredPass& pass : device.passes) {
+        if (!model::isComputePass(pass.pass)) continue;
+        for (const devices::LoweredOperator& op : pass.operators)
+          (pass.pass == model::Pass::recompute ? recompute : model) += op.leastSeconds;
+      }
+    }
+    if (model > 0) {
+      const std::string path = fmt::format("least_seconds.{}", result_.id.value);
+      recorder_.add(model::Property{path + ".model", fmt::format("{}", model)});
+      recorder_.add(model::Property{path + ".recompute", fmt::format("{}", recompute)});
+    }
+    result_.abovePeak = abovePeak(system_, lowered);
+    for (const std::string& sentence : result_.abovePeak)
+      recorder_.add(model::Diagnostic{model::Severity::error, "above_peak", sentence, result_.id, {}});
   }
 
   /// Records the buffers of the host, which hold what all replicas take and give in one call.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "profiler/analysis/memory/memory.h"
 #include "profiler/analysis/model/flop_use.h"
@@ -99,10 +101,36 @@ std::optional<double> anyOutcome(const analysis::Catalog& catalog, std::string_v
   return found;
 }
 
+/// How long the devices wait for the host in a step, and how long the step is. None if the configuration
+/// states no time of the host.
+struct HostWait {
+  double waited = 0, step = 0;  ///< seconds
+};
+std::optional<HostWait> hostWait(const Context& context, const std::vector<analysis::WaitGroup>& waits,
+                                 const analysis::StagesReport& stages) {
+  const model::Run* run = context.catalog.lastRunOf(context.executable);
+  const model::Executable* executable = context.catalog.executable(context.executable);
+  if (!hostTakesTime(context.catalog) || run == nullptr || executable == nullptr) return std::nullopt;
+  std::set<model::DeviceId> devices;
+  for (const analysis::StageReport& stage : stages.stages) devices.insert(model::DeviceId(stage.device));
+  double share = 0;
+  for (const analysis::WaitGroup& wait : waits) {
+    if (wait.cause == WaitCause::host && devices.contains(wait.device)) share += wait.share;
+  }
+  const bool training = executable->kind == model::ExecutableKind::training;
+  const auto steps =
+      static_cast<double>(training ? std::max<std::int64_t>(1, executable->deviceIterations) : 1);
+  HostWait result;
+  result.step = base::toSeconds(run->end - run->start, context.catalog.timebase(model::DeviceId(0))) / steps;
+  if (!devices.empty()) result.waited = share / static_cast<double>(devices.size()) * result.step;
+  return result;
+}
+
 std::string flopBasis(const analysis::FlopUse& use, const char* what) {
   if (use.peakPerDevice <= 0) return fmt::format("{}; the profile names no peak for this device.", what);
-  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak at {} × the last call).",
-                     what, use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, use.precision);
+  const std::string of = use.peakName.empty() ? "for the types of these FLOP" : "at " + use.precision;
+  return fmt::format("{} ÷ ({} device{} with a stage × {:.4g} TFLOP/s, the peak {} × the last call).", what,
+                     use.devices, use.devices == 1 ? "" : "s", use.peakPerDevice / 1e12, of);
 }
 
 Table outcomeTable(const analysis::Catalog& catalog) {
@@ -198,6 +226,13 @@ base::Result<Section> makeSummary(const Context& context) {
   };
   if (!ran) lack(section, kNothingRan);
   if (hypothetical) section.remarks.push_back(kHypothetical);
+  if (const auto host = hostWait(context, waits, stages)) {
+    section.facts.push_back({"host_wait_seconds", "Waits for the host", host->waited, Format::seconds,
+                             "In a step, mean over the devices that hold a stage."});
+    section.remarks.push_back(fmt::format("host-bound: {} of {} per step.",
+                                          formatCell(host->waited, Format::seconds),
+                                          formatCell(host->step, Format::seconds)));
+  }
   if (!catalog.state.reason.empty()) section.remarks.push_back(catalog.state.reason);
   for (const model::Diagnostic& d : catalog.diagnostics)
     section.remarks.push_back(model::toString(d.severity) + ": " + d.text);

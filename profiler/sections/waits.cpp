@@ -25,13 +25,6 @@ std::string roundedCount(double value) {
   return formatCell(std::round(value / unit) * unit, Format::count);
 }
 
-/// True if the host prepares samples at a limited rate, so that devices may wait for it.
-bool hasLoader(const analysis::Catalog& catalog) {
-  return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
-    return row.path == "data.loader_rate" && row.value != "0.0" && row.value != "0";
-  });
-}
-
 /// The end of the sentence "IPU2 waits 281,000 cycles per step …".
 std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& g) {
   const bool known = g.waitedForStage >= 0;
@@ -50,7 +43,8 @@ std::string reason(const analysis::Catalog& catalog, const analysis::WaitGroup& 
     case model::WaitCause::collective:
       return "for the other replicas (collective)";
     case model::WaitCause::host:
-      return hasLoader(catalog) ? "for the host's call or its input pipeline" : "for the host's call";
+      return hostTakesTime(catalog) ? "for the host: its calls, its own work or its input pipeline"
+                                    : "for the host's call";
     case model::WaitCause::update:
       return known ? fmt::format("for the weight update of {}", stage) : "for another device's weight update";
   }

@@ -72,6 +72,13 @@ std::string Words::overTiles(const std::string& before) const {
   return before.empty() ? "sum over tiles" : before + ", sum over tiles";
 }
 
+bool hostTakesTime(const analysis::Catalog& catalog) {
+  return std::any_of(catalog.configuration.begin(), catalog.configuration.end(), [](const auto& row) {
+    const bool states = row.path == "data.loader_rate" || row.path.starts_with("host.seconds_per_");
+    return states && row.value != "0.0" && row.value != "0";
+  });
+}
+
 Words wordsFor(const ShownTime& time) {
   Words words;
   words.time = time;

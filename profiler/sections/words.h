@@ -44,6 +44,8 @@ PartNames laneNames();
 /// The device's index and name, as tables show them. No device: no index, and the name "host".
 Cell deviceIndexCell(model::DeviceId id);
 Cell deviceNameCell(const analysis::Catalog& catalog, model::DeviceId id);
+/// True if the configuration states time that the host takes, so that devices may wait for it.
+bool hostTakesTime(const analysis::Catalog& catalog);
 /// The words for times in a unit other than the profile's own.
 Words wordsFor(const ShownTime& time);
 

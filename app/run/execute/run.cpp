@@ -79,6 +79,14 @@ base::Status runExecutables(RunContext& context, RunResult& result) {
   return {};
 }
 
+/// Fails if a device model was faster than its own peak. The profile is kept, with a diagnostic.
+base::Status checkPeaks(const compile::RecordedCompilation& recorded) {
+  for (const emulate::EmulatedExecutable& executable : recorded.executables) {
+    if (!executable.abovePeak.empty()) return base::internalError(executable.abovePeak.front());
+  }
+  return {};
+}
+
 /// Logs the details of a compilation for `--debug`.
 void logCompilation(const compile::Compilation& compilation) {
   const auto say = [](const std::string& message) { base::log(base::LogLevel::debug, message); };
@@ -126,6 +134,7 @@ base::Result<RunResult> runConfiguration(const config::Configuration& given, con
   const base::Status status = run ? runExecutables(context, result) : base::Status();
   if (status.ok()) {
     PIPESCOPE_TRY(recorder.finish(model::ProfileState::complete));
+    PIPESCOPE_TRY(checkPeaks(recorded));
     return result;
   }
   if (status.error().kind == base::ErrorKind::cancelled) {

@@ -45,11 +45,16 @@ std::optional<std::size_t> labelsInput(const Graph& graph) {
   return std::nullopt;
 }
 
-/// The number of rows of the table that a Gather indexes with this input; 0: no Gather uses it.
+/// The number of rows of the table that a Gather or GatherND indexes with this input; 0: none does.
 std::int64_t tableRows(const Graph& graph, graph::TensorId input) {
   for (const graph::Node& node : graph.nodes()) {
     if (node.op == "Gather" && node.inputs.size() > 1 && node.inputs[1] == input)
       return graph.tensor(node.inputs[0]).type.shape.front();
+    if (node.op == "GatherND" && node.inputs.size() > 1 && node.inputs[1] == input) {
+      const auto batch = static_cast<std::size_t>(graph::intAttribute(node, "batch_dims", 0));
+      const graph::Shape& table = graph.tensor(node.inputs[0]).type.shape;
+      return batch < table.size() ? table[batch] : 0;
+    }
     if (node.op == "Cast" && node.inputs[0] == input && !node.outputs.empty()) {
       if (const std::int64_t rows = tableRows(graph, node.outputs[0]); rows > 0) return rows;
     }

@@ -110,6 +110,19 @@ std::vector<model::ExecutableKind> executableKinds(const Configuration& c) {
   return {training};
 }
 
+emulate::HostModel hostModel(const Configuration& c) {
+  emulate::HostModel host;
+  host.secondsPerStep = c.real("host.seconds_per_step");
+  host.secondsPerSample = c.real("host.seconds_per_sample");
+  host.readsResults = c.boolean("host.reads_results");
+  host.secondsPerLoad = c.real("host.seconds_per_load");
+  host.loaderWorkers = c.integer("host.loader_workers");
+  host.loaderRate = c.real("data.loader_rate");
+  host.cores = c.integer("host.cores");
+  host.processes = c.integer("host.processes");
+  return host;
+}
+
 base::Status addTraining(const Configuration& c, compile::ModelRequest& request) {
   PIPESCOPE_ASSIGN(request.update.optimizer, chooseOptimizer(c));
   PIPESCOPE_ASSIGN(request.update.numbers, trainingOptions(c));
@@ -172,7 +185,8 @@ base::Result<compile::ModelRequest> modelRequest(const Configuration& c) {
     if (!c.boolean("compile." + pass.name)) request.passesOff.insert(pass.name);
   }
   request.overlapIo = c.boolean("execution.overlap_io");
-  request.loaderRate = c.real("data.loader_rate");
+  request.host = hostModel(c);
+  if (c.text("host.copies") == "overlapped") request.overlapIo = true;
   request.recordAllReplicas = c.text("execution.record_replicas") == "all";
   request.computesNumbers = c.boolean("execution.numerics");
   request.system = c.text("system.name");

@@ -134,7 +134,7 @@ class ModelCompiler {
     facts.schedule = scheduleOf(request_.layout);
     facts.recompute = !recomputes ? "none" : named ? "checkpoints" : "pipeline";
     facts.overlapIo = request_.overlapIo;
-    facts.loaderRate = request_.loaderRate;
+    facts.host = request_.host;
     facts.microBatchSize = asked.microBatchSize;
     facts.deviceIterations = asked.deviceIterations;
     facts.microBatches = training ? asked.microBatches : asked.deviceIterations;

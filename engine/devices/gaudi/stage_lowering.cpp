@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/gaudi/buckets.h"
@@ -138,10 +139,13 @@ class StageLowering {
     return pass;
   }
 
-  static LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) {
+  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     if (op.again) lowered.pass = Pass::recompute;
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType) {
+      return 2 * static_cast<double>(card_.macs(type)) * card_.mmeHz;
+    });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();

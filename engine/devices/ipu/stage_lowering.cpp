@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/devices/core/least_time.h"
 #include "engine/devices/core/program_order.h"
 #include "engine/devices/core/tensor_lives.h"
 #include "engine/devices/ipu/code_sizes.h"
@@ -168,9 +169,20 @@ class StageLowering {
     return pass;
   }
 
-  static LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) {
+  /// FLOP/s of the fastest products in this type, with sums in that type.
+  double peak(ElementType type, ElementType sums) const {
+    const Chip& chip = context_.chip;
+    const bool halfSums = context_.halfPartials || graph::sizeOf(sums) == 2;
+    std::int64_t multiplyAdds = halfSums ? chip.ampHalf : chip.ampHalfFloat;
+    if (graph::sizeOf(type) > 2) multiplyAdds = chip.ampFloat;
+    if (graph::sizeOf(type) == 1) multiplyAdds = std::max(chip.ampQuarter, chip.ampHalf);
+    return 2 * static_cast<double>(multiplyAdds * chip.tiles) * static_cast<double>(chip.clockHz);
+  }
+
+  LoweredOperator describe(const StagePlan& stage, const PlanOperator& op) const {
     LoweredOperator lowered{op.name, op.kind, 0, Bytes(), op.block};
     for (const ops::Work& work : op.work) lowered.flops += flopsOf(work);
+    addLeastTime(lowered, op.work, [this](ElementType type, ElementType sums) { return peak(type, sums); });
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const compile::PlanTensorId id : *list) {
         if (id.valid()) lowered.bytes += stage.tensors[static_cast<std::size_t>(id.value)].type.bytes();
