@@ -258,6 +258,7 @@ bool DataTable::eventFilter(QObject* watched, QEvent* event) {
         Q_EMIT rowActivated(proxy_->mapToSource(view_->currentIndex()).row());
       return true;
     }
+    if (isPageKey(*key)) return event->ignore(), true;
   }
   return QWidget::eventFilter(watched, event);
 }
