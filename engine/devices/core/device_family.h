@@ -62,8 +62,6 @@ struct LoweredOperator {
   Bytes bytes = {};                                ///< operands and results
   std::string block = {};                          ///< see PlanOperator::block
   std::optional<model::Pass> pass = std::nullopt;  ///< where it differs from that of the enclosing pass
-  Bytes bytes = {};        ///< operands and results
-  std::string block = {};  ///< see PlanOperator::block
   /// The time of its FLOP if each product ran at the device's peak for the types that it multiplies and sums
   /// in; 0: the family does not know.
   double leastSeconds = 0;
