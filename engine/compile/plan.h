@@ -114,6 +114,7 @@ struct ExecutablePlan {
   std::vector<StagePlan> stages;
   std::vector<BoundaryTensor> boundaries;
   Replication replication;
+  bool ordersForMemory = false;  ///< see devices::System::ordersForMemory
 };
 
 }  // namespace pipescope::compile

@@ -292,12 +292,13 @@ void schedulePasses(StagePlan& stage, const std::vector<BoundaryTensor>& boundar
   }
 }
 
-/// Inference keeps the order of the model. In the best order ResNet-50 in float32 with a batch of 64 would
-/// fit on a C600, where it was measured to run out of memory (PopRT's published figures).
+/// Only frameworks with such a scheduler order operators. Inference keeps the order of the model. In the best
+/// order ResNet-50 in float32 with a batch of 64 would fit on a C600, where it was measured to run out of
+/// memory (PopRT's published figures).
 PassEffect schedulePlan(ExecutablePlan& plan) {
   PassEffect effect;
   effect.counts = "operators at another place of their pass";
-  if (plan.kind != model::ExecutableKind::training) return effect;
+  if (!plan.ordersForMemory || plan.kind != model::ExecutableKind::training) return effect;
   for (StagePlan& stage : plan.stages) schedulePasses(stage, plan.boundaries, effect);
   return effect;
 }
@@ -305,9 +306,11 @@ PassEffect schedulePlan(ExecutablePlan& plan) {
 }  // namespace
 
 PIPESCOPE_REGISTER_PASS(schedule) {
-  registry.add({"schedule",
-                "In training, independent operators run in the order that keeps the fewest bytes alive.", 25,
-                nullptr, schedulePlan});
+  registry.add(
+      {"schedule",
+       "In training, independent operators run in the order that keeps the fewest bytes alive. This is for "
+       "devices whose framework has such a scheduler (IPUs).",
+       25, nullptr, schedulePlan});
 }
 
 }  // namespace pipescope::compile

@@ -228,6 +228,9 @@ class System {
   /// The last number holds for all further bundles. Empty: one all-reduce of all gradients follows the last
   /// micro-batch.
   virtual std::vector<Bytes> gradientBuckets() const { return {}; }
+  /// Whether the system's framework orders the operators of training by the memory that they need. Otherwise
+  /// they keep the order of the model.
+  virtual bool ordersForMemory() const { return false; }
 };
 
 }  // namespace pipescope::devices

@@ -136,6 +136,7 @@ class IpuSystem final : public System {
     return base::ticksFromSeconds(chip_.syncHopSeconds * hops * 2, chip_.timebase());
   }
   Ticks callTicks() const override { return base::ticksFromSeconds(chip_.callSeconds, chip_.timebase()); }
+  bool ordersForMemory() const override { return true; }  // PopART's scheduler
 
  private:
   /// How many chips of the device's machine do the same thing at the same time. Replicas go in step, so the

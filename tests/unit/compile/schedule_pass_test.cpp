@@ -16,6 +16,7 @@ namespace {
 class ScheduleMaker {
  public:
   ScheduleMaker() {
+    plan_.ordersForMemory = true;
     plan_.stages.resize(1);
     plan_.stages[0].passes = {{model::Pass::backward, {}}};
   }
@@ -184,10 +185,13 @@ TEST(Schedule, ReducesAGradientAsSoonAsItExists) {
   }
 }
 
-TEST(Schedule, LeavesInferenceAsItIs) {
+TEST(Schedule, LeavesOtherFrameworksAndInferenceAsTheyAre) {
   ScheduleMaker maker = randomPlan(3, 8);
   const std::vector<std::string> given = orderOf(maker.plan_);
   EXPECT_NE(orderOf(scheduledPlan(maker.plan_)), given);
+  maker.plan_.ordersForMemory = false;
+  EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
+  maker.plan_.ordersForMemory = true;
   maker.plan_.kind = model::ExecutableKind::inference;
   EXPECT_EQ(orderOf(scheduledPlan(maker.plan_)), given);
 }
